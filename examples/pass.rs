@@ -7,10 +7,10 @@ use perfconv::abi::feature::string::{PerfStr, StrList};
 use perfconv::abi::record::RecordType;
 use perfconv::abi::sample_view::SampleView;
 use perfconv::container::read::{ReadOptions, input::Input};
-use perfconv::rewrite::each::Each;
 use perfconv::rewrite::header::Header;
 use perfconv::rewrite::pass::Pass;
 use perfconv::rewrite::passes::Passes;
+use perfconv::rewrite::record_function::RecordFunction;
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::raw::Raw;
@@ -42,7 +42,7 @@ impl Pass for WithoutIdle {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(Each::new(sink, |meta, raw, sink| match is_idle(meta, raw) {
+        Box::new(RecordFunction::new(sink, |meta, raw, sink| match is_idle(meta, raw) {
             Some(true) => Ok(()),
             Some(false) | None => sink.record(meta, raw),
         }))

@@ -13,7 +13,7 @@ use crate::profile::options::ProfileOptions;
 use crate::profile::pre_scan::SampleScan;
 use crate::profile::sample_sink::{ResolvedSample, SampleSink};
 use crate::profile::symbolize::SymbolSources;
-use crate::profile::unnamed::Unnamed;
+use crate::profile::unsymbolized::Unsymbolized;
 use crate::profile::unwinding::{Unwinding, Unwound};
 use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
@@ -84,7 +84,7 @@ pub fn streamed(
     options: &ProfileOptions,
     begin: BeginStreamed,
     out: &mut dyn Write,
-) -> Result<(Ledger, Unnamed)> {
+) -> Result<(Ledger, Unsymbolized)> {
     let (input, damage) = input.repeatable(read)?;
     let mut scan = SampleScan::default();
     let (meta, _) = passes.stream(input.clone(), read, &mut scan)?;
@@ -97,7 +97,7 @@ pub fn streamed(
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     let samples = counted.samples;
     let profile = profiles.into_iter().next().unwrap_or_default();
-    let mut unnamed = Unnamed::default();
+    let mut unnamed = Unsymbolized::default();
     unnamed.add_stacks(&profile.tables, (0..).zip(samples));
     writer.finish(&profile)?;
     Ok((ledger, unnamed))

@@ -5,7 +5,7 @@ use super::attr_flags::{AttrFlags, AuxAction};
 use super::counted;
 use super::read_format::ReadFormat;
 use super::sample_type::{BranchSampleType, SampleType};
-use super::stored::Stored;
+use super::stored_size::StoredSize;
 use crate::abi::readable;
 use crate::open_enum;
 use binrw::{BinRead, binrw};
@@ -97,9 +97,9 @@ open_enum! {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Attr {
-    #[br(calc = Stored::new(size))]
+    #[br(calc = StoredSize::new(size))]
     #[bw(ignore)]
-    stored: Stored,
+    stored: StoredSize,
     /// `type`: the PMU.
     pub kind: AttrType,
     /// Size of the structure as stated by the recorder; 0 means 64.
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn bytes_of_the_largest_version() {
         let attr = Attr {
-            stored: Stored::new(Attr::SIZE_KNOWN),
+            stored: StoredSize::new(Attr::SIZE_KNOWN),
             kind: AttrType::RAW,
             size: 144,
             config: 1,

@@ -26,9 +26,9 @@ impl<'a> Reader<'a> {
     /// The next `len` bytes.
     #[inline]
     pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(len)?;
+        let (bytes, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
-        Some(taken)
+        Some(bytes)
     }
 
     /// The next 2 bytes as an integer.

@@ -21,7 +21,7 @@ pub(crate) fn u64s<R: Read + Seek>(reader: &mut R, endian: Endian, (count,): (u6
 
 /// Integers of 8 bytes, to the end.
 pub(crate) fn u64s_to_end<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<Vec<u64>> {
-    let count = left(reader)? / 8;
+    let count = remaining(reader)? / 8;
     u64s(reader, endian, (count,))
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn bytes<R: Read + Seek>(reader: &mut R, _: Endian, (len,): (u64,)) -
 
 /// All remaining bytes.
 pub(crate) fn bytes_to_end<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<Vec<u8>> {
-    let len = left(reader)?;
+    let len = remaining(reader)?;
     bytes(reader, endian, (len,))
 }
 
@@ -70,7 +70,7 @@ where
 }
 
 /// Number of bytes from here to the end.
-pub(crate) fn left<R: Read + Seek>(reader: &mut R) -> BinResult<u64> {
+pub(crate) fn remaining<R: Read + Seek>(reader: &mut R) -> BinResult<u64> {
     let here = reader.stream_position()?;
     let end = reader.seek(SeekFrom::End(0))?;
     reader.seek(SeekFrom::Start(here))?;
@@ -79,7 +79,7 @@ pub(crate) fn left<R: Read + Seek>(reader: &mut R) -> BinResult<u64> {
 
 /// Rejects a length beyond the remaining bytes; `None` is longer than any number.
 fn check_length<R: Read + Seek>(reader: &mut R, len: Option<u64>) -> BinResult<()> {
-    let left = left(reader)?;
+    let left = remaining(reader)?;
     if len.is_some_and(|len| len <= left) {
         return Ok(());
     }

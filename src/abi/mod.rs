@@ -40,7 +40,7 @@ pub mod sample_id;
 pub mod sample_layout;
 pub mod sample_type;
 pub mod sample_view;
-mod stored;
+mod stored_size;
 #[cfg(test)]
 mod testing;
 pub mod text;

@@ -11,12 +11,12 @@ use std::fmt::{self, Display};
 ///
 /// # Errors
 /// If the value is of a kind that no definition has, such as a float.
-pub fn write(sink: &mut dyn TokenSink, value: &impl Serialize) -> Written {
+pub fn write(sink: &mut dyn TokenSink, value: &impl Serialize) -> WriteResult {
     value.serialize(&mut Tokens { sink, is_hex: false, is_none: false })
 }
 
 /// Result of serialization.
-pub type Written = Result<(), Unsupported>;
+pub type WriteResult = Result<(), Unsupported>;
 
 /// A kind of value that no definition has.
 #[derive(Debug, thiserror::Error)]
@@ -119,7 +119,7 @@ impl<'w, 's> Parts<'w, 's> {
         Self { tokens, group, start, count: 0, key: String::new() }
     }
 
-    fn element(&mut self, value: &(impl Serialize + ?Sized)) -> Written {
+    fn element(&mut self, value: &(impl Serialize + ?Sized)) -> WriteResult {
         self.tokens.sink.begin_element(self.count);
         self.count += 1;
         let start = self.tokens.sink.written();
@@ -129,7 +129,7 @@ impl<'w, 's> Parts<'w, 's> {
     }
 
     /// Serializes a field, if it has a value.
-    fn field(&mut self, key: Key<'_>, value: &(impl Serialize + ?Sized)) -> Written {
+    fn field(&mut self, key: Key<'_>, value: &(impl Serialize + ?Sized)) -> WriteResult {
         let before = self.tokens.sink.written();
         self.tokens.sink.begin_field(key, self.count);
         let start = self.tokens.sink.written();
@@ -144,7 +144,7 @@ impl<'w, 's> Parts<'w, 's> {
         Ok(())
     }
 
-    fn close(self) -> Written {
+    fn close(self) -> WriteResult {
         self.tokens.is_none = false;
         self.tokens.sink.end(self.group, self.start, self.count);
         Ok(())
@@ -155,7 +155,7 @@ impl<'w, 's> Parts<'w, 's> {
 macro_rules! integers {
     ($($method:ident($type:ty) => $is_negative:expr,)*) => {
         $(
-            fn $method(self, value: $type) -> Written {
+            fn $method(self, value: $type) -> WriteResult {
                 let is_negative: fn($type) -> bool = $is_negative;
                 let magnitude = if is_negative(value) { (value as i64).unsigned_abs() } else { value as u64 };
                 self.sink.integer(Integer { is_negative: is_negative(value), magnitude }, self.is_hex);
@@ -187,63 +187,63 @@ impl<'w, 's> Serializer for &'w mut Tokens<'s> {
         serialize_u64(u64) => |_| false,
     }
 
-    fn serialize_bool(self, value: bool) -> Written {
+    fn serialize_bool(self, value: bool) -> WriteResult {
         self.sink.boolean(value);
         Ok(())
     }
 
-    fn serialize_f32(self, _: f32) -> Written {
+    fn serialize_f32(self, _: f32) -> WriteResult {
         Err(Unsupported::custom("a float"))
     }
 
-    fn serialize_f64(self, _: f64) -> Written {
+    fn serialize_f64(self, _: f64) -> WriteResult {
         Err(Unsupported::custom("a float"))
     }
 
-    fn serialize_char(self, value: char) -> Written {
+    fn serialize_char(self, value: char) -> WriteResult {
         self.collect_str(&value)
     }
 
-    fn serialize_str(self, value: &str) -> Written {
+    fn serialize_str(self, value: &str) -> WriteResult {
         self.sink.text(value);
         Ok(())
     }
 
-    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Written {
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> WriteResult {
         self.sink.display(format_args!("{value}"));
         Ok(())
     }
 
-    fn serialize_bytes(self, value: &[u8]) -> Written {
+    fn serialize_bytes(self, value: &[u8]) -> WriteResult {
         self.sink.bytes(value);
         Ok(())
     }
 
-    fn serialize_none(self) -> Written {
+    fn serialize_none(self) -> WriteResult {
         self.sink.null();
         self.is_none = true;
         Ok(())
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Written {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> WriteResult {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Written {
+    fn serialize_unit(self) -> WriteResult {
         self.sink.null();
         Ok(())
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Written {
+    fn serialize_unit_struct(self, _: &'static str) -> WriteResult {
         self.sink.unit();
         Ok(())
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Written {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> WriteResult {
         self.serialize_str(variant)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Written {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> WriteResult {
         let was_hex = self.is_hex;
         self.is_hex |= name == readable::HEX;
         value.serialize(&mut *self)?;
@@ -257,7 +257,7 @@ impl<'w, 's> Serializer for &'w mut Tokens<'s> {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Written {
+    ) -> WriteResult {
         let mut parts = Parts::begin(self, Group::Object);
         parts.field(Key::Name(variant), value)?;
         parts.close()
@@ -312,11 +312,11 @@ macro_rules! parts {
                 type Ok = ();
                 type Error = Unsupported;
 
-                fn $method<T: Serialize + ?Sized>(&mut self, $($key: $type,)? value: &T) -> Written {
+                fn $method<T: Serialize + ?Sized>(&mut self, $($key: $type,)? value: &T) -> WriteResult {
                     self.$put($(Key::Name($key),)? value)
                 }
 
-                fn end(self) -> Written {
+                fn end(self) -> WriteResult {
                     self.close()
                 }
             }
@@ -336,17 +336,17 @@ impl ser::SerializeMap for Parts<'_, '_> {
     type Ok = ();
     type Error = Unsupported;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Written {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> WriteResult {
         self.key.clear();
         key.serialize(&mut Tokens { sink: &mut KeyText(&mut self.key), is_hex: false, is_none: false })
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Written {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> WriteResult {
         let key = std::mem::take(&mut self.key);
         self.field(Key::Text(&key), value)
     }
 
-    fn end(self) -> Written {
+    fn end(self) -> WriteResult {
         self.close()
     }
 }

@@ -8,7 +8,7 @@ use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::objects::{ObjectScan, Scope};
-use crate::rewrite::build_ids::resolve::Resolved;
+use crate::rewrite::build_ids::resolve::BuildIdLookups;
 use crate::rewrite::build_ids::table::BuildIdTablePass;
 use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
@@ -51,7 +51,7 @@ pub fn pack(
     let (input, damage) = input.repeatable(options)?;
     let mut scan = ObjectScan::new(scope);
     Source::open(input.clone(), options.clone())?.run(&mut Order::new(&mut scan, options.clone()))?;
-    let resolved = Resolved::new(&scan, find);
+    let resolved = BuildIdLookups::new(&scan, find);
 
     let (recording, mut ledger) = recording(input, options, scope, find)?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));

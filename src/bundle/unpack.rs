@@ -30,7 +30,7 @@ pub struct Unpacked {
 pub struct Extracted {
     cache: PathBuf,
     directory: TempDirectory,
-    found: Found,
+    found: ArchiveEntries,
 }
 
 /// Extracts an archive into a temporary directory in the cache, or near it if it does not exist. A recording that `is_private` is
@@ -124,7 +124,7 @@ impl CreatedPaths {
 fn put_in_place(
     cache: &Path,
     directory: &Path,
-    found: &Found,
+    found: &ArchiveEntries,
     (beside, overwrite): (&Path, bool),
     placed: &mut CreatedPaths,
 ) -> Result<Unpacked> {
@@ -208,7 +208,7 @@ impl<R: Read> Read for Limited<'_, R> {
 
 /// The entries of an archive.
 #[derive(Debug, Default)]
-struct Found {
+struct ArchiveEntries {
     /// Name of the recording.
     recording: Option<String>,
     /// Files of objects.
@@ -218,8 +218,14 @@ struct Found {
 }
 
 /// Extracts all files into a directory; returns the entries found.
-fn extract_into(archive: impl Read, name: &str, directory: &Path, is_private: bool, members: Members) -> Result<Found> {
-    let mut found = Found::default();
+fn extract_into(
+    archive: impl Read,
+    name: &str,
+    directory: &Path,
+    is_private: bool,
+    members: Members,
+) -> Result<ArchiveEntries> {
+    let mut found = ArchiveEntries::default();
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot read archive: {e}"));
     let left = Cell::new(u64::MAX);
     let mut start = Vec::new();

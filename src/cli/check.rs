@@ -13,7 +13,7 @@ use perfconv::formats::symbol_options::symbol_search;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::SymbolSources;
-use perfconv::profile::unnamed::Unnamed;
+use perfconv::profile::unsymbolized::Unsymbolized;
 use perfconv::stream::source::Source;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<
         Ok((profile, _)) => profile,
         Err(error) => return unreadable(&error, out),
     };
-    let mut unnamed = Unnamed::default();
+    let mut unnamed = Unsymbolized::default();
     unnamed.add(&profile);
     let name = recording.input().name();
     let written = if args.json {

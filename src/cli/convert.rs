@@ -21,7 +21,7 @@ use perfconv::formats::symbol_options::symbol_search;
 use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writer, perf_data};
 use perfconv::profile::symbolize::SymbolSources;
-use perfconv::profile::unnamed::Unnamed;
+use perfconv::profile::unsymbolized::Unsymbolized;
 use perfconv::rewrite::filter::event::EVENT;
 use perfconv::rewrite::passes::Passes;
 use perfconv::rewrite::repair::RepairPass;
@@ -78,7 +78,7 @@ pub struct Converted {
     /// Messages on the directories with function names that were written.
     images: Vec<String>,
     /// Samples of a profile whose frames have no function names.
-    unnamed: Option<Unnamed>,
+    unnamed: Option<Unsymbolized>,
 }
 
 impl Converted {

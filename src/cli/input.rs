@@ -17,7 +17,7 @@ use perfconv::formats::recognize::{START, readable_format};
 use perfconv::formats::retained_fields::RetainedFields;
 use perfconv::formats::table::{by_name, readable};
 use perfconv::formats::{FORMATS, Format, Reader, perf_data};
-use perfconv::inspect::info::imported::ImportedInfo;
+use perfconv::inspect::info::imported_profile::ImportedInfo;
 use perfconv::profile::imported::ImportedProfile;
 use perfconv::stream::ledger::Ledger;
 use perfconv::suggest::unknown;

@@ -1,6 +1,6 @@
 //! `perfconv merge IN... -o OUT`.
 
-use super::args::{MergeArgs, WrittenArgs};
+use super::args::{MergeArgs, RecordingOutputArgs};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Output, OutputRules};
@@ -68,14 +68,14 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The form in which uncompressed records are written.
-pub fn form(args: &WrittenArgs) -> Form {
+pub fn form(args: &RecordingOutputArgs) -> Form {
     let options = args.form.recording();
     let compressed = |level| Frames::Compressed(FrameOptions { kind: FrameKind::Compressed, level });
     Form { frames: options.compress.map_or(Frames::Plain, compressed), endian: options.endian, features_known: None }
 }
 
 /// Reports the ledger as the arguments ask for, and returns the exit status.
-pub fn report_result(ledger: &Ledger, inputs: &[String], output: &Output, args: &WrittenArgs) -> ExitCode {
+pub fn report_result(ledger: &Ledger, inputs: &[String], output: &Output, args: &RecordingOutputArgs) -> ExitCode {
     if !args.quiet {
         Report { ledger, inputs, output: &output.name(), notes: &[], unnamed: None }.print(args.report, args.verbose);
     }
@@ -83,7 +83,7 @@ pub fn report_result(ledger: &Ledger, inputs: &[String], output: &Output, args: 
 }
 
 /// The exit status.
-pub fn status(ledger: &Ledger, args: &WrittenArgs) -> ExitCode {
+pub fn status(ledger: &Ledger, args: &RecordingOutputArgs) -> ExitCode {
     if args.strict && ledger.is_incomplete() { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS }
 }
 

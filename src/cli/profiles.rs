@@ -17,7 +17,7 @@ use perfconv::profile::Profile;
 use perfconv::profile::labels::Label;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::SymbolSources;
-use perfconv::profile::unnamed::Unnamed;
+use perfconv::profile::unsymbolized::Unsymbolized;
 use perfconv::rewrite::passes::Passes;
 use perfconv::stream::ledger::Ledger;
 use std::fs::{self, File};
@@ -35,7 +35,7 @@ pub struct ProfileFormat<'a> {
 }
 
 /// A written profile: the ledger, the pending output, and the frames without function names.
-pub type Written<'a> = (Ledger, PendingOutput<'a>, Unnamed);
+pub type Written<'a> = (Ledger, PendingOutput<'a>, Unsymbolized);
 
 /// Writes a recording as a profile, or split into several.
 ///
@@ -75,8 +75,8 @@ pub fn run<'a>(
 }
 
 /// Counts the samples whose frames have no function names.
-fn unnamed(profiles: &[Profile]) -> Unnamed {
-    let mut unnamed = Unnamed::default();
+fn unnamed(profiles: &[Profile]) -> Unsymbolized {
+    let mut unnamed = Unsymbolized::default();
     profiles.iter().for_each(|profile| unnamed.add(profile));
     unnamed
 }
@@ -90,7 +90,7 @@ fn stream_samples<'a>(
     output: &'a Output,
     envelopes: &Envelopes,
 ) -> std::result::Result<Written<'a>, Failure> {
-    let mut result = (Ledger::default(), Unnamed::default());
+    let mut result = (Ledger::default(), Unsymbolized::default());
     let written = output.write(|out| {
         envelopes.around(out, |out| {
             result = streamed(input, read, passes, options, begin, out)?;

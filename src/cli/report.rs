@@ -2,7 +2,7 @@
 
 use super::args::ReportArg;
 use perfconv::abi::record::RecordType;
-use perfconv::profile::unnamed::{Unnamed, UnnamedObject};
+use perfconv::profile::unsymbolized::{UnnamedObject, Unsymbolized};
 pub use perfconv::stream::ledger::counted;
 use perfconv::stream::ledger::{Entry, Ledger};
 use perfconv::symbol::find::fetch::Notice;
@@ -48,7 +48,7 @@ pub struct Report<'a> {
     /// Messages on further files that were written.
     pub notes: &'a [String],
     /// Samples of a profile whose frames have no function names.
-    pub unnamed: Option<&'a Unnamed>,
+    pub unnamed: Option<&'a Unsymbolized>,
 }
 
 impl Report<'_> {
@@ -139,14 +139,14 @@ pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
 }
 
 /// Reports samples whose frames have no function names, if any.
-fn unnamed(unnamed: &Unnamed, verbose: bool) {
+fn unnamed(unnamed: &Unsymbolized, verbose: bool) {
     if unnamed.unnamed > 0 {
         unnamed_lines(unnamed, verbose).iter().for_each(|line| print_message(format_args!("perfconv: {line}")));
     }
 }
 
 /// The share of samples without function names, and the objects that lack them, one on each line.
-pub fn unnamed_lines(unnamed: &Unnamed, verbose: bool) -> Vec<String> {
+pub fn unnamed_lines(unnamed: &Unsymbolized, verbose: bool) -> Vec<String> {
     let mut lines = vec![unnamed.to_string()];
     let shown = if verbose { usize::MAX } else { MAX_OBJECTS };
     for UnnamedObject { name, samples, build_id, missing } in unnamed.objects.iter().take(shown) {

@@ -1,6 +1,6 @@
 //! `perfconv synth SCENARIO -o OUT`.
 
-use super::args::{ReportArg, SynthArgs, WrittenArgs};
+use super::args::{RecordingOutputArgs, ReportArg, SynthArgs};
 use super::failure::Failure;
 use super::merge::{form, status};
 use super::output::{Output, OutputRules};
@@ -75,7 +75,7 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Reports what was generated, and returns the exit status.
-fn report_result(ledger: &Ledger, scenario: String, output: &Output, args: &WrittenArgs) -> ExitCode {
+fn report_result(ledger: &Ledger, scenario: String, output: &Output, args: &RecordingOutputArgs) -> ExitCode {
     if args.report == ReportArg::Json {
         let report = Report { ledger, inputs: &[scenario], output: &output.name(), notes: &[], unnamed: None };
         report.print(args.report, args.verbose);

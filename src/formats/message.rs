@@ -18,7 +18,7 @@ const VARINT: u64 = 0;
 const LEN: u64 = 2;
 
 /// Whether all fields of a message have these numbers and shapes. The last one may be truncated.
-pub fn fits(mut bytes: &[u8], fields: &[(u32, Shape)]) -> bool {
+pub fn has_message_shape(mut bytes: &[u8], fields: &[(u32, Shape)]) -> bool {
     while !bytes.is_empty() {
         let key = match varint(&mut bytes) {
             Ok(Some(key)) => key,
@@ -38,7 +38,7 @@ pub fn fits(mut bytes: &[u8], fields: &[(u32, Shape)]) -> bool {
         let (content, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
         let is_complete = content.len() == len;
         let fits = match shape {
-            Shape::Message(fields) => fits(content, fields),
+            Shape::Message(fields) => has_message_shape(content, fields),
             Shape::Numbers => numbers(content, is_complete),
             Shape::Number | Shape::Bytes => true,
         };
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn truncated_messages_fit() {
         let message = b"\x08\x96\x01\x12\x03\x01\x80\x01\x10\x05\x1a\x02\x08\x07\x82\x01\x02ab";
-        assert!((0..=message.len()).all(|len| fits(&message[..len], FIELDS)));
+        assert!((0..=message.len()).all(|len| has_message_shape(&message[..len], FIELDS)));
         let seen: Vec<_> = contents(message).map(|(number, content)| (number, content.len())).collect();
         assert_eq!(seen, [(2, 3), (3, 2), (16, 2)]);
         assert_eq!(contents(b"\x08\x07\x09").count(), 0);
@@ -126,7 +126,7 @@ mod tests {
             b"\x09\x01",
             &[0xff; 12],
         ] {
-            assert!(!fits(bytes, FIELDS), "{bytes:?}");
+            assert!(!has_message_shape(bytes, FIELDS), "{bytes:?}");
         }
     }
 }

@@ -25,7 +25,7 @@ impl Unwind {
     /// Tables of all functions, for an `.eh_frame` at address `at`; `None` if no function has any. Entries that are invalid or
     /// too far away are omitted.
     pub fn new(image: &Image, at: u64) -> Option<Self> {
-        let mut section = WriteEhFrame(Written { bytes: Vec::new(), endian: endian(image.target) });
+        let mut section = WriteEhFrame(SectionEnd { bytes: Vec::new(), endian: endian(image.target) });
         let mut all = Vec::new();
         for (place, function) in image.functions().iter().filter(|(_, function)| !function.eh_frame.is_empty()) {
             let start = section.bytes.len();
@@ -86,12 +86,12 @@ impl Unwind {
 }
 
 /// A section that can be truncated after a failed write.
-struct Written {
+struct SectionEnd {
     bytes: Vec<u8>,
     endian: RunTimeEndian,
 }
 
-impl Writer for Written {
+impl Writer for SectionEnd {
     type Endian = RunTimeEndian;
 
     fn endian(&self) -> RunTimeEndian {

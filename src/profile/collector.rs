@@ -9,11 +9,11 @@ use super::mappings::Mappings;
 use super::omissions::{self, IncompleteStacks};
 use super::options::{ProfileOptions, Split};
 use super::parts::{Key, Parts, packed, unpacked};
-use super::resolved::{self, Counted, ResolvedStacks};
 use super::resolver::{Resolved, Resolver, Viewer};
 use super::sample_context::{SampleContext, SampleContexts};
 use super::sample_sink::{ResolvedSample, SampleSink};
 use super::selection::Selection;
+use super::stack_cache::{self, Counted, StackCache};
 use super::stacks::FrameId;
 use super::symbolize::{SymbolSources, Symbolization};
 use super::target::Target;
@@ -54,7 +54,7 @@ pub struct Collector<'a> {
     ledger: Ledger,
     resolver: Resolver,
     /// Keyed by the version of the address space, the row's [part and labels](packed), and its event.
-    resolved: ResolvedStacks<3>,
+    resolved: StackCache<3>,
     label_sets: LabelSets,
     weights: Weights,
     waiting: Waiting,
@@ -189,7 +189,7 @@ impl<'a> Collector<'a> {
             [packed(part, labels), event.into()]
         });
         let chain = view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
-        let key = resolved::Key { view: [context.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
+        let key = stack_cache::Key { view: [context.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
         let known = match self.resolved.find(&key) {
             Some(known) => known,
             None => {

@@ -193,8 +193,8 @@ mod tests {
             ["//anon", "[heap]", "[vdso]", "/memfd:jit (deleted)", "/tmp/x (deleted)", "/dev/zero", "/SYSV0", ""]
         {
             let map = |start| Map::new(start, 0x1000, 0, name.as_bytes(), None);
-            let [a, b, again] = [0x1000, 0x5000, 0x1000].map(|start| mappings.synthetic(&map(start)));
-            assert!(a != b && a == again, "{name}");
+            let [a, b, same] = [0x1000, 0x5000, 0x1000].map(|start| mappings.synthetic(&map(start)));
+            assert!(a != b && a == same, "{name}");
         }
     }
 }

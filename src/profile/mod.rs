@@ -14,18 +14,18 @@ pub mod options;
 mod parts;
 pub mod pre_scan;
 mod programs;
-pub(crate) mod resolved;
 pub(crate) mod resolver;
 mod sample_context;
 pub mod sample_sink;
 mod selection;
+pub(crate) mod stack_cache;
 #[cfg(feature = "symbols")]
 mod stack_dumps;
 pub mod stacks;
 pub mod symbolize;
 pub mod symbols;
 mod target;
-pub mod unnamed;
+pub mod unsymbolized;
 pub mod unwinding;
 #[cfg(feature = "symbols")]
 mod unwound_stacks;

@@ -17,14 +17,14 @@ use crate::inspect::check::{Rule, check};
 use crate::inspect::diff::{DiffOptions, diff};
 use crate::inspect::dump::{DumpOptions, Dumper};
 use crate::inspect::info::{Parts, read_info};
-use crate::rewrite::anonymize::category::{Category, Kept};
+use crate::rewrite::anonymize::category::{Category, KeptCategories};
 use crate::rewrite::anonymize::key::Key;
 use crate::rewrite::anonymize::pass::AnonymizePass;
 use crate::rewrite::merge::options::{MergeOptions, PID_STEP};
 use crate::rewrite::merge::run::Merge;
 use crate::rewrite::passes::Passes;
 use crate::rewrite::perf_version::PerfVersionPass;
-use crate::rewrite::split::by::By;
+use crate::rewrite::split::criterion::By;
 use crate::rewrite::split::run::{SplitOptions, split};
 use crate::stream::Sink;
 use crate::stream::ledger::{Ledger, Reason};
@@ -138,7 +138,7 @@ fn quipper_roundtrip_preserves_both() {
 
 #[test]
 fn anonymizing_replaces_fields_by_their_roles() {
-    let kept = Kept::new(&[], &[Category::Pids, Category::Times]);
+    let kept = KeptCategories::new(&[], &[Category::Pids, Category::Times]);
     let recording = recording();
     let key = Key::new(&[7; 16]).unwrap();
     let anonymized = rewritten(&recording, |rewrite| rewrite.pass(AnonymizePass::new(key, kept)));

@@ -52,14 +52,14 @@ impl PathOutput {
     }
 
     fn write_file(self, write: impl FnOnce(&mut BufWriter<NamedTempFile>) -> Result<()>) -> Result<Pending> {
-        let mut out = BufWriter::with_capacity(1 << 17, self.beside()?);
+        let mut out = BufWriter::with_capacity(1 << 17, self.temporary_file()?);
         write(&mut out)?;
         let file = out.into_inner().map_err(|e| Error::Output(e.into_error()))?;
         Ok(Pending::File(file, self))
     }
 
     /// A temporary file next to the target, with default permissions.
-    fn beside(&self) -> Result<NamedTempFile> {
+    fn temporary_file(&self) -> Result<NamedTempFile> {
         #[cfg_attr(not(unix), allow(unused_mut))]
         let mut builder = Builder::new();
         #[cfg(unix)]

@@ -109,8 +109,8 @@ fn writes_filtered_samples() {
         count += 1;
     }
     assert_eq!(count, expected);
-    let again = || recording.rewrite().decompress().write(&path);
-    assert_eq!(again().unwrap_err().kind(), crate::ErrorKind::OutputExists);
+    let decompress = || recording.rewrite().decompress().write(&path);
+    assert_eq!(decompress().unwrap_err().kind(), crate::ErrorKind::OutputExists);
     let same = recording.rewrite().overwrite().write(fixture("callgraph.data")).unwrap_err();
     assert!(same.to_string().contains("cannot overwrite the input"), "{same}");
     recording.rewrite().overwrite().write(&path).unwrap();

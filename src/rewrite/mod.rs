@@ -16,7 +16,6 @@
 pub mod anonymize;
 #[cfg(feature = "rewrite")]
 pub mod build_ids;
-pub mod each;
 pub mod endian;
 pub mod filter;
 pub mod header;
@@ -33,6 +32,7 @@ pub mod passes;
 pub mod perf_version;
 #[cfg(feature = "rewrite")]
 pub mod quipper;
+pub mod record_function;
 #[cfg(feature = "rewrite")]
 pub mod registry;
 #[cfg(feature = "rewrite")]

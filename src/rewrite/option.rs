@@ -143,7 +143,7 @@ pub enum Outputs {
 
 /// Where a pass runs in an anonymizing rewrite. In other rewrites, passes run in the order of their options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum PassOrder {
     /// Before anonymization.
     BeforeAnonymizing,
     /// The anonymizing pass itself.
@@ -156,7 +156,7 @@ pub enum Place {
 #[derive(Clone, Copy)]
 enum Role {
     /// Requests a pass.
-    Pass { place: Place, has_pass_per_value: bool, request: MakeRequest },
+    Pass { place: PassOrder, has_pass_per_value: bool, request: MakeRequest },
     /// Configures the passes that these options request.
     Setting { of: &'static [&'static str] },
 }
@@ -192,7 +192,7 @@ impl PassOption {
         help: &'static str,
         request: MakeRequest,
     ) -> Self {
-        let role = Role::Pass { place: Place::BeforeAnonymizing, has_pass_per_value: false, request };
+        let role = Role::Pass { place: PassOrder::BeforeAnonymizing, has_pass_per_value: false, request };
         Self { parameter, role, outputs, short: None, help, choices: &[], has_hyphens: false, is_of_symbols: false }
     }
 
@@ -247,7 +247,7 @@ impl PassOption {
     }
 
     /// Sets where the pass runs in an anonymizing rewrite.
-    pub const fn place(self, place: Place) -> Self {
+    pub const fn place(self, place: PassOrder) -> Self {
         let role = match self.role {
             Role::Pass { has_pass_per_value, request, .. } => Role::Pass { place, has_pass_per_value, request },
             role @ Role::Setting { .. } => role,

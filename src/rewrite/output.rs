@@ -236,8 +236,8 @@ struct Recording<'a> {
 impl<'a> Recording<'a> {
     fn open(input: Input, options: &'a ReadOptions, passes: &'a mut Passes) -> Result<Self> {
         let (input, damage) = if passes.is_empty() { (input, None) } else { input.repeatable(options)? };
-        let again = (!passes.is_empty()).then(|| input.clone());
-        Ok(Self { source: Source::open(input, options.clone())?, passes, input: again, options, damage })
+        let second_input = (!passes.is_empty()).then(|| input.clone());
+        Ok(Self { source: Source::open(input, options.clone())?, passes, input: second_input, options, damage })
     }
 
     fn run(self, mut sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {

@@ -1,7 +1,7 @@
 //! A chain of passes: each sees what the previous one passes on.
 
 use super::header::Header;
-use super::header::edited::{Edited, HeaderRewriter};
+use super::header::metadata_edit::{HeaderRewriter, MetadataEdit};
 use super::pass::{Pass, PreScanOrder};
 use super::perf_version::since::PerfVersion;
 use crate::abi::record::RecordType;
@@ -24,15 +24,15 @@ const FRAMES: [RecordType; 2] = [RecordType::COMPRESSED, RecordType::COMPRESSED2
 #[derive(Default)]
 pub struct Passes {
     list: Vec<Step>,
-    /// Whether files are held back for [`HeldFiles::put_in_place`].
+    /// Whether files are held back for [`PendingFiles::put_in_place`].
     holds_files: bool,
 }
 
 /// Files that passes write besides records, such as code images, waiting to be moved into place.
 #[must_use = "files that are not put in place are deleted"]
-pub struct HeldFiles(());
+pub struct PendingFiles(());
 
-impl HeldFiles {
+impl PendingFiles {
     /// Moves the files into place. Call it when the output is complete.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl HeldFiles {
 /// A pass and its edit of the metadata, once it has been made.
 struct Step {
     pass: Box<dyn Pass>,
-    edited: Option<Edited>,
+    edited: Option<MetadataEdit>,
 }
 
 impl Passes {
@@ -86,9 +86,9 @@ impl Passes {
 
     /// Holds back the files that passes write besides records, for outputs that are not yet complete when [`run`](Self::run)
     /// returns. By default, `run` moves the files into place.
-    pub fn hold_files(&mut self) -> HeldFiles {
+    pub fn hold_files(&mut self) -> PendingFiles {
         self.holds_files = true;
-        HeldFiles(())
+        PendingFiles(())
     }
 
     /// Streams a recording through the passes, with as many pre-scans as they need. Without passes it is streamed unchanged.
@@ -158,7 +158,7 @@ impl Passes {
                 let header = Header::new(&known);
                 let mut after = header.clone();
                 pass.edit(&mut after)?;
-                let made = Edited::new(header, after)?;
+                let made = MetadataEdit::new(header, after)?;
                 known = made.known(&known)?;
                 *edited = Some(made);
             }

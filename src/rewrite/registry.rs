@@ -2,7 +2,7 @@
 
 use super::filter::{comm, cpu, dso, event, head, kind, sample_every, task, time};
 use super::header::edits;
-use super::option::{PassOption, Place};
+use super::option::{PassOption, PassOrder};
 use super::request::{PassRequest, Values};
 use super::{anonymize, build_ids, jit, perf_version, quipper, sched_stat, sort, strip_user_stack};
 
@@ -74,7 +74,7 @@ pub fn requests(table: PassTable<'_>, given: &Values) -> Result<Vec<PassRequest>
         let settings: Vec<_> = settings.iter().copied().filter(refines).collect();
         requests.extend(option.request(own, &settings, given).transpose()?);
     }
-    if requests.iter().any(|request| request.place == Place::Anonymizing) {
+    if requests.iter().any(|request| request.place == PassOrder::Anonymizing) {
         requests.sort_by_key(|request| request.place);
     }
     Ok(requests)

@@ -38,17 +38,17 @@ impl RecordBuffer {
     pub fn pass(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         // The replacement reports the offset of the original record.
         let Block { source, origin, .. } = *raw.block();
-        self.pass_at(sink, meta, Place { source, base: raw.offset(), origin })
+        self.pass_at(sink, meta, RecordPlacement { source, base: raw.offset(), origin })
     }
 
     /// Passes the bytes on as an additional record.
     ///
     /// # Errors
     /// Errors of the sink.
-    pub fn pass_at(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, place: Place) -> Result<()> {
+    pub fn pass_at(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, place: RecordPlacement) -> Result<()> {
         let Some(header) = RecordHeader::peek(&self.record, meta.endian) else { return Ok(()) };
         let bytes = Bytes::from(mem::take(&mut self.record));
-        let Place { source, base, origin } = place;
+        let RecordPlacement { source, base, origin } = place;
         let payload = bytes.len().saturating_sub(header.len());
         let block = Block { bytes, source, base, origin, in_memory: true, serial: serial() };
         if let Some(raw) = Raw::new(header, meta.endian, &block, 0, payload) {
@@ -61,7 +61,7 @@ impl RecordBuffer {
 
 /// The position that a record reports.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct RecordPlacement {
     /// Index of the recording's file.
     pub source: u32,
     /// Offset in the file.

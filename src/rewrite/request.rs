@@ -1,6 +1,6 @@
 //! Passes requested by options.
 
-use super::option::{Outputs, Parameter, Place, Value};
+use super::option::{Outputs, Parameter, PassOrder, Value};
 use super::pass::Pass;
 use crate::container::read::ReadOptions;
 use crate::rewrite::filter::pass::{Filter, FilterPass};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct PassRequest {
     pub(super) option: &'static str,
-    pub(super) place: Place,
+    pub(super) place: PassOrder,
     pub(super) for_records: Option<&'static str>,
     pub(super) values: Values,
     pub(super) factory: PassFactory,
@@ -22,7 +22,7 @@ impl PassRequest {
     /// Creates a request that does not come from an option, such as that of a command.
     pub fn new(name: &'static str, outputs: Outputs, factory: PassFactory) -> Self {
         let for_records = (outputs == Outputs::Records).then_some(name);
-        Self { option: name, place: Place::BeforeAnonymizing, for_records, values: Values::default(), factory }
+        Self { option: name, place: PassOrder::BeforeAnonymizing, for_records, values: Values::default(), factory }
     }
 
     /// The option that requests the pass.

@@ -1,6 +1,6 @@
 //! Inserts FINISHED_ROUND records into records in time order, so that readers need not buffer all of them.
 
-use super::replacement::{Place, RecordBuffer};
+use super::replacement::{RecordBuffer, RecordPlacement};
 use crate::abi;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::container::block::Origin;
@@ -73,6 +73,6 @@ impl<S: Sink> Rounds<S> {
         let header =
             RecordHeader { kind: RecordType::FINISHED_ROUND, misc: Misc::empty(), size: RecordHeader::SIZE as u16 };
         self.mark.record = encoded(abi::to_bytes(&header, meta.endian))?;
-        self.mark.pass_at(&mut self.sink, meta, Place { source: 0, base: 0, origin: Origin::File })
+        self.mark.pass_at(&mut self.sink, meta, RecordPlacement { source: 0, base: 0, origin: Origin::File })
     }
 }

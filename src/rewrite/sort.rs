@@ -1,6 +1,6 @@
 //! Sorts records by time across the whole recording, ignoring rounds: `--sort`, and quipper's `sort`.
 
-use super::option::{Outputs, Parameter, PassOption, Place};
+use super::option::{Outputs, Parameter, PassOption, PassOrder};
 use super::pass::Pass;
 use super::request::PassFactory;
 use crate::abi::sample_type::SampleType;
@@ -19,7 +19,7 @@ pub const OPTIONS: &[PassOption] =
     &[PassOption::new(&SORT, Outputs::Records, "Sort the records of the whole recording by time", |_| {
         Ok(PassFactory::new(|context| SortPass::new(Untimed::InPlace, context.read.clone())))
     })
-    .place(Place::AfterAnonymizing)];
+    .place(PassOrder::AfterAnonymizing)];
 
 /// Where records without a time are placed. Records with equal times keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -104,7 +104,7 @@ impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
             Some(_) => return sink.record(meta, raw),
             None => &SampleLayout::default(),
         };
-        let Some([before, after]) = around(raw, layout) else {
+        let Some([before, after]) = parts_around_stack(raw, layout) else {
             *self.unreadable += 1;
             return Ok(());
         };
@@ -119,7 +119,7 @@ impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
 }
 
 /// The bytes before and after the user registers and stack in a sample's body; `None` if it is malformed.
-fn around<'a>(raw: &Raw<'a>, layout: &SampleLayout) -> Option<[&'a [u8]; 2]> {
+fn parts_around_stack<'a>(raw: &Raw<'a>, layout: &SampleLayout) -> Option<[&'a [u8]; 2]> {
     let body = raw.body();
     let mut stripped: Option<Range<usize>> = None;
     layout.visit(body, raw.endian(), |field, bytes| {

@@ -84,8 +84,8 @@ impl<S: Sink> Order<S> {
     fn flush(&mut self, meta: &Meta, limit: u64) -> Result<()> {
         self.blocks.seal();
         self.waiting.sort();
-        let ready = self.waiting.partition_point(|entry| entry.time <= limit);
-        for index in 0..ready {
+        let count = self.waiting.partition_point(|entry| entry.time <= limit);
+        for index in 0..count {
             let entry = self.waiting[index];
             while let Some(earlier) = self.runs.peek().filter(|&earlier| earlier < entry) {
                 self.runs.pop();
@@ -93,7 +93,7 @@ impl<S: Sink> Order<S> {
             }
             self.emit(meta, entry)?;
         }
-        self.waiting.drain(..ready);
+        self.waiting.drain(..count);
         while let Some(entry) = self.runs.peek().filter(|entry| entry.time <= limit) {
             self.runs.pop();
             self.emit(meta, entry)?;

@@ -1,7 +1,7 @@
 //! The blocks of waiting records.
 
 use super::packed_records::{self, Packer};
-use super::place::Place;
+use super::record_position::RecordPosition;
 use crate::container::block::Block;
 use crate::container::spool::Spool;
 use crate::stream::raw::Raw;
@@ -42,7 +42,7 @@ struct Released {
 impl BlockBuffer {
     /// Keeps the block of a record alive; returns the location of the record.
     #[inline]
-    pub fn add(&mut self, raw: &Raw<'_>) -> Place {
+    pub fn add(&mut self, raw: &Raw<'_>) -> RecordPosition {
         if raw.at() == 0 && packed_records::is_packable(raw) {
             return self.pack(raw);
         }
@@ -50,12 +50,12 @@ impl BlockBuffer {
             self.set_current(raw.block());
         }
         self.added.records += 1;
-        Place::new(self.added.number, raw.at())
+        RecordPosition::new(self.added.number, raw.at())
     }
 
     /// Packs a record that is a block of its own, as changed records are. Single blocks would take more memory than their
     /// contents, and could not be moved to a file efficiently.
-    fn pack(&mut self, raw: &Raw<'_>) -> Place {
+    fn pack(&mut self, raw: &Raw<'_>) -> RecordPosition {
         if self.packer.as_ref().is_none_or(Packer::is_full) {
             self.seal();
             self.settle();
@@ -68,7 +68,7 @@ impl BlockBuffer {
         if let Some((_, waiting)) = self.blocks.back_mut() {
             *waiting += 1;
         }
-        Place::new(self.last_number(), at)
+        RecordPosition::new(self.last_number(), at)
     }
 
     /// Stores the packed bytes in their block, so that its records can be passed on.
@@ -79,7 +79,7 @@ impl BlockBuffer {
     }
 
     fn last_number(&self) -> u32 {
-        self.first.wrapping_add(self.blocks.len() as u32 - 1) & Place::NUMBERS
+        self.first.wrapping_add(self.blocks.len() as u32 - 1) & RecordPosition::NUMBERS
     }
 
     /// Makes a block the one that records are added to.
@@ -103,18 +103,18 @@ impl BlockBuffer {
     /// Index of the block with this number.
     #[inline]
     fn index(&self, number: u32) -> usize {
-        (number.wrapping_sub(self.first) & Place::NUMBERS) as usize
+        (number.wrapping_sub(self.first) & RecordPosition::NUMBERS) as usize
     }
 
     /// The block of a location.
     #[inline]
-    pub fn block(&self, place: Place) -> &Block {
+    pub fn block(&self, place: RecordPosition) -> &Block {
         &self.blocks[self.index(place.number())].0
     }
 
     /// Releases a record that has been passed on.
     #[inline]
-    pub fn release(&mut self, place: Place) {
+    pub fn release(&mut self, place: RecordPosition) {
         let number = place.number();
         if self.released.number != number {
             self.settle();
@@ -147,7 +147,7 @@ impl BlockBuffer {
         block.serial = 0;
         while let Some((_, 0)) = self.blocks.front() {
             self.blocks.pop_front();
-            self.first = self.first.wrapping_add(1) & Place::NUMBERS;
+            self.first = self.first.wrapping_add(1) & RecordPosition::NUMBERS;
         }
     }
 
@@ -194,9 +194,9 @@ mod tests {
         for number in 0..50_000 {
             add(&mut buffer, &block(u64::from(number) + 10, &[number], true), 0);
             if number == 20_000 {
-                let several = block(7, &[70, 71], false);
-                add(&mut buffer, &several, 0);
-                add(&mut buffer, &several, 16);
+                let records = block(7, &[70, 71], false);
+                add(&mut buffer, &records, 0);
+                add(&mut buffer, &records, 16);
             }
             if number == 30_000 {
                 buffer.move_to_file(None).unwrap();

@@ -1,6 +1,6 @@
 //! Sorted runs of record times and locations in temporary files.
 
-use super::place::Place;
+use super::record_position::RecordPosition;
 use crate::container::spool::Spool;
 use bytes::Bytes;
 use std::cmp::Reverse;
@@ -14,7 +14,7 @@ pub struct Entry {
     /// Nanoseconds.
     pub time: u64,
     /// Location.
-    pub place: Place,
+    pub place: RecordPosition,
 }
 
 impl Entry {
@@ -31,9 +31,9 @@ impl Entry {
         let word = u128::from_ne_bytes(bytes);
         let (first, second) = ((word as u64), (word >> 64) as u64);
         if cfg!(target_endian = "little") {
-            Self { time: first, place: Place::from_bits(second) }
+            Self { time: first, place: RecordPosition::from_bits(second) }
         } else {
-            Self { time: second, place: Place::from_bits(first) }
+            Self { time: second, place: RecordPosition::from_bits(first) }
         }
     }
 }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn runs_are_merged_by_time_then_place() {
-        let entry = |time, place| Entry { time, place: Place::from_bits(place) };
+        let entry = |time, place| Entry { time, place: RecordPosition::from_bits(place) };
         let mut runs = Runs::default();
         runs.add(&[entry(1, 5), entry(3, 1), entry(3, 9)], None).unwrap();
         runs.add(&[], None).unwrap();

@@ -4,7 +4,7 @@
 //! after the other, the last takes precedence, as in a perf map; `--jit` distinguishes them by time.
 
 use super::find::attempt::{Attempt, Outcome, Role};
-use super::find::places::below;
+use super::find::candidate_paths::below;
 use super::find::{Policy, SearchOptions};
 use super::lookup::{Frame, Lookup};
 use super::perf_map::PerfMapSource;

@@ -3,7 +3,7 @@
 use super::elf::ElfFiles;
 use super::find::attempt::{Attempt, Outcome, Role};
 use super::find::search::Search;
-use super::find::{Policy, SearchOptions, places};
+use super::find::{Policy, SearchOptions, candidate_paths};
 use super::lookup::{Frame, Lookup};
 use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Reference, Source};
@@ -81,7 +81,8 @@ impl KernelSource {
         match (&self.options.kallsyms, &key.build_id) {
             (Some(path), _) => vec![path.clone()],
             (None, Some(id)) => {
-                let copies = caches().flat_map(|cache| places::in_cache(cache, Path::new(CACHED), id, &["kallsyms"]));
+                let copies =
+                    caches().flat_map(|cache| candidate_paths::in_cache(cache, Path::new(CACHED), id, &["kallsyms"]));
                 copies.filter(|path| path.ends_with("kallsyms")).collect()
             }
             (None, None) => Vec::new(),

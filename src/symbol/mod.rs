@@ -35,11 +35,11 @@ pub mod find;
 mod gopclntab;
 mod inflate;
 pub mod jit_dump;
-mod kept;
 pub mod kernel;
 pub mod lookup;
 mod nesting;
 pub mod object;
+mod object_cache;
 pub mod perf_map;
 mod plt;
 mod ranges;
@@ -55,7 +55,7 @@ pub use symbols::{Function, FunctionId, ResolvedFrame, Symbols};
 
 use demangle::Demangle;
 use find::SearchOptions;
-use kept::KeptObjects;
+use object_cache::ObjectCache;
 use source::Source;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub struct Symbolizer {
     options: Options,
     sources: Vec<Arc<dyn Source>>,
     /// Objects that stay open between calls.
-    kept: Option<Arc<KeptObjects>>,
+    kept: Option<Arc<ObjectCache>>,
 }
 
 impl Symbolizer {

@@ -4,7 +4,7 @@
 #[derive(Debug, Default)]
 pub struct Ranges {
     starts: Vec<u64>,
-    owners: Vec<u32>,
+    values: Vec<u32>,
 }
 
 /// Marks addresses outside of all ranges.
@@ -37,19 +37,19 @@ impl Ranges {
 
     fn push(&mut self, start: u64, owner: u32) {
         if self.starts.last() == Some(&start) {
-            self.owners.pop();
+            self.values.pop();
             self.starts.pop();
         }
-        if self.owners.last() != Some(&owner) {
+        if self.values.last() != Some(&owner) {
             self.starts.push(start);
-            self.owners.push(owner);
+            self.values.push(owner);
         }
     }
 
     /// The number of the innermost range that contains an address.
     pub fn find(&self, address: u64) -> Option<usize> {
         let part = self.starts.partition_point(|&start| start <= address).checked_sub(1)?;
-        self.owners.get(part).filter(|&&owner| owner != NONE).map(|&owner| owner as usize)
+        self.values.get(part).filter(|&&owner| owner != NONE).map(|&owner| owner as usize)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Symbolizer;
 use super::find::attempt::Attempt;
-use super::kept::Found;
 use super::nesting::with_stack;
+use super::object_cache::CachedObject;
 use super::source::{ObjectKey, OpenedObject};
 use super::symbols::{FrameTable, Symbols};
 use crate::threads::{in_order, workers};
@@ -153,7 +153,7 @@ impl Symbolizer {
         Opened { places: places.collect(), object, attempts, addresses }
     }
 
-    fn find(&self, key: &ObjectKey) -> Found {
+    fn find(&self, key: &ObjectKey) -> CachedObject {
         let open = || {
             let mut attempts = Vec::new();
             let object = self.sources.iter().find_map(|source| source.open(key, &mut attempts));

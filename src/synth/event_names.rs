@@ -129,19 +129,19 @@ fn breakpoint(name: &str, rest: &str, attr: &mut Attr) -> Result<()> {
     const ACCESSES: [(char, u32); 3] = [('r', 1), ('w', 2), ('x', 4)];
     /// Default length in bytes.
     const LENGTH: u64 = 4;
-    let wrong = || Error::invalid(format!("'{name}' is not a breakpoint; expected for instance mem:0x1000/4:rw"));
+    let invalid = || Error::invalid(format!("'{name}' is not a breakpoint; expected for instance mem:0x1000/4:rw"));
     let mut parts = rest.split(':');
     let place = parts.next().unwrap_or_default();
     let (address, length) = place.split_once('/').unwrap_or((place, ""));
-    let hex = address.strip_prefix("0x").ok_or_else(wrong)?;
+    let hex = address.strip_prefix("0x").ok_or_else(invalid)?;
     attr.kind = AttrType::BREAKPOINT;
-    attr.bp_addr = u64::from_str_radix(hex, 16).map_err(|_| wrong())?;
-    attr.bp_len = if length.is_empty() { LENGTH } else { length.parse().map_err(|_| wrong())? };
+    attr.bp_addr = u64::from_str_radix(hex, 16).map_err(|_| invalid())?;
+    attr.bp_len = if length.is_empty() { LENGTH } else { length.parse().map_err(|_| invalid())? };
     for letter in parts.next().unwrap_or("rw").chars() {
-        attr.bp_type |= ACCESSES.iter().find(|(known, _)| *known == letter).ok_or_else(wrong)?.1;
+        attr.bp_type |= ACCESSES.iter().find(|(known, _)| *known == letter).ok_or_else(invalid)?.1;
     }
     modify(name, parts.next().unwrap_or_default(), attr)?;
-    if parts.next().is_some() { Err(wrong()) } else { Ok(()) }
+    if parts.next().is_some() { Err(invalid()) } else { Ok(()) }
 }
 
 #[cfg(test)]

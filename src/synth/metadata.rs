@@ -164,7 +164,7 @@ impl Metadata {
         let events = self.events();
         check(&events)?;
         let mut features = BTreeMap::new();
-        for (id, feature) in self.made(&events)? {
+        for (id, feature) in self.build_features(&events)? {
             features.insert(id, FeatureSection { id, feature, tail: Vec::new() });
         }
         features.retain(|id, _| !self.omitted.contains(id));
@@ -177,7 +177,7 @@ impl Metadata {
     }
 
     /// The derived features.
-    fn made(&self, events: &[Event]) -> Result<Vec<(FeatureId, Feature)>> {
+    fn build_features(&self, events: &[Event]) -> Result<Vec<(FeatureId, Feature)>> {
         let text = |text: &str| PerfStr::new(text.as_bytes());
         let mut made = Vec::new();
         if let Some(machine) = &self.machine {

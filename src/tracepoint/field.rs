@@ -10,7 +10,7 @@ pub struct Field {
     /// Its C type without brackets and `__data_loc`: `unsigned long`, `struct file_lock *`.
     pub type_name: String,
     /// Location of its bytes.
-    pub place: Place,
+    pub place: FieldLocation,
     /// Interpretation of its bytes.
     pub kind: Kind,
     /// Whether its integers are signed.
@@ -19,7 +19,7 @@ pub struct Field {
 
 /// Location of the bytes of a field, relative to the start of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FieldLocation {
     /// At `offset`.
     Here {
         /// Offset of the bytes.
@@ -95,11 +95,11 @@ impl Declaration {
         Self { elsewhere, type_name: type_name.to_owned(), count }
     }
 
-    fn place(&self, offset: usize, size: usize) -> Place {
+    fn place(&self, offset: usize, size: usize) -> FieldLocation {
         match self.elsewhere {
-            Some(DATA_LOC) => Place::DataLoc { offset },
-            Some(_) => Place::RelLoc { offset },
-            None => Place::Here { offset, size },
+            Some(DATA_LOC) => FieldLocation::DataLoc { offset },
+            Some(_) => FieldLocation::RelLoc { offset },
+            None => FieldLocation::Here { offset, size },
         }
     }
 
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn parses_declarations() {
-        let here = |size| Place::Here { offset: 8, size };
+        let here = |size| FieldLocation::Here { offset: 8, size };
         for (declaration, size, name, type_name, place, kind) in [
             ("pid_t pid", 4, "pid", "pid_t", here(4), Kind::Number(4)),
             ("unsigned long long time", 8, "time", "unsigned long long", here(8), Kind::Number(8)),
@@ -180,18 +180,25 @@ mod tests {
             ("unsigned short x[MAX]", 24, "x", "unsigned short", here(24), Kind::Numbers(2)),
             ("u8 addr[6]", 6, "addr", "u8", here(6), Kind::Bytes),
             ("struct timespec64 t", 16, "t", "struct timespec64", here(16), Kind::Bytes),
-            ("__data_loc char[] filename", 4, "filename", "char", Place::DataLoc { offset: 8 }, Kind::Text),
-            ("__rel_loc const char[] name", 4, "name", "const char", Place::RelLoc { offset: 8 }, Kind::Text),
-            ("__data_loc u8[] buf", 4, "buf", "u8", Place::DataLoc { offset: 8 }, Kind::Bytes),
+            ("__data_loc char[] filename", 4, "filename", "char", FieldLocation::DataLoc { offset: 8 }, Kind::Text),
+            ("__rel_loc const char[] name", 4, "name", "const char", FieldLocation::RelLoc { offset: 8 }, Kind::Text),
+            ("__data_loc u8[] buf", 4, "buf", "u8", FieldLocation::DataLoc { offset: 8 }, Kind::Bytes),
             (
                 "__data_loc unsigned long[] mask",
                 4,
                 "mask",
                 "unsigned long",
-                Place::DataLoc { offset: 8 },
+                FieldLocation::DataLoc { offset: 8 },
                 Kind::Numbers(8),
             ),
-            ("__data_loc cpumask_t *[] cpus", 4, "cpus", "cpumask_t *", Place::DataLoc { offset: 8 }, Kind::Numbers(8)),
+            (
+                "__data_loc cpumask_t *[] cpus",
+                4,
+                "cpus",
+                "cpumask_t *",
+                FieldLocation::DataLoc { offset: 8 },
+                Kind::Numbers(8),
+            ),
         ] {
             let field = field(declaration, size, Some(false));
             let found = (&*field.name, &*field.type_name, field.place, field.kind);

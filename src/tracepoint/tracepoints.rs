@@ -96,14 +96,14 @@ fn tracepoint(system: String, format: TracepointFormat, endian: Endian, long_siz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracepoint::field::{Kind, Place};
+    use crate::tracepoint::field::{FieldLocation, Kind};
 
     #[test]
     fn overlapping_fields_are_limited() {
         let field = |offset, size, kind| Field {
             name: "a".into(),
             type_name: "char".into(),
-            place: Place::Here { offset, size },
+            place: FieldLocation::Here { offset, size },
             kind,
             is_signed: false,
         };

@@ -1,6 +1,6 @@
 //! Field values in the payload of a tracepoint.
 
-use super::field::{Field, Kind, Place};
+use super::field::{Field, FieldLocation, Kind};
 use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 use crate::abi::text::until_nul;
@@ -85,11 +85,11 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-fn bytes_of(place: Place, payload: &[u8], endian: Endian) -> Option<&[u8]> {
+fn bytes_of(place: FieldLocation, payload: &[u8], endian: Endian) -> Option<&[u8]> {
     let (offset, base) = match place {
-        Place::Here { offset, size } => return payload.get(offset..)?.get(..size),
-        Place::DataLoc { offset } => (offset, 0),
-        Place::RelLoc { offset } => (offset, offset + size_of::<u32>()),
+        FieldLocation::Here { offset, size } => return payload.get(offset..)?.get(..size),
+        FieldLocation::DataLoc { offset } => (offset, 0),
+        FieldLocation::RelLoc { offset } => (offset, offset + size_of::<u32>()),
     };
     let location = Reader::new(payload.get(offset..)?, endian).u32()?;
     let (begin, len) = (base + (location & 0xffff) as usize, (location >> 16) as usize);
@@ -122,14 +122,14 @@ fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn read(place: Place, kind: Kind, is_signed: bool, payload: &[u8], endian: Endian) -> Option<Value<'_>> {
+    fn read(place: FieldLocation, kind: Kind, is_signed: bool, payload: &[u8], endian: Endian) -> Option<Value<'_>> {
         let field = Field { name: String::new(), type_name: String::new(), place, kind, is_signed };
         Value::read(&field, payload, endian)
     }
 
     #[test]
     fn values_of_every_kind_in_both_byte_orders() {
-        let here = |offset, size| Place::Here { offset, size };
+        let here = |offset, size| FieldLocation::Here { offset, size };
         let payload = b"\x12\x34\xff\xfecat\0xx";
         let (little, big) = (Endian::Little, Endian::Big);
         assert_eq!(read(here(0, 2), Kind::Number(2), false, payload, little), Some(Value::Unsigned(0x3412)));
@@ -157,19 +157,19 @@ mod tests {
     #[test]
     fn follows_data_loc_and_rel_loc() {
         let payload = b"....\x08\x00\x03\x00cat.";
-        let data_loc = Place::DataLoc { offset: 4 };
+        let data_loc = FieldLocation::DataLoc { offset: 4 };
         assert_eq!(read(data_loc, Kind::Text, false, payload, Endian::Little), Some(Value::Text(b"cat")));
         let payload = b"....\x00\x03\x00\x01.cat";
-        let rel_loc = Place::RelLoc { offset: 4 };
+        let rel_loc = FieldLocation::RelLoc { offset: 4 };
         assert_eq!(read(rel_loc, Kind::Text, false, payload, Endian::Big), Some(Value::Text(b"cat")));
     }
 
     #[test]
     fn fields_beyond_the_end_are_none() {
-        let data_loc = Place::DataLoc { offset: 0 };
+        let data_loc = FieldLocation::DataLoc { offset: 0 };
         for (place, kind) in [
-            (Place::Here { offset: 2, size: 4 }, Kind::Number(4)),
-            (Place::Here { offset: usize::MAX, size: 4 }, Kind::Number(4)),
+            (FieldLocation::Here { offset: 2, size: 4 }, Kind::Number(4)),
+            (FieldLocation::Here { offset: usize::MAX, size: 4 }, Kind::Number(4)),
             (data_loc, Kind::Text),
         ] {
             assert_eq!(read(place, kind, false, b"\xff\xff\xff\xff", Endian::Little), None);

@@ -42,7 +42,7 @@ impl<'a> AddressSpace<'a> {
 
 /// An address in a version of an address space, and whether it was interrupted there instead of calling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CodeAddress {
     /// The version.
     pub view: ViewId,
     /// The address; for a call, its last byte.
@@ -53,7 +53,7 @@ pub struct Place {
 
 /// A direct-mapped cache: most frames of a stack are also in other stacks.
 pub struct RecentCode {
-    slots: Box<[Option<(Place, Code)>]>,
+    slots: Box<[Option<(CodeAddress, Code)>]>,
 }
 
 impl Default for RecentCode {
@@ -67,13 +67,13 @@ impl RecentCode {
 
     /// What is known about a place.
     #[inline]
-    pub fn get(&self, place: Place) -> Option<Code> {
+    pub fn get(&self, place: CodeAddress) -> Option<Code> {
         let (cached, code) = self.slots[Self::slot(place)]?;
         (cached == place).then_some(code)
     }
 
     /// Remembers a place.
-    pub fn put(&mut self, place: Place, code: Code) {
+    pub fn put(&mut self, place: CodeAddress, code: Code) {
         self.slots[Self::slot(place)] = Some((place, code));
     }
 
@@ -82,7 +82,7 @@ impl RecentCode {
         self.slots.fill(None);
     }
 
-    fn slot(place: Place) -> usize {
+    fn slot(place: CodeAddress) -> usize {
         // An odd number without a pattern spreads the bits to the highest.
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
         let mixed = (place.address ^ place.view.rotate_left(32)).wrapping_mul(SPREAD);

@@ -1,7 +1,7 @@
 //! Walks a stack from its leaf to its root.
 
 use super::arch::Architecture;
-use super::code::{AddressSpace, Code, Place, RecentCode};
+use super::code::{AddressSpace, Code, CodeAddress, RecentCode};
 use super::expression::{Failed, evaluate};
 use super::memory::{StackDump, Unreadable, integer};
 use super::object::RuleId;
@@ -77,7 +77,7 @@ impl Unwinder {
         loop {
             // Calls are looked up by their last byte: a function can end in a call that does not return.
             let address = if is_interrupted { ip } else { ip.wrapping_sub(1) };
-            let code = self.code(space, arch, Place { view: space.view, address, is_call: !is_interrupted });
+            let code = self.code(space, arch, CodeAddress { view: space.view, address, is_call: !is_interrupted });
             let memory = Memory { arch, dump: &dump, space };
             let caller = match code {
                 Code::Rule(object, rule) => self.apply(object, rule, &registers, &memory),
@@ -121,7 +121,7 @@ impl Unwinder {
 
     /// What is known about a place.
     #[inline]
-    fn code(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, place: Place) -> Code {
+    fn code(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, place: CodeAddress) -> Code {
         if let Some(code) = self.recent.get(place) {
             return code;
         }
@@ -130,7 +130,7 @@ impl Unwinder {
         code
     }
 
-    fn look_up(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, place: Place) -> Code {
+    fn look_up(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, place: CodeAddress) -> Code {
         let Some((map_id, map)) = space.map_at(place.address) else { return Code::Unmapped };
         let no_rule = Code::NoRule(map_id);
         let Some(id) = self.objects.of_map(map_id, map, arch) else { return no_rule };
@@ -154,7 +154,7 @@ impl Unwinder {
 
     /// Whether there is code at an address, as far as is known.
     fn is_code(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, address: u64) -> bool {
-        let place = |is_call| Place { view: space.view, address, is_call };
+        let place = |is_call| CodeAddress { view: space.view, address, is_call };
         if [true, false].into_iter().any(|is_call| matches!(self.recent.get(place(is_call)), Some(Code::Rule(..)))) {
             return true;
         }

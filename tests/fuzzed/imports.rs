@@ -16,7 +16,7 @@ use perfconv::formats::import::{Import, ImportOptions, import};
 use perfconv::formats::{json as json_format, quipper as quipper_format};
 use perfconv::object::build_id_note::{self, Elf};
 use perfconv::object::perf_map::MapFile;
-use perfconv::rewrite::build_ids::known::KnownBuildIds;
+use perfconv::rewrite::build_ids::known_build_ids::KnownBuildIds;
 use perfconv::rewrite::jit::images::ImageOptions;
 use perfconv::rewrite::jit::pass::JitPass;
 use perfconv::rewrite::passes::Passes;

@@ -12,7 +12,7 @@ use perfconv::convert::convert_records;
 use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::{Import, ImportOptions, import};
 use perfconv::formats::{converter::BeginConverter, json, quipper};
-use perfconv::rewrite::anonymize::category::{Category, Kept};
+use perfconv::rewrite::anonymize::category::{Category, KeptCategories};
 use perfconv::rewrite::anonymize::key::Key;
 use perfconv::rewrite::anonymize::pass::AnonymizePass;
 use perfconv::rewrite::build_ids::find::FindOptions;
@@ -41,7 +41,7 @@ use perfconv::rewrite::quipper::Quipper;
 use perfconv::rewrite::repair::RepairPass;
 use perfconv::rewrite::sched_stat::SchedStatPass;
 use perfconv::rewrite::sort::{SortPass, Untimed};
-use perfconv::rewrite::split::by::By;
+use perfconv::rewrite::split::criterion::By;
 use perfconv::rewrite::split::run::{SplitOptions, split};
 use perfconv::rewrite::strip_user_stack::StripUserStackPass;
 use perfconv::stream::Sink;
@@ -234,7 +234,7 @@ fn pass(from: &mut Unstructured<'_>, read: &ReadOptions) -> Result<Box<dyn Pass>
                     .filter(|_| from.ratio(1, 3).unwrap_or(false))
                     .collect())
             };
-            let kept = Kept::new(&some(from)?, &some(from)?);
+            let kept = KeptCategories::new(&some(from)?, &some(from)?);
             Box::new(AnonymizePass::new(Key::new(&from.arbitrary::<[u8; 32]>()?).expect("a key of 32 bytes"), kept))
         }
     })

@@ -539,10 +539,10 @@ fn missing_objects_are_downloaded_from_debuginfod_servers() {
         let missing = format!("/srv/sym/bin/mill-fp (build ID {id}): no debuginfod server has its debuginfo");
         assert_eq!(messages.contains(&missing), !is_complete, "{messages}");
         // Now the file is in the cache, which is used without a server, too.
-        let again = script(&recording, &["--symbols".as_ref(), "auto".as_ref()], cache.path());
-        assert_eq!(frames_of(&again, "mill-fp"), 0, "the cache is another one");
-        let (again, messages) = downloaded(&recording, "http://127.0.0.1:1", cache.path());
-        assert_eq!(again, text, "{messages}");
+        let other = script(&recording, &["--symbols".as_ref(), "auto".as_ref()], cache.path());
+        assert_eq!(frames_of(&other, "mill-fp"), 0, "the cache is another one");
+        let (cached, messages) = downloaded(&recording, "http://127.0.0.1:1", cache.path());
+        assert_eq!(cached, text, "{messages}");
     }
 }
 

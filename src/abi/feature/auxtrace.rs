@@ -53,7 +53,7 @@ impl AuxtraceIndex {
 
 fn entries_to_end<R: Read + Seek>(reader: &mut R, endian: Endian, (): ()) -> BinResult<Vec<AuxtraceIndexEntry>> {
     let size = 16;
-    let left = counted::left(reader)?;
+    let left = counted::remaining(reader)?;
     if !left.is_multiple_of(size) {
         let pos = reader.stream_position()?;
         let message = format!("{left} bytes are not a multiple of the entry size, {size}");

@@ -4,7 +4,7 @@ use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
 use crate::abi::readable;
-use crate::abi::stored::Stored;
+use crate::abi::stored_size::StoredSize;
 use crate::abi::text::FixedStr;
 use crate::bit_set;
 use crate::roles;
@@ -102,9 +102,9 @@ impl BpfProg {
 #[br(import_raw(size: usize), pre_assert(size >= Self::FIELD_ENDS[0]))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BpfProgInfo {
-    #[br(calc = Stored::new(size))]
+    #[br(calc = StoredSize::new(size))]
     #[bw(ignore)]
-    stored: Stored,
+    stored: StoredSize,
     /// `BPF_PROG_TYPE_*`.
     pub kind: u32,
     /// Program ID.

@@ -81,12 +81,12 @@ mod tests {
 
     #[test]
     fn the_length_of_the_attr_is_its_size_field() {
-        for (endian, front, taken, id) in [
+        for (endian, front, size, id) in [
             (Endian::Little, "01000000 00000000 0300000000000000", 64, "0900000000000000"),
             (Endian::Little, "01000000 48000000 0300000000000000", 72, "0900000000000000"),
             (Endian::Big, "00000001 00000048 0000000000000003", 72, "0000000000000009"),
         ] {
-            let bytes = hex(&format!("{front} 00 *{} {id}", taken - 16));
+            let bytes = hex(&format!("{front} 00 *{} {id}", size - 16));
             let (record, used): (HeaderAttr, usize) = abi::parse(&bytes, endian, ()).unwrap();
             assert_eq!((record.attr.config, &record.ids[..], used), (3, &[9][..], bytes.len()));
             assert_eq!(to_bytes(&record, endian), bytes);

@@ -20,7 +20,7 @@ pub struct HeaderTracingData {
     /// Size of the formats in bytes, padded to a multiple of 8.
     pub size: u32,
     /// The formats, if they are in the record.
-    #[br(parse_with = inside, args(size))]
+    #[br(parse_with = sized_bytes, args(size))]
     #[serde(with = "serde_bytes")]
     pub inside: Vec<u8>,
     /// Unused.
@@ -28,9 +28,9 @@ pub struct HeaderTracingData {
     pub pad: Option<u32>,
 }
 
-fn inside<R: Read + Seek>(reader: &mut R, endian: Endian, (size,): (u32,)) -> BinResult<Vec<u8>> {
+fn sized_bytes<R: Read + Seek>(reader: &mut R, endian: Endian, (size,): (u32,)) -> BinResult<Vec<u8>> {
     let room_of_pad = 4;
-    let is_inside = counted::left(reader)? > room_of_pad;
+    let is_inside = counted::remaining(reader)? > room_of_pad;
     counted::bytes(reader, endian, (if is_inside { size.into() } else { 0 },))
 }
 

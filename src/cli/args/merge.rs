@@ -1,7 +1,7 @@
 //! Arguments of `merge`.
 
 use super::option_args::{MixedOption, OptionArgs};
-use super::recording_output::WrittenArgs;
+use super::recording_output::RecordingOutputArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub struct MergeArgs {
     pub force: bool,
 
     #[command(flatten)]
-    pub written: WrittenArgs,
+    pub written: RecordingOutputArgs,
 
     #[command(flatten)]
     pub mixed: OptionArgs<MixedOption>,

@@ -25,7 +25,7 @@ pub use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use merge::MergeArgs;
 pub use option_args::format_options;
 pub use read::ReadArgs;
-pub use recording_output::WrittenArgs;
+pub use recording_output::RecordingOutputArgs;
 pub use report::ReportArg;
 pub use split::SplitArgs;
 pub use synth::SynthArgs;

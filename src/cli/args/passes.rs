@@ -155,10 +155,10 @@ mod tests {
     use perfconv::container::read::ReadOptions;
     use perfconv::container::read::input::Input;
     use perfconv::error::Result;
-    use perfconv::rewrite::each::Each;
     use perfconv::rewrite::option::Outputs;
     use perfconv::rewrite::pass::Pass;
     use perfconv::rewrite::passes::Passes;
+    use perfconv::rewrite::record_function::RecordFunction;
     use perfconv::rewrite::request::{PassContext, PassFactory};
     use perfconv::stream::Sink;
     use perfconv::stream::meta::Meta;
@@ -174,12 +174,9 @@ mod tests {
         }
 
         fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-            Box::new(Each::new(
-                sink,
-                |meta, raw, sink| {
-                    if raw.header().size == self.0 { Ok(()) } else { sink.record(meta, raw) }
-                },
-            ))
+            Box::new(RecordFunction::new(sink, |meta, raw, sink| {
+                if raw.header().size == self.0 { Ok(()) } else { sink.record(meta, raw) }
+            }))
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Options for writing recordings.
 #[derive(Args, Debug)]
-pub struct WrittenArgs {
+pub struct RecordingOutputArgs {
     #[command(flatten)]
     pub form: OptionArgs<FormOptions>,
 

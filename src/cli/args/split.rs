@@ -2,9 +2,9 @@
 
 use super::DEFAULT_INPUT;
 use super::option_args::{MixedOption, OptionArgs};
-use super::recording_output::WrittenArgs;
+use super::recording_output::RecordingOutputArgs;
 use clap::Args;
-use perfconv::rewrite::split::by::By;
+use perfconv::rewrite::split::criterion::By;
 use std::path::PathBuf;
 
 /// Arguments of `split`.
@@ -28,7 +28,7 @@ pub struct SplitArgs {
     pub force: bool,
 
     #[command(flatten)]
-    pub written: WrittenArgs,
+    pub written: RecordingOutputArgs,
 
     #[command(flatten)]
     pub mixed: OptionArgs<MixedOption>,

@@ -1,6 +1,6 @@
 //! Arguments of `synth`.
 
-use super::recording_output::WrittenArgs;
+use super::recording_output::RecordingOutputArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -37,5 +37,5 @@ pub struct SynthArgs {
     pub force: bool,
 
     #[command(flatten)]
-    pub written: WrittenArgs,
+    pub written: RecordingOutputArgs,
 }

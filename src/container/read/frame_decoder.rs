@@ -24,7 +24,7 @@ pub struct FrameDecoder {
     empty: Vec<Vec<u8>>,
     completed: Receiver<Vec<Completed>>,
     /// Pieces received and not yet used.
-    ready: VecDeque<Completed>,
+    decoded: VecDeque<Completed>,
     thread: Option<JoinHandle<Decompressor>>,
     /// Number of frames submitted and not yet read to their ends.
     waiting: usize,
@@ -52,8 +52,8 @@ impl FrameDecoder {
         let thread =
             Builder::new().name("frames".to_owned()).spawn(move || work(decompressor, &submitted, &free, &sender))?;
         let empty = vec![Vec::new(); PIECES];
-        let (ready, thread) = (VecDeque::new(), Some(thread));
-        let mut this = Self { frames, buffers, empty, completed, ready, thread, waiting: 0, end: None };
+        let (decoded, thread) = (VecDeque::new(), Some(thread));
+        let mut this = Self { frames, buffers, empty, completed, decoded, thread, waiting: 0, end: None };
         this.free();
         Ok(this)
     }
@@ -81,10 +81,10 @@ impl FrameDecoder {
             return Ok(None);
         }
         if self.end.is_none() {
-            if self.ready.is_empty() {
-                self.ready = self.completed.recv().unwrap_or_default().into();
+            if self.decoded.is_empty() {
+                self.decoded = self.completed.recv().unwrap_or_default().into();
             }
-            let Some(completed) = self.ready.pop_front() else {
+            let Some(completed) = self.decoded.pop_front() else {
                 self.waiting = 0;
                 self.thread.take().map(|thread| returned(thread.join()));
                 return Ok(None);

@@ -45,7 +45,7 @@ impl Decompressor {
         } else {
             (of_frame, ("it holds", of_frame))
         };
-        let failure = (left == 0).then(|| beyond(limit));
+        let failure = (left == 0).then(|| limit_exceeded(limit));
         let input = InBuffer::around(compressed);
         Pieces { decompressor: self, input, room, limit, ended: failure.is_some(), failure }
     }
@@ -192,13 +192,13 @@ impl Pieces<'_> {
             Some(room) => self.room = room,
             None => {
                 self.ended = true;
-                self.failure = Some(beyond(self.limit));
+                self.failure = Some(limit_exceeded(self.limit));
             }
         }
     }
 }
 
-fn beyond((what, limit): (&str, u64)) -> io::Error {
+fn limit_exceeded((what, limit): (&str, u64)) -> io::Error {
     io::Error::other(format!("{what} more than {limit} bytes"))
 }
 

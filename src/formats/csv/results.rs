@@ -21,7 +21,7 @@ use std::fs::File;
 pub struct Results(HashMap<(EventIndex, Option<MapId>, u64), Sum>);
 
 /// Event, file, address in it, symbol.
-type Place<'a> = (EventIndex, &'a [u8], u64, Named);
+type ResultKey<'a> = (EventIndex, &'a [u8], u64, Named);
 
 /// Symbol of an address, by its fields in the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +83,7 @@ impl Results {
         symbolization.look_up(frames.frames(), mappings.list(), session.jit_dumps());
         let symbols = symbolization.symbols();
         // Processes may map the same file at different addresses.
-        let mut places: BTreeMap<Place, Sum> = BTreeMap::new();
+        let mut places: BTreeMap<ResultKey, Sum> = BTreeMap::new();
         for ((event, map, ip), frame, sum) in results {
             let map = map.map(|id| session.map(id));
             let (file, address) = map.map_or((&[][..], ip), |map| place(map, ip));

@@ -39,18 +39,18 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         if text.is_empty() {
             continue;
         }
-        let wrong = |what: &str| Err(Error::input(name, None, format!("line {number}: {what}")));
+        let invalid = |what: &str| Err(Error::input(name, None, format!("line {number}: {what}")));
         let Some((names, count)) = split(text) else {
-            return wrong("count: missing; expected FRAME;FRAME;... COUNT");
+            return invalid("count: missing; expected FRAME;FRAME;... COUNT");
         };
         let Some(value) = count_of(count) else {
-            return wrong(&format!("count: {} is not an unsigned integer", quoted(&String::from_utf8_lossy(count))));
+            return invalid(&format!("count: {} is not an unsigned integer", quoted(&String::from_utf8_lossy(count))));
         };
         if profile.samples.len() == MAX_PARTS {
-            return wrong(&format!("more than {MAX_PARTS} stacks"));
+            return invalid(&format!("more than {MAX_PARTS} stacks"));
         }
         if names.contains(&0) {
-            return wrong("frame: the name contains a NUL");
+            return invalid("frame: the name contains a NUL");
         }
         stack.clear();
         for name in names.split(|&byte| byte == b';') {

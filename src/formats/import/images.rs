@@ -45,7 +45,7 @@ impl Symbols {
             let path = by_build_id(file.build_id.as_deref().unwrap_or_default(), name);
             write(directory, &path, |out| file.write(out))?;
             // Two files may have the same path, and the path may be invalid here.
-            if let Some(by_path) = inside(&file.path).filter(|path| !directory.join(path).exists())
+            if let Some(by_path) = relative_path(&file.path).filter(|path| !directory.join(path).exists())
                 && create_parent_directories(&by_path, directory).is_ok()
             {
                 let (path, by_path) = (directory.join(path), directory.join(by_path));
@@ -64,7 +64,7 @@ impl Symbols {
 }
 
 /// Converts a path to one relative to another root, unless it leads out of it.
-fn inside(path: &[u8]) -> Option<PathBuf> {
+fn relative_path(path: &[u8]) -> Option<PathBuf> {
     let path = PathBuf::from(String::from_utf8(path.to_vec()).ok()?);
     let mut inside = PathBuf::new();
     for component in path.components() {

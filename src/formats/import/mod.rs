@@ -4,7 +4,7 @@
 //! function names are written to files beside the recording ([`images`]).
 
 pub mod images;
-mod imported;
+mod imported_profile;
 mod labels;
 mod mapping_writer;
 mod maps;

@@ -1,7 +1,7 @@
 //! Converts a profile to a recording.
 
 use super::images::Symbols;
-use super::imported::imported;
+use super::imported_profile::imported;
 use super::labels::Fields;
 use super::mapping_writer::MappingWriter;
 use super::placement::Placement;

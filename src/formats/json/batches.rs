@@ -184,7 +184,7 @@ impl<'r> Batches<'r> {
             }
             let line = self.line + lines(&self.buffer[..piece.end]);
             match piece.stopped {
-                Some(wrong) if !wrong.is_truncated => return Err(Failure::Field(line + wrong.lines as u64, wrong)),
+                Some(error) if !error.is_truncated => return Err(Failure::Field(line + error.lines as u64, error)),
                 Some(_) if self.has_ended => {
                     return Err(Failure::Field(line, FieldError::new("the object is truncated")));
                 }
@@ -316,8 +316,8 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                         }
                         piece.items.push((at, item));
                     }
-                    Err(wrong) => {
-                        piece.stopped = Some(wrong);
+                    Err(error) => {
+                        piece.stopped = Some(error);
                         break;
                     }
                 }
@@ -336,11 +336,11 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
         }
         piece.end += 1;
     }
-    if let Some(utf8_error) = utf8_error.filter(|_| piece.stopped.as_ref().is_none_or(|wrong| wrong.is_truncated)) {
+    if let Some(utf8_error) = utf8_error.filter(|_| piece.stopped.as_ref().is_none_or(|error| error.is_truncated)) {
         let is_truncated = utf8_error.error_len().is_none();
-        let mut wrong = FieldError::new("the text is not UTF-8");
-        wrong.is_truncated = is_truncated;
-        piece.stopped = Some(wrong);
+        let mut error = FieldError::new("the text is not UTF-8");
+        error.is_truncated = is_truncated;
+        piece.stopped = Some(error);
     }
     piece
 }

@@ -68,7 +68,7 @@ pub fn record(
         _ => {}
     }
     out.resize(start + RecordHeader::SIZE, 0);
-    let covered = appended(out, |writer| body.write(writer, endian)).map_err(|wrong| wrong.within("body"))?;
+    let covered = appended(out, |writer| body.write(writer, endian)).map_err(|error| error.within("body"))?;
     room.fill(covered, out)?;
     appended(out, |writer| object.sample_id.write_options(writer, endian, ()))?;
     let len = out.len() - start;
@@ -96,7 +96,7 @@ pub fn tracing_data(formats: &TracingData, endian: Endian) -> BinResult<Vec<u8>>
 /// # Errors
 /// If a field is missing, or a value does not fit its field.
 pub fn section(id: FeatureId, content: &RawValue, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, FieldError> {
-    let feature = read_seed(content.get(), ContentOf(id)).map_err(|wrong| wrong.within("content"))?;
+    let feature = read_seed(content.get(), ContentOf(id)).map_err(|error| error.within("content"))?;
     section_of(id, feature, room, endian)
 }
 

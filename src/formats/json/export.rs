@@ -2,8 +2,8 @@
 
 use super::layout::Layout;
 use super::objects::{
-    AttrObject, BeforeObject, End, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject, Index, IndexEntry,
-    OtherObject, SourceObject, VERSION,
+    AttrObject, BeforeObject, DirectoryPiece, End, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject,
+    Index, IndexEntry, SourceObject, VERSION,
 };
 use super::render::{self, RecordInfo, left_over};
 use super::render_queue::{RenderQueue, failed};
@@ -134,7 +134,7 @@ impl<W: Write> Export<W> {
         let (files, skipped) = directory_files::list(directory)?;
         self.skipped = skipped;
         for file in files {
-            file.pieces(|piece| self.write(&OtherObject { other: &file.name, bytes: Base64::new(piece) }))?;
+            file.pieces(|piece| self.write(&DirectoryPiece { other: &file.name, bytes: Base64::new(piece) }))?;
         }
         Ok(())
     }

@@ -117,8 +117,8 @@ pub enum ImportError<'a> {
 }
 
 impl From<FieldError> for ImportError<'_> {
-    fn from(wrong: FieldError) -> Self {
-        Self::Field(wrong)
+    fn from(error: FieldError) -> Self {
+        Self::Field(error)
     }
 }
 
@@ -129,7 +129,7 @@ impl From<Error> for ImportError<'_> {
 }
 
 /// Returns an error without a field.
-pub fn wrong<'a, T>(what: impl Into<String>) -> Result<T, ImportError<'a>> {
+pub fn invalid<'a, T>(what: impl Into<String>) -> Result<T, ImportError<'a>> {
     Err(FieldError::new(what).into())
 }
 
@@ -140,14 +140,14 @@ mod tests {
 
     #[test]
     fn reports_field_and_line() {
-        let wrong = read::<Mmap>("{\"pid\": 1,\n \"tid\": {}}").unwrap_err();
-        assert_eq!((wrong.to_string(), wrong.lines), ("tid: invalid type: map, expected u32".to_owned(), 1));
-        let wrong = read::<Mmap>("{\"pdi\": 1}").unwrap_err();
-        assert_eq!(wrong.within("body").to_string(), "body.pdi: unknown field");
+        let error = read::<Mmap>("{\"pid\": 1,\n \"tid\": {}}").unwrap_err();
+        assert_eq!((error.to_string(), error.lines), ("tid: invalid type: map, expected u32".to_owned(), 1));
+        let error = read::<Mmap>("{\"pdi\": 1}").unwrap_err();
+        assert_eq!(error.within("body").to_string(), "body.pdi: unknown field");
         assert!(read::<Mmap>("{\"pid\": 1").unwrap_err().is_truncated);
         assert_eq!(read::<Vec<u8>>("[1] 2").unwrap_err().to_string(), "trailing characters");
         assert_eq!(FieldError::new("x").within("a").within("b").to_string(), "b.a: x");
-        let wrong = read::<Mmap>(&format!("{{\"pid\": \"{}\"}}", "ü".repeat(100_000))).unwrap_err().to_string();
-        assert!(wrong.chars().count() < 320 && wrong.ends_with("is not a 64-bit integer"), "{wrong}");
+        let error = read::<Mmap>(&format!("{{\"pid\": \"{}\"}}", "ü".repeat(100_000))).unwrap_err().to_string();
+        assert!(error.chars().count() < 320 && error.ends_with("is not a 64-bit integer"), "{error}");
     }
 }

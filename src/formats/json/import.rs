@@ -4,11 +4,11 @@ use super::batches::{self, Failure};
 use super::directory_files::ExtraFileWriter;
 use super::encode::{self, Room};
 use super::field_error::FieldError;
-use super::field_error::{ImportError, wrong};
+use super::field_error::{ImportError, invalid};
 use super::frames::Framed;
 use super::item::{InFrame, Item, Section};
 use super::layout::{Layout, apply};
-use super::layout_check::{fits, misfit};
+use super::layout_check::{matches_layout, misfit};
 use super::objects::{Change, ContainerName, End, IndexEntry};
 use super::target::{Out, Target};
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
@@ -43,28 +43,28 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     let mut import: Option<Importer> = None;
     let failed = |failure| match failure {
         Failure::Io(e) => Error::io(name, "cannot read")(e),
-        Failure::Field(line, wrong) => at(name, line, &wrong),
+        Failure::Field(line, error) => at(name, line, &error),
     };
     let last_line = batches::each(stream, failed, |batch| {
         for piece in std::mem::take(&mut batch.pieces) {
             let block = block(piece.bytes);
             for (place, item) in piece.items {
-                let taken = match (&mut import, item) {
+                let result = match (&mut import, item) {
                     (Some(import), item) => import.take(item, &block),
                     (None, Item::File { container, endian, files }) => {
                         import = Some(Importer::begin(container, endian, files, name, &options.read)?);
                         Ok(())
                     }
-                    (None, _) => wrong("expected the first object, with the field perfconv"),
+                    (None, _) => invalid("expected the first object, with the field perfconv"),
                 };
-                taken.map_err(|problem| match problem {
-                    ImportError::Field(wrong) => at(name, batch.line(place), &wrong),
+                result.map_err(|problem| match problem {
+                    ImportError::Field(error) => at(name, batch.line(place), &error),
                     ImportError::Misfit(raw, events) => {
-                        let wrong = batch.object(place).map(|object| misfit(&raw, object, events));
+                        let error = batch.object(place).map(|object| misfit(&raw, object, events));
                         at(
                             name,
                             batch.line(place),
-                            &wrong.unwrap_or_else(|| FieldError::new("the fields do not match the event")),
+                            &error.unwrap_or_else(|| FieldError::new("the fields do not match the event")),
                         )
                     }
                     ImportError::Error(error) => error,
@@ -82,8 +82,8 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     }
 }
 
-fn at(name: &str, line: u64, wrong: &FieldError) -> Error {
-    Error::input(name, None, format!("line {line}: {wrong}"))
+fn at(name: &str, line: u64, error: &FieldError) -> Error {
+    Error::input(name, None, format!("line {line}: {error}"))
 }
 
 /// Wraps the bytes of records in a block.
@@ -167,7 +167,7 @@ impl Importer {
 
     fn take<'a>(&'a mut self, item: Item, block: &'a Block) -> StdResult<(), ImportError<'a>> {
         if self.end.is_some() {
-            return wrong("found an object after the last one, end");
+            return invalid("found an object after the last one, end");
         }
         let is_late = match &item {
             // Later ones would move all records; a pipe has them as records.
@@ -176,10 +176,10 @@ impl Importer {
             _ => false,
         };
         if is_late {
-            return wrong("the object must precede all records, and a pipe has none");
+            return invalid("the object must precede all records, and a pipe has none");
         }
         match item {
-            Item::File { .. } => return wrong("found a second first object"),
+            Item::File { .. } => return invalid("found a second first object"),
             Item::Attr(attr) => {
                 self.known.add(attr.attr.clone(), attr.ids.clone());
                 self.events.push(*attr);
@@ -195,7 +195,7 @@ impl Importer {
                 {
                     self.known.miss();
                 }
-                if described.is_some_and(|described| !fits(&raw, described, &self.known)) {
+                if described.is_some_and(|described| !matches_layout(&raw, described, &self.known)) {
                     return Err(ImportError::Misfit(raw, &self.known));
                 }
                 self.place(&block.bytes[bytes], nr, frame)?;
@@ -263,13 +263,13 @@ impl Importer {
     }
 
     fn feature(&mut self, id: FeatureId, section: Section) -> StdResult<(), ImportError<'static>> {
-        let wrong = |what| Err(FieldError::new(what).within("feature").into());
+        let invalid = |what| Err(FieldError::new(what).within("feature").into());
         if id.0 >= 256 || self.container == Container::Pipe {
-            return wrong("this container cannot store the feature");
+            return invalid("this container cannot store the feature");
         }
         match self.features.insert(id, section) {
             None => Ok(()),
-            Some(_) => wrong("duplicate feature"),
+            Some(_) => invalid("duplicate feature"),
         }
     }
 
@@ -373,7 +373,7 @@ impl Importer {
                 };
                 let room = Room { len: room, tail: tail.as_deref().map(Vec::as_slice), usual: |covered| covered };
                 encode::section_of(id, Feature::Auxtrace(index), &room, self.endian)
-                    .map_err(|wrong| Error::Output(io::Error::new(io::ErrorKind::InvalidData, wrong)))
+                    .map_err(|error| Error::Output(io::Error::new(io::ErrorKind::InvalidData, error)))
             }
         }
     }

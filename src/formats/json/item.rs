@@ -138,8 +138,8 @@ impl Item {
             object.file.map(Self::Source),
             object.end.map(Self::End),
         ];
-        let wrong = "unknown object; expected a field record, feature, attr, gap or end";
-        others.into_iter().flatten().next().ok_or_else(|| FieldError::new(wrong))
+        let error = "unknown object; expected a field record, feature, attr, gap or end";
+        others.into_iter().flatten().next().ok_or_else(|| FieldError::new(error))
     }
 }
 
@@ -176,7 +176,7 @@ fn is_recording_file(index: usize, name: &str) -> bool {
 fn section(id: FeatureId, object: Object<'_>, endian: Endian) -> StdResult<Section, FieldError> {
     match (object.content, object.raw) {
         (Some(content), None) if id == FeatureId::AUXTRACE => {
-            let index = read(content.get()).map_err(|wrong| wrong.within("content"))?;
+            let index = read(content.get()).map_err(|error| error.within("content"))?;
             Ok(Section::Index { index, room: object.room, tail: object.tail })
         }
         (Some(content), None) => {

@@ -26,7 +26,7 @@ pub struct DescribedLayout {
 
 /// Whether a record will be read with the fields that its JSON describes.
 #[inline]
-pub fn fits(raw: &Raw<'_>, described: DescribedLayout, events: &Events) -> bool {
+pub fn matches_layout(raw: &Raw<'_>, described: DescribedLayout, events: &Events) -> bool {
     let event = events.of(raw).map(|(_, event)| event);
     let kind = raw.header().kind;
     if kind == RecordType::SAMPLE {
@@ -83,8 +83,8 @@ pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError 
     match sample {
         Some(sample) => {
             let expected = of_sample(event.layout.sample_type());
-            let wrong = differing(sample.fields(), expected).or_else(|| part_of_sample(sample, &event.layout));
-            wrong.unwrap_or_else(|| FieldError::new("the fields do not match the event's sample_type")).within(place)
+            let error = differing(sample.fields(), expected).or_else(|| part_of_sample(sample, &event.layout));
+            error.unwrap_or_else(|| FieldError::new("the fields do not match the event's sample_type")).within(place)
         }
         None => {
             let present = object.sample_id.map_or_else(SampleType::empty, |id| id.fields());
@@ -95,8 +95,8 @@ pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError 
             if expected.is_empty() {
                 return FieldError::new("the event has no SAMPLE_ID_ALL").within(place);
             }
-            let wrong = differing(present, expected);
-            wrong.unwrap_or_else(|| FieldError::new("no event has this ID")).within(place)
+            let error = differing(present, expected);
+            error.unwrap_or_else(|| FieldError::new("no event has this ID")).within(place)
         }
     }
 }
@@ -131,8 +131,8 @@ fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<FieldError> 
         let has_counters = !stack.counters.is_empty() && stack.counters.len() != stack.entries.len();
         has_counters.then(|| FieldError::new("expected one for each entry").within("counters"))
     };
-    read.map(|wrong| wrong.within("read"))
-        .or_else(|| branches().map(|wrong| wrong.within("branch_stack")))
+    read.map(|error| error.within("read"))
+        .or_else(|| branches().map(|error| error.within("branch_stack")))
         .or_else(|| regs(&sample.regs_user, layout.regs_user(), "regs_user"))
         .or_else(|| regs(&sample.regs_intr, layout.regs_intr(), "regs_intr"))
 }

@@ -60,7 +60,7 @@ impl RecordBody<'_> {
     pub fn of(self, kind: RecordType) -> Result<Body, FieldError> {
         match self {
             Self::Body(body) => Ok(*body),
-            Self::Later(json) => read_seed(json.get(), BodyOf(kind)).map_err(|wrong| wrong.within("body")),
+            Self::Later(json) => read_seed(json.get(), BodyOf(kind)).map_err(|error| error.within("body")),
         }
     }
 }

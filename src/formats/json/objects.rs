@@ -81,7 +81,7 @@ pub struct GapObject<'a> {
 
 /// A piece of another file in a directory recording.
 #[derive(Serialize)]
-pub struct OtherObject<'a> {
+pub struct DirectoryPiece<'a> {
     pub other: &'a str,
     pub bytes: &'a Bytes,
 }

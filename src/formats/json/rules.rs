@@ -360,12 +360,12 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Integer<'_, V> {
     fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
         self.0.note_name(text);
         let digits = text.strip_prefix('-').unwrap_or(text);
-        let wrong = || E::custom(format_args!("'{text}' is not a 64-bit integer"));
-        let number = readable::number(digits).ok_or_else(wrong)?;
+        let invalid = || E::custom(format_args!("'{text}' is not a 64-bit integer"));
+        let number = readable::number(digits).ok_or_else(invalid)?;
         if digits.len() == text.len() {
             return self.0.visitor.visit_u64(number);
         }
-        self.0.visitor.visit_i64(0_i64.checked_sub_unsigned(number).ok_or_else(wrong)?)
+        self.0.visitor.visit_i64(0_i64.checked_sub_unsigned(number).ok_or_else(invalid)?)
     }
 }
 
@@ -413,10 +413,10 @@ mod tests {
         assert_eq!(read::<Vec<u64>>(&json).unwrap(), [0, (1 << 53) - 1, 1 << 53, u64::MAX]);
         assert_eq!(read::<Vec<u64>>(r#"["0x10", 16, "16"]"#).unwrap(), [16; 3]);
         assert_eq!(read::<Vec<i64>>(r#"[-1, "-9223372036854775808"]"#).unwrap(), [-1, i64::MIN]);
-        let wrong = |json| read::<Vec<u8>>(json).unwrap_err().to_string();
-        assert_eq!(wrong("[1,300]"), "[1]: invalid value: integer `300`, expected u8");
-        assert_eq!(wrong("[1.5]"), "[0]: invalid type: floating point `1.5`, expected u8");
-        assert_eq!(wrong(r#"["+1"]"#), "[0]: '+1' is not a 64-bit integer");
+        let invalid = |json| read::<Vec<u8>>(json).unwrap_err().to_string();
+        assert_eq!(invalid("[1,300]"), "[1]: invalid value: integer `300`, expected u8");
+        assert_eq!(invalid("[1.5]"), "[0]: invalid type: floating point `1.5`, expected u8");
+        assert_eq!(invalid(r#"["+1"]"#), "[0]: '+1' is not a 64-bit integer");
     }
 
     proptest! {

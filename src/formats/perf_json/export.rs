@@ -20,7 +20,7 @@ use crate::stream::events::Event;
 use crate::stream::meta::Meta;
 use std::io::{self, Write};
 
-type Written = std::result::Result<(), Unsupported>;
+type WriteResult = std::result::Result<(), Unsupported>;
 
 /// Samples as JSON.
 struct Json {
@@ -114,7 +114,7 @@ impl Json {
     }
 
     /// Writes the fields of the tracepoint.
-    fn tracepoint(&self, state: &mut SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> Written {
+    fn tracepoint(&self, state: &mut SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> WriteResult {
         let (meta, event, view) = (sample.decoded.meta, sample.decoded.event, sample.decoded.view);
         let (Some(tracepoint), Some(payload)) = (state.tracepoint(meta, event), view.raw) else { return Ok(()) };
         const SAMPLE_FIELDS: [&str; 13] = [
@@ -144,7 +144,7 @@ impl Json {
 }
 
 /// Writes time, IDs and comm. As in perf, unknown values are -1.
-fn thread_fields(state: &SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> Written {
+fn thread_fields(state: &SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> WriteResult {
     let has_cpu = |event: &Event| event.attr.sample_type.contains(SampleType::CPU);
     let (meta, view) = (sample.decoded.meta, sample.decoded.view);
     number(out, "timestamp", view.time.unwrap_or(u64::MAX) as i64);
@@ -159,7 +159,7 @@ fn thread_fields(state: &SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) ->
 }
 
 /// Writes the fields that perf omits, for the event that the sample counts for.
-fn extra_fields(state: &mut SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> Written {
+fn extra_fields(state: &mut SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> WriteResult {
     let (raw, event) = (sample.decoded.raw, sample.decoded.event);
     field(out, "event", &state.event_names(sample.decoded.meta)[sample.event as usize])?;
     let mode = raw.header().misc.cpu_mode();

@@ -1,7 +1,7 @@
 //! Imports the output of perf script as a recording.
 
 use super::frame::Frame;
-use super::head::Head;
+use super::sample_line::SampleLine;
 use crate::error::{Error, Result};
 use crate::formats::import::source::{SourceEvent, SourceFrame, SourceMapping, SourceProfile, SourceSample};
 use crate::formats::import::{ImportOptions, ImportedRecording, record};
@@ -35,8 +35,8 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
-        let wrong = |what: String| Error::input(name, None, format!("line {number}: {what}"));
-        reader.line(text).map_err(wrong)?;
+        let invalid = |what: String| Error::input(name, None, format!("line {number}: {what}"));
+        reader.line(text).map_err(invalid)?;
     }
     reader.end();
     if reader.profile.samples.is_empty() {
@@ -52,7 +52,7 @@ pub fn recognizes(start: &[u8]) -> bool {
     let head = lines.find(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let Some(head) = head.as_deref().filter(|line| !line.starts_with('\t')) else { return false };
     let mut has_frame = || lines.next().is_some_and(|line| line.starts_with([' ', '\t']) && is_frame(&line));
-    Head::parse(head).is_ok_and(|head| {
+    SampleLine::parse(head).is_ok_and(|head| {
         let is_in_file = |frame: Frame<'_>| frame.dso.is_some();
         let has_own_frame = || is_frame(head.rest) && Frame::parse(head.rest).is_ok_and(is_in_file);
         let is_sample = head.time.is_some() || head.cpu.is_some() || has_own_frame() || has_frame();
@@ -114,12 +114,12 @@ impl Reader {
             self.frame(&frame, false);
         } else {
             self.end();
-            self.head(&Head::parse(text)?)?;
+            self.head(&SampleLine::parse(text)?)?;
         }
         Ok(())
     }
 
-    fn head(&mut self, head: &Head<'_>) -> std::result::Result<(), String> {
+    fn head(&mut self, head: &SampleLine<'_>) -> std::result::Result<(), String> {
         let (event, value) = (self.event(head), head.period.unwrap_or(1));
         let mut sample = SourceSample { event, count: Some(1), value, ..SourceSample::default() };
         sample.tid = Some(head.tid as u32);
@@ -152,7 +152,7 @@ impl Reader {
         Ok(())
     }
 
-    fn event(&mut self, head: &Head<'_>) -> u32 {
+    fn event(&mut self, head: &SampleLine<'_>) -> u32 {
         let Self { profile, events, .. } = self;
         let event = *events.entry_ref(head.event).or_insert_with(|| {
             let unit = "count".to_owned();
@@ -243,8 +243,8 @@ impl Reader {
                     pgoff
                 } else {
                     let before = |end: u64| end.min(SPACE.end);
-                    while let Some(&taken) = elsewhere.range(base..before(base.saturating_add(len))).next_back() {
-                        base = before((taken + 1).next_multiple_of(PAGE));
+                    while let Some(&occupied) = elsewhere.range(base..before(base.saturating_add(len))).next_back() {
+                        base = before((occupied + 1).next_multiple_of(PAGE));
                     }
                     let next = before(base.saturating_add(len).saturating_add(PAGE));
                     std::mem::replace(&mut base, next)

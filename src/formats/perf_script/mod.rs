@@ -2,8 +2,8 @@
 
 mod export;
 mod frame;
-mod head;
 mod import;
+mod sample_line;
 
 pub use import::{import, recognizes};
 

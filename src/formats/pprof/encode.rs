@@ -232,9 +232,9 @@ impl<'a> Encoder<'a> {
     }
 
     /// The symbol information available for the frames of each mapping.
-    fn known(&self, profile: &Profile, order: &MappingOrder) -> Vec<Known> {
+    fn known(&self, profile: &Profile, order: &MappingOrder) -> Vec<SymbolCounts> {
         let symbols = &profile.tables.symbols;
-        let mut known = vec![Known::default(); order.list.len()];
+        let mut known = vec![SymbolCounts::default(); order.list.len()];
         for location in self.locations.iter() {
             let Some(id) = self.place(profile, location).0.and_then(|mapping| order.known_id(mapping)) else {
                 continue;
@@ -332,14 +332,14 @@ fn value_type(kind: &SampleType, strings: &mut Strings) -> proto::ValueType {
 
 /// How many of the added frames have symbol information.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct SymbolCounts {
     frames: u64,
     functions: u64,
     files: u64,
     lines: u64,
 }
 
-impl Known {
+impl SymbolCounts {
     fn add(&mut self, function: bool, file: bool, line: bool) {
         self.frames += 1;
         self.functions += u64::from(function);

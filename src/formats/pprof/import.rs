@@ -3,7 +3,7 @@
 use super::functions::is_synthetic;
 use super::parts;
 use super::proto::{self, Profile};
-use super::valid::{self, Ids};
+use super::validate::{self, Ids};
 use crate::abi::hex;
 use crate::abi::record::RecordType;
 use crate::error::{Error, Result};
@@ -63,19 +63,19 @@ fn read(stream: &mut (dyn Read + Send), name: &str) -> Result<Vec<u8>> {
 
 /// Decodes and validates a profile.
 fn decode(bytes: &[u8], name: &str) -> Result<(Profile, Ids)> {
-    let wrong = |what: String| Error::input(name, None, format!("not a valid pprof profile: {what}"));
+    let invalid = |what: String| Error::input(name, None, format!("not a valid pprof profile: {what}"));
     if bytes.is_empty() {
-        return Err(wrong("it is empty".to_owned()));
+        return Err(invalid("it is empty".to_owned()));
     }
-    let parts = parts::count(bytes).map_err(|e| wrong(undecodable(&e)))?;
+    let parts = parts::count(bytes).map_err(|e| invalid(undecodable(&e)))?;
     if parts > MAX_PARTS {
         let what = format!("it has {parts} messages and strings; at most {MAX_PARTS} are supported");
         return Err(Error::input(name, None, what));
     }
-    let profile = Profile::decode(bytes).map_err(|e| wrong(undecodable(&e)))?;
-    let ids = valid::check(&profile).map_err(wrong)?;
+    let profile = Profile::decode(bytes).map_err(|e| invalid(undecodable(&e)))?;
+    let ids = validate::check(&profile).map_err(invalid)?;
     if profile.sample_type.is_empty() {
-        return Err(wrong("it has no sample types".to_owned()));
+        return Err(invalid("it has no sample types".to_owned()));
     }
     Ok((profile, ids))
 }
@@ -389,7 +389,7 @@ mod tests {
     use super::*;
 
     fn read(profile: &Profile, max_frames: usize) -> std::result::Result<SourceProfile, String> {
-        source_profile(profile, &valid::check(profile)?, max_frames)
+        source_profile(profile, &validate::check(profile)?, max_frames)
     }
 
     /// A profile whose samples have the value 1 each.

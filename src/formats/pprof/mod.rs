@@ -14,7 +14,7 @@ mod parts;
 pub mod proto;
 mod recognize;
 mod strings;
-mod valid;
+mod validate;
 
 pub use encode::{begin, write};
 pub use import::{copy, import};

@@ -1,7 +1,7 @@
 //! Recognizes a profile.
 
 use crate::formats::message::Shape::{Bytes, Message, Number, Numbers};
-use crate::formats::message::{Shape, contents, fits};
+use crate::formats::message::{Shape, contents, has_message_shape};
 
 const VALUE_TYPE: &[(u32, Shape)] = &[(1, Number), (2, Number)];
 const LABEL: &[(u32, Shape)] = &[(1, Number), (2, Number), (3, Number), (4, Number)];
@@ -42,5 +42,5 @@ const PROFILE: &[(u32, Shape)] = &[
 /// Whether an input has the shape of a profile, with a sample type or a sample.
 pub fn is_pprof(start: &[u8]) -> bool {
     let is_of_samples = |(number, content): (u64, &[u8])| matches!(number, 1 | 2) && !content.is_empty();
-    fits(start, PROFILE) && contents(start).any(is_of_samples)
+    has_message_shape(start, PROFILE) && contents(start).any(is_of_samples)
 }

@@ -10,12 +10,12 @@ use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 
 /// Position of a record: index of the recording's file, and offset in it.
-type Place = (u32, u64);
+type RecordKey = (u32, u64);
 
 /// Build IDs of BUILD_ID records, and of MMAP2 records one per file.
 #[derive(Default)]
 pub struct SeenBuildIds {
-    list: Vec<(Place, PerfBuildId)>,
+    list: Vec<(RecordKey, PerfBuildId)>,
     /// Index in the list by mapped file.
     mapped: HashMap<Vec<u8>, usize>,
 }

@@ -32,7 +32,7 @@ pub struct Pieces {
 const MAX_REFERENCED: usize = 256 << 20;
 
 /// A part and the file offset where it is expected.
-type Place = (u64, Chunk);
+type ExpectedChunk = (u64, Chunk);
 
 impl Pieces {
     /// Collects the events and features of a recording.
@@ -100,7 +100,7 @@ impl Pieces {
     }
 
     /// Splits the bytes of a file from `offset` on into chunks, with references to the parts found in their places.
-    fn chunks(&self, bytes: &[u8], offset: u64, places: &[Place]) -> Vec<Chunk> {
+    fn chunks(&self, bytes: &[u8], offset: u64, places: &[ExpectedChunk]) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         let mut covered = 0;
         for (at, chunk) in places {
@@ -124,7 +124,7 @@ impl Pieces {
     }
 
     /// Locates the parts by the file header.
-    fn places(&self, before: &[u8], behind: &[u8], behind_at: u64) -> Option<Vec<Place>> {
+    fn places(&self, before: &[u8], behind: &[u8], behind_at: u64) -> Option<Vec<ExpectedChunk>> {
         let header = FileHeader::read_from(before, self.endian).ok()?;
         let at = |range: Range<u64>| {
             let within = |bytes: &[u8], base: u64| {

@@ -8,7 +8,7 @@ use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{File, Layout, Record};
 use super::record_builder::{add_event, events_of_file};
 use super::unknown::UnknownFields;
-use super::unplaced::{UnplacedRecords, spool};
+use super::unrepresented::{UnrepresentedRecords, spool};
 use super::wire::Fields;
 use super::{Fidelity, features};
 use crate::abi::Endian;
@@ -72,7 +72,7 @@ struct Encoder<W> {
     /// sample fields.
     spooled: Option<BufWriter<Spool>>,
     /// Records that the schema has no event for.
-    unplaced: UnplacedRecords,
+    unrepresented: UnrepresentedRecords,
     /// Converts the other records.
     event_writer: EventWriter,
     /// Encoded messages to be written.
@@ -101,7 +101,7 @@ impl<W: Write> Encoder<W> {
             is_lossless: Fidelity::from(&options.values) == Fidelity::Lossless,
             is_rewritten: options.passes.any(),
             spooled: None,
-            unplaced: UnplacedRecords::new(options),
+            unrepresented: UnrepresentedRecords::new(options),
             event_writer: EventWriter::new(options),
             buffer: Vec::new(),
             build_ids: SeenBuildIds::default(),
@@ -139,7 +139,7 @@ impl<W: Write> Encoder<W> {
 
     /// Counts bytes of a file, and notes where the next file begins.
     fn file_bytes(&mut self, meta: &Meta, source: u32, len: usize) -> Result<()> {
-        self.unplaced.end_frame(self.items)?;
+        self.unrepresented.end_frame(self.items)?;
         if source == 0 {
             self.data_size += len as u64;
         }
@@ -246,13 +246,13 @@ impl<W: Write> Sink for Encoder<W> {
             Origin::File => self.file_bytes(meta, raw.block().source, len)?,
             // The bytes that it was derived from are already written.
             Origin::Reframed => return Ok(()),
-            Origin::Frame => self.unplaced.add_to_frame(&raw.block().bytes[raw.at()..raw.at() + len]),
+            Origin::Frame => self.unrepresented.add_to_frame(&raw.block().bytes[raw.at()..raw.at() + len]),
         }
         let (kind, start) = (raw.header().kind, self.buffer.len());
         let counts = self.counts.entry(kind).or_default();
         if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && raw.block().origin == Origin::File {
             counts.0 += 1;
-            self.unplaced.begin_frame(self.items, bytes());
+            self.unrepresented.begin_frame(self.items, bytes());
             self.items += 1;
             return Ok(());
         }
@@ -276,7 +276,7 @@ impl<W: Write> Sink for Encoder<W> {
             }
         } else {
             *if self.is_lossless { &mut counts.0 } else { &mut counts.1 } += 1;
-            self.unplaced.add(self.items, &raw.block().bytes[raw.at()..raw.at() + len])?;
+            self.unrepresented.add(self.items, &raw.block().bytes[raw.at()..raw.at() + len])?;
         }
         self.items += 1;
         Ok(())
@@ -285,14 +285,14 @@ impl<W: Write> Sink for Encoder<W> {
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
         if gap.block.origin == Origin::File {
             self.file_bytes(meta, gap.block.source, gap.len)?;
-            self.unplaced.begin_frame(self.items, gap.block.bytes.slice(gap.at..gap.at + gap.len));
+            self.unrepresented.begin_frame(self.items, gap.block.bytes.slice(gap.at..gap.at + gap.len));
             self.items += 1;
         }
         Ok(())
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.unplaced.end_frame(self.items)?;
+        self.unrepresented.end_frame(self.items)?;
         self.flush()?;
         let events = features::events(meta);
         if let Some(spooled) = self.spooled.take() {
@@ -314,7 +314,7 @@ impl<W: Write> Sink for Encoder<W> {
             .collect();
         let layout = PerfDataProto { layout: Some(self.layout(meta, &pieces)), ..PerfDataProto::default() };
         self.out.write_all(&layout.encode_to_vec()).map_err(Error::Output)?;
-        let records = self.unplaced.take();
+        let records = self.unrepresented.take();
         self.copy(records)?;
         self.out.write_all(&behind.encode_to_vec()).map_err(Error::Output)?;
         self.out.flush().map_err(Error::Output)

@@ -29,7 +29,7 @@ mod text;
 #[cfg(feature = "quipper-text")]
 mod text_format;
 pub mod unknown;
-mod unplaced;
+mod unrepresented;
 mod wire;
 
 pub use decode::import;

@@ -1,7 +1,7 @@
 //! Recognizes a PerfDataProto.
 
 use crate::formats::message::Shape::{Bytes, Number, Numbers};
-use crate::formats::message::{Shape, contents, fits};
+use crate::formats::message::{Shape, contents, has_message_shape};
 #[cfg(feature = "quipper-text")]
 use crate::formats::recognize::lines;
 
@@ -32,7 +32,7 @@ const PROTO: &[(u32, Shape)] = &[
 pub fn recognizes(start: &[u8]) -> bool {
     let Some((1, event)) = contents(start).next() else { return false };
     let has_attr = contents(event).any(|(number, attr)| number == 1 && !attr.is_empty());
-    has_attr && fits(start, PROTO)
+    has_attr && has_message_shape(start, PROTO)
 }
 
 /// The same for the text format.

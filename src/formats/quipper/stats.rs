@@ -4,19 +4,19 @@ use super::proto::perf_data_proto::{MMapEvent, PerfEvent, PerfEventStats, Sample
 use crate::abi::callchain::Context;
 use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
-use crate::rewrite::quipper::address_spaces::Spaces;
+use crate::rewrite::quipper::address_spaces::AddressSpaces;
 
 /// Counts records.
 pub struct Stats {
     counts: PerfEventStats,
-    spaces: Spaces,
+    spaces: AddressSpaces,
     did_remap: bool,
 }
 
 impl Stats {
     /// Starts at zero; `did_remap` is whether addresses were remapped.
     pub fn new(did_remap: bool) -> Self {
-        Self { counts: PerfEventStats::default(), spaces: Spaces::new(false), did_remap }
+        Self { counts: PerfEventStats::default(), spaces: AddressSpaces::new(false), did_remap }
     }
 
     /// Counts a record.

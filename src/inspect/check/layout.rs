@@ -84,7 +84,7 @@ impl<'a> Layout<'a> {
     fn check_attrs(&mut self, report: &mut impl FnMut(Rule, u64, Subject, String)) {
         let header = self.header;
         let (Some(entries), stride) = (self.bytes(header.attrs), header.attr_size as usize) else { return };
-        let (mut owners, mut sections) = (HashMap::new(), HashMap::new());
+        let (mut events, mut sections) = (HashMap::new(), HashMap::new());
         for (index, entry) in entries.chunks_exact(stride).enumerate() {
             let at = header.attrs.offset + (index * stride) as u64;
             let mut report = |rule, what| report(rule, at, Subject::Event(index), what);
@@ -123,7 +123,7 @@ impl<'a> Layout<'a> {
                 report(Rule::IdsSize, format!("the size of its IDs is {}, which is not a multiple of 8", section.size));
             }
             for id in Reader::new(ids, self.endian).words(section.size / 8).iter().flat_map(|ids| ids.iter()) {
-                let owner = *owners.entry(id).or_insert(index);
+                let owner = *events.entry(id).or_insert(index);
                 if owner != index {
                     report(Rule::DuplicateId, format!("its ID {id} is also one of event {owner}"));
                 }

@@ -2,7 +2,7 @@
 
 use super::fields::{Change, changes};
 use super::ignore::Ignore;
-use super::item::{Item, OtherItems, Place};
+use super::item::{Item, ItemKey, NonRecordItems};
 use crate::error::Result;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -92,17 +92,17 @@ impl Subject {
     }
 }
 
-impl From<&Place> for Subject {
-    fn from(place: &Place) -> Self {
+impl From<&ItemKey> for Subject {
+    fn from(place: &ItemKey) -> Self {
         match place {
-            Place::Form => Self::Form,
-            Place::Event(number) => Self::Event(*number),
-            Place::EventType(number) => Self::EventType(*number),
-            Place::Feature(name) => Self::Feature(name.clone()),
-            Place::BuildId(name, _) => Self::BuildId(name.clone()),
-            Place::Other(name, _) => Self::Other(name.clone()),
-            Place::Gap(number) => Self::Gap(*number),
-            Place::Layout(name) => Self::Layout(name),
+            ItemKey::Form => Self::Form,
+            ItemKey::Event(number) => Self::Event(*number),
+            ItemKey::EventType(number) => Self::EventType(*number),
+            ItemKey::Feature(name) => Self::Feature(name.clone()),
+            ItemKey::BuildId(name, _) => Self::BuildId(name.clone()),
+            ItemKey::Other(name, _) => Self::Other(name.clone()),
+            ItemKey::Gap(number) => Self::Gap(*number),
+            ItemKey::Layout(name) => Self::Layout(name),
         }
     }
 }
@@ -174,7 +174,7 @@ impl<'a> Differences<'a> {
     }
 
     /// Adds the parts of the recordings other than records.
-    pub fn others(&mut self, a: OtherItems, mut b: OtherItems) -> Result<()> {
+    pub fn others(&mut self, a: NonRecordItems, mut b: NonRecordItems) -> Result<()> {
         for (place, of_a) in a.list {
             let of_b = b.list.remove(&place);
             self.other(&place, [Some(of_a), of_b])?;
@@ -185,7 +185,7 @@ impl<'a> Differences<'a> {
         Ok(())
     }
 
-    fn other(&mut self, place: &Place, mut values: [Option<Value>; 2]) -> Result<()> {
+    fn other(&mut self, place: &ItemKey, mut values: [Option<Value>; 2]) -> Result<()> {
         values.iter_mut().flatten().for_each(|value| self.ignore.strip(value));
         let subject = Subject::from(place);
         let count = self.summary.others.entry(subject.kind()).or_default();

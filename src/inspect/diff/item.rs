@@ -32,7 +32,7 @@ impl Item {
 
 /// A part other than a record, with its position. Parts are compared in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum ItemKey {
     /// Container, byte order, compression.
     Form,
     /// An event, by its index.
@@ -53,9 +53,9 @@ pub enum Place {
 
 /// The parts of a recording other than records.
 #[derive(Debug, Default)]
-pub struct OtherItems {
+pub struct NonRecordItems {
     /// Parts by position.
-    pub list: BTreeMap<Place, Value>,
+    pub list: BTreeMap<ItemKey, Value>,
     records: u64,
     /// Number of build IDs of each file so far.
     build_ids: HashMap<String, usize>,
@@ -69,7 +69,7 @@ pub struct OtherItems {
 ///
 /// # Errors
 /// If the line is not part of a recording in JSON.
-pub fn read(line: &[u8], ignore: &Ignore, others: &mut OtherItems) -> Result<Option<Item>> {
+pub fn read(line: &[u8], ignore: &Ignore, others: &mut NonRecordItems) -> Result<Option<Item>> {
     let text = std::str::from_utf8(line).map_err(|e| Error::Output(io::Error::other(e)))?;
     let is_record = text.starts_with("{\"record\":");
     others.records += u64::from(is_record);
@@ -98,7 +98,7 @@ fn is_framed(text: &str) -> bool {
     memchr::memmem::find(start, b"\"frame\":").is_some()
 }
 
-impl OtherItems {
+impl NonRecordItems {
     fn item(&self, json: Box<str>) -> Item {
         static HASHER: OnceLock<DefaultHashBuilder> = OnceLock::new();
         let key = HASHER.get_or_init(Default::default).hash_one(&*json);
@@ -145,12 +145,12 @@ impl OtherItems {
         } else if let Some(Value::String(name)) = object.remove("feature") {
             self.keep_feature(name, Value::Object(object), ignore);
         } else if let Some(Value::String(name)) = object.remove("other") {
-            let place = Place::Other(name, self.pieces);
+            let place = ItemKey::Other(name, self.pieces);
             self.pieces += 1;
             self.keep(place, Value::Object(object), ignore);
         } else if object.contains_key("gap") {
             object.remove("frame");
-            self.keep(Place::Gap(self.gaps), Value::Object(object), ignore);
+            self.keep(ItemKey::Gap(self.gaps), Value::Object(object), ignore);
             self.gaps += 1;
         } else if let Some(before) = object.remove("before") {
             self.keep_layout("before", before, ignore);
@@ -159,14 +159,14 @@ impl OtherItems {
         }
     }
 
-    fn keep(&mut self, place: Place, mut value: Value, ignore: &Ignore) {
+    fn keep(&mut self, place: ItemKey, mut value: Value, ignore: &Ignore) {
         ignore.strip(&mut value);
         self.list.insert(place, value);
     }
 
     fn keep_form(&mut self, name: &str, value: Value, ignore: &Ignore) {
         if !ignore.has(Part::Form) {
-            let form = self.list.entry(Place::Form).or_insert_with(|| Value::Object(Map::new()));
+            let form = self.list.entry(ItemKey::Form).or_insert_with(|| Value::Object(Map::new()));
             form[name] = value;
         }
     }
@@ -174,7 +174,7 @@ impl OtherItems {
     fn keep_layout(&mut self, name: &'static str, value: Value, ignore: &Ignore) {
         let is_usual = value.as_object().is_some_and(Map::is_empty);
         if !is_usual && !ignore.has(Part::Offsets) && !ignore.has(Part::Form) {
-            self.keep(Place::Layout(name), value, ignore);
+            self.keep(ItemKey::Layout(name), value, ignore);
         }
     }
 
@@ -183,12 +183,12 @@ impl OtherItems {
         if let Some(attr) = event.get_mut("attr").and_then(Value::as_object_mut) {
             attr.remove("stored");
         }
-        self.keep(Place::Event(self.events), event, ignore);
+        self.keep(ItemKey::Event(self.events), event, ignore);
         self.events += 1;
     }
 
     fn keep_event_type(&mut self, event_type: Value, ignore: &Ignore) {
-        self.keep(Place::EventType(self.event_types), event_type, ignore);
+        self.keep(ItemKey::EventType(self.event_types), event_type, ignore);
         self.event_types += 1;
     }
 
@@ -202,7 +202,7 @@ impl OtherItems {
             fields.insert("misc".to_owned(), misc);
         }
         let count = self.build_ids.entry_ref(&*name).or_default();
-        let place = Place::BuildId(name, *count);
+        let place = ItemKey::BuildId(name, *count);
         *count += 1;
         self.keep(place, build_id, ignore);
     }
@@ -231,7 +231,7 @@ impl OtherItems {
             _ => None,
         };
         if !part.is_some_and(|part| ignore.has(part)) {
-            self.keep(Place::Feature(name), value, ignore);
+            self.keep(ItemKey::Feature(name), value, ignore);
         }
     }
 }
@@ -255,13 +255,13 @@ mod tests {
 
     #[test]
     fn numbers_build_ids_of_the_same_file_name() {
-        let mut others = OtherItems::default();
+        let mut others = NonRecordItems::default();
         for number in 0..60_000 {
             let build_id = serde_json::json!({"build_id": number, "filename": "/lib/libc.so.6"});
             others.keep_build_id(build_id, Value::Null, &Ignore::default());
         }
         assert_eq!(others.list.len(), 60_000);
-        let last = &others.list[&Place::BuildId("/lib/libc.so.6".into(), 59_999)];
+        let last = &others.list[&ItemKey::BuildId("/lib/libc.so.6".into(), 59_999)];
         assert_eq!(last["build_id"], 59_999);
     }
 }

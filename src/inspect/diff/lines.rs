@@ -1,7 +1,7 @@
 //! Reads the records of a recording on a separate thread.
 
 use super::ignore::Ignore;
-use super::item::{self, Item, OtherItems};
+use super::item::{self, Item, NonRecordItems};
 use super::{DiffOptions, ToJsonLines};
 use crate::error::{Error, Result};
 use crate::stream::ledger::Ledger;
@@ -23,7 +23,7 @@ pub struct Lines<'scope> {
     at: usize,
     reader: ScopedJoinHandle<'scope, Result<Ledger>>,
     ignore: Ignore,
-    others: OtherItems,
+    others: NonRecordItems,
 }
 
 impl<'scope> Lines<'scope> {
@@ -43,7 +43,7 @@ impl<'scope> Lines<'scope> {
             Ok(ledger)
         });
         let ignore = options.ignore.clone();
-        Self { pieces, piece: Vec::new(), at: 0, reader, ignore, others: OtherItems::default() }
+        Self { pieces, piece: Vec::new(), at: 0, reader, ignore, others: NonRecordItems::default() }
     }
 
     /// The next record; `None` at the end, or if reading failed.
@@ -70,7 +70,7 @@ impl<'scope> Lines<'scope> {
     ///
     /// # Errors
     /// If the recording could not be read.
-    pub fn finish(self) -> Result<(OtherItems, Ledger)> {
+    pub fn finish(self) -> Result<(NonRecordItems, Ledger)> {
         let Self { pieces, reader, others, .. } = self;
         drop(pieces);
         let ledger = returned(reader.join())?;

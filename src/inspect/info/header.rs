@@ -26,7 +26,7 @@ pub fn lines(meta: &Meta) -> Vec<String> {
         _ => None,
     });
     let types = &bpf::Types::of(features.iter().map(|(_, feature)| feature));
-    let known = Known { events: events.unwrap_or_default(), types, endian: meta.endian };
+    let known = HeaderContext { events: events.unwrap_or_default(), types, endian: meta.endian };
     for (id, feature) in &features {
         lines.extend(feature_lines(*id, feature, &known));
     }
@@ -86,13 +86,13 @@ pub fn data_section(file: Option<&FileHeader>) -> [u64; 3] {
 }
 
 /// Context for printing a feature: contents of others.
-struct Known<'a> {
+struct HeaderContext<'a> {
     events: &'a [EventDesc],
     types: &'a bpf::Types,
     endian: Endian,
 }
 
-fn feature_lines(id: FeatureId, feature: &Feature, known: &Known<'_>) -> Vec<String> {
+fn feature_lines(id: FeatureId, feature: &Feature, known: &HeaderContext<'_>) -> Vec<String> {
     match feature {
         Feature::Hostname(text) => one("hostname", text),
         Feature::OsRelease(text) => one("os release", text),

@@ -10,7 +10,7 @@ mod cpus;
 mod date;
 pub mod events;
 pub mod header;
-pub mod imported;
+pub mod imported_profile;
 mod machine;
 pub mod stats;
 pub mod summary;

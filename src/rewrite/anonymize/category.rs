@@ -116,15 +116,15 @@ impl fmt::Display for Category {
 
 /// The set of categories that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept(u32);
+pub struct KeptCategories(u32);
 
-impl Default for Kept {
+impl Default for KeptCategories {
     fn default() -> Self {
         Self::new(&[], &[])
     }
 }
 
-impl Kept {
+impl KeptCategories {
     /// The default categories and `kept`, without `replaced`.
     pub fn new(kept: &[Category], replaced: &[Category]) -> Self {
         let bits = |list: &[Category]| list.iter().fold(0, |bits, &what| bits | 1 << what as u32);
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn options_override_the_defaults() {
-        let kept = Kept::new(&[Category::Comms], &[Category::Times]);
+        let kept = KeptCategories::new(&[Category::Comms], &[Category::Times]);
         let names: Vec<_> = Category::NAMED.iter().filter(|(what, _)| kept.has(*what)).map(|(_, name)| *name).collect();
         assert_eq!(names, ["comms", "build-ids", "pids", "machine"]);
         assert_eq!("phys-addresses".parse(), Ok(Category::PhysAddresses));

@@ -144,11 +144,11 @@ fn is_plain(word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::anonymize::category::Kept;
+    use crate::rewrite::anonymize::category::KeptCategories;
     use crate::rewrite::anonymize::key::Key;
 
     /// Anonymizes a command line; replaced parts are shown as `?`.
-    fn anonymized(line: &str, kept: Kept) -> String {
+    fn anonymized(line: &str, kept: KeptCategories) -> String {
         let mut replace = Replacer::new(Key::new(&[3; 16]).unwrap(), kept);
         let mut words: Vec<_> = line.split(' ').map(|word| PerfStr::new(word.as_bytes())).collect();
         replace.cmdline(&mut words);
@@ -169,7 +169,7 @@ mod tests {
             "perf stat record",
             "perf sched record",
         ] {
-            assert_eq!(anonymized(line, Kept::default()), line);
+            assert_eq!(anonymized(line, KeptCategories::default()), line);
         }
     }
 
@@ -186,10 +186,10 @@ mod tests {
             ("perf record -galice -F1alice", "perf record ? -F?"),
             ("perf record net:alice -e net:alice", "perf record ? ? ?"),
         ] {
-            assert_eq!(anonymized(line, Kept::default()), to, "{line}");
+            assert_eq!(anonymized(line, KeptCategories::default()), to, "{line}");
         }
         let line = "perf record -p 12,13 -t 14 sleep 12";
-        assert_eq!(anonymized(line, Kept::new(&[], &[Category::Pids])), "perf record -p ? -t ? ? ?");
-        assert_eq!(anonymized(line, Kept::new(&[Category::Cmdline], &[])), line);
+        assert_eq!(anonymized(line, KeptCategories::new(&[], &[Category::Pids])), "perf record -p ? -t ? ? ?");
+        assert_eq!(anonymized(line, KeptCategories::new(&[Category::Cmdline], &[])), line);
     }
 }

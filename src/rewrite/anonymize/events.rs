@@ -1,6 +1,6 @@
 //! Anonymizes events and their names.
 
-use super::category::{Category, Kept};
+use super::category::{Category, KeptCategories};
 use super::replace::Replacer;
 use super::vocabulary::{self, has, has_numbered};
 use crate::abi;
@@ -14,7 +14,7 @@ use crate::stream::events::EventIndex;
 use bitflags::Flags;
 
 /// The sample fields that are removed. Tracepoint samples keep RAW with the common fields only: without it perf report crashes.
-pub fn removed_fields(kept: Kept, kind: AttrType) -> SampleType {
+pub fn removed_fields(kept: KeptCategories, kind: AttrType) -> SampleType {
     let of = |what, fields| if kept.has(what) { SampleType::empty() } else { fields };
     let raw = if kind == AttrType::TRACEPOINT { SampleType::empty() } else { SampleType::RAW };
     SampleType::AUX
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn replacements_are_valid_event_names() {
-        let mut replace = Replacer::new(Key::new(&[1; 16]).unwrap(), Kept::default());
+        let mut replace = Replacer::new(Key::new(&[1; 16]).unwrap(), KeptCategories::default());
         let mut attr = Attr::read(&[0; 112], Endian::Little).unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         let probe = text(replace.event_name(b"probe_app:secret:u", Some(&attr)));

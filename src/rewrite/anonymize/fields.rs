@@ -23,10 +23,10 @@ impl Replacer {
     /// Replaces the fields of a record; returns false if the record is removed.
     pub(super) fn record_fields(&mut self, record: &mut Record, meta: &Meta) -> Result<bool> {
         let place = Some((meta, record.header.misc));
-        let mut anonymizer = Anonymizer { replace: self, place, outcome: Ok(Outcome::Kept) };
+        let mut anonymizer = Anonymizer { replace: self, place, outcome: Ok(Outcome::KeptCategories) };
         record.body.visit_fields(&mut anonymizer);
         Ok(match anonymizer.outcome? {
-            Outcome::Kept => true,
+            Outcome::KeptCategories => true,
             Outcome::Unknown => self.drop_record(record.header.kind),
             Outcome::Dropped => false,
         })
@@ -34,17 +34,17 @@ impl Replacer {
 
     /// Replaces the fields of a feature; returns false if the feature is removed.
     pub(super) fn feature_fields(&mut self, section: &mut FeatureSection) -> bool {
-        let mut anonymizer = Anonymizer { replace: self, place: None, outcome: Ok(Outcome::Kept) };
+        let mut anonymizer = Anonymizer { replace: self, place: None, outcome: Ok(Outcome::KeptCategories) };
         section.feature.visit_fields(&mut anonymizer);
-        matches!(anonymizer.outcome, Ok(Outcome::Kept))
+        matches!(anonymizer.outcome, Ok(Outcome::KeptCategories))
     }
 }
 
 /// The outcome for a record or feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// Kept, with replaced fields.
-    Kept,
+    /// KeptCategories, with replaced fields.
+    KeptCategories,
     /// Contains unknown data.
     Unknown,
     /// Removed, and already counted.

@@ -12,14 +12,14 @@ const PATH_MAX: usize = 4096;
 const CACHED_NAMES: usize = 1 << 16;
 
 /// A cache of replacements by name.
-type Known = HashMap<Vec<u8>, Vec<u8>>;
+type NameCache = HashMap<Vec<u8>, Vec<u8>>;
 
 /// Replaces names. Equal names get equal replacements whatever they name, so a thread named like its program still is.
 #[derive(Debug)]
 pub struct Names {
     key: Key,
-    maps: Known,
-    comms: Known,
+    maps: NameCache,
+    comms: NameCache,
 }
 
 impl Names {
@@ -33,7 +33,7 @@ impl Names {
         if name.is_empty() { Vec::new() } else { self.key.name(name).to_vec() }
     }
 
-    /// Replaces the name of a mapping. Known names of mappings without a file are kept, without details such as thread IDs.
+    /// Replaces the name of a mapping. NameCache names of mappings without a file are kept, without details such as thread IDs.
     pub fn map(&mut self, name: &[u8]) -> &[u8] {
         let Self { key, maps, .. } = self;
         cached(maps, name, || map(key, name))
@@ -96,7 +96,7 @@ impl Names {
 }
 
 /// Returns the cached replacement of a name, or creates one.
-fn cached<'a>(known: &'a mut Known, name: &[u8], make: impl FnOnce() -> Vec<u8>) -> &'a [u8] {
+fn cached<'a>(known: &'a mut NameCache, name: &[u8], make: impl FnOnce() -> Vec<u8>) -> &'a [u8] {
     if known.len() >= CACHED_NAMES && !known.contains_key(name) {
         known.clear();
     }

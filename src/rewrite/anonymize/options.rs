@@ -1,9 +1,9 @@
 //! The options of the anonymizing pass.
 
-use super::category::{Category, Kept};
+use super::category::{Category, KeptCategories};
 use super::key::Key;
 use super::pass::AnonymizePass;
-use crate::rewrite::option::{Outputs, Parameter, PassOption, Place};
+use crate::rewrite::option::{Outputs, Parameter, PassOption, PassOrder};
 use crate::rewrite::request::{PassFactory, Values};
 
 /// `--anonymize`.
@@ -20,7 +20,7 @@ pub const OPTIONS: &[PassOption] = &[PassOption::new(
     "Replace what identifies people, programs and machines (names, paths, addresses); remove raw data, registers and stacks",
     request,
 )
-.place(Place::Anonymizing)];
+.place(PassOrder::Anonymizing)];
 
 /// The options that configure it.
 pub const SETTINGS: &[PassOption] = &[
@@ -52,7 +52,7 @@ fn request(values: &Values) -> Result<PassFactory, String> {
     if let Some(both) = keep.iter().find(|what| replace.contains(what)) {
         return Err(format!("{both} is given to both --keep and --replace"));
     }
-    let kept = Kept::new(&keep, &replace);
+    let kept = KeptCategories::new(&keep, &replace);
     let key = values.get(&KEY).map_or_else(Key::random, Ok)?;
     Ok(PassFactory::new(move |_| AnonymizePass::new(key.clone(), kept)))
 }

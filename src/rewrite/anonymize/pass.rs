@@ -1,7 +1,7 @@
 //! The anonymizing pass: a pre-scan collects mappings, then each record is anonymized.
 
 use super::addresses::{AddressScan, Addresses};
-use super::category::{Category, Kept};
+use super::category::{Category, KeptCategories};
 use super::key::Key;
 use super::options::ANONYMIZE;
 use super::replace::{Replacer, Summary};
@@ -30,7 +30,7 @@ pub struct AnonymizePass {
 
 impl AnonymizePass {
     /// Creates the pass.
-    pub fn new(key: Key, kept: Kept) -> Self {
+    pub fn new(key: Key, kept: KeptCategories) -> Self {
         Self { scan: AddressScan::default(), replace: Replacer::new(key, kept), edited: Summary::default() }
     }
 

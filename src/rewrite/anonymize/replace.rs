@@ -1,7 +1,7 @@
 //! Replaces values by category, and counts the replacements.
 
 use super::addresses::Addresses;
-use super::category::{Category, Kept};
+use super::category::{Category, KeptCategories};
 use super::key::Key;
 use super::names::Names;
 use super::permutation::Permutation;
@@ -24,7 +24,7 @@ pub(super) const START: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub struct Replacer {
     /// The categories that are kept.
-    pub kept: Kept,
+    pub kept: KeptCategories,
     pub(super) key: Key,
     pub(super) names: Names,
     /// Replaces addresses; available after the pre-scan.
@@ -60,7 +60,7 @@ pub struct Summary {
 
 impl Replacer {
     /// Creates the replacer.
-    pub fn new(key: Key, kept: Kept) -> Self {
+    pub fn new(key: Key, kept: KeptCategories) -> Self {
         Self {
             kept,
             names: Names::new(&key),
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn process_ids_stay_in_their_range() {
-        let mut replace = Replacer::new(Key::new(&[4; 16]).unwrap(), Kept::new(&[], &[Category::Pids]));
+        let mut replace = Replacer::new(Key::new(&[4; 16]).unwrap(), KeptCategories::new(&[], &[Category::Pids]));
         for (pid, range) in [
             (1, 1..1 << 22),
             ((1 << 22) - 1, 1..1 << 22),
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn only_an_unnamed_thread_is_named_by_its_id() {
-        let mut replace = Replacer::new(Key::new(&[4; 16]).unwrap(), Kept::default());
+        let mut replace = Replacer::new(Key::new(&[4; 16]).unwrap(), KeptCategories::default());
         assert_eq!(replace.comm(b":4711", 4711), b":4711");
         for own in [&b":87654321"[..], b":04711", b":+4711"] {
             let to = replace.comm(own, 4711);

@@ -1,7 +1,7 @@
 //! Searches the build ID of an object: in the user's list, in the files of this machine or below `--symfs`, in the running
 //! kernel, in the build ID cache.
 
-use super::known::KnownBuildIds;
+use super::known_build_ids::KnownBuildIds;
 use super::objects::{FileKey, KERNEL, Object};
 use crate::abi::hex::from_hex;
 use crate::abi::record::CpuMode;

@@ -2,16 +2,16 @@
 
 use super::find::FindOptions;
 use super::objects::{ObjectScan, PROT_EXEC, Scope, mapped};
-use super::resolve::Resolved;
+use super::resolve::BuildIdLookups;
 use crate::abi::record::mmap2::Mmap2;
 use crate::abi::record::{Body, Misc, Record, RecordType};
 use crate::container::write::encoded;
 use crate::error::Result;
 use crate::object::build_id::Id;
-use crate::rewrite::each::Each;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::replacement::RecordBuffer;
 use crate::rewrite::request::{PassFactory, Values};
 use crate::stream::Sink;
@@ -50,7 +50,7 @@ pub struct BuildIdMapsPass {
     options: FindOptions,
     scope: Scope,
     scan: ObjectScan,
-    resolved: Option<Resolved>,
+    resolved: Option<BuildIdLookups>,
 }
 
 impl BuildIdMapsPass {
@@ -77,9 +77,9 @@ impl Pass for BuildIdMapsPass {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        let resolved = &*self.resolved.get_or_insert_with(|| Resolved::new(&self.scan, &self.options));
+        let resolved = &*self.resolved.get_or_insert_with(|| BuildIdLookups::new(&self.scan, &self.options));
         let (mut names, mut changed) = (Names::default(), RecordBuffer::default());
-        Box::new(Each::new(sink, move |meta, raw, sink| {
+        Box::new(RecordFunction::new(sink, move |meta, raw, sink| {
             match id_of(meta, raw, resolved, &mut names).map(|id| rewritten(meta, raw, id)).transpose()?.flatten() {
                 None => sink.record(meta, raw),
                 Some(record) => {
@@ -98,7 +98,7 @@ impl Pass for BuildIdMapsPass {
 }
 
 /// The build ID to store in a record; `None` if it is not a mapping or already has it.
-fn id_of(meta: &Meta, raw: &Raw<'_>, resolved: &Resolved, names: &mut Names) -> Option<Id> {
+fn id_of(meta: &Meta, raw: &Raw<'_>, resolved: &BuildIdLookups, names: &mut Names) -> Option<Id> {
     if !Mmap::is_mmap(raw.header().kind) {
         return None;
     }

@@ -9,7 +9,7 @@
 //! * [`options`]: options of the search.
 
 pub mod find;
-pub mod known;
+pub mod known_build_ids;
 pub mod maps;
 pub mod objects;
 pub mod options;

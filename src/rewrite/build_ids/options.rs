@@ -1,7 +1,7 @@
 //! Options of the build ID search.
 
 use super::find::{Cache, FindOptions};
-use super::known::KnownBuildIds;
+use super::known_build_ids::KnownBuildIds;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::option_values::directory;
 use crate::rewrite::request::Values;

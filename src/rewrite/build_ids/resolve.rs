@@ -16,7 +16,7 @@ const MAX_NAMES: usize = 5;
 
 /// The build IDs of objects, and why some have none.
 #[derive(Debug, Default)]
-pub struct Resolved {
+pub struct BuildIdLookups {
     /// The objects with build IDs, in the order of their first mapping.
     pub list: Vec<ResolvedObject>,
     by_name: HashMap<Arc<[u8]>, usize>,
@@ -50,7 +50,7 @@ impl ResolvedObject {
     }
 }
 
-impl Resolved {
+impl BuildIdLookups {
     /// Determines the build IDs of the collected objects.
     pub fn new(scan: &ObjectScan, options: &FindOptions) -> Self {
         let meta = scan.meta.as_ref();
@@ -105,7 +105,7 @@ impl Resolved {
     }
 
     /// Notes that the files of an object have different build IDs, of which the table can hold only one.
-    pub fn note_several(&mut self, name: &[u8]) {
+    pub fn note_ambiguous(&mut self, name: &[u8]) {
         self.missing.entry(Reason::Several).or_default().insert(String::from_utf8_lossy(name).into_owned());
     }
 

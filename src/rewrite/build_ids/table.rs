@@ -2,7 +2,7 @@
 
 use super::find::FindOptions;
 use super::objects::{ObjectScan, Scope};
-use super::resolve::Resolved;
+use super::resolve::BuildIdLookups;
 use crate::error::Result;
 use crate::object::build_id::Id;
 use crate::rewrite::header::Header;
@@ -42,13 +42,13 @@ pub struct BuildIdTablePass {
     options: FindOptions,
     scope: Scope,
     scan: ObjectScan,
-    resolved: Resolved,
+    resolved: BuildIdLookups,
 }
 
 impl BuildIdTablePass {
     /// Creates the pass for these objects.
     pub fn new(scope: Scope, options: FindOptions) -> Self {
-        Self { options, scope, scan: ObjectScan::new(scope), resolved: Resolved::default() }
+        Self { options, scope, scan: ObjectScan::new(scope), resolved: BuildIdLookups::default() }
     }
 }
 
@@ -77,8 +77,8 @@ impl Pass for BuildIdTablePass {
     }
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
-        let mut resolved = Resolved::new(&self.scan, &self.options);
-        let mut several = Vec::new();
+        let mut resolved = BuildIdLookups::new(&self.scan, &self.options);
+        let mut ambiguous = Vec::new();
         // The table, and the positions of each name in it.
         let mut table: Vec<_> = mem::take(&mut header.build_ids).into_iter().map(Some).collect();
         let mut by_name: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
@@ -92,7 +92,7 @@ impl Pass for BuildIdTablePass {
                 continue;
             }
             let Some(id) = object.only_id() else {
-                several.push(object.name.clone());
+                ambiguous.push(object.name.clone());
                 continue;
             };
             let entry = id.of_table(object.mode, &object.name);
@@ -103,7 +103,7 @@ impl Pass for BuildIdTablePass {
             }
         }
         header.build_ids = table.into_iter().flatten().collect();
-        several.iter().for_each(|name| resolved.note_several(name));
+        ambiguous.iter().for_each(|name| resolved.note_ambiguous(name));
         self.resolved = resolved;
         Ok(())
     }

@@ -54,7 +54,7 @@ pub const OPTIONS: &[PassOption] = &[
 pub struct EventPass {
     wanted: Wanted,
     keep_attrs: bool,
-    seen: Vec<Seen>,
+    seen: Vec<EventUse>,
     selection: Selection,
 }
 
@@ -69,7 +69,7 @@ enum Wanted {
 
 /// What the first pass finds about an event.
 #[derive(Debug, Default)]
-struct Seen {
+struct EventUse {
     /// Events whose values are in its samples.
     group: BTreeSet<EventIndex>,
     /// Times of its first and last sample.
@@ -101,7 +101,7 @@ impl EventPass {
     }
 
     /// The events whose samples are kept.
-    fn kept(&self) -> impl Iterator<Item = &Seen> {
+    fn kept(&self) -> impl Iterator<Item = &EventUse> {
         self.seen.iter().zip(&self.selection.events.0).filter(|(_, is_kept)| **is_kept).map(|(seen, _)| seen)
     }
 }
@@ -153,15 +153,15 @@ impl Pass for EventPass {
 /// The first pass: collects the events and what belongs to each.
 struct EventScan<'a> {
     wanted: &'a Wanted,
-    seen: &'a mut Vec<Seen>,
+    seen: &'a mut Vec<EventUse>,
     selection: &'a mut Selection,
 }
 
 impl EventScan<'_> {
-    fn seen(&mut self, event: EventIndex) -> &mut Seen {
+    fn event_use(&mut self, event: EventIndex) -> &mut EventUse {
         let index = event as usize;
         if self.seen.len() <= index {
-            self.seen.resize_with(index + 1, Seen::default);
+            self.seen.resize_with(index + 1, EventUse::default);
         }
         &mut self.seen[index]
     }
@@ -170,7 +170,7 @@ impl EventScan<'_> {
         let (index, event) = meta.events.of(raw)?;
         let mut view = SampleView::default();
         view.fill(raw.body(), &event.layout, raw.endian()).ok()?;
-        let seen = self.seen(index);
+        let seen = self.event_use(index);
         extend(&mut seen.times, view.time);
         seen.deferred.wanted_by(&view);
         if event.layout.read_format().contains(ReadFormat::GROUP | ReadFormat::ID) {
@@ -187,7 +187,7 @@ impl Sink for EventScan<'_> {
             RecordType::SAMPLE => drop(self.sample(meta, raw)),
             RecordType::AUX | RecordType::ITRACE_START => {
                 if let Some((event, _)) = meta.events.of(raw) {
-                    self.seen(event).is_aux = true;
+                    self.event_use(event).is_aux = true;
                 }
             }
             _ => {}
@@ -203,7 +203,7 @@ impl Sink for EventScan<'_> {
             let names: Vec<_> = names.iter().map(String::as_str).collect();
             return Err(Error::not_found(format!("--event: {}", unknown("event", missing, &names))));
         }
-        self.seen.resize_with(names.len(), Seen::default);
+        self.seen.resize_with(names.len(), EventUse::default);
         let is_wanted = |(number, name): (usize, &String)| match self.wanted {
             Wanted::Names(wanted) => wanted.iter().any(|wanted| is_called(name, wanted)),
             Wanted::Number(wanted) => *wanted as usize == number,
@@ -217,7 +217,7 @@ impl Sink for EventScan<'_> {
                 seen.group.iter().for_each(|&member| kept[member as usize] = true);
             }
         }
-        let writes = |kept: bool| move |(seen, is_kept): (&Seen, &bool)| seen.is_aux && *is_kept == kept;
+        let writes = |kept: bool| move |(seen, is_kept): (&EventUse, &bool)| seen.is_aux && *is_kept == kept;
         let mut events = self.seen.iter().zip(&kept);
         let removes_aux = events.clone().any(writes(false)) && !events.any(writes(true));
         let mut deferred = DeferredChains::default();

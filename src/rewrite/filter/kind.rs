@@ -4,10 +4,10 @@ use super::pass::follow_in_sample_time;
 use crate::abi::readable;
 use crate::abi::record::RecordType;
 use crate::error::{Error, Result};
-use crate::rewrite::each::Each;
 use crate::rewrite::header::Header;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::request::PassFactory;
 use crate::stream::counts::Counts;
 use crate::stream::meta::Meta;
@@ -91,7 +91,7 @@ impl Pass for TypePass {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(Each::new(
+        Box::new(RecordFunction::new(
             sink,
             |meta, raw, sink| {
                 if self.keeps(raw.header().kind) { sink.record(meta, raw) } else { Ok(()) }

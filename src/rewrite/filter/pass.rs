@@ -1,7 +1,7 @@
 //! The common pass of all sample filters.
 
 use super::deferred::DeferredChains;
-use super::places::{PlaceSet, Places};
+use super::file_positions::{FilePositions, PlaceSet};
 use super::related_processes::RelatedProcesses;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::sample_time::SampleTime;
@@ -107,7 +107,8 @@ impl<F: Filter> Pass for FilterPass<F> {
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         let related = self.filter.is_by_process().then(RelatedProcesses::default);
         self.selection = Selection { related, ..Selection::default() };
-        let scan = FilterScan { filter: &mut self.filter, selection: &mut self.selection, places: Places::default() };
+        let scan =
+            FilterScan { filter: &mut self.filter, selection: &mut self.selection, places: FilePositions::default() };
         Some(match scan.filter.order() {
             PreScanOrder::File => PreScan::in_file_order(scan),
             PreScanOrder::Time => PreScan::in_file_order(OrderedFilterScan(Order::new(scan, self.options.clone()))),
@@ -127,7 +128,8 @@ impl<F: Filter> Pass for FilterPass<F> {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        let stage = FilterStage { filter: &mut self.filter, selection: &self.selection, places: Places::default() };
+        let stage =
+            FilterStage { filter: &mut self.filter, selection: &self.selection, places: FilePositions::default() };
         Box::new(Before::new(stage, sink))
     }
 
@@ -175,7 +177,7 @@ fn with_sample<T>(meta: &Meta, raw: &Raw<'_>, function: impl FnOnce(&Sample<'_>)
 struct FilterScan<'a, F> {
     filter: &'a mut F,
     selection: &'a mut Selection,
-    places: Places,
+    places: FilePositions,
 }
 
 impl<F: Filter> Sink for FilterScan<'_, F> {
@@ -243,7 +245,7 @@ impl<F: Filter> Sink for OrderedFilterScan<'_, F> {
 struct FilterStage<'a, F> {
     filter: &'a mut F,
     selection: &'a Selection,
-    places: Places,
+    places: FilePositions,
 }
 
 impl<F: Filter> FilterStage<'_, F> {

@@ -7,7 +7,7 @@ use crate::abi::feature::nr_cpus::NrCpus;
 use crate::abi::feature::string::{PerfStr, StrList};
 use crate::abi::feature::total_mem::TotalMem;
 use crate::error::{Error, Result};
-use crate::rewrite::option::{Outputs, Parameter, PassOption, Place};
+use crate::rewrite::option::{Outputs, Parameter, PassOption, PassOrder};
 use crate::rewrite::pass::Pass;
 use crate::rewrite::request::{PassFactory, Values};
 use crate::suggest::unknown;
@@ -31,12 +31,12 @@ pub const OPTIONS: &[PassOption] = &[
         |values| edit(values, &SET, |(id, value)| HeaderEdit::Set(id, value)),
     )
     .pass_per_value()
-    .place(Place::AfterAnonymizing),
+    .place(PassOrder::AfterAnonymizing),
     PassOption::new(&ADD, Outputs::Records, "Add a feature that the recording does not have", |values| {
         edit(values, &ADD, |(id, value)| HeaderEdit::Add(id, value))
     })
     .pass_per_value()
-    .place(Place::AfterAnonymizing),
+    .place(PassOrder::AfterAnonymizing),
     PassOption::new(&DROP, Outputs::Records, "Remove a feature", |values| edit(values, &DROP, HeaderEdit::Drop))
         .pass_per_value(),
 ];

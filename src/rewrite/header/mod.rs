@@ -1,8 +1,8 @@
 //! A recording's metadata, to be edited in the same way for all containers.
 
-pub mod edited;
 #[cfg(feature = "rewrite")]
 pub mod edits;
+pub mod metadata_edit;
 
 use crate::abi::feature::event_desc::EventDescs;
 use crate::abi::feature::group_desc::GroupDesc;

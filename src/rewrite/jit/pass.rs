@@ -14,7 +14,7 @@ use crate::object::jit_files::{dump_pid, is_for_code};
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
-use crate::rewrite::replacement::{Place, RecordBuffer};
+use crate::rewrite::replacement::{RecordBuffer, RecordPlacement};
 use crate::rewrite::request::PassFactory;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
@@ -48,7 +48,7 @@ pub const OPTION: PassOption = PassOption::new(
 pub struct JitPass {
     places: Vec<PathBuf>,
     options: ReadOptions,
-    found: Found,
+    found: JitScan,
     images: Images,
     plan: Plan,
 }
@@ -57,7 +57,7 @@ impl JitPass {
     /// Creates the pass. Jitdumps are located in these paths, or at their recorded paths if there are none.
     pub fn new(places: Vec<PathBuf>, images: ImageOptions, options: ReadOptions) -> Self {
         let images = Images::new(images);
-        Self { places, options, found: Found::default(), images, plan: Plan::default() }
+        Self { places, options, found: JitScan::default(), images, plan: Plan::default() }
     }
 }
 
@@ -87,7 +87,7 @@ impl Pass for JitPass {
 
 /// The results of the pre-scan.
 #[derive(Debug, Default)]
-struct Found {
+struct JitScan {
     /// The jitdumps, in the order in which they were mapped.
     dumps: Vec<Mapped>,
     /// Index of each jitdump by path.
@@ -153,7 +153,7 @@ impl<'a> Inject<'a> {
     }
 
     /// Inserts all mappings up to a time.
-    fn emit(&mut self, meta: &Meta, time: u64, place: Place, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
+    fn emit(&mut self, meta: &Meta, time: u64, place: RecordPlacement, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
         while let Some(map) = self.plan.maps.get(self.inserted).filter(|map| map.time <= time) {
             self.inserted += 1;
             self.live.entry(map.pid).or_default().put(map.address, map.address.saturating_add(map.len));
@@ -177,14 +177,14 @@ impl<'a> Inject<'a> {
 impl<S: Sink + ?Sized> Stage<S> for Inject<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if let Some(time) = meta.events.time(raw) {
-            let place = Place { source: raw.block().source, base: raw.offset(), origin: raw.block().origin };
+            let place = RecordPlacement { source: raw.block().source, base: raw.offset(), origin: raw.block().origin };
             self.emit(meta, time, place, sink)?;
         }
         if self.hides(meta, raw) { Ok(()) } else { sink.record(meta, raw) }
     }
 
     fn end(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
-        self.emit(meta, u64::MAX, Place { source: 0, base: 0, origin: Origin::File }, sink)?;
+        self.emit(meta, u64::MAX, RecordPlacement { source: 0, base: 0, origin: Origin::File }, sink)?;
         sink.end(meta)
     }
 }

@@ -14,11 +14,11 @@ use crate::object::jit_files::{is_for_code, locate};
 use crate::object::machine;
 use crate::object::perf_map::MapFile;
 use crate::rewrite::build_ids::objects::PROT_EXEC;
-use crate::rewrite::each::Each;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::option_values::existing_path;
 use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::replacement::RecordBuffer;
 use crate::rewrite::request::PassFactory;
 use crate::stream::Sink;
@@ -143,12 +143,12 @@ fn code_map(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
 }
 
 /// Memory ranges of a process in the image: end and offset in the image, by start.
-type Places = BTreeMap<u64, (u64, u64)>;
+type ImageRanges = BTreeMap<u64, (u64, u64)>;
 
-/// Places the memory ranges that contain functions, and the functions in them, into the image; counts functions outside of all
+/// ImageRanges the memory ranges that contain functions, and the functions in them, into the image; counts functions outside of all
 /// ranges. `None` if there are none inside.
-fn lay_out(file: &MapFile, memory: &BTreeMap<u64, u64>, image: &mut Image) -> Option<(Places, u64)> {
-    let (mut places, mut outside) = (Places::new(), 0);
+fn lay_out(file: &MapFile, memory: &BTreeMap<u64, u64>, image: &mut Image) -> Option<(ImageRanges, u64)> {
+    let (mut places, mut outside) = (ImageRanges::new(), 0);
     for (&start, (end, name)) in &file.functions {
         let around = memory.range(..=start).next_back().filter(|&(_, &last)| last >= *end);
         let Some((&from, &to)) = around else {
@@ -183,7 +183,7 @@ impl Pass for PerfMapPass {
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         let (mut names, mut changed) = (Names::default(), RecordBuffer::default());
         let images = &self.images_by_pid;
-        Box::new(Each::new(sink, move |meta, raw, sink| match rewritten(meta, raw, images, &mut names)? {
+        Box::new(RecordFunction::new(sink, move |meta, raw, sink| match rewritten(meta, raw, images, &mut names)? {
             None => sink.record(meta, raw),
             Some(record) => {
                 changed.record = record;

@@ -36,7 +36,7 @@ pub struct Placement {
 
 /// The mapping at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundMapping {
     /// Number of the mapping, in the order of the records.
     pub number: u32,
     /// Wrapping offset from an address to its packed address.
@@ -45,8 +45,8 @@ pub struct Found {
 
 /// The address spaces of all processes.
 #[derive(Debug)]
-pub struct Spaces {
-    processes: HashMap<u32, Space>,
+pub struct AddressSpaces {
+    processes: HashMap<u32, AddressSpace>,
     is_packed: bool,
     /// Number of mappings so far.
     count: u32,
@@ -61,19 +61,19 @@ struct Page {
     pid: u32,
     number: u64,
     generation: u64,
-    found: Found,
+    found: FoundMapping,
 }
 
 /// The mappings of a process. Parent and child share them until either changes.
 #[derive(Clone, Debug, Default)]
-struct Space {
+struct AddressSpace {
     /// The mappings, or their remaining parts.
-    maps: RangeMap<Found>,
+    maps: RangeMap<FoundMapping>,
     /// The packed ranges.
     packed: RangeMap<()>,
 }
 
-impl Spaces {
+impl AddressSpaces {
     /// Creates empty address spaces. Packed addresses are only computed if `is_packed`.
     pub fn new(is_packed: bool) -> Self {
         let pages = vec![Page::default(); CACHED_PAGES];
@@ -128,7 +128,7 @@ impl Spaces {
 
     /// Finds the mapping at an address of a process.
     #[inline]
-    pub fn find(&mut self, pid: u32, address: u64) -> Option<Found> {
+    pub fn find(&mut self, pid: u32, address: u64) -> Option<FoundMapping> {
         let number = address / PAGE;
         let at = (number ^ u64::from(pid)) as usize % CACHED_PAGES;
         let page = &self.pages[at];
@@ -144,7 +144,7 @@ impl Spaces {
     }
 }
 
-impl Space {
+impl AddressSpace {
     fn map(&mut self, start: u64, last: u64, number: u32, is_packed: bool) -> Option<u64> {
         let around = self
             .maps
@@ -188,7 +188,7 @@ impl Space {
             self.packed.insert_free(to, to + (last - start), ());
             shift = to.wrapping_sub(start);
         }
-        self.maps.insert_free(start, last, Found { number, shift });
+        self.maps.insert_free(start, last, FoundMapping { number, shift });
         Some(shift)
     }
 
@@ -212,8 +212,8 @@ impl Space {
 }
 
 /// The packed range of a mapping.
-fn packed(part: Entry<Found>) -> Entry<()> {
-    let Entry { start, last, value: Found { shift, .. } } = part;
+fn packed(part: Entry<FoundMapping>) -> Entry<()> {
+    let Entry { start, last, value: FoundMapping { shift, .. } } = part;
     Entry { start: start.wrapping_add(shift), last: last.wrapping_add(shift), value: () }
 }
 
@@ -223,13 +223,13 @@ mod tests {
 
     const PID: u32 = 7;
 
-    fn to(spaces: &mut Spaces, pid: u32, address: u64) -> Option<u64> {
+    fn to(spaces: &mut AddressSpaces, pid: u32, address: u64) -> Option<u64> {
         spaces.find(pid, address).map(|found| address.wrapping_add(found.shift))
     }
 
     #[test]
     fn packs_mappings_from_zero_and_keeps_page_offsets() {
-        let mut spaces = Spaces::new(true);
+        let mut spaces = AddressSpaces::new(true);
         let kernel = spaces.map(KERNEL, 0, u64::MAX, 0xffff_ffff_8100_0190).unwrap();
         assert_eq!((kernel.start, kernel.len), (0xffff_ffff_8100_0190, u64::MAX - 0xffff_ffff_8100_0190));
         assert_eq!(to(&mut spaces, KERNEL, 0xffff_ffff_8100_0200), Some(0x200));
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn an_inner_mapping_splits_and_an_overlapping_one_replaces() {
-        let mut spaces = Spaces::new(true);
+        let mut spaces = AddressSpaces::new(true);
         spaces.map(PID, 0x1_0000, 0x5000, 0).unwrap();
         spaces.map(PID, 0x1_2000, 0x1000, 0).unwrap();
         let numbers = [0x1_1fff, 0x1_2000, 0x1_3000].map(|at| spaces.find(PID, at).unwrap().number);
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn reuses_a_gap_that_is_large_enough() {
-        let mut spaces = Spaces::new(true);
+        let mut spaces = AddressSpaces::new(true);
         for start in [0x1_0000, 0x2_0000, 0x3_0000] {
             spaces.map(PID, start, 0x2000, 0).unwrap();
         }
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn frees_the_ranges_of_replaced_mappings() {
         for count in [10, 150, 1000] {
-            let mut spaces = Spaces::new(true);
+            let mut spaces = AddressSpaces::new(true);
             for number in 0..1000 {
                 spaces.map(PID, 0x10_0000 + number * PAGE, PAGE, 0).unwrap();
             }
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn rejects_empty_and_wrapping_mappings() {
-        let mut spaces = Spaces::new(true);
+        let mut spaces = AddressSpaces::new(true);
         assert_eq!(spaces.map(PID, 1, 0, 0), None);
         assert_eq!(spaces.map(PID, u64::MAX, 2, 0), None);
         assert!(spaces.map(PID, 0, u64::MAX, 0).is_some());
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_child_inherits_only_mappings_from_before_the_fork() {
-        let mut spaces = Spaces::new(false);
+        let mut spaces = AddressSpaces::new(false);
         spaces.map(PID, 0x1000, 0x1000, 0).unwrap();
         spaces.fork(8, PID);
         spaces.map(PID, 0x5000, 0x1000, 0).unwrap();

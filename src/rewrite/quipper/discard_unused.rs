@@ -1,6 +1,6 @@
 //! Removes mappings without samples, and FINISHED_ROUND records. Needs a pre-scan.
 
-use super::address_spaces::Spaces;
+use super::address_spaces::AddressSpaces;
 use super::mmaps::counted;
 use super::remap::branches;
 use crate::abi::callchain::Context;
@@ -37,7 +37,7 @@ impl Pass for UnusedPass {
 /// The first pass: finds the mappings that contain sampled addresses, callers or branches.
 #[derive(Debug)]
 pub struct UseScan {
-    spaces: Spaces,
+    spaces: AddressSpaces,
     names: Names,
     /// By number of the mapping.
     is_used: Vec<bool>,
@@ -45,7 +45,7 @@ pub struct UseScan {
 
 impl Default for UseScan {
     fn default() -> Self {
-        Self { spaces: Spaces::new(false), names: Names::default(), is_used: Vec::new() }
+        Self { spaces: AddressSpaces::new(false), names: Names::default(), is_used: Vec::new() }
     }
 }
 

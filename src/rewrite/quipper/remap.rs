@@ -2,7 +2,7 @@
 //!
 //! File names, build IDs, raw data and physical addresses are kept, and may still contain secrets.
 
-use super::address_spaces::{KERNEL, Placement, Spaces};
+use super::address_spaces::{AddressSpaces, KERNEL, Placement};
 use super::mmaps::counted;
 use crate::abi::Endian;
 use crate::abi::branch::BranchStackView;
@@ -28,7 +28,7 @@ const WORD: usize = 8;
 
 /// Replaces the addresses of records. Unmapped addresses keep their value except for the highest bits, which mark them.
 pub struct Remap {
-    spaces: Spaces,
+    spaces: AddressSpaces,
     names: Names,
     changed: RecordBuffer,
     /// Scratch buffer: offsets of the addresses in a record.
@@ -55,7 +55,7 @@ impl Pass for RemapPass {
 
 impl Remap {
     fn new() -> Self {
-        let spaces = Spaces::new(true);
+        let spaces = AddressSpaces::new(true);
         Self { spaces, names: Names::default(), changed: RecordBuffer::default(), places: Vec::new() }
     }
 

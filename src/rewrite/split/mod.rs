@@ -3,7 +3,7 @@
 //! * [`run`]: drives the split; [`by`]: the criterion; [`partition`]: the part of a sample.
 //! * [`pre_scan`]: a first pass that finds the parts; [`route`]: sends each record to the parts that need it.
 
-pub mod by;
+pub mod criterion;
 pub mod partition;
 pub mod pre_scan;
 pub mod route;

@@ -1,6 +1,6 @@
 //! Assigns samples to parts, and names parts.
 
-use super::by::By;
+use super::criterion::By;
 use crate::abi::sample_view::SampleView;
 use crate::rewrite::filter::comm::thread_name;
 use crate::session::Session;

@@ -1,6 +1,6 @@
 //! First pass of a split: finds the parts and the processes related to each.
 
-use super::by::By;
+use super::criterion::By;
 use super::partition::{Choice, Key, PartCriteria};
 use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
@@ -15,7 +15,7 @@ use hashbrown::{HashMap, HashSet};
 
 /// What the first pass finds about a part.
 #[derive(Debug, Default)]
-pub struct PartSeen {
+pub struct PartScan {
     /// Times of its first and last sample.
     pub times: Option<(u64, u64)>,
     /// The processes of its samples.
@@ -32,7 +32,7 @@ pub struct SplitScan {
     /// Forks and mappings of processes.
     pub process_tree: ProcessTree,
     /// The parts by key.
-    pub parts: HashMap<Key, PartSeen>,
+    pub parts: HashMap<Key, PartScan>,
     /// Samples that lack the field to split by.
     without_field: u64,
 }

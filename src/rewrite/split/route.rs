@@ -1,7 +1,7 @@
 //! Sends each record to the parts that need it.
 
 use super::partition::{Choice, Key, PartCriteria};
-use super::pre_scan::{PartSeen, read};
+use super::pre_scan::{PartScan, read};
 use crate::abi::record::RecordType;
 use crate::abi::record::descriptor::Lifetime;
 use crate::abi::sample_view::SampleView;
@@ -25,14 +25,14 @@ pub struct Routes {
     /// The first part that needs each deferred user call chain.
     by_chain: HashMap<Chain, usize>,
     /// The parts.
-    pub parts: Vec<PartSeen>,
+    pub parts: Vec<PartScan>,
     /// Whether parts are slices of time, which need nothing after their last sample.
     is_sliced: bool,
 }
 
 impl Routes {
     /// Creates the routes from the parts of the first pass, in the order of their keys.
-    pub fn new(keys: Vec<Key>, parts: Vec<PartSeen>, is_sliced: bool) -> Self {
+    pub fn new(keys: Vec<Key>, parts: Vec<PartScan>, is_sliced: bool) -> Self {
         let mut by_process: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut by_chain = HashMap::new();
         for (number, part) in parts.iter().enumerate() {

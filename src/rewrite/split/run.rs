@@ -1,9 +1,9 @@
 //! Drives a split: a first pass finds the parts, then each record is sent to the parts that need it. If there are too many parts
 //! to write at once, the recording is read several times.
 
-use super::by::By;
+use super::criterion::By;
 use super::partition::{Choice, Key, names};
-use super::pre_scan::{PartSeen, SplitScan, Times, read};
+use super::pre_scan::{PartScan, SplitScan, Times, read};
 use super::route::{Part, Router, Routes};
 use crate::abi::feature::{FeatureId, build_ids};
 use crate::abi::record::RecordType;
@@ -98,12 +98,12 @@ impl Split<'_> {
         self.check(parts.len())?;
         // Done only after the check: with a long chain of forks, each of many parts would have as many ancestors.
         parts.values_mut().for_each(|part| process_tree.add_ancestors(&mut part.processes));
-        let mut parts: Vec<(Key, PartSeen)> = parts.into_iter().collect();
+        let mut parts: Vec<(Key, PartScan)> = parts.into_iter().collect();
         parts.sort_by(|(one, _), (other, _)| one.cmp(other));
         let names = names(by, &parts.iter().map(|(key, _)| key).collect::<Vec<_>>());
         let (keys, parts) = parts.into_iter().unzip();
         let routes = Routes::new(keys, parts, by.is_sliced());
-        let has_file = |part: &PartSeen, name: &[u8]| process_tree.has_file(name, &part.processes);
+        let has_file = |part: &PartScan, name: &[u8]| process_tree.has_file(name, &part.processes);
 
         let (mut written, mut unneeded, mut marks) = (Counts::default(), Counts::default(), 0);
         let mut ledger = Ledger::default();
@@ -157,7 +157,7 @@ impl Split<'_> {
 }
 
 /// The metadata of a part before its first record.
-fn part_meta(meta: &Meta, part: &PartSeen, has_file: impl Fn(&[u8]) -> bool) -> Result<Meta> {
+fn part_meta(meta: &Meta, part: &PartScan, has_file: impl Fn(&[u8]) -> bool) -> Result<Meta> {
     let mut header = Header::new(meta);
     follow_in_sample_time(&mut header, part.times)?;
     header.build_ids.retain(|(_, build_id)| has_file(build_id.filename.text()));

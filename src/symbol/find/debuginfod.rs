@@ -2,8 +2,8 @@
 //! `BUILDID/executable`. An empty file there marks a file that no server has.
 
 use super::attempt::{Attempt, Outcome, Role};
+use super::candidate_paths::in_debuginfod_cache;
 use super::fetch::{Fetch, Notice, Wanted};
-use super::places::in_debuginfod_cache;
 use crate::container::temp_directory::TempDirectory;
 use crate::object::build_id_note::{self, Elf};
 use std::collections::BTreeSet;

@@ -4,11 +4,11 @@
 //! * [`places`]: candidate paths; [`modules`]: those of kernel modules; [`attempt`]: outcomes of the search; [`search`]: opens and checks files.
 
 pub mod attempt;
+pub mod candidate_paths;
 #[cfg(feature = "debuginfod")]
 pub mod debuginfod;
 pub mod fetch;
 pub mod modules;
-pub mod places;
 pub mod search;
 
 use fetch::Fetcher;

@@ -1,7 +1,7 @@
 //! Candidate paths of kernel modules: as recorded, compressed or not, or by name in `/lib/modules/RELEASE`.
 
 use super::SearchOptions;
-use super::places::below;
+use super::candidate_paths::below;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};

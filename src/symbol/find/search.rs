@@ -3,7 +3,7 @@
 use super::attempt::{Attempt, Mismatch, Outcome, Role};
 use super::fetch::Wanted;
 use super::{Policy, SearchOptions};
-use super::{modules, places};
+use super::{candidate_paths, modules};
 use crate::object::build_id::Id;
 use crate::object::host::Inode;
 use crate::symbol::object::Object;
@@ -43,10 +43,10 @@ impl<'a> Search<'a> {
         let mut places = self.recorded_places();
         if let Some(id) = &self.key.build_id {
             for cache in &self.options.build_id_dirs {
-                places.extend(places::in_cache(cache, &self.key.path, id, &["elf", "vdso"]));
+                places.extend(candidate_paths::in_cache(cache, &self.key.path, id, &["elf", "vdso"]));
             }
             let cache = self.options.debuginfod_cache.as_ref();
-            places.extend(cache.map(|cache| places::in_debuginfod_cache(cache, id, "executable")));
+            places.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "executable")));
         }
         self.first(Role::Object, &places, Expected::Recorded(self.key), |_| None)
     }
@@ -56,13 +56,18 @@ impl<'a> Search<'a> {
         let options = self.options;
         let mut places: Vec<_> = options.vmlinux.iter().cloned().collect();
         if let Some(id) = &self.key.build_id {
-            places.extend(options.debug_dirs.iter().map(|root| places::by_build_id(root, id)));
-            places.extend(places::vmlinux(options));
+            places.extend(options.debug_dirs.iter().map(|root| candidate_paths::by_build_id(root, id)));
+            places.extend(candidate_paths::vmlinux(options));
             for cache in &options.build_id_dirs {
-                places.extend(places::in_cache(cache, Path::new("[kernel.kallsyms]"), id, &["vmlinux", "elf"]));
+                places.extend(candidate_paths::in_cache(
+                    cache,
+                    Path::new("[kernel.kallsyms]"),
+                    id,
+                    &["vmlinux", "elf"],
+                ));
             }
             let cache = options.debuginfod_cache.as_ref();
-            places.extend(cache.map(|cache| places::in_debuginfod_cache(cache, id, "debuginfo")));
+            places.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "debuginfo")));
         }
         self.first(Role::Object, &places, Expected::Recorded(self.key), |_| None)
     }
@@ -105,7 +110,7 @@ impl<'a> Search<'a> {
         match &self.options.symfs {
             Some(root) => {
                 let flat = path.file_name().map(|name| root.join(name));
-                places::below(root, path).into_iter().chain(flat).collect()
+                candidate_paths::below(root, path).into_iter().chain(flat).collect()
             }
             None => vec![path.to_owned()],
         }
@@ -127,13 +132,14 @@ impl<'a> Search<'a> {
         let recorded = modules::without_compression(&self.key.path).to_owned();
         let id = object.map_or(self.key.build_id, Object::build_id);
         if let Some(id) = &id {
-            let mut places: Vec<_> = options.debug_dirs.iter().map(|root| places::by_build_id(root, id)).collect();
+            let mut places: Vec<_> =
+                options.debug_dirs.iter().map(|root| candidate_paths::by_build_id(root, id)).collect();
             for cache in &options.build_id_dirs {
-                places.extend(places::in_cache(cache, &recorded, id, &["debug"]));
+                places.extend(candidate_paths::in_cache(cache, &recorded, id, &["debug"]));
             }
             let cache = options.debuginfod_cache.as_ref();
-            places.extend(cache.map(|cache| places::in_debuginfod_cache(cache, id, "debuginfo")));
-            places.extend(places::by_path(&recorded, &options.debug_dirs));
+            places.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "debuginfo")));
+            places.extend(candidate_paths::by_path(&recorded, &options.debug_dirs));
             let found = self.first(Role::DebugFile, &places, Expected::BuildId(*id), without_symbols);
             if found.is_some() {
                 return found;
@@ -142,7 +148,7 @@ impl<'a> Search<'a> {
         let object = object?;
         let (link, checksum) = object.debug_link()?;
         let link = path_of(link)?;
-        let places = places::linked(object.path(), &recorded, &link, &options.debug_dirs);
+        let places = candidate_paths::linked(object.path(), &recorded, &link, &options.debug_dirs);
         let expected = id.map_or(Expected::Checksum(checksum), Expected::BuildId);
         self.first(Role::DebugFile, &places, expected, without_symbols)
     }
@@ -152,15 +158,16 @@ impl<'a> Search<'a> {
         let (link, id) = linking.alternate_link()?;
         let link = path_of(link)?;
         let options = self.options;
-        let places = places::alternate(linking.path(), &link, &id, options.symfs.as_deref(), &options.debug_dirs);
+        let places =
+            candidate_paths::alternate(linking.path(), &link, &id, options.symfs.as_deref(), &options.debug_dirs);
         self.first(Role::Alternate, &places, Expected::BuildId(id), |_| None)
     }
 
     /// The split DWARF package of these files.
     pub fn package(&mut self, files: &[&Object]) -> Option<Object> {
         let recorded = self.recorded_places();
-        let mut places: Vec<_> = files.iter().map(|file| places::package(file.path())).collect();
-        places.extend(recorded.iter().map(|path| places::package(path)));
+        let mut places: Vec<_> = files.iter().map(|file| candidate_paths::package(file.path())).collect();
+        places.extend(recorded.iter().map(|path| candidate_paths::package(path)));
         places.dedup();
         let is_package = |file: &Object| {
             let has_index = file.section_index(b".debug_cu_index").is_some();
@@ -259,7 +266,7 @@ fn differs(object: &Object, id: Id) -> Option<Mismatch> {
 
 /// Opens a split DWARF file. Its units show whether it is the right one.
 pub fn split_dwarf(options: &SearchOptions, directory: &Path, name: &Path, object: &Path) -> Option<Object> {
-    let places = places::split_dwarf(directory, name, object, options.symfs.as_deref());
+    let places = candidate_paths::split_dwarf(directory, name, object, options.symfs.as_deref());
     places.iter().find_map(|place| open(place).ok())
 }
 
@@ -319,7 +326,7 @@ mod tests {
         assert!(found.is_some() && outcomes.last() == Some(&Outcome::Forced(mismatch)));
         let gone = ObjectKey { path: "/bin/gone".into(), build_id: Some(id), ..ObjectKey::default() };
         assert!(search(&options, &gone).0.is_none());
-        let cached = places::in_cache(Path::new(".debug"), &gone.path, &id, &["elf"]).remove(0);
+        let cached = candidate_paths::in_cache(Path::new(".debug"), &gone.path, &id, &["elf"]).remove(0);
         write(cached.to_str().unwrap());
         assert!(search(&options, &gone).0.is_some());
     }

@@ -1,6 +1,6 @@
 //! Deliberate corruption of a recording.
 
-use super::file::damage::Place;
+use super::file::damage::DamagePosition;
 use crate::abi::Endian;
 use crate::abi::header::{FileHeader, PIPE_HEADER_SIZE};
 use crate::abi::record::RecordHeader;
@@ -17,9 +17,9 @@ pub struct Damage {
     /// Header fields to overwrite.
     pub header: Vec<(String, u64)>,
     /// Offsets of bytes to invert.
-    pub flip: Vec<Place>,
+    pub flip: Vec<DamagePosition>,
     /// Offset at which to truncate.
-    pub cut: Option<Place>,
+    pub cut: Option<DamagePosition>,
 }
 
 /// Offset of the data size in the header.
@@ -122,15 +122,20 @@ mod tests {
         assert_eq!((empty.len(), empty[22], empty[30]), (32, 8, 0));
         let size = done(Damage { header: vec![("size".to_owned(), 17)], ..sound.clone() }).unwrap();
         assert_eq!(size[8..16], 17_u64.to_le_bytes());
-        let cut = done(Damage { flip: vec![Place::Bytes(0)], cut: Some(Place::Percent(50)), ..sound.clone() }).unwrap();
+        let cut = done(Damage {
+            flip: vec![DamagePosition::Bytes(0)],
+            cut: Some(DamagePosition::Percent(50)),
+            ..sound.clone()
+        })
+        .unwrap();
         assert_eq!((cut.len(), cut[0]), (16, !b'P'));
         for impossible in [
             Damage { unfinished: true, ..sound.clone() },
             Damage { empty_record: Some(2), ..sound.clone() },
             Damage { empty_record: Some(u64::MAX), ..sound.clone() },
             Damage { header: vec![("data.size".to_owned(), 0)], ..sound.clone() },
-            Damage { flip: vec![Place::Bytes(32)], ..sound.clone() },
-            Damage { cut: Some(Place::Bytes(32)), ..sound },
+            Damage { flip: vec![DamagePosition::Bytes(32)], ..sound.clone() },
+            Damage { cut: Some(DamagePosition::Bytes(32)), ..sound },
         ] {
             assert!(done(impossible.clone()).is_err(), "{impossible:?}");
         }

@@ -1,6 +1,6 @@
 //! ELF files and kernel symbols of a scenario, for readers that look them up.
 
-use super::plan::{Program, Scenario, Space};
+use super::plan::{PlannedSpace, Program, Scenario};
 use super::run::PAGE;
 use crate::container::temp_directory::create_parent_directories;
 use crate::error::{Error, Result};
@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Kernel symbols, for `perf report --kallsyms`, and those of guests, for `--guestkallsyms`.
-const KALLSYMS: [(Space, &str); 2] = [(Space::Kernel, "kallsyms"), (Space::GuestKernel, "guestkallsyms")];
+const KALLSYMS: [(PlannedSpace, &str); 2] =
+    [(PlannedSpace::Kernel, "kallsyms"), (PlannedSpace::GuestKernel, "guestkallsyms")];
 
 impl Scenario {
     /// Writes the programs as ELF files into a directory: by path, for `perf report --symfs`, and by build ID, for
@@ -18,7 +19,7 @@ impl Scenario {
     /// # Errors
     /// If a file cannot be written.
     pub fn write_images(&self, directory: &Path) -> Result<()> {
-        for program in self.programs.iter().filter(|program| program.space == Space::User) {
+        for program in self.programs.iter().filter(|program| program.space == PlannedSpace::User) {
             let by_id = by_build_id(&program.image.build_id(), "elf");
             let by_path = PathBuf::from(program.path.trim_start_matches('/'));
             for path in [by_path, by_id] {

@@ -60,14 +60,14 @@ pub(super) struct Sampled {
 
 /// An address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Space {
+pub(super) enum PlannedSpace {
     User,
     GuestUser,
     Kernel,
     GuestKernel,
 }
 
-impl Space {
+impl PlannedSpace {
     pub(super) fn mode(self) -> CpuMode {
         match self {
             Self::User => CpuMode::USER,
@@ -93,7 +93,7 @@ impl Space {
 pub(super) struct Program {
     /// Path; for a kernel, its name in square brackets.
     pub(super) path: String,
-    pub(super) space: Space,
+    pub(super) space: PlannedSpace,
     pub(super) image: Image,
     pub(super) base: u64,
     /// Places of functions in the image.
@@ -126,7 +126,7 @@ pub(super) struct Thread {
 pub(super) struct Stack {
     pub(super) percent: u64,
     /// The leaf function.
-    pub(super) leaf: Place,
+    pub(super) leaf: FunctionLocation,
     /// The call chain with context markers; its second entry is the address of the sample.
     pub(super) chain: Vec<u64>,
     /// From, to and flags; newest first.
@@ -142,8 +142,8 @@ pub(super) struct Stack {
 
 /// Location of a function.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) space: Space,
+pub(super) struct FunctionLocation {
+    pub(super) space: PlannedSpace,
     pub(super) addr: u64,
     pub(super) size: u64,
 }

@@ -1,6 +1,6 @@
 //! Generates the records of a scenario in time order.
 
-use super::plan::{BEGIN, Program, RecordContent, Scenario, ScenarioRecord, Space, Thread};
+use super::plan::{BEGIN, PlannedSpace, Program, RecordContent, Scenario, ScenarioRecord, Thread};
 use super::samples::Samples;
 use super::slices::{Slices, SwitchRecords};
 use crate::abi::record::cgroup::Cgroup;
@@ -147,7 +147,7 @@ impl Scenario {
                 let body = Comm { pid, tid: *tid, comm: PaddedStr::new(comm.as_bytes(), 8) };
                 recorder.record(Misc::empty(), &Body::Comm(body), Stamp::at(0, pid, *tid))?;
             }
-            let space = if process.is_guest { Space::GuestUser } else { Space::User };
+            let space = if process.is_guest { PlannedSpace::GuestUser } else { PlannedSpace::User };
             for &number in &process.programs {
                 let mmap = self.programs[number].map().mmap2(pid, pid);
                 recorder.record(space.mode(), &Body::Mmap2(mmap), Stamp::at(0, pid, pid))?;
@@ -210,7 +210,7 @@ impl ScenarioRecord {
 impl Program {
     /// Whether it is a kernel rather than a BPF program.
     pub(super) fn is_kernel(&self) -> bool {
-        self.space != Space::User && self.path != "[bpf]"
+        self.space != PlannedSpace::User && self.path != "[bpf]"
     }
 
     /// The mapping of the file up to the end of its code, as a loader would create it.
@@ -223,7 +223,7 @@ impl Program {
     fn kernel_map(&self) -> Mmap {
         let addr = self.base + PAGE;
         let filename = PaddedStr::new(format!("{}_text", self.path).as_bytes(), 8);
-        let pid = if self.space == Space::Kernel { u32::MAX } else { 0 };
+        let pid = if self.space == PlannedSpace::Kernel { u32::MAX } else { 0 };
         let len = (self.image.end() - PAGE).next_multiple_of(PAGE);
         Mmap { pid, tid: 0, addr, len, pgoff: addr, filename }
     }

@@ -1,7 +1,7 @@
 //! Samples of a thread for one event.
 
 use super::code;
-use super::plan::{BEGIN, Sampled, Scenario, Space, Stack, Thread};
+use super::plan::{BEGIN, PlannedSpace, Sampled, Scenario, Stack, Thread};
 use super::run::PAGE;
 use super::share::{Random, Shares};
 use super::slices::Slices;
@@ -200,7 +200,7 @@ impl<'a> Prepared<'a> {
             let is_told = stack.regs.contains_key(registers.names[registers.ip]);
             (!is_told).then(|| (mask & ((1 << registers.ip) - 1)).count_ones() as usize)
         };
-        let is_user = matches!(stack.leaf.space, Space::User | Space::GuestUser);
+        let is_user = matches!(stack.leaf.space, PlannedSpace::User | PlannedSpace::GuestUser);
         Self {
             stack,
             mode: stack.leaf.space.mode(),

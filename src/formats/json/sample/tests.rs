@@ -150,13 +150,13 @@ fn ordinary_samples_take_the_fast_path() {
     let info = RecordInfo { context, nr: None, frame: Some(3), tracepoint: None };
     let (short, _) = Written { bytes, info }.rendered();
     assert_eq!(String::from_utf8(short.expect("it is ordinary")).unwrap(), line);
-    for wrong in [
+    for error in [
         "",
         "{\"record\":\"SAMPLE\",",
         &line[..line.len() - 1],
         &line.replace("0x7f", "0x7F"),
         &line.replace(":5", ":05"),
     ] {
-        assert_eq!(scan(wrong.as_bytes(), Endian::Little, &mut Vec::new()), None, "{wrong}");
+        assert_eq!(scan(error.as_bytes(), Endian::Little, &mut Vec::new()), None, "{error}");
     }
 }

@@ -15,7 +15,7 @@ use crate::abi::record::task::Task;
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
-use crate::profile::resolved::{Key, ResolvedStacks};
+use crate::profile::stack_cache::{Key, StackCache};
 use crate::profile::stacks::StackId;
 use crate::rewrite::mmap::Mmap;
 use crate::rewrite::quipper::combine::combine;
@@ -44,7 +44,7 @@ pub struct Builder {
     lost: Option<MapId>,
     profile: CompatProfile,
     /// Resolved stacks by epochs of process and kernel, and length of the call chain in the key.
-    resolved: ResolvedStacks<3>,
+    resolved: StackCache<3>,
     samples: u64,
     /// Samples with a stack dump instead of a call chain.
     stack_dumps: u64,

@@ -20,21 +20,21 @@ pub struct DamageTable {
     pub header: BTreeMap<Spanned<String>, Value>,
     /// Places of bytes to invert.
     #[serde(default)]
-    pub flip: Vec<Spanned<Place>>,
-    /// Place at which to truncate.
-    pub cut: Option<Spanned<Place>>,
+    pub flip: Vec<Spanned<DamagePosition>>,
+    /// DamagePosition at which to truncate.
+    pub cut: Option<Spanned<DamagePosition>>,
 }
 
 /// A place in a recording: an offset in bytes, or a percentage such as `"50%"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum DamagePosition {
     /// Bytes.
     Bytes(u64),
     /// Percents.
     Percent(u64),
 }
 
-impl Place {
+impl DamagePosition {
     /// The offset in `len` bytes; `None` if it is beyond the end.
     pub fn of(self, len: u64) -> Option<u64> {
         let at = match self {
@@ -45,20 +45,20 @@ impl Place {
     }
 }
 
-impl<'de> Deserialize<'de> for Place {
+impl<'de> Deserialize<'de> for DamagePosition {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "expected an offset in bytes, or a percentage such as \"50%\"")]
-        enum Written<'a> {
+        enum PathText<'a> {
             Bytes(u64),
             Percent(Cow<'a, str>),
         }
-        let wrong = || serde::de::Error::custom("expected an offset in bytes, or a percentage such as \"50%\"");
-        match Written::deserialize(deserializer)? {
-            Written::Bytes(at) => Ok(Self::Bytes(at)),
-            Written::Percent(text) => {
+        let invalid = || serde::de::Error::custom("expected an offset in bytes, or a percentage such as \"50%\"");
+        match PathText::deserialize(deserializer)? {
+            PathText::Bytes(at) => Ok(Self::Bytes(at)),
+            PathText::Percent(text) => {
                 let percent = text.strip_suffix('%').and_then(|number| number.parse().ok());
-                percent.filter(|&percent| percent < 100).map(Self::Percent).ok_or_else(wrong)
+                percent.filter(|&percent| percent < 100).map(Self::Percent).ok_or_else(invalid)
             }
         }
     }

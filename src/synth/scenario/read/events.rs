@@ -37,7 +37,7 @@ impl Lines<'_> {
             if let Some(size) = &file.attr_size {
                 let is_valid = ATTR_SIZES.contains(size.get_ref()) && size.get_ref() % 8 == 0;
                 if !is_valid {
-                    return Err(self.wrong(size.span(), "attr_size", "expected a multiple of 8 from 64 to 1024"));
+                    return Err(self.invalid(size.span(), "attr_size", "expected a multiple of 8 from 64 to 1024"));
                 }
                 event.attr.size = *size.get_ref();
                 event.attr = event.attr.resized(*size.get_ref() as usize);
@@ -55,15 +55,19 @@ impl Lines<'_> {
     }
 
     fn event(&self, table: &EventTable, registers: Option<Registers>) -> Result<Event> {
-        let wrong = |name: &Spanned<String>, key: &str, what: String| self.wrong(name.span(), key, what);
+        let invalid = |name: &Spanned<String>, key: &str, what: String| self.invalid(name.span(), key, what);
         let has_kind = table.attr.as_ref().is_some_and(|attr| attr.get_ref().contains_key("kind"));
         let event = match has_kind {
             true => Event::unknown(table.name.get_ref().clone()),
             false => Event::named(table.name.get_ref()),
         };
-        let mut event = event.map_err(|e| wrong(&table.name, "event.name", e.to_string()))?;
+        let mut event = event.map_err(|e| invalid(&table.name, "event.name", e.to_string()))?;
         if *table.rate.get_ref() > 1_000_000_000 {
-            return Err(self.wrong(table.rate.span(), "event.rate", "expected at most 1000000000 samples per second"));
+            return Err(self.invalid(
+                table.rate.span(),
+                "event.rate",
+                "expected at most 1000000000 samples per second",
+            ));
         }
         if let Some(period) = table.period {
             event = event.period(period);
@@ -80,7 +84,7 @@ impl Lines<'_> {
         if let Some(bytes) = &table.user_stack {
             if *bytes.get_ref() > MAX_STACK || bytes.get_ref() % 8 != 0 {
                 let what = format!("expected a multiple of 8 up to {MAX_STACK}");
-                return Err(self.wrong(bytes.span(), "event.user_stack", what));
+                return Err(self.invalid(bytes.span(), "event.user_stack", what));
             }
             event.attr.sample_stack_user = *bytes.get_ref();
             event = event.with(SampleType::STACK_USER);
@@ -98,10 +102,10 @@ impl Lines<'_> {
         }
         if event.attr.sample_stack_user > MAX_STACK {
             let what = format!("expected at most {MAX_STACK} bytes");
-            return Err(wrong(&table.name, "event.attr.sample_stack_user", what));
+            return Err(invalid(&table.name, "event.attr.sample_stack_user", what));
         }
         if !SampleType::KNOWN.contains(event.attr.sample_type) {
-            return Err(wrong(&table.name, "event.attr.sample_type", "unknown bits in sample_type".to_owned()));
+            return Err(invalid(&table.name, "event.attr.sample_type", "unknown bits in sample_type".to_owned()));
         }
         Ok(event)
     }
@@ -111,7 +115,7 @@ impl Lines<'_> {
         let flags = names.iter().map(|name| {
             let what = || {
                 let known: Vec<_> = F::FLAGS.iter().map(|flag| flag.name()).filter(|name| !name.is_empty()).collect();
-                self.wrong(
+                self.invalid(
                     name.span(),
                     key,
                     format!("unknown name '{}'; expected one of: {}", name.get_ref(), known.join(", ")),
@@ -131,7 +135,11 @@ impl Lines<'_> {
                     || "none, as those of this machine are not supported".to_owned(),
                     |known| known.names.join(", "),
                 );
-                self.wrong(name.span(), key, format!("unknown register '{}'; expected one of: {known}", name.get_ref()))
+                self.invalid(
+                    name.span(),
+                    key,
+                    format!("unknown register '{}'; expected one of: {known}", name.get_ref()),
+                )
             };
             Ok(mask | 1 << bit.ok_or_else(what)?)
         })
@@ -139,15 +147,15 @@ impl Lines<'_> {
 
     /// The attr with some fields replaced.
     fn attr(&self, attr: &Attr, given: &Spanned<Map<String, Value>>) -> Result<Attr> {
-        let wrong = |what: String| self.wrong(given.span(), "event.attr", what);
+        let invalid = |what: String| self.invalid(given.span(), "event.attr", what);
         let Ok(Value::Object(mut fields)) = serde_json::to_value(attr) else { return Ok(attr.clone()) };
         for (name, value) in given.get_ref() {
             match fields.get_mut(name).filter(|_| name != "stored") {
                 Some(field) => *field = Self::json(value),
-                None => return Err(wrong(format!("unknown attr field '{name}'"))),
+                None => return Err(invalid(format!("unknown attr field '{name}'"))),
             }
         }
-        Attr::deserialize(Value::Object(fields)).map_err(|e| wrong(e.to_string()))
+        Attr::deserialize(Value::Object(fields)).map_err(|e| invalid(e.to_string()))
     }
 
     /// The tracepoint with its fields.
@@ -156,7 +164,7 @@ impl Lines<'_> {
         let name = rest.split(':').next().unwrap_or_default();
         table.format.iter().try_fold(Tracepoint::new(system, name), |tracepoint, field| {
             let what = || {
-                self.wrong(
+                self.invalid(
                     field.span(),
                     "event.format",
                     "expected a C declaration such as 'int prev_pid' or 'char comm[16]'",

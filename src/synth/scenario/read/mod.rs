@@ -35,7 +35,7 @@ pub(super) struct Lines<'a> {
 }
 
 /// The names that stacks are resolved against.
-struct Known<'a> {
+struct StackNames<'a> {
     metadata: &'a Metadata,
     programs: &'a [Program],
     registers: Option<Registers>,
@@ -43,7 +43,7 @@ struct Known<'a> {
 
 impl Lines<'_> {
     /// An error with line and key.
-    fn wrong(&self, span: Range<usize>, key: &str, what: impl std::fmt::Display) -> Error {
+    fn invalid(&self, span: Range<usize>, key: &str, what: impl std::fmt::Display) -> Error {
         let before = self.text.get(..span.start).unwrap_or_default();
         let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
         let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
@@ -53,7 +53,7 @@ impl Lines<'_> {
     fn file(&self) -> Result<File> {
         let parse_error = |error: &toml::de::Error, key: &str| {
             let what = error.message().lines().next().unwrap_or_default();
-            self.wrong(error.span().unwrap_or(0..0), key, what)
+            self.invalid(error.span().unwrap_or(0..0), key, what)
         };
         let parsed = toml::Deserializer::parse(self.text).map_err(|error| parse_error(&error, ""))?;
         serde_path_to_error::deserialize(parsed).map_err(|error| {
@@ -70,7 +70,7 @@ impl Lines<'_> {
         let (mut metadata, events) = self.metadata(&file, registers)?;
         let (mut programs, bpf) = self.programs(&file, metadata.endian)?;
         self.features(&file, &mut metadata)?;
-        let known = Known { metadata: &metadata, programs: &programs, registers };
+        let known = StackNames { metadata: &metadata, programs: &programs, registers };
         let cpus = metadata.machine.as_ref().map_or(1, |machine| machine.cpus);
         let (mut processes, mut threads, mut cgroups) = (Vec::new(), Vec::new(), Vec::new());
         let mut pids = HashSet::new();
@@ -94,7 +94,7 @@ impl Lines<'_> {
         let switches = file.switches.map(|table| {
             let every = table.every.get_ref().0;
             let is_valid = SWITCH_INTERVALS.contains(&every);
-            let what = || self.wrong(table.every.span(), "switches.every", "expected 100ns to 60m");
+            let what = || self.invalid(table.every.span(), "switches.every", "expected 100ns to 60m");
             is_valid.then_some(Switches { every, cpu_wide: table.cpu_wide }).ok_or_else(what)
         });
         let switches = switches.transpose()?;
@@ -149,7 +149,7 @@ impl Lines<'_> {
         let (events, cpus) = (file.event.len(), machine.cpus as usize);
         if events.saturating_mul(cpus) > MAX_IDS {
             let what = format!("{events} events on {cpus} CPUs are too many; their product is at most {MAX_IDS}");
-            return Err(self.wrong(0..0, "machine.cpus", what));
+            return Err(self.invalid(0..0, "machine.cpus", what));
         }
         let mut metadata = Metadata::default();
         metadata.endian = if file.endian == Order::Big { Endian::Big } else { Endian::Little };
@@ -163,15 +163,15 @@ impl Lines<'_> {
         let id_of = |name: &str| (0..256).map(FeatureId).find(|id| id.name() == Some(name));
         for (name, feature) in &file.feature {
             let key = format!("feature.{name}");
-            let id = id_of(name).ok_or_else(|| self.wrong(feature.span(), &key, "unknown feature"))?;
+            let id = id_of(name).ok_or_else(|| self.invalid(feature.span(), &key, "unknown feature"))?;
             let content = Feature::deserialize(id, Self::fields(feature.get_ref()));
-            let content = content.map_err(|e| self.wrong(feature.span(), &key, e))?;
+            let content = content.map_err(|e| self.invalid(feature.span(), &key, e))?;
             self.check_known(feature, &key, &content)?;
             metadata.set(id, content);
         }
         for name in &file.without {
             let what = || format!("unknown feature '{}'", name.get_ref());
-            metadata.omit_feature(id_of(name.get_ref()).ok_or_else(|| self.wrong(name.span(), "without", what()))?);
+            metadata.omit_feature(id_of(name.get_ref()).ok_or_else(|| self.invalid(name.span(), "without", what()))?);
         }
         Ok(())
     }
@@ -182,13 +182,13 @@ impl Lines<'_> {
         thread: &ThreadTable,
         cpu: u32,
         of: &Process,
-        known: &Known<'_>,
+        known: &StackNames<'_>,
     ) -> Result<Thread> {
         let cpus = known.metadata.machine.as_ref().map_or(1, |machine| machine.cpus);
         let cpu = match &thread.cpu {
             Some(cpu) if *cpu.get_ref() >= cpus => {
                 let what = format!("expected a CPU below {cpus}");
-                return Err(self.wrong(cpu.span(), "process.thread.cpu", what));
+                return Err(self.invalid(cpu.span(), "process.thread.cpu", what));
             }
             Some(cpu) => *cpu.get_ref(),
             None => cpu,
@@ -196,13 +196,13 @@ impl Lines<'_> {
         let busy = *thread.busy.get_ref();
         if busy > 100 {
             let what = "expected at most 100 percent";
-            return Err(self.wrong(thread.busy.span(), "process.thread.busy", what));
+            return Err(self.invalid(thread.busy.span(), "process.thread.busy", what));
         }
         let percents = thread.stack.iter().map(|stack| stack.get_ref().percent);
         let sum = percents.fold(0, u64::saturating_add);
         if let Some(first) = thread.stack.first().filter(|_| sum != 100) {
             let what = format!("the percentages of this thread's stacks add up to {sum}, not 100");
-            return Err(self.wrong(first.span(), "process.thread.stack.percent", what));
+            return Err(self.invalid(first.span(), "process.thread.stack.percent", what));
         }
         let stacks = thread.stack.iter().map(|stack| self.stack(stack, of, known));
         Ok(Thread {
@@ -224,11 +224,11 @@ impl Lines<'_> {
             if !Damage::HEADER.iter().any(|(known, _)| known == name.get_ref()) {
                 let known: Vec<_> = Damage::HEADER.iter().map(|(name, _)| *name).collect();
                 let what = format!("unknown header field '{}'; expected one of: {}", name.get_ref(), known.join(", "));
-                return Err(self.wrong(name.span(), "damage.header", what));
+                return Err(self.invalid(name.span(), "damage.header", what));
             }
         }
         let header = table.header.iter().map(|(name, value)| {
-            let what = || self.wrong(name.span(), "damage.header", "expected a number, or a string of 8 bytes");
+            let what = || self.invalid(name.span(), "damage.header", "expected a number, or a string of 8 bytes");
             let value = match value {
                 Value::Number(number) => number.as_u64(),
                 Value::String(text) => <[u8; 8]>::try_from(text.as_bytes()).ok().map(u64::from_le_bytes),
@@ -248,7 +248,7 @@ impl Lines<'_> {
     /// Parses bytes from hexadecimal digits, ignoring blanks.
     fn hex(&self, text: &Spanned<String>, key: &str) -> Result<Vec<u8>> {
         let digits: Vec<u8> = text.get_ref().bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        from_hex(&digits).ok_or_else(|| self.wrong(text.span(), key, "expected pairs of hexadecimal digits"))
+        from_hex(&digits).ok_or_else(|| self.invalid(text.span(), key, "expected pairs of hexadecimal digits"))
     }
 
     /// Fields of a record or feature. An empty table means no fields.
@@ -277,7 +277,7 @@ impl Lines<'_> {
         match given_keys.keys().find(|name| !known.contains_key(*name)) {
             Some(name) => {
                 let known: Vec<_> = known.keys().map(String::as_str).collect();
-                Err(self.wrong(
+                Err(self.invalid(
                     given.span(),
                     key,
                     format!("unknown field '{name}'; expected one of: {}", known.join(", ")),

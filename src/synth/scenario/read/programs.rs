@@ -10,7 +10,7 @@ use crate::synth::bpf::BpfProgram;
 use crate::synth::scenario::code;
 use crate::synth::scenario::file::File;
 use crate::synth::scenario::file::process::ProcessTable;
-use crate::synth::scenario::plan::{Process, Program, Space};
+use crate::synth::scenario::plan::{PlannedSpace, Process, Program};
 use std::collections::HashMap;
 use toml::Spanned;
 
@@ -38,29 +38,29 @@ impl Lines<'_> {
         let arch = file.machine.arch.as_deref().unwrap_or("x86_64");
         let machine = machine::of_arch(arch);
         let machine =
-            machine.ok_or_else(|| self.wrong(0..0, "machine.arch", format!("unknown architecture '{arch}'")))?;
+            machine.ok_or_else(|| self.invalid(0..0, "machine.arch", format!("unknown architecture '{arch}'")))?;
         let target = Target { machine, is_64: true, endian };
         let mut programs: Vec<Program> = Vec::new();
         for (number, table) in file.program.iter().enumerate() {
             let path = table.path.get_ref();
             let is_path = path.starts_with('/') && !path.contains('\0') && !path.split('/').any(|part| part == "..");
             if !is_path || path.ends_with('/') {
-                return Err(self.wrong(
+                return Err(self.invalid(
                     table.path.span(),
                     "program.path",
                     format!("'{path}' is not an absolute path of a file"),
                 ));
             }
             if programs.iter().any(|other| other.path == *path) {
-                return Err(self.wrong(table.path.span(), "program.path", format!("duplicate path '{path}'")));
+                return Err(self.invalid(table.path.span(), "program.path", format!("duplicate path '{path}'")));
             }
             let base = FIRST_MAP + number as u64 * MAP_STEP;
             let functions = Table { functions: &table.functions, size: &table.function_size, key: "program" };
-            programs.push(self.program(path, Space::User, &functions, target, (base, MAP_STEP))?);
+            programs.push(self.program(path, PlannedSpace::User, &functions, target, (base, MAP_STEP))?);
         }
         let kernels = [
-            (&file.kernel, "[kernel.kallsyms]", Space::Kernel, "kernel"),
-            (&file.guest_kernel, "[guest.kernel.kallsyms]", Space::GuestKernel, "guest_kernel"),
+            (&file.kernel, "[kernel.kallsyms]", PlannedSpace::Kernel, "kernel"),
+            (&file.guest_kernel, "[guest.kernel.kallsyms]", PlannedSpace::GuestKernel, "guest_kernel"),
         ];
         for (table, path, space, key) in kernels {
             let Some(table) = table else { continue };
@@ -71,17 +71,23 @@ impl Lines<'_> {
         for (number, table) in file.bpf.iter().enumerate() {
             let digits = from_hex(table.tag.get_ref().as_bytes()).and_then(|tag| tag.try_into().ok());
             let tag =
-                digits.ok_or_else(|| self.wrong(table.tag.span(), "bpf.tag", "expected 16 hexadecimal digits"))?;
+                digits.ok_or_else(|| self.invalid(table.tag.span(), "bpf.tag", "expected 16 hexadecimal digits"))?;
             let addr = BPF + number as u64 * BPF_STEP;
             let size = *table.size.get_ref();
             if addr < BPF || number as u64 >= 0x1000 || !(1..=BPF_STEP).contains(&size) {
-                return Err(self.wrong(table.size.span(), "bpf.size", "expected 1 to 65536 bytes"));
+                return Err(self.invalid(table.size.span(), "bpf.size", "expected 1 to 65536 bytes"));
             }
             let known = BpfProgram { name: table.name.get_ref().clone(), id: table.id, tag, addr, size: size as u32 };
             let name = [Spanned::new(table.name.span(), known.symbol())];
             let functions = Table { functions: &name, size: &table.size, key: "bpf" };
             let base = addr - Image::START;
-            programs.push(self.program("[bpf]", Space::Kernel, &functions, target, (base, BPF_STEP + Image::START))?);
+            programs.push(self.program(
+                "[bpf]",
+                PlannedSpace::Kernel,
+                &functions,
+                target,
+                (base, BPF_STEP + Image::START),
+            )?);
             bpf.push(known);
         }
         Ok((programs, bpf))
@@ -91,7 +97,7 @@ impl Lines<'_> {
     fn program(
         &self,
         path: &str,
-        space: Space,
+        space: PlannedSpace,
         table: &Table<'_>,
         target: Target,
         (base, limit): (u64, u64),
@@ -104,11 +110,11 @@ impl Lines<'_> {
             let function = Function { name: name.get_ref().clone().into(), size: function_size, ..Function::default() };
             let place = image.push(function).filter(|_| function_size > 0 && image.end() < limit);
             let what = || format!("functions need at least 1 byte each and less than {limit} together");
-            let place = place.ok_or_else(|| self.wrong(size.span(), &format!("{key}.function_size"), what()))?;
+            let place = place.ok_or_else(|| self.invalid(size.span(), &format!("{key}.function_size"), what()))?;
             let is_name = !name.get_ref().is_empty() && !name.get_ref().contains(['\0', '\n']);
             if functions.insert(name.get_ref().clone(), place).is_some() || !is_name {
                 let what = format!("'{}' is a duplicate or an invalid name", name.get_ref());
-                return Err(self.wrong(name.span(), &format!("{key}.functions"), what));
+                return Err(self.invalid(name.span(), &format!("{key}.functions"), what));
             }
         }
         Ok(Program { path: path.to_owned(), space, image, base, functions, function_size })
@@ -121,10 +127,10 @@ impl Lines<'_> {
         cgroups: &mut Vec<String>,
     ) -> Result<Process> {
         let numbers = table.programs.iter().map(|path| {
-            let is_it = |program: &Program| program.space == Space::User && program.path == *path.get_ref();
+            let is_it = |program: &Program| program.space == PlannedSpace::User && program.path == *path.get_ref();
             let what = || format!("unknown program '{}'", path.get_ref());
             let number = programs.iter().position(is_it);
-            number.ok_or_else(|| self.wrong(path.span(), "process.programs", what()))
+            number.ok_or_else(|| self.invalid(path.span(), "process.programs", what()))
         });
         let programs = numbers.collect::<Result<_>>()?;
         let cgroup = table.cgroup.as_ref().map(|path| {
@@ -145,7 +151,7 @@ impl Program {
     /// Generates code with these branches, which are sorted by source address, if the machine is supported and the limit on the
     /// size of code permits.
     pub(super) fn add_code(&mut self, branches: &[&(u64, u64, u64)], room: &mut u64) {
-        let is_known = self.space == Space::User && code::is_known(self.image.target.machine);
+        let is_known = self.space == PlannedSpace::User && code::is_known(self.image.target.machine);
         let Some(left) = room.checked_sub(self.image.end()).filter(|_| is_known) else { return };
         *room = left;
         let mut image = Image::new(self.image.target);

@@ -47,9 +47,9 @@ impl Lines<'_> {
                 let known = (1..RecordType::USER_START.0 * 2).map(RecordType);
                 let found = known.into_iter().find(|known| known.name() == Some(kind.get_ref()));
                 let what = || format!("unknown record type '{}'", kind.get_ref());
-                let kind = found.ok_or_else(|| self.wrong(kind.span(), "record.type", what()))?;
+                let kind = found.ok_or_else(|| self.invalid(kind.span(), "record.type", what()))?;
                 let body = Body::deserialize(kind, Self::fields(given.get_ref()));
-                let body = body.map_err(|e| self.wrong(given.span(), "record.body", e))?;
+                let body = body.map_err(|e| self.invalid(given.span(), "record.body", e))?;
                 self.check_known(given, "record.body", &body)?;
                 let payload = table.payload.as_ref().map(|text| self.hex(text, "record.payload")).transpose()?;
                 let misc = table.misc | Misc::from(table.cpumode);
@@ -61,7 +61,7 @@ impl Lines<'_> {
             (kind, body, bytes) => {
                 let span = kind.as_ref().map(Spanned::span).or(body.as_ref().map(Spanned::span));
                 let span = span.or(bytes.as_ref().map(Spanned::span)).unwrap_or(0..0);
-                return Err(self.wrong(span, "record", "expected type and body, or only bytes"));
+                return Err(self.invalid(span, "record", "expected type and body, or only bytes"));
             }
         };
         Ok(ScenarioRecord { stamp, content })
@@ -79,7 +79,7 @@ impl Lines<'_> {
             let len = bytes.len().checked_mul(times).filter(|&len| len <= room && len % 8 == 0);
             let what =
                 || format!("the size of a piece must be a multiple of 8, and that of all pieces at most {MAX_TRACE}");
-            let len = len.ok_or_else(|| self.wrong(buffer.bytes.span(), "aux.buffer.bytes", what()))?;
+            let len = len.ok_or_else(|| self.invalid(buffer.bytes.span(), "aux.buffer.bytes", what()))?;
             room -= len;
             let len = len as u64;
             let tid = buffer.tid.unwrap_or(buffer.pid);
@@ -105,7 +105,7 @@ impl Lines<'_> {
     fn number(&self, name: Option<&Spanned<String>>, key: &str, metadata: &Metadata) -> Result<usize> {
         let Some(name) = name else { return Ok(0) };
         let number = metadata.events().iter().position(|event| event.name == *name.get_ref());
-        number.ok_or_else(|| self.wrong(name.span(), key, format!("unknown event '{}'", name.get_ref())))
+        number.ok_or_else(|| self.invalid(name.span(), key, format!("unknown event '{}'", name.get_ref())))
     }
 }
 

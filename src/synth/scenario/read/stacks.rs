@@ -1,12 +1,12 @@
 //! Stacks: addresses of functions and branches, and other sample fields.
 
-use super::{Known, Lines};
+use super::{Lines, StackNames};
 use crate::abi::branch::BranchFlags;
 use crate::abi::sample::Sample;
 use crate::abi::sample_type::SampleType;
 use crate::error::Result;
 use crate::synth::scenario::file::process::StackTable;
-use crate::synth::scenario::plan::{Place, Process, Program, Space, Stack};
+use crate::synth::scenario::plan::{FunctionLocation, PlannedSpace, Process, Program, Stack};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -32,16 +32,21 @@ const DERIVED: SampleType = SampleType::IDENTIFIER
 const MAX_STACK: usize = 1 << 16;
 
 impl Lines<'_> {
-    pub(super) fn stack(&self, given: &Spanned<StackTable>, process: &Process, known: &Known<'_>) -> Result<Stack> {
+    pub(super) fn stack(
+        &self,
+        given: &Spanned<StackTable>,
+        process: &Process,
+        known: &StackNames<'_>,
+    ) -> Result<Stack> {
         let table = given.get_ref();
         let key = "process.thread.stack.frames";
         let places = table.frames.iter().map(|frame| {
             let place = function(frame.get_ref(), process, known.programs);
-            place.map_err(|what| self.wrong(frame.span(), key, what))
+            place.map_err(|what| self.invalid(frame.span(), key, what))
         });
         let places = places.collect::<Result<Vec<_>>>()?;
         let Some((leaf, callers)) = places.split_last() else {
-            return Err(self.wrong(given.span(), key, "a stack needs at least one frame"));
+            return Err(self.invalid(given.span(), key, "a stack needs at least one frame"));
         };
         let mut chain = vec![leaf.space.context(), leaf.addr];
         let mut space = leaf.space;
@@ -54,7 +59,7 @@ impl Lines<'_> {
         }
         let branches = table.branches.iter().map(|text| {
             let branch = branch(text.get_ref(), process, known.programs);
-            branch.map_err(|what| self.wrong(text.span(), "process.thread.stack.branches", what))
+            branch.map_err(|what| self.invalid(text.span(), "process.thread.stack.branches", what))
         });
         Ok(Stack {
             percent: table.percent,
@@ -68,11 +73,11 @@ impl Lines<'_> {
         })
     }
 
-    fn regs(&self, table: &StackTable, known: &Known<'_>) -> Result<BTreeMap<String, u64>> {
+    fn regs(&self, table: &StackTable, known: &StackNames<'_>) -> Result<BTreeMap<String, u64>> {
         let values = table.regs.iter().map(|(name, value)| {
             let is_known = known.registers.is_some_and(|registers| registers.bit(name.get_ref()).is_some());
             let what = || {
-                self.wrong(
+                self.invalid(
                     name.span(),
                     "process.thread.stack.regs",
                     format!("'{}' is not a known register, or its value is not a number", name.get_ref()),
@@ -85,7 +90,7 @@ impl Lines<'_> {
         values.collect()
     }
 
-    fn raw(&self, table: &StackTable, known: &Known<'_>) -> Result<BTreeMap<String, Value>> {
+    fn raw(&self, table: &StackTable, known: &StackNames<'_>) -> Result<BTreeMap<String, Value>> {
         if table.raw.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -94,7 +99,7 @@ impl Lines<'_> {
             let tracepoints = events.iter().filter_map(|event| event.tracepoint.as_ref());
             let mut fields = tracepoints.flat_map(|tracepoint| &tracepoint.fields);
             let what = |what: &str| {
-                self.wrong(name.span(), "process.thread.stack.raw", format!("'{}' {what}", name.get_ref()))
+                self.invalid(name.span(), "process.thread.stack.raw", format!("'{}' {what}", name.get_ref()))
             };
             let field = fields.find(|field| field.name() == name.get_ref());
             let field = field.ok_or_else(|| what("is not a field of any tracepoint of the scenario"))?;
@@ -108,12 +113,12 @@ impl Lines<'_> {
 
     fn user_stack(&self, name: &Spanned<String>) -> Result<Vec<u8>> {
         let file = Path::new(name.get_ref());
-        let wrong = |what: String| self.wrong(name.span(), "process.thread.stack.user_stack", what);
+        let invalid = |what: String| self.invalid(name.span(), "process.thread.stack.user_stack", what);
         if file.file_name() != Some(file.as_os_str()) {
-            return Err(wrong("expected the name of a file in the directory of the scenario".to_owned()));
+            return Err(invalid("expected the name of a file in the directory of the scenario".to_owned()));
         }
         let path = Path::new(self.name).with_file_name(file);
-        let mut bytes = fs::read(&path).map_err(|e| wrong(format!("cannot read {}: {e}", path.display())))?;
+        let mut bytes = fs::read(&path).map_err(|e| invalid(format!("cannot read {}: {e}", path.display())))?;
         bytes.truncate(MAX_STACK);
         Ok(bytes)
     }
@@ -122,24 +127,24 @@ impl Lines<'_> {
         let Some(given) = &table.sample else { return Ok(Sample::default()) };
         let key = "process.thread.stack.sample";
         let value = Spanned::new(given.span(), Self::json(&Value::Object(given.get_ref().clone())));
-        let sample = Sample::deserialize(value.get_ref()).map_err(|e| self.wrong(given.span(), key, e))?;
+        let sample = Sample::deserialize(value.get_ref()).map_err(|e| self.invalid(given.span(), key, e))?;
         self.check_known(&value, key, &sample)?;
         let derived = sample.fields() & DERIVED;
         match derived.is_empty() {
             true => Ok(sample),
             false => {
                 let names: Vec<_> = derived.iter_names().map(|(name, _)| name).collect();
-                Err(self.wrong(given.span(), key, format!("{} cannot be set, it is derived", names.join(", "))))
+                Err(self.invalid(given.span(), key, format!("{} cannot be set, it is derived", names.join(", "))))
             }
         }
     }
 }
 
 /// Finds a function in a process and the kernels.
-fn function(name: &str, process: &Process, programs: &[Program]) -> Parsed<Place> {
+fn function(name: &str, process: &Process, programs: &[Program]) -> Parsed<FunctionLocation> {
     let (file, function) = name.split_once('!').map_or((None, name), |(file, function)| (Some(file), function));
     let mapped = process.programs.iter().filter_map(|&number| programs.get(number));
-    let kernels = programs.iter().filter(|program| program.space != Space::User);
+    let kernels = programs.iter().filter(|program| program.space != PlannedSpace::User);
     let candidates =
         mapped.chain(kernels).filter(|program| file.is_none_or(|file| program.path.rsplit('/').next() == Some(file)));
     let mut found = candidates.filter_map(|program| Some((program, program.functions.get(function)?)));
@@ -149,29 +154,30 @@ fn function(name: &str, process: &Process, programs: &[Program]) -> Parsed<Place
     if found.next().is_some() {
         return Err(format!("several programs have a function '{name}'; prefix the file name, as in libc.so.6!{name}"));
     }
-    let space = if program.space == Space::User && process.is_guest { Space::GuestUser } else { program.space };
-    Ok(Place { space, addr: program.base + place, size: program.function_size })
+    let space =
+        if program.space == PlannedSpace::User && process.is_guest { PlannedSpace::GuestUser } else { program.space };
+    Ok(FunctionLocation { space, addr: program.base + place, size: program.function_size })
 }
 
 /// `main+0x10 -> loop MISPRED CYCLES=5`.
 fn branch(text: &str, process: &Process, programs: &[Program]) -> Parsed<(u64, u64, u64)> {
-    let wrong = || format!("'{text}' is not a branch; expected for instance 'main+0x10 -> loop MISPRED'");
-    let (from, to) = text.split_once(" -> ").ok_or_else(wrong)?;
+    let invalid = || format!("'{text}' is not a branch; expected for instance 'main+0x10 -> loop MISPRED'");
+    let (from, to) = text.split_once(" -> ").ok_or_else(invalid)?;
     let address = |text: &str| {
         let (name, offset) = text.split_once("+0x").unwrap_or((text, "0"));
         let place = function(name, process, programs)?;
-        let offset = u64::from_str_radix(offset, 16).map_err(|_| wrong())?;
+        let offset = u64::from_str_radix(offset, 16).map_err(|_| invalid())?;
         let is_in = offset < place.size;
         is_in.then(|| place.addr + offset).ok_or_else(|| format!("'{text}' is outside the function"))
     };
     let mut words = to.split_whitespace();
-    let (from, to) = (address(from)?, address(words.next().ok_or_else(wrong)?)?);
+    let (from, to) = (address(from)?, address(words.next().ok_or_else(invalid)?)?);
     let mut flags = BranchFlags::default();
     for word in words {
         let (name, value) = word.split_once('=').unwrap_or((word, "1"));
         let known = BranchFlags::FIELDS.iter().find(|(_, known)| *known == name);
         let (field, _) = *known.ok_or_else(|| format!("unknown branch flag '{name}'"))?;
-        let value = value.parse().map_err(|_| wrong())?;
+        let value = value.parse().map_err(|_| invalid())?;
         flags = flags.with(field, value);
         if flags.get(field) != value {
             return Err(format!("value {value} is too large for branch flag {name}"));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Samples with frames whose functions are unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unnamed {
+pub struct Unsymbolized {
     /// All samples.
     pub samples: u64,
     /// Samples with an unnamed frame.
@@ -44,7 +44,7 @@ struct Spaces {
     user: bool,
 }
 
-impl Unnamed {
+impl Unsymbolized {
     /// Adds the samples of a profile.
     pub fn add(&mut self, profile: &Profile) {
         self.add_stacks(&profile.tables, profile.rows.iter().map(|row| (row.stack, row.samples)));
@@ -108,7 +108,7 @@ impl Unnamed {
 }
 
 /// Shows the share of samples with unnamed frames, by space.
-impl fmt::Display for Unnamed {
+impl fmt::Display for Unsymbolized {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [unnamed, kernel, user] = [self.unnamed, self.kernel, self.user].map(|samples| self.percent(samples));
         write!(f, "{unnamed} of samples have frames without function names (kernel {kernel}, user {user})")
@@ -150,15 +150,15 @@ mod tests {
         tables.symbols.function_id(of_f);
         tables.symbols.set_lines(named, &[Line { function: 0, line: 0, column: 0 }], None);
         let profile = Profile { tables: Arc::new(tables), rows, ..Profile::default() };
-        let mut unnamed = Unnamed::default();
+        let mut unnamed = Unsymbolized::default();
         unnamed.add(&profile);
         let object =
             |name: &str, samples| UnnamedObject { name: name.to_owned(), samples, build_id: None, missing: None };
         let objects = vec![object("/bin/app", 10), object("[kernel.kallsyms]", 10)];
-        assert_eq!(unnamed, Unnamed { samples: 100, unnamed: 15, kernel: 15, user: 10, objects });
+        assert_eq!(unnamed, Unsymbolized { samples: 100, unnamed: 15, kernel: 15, user: 10, objects });
         let text = "15% of samples have frames without function names (kernel 15%, user 10%)";
         assert_eq!(unnamed.to_string(), text);
-        let few = Unnamed { samples: 1000, unnamed: 999, kernel: 999, user: 1, objects: Vec::new() };
+        let few = Unsymbolized { samples: 1000, unnamed: 999, kernel: 999, user: 1, objects: Vec::new() };
         assert!(few.to_string().starts_with("99%") && few.to_string().ends_with("user less than 1%)"), "{few}");
     }
 }

@@ -13,7 +13,7 @@ use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::container::write::pipe;
 use crate::error::{Error, Result};
-use crate::rewrite::replacement::{Place, RecordBuffer};
+use crate::rewrite::replacement::{RecordBuffer, RecordPlacement};
 use crate::stream::Sink;
 use crate::stream::meta::{Meta, is_about_recording};
 use crate::stream::raw::{Gap, Raw};
@@ -22,7 +22,7 @@ use hashbrown::{HashMap, HashSet};
 
 /// The metadata before and after a pass has [edited](crate::rewrite::pass::Pass::edit) it.
 #[derive(Debug)]
-pub struct Edited {
+pub struct MetadataEdit {
     before: Header,
     after: Header,
     /// Number of each original event, by its IDs.
@@ -30,7 +30,7 @@ pub struct Edited {
     build_ids: [HashSet<(Misc, BuildId)>; 2],
 }
 
-impl Edited {
+impl MetadataEdit {
     /// Compares the metadata before and after the edit.
     ///
     /// # Errors
@@ -156,9 +156,9 @@ fn cannot_store(id: FeatureId) -> Error {
     Error::incompatible(format!("a pipe cannot store the feature {id}, or not one of this size; use --container file"))
 }
 
-/// Passes records on with the [edited](Edited) metadata, as a reader of the output will see it.
+/// Passes records on with the [edited](MetadataEdit) metadata, as a reader of the output will see it.
 pub struct HeaderRewriter<'a> {
-    edited: &'a Edited,
+    edited: &'a MetadataEdit,
     /// The metadata of the output so far.
     meta: Option<Meta>,
     has_added: bool,
@@ -167,12 +167,12 @@ pub struct HeaderRewriter<'a> {
 
 impl<'a> HeaderRewriter<'a> {
     /// Creates the stage for an edit.
-    pub fn new(edited: &'a Edited) -> Self {
+    pub fn new(edited: &'a MetadataEdit) -> Self {
         Self { edited, meta: None, has_added: false, changed: RecordBuffer::default() }
     }
 
     /// Passes on added metadata of a pipe, after the header records and before the end of the features.
-    fn add(&mut self, meta: &Meta, place: Place, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
+    fn add(&mut self, meta: &Meta, place: RecordPlacement, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
         if meta.container == Container::Pipe && !std::mem::replace(&mut self.has_added, true) {
             for record in self.edited.additions()? {
                 self.changed.record = record;
@@ -192,7 +192,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         let is_end = raw.header().kind == RecordType::HEADER_FEATURE && raw.body().len() <= size_of::<u64>();
         if !self.has_added && (is_end || !is_about_recording(&raw.header())) {
-            self.add(meta, Place { source: 0, base: raw.offset(), origin: Origin::File }, sink)?;
+            self.add(meta, RecordPlacement { source: 0, base: raw.offset(), origin: Origin::File }, sink)?;
         }
         // Tracing data that preceded its record (a misplaced payload) is lost unless the record is written again with it.
         let is_misplaced = raw.header().kind == RecordType::HEADER_TRACING_DATA
@@ -216,7 +216,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
     }
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>, sink: &mut S) -> Result<()> {
-        self.add(meta, Place { source: 0, base: gap.block.offset(gap.at), origin: Origin::File }, sink)?;
+        self.add(meta, RecordPlacement { source: 0, base: gap.block.offset(gap.at), origin: Origin::File }, sink)?;
         if let Some(known) = &mut self.meta {
             known.note_gap(gap);
         }
@@ -224,7 +224,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
     }
 
     fn end(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
-        self.add(meta, Place { source: 0, base: 0, origin: Origin::File }, sink)?;
+        self.add(meta, RecordPlacement { source: 0, base: 0, origin: Origin::File }, sink)?;
         sink.end(self.meta.as_ref().unwrap_or(meta))
     }
 }

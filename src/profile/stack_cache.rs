@@ -50,7 +50,7 @@ const MAX_ENTRIES: usize = 1 << 18;
 /// A cache of stacks, distinguished by `N` numbers besides the stack, that counts samples.
 ///
 /// It is cleared when full: old versions of an address space do not return, nor do their keys.
-pub struct ResolvedStacks<const N: usize> {
+pub struct StackCache<const N: usize> {
     /// Start of each entry.
     starts: IdTable,
     /// Consecutive entries: stack, counts, head of the key, view, chain. The parts of an entry are adjacent, because most of the
@@ -79,13 +79,13 @@ pub struct Counted<const N: usize> {
     pub value: u64,
 }
 
-impl<const N: usize> Default for ResolvedStacks<N> {
+impl<const N: usize> Default for StackCache<N> {
     fn default() -> Self {
         Self { starts: IdTable::default(), entries: Vec::new() }
     }
 }
 
-impl<const N: usize> ResolvedStacks<N> {
+impl<const N: usize> StackCache<N> {
     /// Looks up the stack of a key.
     #[inline]
     pub fn find(&self, key: &Key<'_, N>) -> Option<Cached> {
@@ -164,13 +164,13 @@ fn number(word: Word) -> u64 {
 mod tests {
     use super::*;
 
-    fn stack<const N: usize>(cache: &ResolvedStacks<N>, key: &Key<'_, N>) -> Option<StackId> {
+    fn stack<const N: usize>(cache: &StackCache<N>, key: &Key<'_, N>) -> Option<StackId> {
         cache.find(key).map(|known| known.stack)
     }
 
     #[test]
     fn compares_all_parts_of_keys_and_clears_a_full_cache() {
-        let mut cache = ResolvedStacks::default();
+        let mut cache = StackCache::default();
         let key = Key { view: [1, 3], ip: Some(0), mode: CpuMode::USER, chain: &[[1; 8], [2; 8]] };
         let others = [
             Key { view: [1, 4], ..key },
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn keeps_entries_as_it_grows() {
-        let mut cache = ResolvedStacks::default();
+        let mut cache = StackCache::default();
         let chains: Vec<_> = (0..3000_u64).map(|n| vec![n.to_ne_bytes(); n as usize % 5]).collect();
         let key = |n: usize| Key { view: [0], ip: Some(n as u64), mode: CpuMode::USER, chain: &chains[n] };
         for n in 0..3000 {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn counts_are_returned_once() {
-        let mut cache = ResolvedStacks::default();
+        let mut cache = StackCache::default();
         let key = |view| Key { view: [view, 9], ip: None, mode: CpuMode::USER, chain: &[[1; 8], [2; 8], [3; 8]] };
         let known: Vec<_> = (0..3).map(|view| cache.insert(&key(view), 70 + view as StackId)).collect();
         [(0, 5), (2, u64::MAX), (2, 1), (0, 6)].iter().for_each(|&(at, value)| cache.count(known[at], value));

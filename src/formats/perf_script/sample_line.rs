@@ -4,7 +4,7 @@ use crate::formats::import::quoted;
 
 /// A parsed line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Head<'a> {
+pub struct SampleLine<'a> {
     /// Comm of the thread.
     pub comm: &'a str,
     /// Process, where printed in addition to the thread.
@@ -28,7 +28,7 @@ fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     line.split_ascii_whitespace().map(move |word| (word.as_ptr() as usize - line.as_ptr() as usize, word))
 }
 
-impl<'a> Head<'a> {
+impl<'a> SampleLine<'a> {
     /// Parses a line.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl<'a> Head<'a> {
             (at, at + task(&words[at..]).map_or(1, |(_, _, used)| used))
         };
         let (pid, tid, used) = task(&words[task_at..]).ok_or("pid or tid: missing")?;
-        let mut head = Head { comm: line[..words[task_at].0].trim(), pid, tid, ..Head::default() };
+        let mut head = SampleLine { comm: line[..words[task_at].0].trim(), pid, tid, ..SampleLine::default() };
         if let Some((_, word)) = words.get(task_at + used).filter(|(_, word)| is_cpu(word)) {
             head.cpu = cpu(word);
             at = at.max(task_at + used + 1);
@@ -124,14 +124,19 @@ mod tests {
 
     #[test]
     fn parses_lines_by_the_form_of_fields() {
-        let plain =
-            Head { comm: "loop", tid: 21998, time: Some(1_806_624_218_000), event: "cpu-clock", ..Head::default() };
-        let parsed = Head::parse("loop 21998  1806.624218:     250000 cpu-clock: ").unwrap();
-        assert_eq!(parsed, Head { period: Some(250_000), ..plain });
+        let plain = SampleLine {
+            comm: "loop",
+            tid: 21998,
+            time: Some(1_806_624_218_000),
+            event: "cpu-clock",
+            ..SampleLine::default()
+        };
+        let parsed = SampleLine::parse("loop 21998  1806.624218:     250000 cpu-clock: ").unwrap();
+        assert_eq!(parsed, SampleLine { period: Some(250_000), ..plain });
         let parsed =
-            Head::parse("   Web Content 12  34/56 [003]  1.000000005:  9 cycles:u:   401000 main+0x2 (/bin/a)")
+            SampleLine::parse("   Web Content 12  34/56 [003]  1.000000005:  9 cycles:u:   401000 main+0x2 (/bin/a)")
                 .unwrap();
-        let expected = Head {
+        let expected = SampleLine {
             comm: "Web Content 12",
             pid: Some(34),
             tid: 56,
@@ -142,27 +147,27 @@ mod tests {
             rest: "401000 main+0x2 (/bin/a)",
         };
         assert_eq!(parsed, expected);
-        let parsed = Head::parse("swapper     0/0     [000]     1.500000: sched:sched_switch: a=b c").unwrap();
+        let parsed = SampleLine::parse("swapper     0/0     [000]     1.500000: sched:sched_switch: a=b c").unwrap();
         assert_eq!(
             (parsed.pid, parsed.period, parsed.event, parsed.rest),
             (Some(0), None, "sched:sched_switch", "a=b c")
         );
-        let parsed = Head::parse(":-1    -1 [000] 5 cycles: ").unwrap();
+        let parsed = SampleLine::parse(":-1    -1 [000] 5 cycles: ").unwrap();
         assert_eq!((parsed.comm, parsed.tid, parsed.time, parsed.period), (":-1", -1, None, Some(5)));
-        let parsed = Head::parse("a 7/     8 cycles: ").unwrap();
+        let parsed = SampleLine::parse("a 7/     8 cycles: ").unwrap();
         assert_eq!((parsed.pid, parsed.tid, parsed.event), (Some(7), 8, "cycles"));
     }
 
     #[test]
     fn errors_name_the_field() {
-        assert_eq!(Head::parse("nonsense").unwrap_err(), "pid or tid: missing");
-        assert_eq!(Head::parse("a 7 1.000000: ").unwrap_err(), "event: missing");
+        assert_eq!(SampleLine::parse("nonsense").unwrap_err(), "pid or tid: missing");
+        assert_eq!(SampleLine::parse("a 7 1.000000: ").unwrap_err(), "event: missing");
         for time in ["99999999999999999999.000000:", "1.5:", "18446744073.709551616:"] {
             assert_eq!(
-                Head::parse(&format!("a 7 [000] {time} 5 cycles: ")).unwrap_err(),
+                SampleLine::parse(&format!("a 7 [000] {time} 5 cycles: ")).unwrap_err(),
                 format!("time: '{time}' is not a time")
             );
         }
-        assert_eq!(Head::parse("a 7 1.000000: many cycles: ").unwrap_err(), "event: 'many' is not an event");
+        assert_eq!(SampleLine::parse("a 7 1.000000: many cycles: ").unwrap_err(), "event: 'many' is not an event");
     }
 }

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// Size of a structure in the recording. Later fields are present only if it is large enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Stored(usize);
+pub(crate) struct StoredSize(usize);
 
-impl Stored {
+impl StoredSize {
     pub(crate) fn new(len: usize) -> Self {
         Self(len)
     }

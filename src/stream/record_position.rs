@@ -13,9 +13,9 @@ const NO_EVENT: u64 = (1 << EVENT_BITS) - 1;
 /// Block number, offset and event of a record in 8 bytes, since millions of records wait at a time. Sorts by block, then by
 /// offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place(u64);
+pub struct RecordPosition(u64);
 
-impl Place {
+impl RecordPosition {
     /// Mask of the block number.
     pub const NUMBERS: u32 = u32::MAX >> (EVENT_BITS + AT_BITS - 32);
 
@@ -68,14 +68,14 @@ mod tests {
 
     #[test]
     fn block_offset_and_event_are_stored_and_sorted() {
-        let place = Place::new(Place::NUMBERS, BLOCK_LIMIT - 1);
-        assert_eq!((place.number(), place.at(), place.event()), (Place::NUMBERS, BLOCK_LIMIT - 1, None));
-        let place = Place::new(7, 24).with_event(Some(3));
+        let place = RecordPosition::new(RecordPosition::NUMBERS, BLOCK_LIMIT - 1);
+        assert_eq!((place.number(), place.at(), place.event()), (RecordPosition::NUMBERS, BLOCK_LIMIT - 1, None));
+        let place = RecordPosition::new(7, 24).with_event(Some(3));
         assert_eq!((place.number(), place.at(), place.event()), (7, 24, Some(3)));
-        assert_eq!(Place::from_bits(place.bits()), place);
+        assert_eq!(RecordPosition::from_bits(place.bits()), place);
         for event in [None, Some(255), Some(256), Some(u32::MAX)] {
             assert_eq!(place.with_event(event).event(), None);
         }
-        assert!(place < Place::new(7, 32).with_event(Some(0)) && place < Place::new(8, 0));
+        assert!(place < RecordPosition::new(7, 32).with_event(Some(0)) && place < RecordPosition::new(8, 0));
     }
 }

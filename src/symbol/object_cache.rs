@@ -13,21 +13,21 @@ const MAX_DEBUG_SIZE: u64 = 128 << 20;
 const MAX_OBJECTS: usize = 256;
 
 /// An opened object, if any, and how it was found.
-pub(super) type Found = (Option<Arc<dyn OpenedObject>>, Vec<Attempt>);
+pub(super) type CachedObject = (Option<Arc<dyn OpenedObject>>, Vec<Attempt>);
 
 /// Objects by key.
 #[derive(Default)]
-pub(super) struct KeptObjects(Mutex<Objects>);
+pub(super) struct ObjectCache(Mutex<Objects>);
 
 #[derive(Default)]
 struct Objects {
-    by_key: HashMap<ObjectKey, Found>,
+    by_key: HashMap<ObjectKey, CachedObject>,
     debug_size: u64,
 }
 
-impl KeptObjects {
+impl ObjectCache {
     /// The object of a key, opened by `open` unless it is kept.
-    pub fn get(&self, key: &ObjectKey, open: impl FnOnce() -> Found) -> Found {
+    pub fn get(&self, key: &ObjectKey, open: impl FnOnce() -> CachedObject) -> CachedObject {
         let objects = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = objects().by_key.get(key) {
             return kept.clone();
@@ -43,7 +43,7 @@ impl KeptObjects {
     }
 }
 
-impl fmt::Debug for KeptObjects {
+impl fmt::Debug for ObjectCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         f.debug_set().entries(objects.by_key.keys()).finish()
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn objects_are_opened_once_up_to_a_limit() {
-        let kept = KeptObjects::default();
+        let kept = ObjectCache::default();
         let mut opened = 0;
         let mut get = |path: &str, size| {
             let key = ObjectKey { path: path.into(), ..ObjectKey::default() };

@@ -7,9 +7,9 @@ use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
 
 /// Calls a function for each record; gaps and the other calls are forwarded unchanged.
-pub struct Each<F>(F);
+pub struct RecordFunction<F>(F);
 
-impl<F> Each<F> {
+impl<F> RecordFunction<F> {
     /// Puts a function, which forwards the records to keep, before a sink.
     pub fn new<S: Sink>(sink: S, take: F) -> Before<Self, S>
     where
@@ -19,7 +19,7 @@ impl<F> Each<F> {
     }
 }
 
-impl<S: Sink, F: FnMut(&Meta, &Raw<'_>, &mut S) -> Result<()>> Stage<S> for Each<F> {
+impl<S: Sink, F: FnMut(&Meta, &Raw<'_>, &mut S) -> Result<()>> Stage<S> for RecordFunction<F> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         (self.0)(meta, raw, sink)
     }

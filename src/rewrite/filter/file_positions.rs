@@ -8,7 +8,7 @@ const UNIT: u64 = 8;
 
 /// Numbers the positions of records, in units of 8 bytes. The numbers are the same in each pass over the same records.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct FilePositions {
     /// First position of each block, by serial number.
     starts: HashMap<u64, u64>,
     /// The block of the latest record, and its first position.
@@ -16,7 +16,7 @@ pub struct Places {
     end: u64,
 }
 
-impl Places {
+impl FilePositions {
     /// The position of a record. The first calls must be in file order.
     #[inline]
     pub fn of(&mut self, raw: &Raw<'_>) -> u64 {

@@ -14,7 +14,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Spools them as messages, to be written after all events.
-pub struct UnplacedRecords {
+pub struct UnrepresentedRecords {
     /// Whether they are written at all.
     is_lossless: bool,
     spool_dir: Option<PathBuf>,
@@ -32,7 +32,7 @@ struct Frame {
     records: Vec<u8>,
 }
 
-impl UnplacedRecords {
+impl UnrepresentedRecords {
     /// Starts empty.
     pub fn new(options: &ConvertOptions) -> Self {
         let (is_lossless, spool_dir) =

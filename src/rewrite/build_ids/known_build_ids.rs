@@ -87,8 +87,8 @@ mod tests {
         let known = KnownBuildIds::parse("aabb /bin/cat, CCDD /bin/with blank").unwrap();
         assert_eq!(known.of(b"/bin/cat"), Id::new(&[0xaa, 0xbb]));
         assert_eq!((known.of(b"/bin/with blank"), known.of(b"/bin")), (Id::new(&[0xcc, 0xdd]), None));
-        for wrong in ["aabb /bin/cat,x", "aab /bin/cat", "xy /bin/cat", "/no/such/file", "file:///no/such/file"] {
-            assert!(KnownBuildIds::parse(wrong).is_err(), "{wrong}");
+        for error in ["aabb /bin/cat,x", "aab /bin/cat", "xy /bin/cat", "/no/such/file", "file:///no/such/file"] {
+            assert!(KnownBuildIds::parse(error).is_err(), "{error}");
         }
     }
 
