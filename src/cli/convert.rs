@@ -17,7 +17,7 @@ use perfconv::formats::import::{self, CopyProfile, Values};
 use perfconv::formats::options::OptionValues;
 use perfconv::formats::profile_options::split;
 use perfconv::formats::retained_fields::RetainedFields;
-use perfconv::formats::symbol_options::symbol_search;
+use perfconv::formats::symbol_options::{OF_UNWINDING, SYMBOLS, symbol_search};
 use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writer, perf_data};
 use perfconv::profile::symbolize::SymbolSources;
@@ -105,7 +105,12 @@ impl Conversion {
         // Profiles are split into a directory, whose name has no extension.
         let to = args.to.as_deref().or(split(&values).map(|_| DEFAULT_PROFILE.name));
         let (format, envelopes) = choose_format(output, to)?;
-        check_options(FORMATS, format, &values).map_err(Failure::Usage)?;
+        let unwinds = args.passes.unwind();
+        if unwinds && values.word(&SYMBOLS) == Some("no") {
+            return Err(Failure::Usage("--unwind reads object files; remove --symbols no".to_owned()));
+        }
+        let of_format = if unwinds { values.without(OF_UNWINDING) } else { values.clone() };
+        check_options(FORMATS, format, &of_format).map_err(Failure::Usage)?;
         let is_direct = format.direct(&values).is_some();
         let without_effect = |request: &PassRequest| match is_direct {
             true => Some(request.option()),
@@ -158,7 +163,8 @@ impl Conversion {
         let output = Output::check(path, &input, rules)?;
         let options = args.read.options();
         let input_name = input.display().to_string();
-        let members = if format.shows_functions() { Members::All } else { Members::Recording };
+        let reads_objects = format.shows_functions() || args.passes.unwind();
+        let members = if reads_objects { Members::All } else { Members::Recording };
         let archive = archive::opened(&input, members, &options)?;
         let modified = fs::metadata(&input).and_then(|input| input.modified()).ok();
         let recording = archive.as_ref().map_or(&*input, |archive| archive.recording());
@@ -189,7 +195,14 @@ impl Conversion {
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
         let is_of_profile =
             matches!((&format.writer, &requests[..]), (Writer::Profile(_), [only]) if only.values().has(&EVENT));
-        let context = args.context(&options, path);
+        let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
+        let objects = reads_objects.then(|| symbol_search(values, &args.passes.find, announce));
+        let mut objects = objects.transpose()?.flatten();
+        if let Some(archive) = &archive {
+            objects = objects.map(|options| options.build_id_dir(archive.cache()).recorded_until(modified));
+        }
+        let objects = objects.map(Arc::new);
+        let context = args.context(&options, path, objects.clone().unwrap_or_default());
         requests.iter().filter(|_| !is_of_profile).for_each(|request| passes.push_boxed(request.pass(&context)));
         let held_files = passes.hold_files();
         let (remap, anonymize) = (passes.remap_addresses(), passes.anonymize());
@@ -200,13 +213,7 @@ impl Conversion {
         let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
         // Names must not enter an anonymized output, and changed addresses have none.
         let has_objects = format.shows_functions() && direct.is_none() && !anonymize && !remap;
-        let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
-        let objects = has_objects.then(|| symbol_search(values, &args.passes.find, announce));
-        let mut objects = objects.transpose()?.flatten();
-        if let Some(archive) = &archive {
-            objects = objects.map(|options| options.build_id_dir(archive.cache()).recorded_until(modified));
-        }
-        let symbols = SymbolSources { imported, objects: objects.map(Arc::new) };
+        let symbols = SymbolSources { imported, objects: objects.filter(|_| has_objects) };
         let conversion = ConvertOptions {
             passes: AppliedPasses { change_records: passes.change_records(), remap, anonymize },
             retained,

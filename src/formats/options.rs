@@ -113,6 +113,12 @@ impl OptionValues {
         self
     }
 
+    /// These values without those of some options.
+    pub fn without(&self, options: &[FormatOption]) -> Self {
+        let given = self.0.iter().filter(|(name, _)| options.iter().all(|option| option.name != **name));
+        Self(given.map(|(&name, value)| (name, value.clone())).collect())
+    }
+
     /// Names of the options that are given.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.0.keys().copied()

@@ -8,6 +8,12 @@ pub const OPTIONS: &[FormatOption] = match cfg!(feature = "debuginfod") {
     false => &[SYMBOLS, DEBUG_DIR, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE, NO_UNWIND, MAX_STACK],
 };
 
+/// Those that determine how stacks are unwound, and thus also apply to outputs without functions if stacks are to be.
+pub const OF_UNWINDING: &[FormatOption] = match cfg!(feature = "debuginfod") {
+    true => &[SYMBOLS, DEBUG_DIR, DEBUGINFOD, MAX_STACK],
+    false => &[SYMBOLS, DEBUG_DIR, MAX_STACK],
+};
+
 /// The option `--symbols`.
 pub const SYMBOLS: FormatOption = FormatOption {
     default: Some("auto"),

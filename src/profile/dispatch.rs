@@ -4,6 +4,7 @@ use super::deferred::UserFrames;
 use crate::abi;
 use crate::abi::record::RecordType;
 use crate::abi::record::lost::{Lost, LostSamples};
+use crate::abi::sample_type::BranchSampleType;
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::session::{Applied, Session};
@@ -92,6 +93,10 @@ fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Res
     }
     if let Some(chain) = raw.call_chain() {
         view.callchain = Some(chain);
+        if event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK) {
+            // The dump has all frames, the branch stack only the last calls.
+            view.branch_stack = None;
+        }
     }
     consumer.sample(DecodedSample { meta, raw, index, event, view: &view })
 }

@@ -20,7 +20,7 @@ pub mod sample_sink;
 mod selection;
 pub(crate) mod stack_cache;
 #[cfg(feature = "symbols")]
-mod stack_dumps;
+pub(crate) mod stack_dumps;
 pub mod stacks;
 pub mod symbolize;
 pub mod symbols;

@@ -27,7 +27,7 @@ use crate::unwind::walk::{End, Unwinder, UserState};
 use std::sync::Arc;
 
 /// The fields of a sample that unwinding needs.
-const NEEDED: SampleType = SampleType::REGS_USER.union(SampleType::STACK_USER);
+pub const DUMP: SampleType = SampleType::REGS_USER.union(SampleType::STACK_USER);
 
 /// Unwinds the samples of a recording, whose records must arrive in time order.
 pub struct StackDumps {
@@ -73,7 +73,7 @@ impl StackDumps {
     pub fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<Words<'_>> {
         let events = meta.events.list();
         if self.checked.0 != events.len() {
-            let has_dumps = events.iter().any(|event| event.layout.sample_type().contains(NEEDED));
+            let has_dumps = events.iter().any(|event| event.layout.sample_type().contains(DUMP));
             self.checked = (events.len(), has_dumps);
         }
         if !self.checked.1 {
@@ -84,7 +84,7 @@ impl StackDumps {
             return None;
         }
         let (_, event) = meta.events.of(raw)?;
-        if !event.layout.sample_type().contains(NEEDED) {
+        if !event.layout.sample_type().contains(DUMP) {
             return None;
         }
         self.sample(meta, raw, &event.layout)
@@ -115,11 +115,17 @@ impl StackDumps {
         };
         self.frames.clear();
         let end = machine.unwinder.unwind(space, &state, &mut self.frames);
-        let mode = raw.header().misc.cpu_mode().into();
+        let mode: Space = raw.header().misc.cpu_mode().into();
         let recorded = view.callchain.map(|chain| chain.iter());
         let mut chain = Chain { bytes: &mut self.chain, endian: raw.endian() };
         chain.bytes.clear();
         let mut rest = recorded.into_iter().flatten().peekable();
+        if let (None, Some(context), Some(ip)) = (view.callchain, mode.context(), view.ip)
+            && mode != Space::User
+        {
+            chain.push(context.0);
+            chain.push(ip);
+        }
         chain.push_other_spaces(&mut rest, mode);
         chain.push(Context::USER.0);
         self.frames.iter().for_each(|&frame| chain.push(frame));

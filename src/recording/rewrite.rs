@@ -15,6 +15,8 @@ use crate::rewrite::output::{RecordingOptions, write};
 use crate::rewrite::pass::Pass;
 use crate::rewrite::passes::Passes;
 use crate::rewrite::strip_user_stack::StripUserStackPass;
+#[cfg(feature = "symbols")]
+use crate::rewrite::unwind::UnwindPass;
 use crate::stream::ledger::Ledger;
 use std::path::Path;
 
@@ -81,6 +83,15 @@ impl<'a> Rewrite<'a> {
     /// Drops user stack dumps and user registers from samples.
     pub fn strip_user_stacks(self) -> Self {
         self.then(StripUserStackPass::default())
+    }
+
+    /// Replaces user stack dumps and user registers by unwound call chains. Object files are searched as
+    /// [for symbols](Recording::with_symbols).
+    #[cfg(feature = "symbols")]
+    pub fn unwind_user_stacks(self) -> Self {
+        let options = self.recording.symbols.clone().unwrap_or_default();
+        let read = self.recording.read.clone();
+        self.then(UnwindPass::new(options, false, read))
     }
 
     /// Adds a pass after the previous ones.

@@ -6,10 +6,10 @@
 //! * [`registry`]: the table of all passes; [`option`], [`option_values`]: options that request passes, and their values;
 //!   [`request`]: a requested pass.
 //! * [`header`]: a recording's metadata, and edits of it that work in any container.
-//! * [`each`], [`replacement`], [`rounds`], [`mmap`]: building blocks of passes.
+//! * [`each`], [`replacement`], [`rounds`], [`mmap`], [`spooled_chains`]: building blocks of passes.
 //!
 //! The passes: [`anonymize`], [`build_ids`], [`filter`], [`header::edits`], [`jit`], [`merge`], [`perf_version`], [`quipper`],
-//! [`repair`], [`sched_stat`], [`sort`], [`split`], [`strip_user_stack`]. [`endian`] checks whether a recording can be written
+//! [`repair`], [`sched_stat`], [`sort`], [`split`], [`strip_user_stack`], `unwind`. [`endian`] checks whether a recording can be written
 //! in the other byte order.
 
 #[cfg(feature = "rewrite")]
@@ -45,4 +45,7 @@ pub mod sched_stat;
 pub mod sort;
 #[cfg(feature = "rewrite")]
 pub mod split;
+pub mod spooled_chains;
 pub mod strip_user_stack;
+#[cfg(feature = "symbols")]
+pub mod unwind;

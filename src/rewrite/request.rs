@@ -3,6 +3,8 @@
 use super::option::{Outputs, Parameter, PassOrder, Value};
 use super::pass::Pass;
 use crate::container::read::ReadOptions;
+#[cfg(feature = "symbols")]
+use crate::profile::symbolize::SymbolOptions;
 use crate::rewrite::filter::pass::{Filter, FilterPass};
 use std::fmt;
 use std::path::PathBuf;
@@ -61,6 +63,9 @@ pub struct PassContext {
     pub output_dir: Option<PathBuf>,
     /// Whether files may be overwritten.
     pub overwrite: bool,
+    /// How object files are searched, for passes that unwind.
+    #[cfg(feature = "symbols")]
+    pub objects: Arc<SymbolOptions>,
 }
 
 /// A function that builds a pass.

@@ -20,6 +20,20 @@ pub enum Space {
     GuestUser,
 }
 
+impl Space {
+    /// The marker of its addresses in a call chain.
+    pub fn context(self) -> Option<Context> {
+        match self {
+            Self::Unknown => None,
+            Self::Kernel => Some(Context::KERNEL),
+            Self::User => Some(Context::USER),
+            Self::Hypervisor => Some(Context::HV),
+            Self::GuestKernel => Some(Context::GUEST_KERNEL),
+            Self::GuestUser => Some(Context::GUEST_USER),
+        }
+    }
+}
+
 impl From<CpuMode> for Space {
     fn from(mode: CpuMode) -> Self {
         match mode {

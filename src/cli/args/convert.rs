@@ -9,10 +9,12 @@ use clap::{ArgAction, Args, ValueEnum};
 use perfconv::container::read::ReadOptions;
 use perfconv::formats::import::Values;
 use perfconv::formats::options::OptionValues;
+use perfconv::recording::SymbolOptions;
 use perfconv::rewrite::quipper::{self, Quipper};
 use perfconv::rewrite::request::{PassContext, PassRequest};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Recording that is read if none is named, as in perf.
 pub const DEFAULT_INPUT: &str = "perf.data";
@@ -123,14 +125,14 @@ impl ConvertArgs {
         usual.iter().map(|pass| pass.request()).chain(further).collect()
     }
 
-    /// Where passes read and write files other than the recording: the directory of the output.
-    pub fn context(&self, read: &ReadOptions, output: &Path) -> PassContext {
+    /// What passes read and write besides records: object files, and files in the directory of the output.
+    pub fn context(&self, read: &ReadOptions, output: &Path, objects: Arc<SymbolOptions>) -> PassContext {
         let output = Some(output).filter(|output| *output != Path::new("-"));
         let output_dir = output.and_then(Path::parent).map(|directory| match directory {
             directory if directory == Path::new("") => PathBuf::from("."),
             directory => directory.to_owned(),
         });
-        PassContext { read: read.clone(), output_dir, overwrite: self.force }
+        PassContext { read: read.clone(), output_dir, overwrite: self.force, objects }
     }
 }
 

@@ -7,6 +7,7 @@ use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::option::{Choice, Parameter, PassOption, Value, ValueForm};
 use perfconv::rewrite::registry::{PASSES, PassTable, options, requests};
 use perfconv::rewrite::request::{PassRequest, Values};
+use perfconv::rewrite::unwind::UNWIND;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -38,6 +39,11 @@ impl PassArgs {
             .map_err(|error| clap::Error::raw(ErrorKind::ArgumentConflict, error))?;
         let only_of_symbols = only_of_symbols.first().map(|option| **option);
         Ok(Self { list, find: FindOptions::from(&given), only_of_symbols })
+    }
+
+    /// Whether stacks are to be unwound in records.
+    pub fn unwind(&self) -> bool {
+        self.list.iter().any(|request| request.values().has(&UNWIND))
     }
 
     /// All values of an option that requests passes.

@@ -16,6 +16,9 @@ const BUILDID_DIR: Parameter<PathBuf> = Parameter::path("--buildid-dir", "DIR");
 /// The options that request passes with a build ID search.
 const PASSES: &[&str] = &["--build-ids", "--buildid-all", "--mmap2-buildids", "--mmap2-buildid-all"];
 
+/// The options whose passes read the files of the recorded machine.
+const READING: &[&str] = &["--build-ids", "--buildid-all", "--mmap2-buildids", "--mmap2-buildid-all", "--unwind"];
+
 /// The options that configure the search.
 pub const SETTINGS: &[PassOption] = &[
     PassOption::setting(
@@ -26,14 +29,14 @@ pub const SETTINGS: &[PassOption] = &[
     ),
     PassOption::setting(
         &SYMFS,
-        PASSES,
+        READING,
         Outputs::All,
         "Directory with the files of the recorded machine at their paths [default: /, for files that match the recorded ones]",
     )
     .also_of_symbols(),
     PassOption::setting(
         &BUILDID_DIR,
-        PASSES,
+        READING,
         Outputs::All,
         "Build ID cache, for files that no longer exist [default: ~/.debug]",
     )

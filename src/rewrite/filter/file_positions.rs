@@ -1,5 +1,10 @@
 //! Positions of records in file order, so that decisions made in time order can be looked up in file order.
 
+use crate::container::read::ReadOptions;
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::meta::Meta;
+use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 
@@ -44,6 +49,37 @@ impl FilePositions {
         });
         self.latest = Some((serial, start));
         start
+    }
+}
+
+/// A sink that looks up positions of records.
+pub trait Numbered: Sink {
+    /// The positions.
+    fn places(&mut self) -> &mut FilePositions;
+}
+
+/// Sorts records by time before a sink that looks up their positions in file order.
+pub struct NumberedOrder<S>(Order<S>);
+
+impl<S: Numbered> NumberedOrder<S> {
+    /// Creates it before a sink.
+    pub fn new(sink: S, options: ReadOptions) -> Self {
+        Self(Order::new(sink, options))
+    }
+}
+
+impl<S: Numbered> Sink for NumberedOrder<S> {
+    fn begin(&mut self, meta: &Meta) -> Result<()> {
+        self.0.begin(meta)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.0.sink_mut().places().of(raw);
+        self.0.record(meta, raw)
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        self.0.end(meta)
     }
 }
 

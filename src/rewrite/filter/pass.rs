@@ -1,7 +1,8 @@
 //! The common pass of all sample filters.
 
 use super::deferred::DeferredChains;
-use super::file_positions::{FilePositions, PlaceSet};
+use super::file_positions::{FilePositions, Numbered, NumberedOrder, PlaceSet};
+
 use super::related_processes::RelatedProcesses;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::sample_time::SampleTime;
@@ -15,7 +16,6 @@ use crate::stream::Sink;
 use crate::stream::events::{EventIndex, is_time};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
 
@@ -111,7 +111,7 @@ impl<F: Filter> Pass for FilterPass<F> {
             FilterScan { filter: &mut self.filter, selection: &mut self.selection, places: FilePositions::default() };
         Some(match scan.filter.order() {
             PreScanOrder::File => PreScan::in_file_order(scan),
-            PreScanOrder::Time => PreScan::in_file_order(OrderedFilterScan(Order::new(scan, self.options.clone()))),
+            PreScanOrder::Time => PreScan::in_file_order(NumberedOrder::new(scan, self.options.clone())),
         })
     }
 
@@ -223,21 +223,9 @@ impl<F: Filter> Sink for FilterScan<'_, F> {
     }
 }
 
-/// The first pass in time order, with samples numbered in file order.
-struct OrderedFilterScan<'a, F>(Order<FilterScan<'a, F>>);
-
-impl<F: Filter> Sink for OrderedFilterScan<'_, F> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.0.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        self.0.sink_mut().places.of(raw);
-        self.0.record(meta, raw)
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.0.end(meta)
+impl<F: Filter> Numbered for FilterScan<'_, F> {
+    fn places(&mut self) -> &mut FilePositions {
+        &mut self.places
     }
 }
 

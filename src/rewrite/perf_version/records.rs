@@ -121,7 +121,7 @@ impl<'a> ForVersion<'a> {
         if is_known && waits.is_none() {
             return Ok(None);
         }
-        let chain = waits.map(|(tid, cookie)| self.deferred.of(tid, cookie));
+        let chain = waits.map(|key| self.deferred.get(&key).map(Vec::from_iter).unwrap_or_default());
         let adapt = |record: &mut Record, chain: Option<&[u64]>| {
             if let Body::Sample(sample) = &mut record.body {
                 without_unknown(sample, version);

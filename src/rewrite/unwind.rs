@@ -1,0 +1,284 @@
+//! Replaces the user stack dumps of samples by call chains: `--unwind`.
+//!
+//! Stacks are unwound in time order, with the mappings of their time, and written in file order.
+
+use super::filter::file_positions::{FilePositions, Numbered, NumberedOrder};
+use super::header::Header;
+use super::option::{Outputs, Parameter, PassOption};
+use super::pass::{Pass, PreScan};
+use super::replacement::RecordBuffer;
+use super::request::PassFactory;
+use super::spooled_chains::SpooledChains;
+use crate::abi;
+use crate::abi::Endian;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::record::{RecordHeader, RecordType};
+use crate::abi::sample_layout::{SampleField, SampleLayout};
+use crate::abi::sample_type::SampleType;
+use crate::abi::sample_view::SampleView;
+use crate::container::read::ReadOptions;
+use crate::container::write::encoded;
+use crate::error::{Error, Result};
+use crate::profile::stack_dumps::{DUMP, StackDumps};
+use crate::profile::symbolize::SymbolOptions;
+use crate::session::space::Space;
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// `--unwind`.
+pub const UNWIND: Parameter<()> = Parameter::flag("--unwind");
+
+/// `--keep-user-stack`.
+const KEEP_USER_STACK: Parameter<()> = Parameter::flag("--keep-user-stack");
+
+/// The options of this pass.
+pub const OPTIONS: &[PassOption] = &[
+    PassOption::new(
+        &UNWIND,
+        Outputs::Records,
+        "Replace user stack dumps and user registers by unwound call chains",
+        |values| {
+            let keeps_dumps = values.has(&KEEP_USER_STACK);
+            Ok(PassFactory::new(move |context| {
+                UnwindPass::new(Arc::clone(&context.objects), keeps_dumps, context.read.clone())
+            }))
+        },
+    ),
+    PassOption::setting(
+        &KEEP_USER_STACK,
+        &["--unwind"],
+        Outputs::Records,
+        "With --unwind, keep user stack dumps and user registers",
+    ),
+];
+
+/// Maximum size of a record without its header.
+const MAX_BODY: usize = u16::MAX as usize / 8 * 8 - RecordHeader::SIZE;
+
+/// The pass that unwinds.
+pub struct UnwindPass {
+    options: Arc<SymbolOptions>,
+    keeps_dumps: bool,
+    read: ReadOptions,
+    dumps: Option<StackDumps>,
+    /// Unwound call chains by the position of their sample.
+    chains: SpooledChains<u64>,
+    counts: Counts,
+}
+
+/// Samples that could not be rewritten as requested.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Samples that cannot be decoded, and would be misread after the edit of the attr.
+    unreadable: u64,
+    /// Chains and stack dumps that do not fit in a record together.
+    too_long: u64,
+}
+
+impl UnwindPass {
+    /// Creates the pass, which searches object files as in `options`.
+    pub fn new(options: Arc<SymbolOptions>, keeps_dumps: bool, read: ReadOptions) -> Self {
+        let chains = SpooledChains::default();
+        Self { options, keeps_dumps, read, dumps: None, chains, counts: Counts::default() }
+    }
+}
+
+impl Pass for UnwindPass {
+    fn name(&self) -> String {
+        UNWIND.name().to_owned()
+    }
+
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        self.chains = SpooledChains::new(self.read.spool_dir.clone());
+        self.dumps = StackDumps::new(&self.options);
+        let scan = UnwindScan { dumps: self.dumps.as_mut(), chains: &mut self.chains, places: FilePositions::default() };
+        Some(PreScan::in_file_order(NumberedOrder::new(scan, self.read.clone())))
+    }
+
+    fn edits(&self) -> bool {
+        true
+    }
+
+    fn edit(&mut self, header: &mut Header) -> Result<()> {
+        let with_dumps = header.events.iter_mut().flatten().map(|event| &mut event.attr);
+        for attr in with_dumps.filter(|attr| attr.sample_type.contains(DUMP)) {
+            attr.sample_type.insert(SampleType::CALLCHAIN);
+            attr.flags.remove(AttrFlags::EXCLUDE_CALLCHAIN_USER);
+            if !self.keeps_dumps {
+                attr.sample_type.remove(DUMP);
+                (attr.sample_regs_user, attr.sample_stack_user) = (0, 0);
+            }
+        }
+        Ok(())
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        self.counts = Counts::default();
+        let stage = UnwindStage {
+            chains: &self.chains,
+            keeps_dumps: self.keeps_dumps,
+            places: FilePositions::default(),
+            chain: Vec::new(),
+            changed: RecordBuffer::default(),
+            counts: &mut self.counts,
+        };
+        Box::new(Before::new(stage, sink))
+    }
+
+    fn report(&self, ledger: &mut Ledger) {
+        if let Some(dumps) = &self.dumps {
+            dumps.note(ledger);
+        }
+        let Counts { unreadable, too_long } = self.counts;
+        if unreadable > 0 {
+            let what = "samples that cannot be decoded are dropped: they would be misread with call chains";
+            ledger.missing(format!("{}: {unreadable} {what}", self.name()));
+        }
+        if too_long > 0 {
+            let what = "samples have no room for both their stack dump and all of its frames";
+            ledger.missing(format!("{}: {too_long} {what}", self.name()));
+        }
+    }
+}
+
+/// The pre-scan: unwinds in time order.
+struct UnwindScan<'a> {
+    dumps: Option<&'a mut StackDumps>,
+    chains: &'a mut SpooledChains<u64>,
+    places: FilePositions,
+}
+
+impl Numbered for UnwindScan<'_> {
+    fn places(&mut self) -> &mut FilePositions {
+        &mut self.places
+    }
+}
+
+impl Sink for UnwindScan<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if let Some(chain) = self.dumps.as_mut().and_then(|dumps| dumps.record(meta, raw)) {
+            self.chains.add(self.places.of(raw), chain)?;
+        }
+        self.places.forget(raw);
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        if !meta.events.list().iter().any(|event| event.layout.sample_type().contains(DUMP)) {
+            return Err(Error::not_found("--unwind: no event samples user registers and stacks"));
+        }
+        self.chains.finish()
+    }
+}
+
+/// Writes the call chains into samples.
+struct UnwindStage<'a> {
+    chains: &'a SpooledChains<u64>,
+    keeps_dumps: bool,
+    places: FilePositions,
+    /// The chain of the current sample (scratch buffer).
+    chain: Vec<u64>,
+    changed: RecordBuffer,
+    counts: &'a mut Counts,
+}
+
+impl<S: Sink + ?Sized> Stage<S> for UnwindStage<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        let place = self.places.of(raw);
+        self.places.forget(raw);
+        if raw.header().kind != RecordType::SAMPLE {
+            return sink.record(meta, raw);
+        }
+        let layout = match meta.events.of(raw) {
+            Some((_, event)) if event.layout.sample_type().contains(DUMP) => &event.layout,
+            Some(_) => return sink.record(meta, raw),
+            None => &SampleLayout::default(),
+        };
+        let parts = Parts::of(raw, layout);
+        let Some((parts, ())) = parts.zip(self.find_chain(place, raw, layout)) else {
+            self.counts.unreadable += 1;
+            return Ok(());
+        };
+        self.write(raw, &parts)?;
+        self.changed.pass(sink, meta, raw)
+    }
+}
+
+impl UnwindStage<'_> {
+    /// Sets the chain of a sample: the unwound one, or else the recorded one, or else its instruction pointer; `None` if it is malformed.
+    fn find_chain(&mut self, place: u64, raw: &Raw<'_>, layout: &SampleLayout) -> Option<()> {
+        let mut view = SampleView::default();
+        view.fill(raw.body(), layout, raw.endian()).ok()?;
+        self.chain.clear();
+        match (self.chains.get(&place), view.callchain) {
+            (Some(unwound), _) => self.chain.extend(unwound),
+            (None, Some(recorded)) => self.chain.extend(recorded.iter()),
+            (None, None) => {
+                let context = Space::from(raw.header().misc.cpu_mode()).context();
+                self.chain.extend(context.map(|context| context.0).into_iter().chain(view.ip));
+            }
+        }
+        Some(())
+    }
+
+    /// Writes a sample with its chain.
+    fn write(&mut self, raw: &Raw<'_>, parts: &Parts) -> Result<()> {
+        let (body, record) = (raw.body(), &mut self.changed.record);
+        let Parts { chain, dump } = parts;
+        // Without a dump, its fields are the ABI and the size, both 0.
+        let (whole, none) = (&body[dump.clone()], if self.keeps_dumps { &[0; 16][..] } else { &[] });
+        let others = body.len() - chain.len() - dump.len() + 8;
+        let count = (MAX_BODY.saturating_sub(others + none.len()) / 8).min(self.chain.len());
+        let fits = others + 8 * count + whole.len() <= MAX_BODY;
+        let dump_bytes = if self.keeps_dumps && fits { whole } else { none };
+        let len = others + 8 * count + dump_bytes.len();
+        if count < self.chain.len() || self.keeps_dumps && !fits {
+            self.counts.too_long += 1;
+        }
+        record.clear();
+        let Some(header) = raw.header().with_len(RecordHeader::SIZE + len) else { return Ok(()) };
+        record.extend(encoded(abi::to_bytes(&header, raw.endian()))?);
+        record.extend_from_slice(&body[..chain.start]);
+        for word in [count as u64].iter().chain(&self.chain[..count]) {
+            record.extend(match raw.endian() {
+                Endian::Little => word.to_le_bytes(),
+                Endian::Big => word.to_be_bytes(),
+            });
+        }
+        record.extend_from_slice(&body[chain.end..dump.start]);
+        record.extend_from_slice(dump_bytes);
+        record.extend_from_slice(&body[dump.end..]);
+        Ok(())
+    }
+}
+
+/// Where the replaced fields are in the body of a sample.
+struct Parts {
+    /// The call chain; empty if there is none.
+    chain: Range<usize>,
+    /// User registers and stack, which are adjacent.
+    dump: Range<usize>,
+}
+
+impl Parts {
+    /// `None` if the sample is malformed.
+    fn of(raw: &Raw<'_>, layout: &SampleLayout) -> Option<Self> {
+        let (mut chain, mut dump) = (0..0, None::<Range<usize>>);
+        layout.visit(raw.body(), raw.endian(), |field, bytes| {
+            if field < SampleField::Callchain {
+                chain = bytes.end..bytes.end;
+            } else if field == SampleField::Callchain {
+                chain = bytes;
+            } else if field.bits().intersects(DUMP) {
+                let start = dump.as_ref().map_or(bytes.start, |regs| regs.start);
+                dump = Some(start..bytes.end);
+            }
+        })?;
+        Some(Self { chain, dump: dump? })
+    }
+}
