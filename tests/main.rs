@@ -55,6 +55,7 @@ mod suite {
     mod recognition;
     mod repair;
     mod rewrite;
+    mod rewrite_unwind;
     mod sample_counts;
     mod samples;
     mod scenarios;

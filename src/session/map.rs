@@ -48,6 +48,11 @@ impl Map {
         filename.is_empty() || JIT_MEMORY.iter().any(|prefix| filename.starts_with(prefix))
     }
 
+    /// Whether this can contain code: not a stack.
+    pub fn may_be_code(&self) -> bool {
+        !self.filename.starts_with(b"[stack")
+    }
+
     /// Some recordings map the kernel from 0 or close to it. Such a mapping starts at its reference symbol.
     pub(super) fn raise_start_to_kernel(&mut self) {
         const UPPER_HALF: u64 = 1 << 63;

@@ -158,7 +158,7 @@ impl Unwinder {
         if [true, false].into_iter().any(|is_call| matches!(self.recent.get(place(is_call)), Some(Code::Rule(..)))) {
             return true;
         }
-        let Some((map_id, map)) = space.map_at(address) else { return false };
+        let Some((map_id, map)) = space.map_at(address).filter(|(_, map)| map.may_be_code()) else { return false };
         let Some(id) = self.objects.of_map(map_id, map, arch) else { return map.pid.is_some() };
         let Some(object) = self.objects.get_mut(id) else { return false };
         let offset = address.wrapping_sub(map.start).wrapping_add(map.pgoff);

@@ -40,16 +40,16 @@ impl WorkDir {
         names
     }
 
-    /// Writes the recording `in.data`, always with the same time, which some outputs contain.
-    fn write_input(&self) {
-        fs::copy(fixture("callgraph.data"), self.path("in.data")).unwrap();
+    /// Writes the recording `in.data`, always with the same time, which some outputs contain and the search for symbols uses.
+    fn write_input(&self, name: &str) {
+        fs::copy(fixture(name), self.path("in.data")).unwrap();
         let file = fs::File::options().write(true).open(self.path("in.data")).unwrap();
         file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)).unwrap();
     }
 
     /// Runs the program in it, with a recording as `in.data`.
     fn run(&self, arguments: &[&str]) -> Run {
-        self.write_input();
+        self.write_input("callgraph.data");
         run(perfconv().current_dir(&self.0).args(arguments))
     }
 
@@ -57,7 +57,7 @@ impl WorkDir {
     fn shell(&self, line: &str) -> Run {
         let dir = Path::new(env!("CARGO_BIN_EXE_perfconv")).parent().unwrap().to_str().unwrap();
         let path = format!("{dir}:{}", std::env::var("PATH").unwrap());
-        self.write_input();
+        self.write_input("callgraph.data");
         run(Command::new("sh").args(["-c", line]).current_dir(&self.0).env("PATH", path).stdin(Stdio::null()))
     }
 }
@@ -65,7 +65,8 @@ impl WorkDir {
 /// The profile of a fixture, converted by path.
 fn expected(name: &str) -> Vec<u8> {
     let dir = WorkDir::new();
-    let run = program::convert(&fixture(name), &dir.path("out.pb.gz"));
+    dir.write_input(name);
+    let run = program::convert(&dir.path("in.data"), &dir.path("out.pb.gz"));
     assert_eq!(run.status, 0, "{}", run.stderr);
     dir.read("out.pb.gz")
 }

@@ -19,9 +19,9 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// A reader: the number of samples, or an error; `None` if it is not installed.
-type Reader = fn(&Path) -> Option<Result<u64, String>>;
+pub type Reader = fn(&Path) -> Option<Result<u64, String>>;
 
-const READERS: &[(&str, Reader)] = &[
+pub const READERS: &[(&str, Reader)] = &[
     ("perf", perf),
     ("linux-perf-data", linux_perf_data),
     ("hotspot-perfparser", perfparser),

@@ -149,10 +149,10 @@ fn missing_programs_are_reported() {
 }
 
 /// Frames of a sample: address and object.
-type Frames = Vec<(u64, String)>;
+pub type Frames = Vec<(u64, String)>;
 
 /// The frames of each sample in perf script text, leaf first.
-fn frames(text: &str) -> Vec<Frames> {
+pub fn frames(text: &str) -> Vec<Frames> {
     let mut samples: Vec<Frames> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         match line.strip_prefix('\t') {
