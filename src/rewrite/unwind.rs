@@ -96,7 +96,8 @@ impl Pass for UnwindPass {
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         self.chains = SpooledChains::new(self.read.spool_dir.clone());
         self.dumps = StackDumps::new(&self.options);
-        let scan = UnwindScan { dumps: self.dumps.as_mut(), chains: &mut self.chains, places: FilePositions::default() };
+        let scan =
+            UnwindScan { dumps: self.dumps.as_mut(), chains: &mut self.chains, places: FilePositions::default() };
         Some(PreScan::in_file_order(NumberedOrder::new(scan, self.read.clone())))
     }
 
