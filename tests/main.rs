@@ -64,6 +64,7 @@ mod suite {
     mod stacks;
     mod symbol_outputs;
     mod symbol_programs;
+    mod symbol_sources;
     mod symbolizers;
     mod symbols;
     mod tracepoints;

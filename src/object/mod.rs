@@ -3,7 +3,7 @@
 //! * [`build_id`]: build IDs; [`build_id_note`]: those of ELF files; [`host`]: whether a local file is the recorded one.
 //! * [`jit_dump`], [`perf_map`]: descriptions of code generated at run time; [`jit_files`]: locates them.
 //! * [`image`]: contents of an image; [`write`](mod@write): its encoding as a file; [`machine`]: its machine.
-//! * [`build_id_directory`]: directories of images.
+//! * [`build_id_directory`]: directories of images; [`pending_images`]: images that are not yet in place.
 //! * [`lines`]: source lines; [`unwind`]: unwind tables.
 
 pub mod build_id;
@@ -15,6 +15,7 @@ pub mod jit_dump;
 pub mod jit_files;
 pub mod lines;
 pub mod machine;
+pub mod pending_images;
 pub mod perf_map;
 pub mod unwind;
 pub mod write;

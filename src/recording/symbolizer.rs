@@ -28,7 +28,7 @@ impl Symbolizer {
     /// Creates a symbolizer that searches files as these options say.
     pub fn new(options: &SymbolOptions) -> Self {
         Self {
-            inner: options.symbolizer(options.search.clone()).keep_objects(),
+            inner: options.symbolizer(options.search.clone(), Vec::new()).keep_objects(),
             without_inlined: options.without_inlined,
         }
     }

@@ -3,6 +3,7 @@
 use super::option::{Outputs, Parameter, PassOrder, Value};
 use super::pass::Pass;
 use crate::container::read::ReadOptions;
+use crate::object::pending_images::PendingImages;
 #[cfg(feature = "symbols")]
 use crate::profile::symbolize::SymbolOptions;
 use crate::rewrite::filter::pass::{Filter, FilterPass};
@@ -63,6 +64,8 @@ pub struct PassContext {
     pub output_dir: Option<PathBuf>,
     /// Whether files may be overwritten.
     pub overwrite: bool,
+    /// Where passes list the code images that they write.
+    pub images: PendingImages,
     /// How object files are searched, for passes that unwind.
     #[cfg(feature = "symbols")]
     pub objects: Arc<SymbolOptions>,

@@ -5,6 +5,7 @@
 
 use super::find::attempt::{Attempt, Outcome, Role};
 use super::find::candidate_paths::below;
+use super::find::containers::ContainerProcess;
 use super::find::{Policy, SearchOptions};
 use super::lookup::{Frame, Lookup};
 use super::perf_map::PerfMapSource;
@@ -36,10 +37,11 @@ impl JitDumpSource {
     }
 
     /// Candidates for the jitdump of a process with this ID in its own PID namespace.
-    fn places(&self, recorded: Option<&Path>, pid: u32) -> Vec<PathBuf> {
+    fn places(&self, recorded: Option<&Path>, pid: u32, container: Option<&ContainerProcess>) -> Vec<PathBuf> {
         let SearchOptions { symfs, perf_map_dirs, build_id_dirs, is_foreign, .. } = &*self.options;
         let name = format!("jit-{pid}.dump");
-        let mut places = Vec::new();
+        let recorded_there = container.zip(recorded).and_then(|(process, path)| below(&process.root, path));
+        let mut places: Vec<PathBuf> = recorded_there.into_iter().collect();
         match (symfs, recorded) {
             (Some(root), Some(path)) => places.extend(below(root, path).into_iter().chain([root.join(&name)])),
             (Some(root), None) => places.push(root.join(&name)),
@@ -70,8 +72,9 @@ impl Source for JitDumpSource {
         }
         let recorded = key.jit_dump.as_deref();
         let own_pid = recorded.and_then(|path| dump_pid(path.as_os_str().as_encoded_bytes()));
-        let pid = own_pid.or(key.pid)?;
-        for path in self.places(recorded, pid) {
+        let container = key.pid.and_then(|pid| self.options.containers.process(pid, self.options.recorded));
+        let pid = own_pid.or(container.as_ref().map(|process| process.own_pid)).or(key.pid)?;
+        for path in self.places(recorded, pid, container.as_ref()) {
             let dump = open(&path, pid);
             let outcome = dump.as_ref().map_or_else(Outcome::clone, |_| Outcome::Used);
             attempts.push(Attempt { role: Role::JitDump, path, outcome });

@@ -21,11 +21,13 @@
 //! * [`elf`]: object files with their debug files; [`find`]: finds these; [`object`]: one opened file; [`table`]: symbol
 //!   tables; [`dwarf`]: debug information; `gopclntab`: the function table of Go programs.
 //! * [`kernel`]: kallsyms and vmlinux; [`relocation`]: kernel modules.
+//! * [`bpf`]: BPF programs; [`simpleperf`]: symbols in recordings of simpleperf.
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
 //! * [`custom`]: sources outside of this library.
 //! * [`demangle`]: demangling of names; [`symbols`]: interned results.
 
 mod arena;
+pub mod bpf;
 pub mod custom;
 pub mod demangle;
 mod die;
@@ -45,6 +47,7 @@ mod plt;
 mod ranges;
 pub mod relocation;
 mod resolve;
+pub mod simpleperf;
 pub mod source;
 pub mod symbols;
 pub mod table;
@@ -101,6 +104,11 @@ impl Symbolizer {
     #[must_use]
     pub fn keep_objects(self) -> Self {
         Self { kept: Some(Arc::default()), ..self }
+    }
+
+    /// Adds a source that is used if no other knows an object.
+    pub fn add_last_source(&mut self, source: Arc<dyn Source>) {
+        self.sources.push(source);
     }
 
     /// Adds a source that takes precedence over all others.

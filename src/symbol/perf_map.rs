@@ -9,6 +9,7 @@ use crate::object::perf_map::MapFile;
 use crate::session::map::Map;
 use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A source that reads the map files of some directories.
@@ -22,6 +23,15 @@ impl PerfMapSource {
     pub fn new(options: Arc<SearchOptions>) -> Self {
         Self { options }
     }
+
+    /// Candidates for the map file of a process. In a container, the process writes it with its own ID there.
+    fn places(&self, pid: u32) -> Vec<PathBuf> {
+        let SearchOptions { containers, perf_map_dirs, recorded, .. } = &*self.options;
+        let of_container = containers.process(pid, *recorded);
+        let in_container = of_container.map(|process| process.root.join(format!("tmp/perf-{}.map", process.own_pid)));
+        let here = perf_map_dirs.iter().map(|directory| directory.join(format!("perf-{pid}.map")));
+        in_container.into_iter().chain(here).collect()
+    }
 }
 
 impl Source for PerfMapSource {
@@ -31,8 +41,7 @@ impl Source for PerfMapSource {
         if self.options.policy == Policy::No || !is_memory {
             return None;
         }
-        for directory in &self.options.perf_map_dirs {
-            let path = directory.join(format!("perf-{pid}.map"));
+        for path in self.places(pid) {
             // Opening a FIFO could block forever.
             let bytes = fs::metadata(&path).and_then(|metadata| match metadata.is_file() {
                 true => map(&File::open(&path)?),

@@ -81,7 +81,7 @@ pub fn jitdump(bytes: &[u8]) {
     };
     fs::write(&dump, dumped).expect("a temporary file");
     let (read, mut passes) = (ReadOptions::default(), Passes::default());
-    let images = ImageOptions { dir: Some(dir.path().to_owned()), overwrite: false };
+    let images = ImageOptions { dir: Some(dir.path().to_owned()), ..ImageOptions::default() };
     passes.push(JitPass::new(vec![dir.path().to_owned()], images, read.clone()));
     let input = Input::Bytes { name: "mapping".to_owned(), bytes: mapping().into() };
     let mut count = RecordCount::default();

@@ -2,10 +2,10 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
-use crate::abi::counted;
-use crate::abi::readable;
+use crate::abi::bytes::Reader;
 use crate::abi::stored_size::StoredSize;
 use crate::abi::text::FixedStr;
+use crate::abi::{Endian, counted, readable};
 use crate::bit_set;
 use crate::roles;
 use binrw::binrw;
@@ -94,6 +94,61 @@ impl BpfProg {
         let from = self.arrays.contains(which).then_some(self.data.get(usize::try_from(offset).ok()?..)?)?;
         from.get(..usize::try_from(u64::from(count) * u64::from(size)).ok()?)
     }
+
+    /// Its functions, of which the first is the main program. None if the kernel hid their addresses.
+    pub fn functions(&self, endian: Endian) -> impl Iterator<Item = BpfFunction<'_>> {
+        let array = |which| self.array(which).unwrap_or_default();
+        let mut addresses = Reader::new(array(BpfArrays::JITED_KSYMS), endian);
+        let mut sizes = Reader::new(array(BpfArrays::JITED_FUNC_LENS), endian);
+        let mut tags = array(BpfArrays::PROG_TAGS).chunks_exact(8);
+        let mut named = array(BpfArrays::FUNC_INFO).chunks_exact(self.info.func_info_rec_size.max(1) as usize);
+        std::iter::from_fn(move || {
+            let (address, size) = (addresses.u64()?, sizes.u32()?);
+            let tag = tags.next().unwrap_or(&self.info.tag);
+            // `u32 insn_off, type_id`.
+            let type_id = named.next().and_then(|entry| Reader::new(entry.get(4..)?, endian).u32());
+            Some(BpfFunction { address, size, tag, type_id })
+        })
+    }
+
+    /// Its source lines in the order of their addresses in each function.
+    pub fn lines(&self, endian: Endian) -> impl Iterator<Item = BpfLine> {
+        let array = |which| self.array(which).unwrap_or_default();
+        let mut addresses = Reader::new(array(BpfArrays::JITED_LINE_INFO), endian);
+        let mut lines = array(BpfArrays::LINE_INFO).chunks_exact(self.info.line_info_rec_size.max(1) as usize);
+        std::iter::from_fn(move || {
+            // `u32 insn_off, file_name_off, line_off, line_col`; the column is in the lower 10 bits.
+            let mut line = Reader::new(lines.next()?.get(4..)?, endian);
+            let (address, file_name_off, _, line_col) = (addresses.u64()?, line.u32()?, line.u32()?, line.u32()?);
+            Some(BpfLine { address, file_name_off, line: line_col >> 10, column: line_col & 0x3ff })
+        })
+    }
+}
+
+/// A function of a BPF program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BpfFunction<'a> {
+    /// Address of its machine code.
+    pub address: u64,
+    /// Size of its machine code in bytes.
+    pub size: u32,
+    /// Tag: hash of its instructions.
+    pub tag: &'a [u8],
+    /// ID of its type in the program's BTF object.
+    pub type_id: Option<u32>,
+}
+
+/// A source line of a BPF program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BpfLine {
+    /// Address of its machine code.
+    pub address: u64,
+    /// Offset of the path of its file in the strings of the program's BTF object.
+    pub file_name_off: u32,
+    /// Line.
+    pub line: u32,
+    /// Column; 0 if unknown.
+    pub column: u32,
 }
 
 /// `struct bpf_prog_info`. Addresses of arrays are replaced by offsets into the program's data. The structure has grown; missing
@@ -260,8 +315,8 @@ roles! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi;
     use crate::abi::testing::{hex, to_bytes};
-    use crate::abi::{self, Endian};
 
     /// A program whose words are 0, 1 or 2.
     fn numbered(endian: Endian, info_len: u32) -> Vec<u8> {

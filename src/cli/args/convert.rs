@@ -132,7 +132,8 @@ impl ConvertArgs {
             directory if directory == Path::new("") => PathBuf::from("."),
             directory => directory.to_owned(),
         });
-        PassContext { read: read.clone(), output_dir, overwrite: self.force, objects }
+        let images = objects.pending_images();
+        PassContext { read: read.clone(), output_dir, overwrite: self.force, images, objects }
     }
 }
 

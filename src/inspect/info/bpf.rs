@@ -1,10 +1,9 @@
 //! BPF programs, in the wording of `perf report --header-only -I`.
 
 use crate::abi::Endian;
-use crate::abi::bytes::Reader;
 use crate::abi::feature::Feature;
 use crate::abi::feature::bpf_btf::BpfBtf;
-use crate::abi::feature::bpf_prog_info::{BpfArrays, BpfProg};
+use crate::abi::feature::bpf_prog_info::{BpfFunction, BpfProg};
 use crate::abi::feature::btf::Btf;
 use std::collections::BTreeMap;
 
@@ -32,20 +31,12 @@ impl Types {
 /// The lines for a program and its functions.
 pub fn program(program: &BpfProg, types: &Types, endian: Endian) -> Vec<String> {
     let info = &program.info;
-    let array = |which| program.array(which).unwrap_or_default();
-    let mut addresses = Reader::new(array(BpfArrays::JITED_KSYMS), endian);
-    let mut sizes = Reader::new(array(BpfArrays::JITED_FUNC_LENS), endian);
-    let mut tags = array(BpfArrays::PROG_TAGS).chunks_exact(8);
-    let mut named = array(BpfArrays::FUNC_INFO).chunks_exact(info.func_info_rec_size.max(1) as usize);
-    let functions: Vec<String> = std::iter::from_fn(|| {
-        let (address, size) = (addresses.u64()?, sizes.u32()?);
-        let tag = tags.next().unwrap_or(&info.tag);
-        // `u32 insn_off, type_id`.
-        let type_id = named.next().and_then(|entry| Reader::new(entry.get(4..)?, endian).u32());
+    let function = |function: BpfFunction<'_>| {
+        let BpfFunction { address, size, tag, type_id } = function;
         let name = type_id.and_then(|type_id| types.name(info.btf_id, type_id)).unwrap_or(info.name.text());
-        Some(format!("{} addr {address:#x} size {size}", symbol(tag, name)))
-    })
-    .collect();
+        format!("{} addr {address:#x} size {size}", symbol(tag, name))
+    };
+    let functions: Vec<String> = program.functions(endian).map(function).collect();
     let title = format!("# bpf_prog_info {}:", info.id);
     match &*functions {
         [] => vec![format!("{title} {}", symbol(&info.tag, info.name.text()))],

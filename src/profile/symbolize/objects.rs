@@ -1,10 +1,12 @@
 //! Symbols from the object files of the recorded machine.
 
 use super::{MissingSymbols, ObjectReports};
+use crate::abi;
 use crate::abi::feature::FeatureId;
 use crate::object::build_id::Id;
 use crate::object::build_id_note::read_notes;
 use crate::object::host::Host;
+use crate::object::pending_images::PendingImages;
 use crate::profile::mappings::{BuildIds, unpadded};
 use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
 use crate::profile::{Frame, MappingId, Place};
@@ -12,10 +14,13 @@ use crate::session::JitDumps;
 use crate::session::map::Map;
 use crate::session::names::NameId;
 use crate::stream::meta::Meta;
+use crate::symbol::bpf::{BpfSource, is_function_name};
 use crate::symbol::custom::{CustomSource, SymbolSource};
 use crate::symbol::find::attempt::{Attempt, Outcome};
 use crate::symbol::find::modules::module_name;
 use crate::symbol::find::{Policy, SearchOptions};
+use crate::symbol::simpleperf::{self, SimpleperfSource};
+use crate::symbol::source::Source;
 use crate::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use hashbrown::HashMap;
 use std::ffi::OsStr;
@@ -128,6 +133,13 @@ impl SymbolOptions {
         self
     }
 
+    /// Where passes list code images that are not yet in place, which are read from their temporary files.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn pending_images(&self) -> PendingImages {
+        self.search.pending_images.clone()
+    }
+
     /// Adds a source of symbols, which takes precedence over files and sources added before.
     #[must_use]
     pub fn source(mut self, source: impl SymbolSource + 'static) -> Self {
@@ -135,9 +147,10 @@ impl SymbolOptions {
         self
     }
 
-    /// A symbolizer that searches files as `search` says.
-    pub(crate) fn symbolizer(&self, search: SearchOptions) -> Symbolizer {
+    /// A symbolizer that searches files as `search` says. The symbols in a recording take precedence over files.
+    pub(crate) fn symbolizer(&self, search: SearchOptions, recorded: Vec<Arc<dyn Source>>) -> Symbolizer {
         let mut symbolizer = Symbolizer::new(self.lookup.clone(), search);
+        recorded.into_iter().for_each(|source| symbolizer.add_source(source));
         self.sources.iter().for_each(|source| symbolizer.add_source(Arc::new(source.clone())));
         symbolizer
     }
@@ -153,8 +166,7 @@ impl SymbolOptions {
         }
         let is_here = matches!(host, Host::This { .. });
         if search.symfs.is_none() && !is_here {
-            search.perf_map_dirs.clear();
-            search.is_foreign = true;
+            search.of_other_machine();
         }
         let runs_the_kernel = host == Host::This { runs_the_kernel: true };
         if runs_the_kernel && search.kallsyms.is_none() && is_running_kernel(meta) {
@@ -197,9 +209,12 @@ struct Wanted {
 impl ObjectSearch {
     pub fn new(options: &SymbolOptions, meta: &Meta) -> Self {
         let search = options.for_recording(meta);
+        let policy = search.policy;
+        let mut symbolizer = options.symbolizer(search, vec![Arc::new(bpf(meta))]);
+        symbolizer.add_last_source(Arc::new(simpleperf(meta)));
         Self {
-            policy: search.policy,
-            symbolizer: options.symbolizer(search),
+            policy,
+            symbolizer,
             without_inlined: options.without_inlined,
             build_ids: BuildIds::new(meta),
             kernel: None,
@@ -240,17 +255,6 @@ impl ObjectSearch {
         wanted.retain(|wanted| {
             let map = &mappings[wanted.mapping as usize];
             let addresses = wanted.frames.iter().map(|&id| frames[id as usize].address);
-            if is_kernel_code(map) {
-                // The mapping of a BPF program, or of other code that the kernel loads, is named after its function.
-                let name = symbols.name_id(&map.filename);
-                let empty = symbols.name_id(b"");
-                let function = symbols.function_id(Function { name, system_name: name, file: empty, start_line: 0 });
-                for (&id, address) in wanted.frames.iter().zip(addresses) {
-                    let offset = address.wrapping_sub(map.start);
-                    symbols.set_lines(id, &[Line { function, line: 0, column: 0 }], Some(offset));
-                }
-                return false;
-            }
             let request = self.request(map, addresses, jit_dumps);
             let is_any = request.is_some();
             requests.extend(request);
@@ -288,8 +292,8 @@ impl ObjectSearch {
             let key = ObjectKey { reference: reference(map), ..key };
             return Some(Request { key, addresses: Addresses::Virtual(addresses.collect()) });
         }
-        if map.is_of_kernel() && is_module(&map.filename) {
-            // Functions of modules are also among those of the kernel.
+        if map.is_of_kernel() && (is_module(&map.filename) || is_function_name(&map.filename)) {
+            // Functions of modules are also among those of the kernel. Code that the kernel loads is named after its function.
             let key = ObjectKey { reference: self.kernel.clone(), load_address: Some(map.start), ..key };
             let offsets = addresses.map(|address| address.wrapping_sub(map.start)).collect();
             return Some(Request { key, addresses: Addresses::Offsets(offsets) });
@@ -301,6 +305,7 @@ impl ObjectSearch {
         }
         let addresses = match map.pid {
             Some(_) => Addresses::Virtual(addresses.collect()),
+            None if simpleperf::has_process_addresses(&map.filename) => Addresses::Virtual(addresses.collect()),
             None => Addresses::Offsets(
                 addresses.map(|address| address.wrapping_sub(map.start).wrapping_add(map.pgoff)).collect(),
             ),
@@ -350,9 +355,21 @@ impl Copy<'_> {
     }
 }
 
-/// Whether this is code that the kernel loaded and named after its function (KSYMBOL), such as a BPF program.
-fn is_kernel_code(map: &Map) -> bool {
-    map.is_of_kernel() && !map.filename.starts_with(b"/") && !map.filename.starts_with(b"[")
+/// The BPF programs of a recording.
+fn bpf(meta: &Meta) -> BpfSource {
+    let feature = |id| meta.features.get(&id);
+    let programs = feature(FeatureId::BPF_PROG_INFO).and_then(|bytes| abi::parse(bytes, meta.endian, ()).ok());
+    let types = feature(FeatureId::BPF_BTF).and_then(|bytes| abi::parse(bytes, meta.endian, ()).ok());
+    match (programs, types) {
+        (Some((programs, _)), Some((types, _))) => BpfSource::new(&programs, &types, meta.endian),
+        _ => BpfSource::default(),
+    }
+}
+
+/// The symbols in a recording of simpleperf.
+fn simpleperf(meta: &Meta) -> SimpleperfSource {
+    let section = |id| meta.features.get(&FeatureId(id)).map(|bytes| &bytes[..]);
+    SimpleperfSource::new(section(simpleperf::FILE), section(simpleperf::FILE2))
 }
 
 /// The reference symbol of a kernel mapping, which its name ends in: `[kernel.kallsyms]_text`.
@@ -410,6 +427,5 @@ mod tests {
         let text = Reference { symbol: "_text".to_owned(), address: 7 };
         assert_eq!(reference(&map(b"[kernel.kallsyms]_text")), Some(text));
         assert!(reference(&map(b"[kernel.kallsyms]")).is_none());
-        assert!(is_kernel_code(&map(b"bpf_prog_1_f")) && !is_kernel_code(&map(b"[nf_nat]")));
     }
 }

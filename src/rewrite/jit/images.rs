@@ -6,6 +6,7 @@ use crate::object::build_id::Id;
 use crate::object::build_id_directory::is_elf;
 use crate::object::build_id_note::{self, Elf};
 use crate::object::image::Image;
+use crate::object::pending_images::PendingImages;
 use hashbrown::HashSet;
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -19,6 +20,8 @@ pub struct ImageOptions {
     pub dir: Option<PathBuf>,
     /// Whether existing images may be overwritten.
     pub overwrite: bool,
+    /// Where images are listed until they are in place.
+    pub pending: PendingImages,
 }
 
 /// Images that are written but not yet in place.
@@ -89,7 +92,9 @@ impl Images {
             let file = file.into_temp_path();
             Ok(PendingImage { file, target: target.clone(), _directory: directory })
         };
-        self.pending.push(create().map_err(failed)?);
+        let image = create().map_err(failed)?;
+        self.options.pending.insert(&target, &image.file);
+        self.pending.push(image);
         self.targets.insert(target.clone());
         Ok(target)
     }
@@ -99,6 +104,7 @@ impl Images {
     /// # Errors
     /// Errors of the system.
     pub fn put_in_place(&mut self) -> Result<()> {
+        self.options.pending.clear();
         let mut placed = Vec::new();
         for PendingImage { file, target, .. } in self.pending.drain(..) {
             let exists_already = fs::symlink_metadata(&target).is_ok();

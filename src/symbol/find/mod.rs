@@ -1,16 +1,20 @@
 //! Finds the files of an object: the object itself, its debug information, and files that these refer to.
 //!
 //! * [`fetch`](mod@fetch): downloads files; `debuginfod`: from debuginfod servers.
-//! * [`places`]: candidate paths; [`modules`]: those of kernel modules; [`attempt`]: outcomes of the search; [`search`]: opens and checks files.
+//! * [`places`]: candidate paths; [`modules`]: those of kernel modules; [`containers`]: those in containers.
+//! * [`attempt`]: outcomes of the search; [`search`]: opens and checks files.
 
 pub mod attempt;
 pub mod candidate_paths;
+pub mod containers;
 #[cfg(feature = "debuginfod")]
 pub mod debuginfod;
 pub mod fetch;
 pub mod modules;
 pub mod search;
 
+use crate::object::pending_images::PendingImages;
+use containers::Containers;
 use fetch::Fetcher;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -52,6 +56,10 @@ pub struct SearchOptions {
     pub vmlinux: Option<PathBuf>,
     /// Directories of `perf-PID.map` files and jitdumps.
     pub perf_map_dirs: Vec<PathBuf>,
+    /// Containers whose files are searched by their recorded paths.
+    pub containers: Containers,
+    /// Code images of the same conversion, which are not yet at the recorded paths.
+    pub pending_images: PendingImages,
     /// Time of the recording: without a build ID, files modified later do not match.
     pub recorded: Option<SystemTime>,
     /// Whether the recording may be of another machine: without a build ID, files below recorded paths do not match.
@@ -60,6 +68,9 @@ pub struct SearchOptions {
 
 /// Where distributions install debug files.
 const DEBUG_DIR: &str = "/usr/lib/debug";
+
+/// Where programs write `perf-PID.map` files.
+const TEMPORARY: &str = "/tmp";
 
 impl SearchOptions {
     /// The default directories of this machine.
@@ -72,7 +83,8 @@ impl SearchOptions {
             debug_dirs: vec![DEBUG_DIR.into()],
             build_id_dirs: home.iter().map(|home| home.join(".debug")).collect(),
             debuginfod_cache: debuginfod.or_else(|| cache.map(|cache| cache.join("debuginfod_client"))),
-            perf_map_dirs: vec!["/tmp".into()],
+            perf_map_dirs: vec![TEMPORARY.into()],
+            containers: Containers::of_system(),
             ..Self::default()
         }
     }
@@ -81,8 +93,16 @@ impl SearchOptions {
     pub fn with_symfs(mut self, symfs: &Path) -> Self {
         self.debug_dirs.insert(0, symfs.join(DEBUG_DIR.trim_start_matches('/')));
         self.build_id_dirs.insert(0, symfs.join(".debug"));
-        self.perf_map_dirs = vec![symfs.join("tmp")];
+        self.perf_map_dirs = vec![symfs.join(TEMPORARY.trim_start_matches('/'))];
         self.symfs = Some(symfs.to_owned());
+        self.containers = Containers::default();
         self
+    }
+
+    /// Excludes files of this machine that cannot be compared with the recorded ones, which may be of another machine.
+    pub fn of_other_machine(&mut self) {
+        self.perf_map_dirs.clear();
+        self.containers = Containers::default();
+        self.is_foreign = true;
     }
 }

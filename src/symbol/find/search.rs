@@ -48,7 +48,15 @@ impl<'a> Search<'a> {
             let cache = self.options.debuginfod_cache.as_ref();
             places.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "executable")));
         }
-        self.first(Role::Object, &places, Expected::Recorded(self.key), |_| None)
+        let (options, key) = (self.options, self.key);
+        let in_containers = std::iter::once_with(|| match recorded_path(key) {
+            // Without a build ID or an inode, nothing shows that it is the same file.
+            Some(path) if key.build_id.is_some() => options.containers.files(path, true),
+            Some(path) if key.inode.is_some() => options.containers.files(path, false),
+            _ => Vec::new(),
+        });
+        let places = places.into_iter().chain(in_containers.flatten());
+        self.first(Role::Object, places, Expected::Recorded(key), |_| None)
     }
 
     /// The image of a kernel.
@@ -69,7 +77,7 @@ impl<'a> Search<'a> {
             let cache = options.debuginfod_cache.as_ref();
             places.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "debuginfo")));
         }
-        self.first(Role::Object, &places, Expected::Recorded(self.key), |_| None)
+        self.first(Role::Object, places, Expected::Recorded(self.key), |_| None)
     }
 
     /// Fetches the object itself.
@@ -90,7 +98,7 @@ impl<'a> Search<'a> {
     ) -> Option<Object> {
         let fetcher = self.options.fetcher.as_ref()?;
         let path = fetcher.0.fetch(&Wanted { object: &self.key.path, build_id, role }, self.attempts)?;
-        self.first(role, &[path], Expected::BuildId(build_id), unsuitable)
+        self.first(role, [path], Expected::BuildId(build_id), unsuitable)
     }
 
     /// Candidates by the recorded path of the object.
@@ -100,13 +108,7 @@ impl<'a> Search<'a> {
             let is_checked = self.key.build_id.is_some() || self.options.policy == Policy::Force;
             return if is_checked { modules::places(self.options, &self.key.path) } else { Vec::new() };
         }
-        // A replaced file may have been restored, which only its build ID can confirm.
-        let name = self.key.path.to_str().filter(|_| self.key.build_id.is_some());
-        let path = name.and_then(|name| name.strip_suffix(" (deleted)")).map_or(&*self.key.path, Path::new);
-        let is_path = path.is_absolute() && !path.to_string_lossy().starts_with("//");
-        if !is_path {
-            return Vec::new();
-        }
+        let Some(path) = recorded_path(self.key) else { return Vec::new() };
         match &self.options.symfs {
             Some(root) => {
                 let flat = path.file_name().map(|name| root.join(name));
@@ -140,7 +142,9 @@ impl<'a> Search<'a> {
             let cache = options.debuginfod_cache.as_ref();
             places.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "debuginfo")));
             places.extend(candidate_paths::by_path(&recorded, &options.debug_dirs));
-            let found = self.first(Role::DebugFile, &places, Expected::BuildId(*id), without_symbols);
+            let root = object.and_then(|object| options.containers.root_of(object.path()));
+            places.extend(root.map(|root| candidate_paths::by_build_id(&root.join("usr/lib/debug"), id)));
+            let found = self.first(Role::DebugFile, places, Expected::BuildId(*id), without_symbols);
             if found.is_some() {
                 return found;
             }
@@ -150,7 +154,7 @@ impl<'a> Search<'a> {
         let link = path_of(link)?;
         let places = candidate_paths::linked(object.path(), &recorded, &link, &options.debug_dirs);
         let expected = id.map_or(Expected::Checksum(checksum), Expected::BuildId);
-        self.first(Role::DebugFile, &places, expected, without_symbols)
+        self.first(Role::DebugFile, places, expected, without_symbols)
     }
 
     /// The supplementary file of dwz that a file refers to.
@@ -160,7 +164,7 @@ impl<'a> Search<'a> {
         let options = self.options;
         let places =
             candidate_paths::alternate(linking.path(), &link, &id, options.symfs.as_deref(), &options.debug_dirs);
-        self.first(Role::Alternate, &places, Expected::BuildId(id), |_| None)
+        self.first(Role::Alternate, places, Expected::BuildId(id), |_| None)
     }
 
     /// The split DWARF package of these files.
@@ -174,26 +178,27 @@ impl<'a> Search<'a> {
             (!has_index).then_some("is no DWARF package")
         };
         // Units are matched by their IDs, which are hashes of their contents.
-        self.first(Role::Package, &places, Expected::Anything, is_package)
+        self.first(Role::Package, places, Expected::Anything, is_package)
     }
 
     /// The first of these files that matches; if there is none, with [`Policy::Force`] the first object that does not match.
     fn first(
         &mut self,
         role: Role,
-        places: &[PathBuf],
+        places: impl IntoIterator<Item = PathBuf>,
         expected: Expected<'_>,
         unsuitable: impl Fn(&Object) -> Option<&'static str>,
     ) -> Option<Object> {
         let mut other = None;
         for path in places {
-            let outcome = match open(path) {
+            let pending = self.options.pending_images.file(&path);
+            let outcome = match open(pending.as_ref().unwrap_or(&path)) {
                 Err(outcome) => outcome,
                 Ok(object) => match unsuitable(&object) {
                     Some(why) => Outcome::Unsuitable(why),
                     None => match self.mismatch(&object, expected) {
                         None => {
-                            self.attempts.push(Attempt { role, path: path.clone(), outcome: Outcome::Used });
+                            self.attempts.push(Attempt { role, path, outcome: Outcome::Used });
                             return Some(object);
                         }
                         Some(mismatch) => {
@@ -205,7 +210,7 @@ impl<'a> Search<'a> {
                     },
                 },
             };
-            self.attempts.push(Attempt { role, path: path.clone(), outcome });
+            self.attempts.push(Attempt { role, path, outcome });
         }
         // A debug file of another build would replace an object's correct names by wrong ones.
         let is_forced = self.options.policy == Policy::Force && role == Role::Object;
@@ -251,6 +256,14 @@ impl<'a> Search<'a> {
         let is_later = self.options.recorded.zip(modified).is_some_and(|(recorded, modified)| modified > recorded);
         (is_later && self.options.symfs.is_none()).then_some(Mismatch::Modified)
     }
+}
+
+/// The recorded path of an object; `None` if it has no file.
+fn recorded_path(key: &ObjectKey) -> Option<&Path> {
+    // A replaced file may have been restored, which only its build ID can confirm.
+    let name = key.path.to_str().filter(|_| key.build_id.is_some());
+    let path = name.and_then(|name| name.strip_suffix(" (deleted)")).map_or(&*key.path, Path::new);
+    (path.is_absolute() && !path.to_string_lossy().starts_with("//")).then_some(path)
 }
 
 /// Why a file is no debug file.

@@ -1,0 +1,299 @@
+//! Functions from sources other than object files at their recorded paths: BPF programs, simpleperf, containers, code images.
+
+use super::pprof::find_pprof;
+use super::program::{perfconv, profile, run, with_time_limit};
+use linux_perf_data::{PerfFileReader, SimpleperfFileRecord, SimpleperfTypeSpecificInfo, simpleperf_dso_type};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip").join(path)
+}
+
+/// perf script text of a recording. No home directory has caches.
+fn script(recording: &Path, args: &[&str]) -> String {
+    let mut command = perfconv();
+    command.arg(recording).args(["-t", "perf-script", "-q"]).args(args).env("HOME", "/nonexistent");
+    let run = run(&mut command);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    String::from_utf8(run.stdout).unwrap()
+}
+
+/// The frames of perf script text: address, function without its offset, and file.
+fn frames(text: &str) -> impl Iterator<Item = (u64, &str, &str)> {
+    text.lines().filter_map(|line| {
+        let (address, rest) = line.strip_prefix('\t')?.trim_start().split_once(' ')?;
+        let (function, file) = rest.rsplit_once(" (")?;
+        let function = function.rsplit_once("+0x").map_or(function, |(function, _)| function);
+        Some((u64::from_str_radix(address, 16).ok()?, function, file.strip_suffix(')')?))
+    })
+}
+
+#[test]
+fn bpf_programs_have_functions_and_lines() {
+    let recording = in_repository("symbols/bpf.data");
+    let text = script(&recording, &["-F", "+srcline"]);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut counts = BTreeMap::<(String, String), usize>::new();
+    for pair in lines.windows(2) {
+        if let Some((_, function, _)) = frames(pair[0]).next().filter(|(_, name, _)| name.starts_with("bpf_prog_")) {
+            let function = function.rsplit('_').next().unwrap().to_owned();
+            *counts.entry((function, pair[1].trim().to_owned())).or_default() += 1;
+        }
+    }
+    let of = |function: &str, line: &str| counts.get(&(function.to_owned(), line.to_owned())).copied().unwrap_or(0);
+    let squares: usize = counts.iter().filter(|((name, _), _)| name == "square").map(|(_, count)| count).sum();
+    assert_eq!(squares, of("square", "/srv/bpf/square.h:3"), "the whole loop is in this line: {counts:?}");
+    // Each call of square is in this line; the other samples in count are of the loop.
+    assert_eq!(of("count", "/srv/bpf/count.c:8"), squares, "{counts:?}");
+    assert!(squares > 80 && of("count", "/srv/bpf/count.c:7") > 0, "{counts:?}");
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.pb.gz");
+    assert_eq!(run(perfconv().arg(&recording).args(["-q", "-o"]).arg(&path)).status, 0);
+    let profile = profile(&path);
+    let text = |id: i64| &*profile.string_table[id as usize];
+    let function = profile.function.iter().find(|function| text(function.name).ends_with("_count")).unwrap();
+    assert_eq!((text(function.filename), function.start_line), ("/srv/bpf/count.c", 5));
+}
+
+/// The name of the symbol at an offset in a file, by another reader of the recording.
+fn symbol_of<'a>(objects: &'a [SimpleperfFileRecord], file: &str, address: u64) -> Option<&'a str> {
+    let object = objects.iter().rev().find(|object| object.path == file && !object.symbol.is_empty())?;
+    let bias = match (object.r#type, &object.type_specific_msg) {
+        (simpleperf_dso_type::DSO_KERNEL_MODULE, Some(SimpleperfTypeSpecificInfo::KernelModule(module))) => {
+            object.min_vaddr.wrapping_sub(module.memory_offset_of_min_vaddr)
+        }
+        (simpleperf_dso_type::DSO_ELF_FILE, Some(SimpleperfTypeSpecificInfo::ElfFile(elf))) => {
+            object.min_vaddr.wrapping_sub(elf.file_offset_of_min_vaddr)
+        }
+        (simpleperf_dso_type::DSO_ELF_FILE, _) => object.min_vaddr,
+        _ => 0,
+    };
+    let address = address.wrapping_add(bias);
+    let is_in = |start: u64, len: u32| address >= start && address - start < len.into();
+    object.symbol.iter().find(|symbol| is_in(symbol.vaddr, symbol.len)).map(|symbol| &*symbol.name)
+}
+
+#[test]
+fn recordings_of_simpleperf_have_the_symbols_in_them() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/peers/simpleperf");
+    if !directory.is_dir() {
+        return println!("skipped: there is no ../shared/corpus");
+    }
+    let (mut compared, mut named, mut recordings) = (0, 0, 0);
+    let list = [fs::read_dir(&directory).unwrap(), fs::read_dir(directory.join("scripts")).unwrap()];
+    let mut list: Vec<PathBuf> = list.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    list.sort();
+    for path in list.iter().filter(|path| path.extension().is_some_and(|extension| extension == "data")) {
+        let objects = File::open(path).ok().and_then(|file| {
+            let PerfFileReader { perf_file, .. } = PerfFileReader::parse_file(BufReader::new(file)).ok()?;
+            perf_file.simpleperf_symbol_tables().ok()?
+        });
+        let Some(objects) = objects else { continue };
+        recordings += 1;
+        let text = script(path, &["--demangle", "no"]);
+        for (address, function, file) in frames(&text) {
+            // Addresses of generated code are printed relative to their mapping.
+            if file.contains("_jit_app_cache:") {
+                named += usize::from(function != "[unknown]");
+                continue;
+            }
+            let expected = symbol_of(&objects, file, address).unwrap_or("[unknown]");
+            assert_eq!(function, expected, "{}: {address:#x} {file}", path.display());
+            compared += usize::from(expected != "[unknown]");
+        }
+    }
+    println!(
+        "simpleperf: {compared} frames of {recordings} recordings have the symbols that linux-perf-data reads, {named} JIT"
+    );
+    assert!(recordings >= 9 && compared > 10_000 && named > 0, "compared too little");
+}
+
+/// A process in namespaces of its own, until it is dropped.
+struct Container(Child);
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        // Its child ends with it (`--kill-child`).
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Container {
+    /// Starts a process in new mount and PID namespaces after a shell command there; `None` if that is not permitted.
+    fn start(command: &str, ready: &Path) -> Option<Self> {
+        let script = format!("{command} && touch {} && exec sleep 60", ready.display());
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", &script]);
+        let mut container = Self(unshare.stdin(Stdio::null()).stderr(Stdio::null()).spawn().ok()?);
+        let start = Instant::now();
+        while !ready.exists() {
+            if container.0.try_wait().unwrap().is_some() || start.elapsed() > Duration::from_secs(20) {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Some(container)
+    }
+
+    /// The ID of its process outside of it.
+    fn pid(&self) -> u32 {
+        let pid = self.0.id();
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        children.trim().parse().unwrap()
+    }
+}
+
+/// Writes a copy of a recording as of this machine, after a change of its JSON Lines.
+fn of_this_machine(recording: &Path, output: &Path, change: impl Fn(String) -> String) {
+    let lines = run(perfconv().arg(recording).args(["-t", "jsonl", "-q", "-o", "-"]));
+    let lines = change(String::from_utf8(lines.stdout).unwrap());
+    let json = output.with_extension("jsonl");
+    fs::write(&json, lines).unwrap();
+    let mut command = perfconv();
+    command.arg(&json).args(["-q", "-o"]).arg(output);
+    for name in ["hostname", "osrelease"] {
+        let value = fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap();
+        command.args(["--set", &format!("{name}={}", value.trim_end())]);
+    }
+    let run = run(&mut command);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+}
+
+#[test]
+fn files_of_a_container_are_found_while_it_lives() {
+    let directory = tempfile::tempdir().unwrap();
+    let [files, recording, ready] = ["files", "words.data", "ready"].map(|name| directory.path().join(name));
+    fs::create_dir_all(files.join("words/bin")).unwrap();
+    fs::copy(in_repository("symbols/files/opt/words/bin/words"), files.join("words/bin/words")).unwrap();
+    of_this_machine(&in_repository("symbols/words.data"), &recording, |lines| lines);
+    let named = || {
+        let text = script(&recording, &[]);
+        frames(&text).filter(|(_, function, file)| file.ends_with("/words") && *function != "[unknown]").count()
+    };
+    assert_eq!(named(), 0, "/opt/words is not installed here");
+    let command = format!("mount --bind {} /opt", files.display());
+    let Some(container) = Container::start(&command, &ready) else {
+        return println!("containers: skipped: no namespaces can be created here");
+    };
+    let count = named();
+    println!("containers: {count} frames are named by a file in a mount namespace");
+    assert!(count > 1000, "{count}");
+    drop(container);
+    assert_eq!(named(), 0, "the container has ended");
+}
+
+#[test]
+fn the_perf_map_of_a_container_has_the_process_id_inside() {
+    let directory = tempfile::tempdir().unwrap();
+    let [recording, ready] = ["jitmap.data", "ready"].map(|name| directory.path().join(name));
+    let map = in_repository("symbols/files/tmp/perf-5548.map");
+    // The files of /tmp are hidden from here on.
+    let command = format!(
+        "exec 3<{} && mount -t tmpfs none /mnt && cat <&3 >/mnt/perf-1.map && touch {} && mount --move /mnt /tmp && \
+         exec sleep 60",
+        map.display(),
+        ready.display()
+    );
+    let Some(container) = Container::start(&command, &ready) else {
+        return println!("containers: skipped: no namespaces can be created here");
+    };
+    let pid = container.pid();
+    of_this_machine(&in_repository("symbols/jitmap.data"), &recording, |lines| {
+        ["pid", "tid"].iter().fold(lines, |lines, field| {
+            lines
+                .replace(&format!("\"{field}\":5548,"), &format!("\"{field}\":{pid},"))
+                .replace(&format!("\"{field}\":5548}}"), &format!("\"{field}\":{pid}}}"))
+        })
+    });
+    let text = script(&recording, &[]);
+    let file = format!("/tmp/perf-{pid}.map");
+    let functions: BTreeSet<&str> =
+        frames(&text).filter(|(.., of)| *of == file).map(|(_, function, _)| function).collect();
+    println!("containers: functions of perf-1.map: {functions:?}");
+    let expected = fs::read_to_string(&map).unwrap();
+    let named = functions.iter().filter(|name| expected.contains(&format!(" {name}\n"))).count();
+    assert!(named >= 3, "{functions:?}");
+}
+
+#[test]
+fn profiles_have_the_functions_of_code_images_that_they_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let dump = directory.path().join("jit-11901.dump");
+    let packed = fs::read(in_repository("jit/jit-11901.dump.zst")).unwrap();
+    fs::write(&dump, zstd::decode_all(&packed[..]).unwrap()).unwrap();
+    let recording = in_repository("jit/java.data");
+    let of_image = |input: &Path, args: &[&str], images: &str| {
+        let images = directory.path().join(images);
+        fs::create_dir_all(&images).unwrap();
+        let mut command = perfconv();
+        command.arg(input).args(["-t", "perf-script", "-q"]).args(args).env("HOME", "/nonexistent");
+        if !args.is_empty() {
+            command.arg("--jit-dump").arg(&dump).arg("--jit-dir").arg(&images);
+        }
+        let run = run(&mut command);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let text = String::from_utf8(run.stdout).unwrap();
+        let functions = frames(&text).filter(|(.., file)| file.ends_with("/jit-11901.so"));
+        functions.map(|(address, function, _)| (address, function.to_owned())).collect::<Vec<_>>()
+    };
+    let in_one_step = of_image(&recording, &["--jit"], "one");
+    let named = directory.path().join("named.data");
+    let mut command = perfconv();
+    command.arg(&recording).args(["--jit", "-q", "-o"]).arg(&named).arg("--jit-dump").arg(&dump);
+    assert_eq!(run(&mut command).status, 0);
+    let in_two_steps = of_image(&named, &[], "two");
+    assert_eq!(in_one_step, in_two_steps);
+    assert!(in_one_step.iter().any(|(_, function)| function == "Interpreter"), "{in_one_step:?}");
+    assert!(in_one_step.iter().all(|(_, function)| function != "[unknown]"), "{in_one_step:?}");
+}
+
+#[test]
+fn pprof_lists_and_disassembles_functions() {
+    let pprof = match find_pprof() {
+        Ok(pprof) => pprof,
+        Err(why) => return println!("symbols: skipped: no pprof: {why}"),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let (files, output) = (in_repository("symbols/files"), directory.path().join("report"));
+    let shown = |recording: &str, program: &str, report: &str| {
+        let path = directory.path().join(recording).with_extension("pb.gz");
+        let mut command = perfconv();
+        command.arg(in_repository("symbols").join(recording)).arg("--symfs").arg(&files).args(["-q", "-f", "-o"]);
+        assert_eq!(run(command.arg(&path)).status, 0);
+        let mut command = with_time_limit(&pprof.to_string_lossy());
+        command.args(["-symbolize=none", "-trim_path=/", report]).arg(format!("-source_path={}", files.display()));
+        command.arg(format!("-output={}", output.display())).arg(&path).stdin(Stdio::null());
+        command.env("PPROF_BINARY_PATH", files.join(program)).env("PPROF_TMPDIR", directory.path());
+        let run = run(&mut command);
+        assert_eq!(run.status, 0, "{report}: {}", run.stderr);
+        fs::read_to_string(&output).unwrap()
+    };
+    let list = shown("c.data", "srv/sym/bin", "-list=^grind$");
+    // Columns of values, and the number of the line, are before its text.
+    let line = |line| {
+        let columns = str::trim_start(line).split_once(' ')?.1.trim_start();
+        let (number, text) = columns.split_once(' ')?.1.split_once(':')?;
+        Some((number.trim().parse::<usize>().ok()?, text))
+    };
+    let listed: Vec<(usize, &str)> = list.lines().filter_map(line).collect();
+    let source = fs::read_to_string(files.join("srv/sym/src/mill.c")).unwrap();
+    let source: Vec<&str> = source.lines().collect();
+    let equal = listed.iter().filter(|(number, text)| source.get(number - 1).is_some_and(|line| line == text)).count();
+    println!("pprof: -list shows {equal} of {} lines of the source", listed.len());
+    assert!(equal >= 7 && equal == listed.len(), "{list}");
+    let page = shown("c.data", "srv/sym/bin", "-weblist=^grind$");
+    assert!(page.contains("mill.c") && page.contains("class=asm"), "{page:.2000}");
+    // Of functions with inlined ones, -disasm finds only some at random, also in profiles that pprof symbolized itself.
+    let disassembly = shown("words.data", "opt/words/bin", "-disasm=find");
+    let instructions = disassembly.lines().filter(|line| line.contains("words.c:")).count();
+    println!("pprof: -disasm shows {instructions} instructions with lines");
+    assert!(instructions > 5 && disassembly.contains("ROUTINE ======================== find"), "{disassembly}");
+}
