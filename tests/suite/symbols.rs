@@ -517,14 +517,17 @@ fn frames_of(text: &str, object: &str) -> usize {
     text.lines().filter(|line| line.contains("+0x") && line.contains(&end)).count()
 }
 
+/// A recording of a program, and the program.
+#[cfg(feature = "debuginfod")]
+fn mill() -> (PathBuf, PathBuf) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    (directory.join("c.data"), directory.join("files/srv/sym/bin/mill-fp"))
+}
+
 #[test]
 #[cfg(feature = "debuginfod")]
 fn missing_objects_are_downloaded_from_debuginfod_servers() {
-    let Some(corpus) = corpus() else {
-        println!("skipped: there is no ../shared/symbols");
-        return;
-    };
-    let (recording, program) = (corpus.join("rec/d-fp-c.data"), corpus.join("symfs/srv/sym/bin/mill-fp"));
+    let (recording, program) = mill();
     let id = Object::open(&program).unwrap().unwrap().build_id().unwrap();
     for kind in ["debuginfo", "executable"] {
         let cache = tempfile::tempdir().unwrap();
@@ -549,11 +552,7 @@ fn missing_objects_are_downloaded_from_debuginfod_servers() {
 #[test]
 #[cfg(feature = "debuginfod")]
 fn a_debuginfod_server_that_hangs_costs_its_names() {
-    let Some(corpus) = corpus() else {
-        println!("skipped: there is no ../shared/symbols");
-        return;
-    };
-    let (recording, cache) = (corpus.join("rec/d-fp-c.data"), tempfile::tempdir().unwrap());
+    let ((recording, _), cache) = (mill(), tempfile::tempdir().unwrap());
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (text, messages) = downloaded(&recording, &url, cache.path());
@@ -565,24 +564,21 @@ fn a_debuginfod_server_that_hangs_costs_its_names() {
 #[test]
 #[cfg(feature = "debuginfod")]
 fn objects_are_downloaded_from_debians_debuginfod() {
-    let Some(corpus) = corpus() else {
-        println!("skipped: there is no ../shared/symbols");
-        return;
-    };
+    let (recording, program) = mill();
     // Another program may take the port before the server does.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let directory = tempfile::tempdir().unwrap();
     let server = Command::new("debuginfod")
         .args(["-F", "-p", &port, "-d", ":memory:"])
-        .arg(corpus.join("symfs/srv/sym/bin"))
+        .arg(program.parent().unwrap())
         .env("HOME", directory.path())
         .env_remove("DEBUGINFOD_URLS")
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .spawn();
     let Ok(mut server) = server else {
-        println!("skipped: there is no debuginfod");
-        return;
+        super::program::note_missing_oracle("debuginfod");
+        return println!("skipped: there is no debuginfod");
     };
     let url = format!("http://127.0.0.1:{port}");
     let mut found = 0;
@@ -590,7 +586,7 @@ fn objects_are_downloaded_from_debians_debuginfod() {
     for round in 0..60 {
         std::thread::sleep(std::time::Duration::from_millis(500));
         let cache = directory.path().join(format!("cache-{round}"));
-        let (text, _) = downloaded(&corpus.join("rec/d-fp-c.data"), &url, &cache);
+        let (text, _) = downloaded(&recording, &url, &cache);
         found = frames_of(&text, "mill-fp");
         if found > 0 {
             break;
