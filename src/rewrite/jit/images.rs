@@ -48,6 +48,13 @@ impl Images {
         Self { options, ..Self::default() }
     }
 
+    /// Removes all images that are not in place, before they are written again.
+    pub fn discard(&mut self) {
+        self.options.pending.clear();
+        self.pending.clear();
+        self.targets.clear();
+    }
+
     /// Writes an image of a source file under a temporary name; returns its final path.
     ///
     /// # Errors

@@ -67,6 +67,9 @@ impl Pass for JitPass {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        // A conversion may read the recording more than once.
+        self.found = JitScan::default();
+        self.images.discard();
         Some(PreScan::in_file_order(DumpScan(self)))
     }
 

@@ -177,6 +177,11 @@ impl Pass for PerfMapPass {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        // A conversion may read the recording more than once.
+        self.images.discard();
+        self.memory.clear();
+        self.images_by_pid.clear();
+        self.notes.clear();
         Some(PreScan::in_file_order(MemoryScan(self)))
     }
 

@@ -15,7 +15,7 @@ const CUSTOM: &[(&str, &str)] = &[
     ("BranchFlags", "BranchFlags"),
     ("DataSrc", "DataSrc"),
     ("Scale", "Scale"),
-    ("Stored", "u32"),
+    ("StoredSize", "u32"),
     ("Weight", "Weight"),
     ("BuildIdContent", "BuildIdContent"),
 ];
