@@ -155,7 +155,14 @@ fn convert_with(
     passes: &mut Passes,
     converter: &mut dyn Converter,
 ) -> Result<Ledger> {
+    let mut input = input;
+    let mut unreadable = None;
+    if let Some(mut scan) = converter.pre_scan() {
+        (input, unreadable) = input.repeatable(read)?;
+        passes.stream(input.clone(), read, &mut *scan)?;
+    }
     let (meta, mut ledger) = passes.run(input, read, &mut *converter)?;
+    unreadable.into_iter().for_each(|damage| ledger.damage(damage));
     converter.account(&mut ledger);
     let other_files = if converter.converts_other_files() { Vec::new() } else { other_files(&meta) };
     if !other_files.is_empty() {

@@ -120,7 +120,7 @@ impl Conversion {
         if let Some(option) = requests.find_map(without_effect) {
             return Err(Failure::Usage(format!("{option} cannot be used with format {}", format.name)));
         }
-        if let Some(option) = args.passes.only_of_symbols.filter(|_| !format.shows_functions() || is_direct) {
+        if let Some(option) = args.passes.only_of_symbols.filter(|_| !format.shows_functions(&values) || is_direct) {
             let passes = option.refined().join(" or ");
             let name = option.name();
             return Err(Failure::Usage(format!("{name} requires {passes}, or an output that shows functions")));
@@ -163,7 +163,7 @@ impl Conversion {
         let output = Output::check(path, &input, rules)?;
         let options = args.read.options();
         let input_name = input.display().to_string();
-        let reads_objects = format.shows_functions() || args.passes.unwind();
+        let reads_objects = format.shows_functions(values) || args.passes.unwind();
         let members = if reads_objects { Members::All } else { Members::Recording };
         let archive = archive::opened(&input, members, &options)?;
         let modified = fs::metadata(&input).and_then(|input| input.modified()).ok();
@@ -212,7 +212,7 @@ impl Conversion {
         // Unknown fields could contain anything, so they are dropped when anonymizing.
         let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
         // Names must not enter an anonymized output, and changed addresses have none.
-        let has_objects = format.shows_functions() && direct.is_none() && !anonymize && !remap;
+        let has_objects = format.shows_functions(values) && direct.is_none() && !anonymize && !remap;
         let symbols = SymbolSources { imported, objects: objects.filter(|_| has_objects) };
         let conversion = ConvertOptions {
             passes: AppliedPasses { change_records: passes.change_records(), remap, anonymize },

@@ -50,6 +50,11 @@ pub trait Converter: Sink {
     /// Adds the counts of written records to a ledger, after the end of the stream.
     fn account(&self, ledger: &mut Ledger);
 
+    /// The sink of a first pass over the records, if one is needed.
+    fn pre_scan(&mut self) -> Option<Box<dyn Sink + '_>> {
+        None
+    }
+
     /// Whether other files in the recording's directory are written, too.
     fn converts_other_files(&self) -> bool {
         false

@@ -42,14 +42,30 @@ pub struct Format {
     pub recognizes: fn(&[u8]) -> bool,
     /// Whether no other format begins like this: then the name of the input is ignored.
     pub is_distinctive: bool,
-    /// Whether it shows the functions of frames, as all formats written from a profile do.
-    pub has_functions: bool,
+    /// When it shows the functions of frames; formats written from a profile always do.
+    pub functions: ShowsFunctions,
     /// Whether an output can store these unknown fields.
     pub keeps: fn(&RetainedFields) -> bool,
     /// The format's own options, in addition to those of [its kind](Writer::options).
     pub options: &'static [FormatOption],
     /// Passes that the option values imply.
     pub usual_passes: fn(&OptionValues) -> &'static [Quipper],
+}
+
+/// When a format shows the functions of frames.
+#[derive(Clone, Copy, Debug)]
+pub enum ShowsFunctions {
+    /// Never.
+    Never,
+    /// Always.
+    Always,
+    /// If the list of this option has this value.
+    With {
+        /// The option.
+        option: &'static FormatOption,
+        /// The value.
+        value: &'static str,
+    },
 }
 
 impl Format {
@@ -66,7 +82,7 @@ impl Format {
             copy: None,
             recognizes: |_| false,
             is_distinctive: false,
-            has_functions: false,
+            functions: ShowsFunctions::Never,
             keeps: RetainedFields::is_empty,
             options: &[],
             usual_passes: |_| &[],
@@ -75,13 +91,24 @@ impl Format {
 
     /// All options of the format.
     pub fn all_options(&self) -> impl Iterator<Item = &'static FormatOption> + use<> {
-        let of_symbols: &[_] = if self.shows_functions() { symbol_options::OPTIONS } else { &[] };
+        let of_symbols: &[_] = if self.can_show_functions() { symbol_options::OPTIONS } else { &[] };
         self.writer.options().iter().chain(of_symbols).chain(self.options)
     }
 
-    /// Whether it shows the functions of frames.
-    pub fn shows_functions(&self) -> bool {
-        self.has_functions || self.is_of_profiles()
+    /// Whether it can show the functions of frames.
+    pub fn can_show_functions(&self) -> bool {
+        !matches!(self.functions, ShowsFunctions::Never) || self.is_of_profiles()
+    }
+
+    /// Whether it shows the functions of frames with these values of its options.
+    pub fn shows_functions(&self, values: &OptionValues) -> bool {
+        match self.functions {
+            ShowsFunctions::Never => self.is_of_profiles(),
+            ShowsFunctions::Always => true,
+            ShowsFunctions::With { option, value } => {
+                values.list(option).is_some_and(|list| list.iter().any(|word| word == value))
+            }
+        }
     }
 
     /// Whether it is written from a profile.

@@ -35,7 +35,7 @@ pub mod table;
 #[cfg(feature = "cli")]
 pub mod test_format;
 
-pub use format::{BeginStreamed, Direct, Format, Reader, Streamed, WriteOut, WriteProfile, Writer};
+pub use format::{BeginStreamed, Direct, Format, Reader, ShowsFunctions, Streamed, WriteOut, WriteProfile, Writer};
 
 /// All formats.
 pub const FORMATS: &[Format] = &[

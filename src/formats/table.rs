@@ -1,6 +1,6 @@
 //! Lookup of formats and their options in a table of formats.
 
-use super::format::{Format, Reader, Writer};
+use super::format::{Format, Reader, ShowsFunctions, Writer};
 use super::options::{FormatOption, OptionValues};
 use super::{FORMATS, profile_options, recording_options, symbol_options};
 use crate::container::write::envelope::{self, Envelope};
@@ -67,9 +67,15 @@ pub fn check_options(formats: &'static [Format], format: &Format, values: &Optio
         return Err(format!("{} can be read but not written; choose another format", format.name));
     }
     let mut common = profile_options::OPTIONS.iter().chain(recording_options::OPTIONS).chain(symbol_options::OPTIONS);
-    match common.find(is_misplaced) {
-        Some(option) => Err(format!("--{} does not apply to {}", option.name, format.name)),
-        None => Ok(()),
+    if let Some(option) = common.find(is_misplaced) {
+        return Err(format!("--{} does not apply to {}", option.name, format.name));
+    }
+    let of_functions = symbol_options::OPTIONS.iter().find(|option| values.is_given(option));
+    match (of_functions, format.functions) {
+        (Some(given), ShowsFunctions::With { option, value }) if !format.shows_functions(values) => {
+            Err(format!("--{} requires --{} {value} with {}", given.name, option.name, format.name))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -62,6 +62,38 @@ fn bpf_programs_have_functions_and_lines() {
     assert_eq!((text(function.filename), function.start_line), ("/srv/bpf/count.c", 5));
 }
 
+#[test]
+fn functions_in_json_lines_are_those_of_the_text_and_ignored_on_import() {
+    let directory = tempfile::tempdir().unwrap();
+    let [lines, copy] = ["c.jsonl", "copy.data"].map(|name| directory.path().join(name));
+    let (recording, files) = (in_repository("symbols/c.data"), in_repository("symbols/files"));
+    let mut command = perfconv();
+    command.arg(&recording).arg("--symfs").arg(&files).args(["--decode", "symbols", "-q", "-o"]).arg(&lines);
+    assert_eq!(run(command.env("HOME", "/nonexistent")).status, 0);
+    let json = fs::read_to_string(&lines).unwrap();
+    let functions = |line| {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap();
+        let symbols = object["symbols"].as_array()?.clone();
+        Some(symbols.into_iter().map(|symbol| symbol["symbol"].as_str().unwrap_or("[unknown]").to_owned()))
+    };
+    let mut ours: Vec<String> = json.lines().filter_map(functions).flatten().collect();
+    let text = script(&recording, &["--symfs", files.to_str().unwrap()]);
+    let names = |line: &str| {
+        let (_, rest) = line.strip_prefix('\t')?.trim_start().split_once(' ')?;
+        let (name, _) = rest.rsplit_once(" (")?;
+        Some(name.rsplit_once("+0x").map_or(name, |(name, _)| name).to_owned())
+    };
+    let mut expected: Vec<String> = text.lines().filter_map(names).collect();
+    ours.sort();
+    expected.sort();
+    assert!(ours == expected && ours.len() > 4000, "{} and {} functions", ours.len(), expected.len());
+    assert_eq!(run(perfconv().arg(&lines).args(["-q", "-o"]).arg(&copy)).status, 0);
+    assert!(fs::read(&copy).unwrap() == fs::read(&recording).unwrap());
+    // Options of symbols have no effect without them.
+    let misplaced = run(perfconv().arg(&recording).args(["--no-inline", "-t", "jsonl"]));
+    assert_eq!((misplaced.status, misplaced.stderr.contains("requires --decode symbols")), (2, true));
+}
+
 /// The name of the symbol at an offset in a file, by another reader of the recording.
 fn symbol_of<'a>(objects: &'a [SimpleperfFileRecord], file: &str, address: u64) -> Option<&'a str> {
     let object = objects.iter().rev().find(|object| object.path == file && !object.symbol.is_empty())?;

@@ -24,11 +24,11 @@ mod tables;
 
 pub use tables::{begin, is_alike};
 
-use super::{Format, Writer};
+use super::{Format, ShowsFunctions, Writer};
 
 /// Tables in a directory.
 pub const FORMAT: Format = Format {
-    has_functions: true,
+    functions: ShowsFunctions::Always,
     writer: Writer::Directory { begin, is_alike },
     ..Format::new("csv", "directory of tables: records, processes, results")
 };

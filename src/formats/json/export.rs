@@ -7,8 +7,9 @@ use super::objects::{
 };
 use super::render::{self, RecordInfo, left_over};
 use super::render_queue::{RenderQueue, failed};
+use super::sample_symbols::{SampleSymbols, StackScan};
 use super::value_writer::append;
-use super::{DECODE, TRACEPOINTS, directory_files};
+use super::{SYMBOLS, TRACEPOINTS, decodes, directory_files};
 use crate::abi::attr::AttrType;
 use crate::abi::feature::auxtrace::AuxtraceIndex;
 use crate::abi::feature::{Feature, FeatureId, FeatureSection};
@@ -16,10 +17,12 @@ use crate::abi::header::EventType;
 use crate::abi::record::RecordType;
 use crate::abi::tokens::Unsupported;
 use crate::container::block::Origin;
-use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
+use crate::container::read::{Container, ReadOptions};
 use crate::error::{Error, Result};
 use crate::formats::converter::{ConvertOptions, Converter};
+use crate::profile::symbolize::SymbolSources;
+use crate::profile::unwinding::Unwinding;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -31,8 +34,9 @@ use serde::Serialize;
 use serde_bytes::Bytes as Base64;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::result::Result as StdResult;
+use std::sync::Arc;
 
 /// Writes objects, one per line or all in one array.
 pub struct Export<W> {
@@ -45,6 +49,10 @@ pub struct Export<W> {
     queue: RenderQueue,
     /// Whether fields of tracepoint samples are written.
     decodes_tracepoints: bool,
+    /// Where to look up the functions of samples; `None` if they are not written.
+    symbol_sources: Option<SymbolSources>,
+    symbols: Arc<SampleSymbols>,
+    spool_dir: Option<PathBuf>,
     /// Whether the other files of a directory recording are written.
     writes_extra_files: bool,
     is_first: bool,
@@ -73,7 +81,10 @@ impl<W: Write> Export<W> {
             is_rewritten: options.passes.any(),
             line: Vec::new(),
             queue: RenderQueue::new(before, behind),
-            decodes_tracepoints: options.values.word(&DECODE) == Some(TRACEPOINTS),
+            decodes_tracepoints: decodes(&options.values, TRACEPOINTS),
+            symbol_sources: decodes(&options.values, SYMBOLS).then(|| options.symbols.clone()),
+            symbols: Arc::default(),
+            spool_dir: options.spool_dir.clone(),
             writes_extra_files: !options.passes.anonymize,
             is_first: true,
             events: Vec::new(),
@@ -183,6 +194,12 @@ fn between(is_document: bool) -> (&'static [u8], &'static [u8]) {
 }
 
 impl<W: Write> Converter for Export<W> {
+    fn pre_scan(&mut self) -> Option<Box<dyn Sink + '_>> {
+        let sources = self.symbol_sources.as_ref()?;
+        let read = ReadOptions { spool_dir: self.spool_dir.clone(), ..ReadOptions::default() };
+        Some(Box::new(Unwinding::in_time_order(sources, StackScan::new(sources, &mut self.symbols), read)))
+    }
+
     fn account(&self, ledger: &mut Ledger) {
         let read = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.unaccounted()));
         for (kind, count) in read.collect::<Vec<_>>() {
@@ -214,6 +231,7 @@ impl<W: Write> Sink for Export<W> {
         self.event_types = meta.event_types.list().to_vec();
         self.features = meta.features.clone();
         self.know_tracepoints(meta);
+        self.queue.set_symbols(&self.symbols);
         for event in std::mem::take(&mut self.events) {
             self.write(&AttrObject { attr: &event.attr, ids: &event.ids })?;
             self.events.push(event);
@@ -246,7 +264,8 @@ impl<W: Write> Sink for Export<W> {
         }
         // If a pass removed the frames, their records are written like any other.
         let frame = (is_frame || is_in_frame && self.frames > 0).then_some(self.frames);
-        let info = RecordInfo { context: meta.context(raw), nr, frame, tracepoint: self.tracepoint(meta, raw) };
+        let (tracepoint, stack) = (self.tracepoint(meta, raw), self.symbols.stack_of(raw));
+        let info = RecordInfo { context: meta.context(raw), nr, frame, tracepoint, stack };
         if kind == RecordType::HEADER_FEATURE {
             let context = meta.feature_context();
             return self.write_with(|out| render::feature_record(out, raw, &info, &context));

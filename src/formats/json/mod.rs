@@ -5,8 +5,8 @@
 //!
 //! * Both directions: `layout` and `objects` define the objects other than records, `directory_files` the other files
 //!   of a directory recording; `sample` is a fast path for the most frequent record.
-//! * Writing: `export` is the sink, `render_queue` batches records for worker threads, `render` and `tracepoint`
-//!   build their objects, `value_writer` writes values and `digits` numbers.
+//! * Writing: `export` is the sink, `render_queue` batches records for worker threads, `render`, `tracepoint` and
+//!   `sample_symbols` build their objects, `value_writer` writes values and `digits` numbers.
 //! * Reading: `batches` splits the stream, `rules` reads values, `field_error` locates errors, `object` is a parsed
 //!   object, `item` and `encode` turn it into content and bytes, `layout_check` compares those with the event's
 //!   layout, and `import` drives all of it, with `frames` and `target`.
@@ -28,6 +28,7 @@ mod render;
 mod render_queue;
 mod rules;
 mod sample;
+mod sample_symbols;
 mod target;
 mod tracepoint;
 mod value_writer;
@@ -38,8 +39,8 @@ pub use import::import;
 pub use objects::VERSION;
 pub use value_writer::append;
 
-use super::options::{FormatOption, ValueKind};
-use super::{Format, Reader, Writer};
+use super::options::{FormatOption, OptionValues, ValueKind};
+use super::{Format, Reader, ShowsFunctions, Writer};
 use crate::error::Result;
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::stream::ledger::Ledger;
@@ -54,6 +55,7 @@ pub const LINES_FORMAT: Format = Format {
     reader: Reader::Import(import),
     recognizes,
     is_distinctive: true,
+    functions: ShowsFunctions::With { option: &DECODE, value: SYMBOLS },
     options: &[DECODE],
     ..Format::new("jsonl", "JSON Lines, one object per record; lossless")
 };
@@ -64,6 +66,7 @@ pub const DOCUMENT_FORMAT: Format = Format {
     writer: Writer::Converter(begin_document),
     reader: Reader::Import(import),
     is_distinctive: true,
+    functions: ShowsFunctions::With { option: &DECODE, value: SYMBOLS },
     options: &[DECODE],
     ..Format::new("json", "JSON Lines objects in one document; lossless")
 };
@@ -74,15 +77,18 @@ pub const DECODE: FormatOption = FormatOption {
     ..FormatOption::new(
         "decode",
         "WHAT",
-        "Write these decoded values in addition to the lossless content",
-        ValueKind::Choice(&[(
-            TRACEPOINTS,
-            "The fields of tracepoint samples, decoded with the formats in the recording",
-        )]),
+        "Write decoded values in addition to the lossless content: the fields of tracepoint samples, the functions of stacks",
+        ValueKind::List(|| vec![TRACEPOINTS, SYMBOLS]),
     )
 };
 
 const TRACEPOINTS: &str = "tracepoints";
+const SYMBOLS: &str = "symbols";
+
+/// Whether `--decode` has this value.
+fn decodes(values: &OptionValues, what: &str) -> bool {
+    values.list(&DECODE).is_some_and(|list| list.iter().any(|word| word == what))
+}
 
 /// Begins writing a recording as JSON Lines.
 pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {

@@ -113,6 +113,7 @@ enum Field {
     Payload,
     TracingData,
     Tracepoint,
+    Symbols,
     Gap,
     Misframed,
     Feature,
@@ -169,8 +170,8 @@ impl<'de> Visitor<'de> for Fields {
                 Field::SampleId => set(&mut object.sample_id, &mut map)?,
                 Field::Payload => set(&mut object.payload, &mut map)?,
                 Field::TracingData => set(&mut object.tracing_data, &mut map)?,
-                // Derived from the payload.
-                Field::Tracepoint => drop(map.next_value::<&RawValue>()?),
+                // Derived from other fields.
+                Field::Tracepoint | Field::Symbols => drop(map.next_value::<&RawValue>()?),
                 Field::Gap => set(&mut object.gap, &mut map)?,
                 Field::Misframed => set(&mut object.misframed, &mut map)?,
                 Field::Feature => set(&mut object.feature, &mut map)?,

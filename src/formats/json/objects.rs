@@ -1,5 +1,6 @@
 //! Objects of the format, one type for each part of a recording.
 
+use super::sample_symbols::StackFunctions;
 use super::tracepoint::TracepointFields;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
@@ -69,6 +70,8 @@ pub struct RecordObject<'a> {
     pub tracing_data: Option<&'a TracingData>,
     /// Decoded fields of a tracepoint sample; ignored on import.
     pub tracepoint: Option<TracepointFields<'a>>,
+    /// Functions of a sample's stack; ignored on import.
+    pub symbols: Option<StackFunctions<'a>>,
 }
 
 /// Bytes between records that are not a record.

@@ -2,7 +2,9 @@
 
 use super::encode;
 use super::objects::RecordObject;
+use super::render_queue::Decoding;
 use super::sample;
+use super::sample_symbols::StackFunctions;
 use super::tracepoint::TracepointFields;
 use super::value_writer::append;
 use crate::abi;
@@ -13,8 +15,8 @@ use crate::abi::record::named_misc::NamedMisc;
 use crate::abi::record::{Body, Misc, Record, RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::abi::tokens::Unsupported;
+use crate::profile::stacks::StackId;
 use crate::stream::raw::Raw;
-use crate::tracepoint::tracepoints::Tracepoints;
 use serde::ser::Error as _;
 use serde_bytes::Bytes as Base64;
 
@@ -29,29 +31,21 @@ pub struct RecordInfo {
     pub frame: Option<u64>,
     /// Tracepoint ID, if it is a sample whose fields are to be decoded.
     pub tracepoint: Option<u64>,
+    /// Its stack, if it is a sample whose functions are written.
+    pub stack: Option<StackId>,
 }
 
 /// Appends the object of a record to `out`.
 ///
 /// # Errors
 /// If its definition has a kind of value that this format does not support.
-pub fn record(
-    out: &mut Vec<u8>,
-    raw: &Raw<'_>,
-    info: &RecordInfo,
-    tracepoints: &Tracepoints,
-) -> Result<(), Unsupported> {
+pub fn record(out: &mut Vec<u8>, raw: &Raw<'_>, info: &RecordInfo, decoding: &Decoding) -> Result<(), Unsupported> {
     let is_written = raw.header().kind == RecordType::SAMPLE && sample::append(out, raw, info);
-    if is_written { Ok(()) } else { any_record(out, raw, info, tracepoints) }
+    if is_written { Ok(()) } else { any_record(out, raw, info, decoding) }
 }
 
 /// Appends the object of a record of any type by its definition.
-pub fn any_record(
-    out: &mut Vec<u8>,
-    raw: &Raw<'_>,
-    info: &RecordInfo,
-    tracepoints: &Tracepoints,
-) -> Result<(), Unsupported> {
+pub fn any_record(out: &mut Vec<u8>, raw: &Raw<'_>, info: &RecordInfo, decoding: &Decoding) -> Result<(), Unsupported> {
     let record = read(raw, info)?;
     let mut object = object(raw, info, &record);
     let tracing_data = tracing_data(raw);
@@ -60,9 +54,13 @@ pub fn any_record(
     }
     if let (Some(id), Body::Sample(sample)) = (info.tracepoint, &record.body) {
         let payload = sample.raw.as_ref().map(|raw| &*raw.data);
-        object.tracepoint =
-            tracepoints.get(id).zip(payload).map(|(tracepoint, payload)| TracepointFields { tracepoint, payload });
+        object.tracepoint = decoding
+            .tracepoints
+            .get(id)
+            .zip(payload)
+            .map(|(tracepoint, payload)| TracepointFields { tracepoint, payload });
     }
+    object.symbols = info.stack.map(|stack| StackFunctions { of: &decoding.symbols, stack });
     write_object(out, raw, &record, object)
 }
 
@@ -149,6 +147,7 @@ fn object<'a>(raw: &Raw<'a>, info: &RecordInfo, record: &Record) -> RecordObject
         payload: (raw.payload_len() > 0).then(|| Base64::new(raw.payload())),
         tracing_data: None,
         tracepoint: None,
+        symbols: None,
     }
 }
 

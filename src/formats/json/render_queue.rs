@@ -1,6 +1,7 @@
 //! Renders records on several threads.
 
 use super::render::{self, RecordInfo};
+use super::sample_symbols::SampleSymbols;
 use crate::abi::Endian;
 use crate::abi::record::RecordHeader;
 use crate::abi::tokens::Unsupported;
@@ -39,8 +40,17 @@ struct Piece {
     len: usize,
     /// Bytes of the blocks that are in memory.
     block_bytes: usize,
-    tracepoints: Arc<Tracepoints>,
+    decoding: Decoding,
     objects: Vec<u8>,
+}
+
+/// What is decoded in addition to fields.
+#[derive(Clone, Default)]
+pub struct Decoding {
+    /// Formats of tracepoints.
+    pub tracepoints: Arc<Tracepoints>,
+    /// Stacks of samples.
+    pub symbols: Arc<SampleSymbols>,
 }
 
 /// A record, by its location in a block.
@@ -74,7 +84,7 @@ impl RenderQueue {
             self.write_first(out)?;
         }
         let next = self.spare.pop().unwrap_or_default();
-        let next = Piece { tracepoints: Arc::clone(&self.next.tracepoints), ..next };
+        let next = Piece { decoding: self.next.decoding.clone(), ..next };
         self.in_progress.give(std::mem::replace(&mut self.next, next)).map_err(Error::Output)
     }
 
@@ -94,7 +104,12 @@ impl RenderQueue {
 
     /// Sets the tracepoint formats for the records that follow.
     pub fn set_tracepoints(&mut self, tracepoints: Tracepoints) {
-        self.next.tracepoints = tracepoints.into();
+        self.next.decoding.tracepoints = tracepoints.into();
+    }
+
+    /// Sets the stacks of samples.
+    pub fn set_symbols(&mut self, symbols: &Arc<SampleSymbols>) {
+        self.next.decoding.symbols = Arc::clone(symbols);
     }
 
     fn write_first(&mut self, out: &mut impl Write) -> Result<()> {
@@ -123,7 +138,7 @@ impl Piece {
             let Record { header, endian, block, at, payload, ref info } = *record;
             let Some(raw) = Raw::new(header, endian, &self.blocks[block], at, payload) else { continue };
             self.objects.extend_from_slice(before);
-            render::record(&mut self.objects, &raw, info, &self.tracepoints)?;
+            render::record(&mut self.objects, &raw, info, &self.decoding)?;
             self.objects.extend_from_slice(behind);
         }
         // Frees the blocks early: objects may wait long to be written.

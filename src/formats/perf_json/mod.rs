@@ -21,11 +21,11 @@ mod objects;
 mod text;
 
 use super::options::FormatOption;
-use super::{Format, Writer};
+use super::{Format, ShowsFunctions, Writer};
 
 /// The JSON of `perf data convert --to-json`.
 pub const FORMAT: Format = Format {
-    has_functions: true,
+    functions: ShowsFunctions::Always,
     writer: Writer::Converter(export::begin),
     recognizes,
     is_distinctive: true,

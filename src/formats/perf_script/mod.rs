@@ -8,12 +8,12 @@ mod sample_line;
 pub use import::{import, recognizes};
 
 use super::options::{FormatOption, ValueKind};
-use super::{Format, Reader, Writer};
+use super::{Format, Reader, ShowsFunctions, Writer};
 
 /// The text output of perf script.
 pub const FORMAT: Format = Format {
     extensions: &[("script", None)],
-    has_functions: true,
+    functions: ShowsFunctions::Always,
     writer: Writer::Converter(export::begin),
     reader: Reader::Import(import),
     recognizes,

@@ -10,8 +10,8 @@ use crate::formats::json::field_error::read;
 use crate::formats::json::item::{InFrame, Item};
 use crate::formats::json::object::Object;
 use crate::formats::json::render::{RecordInfo, any_record};
+use crate::formats::json::render_queue::Decoding;
 use crate::stream::raw::Raw;
-use crate::tracepoint::tracepoints::Tracepoints;
 use binrw::BinWrite;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ impl Written {
         let raw = Raw::new(header, endian, &block, 0, 0).expect("the record is the block");
         let (mut short, mut long) = (Vec::new(), Vec::new());
         let is_short = append(&mut short, &raw, &self.info);
-        any_record(&mut long, &raw, &self.info, &Tracepoints::default()).expect("it is a record");
+        any_record(&mut long, &raw, &self.info, &Decoding::default()).expect("it is a record");
         assert!(is_short || short.is_empty());
         (is_short.then_some(short), long)
     }
@@ -81,7 +81,7 @@ prop_compose! {
         header.write_options(&mut bytes, endian, ()).expect("it is written to memory");
         let layout = SampleLayout::new(sample_type);
         let context = RecordContext { endian, layout, sample_id_all: true };
-        let info = RecordInfo { context, nr: None, frame, tracepoint: None };
+        let info = RecordInfo { context, nr: None, frame, tracepoint: None, stack: None };
         Written { bytes: [bytes.into_inner(), body].concat(), info }
     }
 }
@@ -147,7 +147,7 @@ fn ordinary_samples_take_the_fast_path() {
     assert_eq!((scanned.len, scanned.fields, scanned.is_in_frame), (line.len(), ORDINARY, true));
     let layout = SampleLayout::new(ORDINARY);
     let context = RecordContext { endian: Endian::Little, layout, sample_id_all: true };
-    let info = RecordInfo { context, nr: None, frame: Some(3), tracepoint: None };
+    let info = RecordInfo { context, nr: None, frame: Some(3), tracepoint: None, stack: None };
     let (short, _) = Written { bytes, info }.rendered();
     assert_eq!(String::from_utf8(short.expect("it is ordinary")).unwrap(), line);
     for error in [

@@ -21,6 +21,7 @@ pub fn append(out: &mut Vec<u8>, raw: &Raw<'_>, info: &RecordInfo) -> bool {
         && (flags.is_empty() || is_exact)
         && mode.is_some()
         && info.tracepoint.is_none()
+        && info.stack.is_none()
         && raw.body().len().is_multiple_of(8)
         && raw.header().len() <= u16::MAX.into()
         && raw.payload_len() == 0;

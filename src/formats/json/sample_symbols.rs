@@ -1,0 +1,190 @@
+//! Functions of a sample's frames, written in addition to its call chain.
+
+use crate::abi::record::RecordType;
+use crate::error::Result;
+use crate::profile::deferred::UserFrames;
+use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
+use crate::profile::frames::walk_chain;
+use crate::profile::mappings::Mappings;
+use crate::profile::stacks::{FrameId, StackId, Stacks};
+use crate::profile::symbolize::{SymbolSources, Symbolization};
+use crate::profile::symbols::Symbols;
+use crate::profile::{Frame, Place};
+use crate::session::Session;
+use crate::session::map::Map;
+use crate::session::space::Space;
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use hashbrown::HashMap;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
+
+/// Identifies a record: its file, its offset there, and its offset in a compressed frame.
+type Position = (u32, u64, usize);
+
+fn position(raw: &Raw<'_>) -> Position {
+    (raw.block().source, raw.offset(), raw.at())
+}
+
+/// The stacks of all samples, with their symbols.
+#[derive(Default)]
+pub struct SampleSymbols {
+    stacks: Stacks,
+    mappings: Vec<Map>,
+    symbols: Symbols,
+    by_sample: HashMap<Position, StackId>,
+}
+
+impl SampleSymbols {
+    /// The stack of a sample.
+    pub fn stack_of(&self, raw: &Raw<'_>) -> Option<StackId> {
+        if raw.header().kind != RecordType::SAMPLE {
+            return None;
+        }
+        self.by_sample.get(&position(raw)).copied()
+    }
+}
+
+/// Collects the stacks of samples, in time order, and looks up their symbols at the end.
+pub struct StackScan<'a> {
+    sources: SymbolSources,
+    session: Session,
+    ledger: Ledger,
+    mappings: Mappings,
+    found: SampleSymbols,
+    /// Scratch buffer: the frames of a stack.
+    frames: Vec<FrameId>,
+    result: &'a mut Arc<SampleSymbols>,
+}
+
+impl<'a> StackScan<'a> {
+    /// Creates a scan whose result is stored at its end.
+    pub fn new(sources: &SymbolSources, result: &'a mut Arc<SampleSymbols>) -> Self {
+        Self {
+            sources: sources.clone(),
+            session: Session::default(),
+            ledger: Ledger::default(),
+            mappings: Mappings::new(sources.has_objects()),
+            found: SampleSymbols::default(),
+            frames: Vec::new(),
+            result,
+        }
+    }
+}
+
+impl SampleConsumer for StackScan<'_> {
+    fn state(&mut self) -> (&mut Session, &mut Ledger) {
+        (&mut self.session, &mut self.ledger)
+    }
+
+    fn sample(&mut self, DecodedSample { raw, view, .. }: DecodedSample<'_>) -> Result<()> {
+        let Self { session, mappings, found, frames, .. } = self;
+        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
+        frames.clear();
+        let mut add = |address, space| {
+            let frame = match session.map_at(pid, space, address) {
+                Some(map) => mappings.frame(map, session.map(map), address),
+                None => Frame { place: Place::Outside(space), address },
+            };
+            frames.push(found.stacks.frame_id(frame));
+        };
+        let space: Space = raw.header().misc.cpu_mode().into();
+        match (view.callchain, view.ip) {
+            (Some(chain), ip) => {
+                walk_chain(ip, chain, space, |_, address, space| add(address, space));
+            }
+            (None, Some(ip)) => add(ip, space),
+            (None, None) => return Ok(()),
+        }
+        let stack = found.stacks.stack_id(frames);
+        found.by_sample.insert(position(raw), stack);
+        Ok(())
+    }
+
+    fn user_frames(&mut self, _: &Meta, _: UserFrames<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for StackScan<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        dispatch(self, meta, raw)
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        let mappings = std::mem::take(&mut self.mappings).finish(meta);
+        let mut symbolization = Symbolization::new(&self.sources, meta);
+        symbolization.look_up(self.found.stacks.frames(), &mappings, self.session.jit_dumps());
+        let (symbols, _) = symbolization.finish();
+        *self.result = Arc::new(SampleSymbols { symbols, mappings, ..std::mem::take(&mut self.found) });
+        Ok(())
+    }
+}
+
+/// The functions of a stack, leaf first, inlined ones before those that they are inlined into.
+pub struct StackFunctions<'a> {
+    /// All stacks.
+    pub of: &'a SampleSymbols,
+    /// The stack.
+    pub stack: StackId,
+}
+
+/// A function, or an address whose function is unknown.
+#[derive(Serialize)]
+struct FrameFunction<'a> {
+    symbol: Option<Text<'a>>,
+    /// Offset of the address from the start of the symbol.
+    offset: Option<u64>,
+    dso: Option<Text<'a>>,
+    /// Address as in the file; in the kernel, and in memory without a file, as recorded.
+    #[serde(serialize_with = "crate::abi::readable::hex")]
+    address: u64,
+    file: Option<Text<'a>>,
+    line: Option<i64>,
+    inlined: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(with = "crate::abi::readable::text")] &'a [u8]);
+
+impl Serialize for StackFunctions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let SampleSymbols { stacks, mappings, symbols, .. } = self.of;
+        let text = |name| Some(symbols.name(name)).filter(|name| !name.is_empty()).map(Text);
+        let mut output = serializer.serialize_seq(None)?;
+        for &id in stacks.stack(self.stack) {
+            let Frame { place, address } = stacks.frames()[id as usize];
+            let map = if let Place::In(mapping) = place { mappings.get(mapping as usize) } else { None };
+            let frame = || FrameFunction {
+                symbol: None,
+                offset: None,
+                dso: map.map(|map| Text(&map.filename)),
+                address: map.map_or(address, |map| map.printed_address(address)),
+                file: None,
+                line: None,
+                inlined: None,
+            };
+            let lines = symbols.lines(id);
+            if lines.is_empty() {
+                output.serialize_element(&frame())?;
+            }
+            for (index, line) in lines.iter().enumerate() {
+                let function = symbols.function(line.function);
+                let is_inlined = index + 1 < lines.len();
+                output.serialize_element(&FrameFunction {
+                    symbol: function.and_then(|function| text(function.name)),
+                    offset: symbols.symbol_offset(id).filter(|_| !is_inlined),
+                    file: function.and_then(|function| text(function.file)),
+                    line: (line.line > 0).then_some(line.line),
+                    inlined: is_inlined.then_some(true),
+                    ..frame()
+                })?;
+            }
+        }
+        output.end()
+    }
+}
