@@ -12,6 +12,7 @@ mod suite {
     mod consumers;
     mod conversions;
     mod csv;
+    mod descriptors;
     mod diff;
     mod docs;
     mod dump;

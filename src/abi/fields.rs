@@ -11,86 +11,115 @@ use super::record::CpuMode;
 use super::record::build_id::BuildId;
 use super::text::{FixedStr, PaddedStr, until_nul};
 
-/// Visitor of the fields of a record or feature by role. The default methods do nothing.
+/// Visitor of the fields of a record or feature by role. It has a method for each role; those that it ignores are listed in
+/// `ignore_roles!`, so that a new role does not compile before each visitor handles or ignores it.
 pub trait FieldVisitor {
     /// A process or thread ID; -1 in a signed field means any.
-    fn task(&mut self, _task: TaskField<'_>) {}
+    fn task(&mut self, task: TaskField<'_>);
+
+    /// The ID of the process that the record describes.
+    fn own_process(&mut self, process: TaskField<'_>);
 
     /// The process of a virtual machine on the host; 0 or -1 for the host itself.
-    fn guest(&mut self, _task: TaskField<'_>) {}
+    fn guest(&mut self, task: TaskField<'_>);
 
     /// A time in nanoseconds on the clock of the recording.
-    fn time(&mut self, _time: &mut u64) {}
+    fn time(&mut self, time: &mut u64);
 
     /// Nanoseconds since the start of counting.
-    fn elapsed(&mut self, _time: &mut u64) {}
+    fn elapsed(&mut self, time: &mut u64);
 
     /// The time of the recording's clock at the zero of another clock.
-    fn clock_origin(&mut self, _time: &mut u64) {}
+    fn clock_origin(&mut self, time: &mut u64);
 
     /// The ID of the event that the record belongs to.
-    fn own_event_id(&mut self, _id: &mut u64) {}
+    fn own_event_id(&mut self, id: &mut u64);
 
     /// The ID of some event.
-    fn event_id(&mut self, _id: &mut u64) {}
+    fn event_id(&mut self, id: &mut u64);
 
     /// An attr. In a record its encoded length is its size field.
-    fn attr(&mut self, _attr: &mut Attr) {}
+    fn attr(&mut self, attr: &mut Attr);
 
     /// A string.
-    fn text(&mut self, _role: TextRole<'_>, _text: TextField<'_>) {}
+    fn text(&mut self, role: TextRole<'_>, text: TextField<'_>);
 
     /// The arguments of a perf command line.
-    fn command_line(&mut self, _words: &mut [PerfStr]) {}
+    fn command_line(&mut self, words: &mut [PerfStr]);
 
-    /// A mapping. By default only its name is visited.
-    fn mapping(&mut self, mapping: MappingFields<'_>) {
-        self.text(TextRole::Path, mapping.filename);
-    }
+    /// A mapping.
+    fn mapping(&mut self, mapping: MappingFields<'_>);
 
     /// An address in the address space of `mode`; [`CpuMode::UNKNOWN`] if it may be in any of the host.
-    fn address(&mut self, _mode: CpuMode, _address: &mut u64) {}
+    fn address(&mut self, mode: CpuMode, address: &mut u64);
 
     /// The start address of `len` bytes of code.
-    fn code(&mut self, mode: CpuMode, start: &mut u64, _len: u64) {
-        self.address(mode, start);
-    }
+    fn code(&mut self, mode: CpuMode, start: &mut u64, len: u64);
 
     /// A call chain with context markers; `mode` applies before the first marker.
-    fn callchain(&mut self, _mode: CpuMode, _ips: &mut [u64]) {}
+    fn callchain(&mut self, mode: CpuMode, ips: &mut [u64]);
 
     /// Identification of a file.
-    fn inode(&mut self, _inode: InodeFields<'_>) {}
+    fn inode(&mut self, inode: InodeFields<'_>);
 
     /// Identification of a namespace.
-    fn namespace(&mut self, _dev: &mut u64, _ino: &mut u64) {}
+    fn namespace(&mut self, dev: &mut u64, ino: &mut u64);
 
     /// A build ID of `size` bytes, zero-padded.
-    fn build_id(&mut self, _id: &mut [u8; 20], _size: &mut u8) {}
+    fn build_id(&mut self, id: &mut [u8; 20], size: &mut u8);
 
-    /// A build ID of a file whose CPU mode and ID size are in `misc`. By default only the file name is visited.
-    fn file_build_id(&mut self, build_id: &mut BuildId) {
-        self.text(TextRole::Path, TextField::new("filename", &mut build_id.filename));
-    }
+    /// A build ID of a file whose CPU mode and ID size are in `misc`.
+    fn file_build_id(&mut self, build_id: &mut BuildId);
 
     /// A cgroup ID.
-    fn cgroup_id(&mut self, _id: &mut u64) {}
+    fn cgroup_id(&mut self, id: &mut u64);
 
     /// Tag of a BPF program.
-    fn bpf_tag(&mut self, _tag: &mut [u8; 8]) {}
+    fn bpf_tag(&mut self, tag: &mut [u8; 8]);
 
     /// Content of a feature.
-    fn feature(&mut self, _id: FeatureId, _content: &mut Vec<u8>) {}
+    fn feature(&mut self, id: FeatureId, content: &mut Vec<u8>);
 
     /// Tracepoint formats.
-    fn tracing_data(&mut self, _data: &mut TracingData) {}
+    fn tracing_data(&mut self, data: &mut TracingData);
 
     /// Bytes without a defined meaning: reserved, padding, payload. They can be cleared.
-    fn opaque(&mut self, _bytes: &mut dyn Clear) {}
+    fn opaque(&mut self, bytes: &mut dyn Clear);
 
     /// Called if the record or feature contains something unknown.
-    fn unknown(&mut self) {}
+    fn unknown(&mut self);
 }
+
+/// Implements roles of [`FieldVisitor`] by doing nothing: `ignore_roles! { time, elapsed }`.
+macro_rules! ignore_roles {
+    ($($role:ident),* $(,)?) => { $(ignore_roles!(@ $role);)* };
+    (@ task) => { fn task(&mut self, _: $crate::abi::fields::TaskField<'_>) {} };
+    (@ own_process) => { fn own_process(&mut self, _: $crate::abi::fields::TaskField<'_>) {} };
+    (@ guest) => { fn guest(&mut self, _: $crate::abi::fields::TaskField<'_>) {} };
+    (@ time) => { fn time(&mut self, _: &mut u64) {} };
+    (@ elapsed) => { fn elapsed(&mut self, _: &mut u64) {} };
+    (@ clock_origin) => { fn clock_origin(&mut self, _: &mut u64) {} };
+    (@ own_event_id) => { fn own_event_id(&mut self, _: &mut u64) {} };
+    (@ event_id) => { fn event_id(&mut self, _: &mut u64) {} };
+    (@ attr) => { fn attr(&mut self, _: &mut $crate::abi::attr::Attr) {} };
+    (@ text) => { fn text(&mut self, _: $crate::abi::fields::TextRole<'_>, _: $crate::abi::fields::TextField<'_>) {} };
+    (@ command_line) => { fn command_line(&mut self, _: &mut [$crate::abi::feature::string::PerfStr]) {} };
+    (@ mapping) => { fn mapping(&mut self, _: $crate::abi::fields::MappingFields<'_>) {} };
+    (@ address) => { fn address(&mut self, _: $crate::abi::record::CpuMode, _: &mut u64) {} };
+    (@ code) => { fn code(&mut self, _: $crate::abi::record::CpuMode, _: &mut u64, _: u64) {} };
+    (@ callchain) => { fn callchain(&mut self, _: $crate::abi::record::CpuMode, _: &mut [u64]) {} };
+    (@ inode) => { fn inode(&mut self, _: $crate::abi::fields::InodeFields<'_>) {} };
+    (@ namespace) => { fn namespace(&mut self, _: &mut u64, _: &mut u64) {} };
+    (@ build_id) => { fn build_id(&mut self, _: &mut [u8; 20], _: &mut u8) {} };
+    (@ file_build_id) => { fn file_build_id(&mut self, _: &mut $crate::abi::record::build_id::BuildId) {} };
+    (@ cgroup_id) => { fn cgroup_id(&mut self, _: &mut u64) {} };
+    (@ bpf_tag) => { fn bpf_tag(&mut self, _: &mut [u8; 8]) {} };
+    (@ feature) => { fn feature(&mut self, _: $crate::abi::feature::FeatureId, _: &mut Vec<u8>) {} };
+    (@ tracing_data) => { fn tracing_data(&mut self, _: &mut $crate::abi::feature::tracing_data::TracingData) {} };
+    (@ opaque) => { fn opaque(&mut self, _: &mut dyn $crate::abi::fields::Clear) {} };
+    (@ unknown) => { fn unknown(&mut self) {} };
+}
+pub(crate) use ignore_roles;
 
 /// A record or feature whose fields can be visited by role.
 pub trait VisitFields {
@@ -151,6 +180,7 @@ macro_rules! roles {
     (@ $visitor:ident $field:ident number) => { let _ = $field; };
     (@ $visitor:ident $field:ident fields) => { $crate::abi::fields::VisitFields::visit_fields($field, $visitor); };
     (@ $visitor:ident $field:ident task) => { $visitor.task($field.into()); };
+    (@ $visitor:ident $field:ident own_process) => { $visitor.own_process($field.into()); };
     (@ $visitor:ident $field:ident guest) => { $visitor.guest($field.into()); };
     (@ $visitor:ident $field:ident event_ids) => { $field.iter_mut().for_each(|id| $visitor.event_id(id)); };
     (@ $visitor:ident $field:ident text $role:ident) => {
@@ -398,8 +428,16 @@ mod tests {
                 task.set(number + 100);
             }
 
+            fn own_process(&mut self, process: TaskField<'_>) {
+                self.task(process);
+            }
+
             fn time(&mut self, time: &mut u64) {
                 *time += 1;
+            }
+
+            ignore_roles! {
+                guest, elapsed, clock_origin, own_event_id, event_id, attr, text, command_line, mapping, address, code, callchain, inode, namespace, build_id, file_build_id, cgroup_id, bpf_tag, feature, tracing_data, opaque, unknown
             }
         }
         let mut task = Task { pid: 1, ppid: 2, tid: 3, ptid: 4, time: 5 };

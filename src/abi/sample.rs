@@ -222,7 +222,7 @@ impl VisitFields for Sample {
         let ids = [&mut self.identifier, &mut self.id, &mut self.stream_id];
         ids.into_iter().flatten().for_each(|id| visitor.own_event_id(id));
         if let Some((pid, tid)) = &mut self.task {
-            visitor.task(TaskField::U32(pid));
+            visitor.own_process(TaskField::U32(pid));
             visitor.task(TaskField::U32(tid));
         }
         self.time.iter_mut().for_each(|time| visitor.time(time));

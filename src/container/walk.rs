@@ -53,8 +53,7 @@ pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
 /// Whether a record of this type is complete at the end of its size, as nearly all are.
 #[inline]
 fn is_common(kind: RecordType) -> bool {
-    const PAYLOADS: [RecordType; 3] = [RecordType::AUXTRACE, RecordType::HEADER_TRACING_DATA, RecordType::COMPRESSED2];
-    matches!(kind.0, 1..256) && !PAYLOADS.contains(&kind)
+    matches!(kind.0, 1..256) && !kind.may_have_payload()
 }
 
 /// Classifies anything else: records that a payload may follow, those of simpleperf, corrupt bytes and the end.

@@ -124,7 +124,7 @@ impl Sender {
 impl Sink for Sender {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header().kind;
-        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
+        if kind.is_frame() {
             return Ok(());
         }
         self.batch.push(BufferedRecord {

@@ -3,7 +3,7 @@
 use super::pass::{Pass, PreScan};
 use crate::abi::Endian;
 use crate::abi::feature::{Feature, FeatureSection};
-use crate::abi::record::{Body, Record, RecordContext, RecordType};
+use crate::abi::record::{Body, Record, RecordContext};
 use crate::abi::sample::Sample;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
@@ -81,7 +81,7 @@ impl Pass for EndianPass {
 
 impl Sink for EndianPass {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if meta.endian == self.to || matches!(raw.header().kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
+        if meta.endian == self.to || raw.header().kind.is_frame() {
             return Ok(());
         }
         if sample_words(meta, raw).is_some() {

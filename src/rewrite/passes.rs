@@ -4,7 +4,6 @@ use super::header::Header;
 use super::header::metadata_edit::{HeaderRewriter, MetadataEdit};
 use super::pass::{Pass, PreScanOrder};
 use super::perf_version::since::PerfVersion;
-use crate::abi::record::RecordType;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::error::Result;
@@ -16,9 +15,6 @@ use crate::stream::order::Order;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::source::Source;
 use crate::stream::stage::{Before, Stage};
-
-/// Record types that hold compressed records.
-const FRAMES: [RecordType; 2] = [RecordType::COMPRESSED, RecordType::COMPRESSED2];
 
 /// Passes in the order in which they run.
 #[derive(Default)]
@@ -122,11 +118,10 @@ impl Passes {
         let meta = seen.stage.meta.unwrap_or(meta);
         damage.into_iter().for_each(|damage| ledger.damage(damage));
         if records_change {
-            for kind in FRAMES {
+            let kinds: Vec<_> = ledger.entries().keys().copied().filter(|kind| kind.is_frame()).collect();
+            for kind in kinds {
                 let frames = ledger.of(kind).unaccounted();
-                if frames > 0 {
-                    ledger.consumed(kind, frames);
-                }
+                ledger.consumed(kind, frames);
             }
         }
         for (step, pair) in self.list.iter().zip(counts.windows(2)) {
@@ -227,7 +222,7 @@ struct OnlyRecords;
 
 impl<S: Sink + ?Sized> Stage<S> for OnlyRecords {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if FRAMES.contains(&raw.header().kind) { Ok(()) } else { sink.record(meta, raw) }
+        if raw.header().kind.is_frame() { Ok(()) } else { sink.record(meta, raw) }
     }
 
     fn gap(&mut self, _: &Meta, _: &Gap<'_>, _: &mut S) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::abi::record::RecordType;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::event_update::{EventUpdate, EventUpdateValue};
 use crate::abi::record::header_attr::HeaderEventType;
-use crate::abi::record::{Misc, RecordContext, RecordHeader};
+use crate::abi::record::{Misc, RecordContext};
 use crate::abi::sample_layout::SampleLayout;
 use crate::abi::text::FixedStr;
 use crate::abi::{self, Endian};
@@ -317,21 +317,4 @@ impl Meta {
         ids.extend(self.build_id_records.iter().cloned());
         ids
     }
-}
-
-/// Whether records of this type contain metadata.
-pub fn is_about_recording(header: &RecordHeader) -> bool {
-    is_header(header.kind) || matches!(header.kind, RecordType::EVENT_UPDATE | RecordType::STAT_CONFIG)
-}
-
-/// Whether records of this type take the place of a file's header and sections in a pipe.
-pub fn is_header(kind: RecordType) -> bool {
-    matches!(
-        kind,
-        RecordType::HEADER_ATTR
-            | RecordType::HEADER_EVENT_TYPE
-            | RecordType::HEADER_FEATURE
-            | RecordType::HEADER_TRACING_DATA
-            | RecordType::HEADER_BUILD_ID
-    )
 }

@@ -24,8 +24,7 @@ use raw::{Gap, Raw};
 /// Whether the stream itself uses records of this type: for decompression, ordering, events and features. Profile builders can
 /// ignore them.
 pub fn is_used_by_stream(kind: RecordType) -> bool {
-    let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-    is_frame || meta::is_header(kind) || matches!(kind, RecordType::EVENT_UPDATE | RecordType::FINISHED_ROUND)
+    kind.is_frame() || kind.is_header() || matches!(kind, RecordType::EVENT_UPDATE | RecordType::FINISHED_ROUND)
 }
 
 /// A consumer of a stream of records.

@@ -1,7 +1,7 @@
 //! Converts an opened container to a stream of records in file order. Records of a compressed frame follow the frame.
 
+use crate::abi::record::RecordHeader;
 use crate::abi::record::compressed::compressed_bytes;
-use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::{Block, Origin};
 use crate::container::misframed::reframed;
 use crate::container::read::frame_decoder::FrameDecoder;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::counts::Counts;
 use crate::stream::ledger::{Ledger, Reason};
-use crate::stream::meta::{Meta, is_about_recording};
+use crate::stream::meta::Meta;
 use crate::stream::raw::{BLOCK_LIMIT, Gap, Raw};
 
 /// How far ahead of a frame further frames are submitted for decompression.
@@ -125,7 +125,7 @@ impl Source {
                 Step::Record { header, len, payload } => {
                     let Some(raw) = Raw::new(header, endian, block, at, payload) else { return Ok(None) };
                     self.counts.add(header.kind);
-                    if is_about_recording(&header) && self.meta.note(&raw).is_none() {
+                    if header.kind.is_about_recording() && self.meta.note(&raw).is_none() {
                         self.ledger.dropped(header.kind, Reason::Damaged);
                         self.damage(block, at, format!("invalid {} record; skipped", header.kind));
                     }
@@ -135,8 +135,7 @@ impl Source {
                     if sink.is_done() {
                         return Ok(None);
                     }
-                    let is_frame = matches!(header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-                    if is_frame && block.origin != Origin::Frame {
+                    if header.kind.is_frame() && block.origin != Origin::Frame {
                         self.decompress(&raw, sink)?;
                     }
                     at += len + payload;

@@ -47,7 +47,7 @@ use perfconv::rewrite::strip_user_stack::StripUserStackPass;
 use perfconv::stream::Sink;
 use perfconv::stream::counts::Counts;
 use perfconv::stream::ledger::Ledger;
-use perfconv::stream::meta::{Meta, is_header};
+use perfconv::stream::meta::Meta;
 use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 use perfconv::stream::write::directory::ToDirectory;
@@ -125,7 +125,7 @@ fn assert_balanced(ledger: &Ledger, bytes: &[u8]) {
 
 /// Whether every container has records of a type: frames depend on compression, and files store header records otherwise.
 fn is_counted(kind: RecordType) -> bool {
-    !matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && !is_header(kind)
+    !kind.is_frame() && !kind.is_header()
 }
 
 fn form(from: &mut Unstructured<'_>) -> Result<Form> {

@@ -9,7 +9,7 @@ use perfconv::abi::record::mmap2::Mmap2;
 use perfconv::abi::record::{Misc, RecordType};
 use perfconv::container::read::{Container, ReadOptions, input::Input};
 use perfconv::stream::Sink;
-use perfconv::stream::meta::{Meta, is_header};
+use perfconv::stream::meta::Meta;
 use perfconv::stream::raw::Raw;
 use perfconv::stream::source::Source;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,7 +126,7 @@ struct Contents {
 impl Sink for Contents {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
         *self.kinds.entry(raw.header().kind).or_default() += 1;
-        if !is_header(raw.header().kind) {
+        if !raw.header().kind.is_header() {
             self.bytes.extend_from_slice(raw.bytes());
         }
         if raw.header().kind == RecordType::MMAP2 {

@@ -1,7 +1,7 @@
 //! Feature AUXTRACE.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use crate::abi::counted;
 use crate::abi::fields::{FieldVisitor, VisitFields};
 use crate::roles;
@@ -73,7 +73,8 @@ pub struct AuxtraceIndexEntry {
 }
 
 /// Descriptor of AUXTRACE.
-pub const AUXTRACE: FeatureDescriptor = FeatureDescriptor::of_code(FeatureId::AUXTRACE, (4, 2));
+pub const AUXTRACE: FeatureDescriptor =
+    FeatureDescriptor::of_code(FeatureId::AUXTRACE, (4, 2)).with(FeatureFlags::FILE_ONLY.union(FeatureFlags::STORAGE));
 
 impl VisitFields for AuxtraceIndex {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

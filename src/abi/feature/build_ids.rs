@@ -1,7 +1,7 @@
 //! Feature BUILD_ID.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::readable;
 use crate::abi::record::build_id::BuildId;
@@ -160,7 +160,8 @@ pub fn to_bytes(entries: &[(Misc, BuildId)], endian: Endian) -> BinResult<Vec<u8
 }
 
 /// Descriptor of BUILD_ID.
-pub const BUILD_ID: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BUILD_ID, (2, 6));
+pub const BUILD_ID: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BUILD_ID, (2, 6))
+    .with(FeatureFlags::FILE_ONLY.union(FeatureFlags::DERIVED));
 
 roles! { BuildIds { entries: fields } }
 

@@ -1,7 +1,7 @@
 //! Feature CACHE.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use super::string::PerfStr;
 use crate::abi::counted;
 use crate::roles;
@@ -48,7 +48,8 @@ pub struct Cache {
 }
 
 /// Descriptor of CACHE.
-pub const CACHE: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CACHE, (4, 6));
+pub const CACHE: FeatureDescriptor =
+    FeatureDescriptor::of_machine(FeatureId::CACHE, (4, 6)).with(FeatureFlags::FILE_ONLY);
 
 roles! { Caches { version: number, caches: fields } }
 

@@ -1,7 +1,7 @@
 //! Feature CLOCK_DATA.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,8 @@ pub struct ClockData {
 }
 
 /// Descriptor of CLOCK_DATA.
-pub const CLOCK_DATA: FeatureDescriptor = FeatureDescriptor::of_wall_clock(FeatureId::CLOCK_DATA, (5, 9));
+pub const CLOCK_DATA: FeatureDescriptor =
+    FeatureDescriptor::of_wall_clock(FeatureId::CLOCK_DATA, (5, 9)).with(FeatureFlags::DERIVED);
 
 roles! { ClockData { version: number, clockid: number, wall_clock_ns: number, clockid_ns: time } }
 

@@ -1,7 +1,7 @@
 //! Feature COMPRESSED.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use crate::open_enum;
 use crate::roles;
 use binrw::binrw;
@@ -38,7 +38,8 @@ pub struct Compression {
 }
 
 /// Descriptor of COMPRESSED.
-pub const COMPRESSED: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::COMPRESSED, (5, 2));
+pub const COMPRESSED: FeatureDescriptor =
+    FeatureDescriptor::of_recording(FeatureId::COMPRESSED, (5, 2)).with(FeatureFlags::STORAGE);
 
 roles! { Compression { version: number, kind: number, level: number, ratio: number, mmap_len: number } }
 

@@ -93,6 +93,14 @@ macro_rules! features {
                     _ => None,
                 }
             }
+
+            /// Whether it is decoded with the content of other features, see [`FeatureContext`].
+            pub fn needs_context(self) -> bool {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$id => needs_context!($($args)?),)*
+                    _ => false,
+                }
+            }
         }
 
         impl Serialize for Feature {
@@ -103,6 +111,16 @@ macro_rules! features {
                 }
             }
         }
+    };
+}
+
+/// Whether a feature has arguments for decoding.
+macro_rules! needs_context {
+    () => {
+        false
+    };
+    ($args:expr) => {
+        true
     };
 }
 

@@ -15,6 +15,21 @@ pub struct FeatureDescriptor {
     pub since: PerfVersion,
     /// Subject.
     pub subject: Subject,
+    /// Properties that few features have.
+    pub flags: FeatureFlags,
+}
+
+bitflags::bitflags! {
+    /// Properties that few features have.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FeatureFlags: u8 {
+        /// perf does not write it to a pipe, or not as a HEADER_FEATURE record.
+        const FILE_ONLY = 1 << 0;
+        /// It describes how the records are stored, and is written together with them.
+        const STORAGE = 1 << 1;
+        /// It describes the events, samples or files of the recording, and changes with them.
+        const DERIVED = 1 << 2;
+    }
 }
 
 /// Subject of a feature.
@@ -33,7 +48,7 @@ pub enum Subject {
 impl FeatureDescriptor {
     /// A feature that describes the recording.
     pub const fn of_recording(id: FeatureId, since: (u32, u32)) -> Self {
-        Self { id, since: PerfVersion(since.0, since.1), subject: Subject::Recording }
+        Self { id, since: PerfVersion(since.0, since.1), subject: Subject::Recording, flags: FeatureFlags::empty() }
     }
 
     /// A feature that describes the machine.
@@ -49,6 +64,18 @@ impl FeatureDescriptor {
     /// A feature with code or traces of code.
     pub const fn of_code(id: FeatureId, since: (u32, u32)) -> Self {
         Self { subject: Subject::Code, ..Self::of_recording(id, since) }
+    }
+
+    /// Adds properties.
+    pub const fn with(self, flags: FeatureFlags) -> Self {
+        Self { flags: self.flags.union(flags), ..self }
+    }
+}
+
+impl FeatureId {
+    /// Whether it has one of these properties. Unknown features have none.
+    pub fn has(self, flags: FeatureFlags) -> bool {
+        self.descriptor().is_some_and(|descriptor| descriptor.flags.intersects(flags))
     }
 }
 

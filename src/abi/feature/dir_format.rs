@@ -1,7 +1,7 @@
 //! Feature DIR_FORMAT.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ pub struct DirFormat {
 }
 
 /// Descriptor of DIR_FORMAT.
-pub const DIR_FORMAT: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::DIR_FORMAT, (5, 1));
+pub const DIR_FORMAT: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::DIR_FORMAT, (5, 1))
+    .with(FeatureFlags::FILE_ONLY.union(FeatureFlags::STORAGE));
 
 roles! { DirFormat { version: number } }
 

@@ -1,7 +1,7 @@
 //! Feature EVENT_DESC.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use super::string::PerfStr;
 use crate::abi::attr::Attr;
 use crate::abi::fields::{EventRef, FieldVisitor, TextField, TextRole, VisitFields};
@@ -52,7 +52,8 @@ pub fn read(bytes: &[u8], endian: Endian) -> Option<Vec<EventDesc>> {
 }
 
 /// Descriptor of EVENT_DESC.
-pub const EVENT_DESC: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::EVENT_DESC, (3, 2));
+pub const EVENT_DESC: FeatureDescriptor =
+    FeatureDescriptor::of_recording(FeatureId::EVENT_DESC, (3, 2)).with(FeatureFlags::DERIVED);
 
 impl VisitFields for EventDescs {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

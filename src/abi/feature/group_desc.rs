@@ -1,7 +1,7 @@
 //! Feature GROUP_DESC.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use super::string::PerfStr;
 use crate::abi::counted;
 use crate::abi::fields::{EventRef, FieldVisitor, TextField, TextRole, VisitFields};
@@ -38,7 +38,8 @@ pub struct Group {
 }
 
 /// Descriptor of GROUP_DESC.
-pub const GROUP_DESC: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::GROUP_DESC, (3, 9));
+pub const GROUP_DESC: FeatureDescriptor =
+    FeatureDescriptor::of_recording(FeatureId::GROUP_DESC, (3, 9)).with(FeatureFlags::DERIVED);
 
 roles! { GroupDesc { groups: fields } }
 

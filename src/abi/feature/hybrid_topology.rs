@@ -1,7 +1,7 @@
 //! Feature HYBRID_TOPOLOGY.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use super::string::PerfStr;
 use crate::abi::counted;
 use crate::roles;
@@ -35,7 +35,8 @@ pub struct HybridNode {
 }
 
 /// Descriptor of HYBRID_TOPOLOGY.
-pub const HYBRID_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::HYBRID_TOPOLOGY, (5, 14));
+pub const HYBRID_TOPOLOGY: FeatureDescriptor =
+    FeatureDescriptor::of_machine(FeatureId::HYBRID_TOPOLOGY, (5, 14)).with(FeatureFlags::FILE_ONLY);
 
 roles! { HybridTopology { nodes: fields } }
 

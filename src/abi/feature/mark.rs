@@ -1,7 +1,7 @@
 //! Features BRANCH_STACK and STAT, which are flags without content.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 pub struct Mark;
 
 /// Descriptor of BRANCH_STACK.
-pub const BRANCH_STACK: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BRANCH_STACK, (3, 4));
+pub const BRANCH_STACK: FeatureDescriptor =
+    FeatureDescriptor::of_recording(FeatureId::BRANCH_STACK, (3, 4)).with(FeatureFlags::FILE_ONLY);
 
 /// Descriptor of STAT.
-pub const STAT: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::STAT, (4, 5));
+pub const STAT: FeatureDescriptor =
+    FeatureDescriptor::of_recording(FeatureId::STAT, (4, 5)).with(FeatureFlags::FILE_ONLY);
 
 roles! { Mark {} }

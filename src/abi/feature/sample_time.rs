@@ -1,7 +1,7 @@
 //! Feature SAMPLE_TIME.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,8 @@ pub struct SampleTime {
 }
 
 /// Descriptor of SAMPLE_TIME.
-pub const SAMPLE_TIME: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::SAMPLE_TIME, (4, 16));
+pub const SAMPLE_TIME: FeatureDescriptor =
+    FeatureDescriptor::of_recording(FeatureId::SAMPLE_TIME, (4, 16)).with(FeatureFlags::DERIVED);
 
 roles! { SampleTime { first_sample_time: time, last_sample_time: time } }
 

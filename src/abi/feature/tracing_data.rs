@@ -1,7 +1,7 @@
 //! Tracepoint formats: the feature TRACING_DATA, and the payload of HEADER_TRACING_DATA.
 
 use super::FeatureId;
-use super::descriptor::FeatureDescriptor;
+use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use super::tracepoint_format::TracepointFormat;
 use crate::abi::counted;
 use crate::abi::fields::{FieldVisitor, VisitFields};
@@ -177,7 +177,8 @@ fn has_saved_cmdlines(version: &NullString) -> bool {
 }
 
 /// Descriptor of TRACING_DATA.
-pub const TRACING_DATA: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::TRACING_DATA, (2, 6));
+pub const TRACING_DATA: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::TRACING_DATA, (2, 6))
+    .with(FeatureFlags::FILE_ONLY.union(FeatureFlags::DERIVED));
 
 impl VisitFields for TracingData {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

@@ -76,7 +76,7 @@ pub const AUX_OUTPUT_HW_ID: RecordDescriptor = RecordDescriptor::event(RecordTyp
 
 roles! { Aux { aux_offset: number, aux_size: number, flags: number } }
 
-roles! { ItraceStart { pid: task, tid: task } }
+roles! { ItraceStart { pid: own_process, tid: task } }
 
 roles! { AuxOutputHwId { hw_id: number } }
 

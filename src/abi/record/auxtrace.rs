@@ -1,7 +1,7 @@
 //! `PERF_RECORD_AUXTRACE`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,8 @@ pub struct Auxtrace {
 }
 
 /// Descriptor of AUXTRACE.
-pub const AUXTRACE: RecordDescriptor = RecordDescriptor::state(RecordType::AUXTRACE, (4, 2), 48).confidential();
+pub const AUXTRACE: RecordDescriptor = RecordDescriptor::state(RecordType::AUXTRACE, (4, 2), 48)
+    .with(RecordFlags::CONFIDENTIAL.union(RecordFlags::PAYLOAD));
 
 roles! {
     Auxtrace {

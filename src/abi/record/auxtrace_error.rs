@@ -1,6 +1,6 @@
 //! `PERF_RECORD_AUXTRACE_ERROR`.
 
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use super::{CpuMode, RecordType};
 use crate::abi::counted;
 use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
@@ -80,12 +80,12 @@ fn message<R: Read + Seek>(reader: &mut R, endian: Endian, (fmt,): (u32,)) -> Bi
 
 /// Descriptor of AUXTRACE_ERROR.
 pub const AUXTRACE_ERROR: RecordDescriptor =
-    RecordDescriptor::event(RecordType::AUXTRACE_ERROR, (4, 2), 49).confidential();
+    RecordDescriptor::event(RecordType::AUXTRACE_ERROR, (4, 2), 49).with(RecordFlags::CONFIDENTIAL);
 
 impl VisitFields for AuxtraceError {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
         let Self { kind: _, code: _, cpu: _, pid, tid, fmt: _, ip, time, msg, guest } = self;
-        visitor.task(pid.into());
+        visitor.own_process(pid.into());
         visitor.task(tid.into());
         visitor.address(CpuMode::UNKNOWN, ip);
         time.iter_mut().for_each(|time| visitor.time(time));

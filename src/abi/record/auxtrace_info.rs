@@ -1,7 +1,7 @@
 //! `PERF_RECORD_AUXTRACE_INFO`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::counted;
 use crate::open_enum;
 use crate::roles;
@@ -49,7 +49,7 @@ pub struct AuxtraceInfo {
 
 /// Descriptor of AUXTRACE_INFO.
 pub const AUXTRACE_INFO: RecordDescriptor =
-    RecordDescriptor::state(RecordType::AUXTRACE_INFO, (4, 2), 16).confidential();
+    RecordDescriptor::state(RecordType::AUXTRACE_INFO, (4, 2), 16).with(RecordFlags::CONFIDENTIAL);
 
 roles! { AuxtraceInfo { kind: number, reserved: opaque, private: opaque } }
 

@@ -1,6 +1,6 @@
 //! The body of a record of any type.
 
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use super::*;
 use crate::abi::fields::{FieldVisitor, VisitFields};
 use crate::abi::sample::{self, SampleArgs};
@@ -95,6 +95,18 @@ macro_rules! bodies {
         }
 
         impl RecordType {
+            /// A bit for each type that has one of these properties.
+            pub(super) const fn set_with(flags: RecordFlags) -> u128 {
+                let mut set = 0;
+                $(
+                    $(#[cfg($cfg)])?
+                    if $module::$kind.flags.intersects(flags) {
+                        set |= 1 << $number;
+                    }
+                )*
+                set
+            }
+
             /// Properties of the type; `None` if it is unknown.
             pub fn descriptor(self) -> Option<&'static RecordDescriptor> {
                 match self {

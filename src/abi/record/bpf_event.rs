@@ -1,7 +1,7 @@
 //! `PERF_RECORD_BPF_EVENT`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::readable;
 use crate::open_enum;
 use crate::roles;
@@ -40,7 +40,8 @@ pub struct BpfEvent {
 }
 
 /// Descriptor of BPF_EVENT.
-pub const BPF_EVENT: RecordDescriptor = RecordDescriptor::state(RecordType::BPF_EVENT, (5, 1), 24);
+pub const BPF_EVENT: RecordDescriptor =
+    RecordDescriptor::state(RecordType::BPF_EVENT, (5, 1), 24).with(RecordFlags::KERNEL_CODE);
 
 roles! { BpfEvent { kind: number, flags: number, id: number, tag: bpf_tag } }
 

@@ -1,7 +1,7 @@
 //! `PERF_RECORD_BPF_METADATA`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::counted;
 use crate::abi::text::FixedStr;
 use crate::roles;
@@ -37,8 +37,8 @@ pub struct BpfMetadataEntry {
 }
 
 /// Descriptor of BPF_METADATA.
-pub const BPF_METADATA: RecordDescriptor =
-    RecordDescriptor::state(RecordType::BPF_METADATA, (6, 17), 528).confidential();
+pub const BPF_METADATA: RecordDescriptor = RecordDescriptor::state(RecordType::BPF_METADATA, (6, 17), 528)
+    .with(RecordFlags::CONFIDENTIAL.union(RecordFlags::KERNEL_CODE));
 
 roles! { BpfMetadata { prog_name: text(Symbol), entries: fields } }
 

@@ -1,7 +1,7 @@
 //! `PERF_RECORD_HEADER_BUILD_ID`, also an entry of the feature BUILD_ID.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use super::{Misc, RecordHeader};
 use crate::abi::fields::{FieldVisitor, VisitFields};
 use crate::abi::readable;
@@ -51,7 +51,8 @@ impl BuildId {
 }
 
 /// Descriptor of HEADER_BUILD_ID.
-pub const HEADER_BUILD_ID: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_BUILD_ID, (2, 6), 36);
+pub const HEADER_BUILD_ID: RecordDescriptor =
+    RecordDescriptor::state(RecordType::HEADER_BUILD_ID, (2, 6), 36).with(RecordFlags::HEADER);
 
 impl VisitFields for BuildId {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

@@ -30,7 +30,7 @@ impl VisitFields for Comm {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
         let Self { pid, tid, comm } = self;
         visitor.text(TextRole::Comm(*tid), TextField::new("comm", comm));
-        visitor.task(pid.into());
+        visitor.own_process(pid.into());
         visitor.task(tid.into());
     }
 }

@@ -1,6 +1,6 @@
 //! `PERF_RECORD_COMPRESSED` and `PERF_RECORD_COMPRESSED2`: frames of compressed records.
 
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use super::{RecordHeader, RecordType};
 use crate::abi::bytes::Reader;
 use crate::abi::{Endian, counted};
@@ -53,10 +53,12 @@ pub fn compressed_bytes(record: &[u8], endian: Endian) -> Option<&[u8]> {
 }
 
 /// Descriptor of COMPRESSED.
-pub const COMPRESSED: RecordDescriptor = RecordDescriptor::state(RecordType::COMPRESSED, (5, 2), 8).confidential();
+pub const COMPRESSED: RecordDescriptor = RecordDescriptor::state(RecordType::COMPRESSED, (5, 2), 8)
+    .with(RecordFlags::CONFIDENTIAL.union(RecordFlags::FRAME).union(RecordFlags::UNALIGNED));
 
 /// Descriptor of COMPRESSED2.
-pub const COMPRESSED2: RecordDescriptor = RecordDescriptor::state(RecordType::COMPRESSED2, (6, 16), 16).confidential();
+pub const COMPRESSED2: RecordDescriptor = RecordDescriptor::state(RecordType::COMPRESSED2, (6, 16), 16)
+    .with(RecordFlags::CONFIDENTIAL.union(RecordFlags::FRAME).union(RecordFlags::PAYLOAD));
 
 roles! { Compressed { data: opaque } }
 

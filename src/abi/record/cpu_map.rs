@@ -1,7 +1,7 @@
 //! `PERF_RECORD_CPU_MAP`, and the set of CPUs that it shares with EVENT_UPDATE.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::counted;
 use crate::abi::fields::{FieldVisitor, VisitFields};
 use crate::open_enum;
@@ -127,7 +127,7 @@ fn bits(words: impl Iterator<Item = u64>, width: u32) -> Vec<u32> {
 }
 
 /// Descriptor of CPU_MAP.
-pub const CPU_MAP: RecordDescriptor = RecordDescriptor::state(RecordType::CPU_MAP, (4, 5), 16);
+pub const CPU_MAP: RecordDescriptor = RecordDescriptor::state(RecordType::CPU_MAP, (4, 5), 16).with(RecordFlags::ONCE);
 
 roles! { CpuMap { data: fields } }
 

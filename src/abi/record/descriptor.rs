@@ -12,14 +12,44 @@ use crate::abi::version::PerfVersion;
 pub struct RecordDescriptor {
     /// The type.
     pub kind: RecordType,
-    /// First version of perf that supports it.
+    /// First version of perf that supports it. For a type of the kernel, that is also the first version of Linux that writes it,
+    /// with whose source perf is released.
     pub since: PerfVersion,
     /// Minimum size that perf accepts, header included, in bytes.
     pub min_size: usize,
     /// Whether it describes a state or an event.
     pub lifetime: Lifetime,
-    /// Whether it contains code, traces of code or similar, which can only be omitted from an anonymized recording.
-    pub is_confidential: bool,
+    /// Properties that few types have.
+    pub flags: RecordFlags,
+}
+
+bitflags::bitflags! {
+    /// Properties that few record types have.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RecordFlags: u16 {
+        /// It contains code, traces of code or similar, which can only be omitted from an anonymized recording.
+        const CONFIDENTIAL = 1 << 0;
+        /// It contains compressed records.
+        const FRAME = 1 << 1;
+        /// In a pipe, it takes the place of a file's header and sections.
+        const HEADER = 1 << 2;
+        /// It adds to what the header contains about the recording and its events.
+        const METADATA = 1 << 3;
+        /// Other records cannot be decoded or sorted correctly without it.
+        const NEEDED = 1 << 4;
+        /// perf expects at most one.
+        const ONCE = 1 << 5;
+        /// It describes code of the recorded kernel.
+        const KERNEL_CODE = 1 << 6;
+        /// Its size need not be a multiple of 8.
+        const UNALIGNED = 1 << 7;
+        /// Bytes that its size does not count may follow it and belong to it.
+        const PAYLOAD = 1 << 8;
+        /// It describes the process in its `sample_id`, where other records have the process that was running.
+        const TRAILER_PROCESS = 1 << 9;
+        /// An occurrence that does not depend on the event with whose ID it was recorded.
+        const ANY_EVENT = 1 << 10;
+    }
 }
 
 /// Validity of the information in a record.
@@ -34,7 +64,13 @@ pub enum Lifetime {
 impl RecordDescriptor {
     /// A record that describes a state.
     pub const fn state(kind: RecordType, since: (u32, u32), min_size: usize) -> Self {
-        Self { kind, since: PerfVersion(since.0, since.1), min_size, lifetime: Lifetime::State, is_confidential: false }
+        Self {
+            kind,
+            since: PerfVersion(since.0, since.1),
+            min_size,
+            lifetime: Lifetime::State,
+            flags: RecordFlags::empty(),
+        }
     }
 
     /// A record of an occurrence.
@@ -42,9 +78,59 @@ impl RecordDescriptor {
         Self { lifetime: Lifetime::Event, ..Self::state(kind, since, min_size) }
     }
 
-    /// Marks the type as confidential.
-    pub const fn confidential(self) -> Self {
-        Self { is_confidential: true, ..self }
+    /// Adds properties.
+    pub const fn with(self, flags: RecordFlags) -> Self {
+        Self { flags: self.flags.union(flags), ..self }
+    }
+}
+
+/// Types by their properties. Unknown types have none.
+impl RecordType {
+    /// Whether it has one of these properties.
+    pub fn has(self, flags: RecordFlags) -> bool {
+        self.descriptor().is_some_and(|descriptor| descriptor.flags.intersects(flags))
+    }
+
+    /// Whether it contains compressed records.
+    #[inline]
+    pub fn is_frame(self) -> bool {
+        const FRAMES: u128 = RecordType::set_with(RecordFlags::FRAME);
+        self.is_in(FRAMES)
+    }
+
+    /// Whether it takes the place of a file's header and sections in a pipe.
+    #[inline]
+    pub fn is_header(self) -> bool {
+        const HEADERS: u128 = RecordType::set_with(RecordFlags::HEADER);
+        self.is_in(HEADERS)
+    }
+
+    /// Whether it describes the recording or its events.
+    #[inline]
+    pub fn is_about_recording(self) -> bool {
+        const TYPES: u128 = RecordType::set_with(RecordFlags::HEADER.union(RecordFlags::METADATA));
+        self.is_in(TYPES)
+    }
+
+    /// Whether it is an occurrence of the event with whose ID it was recorded, such as a sample.
+    #[inline]
+    pub fn is_of_event(self) -> bool {
+        self.descriptor().is_some_and(|descriptor| {
+            descriptor.lifetime == Lifetime::Event && !descriptor.flags.contains(RecordFlags::ANY_EVENT)
+        })
+    }
+
+    /// Whether bytes that its size does not count may follow it and belong to it.
+    #[inline]
+    pub fn may_have_payload(self) -> bool {
+        const TYPES: u128 = RecordType::set_with(RecordFlags::PAYLOAD);
+        self.is_in(TYPES)
+    }
+
+    /// Whether the type is in a set with a bit for each type.
+    #[inline]
+    fn is_in(self, set: u128) -> bool {
+        self.0 < u128::BITS && set >> self.0 & 1 != 0
     }
 }
 
@@ -61,5 +147,15 @@ mod tests {
             assert!(descriptor.min_size >= RecordHeader::SIZE, "{name}");
         }
         assert_eq!(RecordType(63).descriptor(), None);
+    }
+
+    #[test]
+    fn sets_contain_the_types_with_a_property() {
+        for kind in (0..300).map(RecordType) {
+            assert_eq!(kind.is_frame(), kind.has(RecordFlags::FRAME));
+            assert_eq!(kind.is_header(), kind.has(RecordFlags::HEADER));
+            assert_eq!(kind.may_have_payload(), kind.has(RecordFlags::PAYLOAD));
+        }
+        assert!(RecordType::COMPRESSED2.is_frame() && !RecordType::SAMPLE.is_frame());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::RecordType;
 use super::cpu_map::CpuMapData;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::fields::{EventRef, FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::text::PaddedStr;
 use crate::open_enum;
@@ -95,7 +95,8 @@ impl Scale {
 }
 
 /// Descriptor of EVENT_UPDATE.
-pub const EVENT_UPDATE: RecordDescriptor = RecordDescriptor::state(RecordType::EVENT_UPDATE, (4, 5), 24);
+pub const EVENT_UPDATE: RecordDescriptor =
+    RecordDescriptor::state(RecordType::EVENT_UPDATE, (4, 5), 24).with(RecordFlags::METADATA);
 
 impl VisitFields for EventUpdate {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

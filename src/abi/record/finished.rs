@@ -1,7 +1,7 @@
 //! `PERF_RECORD_FINISHED_ROUND` and `PERF_RECORD_FINISHED_INIT`, markers without a body.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -17,10 +17,12 @@ pub struct FinishedRound;
 pub struct FinishedInit;
 
 /// Descriptor of FINISHED_ROUND.
-pub const FINISHED_ROUND: RecordDescriptor = RecordDescriptor::state(RecordType::FINISHED_ROUND, (2, 6), 8);
+pub const FINISHED_ROUND: RecordDescriptor =
+    RecordDescriptor::state(RecordType::FINISHED_ROUND, (2, 6), 8).with(RecordFlags::NEEDED);
 
 /// Descriptor of FINISHED_INIT.
-pub const FINISHED_INIT: RecordDescriptor = RecordDescriptor::state(RecordType::FINISHED_INIT, (6, 0), 8);
+pub const FINISHED_INIT: RecordDescriptor =
+    RecordDescriptor::state(RecordType::FINISHED_INIT, (6, 0), 8).with(RecordFlags::NEEDED);
 
 roles! { FinishedRound {} }
 

@@ -1,7 +1,7 @@
 //! `PERF_RECORD_HEADER_ATTR` and `PERF_RECORD_HEADER_EVENT_TYPE`: events, in a pipe.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::attr::Attr;
 use crate::abi::counted;
 use crate::abi::fields::{FieldVisitor, TextField, TextPlace, TextRole, VisitFields};
@@ -48,10 +48,12 @@ pub struct HeaderEventType {
 const NAME_ALIGN: usize = 64;
 
 /// Descriptor of HEADER_ATTR.
-pub const HEADER_ATTR: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_ATTR, (2, 6), 72);
+pub const HEADER_ATTR: RecordDescriptor =
+    RecordDescriptor::state(RecordType::HEADER_ATTR, (2, 6), 72).with(RecordFlags::HEADER);
 
 /// Descriptor of HEADER_EVENT_TYPE.
-pub const HEADER_EVENT_TYPE: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_EVENT_TYPE, (2, 6), 8);
+pub const HEADER_EVENT_TYPE: RecordDescriptor =
+    RecordDescriptor::state(RecordType::HEADER_EVENT_TYPE, (2, 6), 8).with(RecordFlags::HEADER);
 
 roles! { HeaderAttr { attr: attr, ids: event_ids } }
 

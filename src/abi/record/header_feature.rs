@@ -1,7 +1,7 @@
 //! `PERF_RECORD_HEADER_FEATURE`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::counted;
 use crate::abi::feature::FeatureId;
 use crate::abi::fields::{FieldVisitor, VisitFields};
@@ -34,7 +34,8 @@ impl HeaderFeature {
 }
 
 /// Descriptor of HEADER_FEATURE.
-pub const HEADER_FEATURE: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_FEATURE, (4, 14), 16);
+pub const HEADER_FEATURE: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_FEATURE, (4, 14), 16)
+    .with(RecordFlags::HEADER.union(RecordFlags::UNALIGNED));
 
 impl VisitFields for HeaderFeature {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

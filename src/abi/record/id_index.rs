@@ -1,7 +1,7 @@
 //! `PERF_RECORD_ID_INDEX`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::counted;
 use crate::roles;
 use binrw::binrw;
@@ -53,7 +53,8 @@ pub struct IdIndexGuest {
 }
 
 /// Descriptor of ID_INDEX.
-pub const ID_INDEX: RecordDescriptor = RecordDescriptor::state(RecordType::ID_INDEX, (3, 19), 16);
+pub const ID_INDEX: RecordDescriptor =
+    RecordDescriptor::state(RecordType::ID_INDEX, (3, 19), 16).with(RecordFlags::NEEDED);
 
 roles! { IdIndex { entries: fields, guests: fields } }
 

@@ -1,6 +1,6 @@
 //! `PERF_RECORD_KSYMBOL`.
 
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use super::{CpuMode, RecordType};
 use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::readable;
@@ -51,7 +51,8 @@ pub struct Ksymbol {
 }
 
 /// Descriptor of KSYMBOL.
-pub const KSYMBOL: RecordDescriptor = RecordDescriptor::state(RecordType::KSYMBOL, (5, 1), 25);
+pub const KSYMBOL: RecordDescriptor =
+    RecordDescriptor::state(RecordType::KSYMBOL, (5, 1), 25).with(RecordFlags::KERNEL_CODE);
 
 impl VisitFields for Ksymbol {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

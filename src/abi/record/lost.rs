@@ -1,7 +1,7 @@
 //! `PERF_RECORD_LOST` and `PERF_RECORD_LOST_SAMPLES`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct LostSamples {
 }
 
 /// Descriptor of LOST.
-pub const LOST: RecordDescriptor = RecordDescriptor::event(RecordType::LOST, (2, 6), 24);
+pub const LOST: RecordDescriptor = RecordDescriptor::event(RecordType::LOST, (2, 6), 24).with(RecordFlags::ANY_EVENT);
 
 /// Descriptor of LOST_SAMPLES.
 pub const LOST_SAMPLES: RecordDescriptor = RecordDescriptor::event(RecordType::LOST_SAMPLES, (4, 2), 16);

@@ -40,7 +40,7 @@ impl VisitFields for Mmap {
         let Self { pid, tid, addr, len, pgoff, filename } = self;
         let filename = TextField::new("filename", filename);
         visitor.mapping(MappingFields { pid: *pid, addr, len, pgoff, filename });
-        visitor.task(pid.into());
+        visitor.own_process(pid.into());
         visitor.task(tid.into());
     }
 }

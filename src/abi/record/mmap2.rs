@@ -97,7 +97,7 @@ impl VisitFields for Mmap2 {
         let Self { pid, tid, addr, len, pgoff, file, prot: _, flags: _, filename } = self;
         let filename = TextField::new("filename", filename);
         visitor.mapping(MappingFields { pid: *pid, addr, len, pgoff, filename });
-        visitor.task(pid.into());
+        visitor.own_process(pid.into());
         visitor.task(tid.into());
         file.visit_fields(visitor);
     }

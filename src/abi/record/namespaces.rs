@@ -58,7 +58,7 @@ impl Namespace {
 /// Descriptor of NAMESPACES.
 pub const NAMESPACES: RecordDescriptor = RecordDescriptor::state(RecordType::NAMESPACES, (4, 12), 24);
 
-roles! { Namespaces { pid: task, tid: task, link_info: fields } }
+roles! { Namespaces { pid: own_process, tid: task, link_info: fields } }
 
 impl VisitFields for Namespace {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

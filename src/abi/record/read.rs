@@ -33,7 +33,7 @@ pub const READ: RecordDescriptor = RecordDescriptor::event(RecordType::READ, (2,
 impl VisitFields for Read {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
         let Self { pid, tid, values } = self;
-        visitor.task(pid.into());
+        visitor.own_process(pid.into());
         visitor.task(tid.into());
         values.ids_mut().for_each(|id| visitor.event_id(id));
     }

@@ -1,7 +1,7 @@
 //! `PERF_RECORD_STAT_CONFIG`, `PERF_RECORD_STAT` and `PERF_RECORD_STAT_ROUND`, written by `perf stat record`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::counted;
 use crate::open_enum;
 use crate::roles;
@@ -95,7 +95,8 @@ pub struct StatRound {
 }
 
 /// Descriptor of STAT_CONFIG.
-pub const STAT_CONFIG: RecordDescriptor = RecordDescriptor::state(RecordType::STAT_CONFIG, (4, 5), 16);
+pub const STAT_CONFIG: RecordDescriptor =
+    RecordDescriptor::state(RecordType::STAT_CONFIG, (4, 5), 16).with(RecordFlags::METADATA);
 
 /// Descriptor of STAT.
 pub const STAT: RecordDescriptor = RecordDescriptor::state(RecordType::STAT, (4, 5), 48);
@@ -105,7 +106,7 @@ pub const STAT_ROUND: RecordDescriptor = RecordDescriptor::state(RecordType::STA
 
 roles! { StatConfig { data: number } }
 
-roles! { Stat { id: event_id, cpu: number, thread: number, val: number, ena: number, run: number } }
+roles! { Stat { id: own_event_id, cpu: number, thread: number, val: number, ena: number, run: number } }
 
 roles! { StatRound { kind: number, time: elapsed } }
 

@@ -1,7 +1,7 @@
 //! `PERF_RECORD_SWITCH` and `PERF_RECORD_SWITCH_CPU_WIDE`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -27,10 +27,12 @@ pub struct SwitchCpuWide {
 }
 
 /// Descriptor of SWITCH.
-pub const SWITCH: RecordDescriptor = RecordDescriptor::event(RecordType::SWITCH, (4, 3), 8);
+pub const SWITCH: RecordDescriptor = RecordDescriptor::event(RecordType::SWITCH, (4, 3), 8)
+    .with(RecordFlags::TRAILER_PROCESS.union(RecordFlags::ANY_EVENT));
 
 /// Descriptor of SWITCH_CPU_WIDE.
-pub const SWITCH_CPU_WIDE: RecordDescriptor = RecordDescriptor::event(RecordType::SWITCH_CPU_WIDE, (4, 3), 16);
+pub const SWITCH_CPU_WIDE: RecordDescriptor = RecordDescriptor::event(RecordType::SWITCH_CPU_WIDE, (4, 3), 16)
+    .with(RecordFlags::TRAILER_PROCESS.union(RecordFlags::ANY_EVENT));
 
 roles! { Switch {} }
 

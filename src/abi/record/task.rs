@@ -32,7 +32,7 @@ pub const EXIT: RecordDescriptor = RecordDescriptor::state(RecordType::EXIT, (2,
 /// Descriptor of FORK.
 pub const FORK: RecordDescriptor = RecordDescriptor::state(RecordType::FORK, (2, 6), 32);
 
-roles! { Task { pid: task, ppid: task, tid: task, ptid: task, time: time } }
+roles! { Task { pid: own_process, ppid: task, tid: task, ptid: task, time: time } }
 
 #[cfg(test)]
 mod tests {

@@ -40,10 +40,10 @@ pub const EXAMPLE: RecordDescriptor = RecordDescriptor::event(RecordType::EXAMPL
 
 roles! {
     Example {
-        pid: task,
+        pid: own_process,
         tid: task,
         time: time,
-        id: event_id,
+        id: own_event_id,
         payload: opaque,
         path: text(Path),
     }

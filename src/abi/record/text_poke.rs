@@ -1,7 +1,7 @@
 //! `PERF_RECORD_TEXT_POKE`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::counted;
 use crate::abi::readable;
 use crate::roles;
@@ -36,7 +36,8 @@ pub struct TextPoke {
 }
 
 /// Descriptor of TEXT_POKE.
-pub const TEXT_POKE: RecordDescriptor = RecordDescriptor::state(RecordType::TEXT_POKE, (5, 9), 20).confidential();
+pub const TEXT_POKE: RecordDescriptor = RecordDescriptor::state(RecordType::TEXT_POKE, (5, 9), 20)
+    .with(RecordFlags::CONFIDENTIAL.union(RecordFlags::KERNEL_CODE));
 
 roles! { TextPoke { addr: address(KERNEL), old: opaque, new: opaque } }
 

@@ -1,7 +1,7 @@
 //! `PERF_RECORD_THREAD_MAP`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::counted;
 use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::text::FixedStr;
@@ -36,7 +36,8 @@ pub struct ThreadMapEntry {
 }
 
 /// Descriptor of THREAD_MAP.
-pub const THREAD_MAP: RecordDescriptor = RecordDescriptor::state(RecordType::THREAD_MAP, (4, 5), 16);
+pub const THREAD_MAP: RecordDescriptor =
+    RecordDescriptor::state(RecordType::THREAD_MAP, (4, 5), 16).with(RecordFlags::ONCE);
 
 roles! { ThreadMap { entries: fields } }
 

@@ -1,7 +1,7 @@
 //! `PERF_RECORD_TIME_CONV`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,8 @@ pub struct TimeConvShort {
 }
 
 /// Descriptor of TIME_CONV.
-pub const TIME_CONV: RecordDescriptor = RecordDescriptor::state(RecordType::TIME_CONV, (4, 3), 32);
+pub const TIME_CONV: RecordDescriptor =
+    RecordDescriptor::state(RecordType::TIME_CONV, (4, 3), 32).with(RecordFlags::NEEDED.union(RecordFlags::ONCE));
 
 roles! { TimeConv { time_shift: number, time_mult: number, time_zero: clock_origin, short: fields } }
 

@@ -1,7 +1,7 @@
 //! `PERF_RECORD_HEADER_TRACING_DATA`.
 
 use super::RecordType;
-use super::descriptor::RecordDescriptor;
+use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::counted;
 use crate::roles;
 use binrw::{BinResult, Endian, binrw};
@@ -35,8 +35,10 @@ fn sized_bytes<R: Read + Seek>(reader: &mut R, endian: Endian, (size,): (u32,)) 
 }
 
 /// Descriptor of HEADER_TRACING_DATA.
-pub const HEADER_TRACING_DATA: RecordDescriptor =
-    RecordDescriptor::state(RecordType::HEADER_TRACING_DATA, (2, 6), 12).confidential();
+pub const HEADER_TRACING_DATA: RecordDescriptor = RecordDescriptor::state(RecordType::HEADER_TRACING_DATA, (2, 6), 12)
+    .with(
+        RecordFlags::CONFIDENTIAL.union(RecordFlags::HEADER).union(RecordFlags::UNALIGNED).union(RecordFlags::PAYLOAD),
+    );
 
 roles! { HeaderTracingData { size: number, inside: opaque, pad: opaque } }
 

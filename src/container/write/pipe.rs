@@ -5,6 +5,7 @@ use crate::abi;
 use crate::abi::Endian;
 use crate::abi::attr::Attr;
 use crate::abi::feature::FeatureId;
+use crate::abi::feature::descriptor::FeatureFlags;
 use crate::abi::header::{EventType, Magic};
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
@@ -58,17 +59,7 @@ pub fn event_type(event_type: &EventType, endian: Endian) -> Result<Vec<u8>> {
 
 /// Whether perf writes a feature as a HEADER_FEATURE record in a pipe.
 pub fn has_feature(id: FeatureId) -> bool {
-    !matches!(
-        id,
-        FeatureId::TRACING_DATA
-            | FeatureId::BUILD_ID
-            | FeatureId::BRANCH_STACK
-            | FeatureId::AUXTRACE
-            | FeatureId::STAT
-            | FeatureId::CACHE
-            | FeatureId::DIR_FORMAT
-            | FeatureId::HYBRID_TOPOLOGY
-    )
+    !id.has(FeatureFlags::FILE_ONLY)
 }
 
 /// HEADER_FEATURE; `None` if it is too large for a record.

@@ -253,7 +253,7 @@ impl<W: Write> Sink for Export<W> {
         self.switch_to(raw.block().source)?;
         self.count(raw.block().source, raw.block().origin, raw.header().len() + raw.payload_len());
         let kind = raw.header().kind;
-        let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+        let is_frame = kind.is_frame();
         let is_in_frame = raw.block().origin == Origin::Frame;
         self.frames += u64::from(is_frame && !is_in_frame);
         let mut nr = None;

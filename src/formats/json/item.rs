@@ -98,9 +98,8 @@ impl Item {
     pub fn of(object: Object<'_>, endian: Option<Endian>, out: &mut Vec<u8>) -> StdResult<Self, FieldError> {
         let Some(endian) = endian.filter(|_| object.perfconv.is_none()) else { return first(object) };
         if let Some(kind) = object.record {
-            let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
             let frame = match object.frame {
-                Some(_) if is_frame => InFrame::Frame { misframed: false },
+                Some(_) if kind.is_frame() => InFrame::Frame { misframed: false },
                 Some(_) => InFrame::Inside,
                 None => InFrame::No,
             };

@@ -11,6 +11,7 @@ use crate::abi;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{Feature, FeatureContext, FeatureSection};
 use crate::abi::readable::MAX_ZEROS;
+use crate::abi::record::descriptor::RecordFlags;
 use crate::abi::record::named_misc::NamedMisc;
 use crate::abi::record::{Body, Misc, Record, RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
@@ -161,8 +162,9 @@ pub fn left_over(covered: usize, tail: &[u8], usual: fn(usize) -> usize) -> (Opt
 
 /// Size of a record's body, padding included, by the size of its fields.
 pub fn usual_room(kind: RecordType) -> fn(usize) -> usize {
-    match kind {
-        RecordType::HEADER_FEATURE | RecordType::COMPRESSED => |covered| covered,
-        _ => |covered| covered.next_multiple_of(8),
+    // Since perf 6.12, HEADER_TRACING_DATA is padded.
+    match kind.has(RecordFlags::UNALIGNED) && kind != RecordType::HEADER_TRACING_DATA {
+        true => |covered| covered,
+        false => |covered| covered.next_multiple_of(8),
     }
 }

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
-use crate::stream::meta::{Meta, is_header};
+use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
 use bytes::Bytes;
 use hashbrown::HashSet;
@@ -250,13 +250,13 @@ impl<W: Write> Sink for Encoder<W> {
         }
         let (kind, start) = (raw.header().kind, self.buffer.len());
         let counts = self.counts.entry(kind).or_default();
-        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) && raw.block().origin == Origin::File {
+        if kind.is_frame() && raw.block().origin == Origin::File {
             counts.0 += 1;
             self.unrepresented.begin_frame(self.items, bytes());
             self.items += 1;
             return Ok(());
         }
-        if is_header(kind) {
+        if kind.is_header() {
             counts.0 += 1;
             if meta.container == Container::Pipe {
                 add_event(raw.bytes(), &mut self.event_writer.events, raw.endian());

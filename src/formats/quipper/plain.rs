@@ -9,7 +9,7 @@ use super::sections::section;
 use super::unknown::UnknownInEvents;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
-use crate::abi::record::{RecordHeader, RecordType};
+use crate::abi::record::RecordHeader;
 use crate::abi::sample_type::SampleType;
 use crate::abi::{self, Endian};
 use crate::container::read::ReadOptions;
@@ -18,7 +18,6 @@ use crate::container::write::encoded;
 use crate::container::write::file::FileWriter;
 use crate::error::{Error, Result};
 use crate::formats::import::ImportedRecording;
-use crate::stream::meta::is_header;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, IntoInnerError, Write};
 
@@ -89,10 +88,8 @@ pub fn file(contents: &ProtoContents<'_>, options: &ReadOptions) -> Result<(Impo
 /// Whether stored bytes are one record that a file contains among others: neither a frame, whose records are stored
 /// themselves, nor a header record, which a file replaces by its header and sections.
 fn is_plain_record(bytes: &[u8], endian: Endian) -> bool {
-    RecordHeader::peek(bytes, endian).is_some_and(|header| {
-        let is_frame = matches!(header.kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-        header.len() == bytes.len() && !is_frame && !is_header(header.kind)
-    })
+    RecordHeader::peek(bytes, endian)
+        .is_some_and(|header| header.len() == bytes.len() && !header.kind.is_frame() && !header.kind.is_header())
 }
 
 /// The features with content that the mask contains, if there is a mask, and those that the schema cannot represent.

@@ -143,7 +143,7 @@ impl<'a> Checker<'a> {
         }
         match raw.header().kind {
             RecordType::FINISHED_ROUND => self.rounds.finish(),
-            RecordType::COMPRESSED | RecordType::COMPRESSED2 => {
+            kind if kind.is_frame() => {
                 self.frame = Frame::default();
                 let announced = meta.features.get(&FeatureId::COMPRESSED);
                 let announced = announced.and_then(|bytes| abi::parse::<Compression>(bytes, meta.endian, ()).ok());

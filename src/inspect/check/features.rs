@@ -28,7 +28,7 @@ pub fn check(
     if !section.to_bytes(endian).is_ok_and(|written| written == bytes) {
         report(Rule::NotReproduced, "encoding it again gives other bytes".into());
     }
-    if matches!(id, FeatureId::CPU_TOPOLOGY | FeatureId::CPU_DOMAIN_INFO) && context.nr_cpus.is_none() {
+    if id.needs_context() && context.nr_cpus.is_none() {
         report(
             Rule::Inconsistent,
             "the feature NRCPUS, which is needed to decode it, is missing or comes later".into(),

@@ -2,7 +2,9 @@
 
 use super::finding::Rule;
 use crate::abi::feature::FeatureId;
-use crate::abi::fields::{FieldVisitor, TextField, TextPlace, TextRole};
+use crate::abi::fields::{FieldVisitor, MappingFields, TextField, TextPlace, TextRole, ignore_roles};
+use crate::abi::record::build_id::BuildId;
+use crate::abi::record::descriptor::RecordFlags;
 use crate::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
 use crate::abi::sample_type::SampleType;
 use crate::abi::text::until_nul;
@@ -49,9 +51,7 @@ pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String
 
 fn check_size(raw: &Raw<'_>, report: &mut impl FnMut(Rule, String)) {
     let (kind, len) = (raw.header().kind, raw.header().len());
-    let has_any_size =
-        matches!(kind, RecordType::HEADER_TRACING_DATA | RecordType::COMPRESSED | RecordType::HEADER_FEATURE);
-    if !len.is_multiple_of(8) && !has_any_size && kind < SIMPLEPERF {
+    if !len.is_multiple_of(8) && !kind.has(RecordFlags::UNALIGNED) && kind < SIMPLEPERF {
         report(Rule::Unaligned, format!("its size {len} is not a multiple of 8"));
     }
     let minimum = kind.descriptor().map_or(RecordHeader::SIZE, |descriptor| descriptor.min_size);
@@ -68,6 +68,18 @@ impl<F: FnMut(Rule, String)> FieldVisitor for CheckTexts<'_, F> {
         if let TextPlace::Padded(text, _) = field.place {
             check_text(field.name, text.as_bytes(), self.0);
         }
+    }
+
+    fn mapping(&mut self, mapping: MappingFields<'_>) {
+        self.text(TextRole::Path, mapping.filename);
+    }
+
+    fn file_build_id(&mut self, build_id: &mut BuildId) {
+        self.text(TextRole::Path, TextField::new("filename", &mut build_id.filename));
+    }
+
+    ignore_roles! {
+        task, own_process, guest, time, elapsed, clock_origin, own_event_id, event_id, attr, command_line, address, code, callchain, inode, namespace, build_id, cgroup_id, bpf_tag, feature, tracing_data, opaque, unknown
     }
 }
 

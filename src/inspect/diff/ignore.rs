@@ -40,13 +40,14 @@ impl Part {
     pub const NAMED: [(&'static str, Self); 4] =
         [("offsets", Self::Offsets), ("ids", Self::Ids), ("times", Self::Times), ("form", Self::Form)];
 
-    /// The fields that belong to it.
+    /// The fields that belong to it: in JSON a field has a name and no role. A test compares them with the roles of all record types.
     fn fields(self) -> &'static [&'static str] {
         match self {
             Self::Offsets => &["file_offset"],
             Self::Ids => &["id", "ids", "identifier", "stream_id"],
             Self::Times => &[
                 "time",
+                "timestamp",
                 "time_enabled",
                 "time_running",
                 "wall_clock_ns",
@@ -197,6 +198,108 @@ impl FromStr for Part {
 
     fn from_str(name: &str) -> Result<Self, ()> {
         Self::NAMED.iter().find(|(named, _)| *named == name).map(|(_, part)| *part).ok_or(())
+    }
+}
+
+#[cfg(all(test, feature = "synth"))]
+mod role_tests {
+    use super::*;
+    use crate::abi::fields::{FieldVisitor, ignore_roles};
+    use crate::abi::record::{Record, RecordType};
+    use crate::container::read::input::Input;
+    use crate::container::read::{Container, ReadOptions};
+    use crate::error::Result;
+    use crate::stream::Sink;
+    use crate::stream::meta::Meta;
+    use crate::stream::raw::Raw;
+    use crate::stream::source::Source;
+    use crate::stream::write::form::Form;
+    use crate::synth::Scenario;
+    use std::fs;
+
+    /// Changes the fields of a part.
+    struct Change(Part);
+
+    impl Change {
+        fn change(&self, part: Part, number: &mut u64) {
+            *number = number.wrapping_add((self.0 == part).into());
+        }
+    }
+
+    impl FieldVisitor for Change {
+        fn time(&mut self, time: &mut u64) {
+            self.change(Part::Times, time);
+        }
+
+        fn elapsed(&mut self, time: &mut u64) {
+            self.change(Part::Times, time);
+        }
+
+        fn clock_origin(&mut self, time: &mut u64) {
+            self.change(Part::Times, time);
+        }
+
+        fn own_event_id(&mut self, id: &mut u64) {
+            self.change(Part::Ids, id);
+        }
+
+        fn event_id(&mut self, id: &mut u64) {
+            self.change(Part::Ids, id);
+        }
+
+        ignore_roles! {
+            task, own_process, guest, attr, text, command_line, mapping, address, code, callchain, inode, namespace, build_id, file_build_id, cgroup_id, bpf_tag, feature, tracing_data, opaque, unknown
+        }
+    }
+
+    /// Collects the names of fields that differ.
+    fn differing(a: &Value, b: &Value, name: &str, names: &mut BTreeSet<String>) {
+        match (a, b) {
+            (Value::Object(a), Value::Object(b)) => a.iter().for_each(|(name, a)| differing(a, &b[name], name, names)),
+            (Value::Array(a), Value::Array(b)) => a.iter().zip(b).for_each(|(a, b)| differing(a, b, name, names)),
+            _ if a != b => drop(names.insert(name.to_owned())),
+            _ => {}
+        }
+    }
+
+    /// The names of changed fields, and the types with such fields.
+    #[derive(Default)]
+    struct Changed([(BTreeSet<String>, BTreeSet<RecordType>); 2]);
+
+    impl Sink for Changed {
+        fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+            let record = Record::read(raw.bytes(), &meta.context(raw)).unwrap();
+            for (part, (names, types)) in [Part::Times, Part::Ids].into_iter().zip(&mut self.0) {
+                let mut changed = record.body.clone();
+                changed.visit_fields(&mut Change(part));
+                if changed != record.body {
+                    types.insert(raw.header().kind);
+                    let [a, b] = [&record.body, &changed].map(|body| serde_json::to_value(body).unwrap());
+                    differing(&a, &b, "", names);
+                }
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn parts_contain_the_fields_with_their_roles() {
+        let mut changed = Changed::default();
+        for entry in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios")).unwrap() {
+            let path = entry.unwrap().path();
+            let Ok(scenario) = Scenario::parse("scenario", &fs::read_to_string(&path).unwrap_or_default()) else {
+                continue;
+            };
+            let Ok((bytes, ..)) = scenario.to_bytes(1, Container::File, Form::default()) else { continue };
+            let input = Input::Bytes { name: "scenario".into(), bytes: bytes.into() };
+            let Ok(source) = Source::open(input, ReadOptions::default()) else { continue };
+            source.run(&mut changed).unwrap();
+        }
+        for ((names, types), (part, least)) in changed.0.iter().zip([(Part::Times, 9), (Part::Ids, 8)]) {
+            assert!(types.len() >= least, "{part:?}: compared too few types: {types:?}");
+            let missing: Vec<_> = names.iter().filter(|name| !part.fields().contains(&name.as_str())).collect();
+            assert!(missing.is_empty(), "{part:?} lacks {missing:?}, of {types:?}");
+        }
     }
 }
 

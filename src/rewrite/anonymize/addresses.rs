@@ -3,7 +3,7 @@
 use super::key::Key;
 use super::pages::{Extents, PAGE, Pages};
 use crate::abi::callchain::Context;
-use crate::abi::fields::{FieldVisitor, MappingFields};
+use crate::abi::fields::{FieldVisitor, MappingFields, ignore_roles};
 use crate::abi::record::{Body, CpuMode, Misc, RecordType};
 use crate::error::Result;
 use crate::session::space::Space;
@@ -125,6 +125,10 @@ impl FieldVisitor for ScanFields<'_> {
 
     fn code(&mut self, mode: CpuMode, start: &mut u64, len: u64) {
         self.scan.add(Mapped { space: mode.into(), start: *start, len, is_kernel: false });
+    }
+
+    ignore_roles! {
+        task, own_process, guest, time, elapsed, clock_origin, own_event_id, event_id, attr, text, command_line, address, callchain, inode, namespace, build_id, file_build_id, cgroup_id, bpf_tag, feature, tracing_data, opaque, unknown
     }
 }
 

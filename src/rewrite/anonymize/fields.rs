@@ -9,7 +9,9 @@ use crate::abi::callchain::Context;
 use crate::abi::feature::string::PerfStr;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{FeatureId, FeatureSection};
-use crate::abi::fields::{Clear, EventRef, FieldVisitor, InodeFields, MappingFields, TaskField, TextField, TextRole};
+use crate::abi::fields::{
+    Clear, EventRef, FieldVisitor, InodeFields, MappingFields, TaskField, TextField, TextRole, ignore_roles,
+};
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{CpuMode, Misc, Record, RecordHeader};
 use crate::error::Result;
@@ -67,6 +69,10 @@ impl FieldVisitor for Anonymizer<'_> {
         }
     }
 
+    fn own_process(&mut self, process: TaskField<'_>) {
+        self.task(process);
+    }
+
     fn guest(&mut self, task: TaskField<'_>) {
         self.task(task);
     }
@@ -122,6 +128,10 @@ impl FieldVisitor for Anonymizer<'_> {
 
     fn address(&mut self, mode: CpuMode, address: &mut u64) {
         *address = self.replace.address(mode.into(), *address);
+    }
+
+    fn code(&mut self, mode: CpuMode, start: &mut u64, _: u64) {
+        self.address(mode, start);
     }
 
     fn callchain(&mut self, mode: CpuMode, ips: &mut [u64]) {
@@ -190,6 +200,9 @@ impl FieldVisitor for Anonymizer<'_> {
     fn unknown(&mut self) {
         self.outcome = Ok(Outcome::Unknown);
     }
+
+    // Durations identify nobody.
+    ignore_roles! { elapsed }
 }
 
 impl Replacer {

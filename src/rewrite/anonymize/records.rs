@@ -2,6 +2,7 @@
 
 use super::replace::Replacer;
 use crate::abi::record::build_id::BuildId;
+use crate::abi::record::descriptor::RecordFlags;
 use crate::abi::record::{Body, CpuMode, Misc, Record, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::abi::text::PaddedStr;
@@ -31,8 +32,10 @@ impl Replacer {
             self.trailer(id);
         }
         // Samples are anonymized by [`Replacer::sample`]; opaque records cannot be classified.
-        let is_known = kind.descriptor().is_some_and(|descriptor| !descriptor.is_confidential);
-        if !is_known || matches!(record.body, Body::Sample(_) | Body::Opaque(_)) {
+        if kind.name().is_none()
+            || kind.has(RecordFlags::CONFIDENTIAL)
+            || matches!(record.body, Body::Sample(_) | Body::Opaque(_))
+        {
             self.drop_record(kind);
             return Ok(None);
         }
@@ -40,9 +43,8 @@ impl Replacer {
             return Ok(None);
         }
         let mut bytes = encoded(record.to_bytes(raw.endian()))?;
-        // Records of features are not aligned.
         let missing = bytes.len().next_multiple_of(ALIGN) - bytes.len();
-        if missing > 0 && kind != RecordType::HEADER_FEATURE {
+        if missing > 0 && !kind.has(RecordFlags::UNALIGNED) {
             record.tail = vec![0; missing];
             bytes = encoded(record.to_bytes(raw.endian()))?;
         }

@@ -3,8 +3,8 @@
 use super::deferred::DeferredChains;
 use super::event_list::event_names;
 use super::lineage::KeptEvents;
+use super::own_ids::OwnIds;
 use super::pass::{extend, follow_in_sample_time};
-use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::RecordType;
@@ -241,21 +241,12 @@ impl EventStage<'_> {
     fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
         let Selection { events, deferred, removes_aux } = &self.pass.selection;
         match raw.header().kind {
-            RecordType::SAMPLE
-            | RecordType::LOST_SAMPLES
-            | RecordType::READ
-            | RecordType::THROTTLE
-            | RecordType::UNTHROTTLE
-            | RecordType::AUX
-            | RecordType::ITRACE_START
-            | RecordType::AUX_OUTPUT_HW_ID => meta.events.of(raw).is_none_or(|(event, _)| events.has(event)),
             RecordType::CALLCHAIN_DEFERRED => deferred.has(meta, raw),
             RecordType::AUXTRACE_INFO | RecordType::AUXTRACE | RecordType::AUXTRACE_ERROR => !removes_aux,
-            RecordType::STAT => {
-                let id = Reader::new(raw.body(), raw.endian()).u64();
-                id.is_none_or(|id| events.has_id(meta, id))
+            kind if kind >= RecordType::USER_START => {
+                OwnIds::of(meta, raw).event.is_none_or(|id| events.has_id(meta, id))
             }
-            _ => true,
+            kind => !kind.is_of_event() || meta.events.of(raw).is_none_or(|(event, _)| events.has(event)),
         }
     }
 }

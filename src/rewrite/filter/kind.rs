@@ -3,16 +3,17 @@
 use super::pass::follow_in_sample_time;
 use crate::abi::readable;
 use crate::abi::record::RecordType;
+use crate::abi::record::descriptor::RecordFlags;
 use crate::error::{Error, Result};
 use crate::rewrite::header::Header;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::request::PassFactory;
+use crate::stream::Sink;
 use crate::stream::counts::Counts;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
-use crate::stream::{Sink, is_used_by_stream};
 use crate::suggest::unknown;
 
 /// `--type`.
@@ -65,11 +66,7 @@ impl TypePass {
 
 /// Whether other records cannot be decoded correctly without records of this type.
 fn is_needed(kind: RecordType) -> bool {
-    is_used_by_stream(kind)
-        || matches!(
-            kind,
-            RecordType::ID_INDEX | RecordType::TIME_CONV | RecordType::STAT_CONFIG | RecordType::FINISHED_INIT
-        )
+    kind.is_frame() || kind.is_about_recording() || kind.has(RecordFlags::NEEDED)
 }
 
 impl Pass for TypePass {

@@ -2,6 +2,7 @@
 //! chosen to record them. If that event is removed, they are assigned to the first kept event so that they remain decodable.
 
 use crate::abi::attr_flags::AttrFlags;
+use crate::abi::fields::{FieldVisitor, ignore_roles};
 use crate::abi::record::Body;
 use crate::abi::record::RecordType;
 use crate::abi::sample_id::SampleId;
@@ -48,11 +49,7 @@ impl KeptEvents {
         let Some(successor) = self.successor(meta) else { return Ok(None) };
         let id = successor.ids.first().copied().unwrap_or(0);
         reencode_with(meta, raw, |record| {
-            if let Body::Lost(lost) = &mut record.body
-                && !self.has_id(meta, lost.id)
-            {
-                lost.id = id;
-            }
+            record.body.visit_fields(&mut Inherit { events: self, meta, id });
             record.id = record.id.map(|trailer| inherited(&trailer, successor, id));
         })
     }
@@ -67,6 +64,25 @@ impl KeptEvents {
                 index.guests.retain(|_| of_guest.next().copied().unwrap_or(true));
             }
         })
+    }
+}
+
+/// Replaces the ID of a record's event, if that is removed.
+struct Inherit<'a> {
+    events: &'a KeptEvents,
+    meta: &'a Meta,
+    id: u64,
+}
+
+impl FieldVisitor for Inherit<'_> {
+    fn own_event_id(&mut self, id: &mut u64) {
+        if !self.events.has_id(self.meta, *id) {
+            *id = self.id;
+        }
+    }
+
+    ignore_roles! {
+        task, own_process, guest, time, elapsed, clock_origin, event_id, attr, text, command_line, mapping, address, code, callchain, inode, namespace, build_id, file_build_id, cgroup_id, bpf_tag, feature, tracing_data, opaque, unknown
     }
 }
 

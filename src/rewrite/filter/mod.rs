@@ -19,6 +19,7 @@ pub mod head;
 pub mod kind;
 pub mod lineage;
 pub mod not_found;
+pub mod own_ids;
 pub mod pass;
 pub mod related_processes;
 pub mod sample_every;

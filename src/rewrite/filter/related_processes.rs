@@ -1,6 +1,8 @@
 //! Processes related to kept samples: those of the samples, and their ancestors.
 
+use super::own_ids::OwnIds;
 use crate::abi::bytes::Reader;
+use crate::abi::record::descriptor::RecordFlags;
 use crate::abi::record::{CpuMode, RecordType};
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::stream::meta::Meta;
@@ -58,21 +60,11 @@ impl ProcessTree {
     }
 }
 
-/// The host process that a record describes; `None` if it describes no particular one.
+/// The host process that a record other than a sample describes; `None` if it describes no particular one.
 pub fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
-    let pid = match raw.header().kind {
-        RecordType::MMAP
-        | RecordType::MMAP2
-        | RecordType::COMM
-        | RecordType::FORK
-        | RecordType::EXIT
-        | RecordType::READ
-        | RecordType::ITRACE_START
-        | RecordType::NAMESPACES => Reader::new(raw.body(), raw.endian()).u32(),
-        RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => {
-            meta.events.split(raw).1.and_then(|trailer| trailer.task).map(|(pid, _)| pid)
-        }
-        _ => None,
+    let pid = match raw.header().kind.has(RecordFlags::TRAILER_PROCESS) {
+        true => meta.events.split(raw).1.and_then(|trailer| trailer.task).map(|(pid, _)| pid),
+        false => OwnIds::of(meta, raw).process,
     };
     pid.filter(|_| is_of_host(raw))
 }

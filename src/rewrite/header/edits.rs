@@ -3,6 +3,7 @@
 use super::Header;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::cln_size::ClnSize;
+use crate::abi::feature::descriptor::FeatureFlags;
 use crate::abi::feature::nr_cpus::NrCpus;
 use crate::abi::feature::string::{PerfStr, StrList};
 use crate::abi::feature::total_mem::TotalMem;
@@ -11,9 +12,6 @@ use crate::rewrite::option::{Outputs, Parameter, PassOption, PassOrder};
 use crate::rewrite::pass::Pass;
 use crate::rewrite::request::{PassFactory, Values};
 use crate::suggest::unknown;
-
-/// The features without which records cannot be decoded.
-const NEEDED: [FeatureId; 3] = [FeatureId::AUXTRACE, FeatureId::COMPRESSED, FeatureId::DIR_FORMAT];
 
 /// A feature and its value.
 type Valued = (FeatureId, Value);
@@ -178,7 +176,7 @@ impl Pass for HeaderEdit {
                 refused(format!("the recording already has {id}; use --set to change it"))
             }
             Self::Set(id, value) | Self::Add(id, value) => value.put(header, *id),
-            Self::Drop(id) if NEEDED.contains(id) => refused(format!("{id} is required to decode records")),
+            Self::Drop(id) if id.has(FeatureFlags::STORAGE) => refused(format!("{id} is required to decode records")),
             Self::Drop(id) if !is_present(id) => refused(format!("the recording has no {id}")),
             Self::Drop(FeatureId::BUILD_ID) => {
                 header.build_ids.clear();

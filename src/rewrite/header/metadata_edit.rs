@@ -15,7 +15,7 @@ use crate::container::write::pipe;
 use crate::error::{Error, Result};
 use crate::rewrite::replacement::{RecordBuffer, RecordPlacement};
 use crate::stream::Sink;
-use crate::stream::meta::{Meta, is_about_recording};
+use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::stage::Stage;
 use hashbrown::{HashMap, HashSet};
@@ -191,7 +191,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         let is_end = raw.header().kind == RecordType::HEADER_FEATURE && raw.body().len() <= size_of::<u64>();
-        if !self.has_added && (is_end || !is_about_recording(&raw.header())) {
+        if !self.has_added && (is_end || !raw.header().kind.is_about_recording()) {
             self.add(meta, RecordPlacement { source: 0, base: raw.offset(), origin: Origin::File }, sink)?;
         }
         // Tracing data that preceded its record (a misplaced payload) is lost unless the record is written again with it.
@@ -199,7 +199,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
             && self.meta.as_ref().is_some_and(|meta| !meta.features.contains_key(&FeatureId::TRACING_DATA))
             && raw.payload_len() == 0;
         let mut sink = MetaTracker { sink, meta: &mut self.meta };
-        if !is_about_recording(&raw.header()) {
+        if !raw.header().kind.is_about_recording() {
             return sink.record(meta, raw);
         }
         let rewritten = match self.edited.rewritten(raw)? {
@@ -238,7 +238,7 @@ struct MetaTracker<'a, S: ?Sized> {
 impl<S: Sink + ?Sized> Sink for MetaTracker<'_, S> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Some(known) = self.meta else { return self.sink.record(meta, raw) };
-        if is_about_recording(&raw.header()) {
+        if raw.header().kind.is_about_recording() {
             // Malformed metadata was reported when the record was read.
             let _ = known.note(raw);
         }

@@ -10,6 +10,7 @@ use super::remap::{RecordRemapper, TooLarge};
 use crate::abi;
 use crate::abi::Endian;
 use crate::abi::feature::build_ids;
+use crate::abi::feature::descriptor::FeatureFlags;
 use crate::abi::feature::numa_topology::NumaTopology;
 use crate::abi::feature::sample_time::SampleTime;
 use crate::abi::feature::{Feature, FeatureId, FeatureSection};
@@ -31,21 +32,8 @@ pub struct MergedFeatures {
     pub notes: Vec<String>,
 }
 
-/// Features that are generated from the merged data.
-const GENERATED: [FeatureId; 9] = [
-    FeatureId::EVENT_DESC,
-    FeatureId::GROUP_DESC,
-    FeatureId::BUILD_ID,
-    FeatureId::AUXTRACE,
-    FeatureId::COMPRESSED,
-    FeatureId::DIR_FORMAT,
-    FeatureId::SAMPLE_TIME,
-    FeatureId::TRACING_DATA,
-    FeatureId::CLOCK_DATA,
-];
-
-/// Features that can only be decoded together with NRCPUS.
-const BY_CPU: [FeatureId; 2] = [FeatureId::CPU_TOPOLOGY, FeatureId::CPU_DOMAIN_INFO];
+/// Features that are not merged: those generated from the merged data, and those of the writer.
+const GENERATED: FeatureFlags = FeatureFlags::DERIVED.union(FeatureFlags::STORAGE);
 
 /// Merges the features of recordings; `remappers` are those of their records.
 ///
@@ -62,7 +50,7 @@ pub fn merge(
     let mut result = MergedFeatures::default();
     let ids: BTreeSet<_> = members.iter().flat_map(|member| member.meta.features.keys().copied()).collect();
     let (mut differing, mut unchanged) = (Vec::new(), Vec::new());
-    for id in ids.into_iter().filter(|id| !GENERATED.contains(id)) {
+    for id in ids.into_iter().filter(|id| !id.has(GENERATED)) {
         let (mut sections, mut is_unchanged) = (Vec::new(), false);
         for (number, (member, remapper)) in members.iter().zip(remappers).enumerate() {
             let Some(section) = member.meta.features.get(&id) else { continue };
@@ -82,7 +70,8 @@ pub fn merge(
         }
     }
     if differing.contains(&FeatureId::NRCPUS) {
-        differing.extend(BY_CPU.iter().filter(|id| result.features.remove(*id).is_some()));
+        differing.extend(result.features.keys().filter(|id| id.needs_context()));
+        result.features.retain(|id, _| !id.needs_context());
     }
     let names = |ids: &[FeatureId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if !differing.is_empty() {

@@ -4,8 +4,10 @@ use super::member::Member;
 use super::pre_scan::KERNEL_NAME;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::build_id::BuildId;
-use crate::abi::record::{CpuMode, Misc, RecordType};
+use crate::abi::record::descriptor::RecordFlags;
+use crate::abi::record::{CpuMode, Misc, RecordHeader};
 use crate::error::{Error, Result};
+use crate::rewrite::mmap::Mmap;
 use crate::stream::raw::Raw;
 
 /// Checks that all recordings are from the same kernel, unless one is chosen.
@@ -39,7 +41,7 @@ pub fn differ(first: &Member, other: &Member) -> Option<String> {
         _ => {}
     }
     let [one, two] = [first.scan.kernel.as_ref()?, other.scan.kernel.as_ref()?];
-    let position = |map: &crate::rewrite::mmap::Mmap| format!("{:#x} ({:#x})", map.start, map.pgoff);
+    let position = |map: &Mmap| format!("{:#x} ({:#x})", map.start, map.pgoff);
     let is_same = (one.start, one.pgoff) == (two.start, two.pgoff);
     (!is_same).then(|| format!("its kernel is at {}, not at {}", position(two), position(one)))
 }
@@ -58,11 +60,8 @@ fn build_id(member: &Member) -> Option<Vec<u8>> {
 
 /// Whether a record describes the host's kernel.
 pub fn is_about_kernel(raw: &Raw<'_>) -> bool {
-    match raw.header().kind {
-        RecordType::MMAP | RecordType::MMAP2 => raw.header().misc.cpu_mode() == CpuMode::KERNEL,
-        RecordType::KSYMBOL | RecordType::TEXT_POKE | RecordType::BPF_EVENT => true,
-        _ => false,
-    }
+    let RecordHeader { kind, misc, .. } = raw.header();
+    kind.has(RecordFlags::KERNEL_CODE) || Mmap::is_mmap(kind) && misc.cpu_mode() == CpuMode::KERNEL
 }
 
 /// Whether a build ID is of the host's kernel or one of its modules.

@@ -9,7 +9,7 @@ use super::options::PID_STEP;
 use super::patch::{bytes_of, change_u32, change_u64, u64_at};
 use crate::abi::Endian;
 use crate::abi::feature::FeatureSection;
-use crate::abi::fields::{FieldVisitor, TaskField};
+use crate::abi::fields::{FieldVisitor, TaskField, ignore_roles};
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::{Body, RecordHeader, RecordType};
 use crate::abi::sample_id::SampleId;
@@ -281,6 +281,10 @@ impl FieldVisitor for RemapFields<'_> {
         }
     }
 
+    fn own_process(&mut self, process: TaskField<'_>) {
+        self.task(process);
+    }
+
     fn guest(&mut self, task: TaskField<'_>) {
         self.task(task);
     }
@@ -295,6 +299,11 @@ impl FieldVisitor for RemapFields<'_> {
 
     fn event_id(&mut self, id: &mut u64) {
         *id = self.remapper.plan.known(*id);
+    }
+
+    // Attrs, features and tracepoint formats are merged on their own; a clock's origin is merged by `--align wall`.
+    ignore_roles! {
+        elapsed, clock_origin, attr, text, command_line, mapping, address, code, callchain, inode, namespace, build_id, file_build_id, cgroup_id, bpf_tag, feature, tracing_data, opaque, unknown
     }
 }
 

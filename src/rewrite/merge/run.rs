@@ -6,18 +6,16 @@ use super::remap::RecordRemapper;
 use super::streams::{self, Part};
 use super::{clock, compatibility, duplicates, events, features, kernel};
 use crate::abi::record::RecordType;
+use crate::abi::record::descriptor::RecordFlags;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::error::{Error, Result};
 use crate::rewrite::rounds::Rounds;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
-use crate::stream::meta::{Meta, is_header};
+use crate::stream::meta::Meta;
 use crate::threads::in_order;
 use std::thread;
-
-/// Record types that perf expects once; only those of the first recording that has them are kept.
-const ONCE: [RecordType; 3] = [RecordType::TIME_CONV, RecordType::THREAD_MAP, RecordType::CPU_MAP];
 
 /// Recordings that can be merged, with their merged metadata.
 #[derive(Debug)]
@@ -76,8 +74,7 @@ impl Merge {
         sink.end(&self.meta)?;
         let kinds: Vec<_> = ledger.entries().keys().copied().collect();
         for kind in kinds {
-            let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-            if is_frame || is_header(kind) || kind == RecordType::FINISHED_ROUND {
+            if kind.is_frame() || kind.is_header() || kind == RecordType::FINISHED_ROUND {
                 let count = ledger.of(kind).unaccounted();
                 ledger.consumed(kind, count);
             }
@@ -94,14 +91,17 @@ impl Merge {
         let mut source = 0;
         let mut parts = Vec::new();
         for (number, member) in members.iter().enumerate() {
+            // perf expects some types once: only those of the first recording that has them are kept.
             let is_redundant = |kind: &RecordType| {
                 let is_wrong = *kind == RecordType::TIME_CONV && options.align_wall;
-                is_wrong || members[..number].iter().any(|other| other.scan.counts.of(*kind) > 0)
+                let is_in = |other: &Member| other.scan.counts.of(*kind) > 0;
+                is_wrong || kind.has(RecordFlags::ONCE) && members[..number].iter().any(is_in)
             };
+            let kinds = member.scan.counts.iter().map(|(kind, _)| kind);
             parts.push(Part {
                 remapper: self.remappers[number].clone(),
                 without_kernel: options.kernel_from.is_some_and(|chosen| chosen != number),
-                without: ONCE.into_iter().filter(is_redundant).collect(),
+                without: kinds.filter(is_redundant).collect(),
                 first: member.scan.first.map_or(0, |first| first.wrapping_add(self.shifts[number])),
                 source,
             });

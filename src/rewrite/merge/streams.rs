@@ -14,7 +14,7 @@ use crate::rewrite::sort::{Sort, Untimed};
 use crate::stream::Sink;
 use crate::stream::counts::Counts;
 use crate::stream::ledger::Ledger;
-use crate::stream::meta::{Meta, is_header};
+use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::stream::source::Source;
@@ -227,9 +227,7 @@ impl Sink for Feeder {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header().kind;
         // The records in frames follow on their own; headers and rounds are generated.
-        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2 | RecordType::FINISHED_ROUND)
-            || is_header(kind)
-        {
+        if kind.is_frame() || kind.is_header() || kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }
         if self.part.without_kernel && kernel::is_about_kernel(raw) {

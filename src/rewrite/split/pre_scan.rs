@@ -58,7 +58,7 @@ impl Sink for SplitScan {
                 let what = format!("{}: an AUX area can only be split by event; use --by event", self.by);
                 return Err(Error::not_found(what));
             }
-            RecordType::COMPRESSED | RecordType::COMPRESSED2 => return Ok(()),
+            kind if kind.is_frame() => return Ok(()),
             _ => {
                 self.choice.note(meta, raw);
                 self.process_tree.note(meta, raw);

@@ -11,7 +11,7 @@ use crate::rewrite::filter::related_processes::process_of;
 use crate::rewrite::rounds::Rounds;
 use crate::stream::Sink;
 use crate::stream::counts::Counts;
-use crate::stream::meta::{Meta, is_header};
+use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
 use std::ops::Range;
@@ -149,9 +149,7 @@ fn is_state(kind: RecordType) -> bool {
 impl Sink for Router<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header().kind;
-        if matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2 | RecordType::FINISHED_ROUND)
-            || is_header(kind)
-        {
+        if kind.is_frame() || kind.is_header() || kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }
         let time = meta.events.time(raw);

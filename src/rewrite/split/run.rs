@@ -22,7 +22,7 @@ use crate::stream::counts::Counts;
 use crate::stream::event_name::event_name;
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
-use crate::stream::meta::{Meta, is_header};
+use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::source::Source;
@@ -176,9 +176,8 @@ fn part_meta(meta: &Meta, part: &PartScan, has_file: impl Fn(&[u8]) -> bool) -> 
 fn account(ledger: &mut Ledger, written: &Counts, unneeded: &Counts, marks: u64, by: &str) {
     let kinds: Vec<_> = ledger.entries().keys().copied().collect();
     for kind in kinds {
-        let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
         let read = ledger.of(kind).unaccounted();
-        if is_frame || is_header(kind) || kind == RecordType::FINISHED_ROUND && written.of(kind) == 0 {
+        if kind.is_frame() || kind.is_header() || kind == RecordType::FINISHED_ROUND && written.of(kind) == 0 {
             ledger.consumed(kind, read);
             continue;
         }

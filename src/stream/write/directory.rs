@@ -9,7 +9,7 @@ use crate::container::write::file::FileWriter;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
-use crate::stream::meta::{Meta, is_header};
+use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -58,7 +58,7 @@ impl Sink for ToDirectory {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let is_in_header = meta.container == Container::Pipe && is_header(raw.header().kind);
+        let is_in_header = meta.container == Container::Pipe && raw.header().kind.is_header();
         if is_in_header || raw.header().kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use crate::container::write::encoded;
 use crate::container::write::file::FileWriter;
 use crate::error::Result;
 use crate::stream::Sink;
-use crate::stream::meta::{Meta, is_header};
+use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use std::io::{Seek, Write};
 
@@ -46,7 +46,7 @@ impl<W: Write + Seek> Sink for ToFile<W> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let Some((writer, records)) = &mut self.writer else { return Ok(()) };
         // The sections of the file take the place of these records.
-        if meta.container == Container::Pipe && is_header(raw.header().kind) {
+        if meta.container == Container::Pipe && raw.header().kind.is_header() {
             return Ok(());
         }
         if raw.header().kind == RecordType::AUXTRACE {

@@ -64,8 +64,7 @@ impl Form {
     pub fn account(&self, meta: &Meta, ledger: &mut Ledger) {
         let left: Vec<_> = ledger.entries().iter().map(|(&kind, entry)| (kind, entry.unaccounted())).collect();
         for (kind, count) in left {
-            let is_frame = matches!(kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
-            if is_frame && !self.keeps_frames(meta) {
+            if kind.is_frame() && !self.keeps_frames(meta) {
                 ledger.consumed(kind, count);
             } else {
                 ledger.emitted(kind, count);
@@ -82,7 +81,7 @@ impl Form {
     /// # Errors
     /// If a record cannot be encoded in the other byte order.
     pub fn record<'a>(&self, meta: &Meta, raw: &Raw<'a>) -> Result<Option<Cow<'a, [u8]>>> {
-        let is_frame = matches!(raw.header().kind, RecordType::COMPRESSED | RecordType::COMPRESSED2);
+        let is_frame = raw.header().kind.is_frame();
         if if self.keeps_frames(meta) { raw.block().origin == Origin::Frame } else { is_frame } {
             return Ok(None);
         }

@@ -1,0 +1,40 @@
+//! The process and the event that a record describes, by the roles of its fields.
+
+use crate::abi::fields::{FieldVisitor, TaskField, ignore_roles};
+use crate::abi::record::Body;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+
+/// The IDs of what a record other than a sample describes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnIds {
+    /// The process.
+    pub process: Option<u32>,
+    /// The ID of the event, from the body of the record.
+    pub event: Option<u64>,
+}
+
+impl OwnIds {
+    /// Decodes the IDs. A malformed record has none.
+    pub fn of(meta: &Meta, raw: &Raw<'_>) -> Self {
+        let (body, _) = meta.events.split(raw);
+        let (mut body, _) = Body::read(raw.header().kind, raw.header().misc, body, &meta.context(raw));
+        let mut ids = Self::default();
+        body.visit_fields(&mut ids);
+        ids
+    }
+}
+
+impl FieldVisitor for OwnIds {
+    fn own_process(&mut self, process: TaskField<'_>) {
+        self.process = self.process.or(process.get());
+    }
+
+    fn own_event_id(&mut self, id: &mut u64) {
+        self.event = self.event.or(Some(*id));
+    }
+
+    ignore_roles! {
+        task, guest, time, elapsed, clock_origin, event_id, attr, text, command_line, mapping, address, code, callchain, inode, namespace, build_id, file_build_id, cgroup_id, bpf_tag, feature, tracing_data, opaque, unknown
+    }
+}
