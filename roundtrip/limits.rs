@@ -85,8 +85,15 @@ fn hostile_counts_in_records_and_features_allocate_little() {
     assert!(tested > 100_000, "only {tested}");
 }
 
+/// The default limits, changed.
+fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    limits
+}
+
 fn read(bytes: &[u8], limits: Limits, sink: impl Write) -> Result<Ledger> {
-    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_limits(limits);
     let input = Input::Bytes { name: "hostile".into(), bytes: bytes.to_vec().into() };
     Source::open(input, options)?.run(&mut Verbatim::new(vec![sink])).map(|(_, ledger)| ledger)
 }
@@ -144,7 +151,7 @@ fn a_frame_is_read_up_to_its_limit() {
     let bomb = with_frame(&record.repeat(1 << 20));
     let read = |frame| {
         let mut ledger = None;
-        let limits = Limits { frame, ..Limits::default() };
+        let limits = limits(|limits| limits.frame = frame);
         let reserved = measure(|| ledger = Some(read(&bomb, limits, io::sink()).expect("a recording"))).bytes_max;
         assert!(reserved < OVERHEAD, "{reserved} bytes reserved");
         let ledger = ledger.expect("reading should have succeeded");
@@ -178,7 +185,7 @@ fn metadata_from_records_is_limited() {
         .collect();
     let bytes = with_frame(&events);
     let dropped = |about| {
-        let ledger = read(&bytes, Limits { about, ..Limits::default() }, io::sink()).expect("a recording");
+        let ledger = read(&bytes, limits(|limits| limits.about = about), io::sink()).expect("a recording");
         ledger.entries().values().map(|entry| entry.dropped()).sum::<u64>()
     };
     assert_eq!(dropped(Limits::default().about), 0);
@@ -190,11 +197,13 @@ fn sorting_in_files_gives_the_same_profile_as_in_memory() {
     let (mut compared, mut samples) = (0, 0);
     for path in recordings::all() {
         let convert = |limits| {
-            let options = ReadOptions { limits, ..ReadOptions::default() };
+            let options = ReadOptions::default().with_limits(limits);
             let (profile, _) = profile(Source::open(Input::Path(path.clone()), options)?, &ProfileOptions::default())?;
             Ok::<_, perfconv::Error>(profile)
         };
-        let few = Limits { waiting: 50, waiting_bytes: 4096, piece: 4096, record: 1024, ..Limits::default() };
+        let few = limits(|limits| {
+            (limits.waiting, limits.waiting_bytes, limits.piece, limits.record) = (50, 4096, 4096, 1024);
+        });
         let (Ok(in_memory), Ok(in_files)) = (convert(Limits::default()), convert(few)) else { continue };
         assert_eq!(in_memory.rows, in_files.rows, "{}", path.display());
         (compared, samples) = (compared + 1, samples + in_memory.rows.len());
@@ -212,7 +221,7 @@ fn a_compressed_recording_is_decompressed_up_to_a_thousand_times_its_size() {
         zstd::bulk::compress(&all, 3).expect("zstd should compress")
     };
     let unpack = |bytes: &[u8]| {
-        let limits = Limits { unpacked: 1 << 20, ..Limits::default() };
+        let limits = limits(|limits| limits.unpacked = 1 << 20);
         let mut ledger = None;
         let reserved = measure(|| ledger = Some(read(bytes, limits, io::sink()).expect("a recording"))).bytes_max;
         assert!(reserved < OVERHEAD, "{reserved} bytes reserved");
@@ -253,8 +262,8 @@ fn overlapping_sections_take_no_more_memory_than_the_file() {
 fn tiny_protobuf_messages_are_limited() {
     let empty = b"\x0a\x00".repeat(2 << 20);
     let input = Input::Bytes { name: "attrs".into(), bytes: empty.into() };
-    let limits = Limits { about: 8 << 20, ..Limits::default() };
-    let options = ReadOptions { limits, ..ReadOptions::default() };
+    let limits = limits(|limits| limits.about = 8 << 20);
+    let options = ReadOptions::default().with_limits(limits);
     let mut rejected = None;
     let reserved =
         measure(|| rejected = import(quipper::import, input, &ImportOptions::from(&options)).err()).bytes_max;

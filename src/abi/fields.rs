@@ -194,6 +194,7 @@ macro_rules! roles {
 
 /// A process or thread ID, in the width of its field.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TaskField<'a> {
     /// 32 bits.
     U32(&'a mut u32),
@@ -263,6 +264,7 @@ impl<'a> From<&'a mut u64> for TaskField<'a> {
 
 /// Meaning of a string.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum TextRole<'a> {
     /// A path, or the name of a mapping.
     Path,
@@ -296,6 +298,7 @@ pub enum TextRole<'a> {
 
 /// Event that a name belongs to.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum EventRef<'a> {
     /// Not specified.
     Unknown,
@@ -316,6 +319,7 @@ pub struct TextField<'a> {
 
 /// A string in its storage form.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum TextPlace<'a> {
     /// At the end of a record, padded to a multiple of this many bytes.
     Padded(&'a mut PaddedStr, usize),

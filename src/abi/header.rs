@@ -10,6 +10,7 @@ use std::io::Cursor;
 /// The magic of a recording, which contains the version of the format.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Magic {
     /// `PERFFILE` in either byte order: version 1, of perf before 3.4.
     #[brw(magic = b"PERFFILE")]

@@ -48,6 +48,7 @@ pub struct ReadValue {
 #[br(import_raw(format: ReadFormat))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ReadValues {
     /// Values of one event.
     #[br(pre_assert(!format.contains(ReadFormat::GROUP)))]

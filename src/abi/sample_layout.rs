@@ -15,6 +15,7 @@ use std::ops::Range;
 
 /// A field of SAMPLE records. Variants are in the kernel's order, the order in the record, which is not that of the bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum SampleField {
     /// [`SampleType::IDENTIFIER`].
     Identifier,
@@ -68,6 +69,7 @@ pub enum SampleField {
 
 /// Encoding of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FieldKind {
     /// A `u64`.
     Word,

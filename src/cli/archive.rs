@@ -41,7 +41,7 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     let envelopes = envelopes(&output)?;
     let rules = OutputRules { overwrite: args.force, on_terminal: false, replaceable: None, is_directory: false };
     let output = Output::check(&output, &input, rules)?;
-    let options = ReadOptions { spool_dir: args.spool_dir, ..ReadOptions::default() };
+    let options = ReadOptions::default().with_spool_dir(args.spool_dir);
     let name = own_name(&input);
     let recording = Recording::new(input, None, &options)?;
     let name = if recording.is_imported() { RECORDING.to_owned() } else { name };

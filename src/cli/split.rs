@@ -45,7 +45,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     let rules =
         OutputRules { overwrite: args.force, on_terminal: false, replaceable: Some(is_split), is_directory: true };
     let output = Output::check(&args.output, &args.input, rules)?;
-    let read = ReadOptions { spool_dir: args.written.spool_dir.clone(), ..ReadOptions::default() };
+    let read = ReadOptions::default().with_spool_dir(args.written.spool_dir.clone());
     let name = args.input.display().to_string();
     let recording = Recording::new(args.input, None, &read)?;
     let (input, damage) = recording.input().repeatable(&read)?;

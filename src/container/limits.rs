@@ -6,6 +6,7 @@
 /// These limits cover what such checks cannot bound: frames that expand a thousandfold, streams of unknown length, and
 /// records that wait to be sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Decompressed bytes always allowed for an input compressed as a whole, or for all compressed frames together. Beyond it,
     /// the limit is a thousand times the compressed size. A warning reports what is dropped.

@@ -9,6 +9,7 @@
 pub mod build_id;
 pub mod build_id_directory;
 pub mod build_id_note;
+pub mod function_ranges;
 pub mod host;
 pub mod image;
 pub mod jit_dump;

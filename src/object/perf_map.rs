@@ -1,13 +1,13 @@
 //! Reads `perf-PID.map` files: one function per line, `START SIZE NAME`, with hexadecimal numbers.
 
+use super::function_ranges::FunctionRanges;
 use bytes::Bytes;
-use std::collections::BTreeMap;
 
-/// Non-overlapping functions by start address.
+/// A map file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapFile {
-    /// End address and name of each function.
-    pub functions: BTreeMap<u64, (u64, Bytes)>,
+    /// The names of functions.
+    pub functions: FunctionRanges<Bytes>,
     /// Number of malformed lines.
     pub unreadable: u64,
 }
@@ -18,29 +18,13 @@ impl MapFile {
         let mut file = Self::default();
         for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             match function(line) {
-                Some((start, end, name)) => file.add(start, end, bytes.slice_ref(name)),
+                Some((start, end, name)) => {
+                    file.functions.insert(start, end, bytes.slice_ref(name));
+                }
                 None => file.unreadable += 1,
             }
         }
         file
-    }
-
-    fn add(&mut self, start: u64, end: u64, name: Bytes) {
-        if start == end {
-            return;
-        }
-        while let Some((&at, &(last, _))) =
-            self.functions.range(..end).next_back().filter(|(_, (last, _))| *last > start)
-        {
-            let Some((_, other)) = self.functions.remove(&at) else { return };
-            if at < start {
-                self.functions.insert(at, (start, other.clone()));
-            }
-            if last > end {
-                self.functions.insert(end, (last, other));
-            }
-        }
-        self.functions.insert(start, (end, name));
     }
 }
 
@@ -63,9 +47,8 @@ mod tests {
 
     fn read(text: &'static str) -> Vec<(u64, u64, String)> {
         let file = MapFile::read(&Bytes::from_static(text.as_bytes()));
-        let shown =
-            |(start, (end, name)): (u64, (u64, Bytes))| (start, end, String::from_utf8_lossy(&name).into_owned());
-        file.functions.into_iter().map(shown).collect()
+        let shown = |(start, end, name): (u64, u64, &Bytes)| (start, end, String::from_utf8_lossy(name).into_owned());
+        file.functions.iter().map(shown).collect()
     }
 
     #[test]
@@ -84,6 +67,6 @@ mod tests {
     fn counts_malformed_lines() {
         let file =
             MapFile::read(&Bytes::from_static(b"10 10 a\nx\n10\n10 10\n10 10 \nffffffffffffffff 2 far\n\n20 0 none\n"));
-        assert_eq!((file.functions.len(), file.unreadable), (1, 5));
+        assert_eq!((file.functions.iter().len(), file.unreadable), (1, 5));
     }
 }

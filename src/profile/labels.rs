@@ -20,6 +20,7 @@ macro_rules! labels {
     ($($(#[$doc:meta])* $label:ident = $key:literal, $unit:expr, $fields:expr;)*) => {
         /// A label. Keys and texts are those of perf_data_converter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum Label {
             $($(#[$doc])* $label,)*
         }

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// The usual page size.
+pub const PAGE: u64 = 4096;
+
 /// Index of a [`Map`] in its [`Session`](super::Session).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MapId(pub u32);
@@ -56,7 +59,6 @@ impl Map {
     /// Some recordings map the kernel from 0 or close to it. Such a mapping starts at its reference symbol.
     pub(super) fn raise_start_to_kernel(&mut self) {
         const UPPER_HALF: u64 = 1 << 63;
-        const PAGE: u64 = 4096;
         if self.start <= UPPER_HALF && UPPER_HALF < self.pgoff && UPPER_HALF < self.limit && self.pgoff < self.limit {
             self.start = self.pgoff / PAGE * PAGE;
         }

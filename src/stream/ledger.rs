@@ -8,6 +8,7 @@ use std::fmt;
 
 /// Why a record was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Reason {
     /// There are several events, and none has the record's ID.
     UnknownEvent,

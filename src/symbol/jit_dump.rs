@@ -11,12 +11,12 @@ use super::lookup::{Frame, Lookup};
 use super::perf_map::PerfMapSource;
 use super::source::{ObjectKey, OpenedObject, Source};
 use crate::container::spool::map;
+use crate::object::function_ranges::FunctionRanges;
 use crate::object::image::Function;
 use crate::object::jit_dump::{Dump, EventKind};
 use crate::object::jit_files::dump_pid;
 use crate::session::map::Map;
 use hashbrown::{HashMap, HashSet};
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -125,14 +125,13 @@ impl OpenedObject for JitCode {
 #[derive(Debug, Default)]
 pub struct JitFunctions {
     functions: Vec<Function>,
-    /// Parts of functions that no later function replaced, by their start.
-    parts: BTreeMap<u64, Part>,
+    /// The parts of functions that no later function replaced.
+    parts: FunctionRanges<Part>,
 }
 
 /// A part of a function.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    end: u64,
     /// Start of the whole function.
     start: u64,
     function: usize,
@@ -158,35 +157,15 @@ impl JitFunctions {
                 },
             };
             let end = event.address.saturating_add(code.functions[function].size);
-            code.put(Part { end, start: event.address, function });
+            code.parts.insert(event.address, end, Part { start: event.address, function });
         }
         code
-    }
-
-    /// Adds a function, which replaces earlier ones where they overlap.
-    fn put(&mut self, new: Part) {
-        if new.start >= new.end {
-            return;
-        }
-        while let Some((&start, &part)) =
-            self.parts.range(..new.end).next_back().filter(|(_, part)| part.end > new.start)
-        {
-            self.parts.remove(&start);
-            if start < new.start {
-                self.parts.insert(start, Part { end: new.start, ..part });
-            }
-            if part.end > new.end {
-                self.parts.insert(new.end, part);
-            }
-        }
-        self.parts.insert(new.start, new);
     }
 }
 
 impl Lookup for JitFunctions {
     fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
-        let part = self.parts.range(..=address).next_back().map(|(_, part)| part);
-        let Some(part) = part.filter(|part| address < part.end) else { return };
+        let Some((_, part)) = self.parts.find(address) else { return };
         let Function { name, lines, .. } = &self.functions[part.function];
         let line = lines.partition_point(|line| line.offset <= address - part.start).checked_sub(1);
         let line = line.and_then(|line| lines.get(line));

@@ -4,6 +4,7 @@ use super::{inflate, relocation};
 use crate::container::spool::map;
 use crate::object::build_id::Id;
 use crate::object::build_id_note;
+use crate::session::map::PAGE;
 use bytes::Bytes;
 use object::elf::{
     ET_REL, FileHeader32, FileHeader64, PF_W, PF_X, PT_LOAD, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHT_NOBITS,
@@ -14,9 +15,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-
-/// Page size assumed for mappings. Larger pages only widen the padding around segments, which contains no code.
-const PAGE: u64 = 4096;
 
 /// Maximum length of a stored section name. The names that are looked up are shorter.
 const NAME: usize = 64;

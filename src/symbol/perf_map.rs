@@ -78,9 +78,7 @@ impl OpenedObject for PerfMap {
 
 impl Lookup for MapFile {
     fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
-        if let Some((&start, (end, name))) = self.functions.range(..=address).next_back()
-            && address < *end
-        {
+        if let Some((start, name)) = self.functions.find(address) {
             found(&Frame { name, symbol_start: Some(start), ..Frame::default() });
         }
     }

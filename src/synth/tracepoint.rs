@@ -91,7 +91,7 @@ impl Field {
 
     /// Encodes a value: an integer, a string for an array of `char`, or a list of integers for other arrays. `None` if it has the
     /// wrong type or is too large.
-    pub fn bytes(&self, value: &Value, endian: Endian) -> Option<Vec<u8>> {
+    pub(crate) fn bytes(&self, value: &Value, endian: Endian) -> Option<Vec<u8>> {
         let count = self.declaration.strip_suffix(']').and_then(|text| text.split_once('['));
         let count: u64 = count.map_or(Some(1), |(_, count)| count.parse().ok())?;
         let each = self.size.checked_div(count)?;

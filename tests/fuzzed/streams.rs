@@ -36,9 +36,13 @@ pub fn stream(bytes: &[u8]) {
     // In corrupt compressed data, the amount that can be decompressed depends on the size of each read.
     let is_compressed = [&[0x28, 0xb5, 0x2f, 0xfd][..], &[0x1f, 0x8b]].iter().any(|magic| recording.starts_with(magic));
     let default = ReadOptions::default;
-    let limited = |limits| ReadOptions { limits, ..default() };
+    let limited = |set: fn(&mut Limits)| {
+        let mut limits = Limits::default();
+        set(&mut limits);
+        default().with_limits(limits)
+    };
     // Also with low limits for frames and records: they decide how much is recovered after corruption, and apply in both ways.
-    let low = || limited(Limits { piece: 512, record: 1024, ..Limits::default() });
+    let low = || limited(|limits| (limits.piece, limits.record) = (512, 1024));
     for options in [&default as &dyn Fn() -> ReadOptions, &low] {
         let from_memory = receive(mapped(options()), Received::default());
         let from_stream = receive(in_pieces(options()), Received::default());
@@ -48,7 +52,7 @@ pub fn stream(bytes: &[u8]) {
         );
     }
     // In time order, with low limits for buffered records, which must not matter.
-    let waiting = limited(Limits { waiting: 8, waiting_bytes: 256, ..Limits::default() });
+    let waiting = limited(|limits| (limits.waiting, limits.waiting_bytes) = (8, 256));
     let from_memory = receive(mapped(default()), Order::new(Received::default(), default()));
     let from_stream = receive(in_pieces(waiting.clone()), Order::new(Received::default(), waiting));
     let [from_memory, from_stream] = [from_memory, from_stream].map(|outcome| outcome.map(|(received, ..)| received));

@@ -1,6 +1,6 @@
 //! Archives: `perf report` prints the same on a system without the programs, and unpacking rejects unsafe entries.
 
-use crate::suite::program::{perfconv, run, run_other, with_time_limit};
+use crate::suite::program::{note_missing_oracle, perfconv, run, run_other, with_time_limit};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -45,6 +45,7 @@ fn record(dir: &TempDir) -> Option<PathBuf> {
                 .arg(format!("-Wl,-rpath,{}", dir.path().display())),
         );
     if !is_built {
+        note_missing_oracle("a C compiler");
         print_note(format_args!("archive: skipped: no C compiler"));
         return None;
     }
@@ -53,6 +54,7 @@ fn record(dir: &TempDir) -> Option<PathBuf> {
         .arg(at("perf.data"))
         .arg(at("program"));
     if !succeeds(perf.env("HOME", dir.path())) {
+        note_missing_oracle("a perf that can record");
         print_note(format_args!("archive: skipped: perf cannot record here"));
         return None;
     }

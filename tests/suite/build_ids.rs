@@ -1,7 +1,7 @@
 //! Build IDs of programs built and recorded here, compared with `perf inject`; and files whose build IDs are not trusted.
 
 use crate::suite::files::{Recording, has_corpus, recordings};
-use crate::suite::program::{for_each, perfconv, profile, run, run_other, with_time_limit};
+use crate::suite::program::{for_each, note_missing_oracle, perfconv, profile, run, run_other, with_time_limit};
 use perfconv::abi;
 use perfconv::abi::feature::FeatureId;
 use perfconv::abi::hex::to_hex;
@@ -91,11 +91,13 @@ fn workspace() -> Option<&'static Workspace> {
             let mut cc = Command::new("cc");
             cc.arg("-O1").args(args).arg("-o").arg(workspace.path(name)).arg(workspace.path("program.c"));
             if !cc.status().is_ok_and(|status| status.success()) {
+                note_missing_oracle("a C compiler");
                 print_note(format_args!("build ids: skipped: no C compiler"));
                 return None;
             }
             // perf must neither record nor collect build IDs.
             if !workspace.record(name, &format!("{name}.data"), &["-B"]) {
+                note_missing_oracle("a perf that can record");
                 print_note(format_args!("build ids: skipped: perf cannot record here"));
                 return None;
             }

@@ -227,7 +227,8 @@ fn a_private_copy_survives_truncation_of_the_file() {
             fs::copy(&fixture.path, &path).unwrap();
         }
         let open = |private_copy| {
-            let options = ReadOptions { private_copy, ..ReadOptions::default() };
+            let mut options = ReadOptions::default();
+            options.private_copy = private_copy;
             Source::open(Input::Path(path.clone()), options).unwrap()
         };
         let mut mapped = RecordCount::default();

@@ -1,7 +1,7 @@
 //! Functions, inlined functions and lines in outputs, compared with perf script and pprof.
 
 use super::pprof::find_pprof;
-use super::program::{decode, perfconv, profile, run, run_other, with_time_limit};
+use super::program::{decode, note_missing_oracle, perfconv, profile, run, run_other, with_time_limit};
 use perfconv::formats::pprof::proto::Profile;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -351,12 +351,14 @@ fn a_file_without_build_id_must_be_the_recorded_one() {
     let mut cc = Command::new("cc");
     cc.args(["-O1", "-g", "-Wl,--build-id=none", "-o"]).arg(&program).arg(&source);
     if !cc.status().is_ok_and(|status| status.success()) {
+        note_missing_oracle("a C compiler");
         return println!("symbols: skipped: no C compiler");
     }
     let data = dir.path().join("perf.data");
     let mut record = with_time_limit("perf");
     record.args(["record", "-q", "-e", "cpu-clock", "-o"]).arg(&data).arg(&program).env("HOME", dir.path());
     if run_other(record.stdin(Stdio::null())).status != 0 {
+        note_missing_oracle("a perf that can record");
         return println!("symbols: skipped: perf cannot record here");
     }
     let names_spin = || {

@@ -17,6 +17,7 @@ use std::io::{Read, Seek};
 #[binrw]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum AuxtraceIndex {
     /// As perf writes it.
     Counted {

@@ -193,6 +193,7 @@ impl BtfInfo {
 #[binrw]
 #[br(import(kind: BtfKind, vlen: u64))]
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BtfParts {
     /// Integer: bits 0 to 7 width, 16 to 23 offset, 24 to 27 signed, character and Boolean flags.
     #[br(pre_assert(kind == BtfKind::INT))]

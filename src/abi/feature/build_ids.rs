@@ -38,6 +38,7 @@ pub struct BuildIdEntry {
 /// Content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum BuildIdContent {
     /// As in HEADER_BUILD_ID.
     BuildId(BuildId),

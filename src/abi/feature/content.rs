@@ -24,6 +24,7 @@ macro_rules! features {
 
         /// The content of a feature section, up to the end of its definition.
         #[derive(Clone, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum Feature {
             $(
                 $(#[cfg($cfg)])?

@@ -34,6 +34,7 @@ bitflags::bitflags! {
 
 /// Subject of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Subject {
     /// The recording: its events, times and storage.
     Recording,

@@ -25,6 +25,7 @@ macro_rules! bodies {
 
         /// The body of a record: the bytes between header and `sample_id`, up to the end of its definition.
         #[derive(Clone, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum Body {
             $(
                 $(#[cfg($cfg)])?

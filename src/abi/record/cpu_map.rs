@@ -55,6 +55,7 @@ pub struct CpuMapData {
 #[br(import(kind: CpuMapType))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum CpuSet {
     /// A list.
     #[br(pre_assert(kind == CpuMapType::CPUS))]

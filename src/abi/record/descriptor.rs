@@ -54,6 +54,7 @@ bitflags::bitflags! {
 
 /// Validity of the information in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Lifetime {
     /// From then on: later records may depend on it, such as a mapping or a name.
     State,

@@ -46,6 +46,7 @@ pub struct EventUpdate {
 #[br(import(kind: EventUpdateType))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum EventUpdateValue {
     /// Unit.
     #[br(pre_assert(kind == EventUpdateType::UNIT))]

@@ -51,6 +51,7 @@ pub struct Mmap2 {
 #[br(import(by_build_id: bool))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum MappedFile {
     /// Device and inode.
     #[br(pre_assert(!by_build_id))]

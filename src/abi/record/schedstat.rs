@@ -113,6 +113,7 @@ pub struct DomainCounts {
 #[br(import(version: u16))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Balance {
     /// Version 15, up to Linux 6.9.
     #[br(pre_assert(version == 15))]

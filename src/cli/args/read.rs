@@ -21,6 +21,6 @@ pub struct ReadArgs {
 impl ReadArgs {
     /// These options as the library takes them.
     pub fn options(&self) -> ReadOptions {
-        ReadOptions { spool_dir: self.spool_dir.clone(), ..ReadOptions::default() }
+        ReadOptions::default().with_spool_dir(self.spool_dir.clone())
     }
 }

@@ -25,6 +25,7 @@ use std::path::PathBuf;
 
 /// Options for reading.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// Directory for temporary files that spool streams which must be read twice; the system's default if not set.
     pub spool_dir: Option<PathBuf>,
@@ -35,8 +36,23 @@ pub struct ReadOptions {
     pub private_copy: bool,
 }
 
+impl ReadOptions {
+    /// Sets the directory for temporary files.
+    #[must_use]
+    pub fn with_spool_dir(self, spool_dir: Option<PathBuf>) -> Self {
+        Self { spool_dir, ..self }
+    }
+
+    /// Sets the limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+}
+
 /// The kind of container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Container {
     /// A file with sections.
     File,

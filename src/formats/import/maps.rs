@@ -1,10 +1,8 @@
 //! Maps of a process, and allocation of unmapped addresses.
 
 use super::source::SourceMapping;
+use crate::session::map::PAGE;
 use crate::session::range_map::RangeMap;
-
-/// Page size.
-pub const PAGE: u64 = 0x1000;
 
 /// Maps of a process by number; later ones replace earlier ones.
 #[derive(Debug, Default)]

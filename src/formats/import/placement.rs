@@ -1,8 +1,9 @@
 //! Assigns addresses to frames without one: in synthetic files, or after the mapped part of real ones.
 
-use super::maps::{PAGE, UnmappedRange};
+use super::maps::UnmappedRange;
 use super::source::{SourceFrame, SourceMapping, SourceProfile};
 use super::symbols::{Kernel, SymbolFile};
+use crate::session::map::PAGE;
 use bytes::Bytes;
 use hashbrown::HashMap;
 

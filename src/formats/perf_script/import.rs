@@ -6,13 +6,11 @@ use crate::error::{Error, Result};
 use crate::formats::import::source::{SourceEvent, SourceFrame, SourceMapping, SourceProfile, SourceSample};
 use crate::formats::import::{ImportOptions, ImportedRecording, record};
 use crate::formats::recognize::lines;
+use crate::session::map::PAGE;
 use bytes::Bytes;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
-
-/// Page size for mappings.
-const PAGE: u64 = 0x1000;
 
 /// Maximum distance of offsets in one map; beyond it, a file gets another map.
 const MAX_GAP: u64 = 1 << 30;

@@ -1,11 +1,12 @@
 //! Replaces addresses, separately for each address space.
 
 use super::key::Key;
-use super::pages::{Extents, PAGE, Pages};
+use super::pages::{Extents, Pages};
 use crate::abi::callchain::Context;
 use crate::abi::fields::{FieldVisitor, MappingFields, ignore_roles};
 use crate::abi::record::{Body, CpuMode, Misc, RecordType};
 use crate::error::Result;
+use crate::session::map::PAGE;
 use crate::session::space::Space;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;

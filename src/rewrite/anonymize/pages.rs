@@ -6,10 +6,8 @@
 
 use super::key::Key;
 use super::permutation::Permutation;
+use crate::session::map::PAGE;
 use std::collections::BTreeMap;
-
-/// Bytes of a page; the offset in the page is kept.
-pub const PAGE: u64 = 4096;
 
 /// The last page, which contains the context markers of call chains; it is not moved.
 const LAST: u64 = u64::MAX / PAGE;

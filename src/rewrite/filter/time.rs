@@ -32,6 +32,7 @@ pub const OPTIONS: &[PassOption] = &[PassOption::new(
 
 /// Wanted times.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Times {
     /// `START,STOP`, in seconds with up to nine decimals, either of them optional; several separated by spaces.
     Absolute(Vec<Interval>),

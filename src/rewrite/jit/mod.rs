@@ -9,7 +9,6 @@
 
 pub mod clock;
 pub mod images;
-pub mod live;
 pub mod options;
 pub mod pass;
 pub mod perf_map;

@@ -1,7 +1,6 @@
 //! Maps the functions of jitdumps to images: `--jit`.
 
 use super::images::{ImageOptions, Images};
-use super::live::Live;
 use super::options::JIT_DUMP;
 use super::plan::{Mapped, Plan};
 use crate::abi;
@@ -10,6 +9,7 @@ use crate::abi::record::{Record, RecordType};
 use crate::container::block::Origin;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
+use crate::object::function_ranges::FunctionRanges;
 use crate::object::jit_files::{dump_pid, is_for_code};
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -144,7 +144,7 @@ struct Inject<'a> {
     /// Number of mappings inserted so far.
     inserted: usize,
     /// The functions mapped so far, by process.
-    live: HashMap<u32, Live>,
+    live: HashMap<u32, FunctionRanges<()>>,
     names: Names,
     changed: RecordBuffer,
 }
@@ -159,7 +159,7 @@ impl<'a> Inject<'a> {
     fn emit(&mut self, meta: &Meta, time: u64, place: RecordPlacement, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
         while let Some(map) = self.plan.maps.get(self.inserted).filter(|map| map.time <= time) {
             self.inserted += 1;
-            self.live.entry(map.pid).or_default().put(map.address, map.address.saturating_add(map.len));
+            self.live.entry(map.pid).or_default().insert(map.address, map.address.saturating_add(map.len), ());
             self.changed.record = self.plan.record(meta, map)?;
             self.changed.pass_at(sink, meta, place)?;
         }
@@ -173,7 +173,7 @@ impl<'a> Inject<'a> {
         }
         let Some(mmap) = Mmap::read(meta, raw, &mut self.names) else { return false };
         let Some(live) = self.live.get(&mmap.pid).filter(|_| is_for_code(&mmap.filename)) else { return false };
-        live.has(mmap.start, mmap.start.saturating_add(mmap.len))
+        live.overlaps(mmap.start, mmap.start.saturating_add(mmap.len))
     }
 }
 

@@ -21,6 +21,7 @@ use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::replacement::RecordBuffer;
 use crate::rewrite::request::PassFactory;
+use crate::session::map::PAGE;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -68,9 +69,6 @@ struct ProcessImage {
     /// Memory ranges in the image: end and offset in the image, by start.
     memory: BTreeMap<u64, (u64, u64)>,
 }
-
-/// Page size.
-const PAGE: u64 = 4096;
 
 impl PerfMapPass {
     /// Creates the pass. Map files are located in these paths, or in `/tmp` if there are none.
@@ -149,8 +147,8 @@ type ImageRanges = BTreeMap<u64, (u64, u64)>;
 /// ranges. `None` if there are none inside.
 fn lay_out(file: &MapFile, memory: &BTreeMap<u64, u64>, image: &mut Image) -> Option<(ImageRanges, u64)> {
     let (mut places, mut outside) = (ImageRanges::new(), 0);
-    for (&start, (end, name)) in &file.functions {
-        let around = memory.range(..=start).next_back().filter(|&(_, &last)| last >= *end);
+    for (start, end, name) in file.functions.iter() {
+        let around = memory.range(..=start).next_back().filter(|&(_, &last)| last >= end);
         let Some((&from, &to)) = around else {
             outside += 1;
             continue;

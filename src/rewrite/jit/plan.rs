@@ -2,7 +2,6 @@
 
 use super::clock::Clock;
 use super::images::Images;
-use super::live::Live;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::mmap2::Mmap2;
 use crate::abi::record::time_conv::TimeConv;
@@ -13,6 +12,7 @@ use crate::container::walk::Damage;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
 use crate::object::build_id::Id;
+use crate::object::function_ranges::FunctionRanges;
 use crate::object::image::{Function, Image};
 use crate::object::jit_dump::{Dump, Event, EventKind};
 use crate::object::jit_files::locate;
@@ -157,7 +157,7 @@ impl Plan {
         // namespaces), only the ID of the mapping process is known.
         let is_by_name = dump.header.pid == mapped.pid;
         let (mut maps, mut placed, mut missing) = (Vec::new(), HashMap::<u64, (u64, u64)>::new(), Vec::new());
-        let (mut live, mut replaced) = (HashMap::<u32, Live>::new(), 0);
+        let (mut live, mut replaced) = (HashMap::<u32, FunctionRanges<()>>::new(), 0);
         for Event { time, pid, tid, index, address, kind } in dump.events {
             let found = match kind {
                 // It cannot contain samples.
@@ -176,7 +176,8 @@ impl Plan {
                     let own = if is_by_name { (pid, tid) } else { (mapped.pid, self.thread(mapped)) };
                     let (pid, tid) = own;
                     let image = self.records.len() as u32;
-                    replaced += u64::from(live.entry(pid).or_default().put(address, address.saturating_add(len)));
+                    replaced +=
+                        u64::from(live.entry(pid).or_default().insert(address, address.saturating_add(len), ()));
                     maps.push(Map { time: clock.time(time), pid, tid, address, len, place, image });
                 }
             }

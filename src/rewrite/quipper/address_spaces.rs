@@ -7,6 +7,7 @@ use crate::abi;
 use crate::abi::record::RecordType;
 use crate::abi::record::comm::Comm;
 use crate::abi::record::task::Task;
+use crate::session::map::PAGE;
 use crate::session::range_map::{Entry, RangeMap};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
@@ -17,7 +18,6 @@ use std::ops::RangeInclusive;
 pub const KERNEL: u32 = u32::MAX;
 /// Start of the kernel half.
 const KERNEL_START: u64 = 1 << 63;
-const PAGE: u64 = 4096;
 /// From this many mappings of a process on, a new one is always packed after the last.
 const MANY: usize = 10_000;
 /// Number of pages in the lookup cache.

@@ -1,10 +1,10 @@
 //! ELF files and kernel symbols of a scenario, for readers that look them up.
 
 use super::plan::{PlannedSpace, Program, Scenario};
-use super::run::PAGE;
 use crate::container::temp_directory::create_parent_directories;
 use crate::error::{Error, Result};
 use crate::object::build_id_directory::{by_build_id, is_of_images, write};
+use crate::session::map::PAGE;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 

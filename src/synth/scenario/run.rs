@@ -10,6 +10,7 @@ use crate::abi::record::{Body, Misc};
 use crate::abi::text::PaddedStr;
 use crate::container::read::Container;
 use crate::error::{Error, Result};
+use crate::session::map::PAGE;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -20,9 +21,6 @@ use crate::synth::{Event, Map, Recorder, Stamp};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Cursor;
-
-/// Size of code and data pages.
-pub(super) const PAGE: u64 = 0x1000;
 
 /// Maximum size of the records of a recording built in memory, as needed for corruption.
 const MAX_IN_MEMORY: u64 = 1 << 28;

@@ -2,7 +2,6 @@
 
 use super::code;
 use super::plan::{BEGIN, PlannedSpace, Sampled, Scenario, Stack, Thread};
-use super::run::PAGE;
 use super::share::{Random, Shares};
 use super::slices::Slices;
 use crate::abi::Endian;
@@ -17,6 +16,7 @@ use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::transaction::Transaction;
 use crate::abi::weight::Weight;
 use crate::error::Result;
+use crate::session::map::PAGE;
 use crate::stream::Sink;
 use crate::synth::template::Template;
 use crate::synth::tracepoint::Tracepoint;

@@ -213,6 +213,7 @@ fn body(
                 }
                 EventUpdateValue::Name(name) => format!("name: {}", text(name.text())),
                 EventUpdateValue::Cpus(map) => cpus(map.cpus.as_ref().map(|set| set.numbers()).unwrap_or_default()),
+                other => panic!("perf prints no {other:?}"),
             };
             format!(" ... id: {} ... {value}", update.id)
         }

@@ -95,7 +95,7 @@ pub fn counts(values: &ReadValues) -> String {
         ReadValues::Single { value, time_enabled, time_running, id, lost } => {
             (value, [("time enabled", time_enabled), ("time running", time_running), ("id", id), ("lost", lost)])
         }
-        ReadValues::Group { .. } => panic!("perf does not print READ records of groups"),
+        _ => panic!("perf does not print READ records of groups"),
     };
     let fields = fields.iter().filter_map(|(name, value)| value.map(|value| format!(" ... {name} : {value}")));
     format!("{value}{}", fields.collect::<String>())

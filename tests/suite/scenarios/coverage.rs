@@ -88,6 +88,7 @@ fn scenarios_cover_the_whole_format() {
             Container::File => "container file".to_owned(),
             Container::Pipe => "container pipe".to_owned(),
             Container::Directory => "container dir".to_owned(),
+            other => panic!("no name of {other:?}"),
         });
         if scenario.compress.is_some() {
             add("container compressed".to_owned());

@@ -6,6 +6,7 @@ use crate::abi::record::ksymbol::{Ksymbol, KsymbolFlags, KsymbolType};
 use crate::abi::record::task::Task;
 use crate::rewrite::mmap::Mmap;
 use crate::session::map::MapId;
+use crate::session::map::PAGE;
 use crate::session::maps::Maps;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
@@ -222,7 +223,6 @@ impl Processes {
 /// Old kernels are recorded as mapped from about 0; they begin at their reference symbol.
 fn kernel_start(mmap: &Mmap) -> u64 {
     const UPPER_HALF: u64 = 1 << 63;
-    const PAGE: u64 = 4096;
     let reaches_up = mmap.start <= UPPER_HALF && mmap.start.saturating_add(mmap.len) > UPPER_HALF;
     if reaches_up && mmap.pgoff > UPPER_HALF { mmap.pgoff / PAGE * PAGE } else { mmap.start }
 }
