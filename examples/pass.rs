@@ -2,24 +2,19 @@
 //!
 //! `cargo run --release --example pass -- IN OUT`
 
+use perfconv::Recording;
 use perfconv::abi::feature::FeatureId;
 use perfconv::abi::feature::string::{PerfStr, StrList};
 use perfconv::abi::record::RecordType;
 use perfconv::abi::sample_view::SampleView;
-use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::rewrite::header::Header;
 use perfconv::rewrite::pass::Pass;
-use perfconv::rewrite::passes::Passes;
 use perfconv::rewrite::record_function::RecordFunction;
 use perfconv::stream::Sink;
 use perfconv::stream::meta::Meta;
 use perfconv::stream::raw::Raw;
-use perfconv::stream::write::file::ToFile;
-use perfconv::stream::write::form::{Form, Frames};
 use std::env;
 use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
 
 /// Drops samples of pid 0, the idle task.
 struct WithoutIdle;
@@ -61,12 +56,7 @@ fn is_idle(meta: &Meta, raw: &Raw<'_>) -> Option<bool> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let [_, input, output] = &env::args().collect::<Vec<_>>()[..] else { return Err("usage: pass IN OUT".into()) };
-    let mut passes = Passes::default();
-    passes.push(WithoutIdle);
-    let form = Form { frames: Frames::Plain, ..Form::default() };
-    let mut file = ToFile::new(BufWriter::new(File::create_new(output)?), form);
-    let (meta, mut ledger) = passes.run(Input::Path(input.into()), &ReadOptions::default(), &mut file)?;
-    form.account(&meta, &mut ledger);
+    let ledger = Recording::open(input)?.rewrite().pass(WithoutIdle).write(output)?;
     println!("{ledger}");
     Ok(())
 }

@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
-use crate::stream::raw::{Gap, Raw};
+use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 
 /// `--sort`.
 const SORT: Parameter<()> = Parameter::flag("--sort");
@@ -54,13 +55,13 @@ impl Pass for SortPass {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(Sort::new(sink, self.untimed, self.options.clone()))
+        Box::new(Sort::before(sink, self.untimed, self.options.clone()))
     }
 }
 
-/// Sorts records before they reach a sink.
-pub struct Sort<S> {
-    order: Order<S>,
+/// The stage that sorts records before they reach a sink.
+#[derive(Debug)]
+pub struct Sort {
     untimed: Untimed,
     /// The latest time so far.
     newest: u64,
@@ -68,15 +69,15 @@ pub struct Sort<S> {
     timed: (usize, bool),
 }
 
-impl<S: Sink> Sort<S> {
+impl Sort {
     /// Sorts before a sink. Records beyond the memory [limits](ReadOptions::limits) spill to temporary files.
-    pub fn new(sink: S, untimed: Untimed, options: ReadOptions) -> Self {
-        Self { order: Order::new(sink, options), untimed, newest: 0, timed: (0, true) }
+    pub fn before<S: Sink>(sink: S, untimed: Untimed, options: ReadOptions) -> Before<Self, Order<S>> {
+        Before::new(Self::new(untimed), Order::new(sink, options))
     }
 
-    /// Returns the sink.
-    pub fn sink(&self) -> &S {
-        self.order.sink()
+    /// Creates the stage.
+    pub fn new(untimed: Untimed) -> Self {
+        Self { untimed, newest: 0, timed: (0, true) }
     }
 
     /// The time to sort a record by; `None` if it is passed on at once.
@@ -101,27 +102,11 @@ impl<S: Sink> Sort<S> {
     }
 }
 
-impl<S: Sink> Sink for Sort<S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.order.begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+impl<S: Sink> Stage<Order<S>> for Sort {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, order: &mut Order<S>) -> Result<()> {
         match self.key(meta, raw) {
-            Some(time) => self.order.wait(time, raw),
-            None => self.order.sink_mut().record(meta, raw),
+            Some(time) => order.wait(time, raw),
+            None => order.sink_mut().record(meta, raw),
         }
-    }
-
-    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
-        self.order.gap(meta, gap)
-    }
-
-    fn is_done(&self) -> bool {
-        self.order.is_done()
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.order.end(meta)
     }
 }

@@ -6,82 +6,53 @@ use crate::rewrite::rounds::Rounds;
 use crate::rewrite::sort::{Sort, Untimed};
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
+use crate::stream::order::Order;
 use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 
 /// Path of records to a sink.
-pub(super) enum Flow<S> {
-    /// In the order of the calls.
-    Unsorted(RoundMarker<S>),
-    /// Sorted by time.
-    Sorted(Box<Sort<RoundMarker<S>>>),
+pub(super) type Flow<S> = Before<Sorter, Order<Before<RoundMarker, S>>>;
+
+/// Records in the order of the calls.
+pub(super) fn unsorted<S: Sink>(sink: S, rounds: bool) -> Flow<S> {
+    flow(sink, rounds, None, ReadOptions::default())
 }
 
-impl<S: Sink> Flow<S> {
-    pub(super) fn unsorted(sink: S, rounds: bool) -> Self {
-        Self::Unsorted(RoundMarker::new(sink, rounds))
-    }
-
-    pub(super) fn sorted(sink: S, rounds: bool, options: ReadOptions) -> Self {
-        Self::Sorted(Box::new(Sort::new(RoundMarker::new(sink, rounds), Untimed::InPlace, options)))
-    }
-
-    /// Number of round marks added.
-    pub(super) fn marks(&self) -> u64 {
-        match self {
-            Self::Unsorted(marked) => marked.rounds.marks(),
-            Self::Sorted(by_time) => by_time.sink().rounds.marks(),
-        }
-    }
+/// Records sorted by time.
+pub(super) fn sorted<S: Sink>(sink: S, rounds: bool, options: ReadOptions) -> Flow<S> {
+    flow(sink, rounds, Some(Sort::new(Untimed::InPlace)), options)
 }
 
-impl<S: Sink> Sink for Flow<S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        match self {
-            Self::Unsorted(marked) => marked.begin(meta),
-            Self::Sorted(by_time) => by_time.begin(meta),
-        }
-    }
+fn flow<S: Sink>(sink: S, rounds: bool, sort: Option<Sort>, options: ReadOptions) -> Flow<S> {
+    let marker = RoundMarker(rounds.then(Rounds::default));
+    Before::new(Sorter(sort), Order::new(Before::new(marker, sink), options))
+}
 
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        match self {
-            Self::Unsorted(marked) => marked.record(meta, raw),
-            Self::Sorted(by_time) => by_time.record(meta, raw),
-        }
-    }
+/// Number of round marks added.
+pub(super) fn marks<S: Sink>(flow: &Flow<S>) -> u64 {
+    flow.sink.sink().stage.0.as_ref().map_or(0, Rounds::marks)
+}
 
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        match self {
-            Self::Unsorted(marked) => marked.end(meta),
-            Self::Sorted(by_time) => by_time.end(meta),
+/// Sorts records, if enabled.
+pub(super) struct Sorter(Option<Sort>);
+
+impl<S: Sink> Stage<Order<S>> for Sorter {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, order: &mut Order<S>) -> Result<()> {
+        match &mut self.0 {
+            Some(sort) => sort.record(meta, raw, order),
+            None => order.sink_mut().record(meta, raw),
         }
     }
 }
 
 /// Adds round marks, if enabled.
-pub(super) struct RoundMarker<S> {
-    rounds: Rounds<S>,
-    marks: bool,
-}
+pub(super) struct RoundMarker(Option<Rounds>);
 
-impl<S: Sink> RoundMarker<S> {
-    fn new(sink: S, marks: bool) -> Self {
-        Self { rounds: Rounds::new(sink), marks }
-    }
-}
-
-impl<S: Sink> Sink for RoundMarker<S> {
-    fn begin(&mut self, meta: &Meta) -> Result<()> {
-        self.rounds.sink_mut().begin(meta)
-    }
-
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if self.marks {
-            return self.rounds.pass(meta, raw, meta.events.time(raw).is_some());
+impl<S: Sink> Stage<S> for RoundMarker {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        match &mut self.0 {
+            Some(rounds) => rounds.record(meta, raw, sink),
+            None => sink.record(meta, raw),
         }
-        self.rounds.sink_mut().record(meta, raw)
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        self.rounds.sink_mut().end(meta)
     }
 }

@@ -1,7 +1,7 @@
 //! Encodes records one by one, validates them, and passes them on in blocks.
 
 use super::event::Event;
-use super::flow::Flow;
+use super::flow::{self, Flow};
 use super::metadata::Metadata;
 use super::template::Template;
 use crate::abi::attr_flags::AttrFlags;
@@ -168,7 +168,7 @@ impl<S: Sink> Recorder<S> {
     /// # Errors
     /// If the metadata are inconsistent or the sink fails.
     pub fn new(metadata: &Metadata, sink: S) -> Result<Self> {
-        Self::with(metadata, Flow::unsorted(sink, metadata.rounds), false)
+        Self::with(metadata, flow::unsorted(sink, metadata.rounds), false)
     }
 
     /// Begins a recording whose records are added in any order.
@@ -176,7 +176,7 @@ impl<S: Sink> Recorder<S> {
     /// # Errors
     /// If the metadata are inconsistent or the sink fails.
     pub fn sorting(metadata: &Metadata, sink: S, options: ReadOptions) -> Result<Self> {
-        Self::with(metadata, Flow::sorted(sink, metadata.rounds, options), true)
+        Self::with(metadata, flow::sorted(sink, metadata.rounds, options), true)
     }
 
     fn with(metadata: &Metadata, mut flow: Flow<S>, is_sorted: bool) -> Result<Self> {
@@ -338,8 +338,9 @@ impl<S: Sink> Recorder<S> {
         self.flow.end(&self.meta)?;
         let mut ledger = Ledger::default();
         self.counts.iter().for_each(|(kind, count)| ledger.added(kind, count));
-        if self.flow.marks() > 0 {
-            ledger.added(RecordType::FINISHED_ROUND, self.flow.marks());
+        let marks = flow::marks(&self.flow);
+        if marks > 0 {
+            ledger.added(RecordType::FINISHED_ROUND, marks);
         }
         Ok((self.meta, ledger))
     }

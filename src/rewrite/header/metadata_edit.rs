@@ -17,7 +17,7 @@ use crate::rewrite::replacement::{RecordBuffer, RecordPlacement};
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::{Gap, Raw};
-use crate::stream::stage::Stage;
+use crate::stream::stage::{Before, Stage};
 use hashbrown::{HashMap, HashSet};
 
 /// The metadata before and after a pass has [edited](crate::rewrite::pass::Pass::edit) it.
@@ -176,7 +176,7 @@ impl<'a> HeaderRewriter<'a> {
         if meta.container == Container::Pipe && !std::mem::replace(&mut self.has_added, true) {
             for record in self.edited.additions()? {
                 self.changed.record = record;
-                self.changed.pass_at(&mut MetaTracker { sink, meta: &mut self.meta }, meta, place)?;
+                self.changed.pass_at(&mut Before::new(MetaTracker(&mut self.meta), &mut *sink), meta, place)?;
             }
         }
         Ok(())
@@ -198,7 +198,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
         let is_misplaced = raw.header().kind == RecordType::HEADER_TRACING_DATA
             && self.meta.as_ref().is_some_and(|meta| !meta.features.contains_key(&FeatureId::TRACING_DATA))
             && raw.payload_len() == 0;
-        let mut sink = MetaTracker { sink, meta: &mut self.meta };
+        let mut sink = Before::new(MetaTracker(&mut self.meta), sink);
         if !raw.header().kind.is_about_recording() {
             return sink.record(meta, raw);
         }
@@ -217,10 +217,7 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>, sink: &mut S) -> Result<()> {
         self.add(meta, RecordPlacement { source: 0, base: gap.block.offset(gap.at), origin: Origin::File }, sink)?;
-        if let Some(known) = &mut self.meta {
-            known.note_gap(gap);
-        }
-        sink.gap(self.meta.as_ref().unwrap_or(meta), gap)
+        Before::new(MetaTracker(&mut self.meta), sink).gap(meta, gap)
     }
 
     fn end(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
@@ -230,18 +227,21 @@ impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
 }
 
 /// Updates the metadata with the records that pass through.
-struct MetaTracker<'a, S: ?Sized> {
-    sink: &'a mut S,
-    meta: &'a mut Option<Meta>,
-}
+struct MetaTracker<'a>(&'a mut Option<Meta>);
 
-impl<S: Sink + ?Sized> Sink for MetaTracker<'_, S> {
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let Some(known) = self.meta else { return self.sink.record(meta, raw) };
+impl<S: Sink> Stage<S> for MetaTracker<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        let Some(known) = self.0 else { return sink.record(meta, raw) };
         if raw.header().kind.is_about_recording() {
             // Malformed metadata was reported when the record was read.
             let _ = known.note(raw);
         }
-        self.sink.record(known, raw)
+        sink.record(known, raw)
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>, sink: &mut S) -> Result<()> {
+        let Some(known) = self.0 else { return sink.gap(meta, gap) };
+        known.note_gap(gap);
+        sink.gap(known, gap)
     }
 }

@@ -14,6 +14,7 @@ use crate::rewrite::rounds::Rounds;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
+use crate::stream::stage::Before;
 use crate::threads::in_order;
 use std::thread;
 
@@ -68,9 +69,9 @@ impl Merge {
     /// Fails if a recording cannot be read, a record cannot be remapped, or the sink fails.
     pub fn run(&self, read: &ReadOptions, mut sink: &mut dyn Sink) -> Result<(Meta, Ledger)> {
         sink.begin(&self.meta)?;
-        let mut rounds = Rounds::new(&mut sink);
+        let mut rounds = Before::new(Rounds::default(), &mut sink);
         let mut ledger = streams::run(&self.members, self.parts(), read, &self.meta, &mut rounds)?;
-        let marks = rounds.marks();
+        let marks = rounds.stage.marks();
         sink.end(&self.meta)?;
         let kinds: Vec<_> = ledger.entries().keys().copied().collect();
         for kind in kinds {

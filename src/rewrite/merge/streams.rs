@@ -18,6 +18,7 @@ use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::stream::source::Source;
+use crate::stream::stage::Before;
 use crate::threads::returned;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -71,7 +72,7 @@ pub fn run<S: Sink>(
     parts: Vec<Part>,
     read: &ReadOptions,
     meta: &Meta,
-    sink: &mut Rounds<S>,
+    sink: &mut Before<Rounds, S>,
 ) -> Result<Ledger> {
     let read = share(read, members.len());
     let size = (BATCH_BUDGET / 3 / members.len().max(1)).clamp(BATCH[0], BATCH[1]);
@@ -107,7 +108,7 @@ fn share(read: &ReadOptions, count: usize) -> ReadOptions {
 }
 
 /// Merges the records of all recordings by time.
-fn merge<S: Sink>(receivers: Vec<Receiver<Batch>>, meta: &Meta, sink: &mut Rounds<S>) -> Result<()> {
+fn merge<S: Sink>(receivers: Vec<Receiver<Batch>>, meta: &Meta, sink: &mut Before<Rounds, S>) -> Result<()> {
     let mut heads: Vec<_> = receivers.into_iter().map(|receiver| Head { receiver, batch: None, next: 0 }).collect();
     let mut order = BinaryHeap::new();
     for (number, head) in heads.iter_mut().enumerate() {
@@ -122,7 +123,7 @@ fn merge<S: Sink>(receivers: Vec<Receiver<Batch>>, meta: &Meta, sink: &mut Round
             }
             heads[number].pass(meta, sink)?;
         }
-        if sink.sink_mut().is_done() {
+        if sink.is_done() {
             return Ok(());
         }
     }
@@ -149,13 +150,13 @@ impl Head {
         }
     }
 
-    fn pass<S: Sink>(&mut self, meta: &Meta, sink: &mut Rounds<S>) -> Result<()> {
+    fn pass<S: Sink>(&mut self, meta: &Meta, sink: &mut Before<Rounds, S>) -> Result<()> {
         let Some(batch) = &self.batch else { return Ok(()) };
         let Item { at, payload, is_timed, .. } = batch.items[self.next];
         self.next += 1;
         let Some(header) = RecordHeader::peek(&batch.block.bytes[at..], meta.endian) else { return Ok(()) };
         match Raw::new(header, meta.endian, &batch.block, at, payload) {
-            Some(raw) => sink.pass(meta, &raw, is_timed),
+            Some(raw) => sink.stage.pass(meta, &raw, is_timed, &mut sink.sink),
             None => Ok(()),
         }
     }
@@ -179,7 +180,7 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
     let source = Source::open(member.input.clone(), read.clone())?;
     let (_, mut ledger) = match is_ordered {
         true => source.run(&mut Order::new(&mut feeder, read.clone()))?,
-        false => source.run(&mut Sort::new(&mut feeder, Untimed::InPlace, read.clone()))?,
+        false => source.run(&mut Sort::before(&mut feeder, Untimed::InPlace, read.clone()))?,
     };
     member.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
     ledger.name_notes(&member.name);

@@ -74,8 +74,10 @@ impl Routes {
 pub struct Part {
     /// Metadata of the part.
     pub meta: Meta,
-    /// Sink of the part's records.
-    pub rounds: Rounds<Box<dyn Sink>>,
+    /// Its rounds.
+    pub rounds: Rounds,
+    /// Sink of its records.
+    pub sink: Box<dyn Sink>,
 }
 
 /// Sends the records of a recording to some of its parts.
@@ -134,8 +136,8 @@ impl<'a> Router<'a> {
     /// # Errors
     /// Errors of their sinks.
     pub fn finish(&mut self) -> Result<()> {
-        for Part { meta, rounds } in &mut self.parts {
-            rounds.sink_mut().end(meta)?;
+        for Part { meta, sink, .. } in &mut self.parts {
+            sink.end(meta)?;
         }
         Ok(())
     }
@@ -158,7 +160,7 @@ impl Sink for Router<'_> {
             if self.numbers.contains(&number) {
                 let part = &mut self.parts[number - self.numbers.start];
                 self.written.add(kind);
-                part.rounds.pass(&part.meta, raw, time.is_some())?;
+                part.rounds.pass(&part.meta, raw, time.is_some(), &mut part.sink)?;
             }
             return Ok(());
         }
@@ -170,7 +172,7 @@ impl Sink for Router<'_> {
             if numbers.contains(&number) {
                 let part = &mut parts[number - numbers.start];
                 written.add(kind);
-                part.rounds.pass(&part.meta, raw, time.is_some())?;
+                part.rounds.pass(&part.meta, raw, time.is_some(), &mut part.sink)?;
             }
             Ok(())
         })?;

@@ -114,7 +114,7 @@ impl Split<'_> {
                 let meta = part_meta(&meta, part, |name| has_file(part, name))?;
                 let mut sink = make(name, count)?;
                 sink.begin(&meta)?;
-                batch.push(Part { meta, rounds: Rounds::new(sink) });
+                batch.push(Part { meta, rounds: Rounds::default(), sink });
             }
             let mut router = Router::new(&routes, choice(), batch, first);
             (_, ledger) = self.in_order(&mut router)?;
