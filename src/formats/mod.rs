@@ -31,9 +31,6 @@ pub mod retained_fields;
 pub mod sample_writer;
 pub mod symbol_options;
 pub mod table;
-// Integration tests of the program use it, too.
-#[cfg(feature = "cli")]
-pub mod test_format;
 
 pub use format::{BeginStreamed, Direct, Format, Reader, ShowsFunctions, Streamed, WriteOut, WriteProfile, Writer};
 

@@ -15,6 +15,8 @@ mod recording_output;
 mod report;
 mod split;
 mod synth;
+#[cfg(test)]
+mod test_format;
 
 pub use archive::ArchiveArgs;
 pub use convert::{ConvertArgs, DEFAULT_INPUT};

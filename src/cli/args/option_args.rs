@@ -210,6 +210,7 @@ fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_format::{FORMAT, SIZES, TABLE};
     use super::*;
     use perfconv::abi::Endian;
     use perfconv::container::read::ReadOptions;
@@ -217,7 +218,6 @@ mod tests {
     use perfconv::convert;
     use perfconv::formats::converter::ConvertOptions;
     use perfconv::formats::profile_options::{LABELS, THREAD_TYPES};
-    use perfconv::formats::test_format::{FORMAT, SIZES, TABLE};
     use perfconv::formats::{Writer, pprof};
     use perfconv::rewrite::passes::Passes;
     use std::path::Path;

@@ -1,13 +1,13 @@
 //! A format for tests, the example of docs/contributing.md: one line per record with its type.
 
-use super::converter::{ConvertOptions, Converter};
-use super::options::FormatOption;
-use super::{Format, Writer, json, perf_data, pprof};
-use crate::error::{Error, Result};
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::{Sink, is_used_by_stream};
+use perfconv::error::{Error, Result};
+use perfconv::formats::converter::{ConvertOptions, Converter};
+use perfconv::formats::options::FormatOption;
+use perfconv::formats::{Format, Writer, json, perf_data, pprof};
+use perfconv::stream::ledger::Ledger;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::{Sink, is_used_by_stream};
 use std::io::Write;
 
 /// A format table with this format.
