@@ -243,7 +243,9 @@ fn no_symbols_are_read_if_none_are_wanted() {
     let run_no = run(convert("c", &["--symbols", "no", "-o"]).arg(&path));
     assert_eq!(run_no.status, 0, "{}", run_no.stderr);
     let profile = profile(&path);
-    assert!(profile.function.iter().all(|function| profile.string_table[function.name as usize].contains('+')));
+    let names = profile.function.iter().map(|function| &*profile.string_table[function.name as usize]);
+    let named: Vec<_> = names.filter(|name| !name.contains('+') && *name != "[unknown]").collect();
+    assert!(named.is_empty(), "{named:?}");
     assert!(run_no.stderr.contains("100% of samples"), "{}", run_no.stderr);
     // Nor for anonymized outputs, in which names would be disclosed.
     let run = run(convert("c", &["--anonymize", "-t", "perf-script", "-q"]).stdin(Stdio::null()));
