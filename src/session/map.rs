@@ -78,6 +78,14 @@ impl Map {
         }
     }
 
+    /// An address in the mapped object: the offset in its file, or in memory the address itself.
+    pub fn address_in_object(&self, address: u64) -> u64 {
+        match self.pid {
+            Some(_) => address,
+            None => address.wrapping_sub(self.start).wrapping_add(self.pgoff),
+        }
+    }
+
     /// An address as perf prints it: in a file, as an address of the file.
     pub fn printed_address(&self, address: u64) -> u64 {
         if self.is_of_kernel() || self.pid.is_some() {

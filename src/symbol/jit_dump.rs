@@ -64,8 +64,9 @@ impl JitDumpSource {
     }
 }
 
-impl Source for JitDumpSource {
-    fn open(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
+impl JitDumpSource {
+    /// The jitdump of the process whose memory a key describes.
+    pub fn dump(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Dump> {
         let is_memory = Map::may_be_jit_code(key.path.as_os_str().as_encoded_bytes());
         if self.options.policy == Policy::No || !is_memory {
             return None;
@@ -79,11 +80,17 @@ impl Source for JitDumpSource {
             let outcome = dump.as_ref().map_or_else(Outcome::clone, |_| Outcome::Used);
             attempts.push(Attempt { role: Role::JitDump, path, outcome });
             if let Ok(dump) = dump {
-                let map = self.maps.open(key, attempts);
-                return Some(Box::new(JitCode { functions: JitFunctions::new(dump), map }));
+                return Some(dump);
             }
         }
         None
+    }
+}
+
+impl Source for JitDumpSource {
+    fn open(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
+        let functions = JitFunctions::new(self.dump(key, attempts)?);
+        Some(Box::new(JitCode { functions, map: self.maps.open(key, attempts) }))
     }
 }
 
@@ -145,8 +152,6 @@ impl JitFunctions {
             let function = match event.kind {
                 EventKind::Load(mut function) => {
                     function.lines.sort_by_key(|line| line.offset);
-                    // Only its name and its lines are needed.
-                    function.code.clear();
                     numbers.insert(event.index, code.functions.len());
                     code.functions.push(function);
                     code.functions.len() - 1
@@ -161,19 +166,30 @@ impl JitFunctions {
         }
         code
     }
+
+    /// The functions, including replaced ones.
+    pub fn list(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// Index of the function at an address, and the offset in it.
+    pub fn find(&self, address: u64) -> Option<(usize, u64)> {
+        let (_, part) = self.parts.find(address)?;
+        Some((part.function, address - part.start))
+    }
 }
 
 impl Lookup for JitFunctions {
     fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
-        let Some((_, part)) = self.parts.find(address) else { return };
-        let Function { name, lines, .. } = &self.functions[part.function];
-        let line = lines.partition_point(|line| line.offset <= address - part.start).checked_sub(1);
+        let Some((function, offset)) = self.find(address) else { return };
+        let Function { name, lines, .. } = &self.functions[function];
+        let line = lines.partition_point(|line| line.offset <= offset).checked_sub(1);
         let line = line.and_then(|line| lines.get(line));
         found(&Frame {
             name,
             file: line.map_or(&[][..], |line| &line.file),
             line: line.map_or(0, |line| line.line),
-            symbol_start: Some(part.start),
+            symbol_start: Some(address - offset),
             ..Frame::default()
         });
     }

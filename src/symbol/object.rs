@@ -289,6 +289,13 @@ impl Object {
         Some(offset.wrapping_sub(segment.offset).wrapping_add(segment.address))
     }
 
+    /// The compressed ELF file that Fedora embeds in stripped files (MiniDebugInfo).
+    pub fn mini_debug_info(&self) -> Option<Self> {
+        let packed = Some(self.section(b".gnu_debugdata")).filter(|packed| !packed.is_empty())?;
+        let inside = Self::parse(Path::new(""), inflate::xz(packed)?.into())?;
+        (inside.is_64 == self.is_64).then_some(inside)
+    }
+
     /// Whether the file itself contains DWARF.
     pub fn has_dwarf(&self) -> bool {
         self.section_index(b".debug_info").is_some()

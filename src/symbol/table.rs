@@ -1,6 +1,5 @@
 //! Symbol tables of ELF files: `.symtab`, or else `.dynsym` and `.gnu_debugdata`, and PLT entries.
 
-use super::inflate;
 use super::lookup::{Frame, Lookup};
 use super::object::Object;
 use super::plt;
@@ -13,7 +12,6 @@ use object::elf::{
 use object::read::elf::Sym;
 use object::{Endianness, Pod, pod};
 use std::cmp::Reverse;
-use std::path::Path;
 
 /// A symbol of code.
 #[derive(Clone, Copy, Debug)]
@@ -150,12 +148,7 @@ impl SymbolTable {
 
     /// Adds the symbols of a stripped file from the compressed ELF file that Fedora embeds (MiniDebugInfo).
     fn add_mini_debug_info(&mut self, object: &Object) {
-        let packed = object.section(b".gnu_debugdata");
-        if packed.is_empty() {
-            return;
-        }
-        let inside = inflate::xz(packed).and_then(|bytes| Object::parse(Path::new(""), bytes.into()));
-        if let Some(inside) = inside.filter(|inside| inside.is_64() == object.is_64()) {
+        if let Some(inside) = object.mini_debug_info() {
             self.add(&inside, b".symtab");
         }
     }

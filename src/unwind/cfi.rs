@@ -1,6 +1,7 @@
 //! Finds the CFI row of an address in the sections of an object file. The file is untrusted.
 
 use super::arch::Architecture;
+use super::exidx;
 use super::rule::{ExpressionRange, Rule, Saved};
 use crate::symbol::object::Object;
 use gimli::{
@@ -87,10 +88,14 @@ impl Cfi {
             None => find(eh_frame.get_or_init(|| index(&section, &bases)), address),
         };
         let found = offset.and_then(|offset| compiler.row(&section, &bases, offset.into(), false));
-        found.or_else(|| {
+        let found = found.or_else(|| {
             let section = debug_frame_of(file);
             let offset = find(debug_frame.get_or_init(|| index(&section, &bases)), address)?;
             compiler.row(&section, &bases, offset.into(), true)
+        });
+        found.or_else(|| {
+            let (addresses, rule) = exidx::row(file, address, arch, saved)?;
+            Some(Row { addresses, rule })
         })
     }
 

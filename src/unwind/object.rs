@@ -2,6 +2,7 @@
 
 use super::arch::{Architecture, Trampoline};
 use super::cfi::{Cfi, Row};
+use super::jit::JitCode;
 use super::rule::{ExpressionRange, Rule, Saved};
 use crate::abi::Endian;
 use crate::symbol::find::SearchOptions;
@@ -26,7 +27,9 @@ pub struct UnwindObject {
     options: Arc<SearchOptions>,
     /// The object, unless it was not found.
     object: Option<Cfi>,
-    /// Its debug file, once searched.
+    /// If the object is the image of JIT code: where its functions are.
+    jit: Option<JitCode>,
+    /// Its debug file, once searched, or else the one embedded in it.
     debug: Option<Option<Cfi>>,
     arch: &'static Architecture,
     /// Compiled rules by the start of their addresses, with the end; `None` where there is no CFI.
@@ -46,6 +49,10 @@ struct CompiledRule {
 impl UnwindObject {
     /// Finds an object.
     pub fn find(options: &Arc<SearchOptions>, key: ObjectKey, arch: &'static Architecture) -> Self {
+        if key.pid.is_some() {
+            let (jit, image) = JitCode::find(options, &key).unzip();
+            return Self { jit, ..Self::new(key, image, arch) };
+        }
         let mut attempts = Vec::new();
         let object = Search::new(options, &key, &mut attempts).object();
         Self { options: Arc::clone(options), ..Self::new(key, object, arch) }
@@ -55,7 +62,7 @@ impl UnwindObject {
     pub fn new(key: ObjectKey, object: Option<Object>, arch: &'static Architecture) -> Self {
         let object = object.map(Cfi::new);
         let (ranges, rules, saved) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { key, options: Arc::default(), object, debug: None, arch, ranges, rules, saved }
+        Self { key, options: Arc::default(), object, jit: None, debug: None, arch, ranges, rules, saved }
     }
 
     /// Whether the object itself is available.
@@ -67,9 +74,9 @@ impl UnwindObject {
         self.object.as_ref().map(Cfi::file)
     }
 
-    /// The address in the object of an offset in its file.
+    /// The address in the object of an offset in its file, or of an address of JIT code.
     pub fn address_of_offset(&mut self, offset: u64) -> Option<u64> {
-        if self.object.is_none() {
+        if self.object.is_none() && self.key.pid.is_none() {
             // The segments of a debug file are those of the object.
             self.search_debug_file();
         }
@@ -78,6 +85,9 @@ impl UnwindObject {
 
     /// The address in the files found so far of an offset.
     pub fn address_in_file(&self, offset: u64) -> Option<u64> {
+        if let Some(jit) = &self.jit {
+            return jit.address(offset);
+        }
         let debug = || self.debug.as_ref()?.as_ref().map(Cfi::file);
         self.file().or_else(debug)?.address_of_offset(offset)
     }
@@ -133,10 +143,11 @@ impl UnwindObject {
     }
 
     fn search_debug_file(&mut self) {
-        if self.debug.is_none() {
+        if self.debug.is_none() && self.key.pid.is_none() {
             let mut attempts = Vec::new();
             let mut search = Search::new(&self.options, &self.key, &mut attempts);
-            let debug = search.debug_file(self.object.as_ref().map(Cfi::file));
+            let file = self.object.as_ref().map(Cfi::file);
+            let debug = search.debug_file(file).or_else(|| file?.mini_debug_info());
             self.debug = Some(debug.map(Cfi::new));
         }
     }

@@ -1,7 +1,9 @@
 //! The objects of a recording's mappings.
 
 use super::arch::Architecture;
+use super::code::AddressSpace;
 use super::object::UnwindObject;
+use crate::session::JitDumps;
 use crate::session::map::{Map, MapId};
 use crate::symbol::find::SearchOptions;
 use crate::symbol::find::search::Search;
@@ -12,8 +14,8 @@ use std::sync::Arc;
 /// Index of an object in [`Objects`].
 pub type ObjectId = u32;
 
-/// Describes the object of a mapping; `None` for memory without a file.
-pub type KeyOf = dyn Fn(&Map) -> Option<ObjectKey> + Send;
+/// Describes the object of a mapping.
+pub type KeyOf = dyn Fn(&Map, &JitDumps) -> ObjectKey + Send;
 
 /// Objects, opened at their first use.
 pub struct Objects {
@@ -31,11 +33,20 @@ impl Objects {
         Self { options, key_of, list: Vec::new(), by_key: HashMap::new(), by_map: HashMap::new() }
     }
 
-    /// The object of a mapping.
-    pub fn of_map(&mut self, id: MapId, map: &Map, arch: &'static Architecture) -> Option<ObjectId> {
+    /// The object of a mapping; `None` for memory without a file and without a jitdump.
+    pub fn of_map(
+        &mut self,
+        id: MapId,
+        map: &Map,
+        space: AddressSpace<'_>,
+        arch: &'static Architecture,
+    ) -> Option<ObjectId> {
         let Self { options, key_of, list, by_key, by_map } = self;
         *by_map.entry(id).or_insert_with(|| {
-            let key = key_of(map)?;
+            let key = key_of(map, space.session.jit_dumps());
+            if map.pid.is_some() && key.jit_dump.is_none() {
+                return None;
+            }
             let next = list.len() as ObjectId;
             let id = *by_key.entry(key).or_insert_with_key(|key| {
                 list.push(UnwindObject::find(options, key.clone(), arch));
@@ -47,7 +58,7 @@ impl Objects {
 
     /// ELF machine of the object of a mapping.
     pub fn machine_of(&self, map: &Map) -> Option<u16> {
-        let key = (self.key_of)(map)?;
+        let key = map.pid.is_none().then(|| (self.key_of)(map, &JitDumps::default()))?;
         Search::new(&self.options, &key, &mut Vec::new()).object().map(|object| object.machine())
     }
 

@@ -133,13 +133,13 @@ impl Unwinder {
     fn look_up(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, place: CodeAddress) -> Code {
         let Some((map_id, map)) = space.map_at(place.address) else { return Code::Unmapped };
         let no_rule = Code::NoRule(map_id);
-        let Some(id) = self.objects.of_map(map_id, map, arch) else { return no_rule };
+        let Some(id) = self.objects.of_map(map_id, map, space, arch) else { return no_rule };
         let Some(object) = self.objects.get_mut(id) else { return no_rule };
         if object.is_full() {
             object.clear();
             self.recent.clear();
         }
-        let offset = place.address.wrapping_sub(map.start).wrapping_add(map.pgoff);
+        let offset = map.address_in_object(place.address);
         let Some(address) = object.address_of_offset(offset) else { return no_rule };
         let start = address.wrapping_add(place.is_call.into());
         if arch.trampoline.is_some_and(|trampoline| object.is_trampoline(start, &trampoline)) {
@@ -159,9 +159,9 @@ impl Unwinder {
             return true;
         }
         let Some((map_id, map)) = space.map_at(address).filter(|(_, map)| map.may_be_code()) else { return false };
-        let Some(id) = self.objects.of_map(map_id, map, arch) else { return map.pid.is_some() };
+        let Some(id) = self.objects.of_map(map_id, map, space, arch) else { return map.pid.is_some() };
         let Some(object) = self.objects.get_mut(id) else { return false };
-        let offset = address.wrapping_sub(map.start).wrapping_add(map.pgoff);
+        let offset = map.address_in_object(address);
         object.address_of_offset(offset).is_none_or(|address| object.is_code(address))
     }
 
@@ -271,7 +271,7 @@ impl Unwinder {
     fn read_constant(&self, memory: &Memory<'_>, address: u64, size: u8) -> Option<u64> {
         let (map_id, map) = memory.space.map_at(address)?;
         let object = self.objects.known(map_id)?;
-        let file = object.address_in_file(address.wrapping_sub(map.start).wrapping_add(map.pgoff))?;
+        let file = object.address_in_file(map.address_in_object(address))?;
         let (bytes, endian) = object.constant(file)?;
         integer(bytes, size, endian)
     }

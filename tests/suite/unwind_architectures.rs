@@ -5,11 +5,13 @@ use gimli::write::{
 };
 use gimli::{Encoding, Format, Register, RunTimeEndian};
 use perfconv::Recording;
-use perfconv::abi::Endian;
 use perfconv::abi::callchain::Context;
+use perfconv::abi::jitdump::header::Header;
+use perfconv::abi::jitdump::record::{CodeLoad, RecordHeader, RecordKind, Terminated, UnwindingInfo};
 use perfconv::abi::regs::{Regs, RegsAbi};
 use perfconv::abi::sample::{Callchain, Sample, StackUser};
 use perfconv::abi::sample_type::SampleType;
+use perfconv::abi::{self, Endian};
 use perfconv::object::image::{Function, Image, Target};
 use perfconv::recording::SymbolOptions;
 use perfconv::synth::{Event, Map};
@@ -175,7 +177,7 @@ impl Arch {
     }
 
     /// `leaf` saves the frame register, by which `work` finds its frame; `main` is the outermost function.
-    fn image(self) -> (Vec<u8>, [u64; 3]) {
+    fn functions(self) -> [Function; 3] {
         use CallFrameInstruction::{Cfa, Offset, Undefined};
         let (word, bias) = (self.word() as i32, self.bias as i32);
         let [sp, frame, returns] = [self.sp_column, self.frame_column, self.return_column].map(Register);
@@ -196,16 +198,43 @@ impl Arch {
             fde.add_instruction(0, Cfa(sp, 4 * word + bias));
             fde.add_instruction(0, Undefined(returns));
         });
-        let mut image = Image::new(Target { machine: self.machine, is_64: self.is_64, endian: self.endian });
-        let places = [("leaf", leaf), ("work", work), ("main", main)].map(|(name, eh_frame)| {
+        [("leaf", leaf), ("work", work), ("main", main)].map(|(name, eh_frame)| {
             let code = vec![0x90; SIZE as usize].into();
-            let function =
-                Function { name: name.into(), size: SIZE, code, eh_frame: eh_frame.into(), ..Function::default() };
-            image.push(function).unwrap()
-        });
+            Function { name: name.into(), size: SIZE, code, eh_frame: eh_frame.into(), ..Function::default() }
+        })
+    }
+
+    /// An object with the functions, and their addresses.
+    fn image(self) -> (Vec<u8>, [u64; 3]) {
+        let mut image = Image::new(Target { machine: self.machine, is_64: self.is_64, endian: self.endian });
+        let places = self.functions().map(|function| image.push(function).unwrap());
         let mut file = Vec::new();
         image.write(&mut file).unwrap();
         (file, places)
+    }
+
+    /// A jitdump with the functions at these addresses of the image.
+    fn jit_dump(self, places: [u64; 3]) -> Vec<u8> {
+        let (magic, version, total_size) = (Header::MAGIC, Header::VERSION, Header::SIZE as u32);
+        let elf_mach = self.machine.into();
+        let header = Header { magic, version, total_size, elf_mach, pad1: 0, pid: 7, timestamp: 0, flags: 0 };
+        let mut dump = abi::to_bytes(&header, self.endian).unwrap();
+        let mut record = |kind, parts: &[&[u8]]| {
+            let total_size = (RecordHeader::SIZE + parts.concat().len()) as u32;
+            dump.extend(abi::to_bytes(&RecordHeader { kind, total_size, timestamp: 0 }, self.endian).unwrap());
+            dump.extend(parts.concat());
+        };
+        for (index, (function, place)) in self.functions().into_iter().zip(places).enumerate() {
+            let unwinding_size = function.eh_frame.len() as u64;
+            let info = UnwindingInfo { unwinding_size, eh_frame_hdr_size: 0, mapped_size: 0 };
+            let info = abi::to_bytes(&info, self.endian).unwrap();
+            record(RecordKind::CODE_UNWINDING_INFO, &[&info, &function.eh_frame]);
+            let (vma, name) = (BASE + place, Terminated::new(&function.name));
+            let load =
+                CodeLoad { pid: 7, tid: 7, vma, code_addr: vma, code_size: SIZE, code_index: index as u64, name };
+            record(RecordKind::CODE_LOAD, &[&abi::to_bytes(&load, self.endian).unwrap(), &function.code]);
+        }
+        dump
     }
 
     fn bytes(self, value: u64) -> Vec<u8> {
@@ -228,12 +257,22 @@ struct Scene {
     /// Registers of the mask.
     has_ip: bool,
     kernel_frames: Vec<u64>,
+    /// Whether the code is not in a file, but in a jitdump.
+    is_jit: bool,
     options: fn(SymbolOptions) -> SymbolOptions,
 }
 
 impl Scene {
     fn of(arch: Arch) -> Self {
-        Self { arch, ignored: 0, dumped: None, has_ip: true, kernel_frames: Vec::new(), options: |options| options }
+        Self {
+            arch,
+            ignored: 0,
+            dumped: None,
+            has_ip: true,
+            kernel_frames: Vec::new(),
+            is_jit: false,
+            options: |options| options,
+        }
     }
 
     /// The frames as `function+offset`, leaf first, and the messages.
@@ -241,7 +280,11 @@ impl Scene {
         let Self { arch, .. } = *self;
         let (image, [leaf, work, main]) = arch.image();
         let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("app"), &image).unwrap();
+        if self.is_jit {
+            std::fs::write(directory.path().join("jit-7.dump"), arch.jit_dump([leaf, work, main])).unwrap();
+        } else {
+            std::fs::write(directory.path().join("app"), &image).unwrap();
+        }
         let at = |place: u64, offset: u64| BASE + place + offset;
         let (word, sp) = (arch.word(), 0x3000_0000);
         let into_work = at(work, 8) | self.ignored;
@@ -266,7 +309,11 @@ impl Scene {
         let fields = SampleType::IP | SampleType::CALLCHAIN;
         let event = Event::named("cycles").unwrap().with(fields).user_stack(mask, data.len() as u32);
         let event = recording.event(event);
-        recording.process(7, "app").map(7, Map::of("/bin/app", BASE, 0x10000));
+        let name = if self.is_jit { "//anon" } else { "/bin/app" };
+        recording.process(7, "app").map(7, Map::of(name, BASE, 0x10000));
+        if self.is_jit {
+            recording.map(7, Map::of("/tmp/jit-7.dump", BASE + 0x20000, 0x1000));
+        }
         let abi = if arch.is_64 { RegsAbi::ABI_64 } else { RegsAbi::ABI_32 };
         let ips = match &self.kernel_frames[..] {
             [] => Vec::new(),
@@ -310,6 +357,15 @@ fn each_architecture_unwinds_through_its_registers() {
     let failed: Vec<_> = unwound.iter().filter(|(.., (frames, messages))| !is_complete(frames, messages)).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     println!("{} architectures", ALL.len());
+}
+
+#[test]
+fn code_of_jitdumps_is_unwound_by_its_unwinding_information() {
+    for arch in ALL {
+        let (frames, messages) = Scene { is_jit: true, ..Scene::of(arch) }.frames();
+        assert_eq!(frames, COMPLETE, "{} {messages}", arch.name);
+        assert_eq!(messages, "[] []", "{}", arch.name);
+    }
 }
 
 #[test]

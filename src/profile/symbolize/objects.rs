@@ -285,8 +285,7 @@ impl ObjectSearch {
 
     /// The request for addresses in a mapping; `None` if it cannot have symbols.
     fn request(&self, map: &Map, addresses: impl Iterator<Item = u64>, jit_dumps: &JitDumps) -> Option<Request> {
-        let jit_dump = map.pid.and_then(|pid| jit_dumps.get(&pid)).map(|name| path(name));
-        let key = ObjectKey { jit_dump, ..object_key(map, &self.build_ids) };
+        let key = object_key(map, &self.build_ids, jit_dumps);
         let build_id = key.build_id;
         if map.is_kernel() {
             let key = ObjectKey { reference: reference(map), ..key };
@@ -319,11 +318,12 @@ impl ObjectSearch {
 }
 
 /// Describes the object of a mapping by what is recorded about it.
-pub fn object_key(map: &Map, build_ids: &BuildIds) -> ObjectKey {
+pub fn object_key(map: &Map, build_ids: &BuildIds, jit_dumps: &JitDumps) -> ObjectKey {
     // Some recordings have short IDs, such as the 8 bytes of LLD, at a fixed size.
     let build_id = map.build_id.as_deref().or_else(|| build_ids.of(map)).and_then(|id| Id::new(unpadded(id)));
     let inode = map.inode.map(Into::into);
-    ObjectKey { path: path(&map.filename), build_id, inode, pid: map.pid, ..ObjectKey::default() }
+    let jit_dump = map.pid.and_then(|pid| jit_dumps.get(&pid)).map(|name| path(name));
+    ObjectKey { path: path(&map.filename), build_id, inode, pid: map.pid, jit_dump, ..ObjectKey::default() }
 }
 
 /// Copies results to the symbols of a profile, each function and name once.
