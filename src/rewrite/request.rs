@@ -3,6 +3,7 @@
 use super::option::{Outputs, Parameter, PassOrder, Value};
 use super::pass::Pass;
 use crate::container::read::ReadOptions;
+#[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
 use crate::object::pending_images::PendingImages;
 #[cfg(feature = "symbols")]
 use crate::profile::symbolize::SymbolOptions;
@@ -65,6 +66,7 @@ pub struct PassContext {
     /// Whether files may be overwritten.
     pub overwrite: bool,
     /// Where passes list the code images that they write.
+    #[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
     pub images: PendingImages,
     /// How object files are searched, for passes that unwind.
     #[cfg(feature = "symbols")]
