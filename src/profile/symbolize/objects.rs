@@ -136,6 +136,7 @@ impl SymbolOptions {
     /// Where passes list code images that are not yet in place, which are read from their temporary files.
     #[doc(hidden)]
     #[must_use]
+    #[cfg(feature = "internals")]
     pub fn pending_images(&self) -> PendingImages {
         self.search.pending_images.clone()
     }
