@@ -26,7 +26,7 @@ use tempfile::TempDir;
 const PROGRAM: &str = "#include <string.h>\n\
     __asm__(\".text\\n.fill 262144, 1, 0\\n\");\n\
     static char bytes[1 << 16]; volatile unsigned long sum;\n\
-    int main(void) { for (long i = 0; i < 20000000; i++) {\n\
+    int main(void) { for (long i = 0; i < 80000000; i++) {\n\
     sum += i * i; if (i % 1000 == 0) memset(bytes, (int)i, sizeof bytes); } return 0; }\n";
 
 /// A directory of programs and their recordings.

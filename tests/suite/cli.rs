@@ -40,11 +40,12 @@ impl WorkDir {
         names
     }
 
-    /// Writes the recording `in.data`, always with the same time, which some outputs contain and the search for symbols uses.
+    /// Writes the recording `in.data`, always with the same time, which some outputs contain. It is in the future, so that the search
+    /// for symbols gives the same result as for an input without a time.
     fn write_input(&self, name: &str) {
         fs::copy(fixture(name), self.path("in.data")).unwrap();
         let file = fs::File::options().write(true).open(self.path("in.data")).unwrap();
-        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(4_000_000_000)).unwrap();
     }
 
     /// Runs the program in it, with a recording as `in.data`.

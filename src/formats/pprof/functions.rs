@@ -111,7 +111,7 @@ pub fn is_synthetic(name: &str, map: Option<&Map>, address: u64) -> bool {
         return spaces.into_iter().any(|space| {
             // Until version 0.1, the name contained the address.
             write_name(&mut synthetic, space_name(space), Some(address));
-            address != 0 && name == space_name(space) || synthetic == name
+            name == space_name(space) || synthetic == name
         });
     };
     let is_inside = (map.start..map.limit).contains(&address);
