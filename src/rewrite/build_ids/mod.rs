@@ -5,7 +5,7 @@
 //! * [`objects`]: collects the mapped files, and those that contain samples.
 //! * [`resolve`]: determines the build ID of each file, or why it has none.
 //! * [`find`]: searches build IDs.
-//! * [`known`]: build IDs given by the user.
+//! * [`known_build_ids`]: build IDs given by the user.
 //! * [`options`]: options of the search.
 
 pub mod find;

@@ -5,7 +5,7 @@
 //! * [`event`]: samples of certain events, with the events themselves; [`event_list`]: lists of event names; [`lineage`]: IDs of
 //!   removed events.
 //! * [`kind`]: records by type.
-//! * [`places`]: positions of samples, independent of order; [`related_processes`]: processes related to kept samples;
+//! * [`file_positions`]: positions of samples, independent of order; [`related_processes`]: processes related to kept samples;
 //!   [`deferred`]: deferred user call chains of kept samples; [`not_found`]: errors for values that no sample has.
 
 pub mod comm;

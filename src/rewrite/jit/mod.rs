@@ -2,7 +2,6 @@
 //!
 //! * [`plan`]: the mappings to insert for a jitdump; [`pass`](mod@pass): the pass that inserts them.
 //! * [`perf_map`]: the pass that maps anonymous memory to images of `perf-PID.map` files.
-//! * [`live`]: tracks which functions are at which addresses.
 //! * [`clock`]: converts the times of a jitdump.
 //! * [`images`]: writes image files.
 //! * [`options`]: options of the passes.

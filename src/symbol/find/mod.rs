@@ -1,7 +1,7 @@
 //! Finds the files of an object: the object itself, its debug information, and files that these refer to.
 //!
 //! * [`fetch`](mod@fetch): downloads files; `debuginfod`: from debuginfod servers.
-//! * [`places`]: candidate paths; [`modules`]: those of kernel modules; [`containers`]: those in containers.
+//! * [`candidate_paths`]: candidate paths; [`modules`]: those of kernel modules; [`containers`]: those in containers.
 //! * [`attempt`]: outcomes of the search; [`search`]: opens and checks files.
 
 pub mod attempt;
