@@ -201,7 +201,7 @@ impl FieldVisitor for Anonymizer<'_> {
         self.outcome = Ok(Outcome::Unknown);
     }
 
-    // Durations identify nobody.
+    // A duration identifies neither a person nor a machine.
     ignore_roles! { elapsed }
 }
 
