@@ -54,11 +54,6 @@ impl<V: Clone> FunctionRanges<V> {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u64, u64, &V)> {
         self.ranges.iter().map(|(&start, (end, value))| (start, *end, value))
     }
-
-    /// Whether there are no functions.
-    pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
-    }
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ pub fn is_synthetic(name: &str, map: Option<&Map>, address: u64) -> bool {
     let Some(map) = map else {
         let spaces = [Space::Unknown, Space::Kernel, Space::Hypervisor, Space::GuestKernel, Space::GuestUser];
         return spaces.into_iter().any(|space| {
-            // Until version 0.1, the name contained the address.
+            // Earlier versions appended the address.
             write_name(&mut synthetic, space_name(space), Some(address));
             name == space_name(space) || synthetic == name
         });
