@@ -52,7 +52,6 @@ pub(crate) fn to_recorded(word: u64, endian: Endian, fields: &[(BitField, &str)]
 }
 
 /// Declares a newtype over a `u64` with named bit-fields, each a constant of type [`BitField`].
-#[macro_export]
 macro_rules! bit_fields {
     ($(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $field:ident = $from:literal..$to:literal,)* }) => {
         $(#[$outer])*
@@ -96,6 +95,7 @@ macro_rules! bit_fields {
         }
     };
 }
+pub(crate) use bit_fields;
 
 #[cfg(test)]
 mod tests {

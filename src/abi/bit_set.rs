@@ -2,7 +2,6 @@
 
 /// Declares a set of named bits over an integer (see the `bitflags` crate), encoded in the byte order of the recording. Unknown
 /// bits are retained.
-#[macro_export]
 macro_rules! bit_set {
     ($(#[$($outer:tt)*])* $name:ident: $int:ty { $($(#[$($inner:tt)*])* $flag:ident = $value:expr,)* }) => {
         bitflags::bitflags! {
@@ -52,3 +51,4 @@ macro_rules! bit_set {
         }
     };
 }
+pub(crate) use bit_set;

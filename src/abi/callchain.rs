@@ -1,6 +1,6 @@
 //! `PERF_CONTEXT_*`: context markers in call chains.
 
-use crate::open_enum;
+use crate::abi::open_enum::open_enum;
 
 open_enum! {
     /// A context marker: the address space of the frames after it. Values from [`Context::MAX`] on are markers, others are

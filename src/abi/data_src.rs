@@ -1,6 +1,6 @@
 //! `PERF_SAMPLE_DATA_SRC`: source of the data of a memory access.
 
-use crate::bit_fields;
+use crate::abi::bit_fields::bit_fields;
 use binrw::binrw;
 
 bit_fields! {

@@ -4,7 +4,6 @@
 /// unchanged.
 ///
 /// Each named value becomes an associated constant; [`Display`](std::fmt::Display) and `name()` give the name.
-#[macro_export]
 macro_rules! open_enum {
     ($(#[$outer:meta])* $name:ident: $int:ty { $($(#[doc = $doc:expr])* $(#[cfg($cfg:meta)])? $constant:ident = $value:expr,)* }) => {
         $(#[$outer])*
@@ -56,6 +55,7 @@ macro_rules! open_enum {
         }
     };
 }
+pub(crate) use open_enum;
 
 #[cfg(test)]
 mod tests {

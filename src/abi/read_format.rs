@@ -2,7 +2,7 @@
 
 use super::bytes::Reader;
 use super::counted;
-use crate::bit_set;
+use crate::abi::bit_set::bit_set;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! `PERF_SAMPLE_REGS_USER` and `PERF_SAMPLE_REGS_INTR`: registers.
 
 use super::counted;
+use crate::abi::open_enum::open_enum;
 use crate::abi::readable;
-use crate::open_enum;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! `perf_event_attr.sample_type` and `branch_sample_type`: the fields of SAMPLE records.
 
-use crate::bit_set;
+use crate::abi::bit_set::bit_set;
 
 bit_set! {
     /// `PERF_SAMPLE_*`: fields of a SAMPLE record. Some of them are also the fields of the `sample_id` trailer.

@@ -1,6 +1,6 @@
 //! `PERF_SAMPLE_TRANSACTION`: hardware transactions.
 
-use crate::bit_set;
+use crate::abi::bit_set::bit_set;
 
 bit_set! {
     /// `PERF_TXN_*`. Since Linux 3.13.

@@ -1,6 +1,6 @@
 //! `PERF_SAMPLE_WEIGHT` and `PERF_SAMPLE_WEIGHT_STRUCT`: cost of an event.
 
-use crate::bit_fields;
+use crate::abi::bit_fields::bit_fields;
 use binrw::binrw;
 
 bit_fields! {

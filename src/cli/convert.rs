@@ -190,7 +190,7 @@ impl Conversion {
         let recording = Recording::converted(named, &options, expansion)?;
         let images = Images::check(&recording, &input, &output, &format.writer, args)?;
         let input = recording.input();
-        let requests = args.passes((format.usual_passes)(values));
+        let requests = (format.passes)(values, args.passes.list.clone());
         let mut passes = Passes::default();
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
         let is_of_profile =
@@ -205,17 +205,17 @@ impl Conversion {
         let context = args.context(&options, path, objects.clone().unwrap_or_default());
         requests.iter().filter(|_| !is_of_profile).for_each(|request| passes.push_boxed(request.pass(&context)));
         let held_files = passes.hold_files();
-        let (remap, anonymize) = (passes.remap_addresses(), passes.anonymize());
+        let (replace_addresses, anonymize) = (passes.replace_addresses(), passes.anonymize());
         // Function names of an imported profile must not enter an anonymized output.
         let imported = recording.imported().filter(|_| direct.is_none() && !anonymize).cloned();
         let retained_profile = imported.clone().filter(|_| format.is_of_profiles());
         // Unknown fields could contain anything, so they are dropped when anonymizing.
         let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
         // Names must not enter an anonymized output, and changed addresses have none.
-        let has_objects = format.shows_functions(values) && direct.is_none() && !anonymize && !remap;
+        let has_objects = format.shows_functions(values) && direct.is_none() && !anonymize && !replace_addresses;
         let symbols = SymbolSources { imported, objects: objects.filter(|_| has_objects) };
         let conversion = ConvertOptions {
-            passes: AppliedPasses { change_records: passes.change_records(), remap, anonymize },
+            passes: AppliedPasses { change_records: passes.change_records(), replace_addresses, anonymize },
             retained,
             values: values.clone(),
             symbols: symbols.clone(),

@@ -32,8 +32,8 @@ pub struct ConvertOptions {
 pub struct AppliedPasses {
     /// Whether records may differ from those of the input.
     pub change_records: bool,
-    /// Whether quipper's [`Remap`](crate::rewrite::quipper::Quipper::Remap) was among the passes.
-    pub remap: bool,
+    /// Whether addresses were replaced, so that object files have no names for them.
+    pub replace_addresses: bool,
     /// Whether the recording is anonymized, so that other files of its directory must be omitted.
     pub anonymize: bool,
 }

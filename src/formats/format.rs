@@ -11,7 +11,7 @@ use crate::profile::Profile;
 use crate::profile::event::ProfileEvent;
 use crate::profile::labels::Label;
 use crate::profile::sample_sink::SampleSink;
-use crate::rewrite::quipper::Quipper;
+use crate::rewrite::request::PassRequest;
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
@@ -48,8 +48,8 @@ pub struct Format {
     pub keeps: fn(&RetainedFields) -> bool,
     /// The format's own options, in addition to those of [its kind](Writer::options).
     pub options: &'static [FormatOption],
-    /// Passes that the option values imply.
-    pub usual_passes: fn(&OptionValues) -> &'static [Quipper],
+    /// The passes to run: those that the option values imply, and the requested ones.
+    pub passes: fn(&OptionValues, Vec<PassRequest>) -> Vec<PassRequest>,
 }
 
 /// When a format shows the functions of frames.
@@ -85,7 +85,7 @@ impl Format {
             functions: ShowsFunctions::Never,
             keeps: RetainedFields::is_empty,
             options: &[],
-            usual_passes: |_| &[],
+            passes: |_, requested| requested,
         }
     }
 

@@ -8,11 +8,14 @@ use crate::abi::feature::{Feature, FeatureId};
 use crate::abi::record::test_record::Example;
 use crate::abi::record::{Body, RecordType};
 use crate::abi::version::PerfVersion;
+use crate::bundle::open::OpenedArchive;
+use crate::bundle::pack::pack;
+use crate::bundle::unpack::Members;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
-use crate::convert::convert_records;
+use crate::convert::{convert_records, convert_records_to_directory};
 use crate::formats::converter::ConvertOptions;
-use crate::formats::{Format, Writer, json, quipper};
+use crate::formats::{Format, Writer, csv, json, quipper};
 use crate::inspect::check::{Rule, check};
 use crate::inspect::diff::{DiffOptions, diff};
 use crate::inspect::dump::{DumpOptions, Dumper};
@@ -20,10 +23,15 @@ use crate::inspect::info::{Parts, read_info};
 use crate::rewrite::anonymize::category::{Category, KeptCategories};
 use crate::rewrite::anonymize::key::Key;
 use crate::rewrite::anonymize::pass::AnonymizePass;
+use crate::rewrite::build_ids::find::FindOptions;
+use crate::rewrite::build_ids::objects::Scope;
+use crate::rewrite::filter::event::EventPass;
+use crate::rewrite::filter::kind::TypePass;
 use crate::rewrite::merge::options::{MergeOptions, PID_STEP};
 use crate::rewrite::merge::run::Merge;
 use crate::rewrite::passes::Passes;
 use crate::rewrite::perf_version::PerfVersionPass;
+use crate::rewrite::repair::RepairPass;
 use crate::rewrite::split::criterion::By;
 use crate::rewrite::split::run::{SplitOptions, split};
 use crate::stream::Sink;
@@ -61,8 +69,13 @@ fn recording() -> Recording {
     with([RECORD, FEATURE])
 }
 
-fn with([record, feature]: [&str; 2]) -> Recording {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/fixtures/plain.data");
+fn with(inserted: [&str; 2]) -> Recording {
+    inserted_in("plain.data", inserted)
+}
+
+/// A fixture with a record after its last sample, and a feature.
+fn inserted_in(fixture: &str, [record, feature]: [&str; 2]) -> Recording {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/fixtures").join(fixture);
     let mut lines = lines(&Recording::open(fixture).unwrap());
     if !feature.is_empty() {
         lines.insert(lines.len() - 1, feature.to_owned());
@@ -215,6 +228,58 @@ fn split_puts_the_record_into_one_part() {
     let counts: Vec<_> = names.iter().map(|name| found(&Recording::open(name).unwrap())).collect();
     assert_eq!(counts.iter().map(|(records, _)| records.len()).sum::<usize>(), 1, "exactly one part has the record");
     assert!(parts == 4 && counts.iter().all(|(_, feature)| feature.is_some()));
+}
+
+#[test]
+fn filters_keep_the_record_with_its_process_event_and_type() {
+    let of = |pid: u32| RECORD.replace("4611", &pid.to_string());
+    let count = |recording: &Recording| found(recording).0.len();
+    let by_pid = |record: &str| rewritten(&with([record, FEATURE]), |rewrite| rewrite.keep_pid(PID));
+    assert_eq!([of(PID), of(777)].map(|record| count(&by_pid(&record))), [1, 0]);
+
+    // Two events with the IDs 77 and 79.
+    let by_event = |id: u64| {
+        let record = RECORD.replace("4050", &id.to_string());
+        rewritten(&inserted_in("two-events.data", [&record, FEATURE]), |rewrite| rewrite.pass(EventPass::of(0)))
+    };
+    assert_eq!([77, 79].map(|id| count(&by_event(id))), [1, 0]);
+
+    let by_type = |kind| rewritten(&recording(), |rewrite| rewrite.pass(TypePass::new(vec![kind])));
+    assert_eq!([RecordType::EXAMPLE, RecordType::SAMPLE].map(|kind| count(&by_type(kind))), [1, 0]);
+}
+
+#[test]
+fn repair_keeps_the_record_before_the_damage() {
+    let mut damaged = bytes(&with([RECORD, ""]));
+    damaged.extend([0xee; 40]);
+    let damaged = Recording::from_bytes("damaged.data", damaged).unwrap();
+    let repaired = rewritten(&damaged, |rewrite| rewrite.pass(RepairPass::default()));
+    assert_eq!(found(&repaired).0, found(&damaged).0);
+    assert_eq!(found(&repaired).0.len(), 1);
+}
+
+#[test]
+fn tables_count_the_record() {
+    let (recording, directory) = (recording(), tempfile::tempdir().unwrap());
+    let Writer::Directory { begin, .. } = csv::FORMAT.writer else { panic!("tables are in a directory") };
+    let (input, options) = (recording.input.clone(), ConvertOptions::default());
+    let mut passes = Passes::default();
+    let ledger =
+        convert_records_to_directory(input, &recording.read, &options, &mut passes, begin, directory.path()).unwrap();
+    let counts = ledger.of(RecordType::EXAMPLE);
+    assert_eq!((counts.read, counts.dropped.values().sum::<u64>()), (1, 0));
+    let statistics = fs::read_to_string(directory.path().join("stat.csv")).unwrap();
+    assert!(statistics.contains("EXAMPLE"), "{statistics}");
+}
+
+#[test]
+fn an_archive_contains_both() {
+    let recording = recording();
+    let mut archive = Vec::new();
+    let (input, find) = (recording.input.clone(), FindOptions::default());
+    pack(input, &recording.read, Scope::Hit, &find, "example.data", &mut archive).unwrap();
+    let opened = OpenedArchive::new(&*archive, "example.tar", Members::Recording, None).unwrap();
+    assert_eq!(one(&Recording::open(opened.recording()).unwrap()), one(&recording));
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Passes {
     }
 
     /// Whether any pass [replaces addresses](Pass::remaps_addresses) as quipper does.
-    pub fn remap_addresses(&self) -> bool {
+    pub fn replace_addresses(&self) -> bool {
         self.list.iter().any(|step| step.pass.remaps_addresses())
     }
 

@@ -2,11 +2,11 @@
 
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
+use crate::abi::bit_set::bit_set;
 use crate::abi::bytes::Reader;
 use crate::abi::stored_size::StoredSize;
 use crate::abi::text::FixedStr;
 use crate::abi::{Endian, counted, readable};
-use crate::bit_set;
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};

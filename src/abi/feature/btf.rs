@@ -1,8 +1,9 @@
 //! BTF: the kernel's compact type information, for BPF programs.
 
+use crate::abi::bit_set::bit_set;
+use crate::abi::open_enum::open_enum;
 use crate::abi::text::until_nul;
 use crate::abi::{self, Endian, counted};
-use crate::{bit_set, open_enum};
 use binrw::{BinRead, BinResult, binrw};
 use std::io::Cursor;
 

@@ -2,7 +2,7 @@
 
 use super::FeatureId;
 use super::descriptor::{FeatureDescriptor, FeatureFlags};
-use crate::open_enum;
+use crate::abi::open_enum::open_enum;
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};

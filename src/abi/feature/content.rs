@@ -3,8 +3,8 @@
 use super::descriptor::FeatureDescriptor;
 use super::*;
 use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
+use crate::abi::open_enum::open_enum;
 use crate::abi::{self, Endian};
-use crate::open_enum;
 use binrw::{BinResult, BinWrite};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,7 +1,7 @@
 //! The records of a jitdump file.
 
 use crate::abi::counted;
-use crate::open_enum;
+use crate::abi::open_enum::open_enum;
 use binrw::{BinRead, BinResult, Endian, binrw};
 use std::io::{Read, Seek};
 

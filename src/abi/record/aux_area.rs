@@ -2,7 +2,7 @@
 
 use super::RecordType;
 use super::descriptor::RecordDescriptor;
-use crate::bit_set;
+use crate::abi::bit_set::bit_set;
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};

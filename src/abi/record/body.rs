@@ -3,9 +3,9 @@
 use super::descriptor::{RecordDescriptor, RecordFlags};
 use super::*;
 use crate::abi::fields::{FieldVisitor, VisitFields};
+use crate::abi::open_enum::open_enum;
 use crate::abi::sample::{self, SampleArgs};
 use crate::abi::{self, Endian};
-use crate::open_enum;
 use binrw::{BinResult, BinWrite};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

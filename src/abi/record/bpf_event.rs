@@ -2,8 +2,8 @@
 
 use super::RecordType;
 use super::descriptor::{RecordDescriptor, RecordFlags};
+use crate::abi::open_enum::open_enum;
 use crate::abi::readable;
-use crate::open_enum;
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};

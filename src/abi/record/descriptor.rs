@@ -140,7 +140,9 @@ impl RecordType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::record::RecordHeader;
+    use crate::abi::Endian;
+    use crate::abi::record::{Record, RecordContext, RecordHeader};
+    use crate::abi::sample_layout::SampleLayout;
 
     #[test]
     fn every_named_type_has_its_own_descriptor() {
@@ -150,6 +152,39 @@ mod tests {
             assert!(descriptor.min_size >= RecordHeader::SIZE, "{name}");
         }
         assert_eq!(RecordType(63).descriptor(), None);
+    }
+
+    /// The smallest size at which a record of zeros matches its definition.
+    fn smallest(kind: RecordType) -> Option<usize> {
+        let context = RecordContext { endian: Endian::Little, layout: SampleLayout::default(), sample_id_all: false };
+        (RecordHeader::SIZE..1024).find(|&size| {
+            let mut bytes = vec![0; size];
+            bytes[..4].copy_from_slice(&kind.0.to_le_bytes());
+            bytes[6..8].copy_from_slice(&(size as u16).to_le_bytes());
+            Record::read(&bytes, &context).is_some_and(|record| record.body.kind().is_some())
+        })
+    }
+
+    #[test]
+    fn minimum_sizes_follow_from_definitions_except_where_perf_has_others() {
+        // perf's minimum, and the smallest size of the definition: without fields of newer versions, or more than perf requires.
+        let exceptions = [
+            (RecordType::CALLCHAIN_DEFERRED, 16, Some(24)),
+            (RecordType::HEADER_EVENT_TYPE, 8, Some(16)),
+            (RecordType::AUXTRACE_ERROR, 49, Some(40)),
+            (RecordType::CPU_MAP, 16, Some(10)),
+            (RecordType::BPF_METADATA, 528, None),
+        ];
+        for &(kind, name) in RecordType::NAMED {
+            let (minimum, smallest) = (kind.descriptor().expect(name).min_size, smallest(kind));
+            match exceptions.iter().find(|(exception, ..)| *exception == kind) {
+                Some(&(_, expected, of_definition)) => {
+                    assert_eq!((minimum, smallest), (expected, of_definition), "{name}")
+                }
+                // perf also requires the NUL of a name at the end.
+                None => assert!(smallest == Some(minimum) || smallest == Some(minimum - 1), "{name}: {smallest:?}"),
+            }
+        }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use super::RecordType;
 use crate::abi::Endian;
+use crate::abi::bit_set::bit_set;
 use crate::abi::bytes::Reader;
-use crate::{bit_set, open_enum};
+use crate::abi::open_enum::open_enum;
 use binrw::binrw;
 use std::mem;
 

@@ -2,10 +2,11 @@
 
 use super::descriptor::{RecordDescriptor, RecordFlags};
 use super::{CpuMode, RecordType};
+use crate::abi::bit_set::bit_set;
 use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
+use crate::abi::open_enum::open_enum;
 use crate::abi::readable;
 use crate::abi::text::PaddedStr;
-use crate::{bit_set, open_enum};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 

@@ -10,8 +10,7 @@ use perfconv::container::read::ReadOptions;
 use perfconv::formats::import::Values;
 use perfconv::formats::options::OptionValues;
 use perfconv::recording::SymbolOptions;
-use perfconv::rewrite::quipper::{self, Quipper};
-use perfconv::rewrite::request::{PassContext, PassRequest};
+use perfconv::rewrite::request::PassContext;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -115,14 +114,6 @@ impl ConvertArgs {
             || self.level.is_some()
             || !self.passes.list.is_empty();
         self.output.is_none() && self.out_dir.is_none() && !has_format && !has_output_options
-    }
-
-    /// The passes to run: the `usual` ones of the output format, then those that options request, each once.
-    pub fn passes(&self, usual: &[Quipper]) -> Vec<PassRequest> {
-        let is_usual =
-            |request: &&PassRequest| request.values().get(&quipper::PASS).is_some_and(|pass| usual.contains(&pass));
-        let further = self.passes.list.iter().filter(|request| !is_usual(request)).cloned();
-        usual.iter().map(|pass| pass.request()).chain(further).collect()
     }
 
     /// What passes read and write besides records: object files, and files in the directory of the output.

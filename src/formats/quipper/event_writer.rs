@@ -46,7 +46,7 @@ impl EventWriter {
             encoded: Vec::new(),
             encoded_body: Vec::new(),
             plain: PlainSamples::default(),
-            stats: Stats::new(options.passes.remap),
+            stats: Stats::new(options.passes.replace_addresses),
         }
     }
 

@@ -1,7 +1,8 @@
 //! The `--quipper` option: how much of a recording a PerfDataProto contains.
 
 use crate::formats::options::{FormatOption, OptionValue, OptionValues, ValueKind};
-use crate::rewrite::quipper::Quipper;
+use crate::rewrite::quipper::{PASS, Quipper};
+use crate::rewrite::request::PassRequest;
 
 /// The option `--quipper`.
 pub const FIDELITY: FormatOption = FormatOption::new(
@@ -48,7 +49,13 @@ impl From<Fidelity> for OptionValues {
     }
 }
 
-/// Passes that the chosen value implies.
-pub fn usual_passes(values: &OptionValues) -> &'static [Quipper] {
-    if values.word(&FIDELITY) == Some(PERF_CONVERTER) { &Quipper::PERF_CONVERTER } else { &[] }
+/// The passes that the chosen value implies, then the requested ones, each once.
+pub fn passes(values: &OptionValues, requested: Vec<PassRequest>) -> Vec<PassRequest> {
+    if values.word(&FIDELITY) != Some(PERF_CONVERTER) {
+        return requested;
+    }
+    let implied = Quipper::PERF_CONVERTER;
+    let is_implied = |request: &PassRequest| request.values().get(&PASS).is_some_and(|pass| implied.contains(&pass));
+    let further = requested.into_iter().filter(|request| !is_implied(request));
+    implied.into_iter().map(Quipper::request).chain(further).collect()
 }

@@ -54,7 +54,7 @@ pub const FORMAT: Format = Format {
     recognizes,
     keeps: unknown::are_supported,
     options: &[fidelity::FIDELITY],
-    usual_passes: fidelity::usual_passes,
+    passes: fidelity::passes,
     ..Format::new("quipper", "PerfDataProto, for quipper, perf_to_profile, AutoFDO")
 };
 
@@ -67,6 +67,6 @@ pub const TEXT_FORMAT: Format = Format {
     recognizes: recognizes_text,
     keeps: unknown::are_supported,
     options: &[fidelity::FIDELITY],
-    usual_passes: fidelity::usual_passes,
+    passes: fidelity::passes,
     ..Format::new("quipper-text", "PerfDataProto in protobuf text format")
 };
