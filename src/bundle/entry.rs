@@ -2,6 +2,7 @@
 
 use crate::abi::hex::from_hex;
 use crate::object::build_id::Id;
+use crate::symbol::find::candidate_paths::{JIT_DUMP, PATHS, PERF_MAP, PROCESSES, split_dwarf_name};
 use std::path::{Component, Path, PathBuf};
 
 /// Name of a recording without a usable name of its own.
@@ -10,8 +11,14 @@ pub const RECORDING: &str = "perf.data";
 /// The directory of links.
 const LINKS: &str = ".build-id";
 
-/// Names of the files of an object.
-const FILES: [&str; 4] = ["elf", "debug", "kallsyms", "vdso"];
+/// Name of the symbols of a kernel.
+pub const KALLSYMS: &str = "kallsyms";
+
+/// Names of the files of an object, except those of split DWARF.
+const FILES: [&str; 6] = ["elf", "debug", KALLSYMS, "vdso", "elf.dwp", "debug.dwp"];
+
+/// Names of the files of a process.
+const OF_PROCESS: [&str; 2] = [JIT_DUMP, PERF_MAP];
 
 /// An entry of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +27,8 @@ pub enum Entry {
     Recording(String),
     /// A file of an object; the path is relative to the cache.
     File(PathBuf),
+    /// A file without build ID, of a process or an object; the path is relative to the cache.
+    Unidentified(PathBuf),
     /// The link to an object's directory; the path is relative to the cache.
     Link(PathBuf),
 }
@@ -35,7 +44,11 @@ impl Entry {
                 is_id.then(|| Self::Link(parts.iter().collect()))
             }
             [LINKS, ..] => None,
-            [_, .., id, file] => (is_id(id) && FILES.contains(file)).then(|| Self::File(parts.iter().collect())),
+            [PROCESSES, pid, file] if OF_PROCESS.contains(file) => {
+                is_number(pid).then(|| Self::Unidentified(parts.iter().collect()))
+            }
+            [PATHS, .., _, file] => is_of_object(file).then(|| Self::Unidentified(parts.iter().collect())),
+            [_, .., id, file] => (is_id(id) && is_of_object(file)).then(|| Self::File(parts.iter().collect())),
             _ => None,
         }
     }
@@ -45,6 +58,16 @@ impl Entry {
 pub fn recording_name(name: &str) -> &str {
     let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\']);
     if is_plain && !name.contains(char::is_control) { name } else { RECORDING }
+}
+
+/// Whether a file of an object may have this name.
+fn is_of_object(name: &str) -> bool {
+    let is_split = |id: &str| u64::from_str_radix(id, 16).is_ok_and(|number| name == split_dwarf_name(number));
+    FILES.contains(&name) || name.strip_suffix(".dwo").is_some_and(is_split)
+}
+
+fn is_number(text: &str) -> bool {
+    text.parse::<u32>().is_ok_and(|number| number.to_string() == text)
 }
 
 fn is_id(text: &str) -> bool {
@@ -109,6 +132,19 @@ mod tests {
             directory(b"[kernel.kallsyms]", id).map(|directory| directory.starts_with("[kernel.kallsyms]")),
             Some(true)
         );
+        for file in ["elf.dwp", "0123456789abcdef.dwo"] {
+            assert_eq!(Entry::parse(&object.join(file)), Some(Entry::File(object.join(file))));
+        }
+        for file in ["0123456789ABCDEF.dwo", "123.dwo", "x.dwo", ".dwo"] {
+            assert_eq!(Entry::parse(&object.join(file)), None, "{file}");
+        }
+        for path in ["processes/70/perf.map", "paths/usr/bin/x/elf", "paths/x/debug"].map(Path::new) {
+            assert_eq!(Entry::parse(path), Some(Entry::Unidentified(path.to_owned())));
+        }
+        assert_eq!(Entry::parse(Path::new("paths/usr/bin/x")), None);
+        for path in ["processes/070/perf.map", "processes/x/perf.map", "processes/7/x.map", "processes/perf.map"] {
+            assert_eq!(Entry::parse(Path::new(path)), None, "{path}");
+        }
         assert_eq!(Entry::parse(Path::new("./perf.data")), Some(Entry::Recording("perf.data".to_owned())));
         assert_eq!(Entry::parse(Path::new("run 7.data")), Some(Entry::Recording("run 7.data".to_owned())));
     }

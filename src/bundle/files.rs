@@ -1,26 +1,39 @@
-//! Collects the files of an object by its build ID.
+//! Collects the files that a symbolization of a recording needs, as a conversion on this machine finds them.
 
+use super::entry::{KALLSYMS, directory};
 use crate::container::spool::map;
 use crate::object::build_id::Id;
-use crate::object::build_id_note::{self, Elf};
-use crate::rewrite::build_ids::find::FindOptions;
+use crate::object::host::Inode;
+use crate::profile::mappings::unpadded;
 use crate::rewrite::build_ids::objects::KERNEL;
+use crate::session::map::Map;
+use crate::symbol::ObjectKey;
+use crate::symbol::elf::ElfSource;
+use crate::symbol::find::SearchOptions;
+use crate::symbol::find::attempt::{Attempt, Role};
+use crate::symbol::find::candidate_paths::{DWZ, JIT_DUMP, PERF_MAP, of_process, split_dwarf_name, without_build_id};
+use crate::symbol::find::modules::module_name;
+use crate::symbol::jit_dump::JitDumpSource;
+use crate::symbol::kernel::KernelSource;
+use crate::symbol::object::Object;
+use crate::symbol::perf_map::PerfMapSource;
+use crate::symbol::source::{OpenedObject, Source};
 use bytes::Bytes;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// A file of an object.
+/// A file to pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectFile {
-    /// Name in a build ID cache: `elf`, `debug`, `kallsyms`, `vdso`.
-    pub name: &'static str,
-    /// Path.
+pub struct PackedFile {
+    /// Path in the archive.
+    pub entry: PathBuf,
+    /// Path on this machine.
     pub path: PathBuf,
 }
 
-impl ObjectFile {
+impl PackedFile {
     /// Reads the file.
     ///
     /// # Errors
@@ -34,76 +47,121 @@ impl ObjectFile {
     }
 }
 
-/// Symbols of the running kernel.
-const KALLSYMS: &str = "/proc/kallsyms";
+/// An object with files to pack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedObject {
+    /// Build ID, if known.
+    pub id: Option<Id>,
+    /// Its directory in the archive.
+    pub directory: PathBuf,
+    /// Its files.
+    pub files: Vec<PackedFile>,
+}
 
-/// Directory of distributions' debug files.
-const DEBUG: &str = "usr/lib/debug";
-
-/// The files of an object with this name and build ID, below `--symfs` or on this machine, and in the build ID cache.
-///
-/// The build ID of each ELF file is verified.
-pub fn files(name: &[u8], id: Id, options: &FindOptions) -> Vec<ObjectFile> {
-    let Ok(name) = std::str::from_utf8(name) else { return Vec::new() };
-    let mut files = Vec::new();
-    let mut add = |kind, candidates: Vec<PathBuf>, accept: &dyn Fn(&Path) -> bool| {
-        let found = candidates.into_iter().find(|path| accept(path));
-        files.extend(found.map(|path| ObjectFile { name: kind, path }));
-    };
-    let has_id = |path: &Path| build_id_note::read(path).is_ok_and(|found| found == Elf::Id(id));
-    let cached = |kind: &str| cached(name, id, kind, options);
-    if name == "[vdso]" {
-        add("vdso", cached("vdso"), &has_id);
-        return files;
+impl PackedObject {
+    fn add(&mut self, name: &str, path: PathBuf) {
+        self.files.push(PackedFile { entry: self.directory.join(name), path });
     }
-    let root = options.symfs.as_deref().unwrap_or(Path::new("/"));
-    let path = name.strip_prefix('/').map(|path| root.join(path));
-    add("elf", path.into_iter().chain(cached("elf")).collect(), &has_id);
-    let debug = debug_files(root, name, id).into_iter().chain(cached("debug"));
-    add("debug", debug.collect(), &has_id);
-    if name.as_bytes() == KERNEL {
-        add("kallsyms", cached("kallsyms"), &Path::is_file);
-        let is_missing = !files.iter().any(|file| file.name == "kallsyms");
-        if is_missing && options.symfs.is_none() && is_running(id) {
-            files.push(ObjectFile { name: "kallsyms", path: KALLSYMS.into() });
+
+    /// The object with the files that were found for it, and that of dwz; empty if none were found.
+    fn with_files(mut self, attempts: Vec<Attempt>, opened: Option<&dyn OpenedObject>) -> Vec<Self> {
+        let mut dwz = None;
+        for Attempt { role, path, .. } in attempts.into_iter().filter(Attempt::is_used) {
+            match role {
+                Role::Object if self.directory.starts_with("[vdso]") => self.add("vdso", path),
+                Role::Object => self.add("elf", path),
+                Role::DebugFile => self.add("debug", path),
+                Role::Kallsyms => self.add(KALLSYMS, path),
+                Role::Package => {
+                    // It is searched beside the object, or beside the debug file if there is no other.
+                    let has_elf = self.files.iter().any(|file| file.entry.ends_with("elf"));
+                    self.add(if has_elf { "elf.dwp" } else { "debug.dwp" }, path);
+                }
+                Role::Alternate => {
+                    let id = Object::open(&path).ok().flatten().and_then(|file| file.build_id());
+                    dwz = id.and_then(|id| {
+                        let mut dwz =
+                            Self { id: Some(id), directory: directory(DWZ.as_bytes(), id)?, files: Vec::new() };
+                        dwz.add("debug", path);
+                        Some(dwz)
+                    });
+                }
+                Role::Split | Role::JitDump | Role::PerfMap => {}
+            }
+        }
+        for (id, path) in opened.map(OpenedObject::split_files).unwrap_or_default() {
+            self.add(&split_dwarf_name(id), path);
+        }
+        if self.files.is_empty() { Vec::new() } else { [self].into_iter().chain(dwz).collect() }
+    }
+}
+
+/// The path that a recorded name is.
+fn path_of(name: &[u8]) -> Option<&Path> {
+    str::from_utf8(name).ok().map(Path::new)
+}
+
+/// The search for files to pack.
+#[derive(Debug)]
+pub struct FileSearch {
+    kernel: KernelSource,
+    elf: ElfSource,
+    jit: JitDumpSource,
+    maps: PerfMapSource,
+}
+
+impl FileSearch {
+    /// Creates a search with these options.
+    pub fn new(options: SearchOptions) -> Self {
+        let options = Arc::new(options);
+        Self {
+            kernel: KernelSource::new(Arc::clone(&options)),
+            elf: ElfSource::new(Arc::clone(&options)),
+            jit: JitDumpSource::new(Arc::clone(&options)),
+            maps: PerfMapSource::new(options),
         }
     }
-    files
-}
 
-/// Paths of a file in the build ID cache.
-fn cached(name: &str, id: Id, file: &str, options: &FindOptions) -> Vec<PathBuf> {
-    let Some(cache) = &options.cache else { return Vec::new() };
-    let id = id.to_string();
-    let (start, rest) = id.split_at(2);
-    let by_id = cache.dir.join(".build-id").join(start).join(rest);
-    let by_name = cache.dir.join(name.trim_start_matches('/')).join(&id);
-    vec![by_name.join(file), by_id.join(file)]
-}
-
-/// Paths of separate debug files.
-fn debug_files(root: &Path, name: &str, id: Id) -> Vec<PathBuf> {
-    let id = id.to_string();
-    let (start, rest) = id.split_at(2);
-    let mut files = vec![root.join(DEBUG).join(".build-id").join(start).join(format!("{rest}.debug"))];
-    let Some(path) = name.strip_prefix('/').map(Path::new) else { return files };
-    let (Some(directory), Some(file)) = (path.parent(), path.file_name()) else { return files };
-    let mut debug = OsString::from(file);
-    debug.push(".debug");
-    for directory in [directory.to_owned(), directory.join(".debug"), Path::new(DEBUG).join(directory)] {
-        files.push(root.join(&directory).join(&debug));
-        if directory != path.parent().unwrap_or(Path::new("")) {
-            files.push(root.join(&directory).join(file));
+    /// The files of an object with this name and build ID, and of the dwz file that it refers to. Empty if there are none.
+    pub fn object(&self, name: &[u8], id: Id, is_of_kernel: bool) -> Vec<PackedObject> {
+        // Frames are looked up by IDs without padding.
+        let id = Id::new(unpadded(id.bytes())).unwrap_or(id);
+        let Some((path, directory)) = path_of(name).zip(directory(name, id)) else { return Vec::new() };
+        let load_address = module_name(path).filter(|_| is_of_kernel).map(|_| 0);
+        let key = ObjectKey { path: path.to_owned(), build_id: Some(id), load_address, ..ObjectKey::default() };
+        let object = PackedObject { id: Some(id), directory, files: Vec::new() };
+        let mut attempts = Vec::new();
+        if name == KERNEL {
+            self.kernel.kallsyms(&key, &mut attempts);
+            let image = self.kernel.image(&key, &mut attempts);
+            return object.with_files(attempts, image.as_deref());
         }
+        let opened = self.elf.open(&key, &mut attempts);
+        object.with_files(attempts, opened.as_deref())
     }
-    files
-}
 
-/// Whether the running kernel has this build ID, and its symbol addresses are readable.
-fn is_running(id: Id) -> bool {
-    let is_same = build_id_note::read_notes(Path::new("/sys/kernel/notes")).is_ok_and(|found| found == Some(id));
-    let has_addresses = |symbols: String| {
-        symbols.lines().any(|line| line.starts_with(|char: char| char.is_ascii_hexdigit() && char != '0'))
-    };
-    is_same && fs::read_to_string(KALLSYMS).is_ok_and(has_addresses)
+    /// The files of an object without build ID, if it has a file that is the recorded one.
+    pub fn without_build_id(&self, name: &[u8], inode: Option<Inode>) -> Vec<PackedObject> {
+        let Some(path) = path_of(name).filter(|_| !Map::may_be_jit_code(name)) else { return Vec::new() };
+        let Some(directory) = without_build_id(Path::new(""), path) else { return Vec::new() };
+        let key = ObjectKey { path: path.to_owned(), inode, ..ObjectKey::default() };
+        let mut attempts = Vec::new();
+        let opened = self.elf.open(&key, &mut attempts);
+        PackedObject { id: None, directory, files: Vec::new() }.with_files(attempts, opened.as_deref())
+    }
+
+    /// The files with the functions of a process's JIT code: its jitdump, if it recorded one, and its map file.
+    pub fn process(&self, pid: u32, jit_dump: Option<PathBuf>) -> Vec<PackedFile> {
+        let key = ObjectKey { path: "//anon".into(), pid: Some(pid), jit_dump, ..ObjectKey::default() };
+        let mut attempts = Vec::new();
+        // A jitdump includes the map file.
+        if self.jit.open(&key, &mut attempts).is_none() {
+            self.maps.open(&key, &mut attempts);
+        }
+        let file = |attempt: Attempt| {
+            let name = if attempt.role == Role::JitDump { JIT_DUMP } else { PERF_MAP };
+            PackedFile { entry: of_process(Path::new(""), pid, name), path: attempt.path }
+        };
+        attempts.into_iter().filter(Attempt::is_used).map(file).collect()
+    }
 }

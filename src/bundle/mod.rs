@@ -1,9 +1,12 @@
 //! Archives: a recording with the object files of its samples in one file, as `perf archive` creates it.
 //!
 //! An archive is a tar of `perf.data` and of a build ID cache in perf's layout: `PATH/BUILDID/elf`, `debug`, `kallsyms` or
-//! `vdso`, and `.build-id/xx/yyyy...`, a link to the directory `PATH/BUILDID`.
+//! `vdso`, and `.build-id/xx/yyyy...`, a link to the directory `PATH/BUILDID`. Beside these, which perf reads, it contains
+//! `PATH/BUILDID/elf.dwp`, `debug.dwp` and `UNIT.dwo` (split DWARF), `[dwz]/BUILDID/debug` (files that dwz moved debug
+//! information to), `processes/PID/jit.dump` and `processes/PID/perf.map` (functions of JIT code).
 //!
-//! * [`files`]: collects the files of an object; [`entry`]: their paths in an archive.
+//! * [`scan`]: determines which objects and processes are needed; [`files`]: collects their files; [`entry`]: their paths in an
+//!   archive.
 //! * [`pack`](mod@pack): creates an archive; [`unpack`](mod@unpack): extracts one into a build ID cache.
 //! * [`open`](mod@open): opens one for a conversion.
 
@@ -11,4 +14,5 @@ pub mod entry;
 pub mod files;
 pub mod open;
 pub mod pack;
+pub mod scan;
 pub mod unpack;

@@ -1,5 +1,6 @@
 //! Opens an archive for a conversion: its recording, and its objects for symbols.
 
+use super::entry::KALLSYMS;
 use super::unpack::{Extracted, Members, extract_members};
 use crate::container::temp_directory::TempDirectory;
 use crate::error::{Error, Result};
@@ -36,6 +37,11 @@ impl OpenedArchive {
     /// Path of the recording.
     pub fn recording(&self) -> &Path {
         &self.recording
+    }
+
+    /// Symbols of the kernel, if it contains any.
+    pub fn kallsyms(&self) -> Option<PathBuf> {
+        self.extracted.file_named(KALLSYMS)
     }
 
     /// Directory of the objects, a build ID cache.

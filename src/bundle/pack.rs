@@ -1,11 +1,15 @@
 //! Creates archives.
 
-use super::entry::{directory, link, recording_name};
-use super::files::files;
+use super::entry::{link, recording_name};
+use super::files::{FileSearch, PackedFile, PackedObject};
+
+use super::scan::ArchiveScan;
+use crate::abi::record::CpuMode;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
+use crate::profile::symbolize::SymbolOptions;
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::objects::{ObjectScan, Scope};
 use crate::rewrite::build_ids::resolve::BuildIdLookups;
@@ -20,7 +24,8 @@ use crate::stream::write::verbatim::Verbatim;
 use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tar::{Builder, EntryType, Header};
 
 /// The contents of a created archive.
@@ -30,83 +35,113 @@ pub struct Packed {
     pub ledger: Ledger,
     /// Number of objects with files.
     pub objects: usize,
-    /// Number of their files.
+    /// Number of files of objects and processes.
     pub files: usize,
 }
 
-/// Writes an archive of a recording, with the objects that contain its samples or all mapped objects.
+/// What to pack.
+#[derive(Clone, Debug)]
+pub struct PackOptions {
+    /// The objects that contain samples, or all mapped objects.
+    pub scope: Scope,
+    /// Where build IDs are searched.
+    pub find: FindOptions,
+    /// Where files are searched.
+    pub symbols: Arc<SymbolOptions>,
+    /// Name of the recording in the archive, if it is a valid name.
+    pub name: String,
+}
+
+/// Writes an archive of a recording with the files that its symbolization needs.
 ///
-/// The recording is stored as `name`, if that is a valid name, with the build IDs of the objects; a directory becomes a file.
+/// The recording is stored with the build IDs of the objects; a directory becomes a file.
 ///
 /// # Errors
 /// Fails if the recording cannot be read, or the archive cannot be written.
-pub fn pack(
-    input: Input,
-    options: &ReadOptions,
-    scope: Scope,
-    find: &FindOptions,
-    name: &str,
-    out: &mut dyn Write,
-) -> Result<Packed> {
-    let (input, damage) = input.repeatable(options)?;
-    let mut scan = ObjectScan::new(scope);
-    Source::open(input.clone(), options.clone())?.run(&mut Order::new(&mut scan, options.clone()))?;
-    let resolved = BuildIdLookups::new(&scan, find);
+pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut dyn Write) -> Result<Packed> {
+    let (input, damage) = input.repeatable(read)?;
+    let mut scan = ArchiveScan::new(options.scope, &options.symbols);
+    let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut Order::new(&mut scan, read.clone()))?;
+    let scan = scan.objects;
+    let resolved = BuildIdLookups::new(&scan, &options.find);
+    let search = FileSearch::new(options.symbols.for_recording(&meta));
+    let (mut objects, mut processes, mut missing) = (Vec::new(), Vec::new(), 0);
+    for object in scan.objects.iter().filter(|object| resolved.unknown.contains(&object.name)) {
+        // Of several files without build ID, nothing shows which one the frames are in.
+        let file = Some(&object.files).filter(|files| files.len() == 1).and_then(|files| files.keys().next());
+        let found = file.map_or_else(Vec::new, |file| search.without_build_id(&object.name, file.inode));
+        missing += usize::from(found.is_empty());
+        objects.extend(found);
+    }
+    for &pid in &scan.jit_processes {
+        let dump = scan.session().jit_dumps().get(&pid);
+        processes.extend(search.process(pid, dump.and_then(|name| str::from_utf8(name).ok()).map(PathBuf::from)));
+    }
 
-    let (recording, mut ledger) = recording(input, options, scope, find)?;
+    let (recording, mut ledger) = recording(input, read, scan, options)?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     let mut packed = Packed { ledger, ..Packed::default() };
     let mut tar = Builder::new(out);
-    append(&mut tar, Path::new(recording_name(name)), &recording)?;
+    append(&mut tar, Path::new(recording_name(&options.name)), &recording)?;
     let mut directories = BTreeSet::new();
     for object in &resolved.list {
         for id in object.ids() {
-            let name = String::from_utf8_lossy(&object.name);
-            let files = files(&object.name, id, find);
-            let Some(directory) = directory(&object.name, id).filter(|_| !files.is_empty()) else {
+            let found = search.object(&object.name, id, object.mode == CpuMode::KERNEL);
+            if found.is_empty() {
+                let name = String::from_utf8_lossy(&object.name);
                 packed.ledger.missing(format!("{name} is not in the archive: no file with build ID {id} found"));
-                continue;
-            };
-            // Different names may be the same path, such as /a//b and /a/b.
-            if !directories.insert(directory.clone()) {
-                continue;
             }
-            for file in &files {
-                let shown = file.path.display().to_string();
-                let bytes = file.read().map_err(Error::io(shown, "cannot read"))?;
-                append(&mut tar, &directory.join(file.name), &bytes)?;
-            }
+            objects.extend(found);
+        }
+    }
+    for PackedObject { id, directory, files } in objects {
+        // Different names may be the same path, such as /a//b and /a/b, and objects may refer to the same dwz file.
+        if !directories.insert(directory.clone()) {
+            continue;
+        }
+        append_files(&mut tar, &files)?;
+        if let Some(id) = id {
             let (from, to) = link(&directory, id);
             let mut header = header(EntryType::Symlink, 0);
             tar.append_link(&mut header, from, to).map_err(Error::Output)?;
-            packed.objects += 1;
-            packed.files += files.len();
         }
+        packed.objects += 1;
+        packed.files += files.len();
     }
-    if resolved.missing() > 0 {
-        let count = resolved.missing();
-        packed.ledger.missing(format!("{count} objects are not in the archive: their build IDs are unknown"));
+    append_files(&mut tar, &processes)?;
+    packed.files += processes.len();
+    if missing > 0 {
+        packed.ledger.missing(format!("{missing} objects are not in the archive: their build IDs are unknown"));
     }
     tar.finish().map_err(Error::Output)?;
     Ok(packed)
 }
 
 /// Adds build IDs to the recording; the result is a file or a pipe.
-fn recording(input: Input, options: &ReadOptions, scope: Scope, find: &FindOptions) -> Result<(Bytes, Ledger)> {
+fn recording(input: Input, read: &ReadOptions, scan: ObjectScan, options: &PackOptions) -> Result<(Bytes, Ledger)> {
     let failed = || Error::io("temporary file", "cannot write the recording");
-    let spool = Spool::new(options.spool_dir.as_deref()).map_err(failed())?;
+    let spool = Spool::new(read.spool_dir.as_deref()).map_err(failed())?;
     let mut out = BufWriter::new(spool);
     let mut passes = Passes::default();
-    passes.push(BuildIdTablePass::new(scope, find.clone()));
-    let container = Source::open(input.clone(), options.clone())?.meta().container;
+    passes.push(BuildIdTablePass::of_scan(options.scope, scan, options.find.clone()));
+    let container = Source::open(input.clone(), read.clone())?.meta().container;
     let form = Form::default();
     let (meta, mut ledger) = match container {
-        Container::Directory => passes.run(input, options, &mut ToFile::new(&mut out, form))?,
-        Container::File | Container::Pipe => passes.run(input, options, &mut Verbatim::new(vec![&mut out]))?,
+        Container::Directory => passes.run(input, read, &mut ToFile::new(&mut out, form))?,
+        Container::File | Container::Pipe => passes.run(input, read, &mut Verbatim::new(vec![&mut out]))?,
     };
     form.account(&meta, &mut ledger);
     let spool = out.into_inner().map_err(|e| failed()(e.into_error()))?;
     Ok((spool.into_bytes().map_err(failed())?, ledger))
+}
+
+fn append_files(tar: &mut Builder<&mut dyn Write>, files: &[PackedFile]) -> Result<()> {
+    for file in files {
+        let shown = file.path.display().to_string();
+        let bytes = file.read().map_err(Error::io(shown, "cannot read"))?;
+        append(tar, &file.entry, &bytes)?;
+    }
+    Ok(())
 }
 
 fn append(tar: &mut Builder<&mut dyn Write>, path: &Path, bytes: &[u8]) -> Result<()> {

@@ -38,12 +38,12 @@ pub struct Extracted {
 ///
 /// # Errors
 /// Fails if the archive cannot be read or contains unexpected entries, or a file cannot be written; then nothing remains.
-pub fn extract(archive: impl Read, name: &str, cache: &Path, is_private: bool) -> Result<Extracted> {
+pub fn extract(archive: impl Read, name: &str, cache: &Path, members: Members, is_private: bool) -> Result<Extracted> {
     let mut directories = cache.ancestors().map(|path| if path == Path::new("") { Path::new(".") } else { path });
     let near = directories.find(|path| path.exists()).unwrap_or(cache);
     let directory = TempDirectory::new(Some(near))
         .map_err(Error::io(near.display().to_string(), "cannot create a temporary directory"))?;
-    let found = extract_into(archive, name, directory.path(), is_private, Members::All)?;
+    let found = extract_into(archive, name, directory.path(), is_private, members)?;
     Ok(Extracted { cache: cache.to_owned(), directory, found })
 }
 
@@ -52,6 +52,8 @@ pub fn extract(archive: impl Read, name: &str, cache: &Path, is_private: bool) -
 pub enum Members {
     /// All of them.
     All,
+    /// All but the files without build ID, since those of other recordings may have the same names.
+    Shareable,
     /// The recording.
     Recording,
 }
@@ -79,6 +81,17 @@ impl Extracted {
     /// Path of the recording in the temporary directory.
     pub fn recording(&self) -> Option<PathBuf> {
         self.found.recording.as_ref().map(|name| self.directory.path().join(name))
+    }
+
+    /// Path of the first object's file with this name.
+    pub fn file_named(&self, name: &str) -> Option<PathBuf> {
+        let mut files = self.found.files.iter();
+        files.find(|file| file.ends_with(name)).map(|file| self.directory.path().join(file))
+    }
+
+    /// Number of files that were not extracted because they have no build ID.
+    pub fn omitted(&self) -> usize {
+        self.found.omitted
     }
 
     /// Moves everything into place: objects that the cache lacks, and the recording, into the directory `beside`.
@@ -215,6 +228,8 @@ struct ArchiveEntries {
     files: BTreeSet<PathBuf>,
     /// Targets of the links.
     links: BTreeMap<PathBuf, PathBuf>,
+    /// Number of files without build ID that are not extracted.
+    omitted: usize,
 }
 
 /// Extracts all files into a directory; returns the entries found.
@@ -255,12 +270,17 @@ fn extract_into(
             Some(Entry::Recording(name)) if kind.is_file() && found.recording.is_none() => {
                 PathBuf::from(&*found.recording.insert(name))
             }
-            Some(Entry::File(_)) if kind.is_file() && members == Members::Recording => {
+            Some(Entry::File(_) | Entry::Unidentified(_)) if kind.is_file() && members == Members::Recording => {
                 // Reading to the next header is limited.
                 io::copy(&mut entry, &mut io::sink()).map_err(cannot_read)?;
                 continue;
             }
-            Some(Entry::File(file)) if kind.is_file() => file,
+            Some(Entry::Unidentified(_)) if kind.is_file() && members == Members::Shareable => {
+                found.omitted += 1;
+                io::copy(&mut entry, &mut io::sink()).map_err(cannot_read)?;
+                continue;
+            }
+            Some(Entry::File(file) | Entry::Unidentified(file)) if kind.is_file() => file,
             Some(Entry::Link(link)) if kind == EntryType::Symlink => {
                 let to = entry.link_name().map_err(cannot_read)?.unwrap_or_default().into_owned();
                 if to.as_os_str().len() > PATH_MAX || !points_to_object(&link, &to) {
@@ -379,7 +399,7 @@ mod tests {
 
     fn error_of(tar: &[u8]) -> Option<String> {
         let directory = tempfile::tempdir().unwrap();
-        extract(tar, "x.tar", &directory.path().join("cache"), false).err().map(|error| error.to_string())
+        extract(tar, "x.tar", &directory.path().join("cache"), Members::All, false).err().map(|error| error.to_string())
     }
 
     #[test]

@@ -8,17 +8,21 @@ use super::report::{self, counted, print_message};
 use super::temporary_outputs;
 use perfconv::bundle::entry::RECORDING;
 use perfconv::bundle::open::OpenedArchive;
-use perfconv::bundle::pack::{Packed, pack};
+use perfconv::bundle::pack::{PackOptions, Packed, pack};
 use perfconv::bundle::unpack::{Members, extract};
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::{Input, Opened};
 use perfconv::container::write::envelope::{Envelope, Envelopes, strip};
 use perfconv::error::Error;
+use perfconv::formats::symbol_options::symbol_search;
+use perfconv::profile::symbolize::SymbolOptions;
 use perfconv::rewrite::build_ids::objects::Scope;
 use std::env;
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Exit status of `--strict` when something is missing from the archive.
 const INCOMPLETE: u8 = 3;
@@ -45,11 +49,14 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     let name = own_name(&input);
     let recording = Recording::new(input, None, &options)?;
     let name = if recording.is_imported() { RECORDING.to_owned() } else { name };
-    let (scope, find) = (if args.all { Scope::All } else { Scope::Hit }, args.find.options());
+    let find = args.find.options();
+    let symbols = Arc::new(symbol_search(&args.files.values, &find, None)?.unwrap_or_default());
+    let scope = if args.all { Scope::All } else { Scope::Hit };
+    let pack_options = PackOptions { scope, find, symbols, name };
     let mut packed = Packed::default();
     let written = output.write(|out| {
         envelopes.around(out, |mut out| {
-            packed = pack(recording.input(), &options, scope, &find, &name, &mut out)?;
+            packed = pack(recording.input(), &options, &pack_options, &mut out)?;
             Ok(())
         })
     })?;
@@ -102,6 +109,12 @@ pub fn opened(input: &Path, members: Members, options: &ReadOptions) -> Result<O
     Ok(Some(OpenedArchive::new(reader, &name, members, options.spool_dir.as_deref())?))
 }
 
+/// Options for the files of an archive at a path, in addition to those that the user names.
+pub fn with_objects(options: SymbolOptions, archive: &OpenedArchive, path: &Path) -> SymbolOptions {
+    let modified = fs::metadata(path).and_then(|archive| archive.modified()).ok();
+    options.archived_objects(archive.cache(), archive.kallsyms()).recorded_until(modified)
+}
+
 /// The uncompressed bytes of an archive, and its name.
 fn reader(input: Input) -> Result<(Box<dyn Read>, String), Failure> {
     let name = input.name();
@@ -114,7 +127,8 @@ fn reader(input: Input) -> Result<(Box<dyn Read>, String), Failure> {
 }
 
 fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
-    if let Some(option) = args.find.first_given() {
+    let of_files = args.files.values.names().next().map(|name| format!("--{name}"));
+    if let Some(option) = args.find.first_given().map(str::to_owned).or(of_files) {
         return Err(Failure::Usage(format!("{option} cannot be used with --unpack")));
     }
     let Some(archive) = args.input.clone() else {
@@ -130,7 +144,9 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     };
     let is_private = is_private(&archive);
     let (reader, name) = reader(named(archive))?;
-    let extracted = extract(reader, &name, &cache, is_private)?;
+    let members = if args.output.is_some() { Members::All } else { Members::Shareable };
+    let extracted = extract(reader, &name, &cache, members, is_private)?;
+    let omitted = extracted.omitted();
     let unpacked = {
         let _signals_wait = temporary_outputs::hold();
         extracted.put_in_place(&recording_dir, args.force)?
@@ -140,6 +156,12 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
             if unpacked.existing > 0 { format!(", {} already present", unpacked.existing) } else { String::new() };
         let files = counted(unpacked.files as u64, "file");
         print_message(format_args!("[ perfconv: {}: {files}{present} ]", cache.display()));
+        if omitted > 0 {
+            let files = counted(omitted as u64, "file");
+            print_message(format_args!(
+                "[ perfconv: not unpacked: {files} without build ID; use -o DIR to unpack all ]"
+            ));
+        }
         if let Some(recording) = unpacked.recording {
             let (cache, recording) = (cache.display(), recording.display());
             print_message(format_args!(

@@ -1,5 +1,6 @@
 //! `perfconv check`.
 
+use super::archive::with_objects;
 use super::args::CheckArgs;
 use super::failure::Failure;
 use super::input::Recording;
@@ -18,7 +19,6 @@ use perfconv::stream::source::Source;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -114,9 +114,8 @@ fn unreadable<T>(why: &dyn fmt::Display, out: &mut impl Write) -> Result<Option<
 fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<bool>, Failure> {
     let Some(recording) = open(path, Members::All, args, out)? else { return Ok(None) };
     let mut objects = symbol_search(&args.files.values, &args.find.options(), None)?;
-    if let Some(archived) = recording.archived_objects() {
-        let modified = fs::metadata(path).and_then(|archive| archive.modified()).ok();
-        objects = objects.map(|options| options.build_id_dir(archived).recorded_until(modified));
+    if let Some(archive) = recording.archive() {
+        objects = objects.map(|options| with_objects(options, archive, path));
     }
     let symbols = SymbolSources { imported: recording.imported().cloned(), objects: objects.map(Arc::new) };
     let options = ProfileOptions { symbols, ..ProfileOptions::default() };

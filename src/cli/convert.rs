@@ -30,7 +30,6 @@ use perfconv::stream::ledger::Ledger;
 use perfconv::stream::source::Source;
 use perfconv::suggest::unknown;
 use perfconv::symbol::find::fetch::Notice;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::slice;
@@ -166,7 +165,6 @@ impl Conversion {
         let reads_objects = format.shows_functions(values) || args.passes.unwind();
         let members = if reads_objects { Members::All } else { Members::Recording };
         let archive = archive::opened(&input, members, &options)?;
-        let modified = fs::metadata(&input).and_then(|input| input.modified()).ok();
         let recording = archive.as_ref().map_or(&*input, |archive| archive.recording());
         let named = NamedInput::open(recording.to_owned(), args.read.from.as_deref(), &options)?;
         if let Some(copy) = self.copy_of(args, &named) {
@@ -189,19 +187,19 @@ impl Conversion {
         let expansion = args.values.map(Values::from).unwrap_or_default();
         let recording = Recording::converted(named, &options, expansion)?;
         let images = Images::check(&recording, &input, &output, &format.writer, args)?;
+        let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
+        let objects = reads_objects.then(|| symbol_search(values, &args.passes.find, announce));
+        let mut objects = objects.transpose()?.flatten();
+        if let Some(archive) = &archive {
+            objects = objects.map(|options| archive::with_objects(options, archive, &input));
+        }
+        let objects = objects.map(Arc::new);
         let input = recording.input();
         let requests = (format.passes)(values, args.passes.list.clone());
         let mut passes = Passes::default();
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
         let is_of_profile =
             matches!((&format.writer, &requests[..]), (Writer::Profile(_), [only]) if only.values().has(&EVENT));
-        let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
-        let objects = reads_objects.then(|| symbol_search(values, &args.passes.find, announce));
-        let mut objects = objects.transpose()?.flatten();
-        if let Some(archive) = &archive {
-            objects = objects.map(|options| options.build_id_dir(archive.cache()).recorded_until(modified));
-        }
-        let objects = objects.map(Arc::new);
         let context = args.context(&options, path, objects.clone().unwrap_or_default());
         requests.iter().filter(|_| !is_of_profile).for_each(|request| passes.push_boxed(request.pass(&context)));
         let held_files = passes.hold_files();

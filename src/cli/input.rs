@@ -104,9 +104,9 @@ impl Recording {
         Ok(Self { archive, ..recording })
     }
 
-    /// The build ID cache with the objects of the archive that the recording is in.
-    pub fn archived_objects(&self) -> Option<&Path> {
-        self.archive.as_ref().map(OpenedArchive::cache)
+    /// The archive that the recording is in.
+    pub fn archive(&self) -> Option<&OpenedArchive> {
+        self.archive.as_ref()
     }
 
     /// The recording that an input is, or is converted to.

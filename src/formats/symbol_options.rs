@@ -119,6 +119,7 @@ mod search {
         }
         if let Some(cache) = find.cache.as_ref().filter(|cache| cache.is_of_recording) {
             search.build_id_dirs.insert(0, cache.dir.clone());
+            search.archive_dirs.push(cache.dir.clone());
         }
         search.debug_dirs.splice(0..0, values.files(&DEBUG_DIR).iter().cloned());
         search.fetcher = fetcher(values, &search, announce)?;

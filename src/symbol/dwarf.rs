@@ -2,15 +2,16 @@
 
 use super::arena::Arena;
 use super::die::{Declaration, Declarations, Slice};
+use super::find::candidate_paths::SplitUnit;
 use super::lookup::{Frame, Lookup};
 use super::nesting::is_too_deep;
 use super::object::Object;
 use super::table::SymbolTable;
 use addr2line::{Context, FrameIter, LookupContinuation, LookupResult, SplitDwarfLoad};
-use gimli::{Dwarf, DwarfFileType, DwarfPackage, EndianSlice, RunTimeEndian, SectionId, UnitOffset};
+use gimli::{Dwarf, DwarfFileType, DwarfPackage, DwoId, EndianSlice, RunTimeEndian, SectionId, UnitOffset};
 use hashbrown::HashMap;
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The sections that lookups read. Variable locations, macros and indexes are not needed and not inflated.
@@ -36,8 +37,8 @@ pub struct DwarfFiles<'a> {
     pub supplementary: Option<&'a Object>,
     /// The package of split DWARF, a `.dwp`.
     pub package: Option<&'a Object>,
-    /// Opens a split DWARF file (`.dwo`) by the directory and name in its unit.
-    pub split: &'a dyn Fn(&Path, &Path) -> Option<Object>,
+    /// Opens the split DWARF file (`.dwo`) of a unit.
+    pub split: &'a dyn Fn(&SplitUnit) -> Option<Object>,
     /// Symbol table, for functions without a linkage name in DWARF.
     pub table: &'a SymbolTable,
     /// Keeps the files opened by [`split`](Self::split).
@@ -88,6 +89,34 @@ fn load(object: &Object) -> Dwarf<Slice<'_>> {
     Dwarf::load::<_, gimli::Error>(read).unwrap_or_default()
 }
 
+/// Loads a split DWARF package.
+fn load_package(file: &Object) -> Option<DwarfPackage<Slice<'_>>> {
+    let read = |id: SectionId| Ok::<_, gimli::Error>(section(file, id.dwo_name()));
+    DwarfPackage::load(read, section(file, None)).ok()
+}
+
+fn split_unit(directory: Option<Slice<'_>>, name: Option<Slice<'_>>, id: DwoId) -> SplitUnit {
+    let path = |slice: Option<Slice<'_>>| PathBuf::from(slice.map_or_else(String::new, |s| s.to_string_lossy().into()));
+    SplitUnit { directory: path(directory), name: path(name), id: id.0 }
+}
+
+/// The units of a file with a part in split DWARF that is not in the package.
+pub fn split_units(main: &Object, package: Option<&Object>) -> Vec<SplitUnit> {
+    let dwarf = load(main);
+    let package = package.and_then(load_package);
+    let (mut list, mut units) = (Vec::new(), dwarf.units());
+    while let Ok(Some(header)) = units.next() {
+        let Ok(unit) = dwarf.unit(header) else { continue };
+        let Some(id) = unit.dwo_id else { continue };
+        let is_packed = |package: &DwarfPackage<_>| package.find_cu(id, &dwarf).is_ok_and(|found| found.is_some());
+        if !package.as_ref().is_some_and(is_packed) {
+            let name = unit.dwo_name().ok().flatten().and_then(|name| dwarf.attr_string(&unit, name).ok());
+            list.push(split_unit(unit.comp_dir, name, id));
+        }
+    }
+    list
+}
+
 impl<'a> DwarfLookup<'a> {
     /// Reads the units of an object. `None` if its DWARF cannot be read.
     pub fn new(files: DwarfFiles<'a>) -> Option<Self> {
@@ -100,10 +129,7 @@ impl<'a> DwarfLookup<'a> {
         }
         let dwarf = Arc::new(dwarf);
         let context = Context::from_arc_dwarf(Arc::clone(&dwarf)).ok()?;
-        let package = files.package.and_then(|file| {
-            let read = |id: SectionId| Ok::<_, gimli::Error>(section(file, id.dwo_name()));
-            DwarfPackage::load(read, section(file, None)).ok()
-        });
+        let package = files.package.and_then(load_package);
         let declarations = RefCell::new(Declarations::new(dwarf));
         Some(Self { files, context, package, declarations, split: RefCell::default() })
     }
@@ -125,11 +151,9 @@ impl<'a> DwarfLookup<'a> {
         {
             return Some(Arc::new(dwarf));
         }
-        let path =
-            |slice: Option<Slice<'a>>| PathBuf::from(slice.map_or_else(String::new, |s| s.to_string_lossy().into()));
-        let (directory, name) = (path(wanted.comp_dir), path(wanted.path));
-        let open = || (self.files.split)(&directory, &name).and_then(|object| self.files.opened.add(object));
-        let object = (*self.split.borrow_mut().entry(directory.join(&name)).or_insert_with(open))?;
+        let unit = split_unit(wanted.comp_dir, wanted.path, wanted.dwo_id);
+        let open = || (self.files.split)(&unit).and_then(|object| self.files.opened.add(object));
+        let object = (*self.split.borrow_mut().entry(unit.directory.join(&unit.name)).or_insert_with(open))?;
         let mut dwarf = Dwarf::load::<_, gimli::Error>(|id| Ok(section(object, id.dwo_name()))).ok()?;
         dwarf.file_type = DwarfFileType::Dwo;
         dwarf.make_dwo(&wanted.parent);
@@ -223,7 +247,7 @@ mod tests {
     fn lines_of_an_image() {
         let object = object();
         let (table, opened) = (SymbolTable::new(&object, None), Arena::default());
-        let split: &dyn Fn(&Path, &Path) -> Option<Object> = &|_, _| None;
+        let split: &dyn Fn(&SplitUnit) -> Option<Object> = &|_| None;
         let files =
             DwarfFiles { main: &object, supplementary: None, package: None, split, table: &table, opened: &opened };
         let lookup = DwarfLookup::new(files).unwrap();

@@ -3,6 +3,7 @@
 use super::arena::Arena;
 use super::dwarf::{self, DwarfFiles, DwarfLookup};
 use super::find::attempt::Attempt;
+use super::find::candidate_paths::SplitUnit;
 use super::find::search::{Search, split_dwarf};
 use super::find::{Policy, SearchOptions};
 use super::gopclntab::GoTable;
@@ -10,7 +11,7 @@ use super::lookup::Lookup;
 use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Source};
 use super::table::SymbolTable;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 /// Object files found in the directories of the search options.
@@ -120,6 +121,14 @@ impl OpenedObject for ElfFiles {
         self.debug_info().and_then(size).unwrap_or(0)
     }
 
+    fn split_files(&self) -> Vec<(u64, PathBuf)> {
+        let Some(main) = self.debug_info() else { return Vec::new() };
+        let path = self.path();
+        let package = self.package.as_ref();
+        let opened = |unit: &SplitUnit| Some((unit.id, split_dwarf(&self.options, unit, &path)?.path().to_owned()));
+        dwarf::split_units(main, package).iter().filter_map(opened).collect()
+    }
+
     fn prepare(&self, threads: usize) {
         for file in self.debug_info().into_iter().chain(&self.supplementary) {
             dwarf::inflate(file, threads);
@@ -135,7 +144,7 @@ impl OpenedObject for ElfFiles {
             };
         };
         let path = self.path();
-        let split = |directory: &Path, name: &Path| split_dwarf(&self.options, directory, name, &path);
+        let split = |unit: &SplitUnit| split_dwarf(&self.options, unit, &path);
         let opened = Arena::default();
         let (supplementary, package) = (self.supplementary.as_ref(), self.package.as_ref());
         let files = DwarfFiles { main, supplementary, package, split: &split, table, opened: &opened };

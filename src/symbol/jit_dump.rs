@@ -4,7 +4,7 @@
 //! after the other, the last takes precedence, as in a perf map; `--jit` distinguishes them by time.
 
 use super::find::attempt::{Attempt, Outcome, Role};
-use super::find::candidate_paths::below;
+use super::find::candidate_paths::{JIT_DUMP, below, of_process};
 use super::find::containers::ContainerProcess;
 use super::find::{Policy, SearchOptions};
 use super::lookup::{Frame, Lookup};
@@ -75,7 +75,12 @@ impl JitDumpSource {
         let own_pid = recorded.and_then(|path| dump_pid(path.as_os_str().as_encoded_bytes()));
         let container = key.pid.and_then(|pid| self.options.containers.process(pid, self.options.recorded));
         let pid = own_pid.or(container.as_ref().map(|process| process.own_pid)).or(key.pid)?;
-        for path in self.places(recorded, pid, container.as_ref()) {
+        // Elsewhere, nothing shows the ID of a process in its container.
+        let archived = key.pid.into_iter().flat_map(|pid| {
+            self.options.archive_dirs.iter().map(move |directory| (of_process(directory, pid, JIT_DUMP), None))
+        });
+        let places = self.places(recorded, pid, container.as_ref()).into_iter().map(|path| (path, Some(pid)));
+        for (path, pid) in archived.chain(places) {
             let dump = open(&path, pid);
             let outcome = dump.as_ref().map_or_else(Outcome::clone, |_| Outcome::Used);
             attempts.push(Attempt { role: Role::JitDump, path, outcome });
@@ -94,8 +99,8 @@ impl Source for JitDumpSource {
     }
 }
 
-/// Reads the jitdump of a process.
-fn open(path: &Path, pid: u32) -> Result<Dump, Outcome> {
+/// Reads a jitdump, which must be of a process if its ID is given.
+fn open(path: &Path, pid: Option<u32>) -> Result<Dump, Outcome> {
     // Opening a FIFO could block forever.
     let bytes = fs::metadata(path).and_then(|metadata| match metadata.is_file() {
         true => map(&File::open(path)?),
@@ -106,7 +111,11 @@ fn open(path: &Path, pid: u32) -> Result<Dump, Outcome> {
         _ => Outcome::Unreadable(e.to_string()),
     })?;
     let dump = Dump::read(&bytes, "").map_err(|_| Outcome::Unsuitable("is no jitdump of a known version"))?;
-    if dump.header.pid == pid { Ok(dump) } else { Err(Outcome::Unsuitable("is of another process")) }
+    if pid.is_none_or(|pid| dump.header.pid == pid) {
+        Ok(dump)
+    } else {
+        Err(Outcome::Unsuitable("is of another process"))
+    }
 }
 
 /// The functions of a process.

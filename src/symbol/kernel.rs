@@ -42,9 +42,25 @@ impl Source for KernelSource {
         if self.options.policy == Policy::No || !(is_kernel || is_module) {
             return None;
         }
-        if is_kernel && let Some(object) = Search::new(&self.options, key, attempts).vmlinux() {
-            return Some(Box::new(Vmlinux::new(object, key)));
+        let image = if is_kernel { self.image(key, attempts) } else { None };
+        if let Some(found) = image.or_else(|| self.kallsyms(key, attempts)) {
+            return Some(found);
         }
+        // Images are large: only if nothing else is available.
+        let fetched = if is_kernel { Search::new(&self.options, key, attempts).fetch_vmlinux() } else { None };
+        fetched.map(|object| Box::new(Vmlinux::new(object, key)) as Box<dyn OpenedObject>)
+    }
+}
+
+impl KernelSource {
+    /// Opens the image of a kernel.
+    pub fn image(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
+        let object = Search::new(&self.options, key, attempts).vmlinux()?;
+        Some(Box::new(Vmlinux::new(object, key)))
+    }
+
+    /// Opens the kallsyms of a kernel or one of its modules.
+    pub fn kallsyms(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
         let mut add = |path: &Path, outcome| {
             attempts.push(Attempt { role: Role::Kallsyms, path: path.to_owned(), outcome });
         };
@@ -58,7 +74,7 @@ impl Source for KernelSource {
                 Err(outcome) => add(&path, outcome),
                 Ok(kallsyms) => {
                     let shift = shift(kallsyms.reference(key), key);
-                    if shift != 0 && !is_kernel {
+                    if shift != 0 && key.load_address.is_some() {
                         add(&path, Outcome::Unsuitable("is of another boot, at which modules were elsewhere"));
                         continue;
                     }
@@ -68,13 +84,9 @@ impl Source for KernelSource {
                 }
             }
         }
-        // Images are large: only if nothing else is available.
-        let fetched = if is_kernel { Search::new(&self.options, key, attempts).fetch_vmlinux() } else { None };
-        fetched.map(|object| Box::new(Vmlinux::new(object, key)) as Box<dyn OpenedObject>)
+        None
     }
-}
 
-impl KernelSource {
     /// The given file, or else the copies that perf caches by build ID.
     fn kallsyms_places(&self, key: &ObjectKey) -> Vec<PathBuf> {
         let caches = || self.options.build_id_dirs.iter();

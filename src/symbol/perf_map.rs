@@ -1,6 +1,7 @@
 //! Functions of JIT code from `perf-PID.map` files. If entries overlap, the last one takes precedence.
 
 use super::find::attempt::{Attempt, Outcome, Role};
+use super::find::candidate_paths::{PERF_MAP, of_process};
 use super::find::{Policy, SearchOptions};
 use super::lookup::{Frame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
@@ -26,11 +27,12 @@ impl PerfMapSource {
 
     /// Candidates for the map file of a process. In a container, the process writes it with its own ID there.
     fn places(&self, pid: u32) -> Vec<PathBuf> {
-        let SearchOptions { containers, perf_map_dirs, recorded, .. } = &*self.options;
+        let SearchOptions { containers, perf_map_dirs, archive_dirs, recorded, .. } = &*self.options;
+        let archived = archive_dirs.iter().map(|directory| of_process(directory, pid, PERF_MAP));
         let of_container = containers.process(pid, *recorded);
         let in_container = of_container.map(|process| process.root.join(format!("tmp/perf-{}.map", process.own_pid)));
         let here = perf_map_dirs.iter().map(|directory| directory.join(format!("perf-{pid}.map")));
-        in_container.into_iter().chain(here).collect()
+        archived.chain(in_container).chain(here).collect()
     }
 }
 

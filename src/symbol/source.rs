@@ -56,6 +56,11 @@ pub trait OpenedObject: Send + Sync {
         0
     }
 
+    /// Split DWARF files of units that are in no package, with the IDs of these units.
+    fn split_files(&self) -> Vec<(u64, PathBuf)> {
+        Vec::new()
+    }
+
     /// Reads what all threads share, on at most `_threads` threads.
     fn prepare(&self, _threads: usize) {}
 

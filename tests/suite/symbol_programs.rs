@@ -2,8 +2,11 @@
 //! compared with what llvm-symbolizer and addr2line say of them.
 
 use super::program::note_missing_oracle;
-use super::symbolizers::{Comparison, Frame, Names, answers, compare, heading, resolve};
+use super::symbolizers::{Comparison, Frame, Names, answers, compare, heading, resolve, resolve_key};
 use object::{Object, ObjectSection};
+use perfconv::bundle::files::{FileSearch, PackedFile};
+use perfconv::object::build_id_note::{self, Elf};
+use perfconv::symbol::ObjectKey;
 use perfconv::symbol::find::SearchOptions;
 use std::fs;
 use std::path::Path;
@@ -206,7 +209,8 @@ fn compared(program: &Program) -> Option<Comparison> {
     };
     let mut search = SearchOptions::default();
     search.debug_dirs = vec![directory.path().join("debug")];
-    let mut ours = resolve(search, &built, addresses, 2);
+    let mut ours = resolve(search.clone(), &built, addresses.clone(), 2);
+    resolves_from_an_archive(&built, search, addresses, &ours);
     if program.has == Contents::Functions {
         let outermost = |frames: &mut Vec<Frame>| {
             frames.drain(..frames.len().saturating_sub(1));
@@ -215,6 +219,35 @@ fn compared(program: &Program) -> Option<Comparison> {
         [&mut ours, &mut llvm, &mut addr2line].into_iter().flatten().for_each(outermost);
     }
     Some(compare(&Names::of_object(&reference), &ours, &llvm, &addr2line))
+}
+
+/// Checks that the packed files of an object resolve as the installed ones, which are removed.
+fn resolves_from_an_archive(object: &Path, search: SearchOptions, addresses: Vec<u64>, expected: &[Vec<Frame>]) {
+    let archive = tempfile::tempdir().unwrap();
+    let (name, files) = (object.as_os_str().as_encoded_bytes(), FileSearch::new(search));
+    let id = match build_id_note::read(object).unwrap() {
+        Elf::Id(id) => Some(id),
+        _ => None,
+    };
+    let by_id = id.map_or_else(Vec::new, |id| files.object(name, id, false));
+    assert_eq!(by_id.is_empty(), id.is_none());
+    for PackedFile { entry, path } in
+        by_id.into_iter().chain(files.without_build_id(name, None)).flat_map(|object| object.files)
+    {
+        let copy = archive.path().join(entry);
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(path, copy).unwrap();
+    }
+    let hidden = object.parent().unwrap().with_extension("hidden");
+    fs::rename(object.parent().unwrap(), &hidden).unwrap();
+    let mut search = SearchOptions::default();
+    search.build_id_dirs.push(archive.path().into());
+    search.archive_dirs.push(archive.path().into());
+    for build_id in [None, id].into_iter().take(if id.is_some() { 2 } else { 1 }) {
+        let key = ObjectKey { path: object.into(), build_id, ..ObjectKey::default() };
+        assert!(resolve_key(search.clone(), key, addresses.clone(), 2) == expected, "{}", object.display());
+    }
+    fs::rename(hidden, object.parent().unwrap()).unwrap();
 }
 
 /// Known differences: the program, what they contain, and why they are right.

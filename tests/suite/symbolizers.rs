@@ -365,11 +365,15 @@ pub fn compare(names: &Names, ours: &[Vec<Frame>], llvm: &[Vec<Frame>], addr2lin
 
 /// The frames of addresses of an object.
 pub fn resolve(search: SearchOptions, object: &Path, addresses: Vec<u64>, threads: usize) -> Vec<Vec<Frame>> {
+    resolve_key(search, ObjectKey { path: object.into(), ..ObjectKey::default() }, addresses, threads)
+}
+
+/// The frames of addresses of a recorded object.
+pub fn resolve_key(search: SearchOptions, key: ObjectKey, addresses: Vec<u64>, threads: usize) -> Vec<Vec<Frame>> {
     let mut options = Options::default();
     options.threads = NonZeroUsize::new(threads);
     let symbolizer = Symbolizer::new(options, search);
     let len = addresses.len();
-    let key = ObjectKey { path: object.into(), ..ObjectKey::default() };
     let Resolved { symbols, .. } = symbolizer.resolve(&[Request { key, addresses: Addresses::Virtual(addresses) }]);
     let text = |id| String::from_utf8_lossy(symbols.name(id)).into_owned();
     let frame = |frame: &ResolvedFrame| {

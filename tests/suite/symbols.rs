@@ -375,10 +375,15 @@ fn kernel_modules_have_their_functions_inlined_functions_and_lines() {
 
 /// The text of perf script, without inlined functions, of a recording or an archive.
 fn script(input: &Path, arguments: &[&std::ffi::OsStr], home: &Path) -> String {
+    output_text(input, &[&["--no-inline".as_ref()], arguments].concat(), home)
+}
+
+/// The text of perf script of a recording or an archive.
+fn output_text(input: &Path, arguments: &[&std::ffi::OsStr], home: &Path) -> String {
     let output = tempfile::NamedTempFile::new().unwrap();
     let status = Command::new(env!("CARGO_BIN_EXE_perfconv"))
         .arg(input)
-        .args(["-q", "-f", "-t", "perf-script", "--no-inline"])
+        .args(["-q", "-f", "-t", "perf-script"])
         .args(arguments)
         .arg("-o")
         .arg(output.path())
@@ -441,6 +446,71 @@ fn archives_are_converted_with_their_objects() {
     let alone = tempfile::tempdir().unwrap();
     fs::rename(&unpacked, alone.path().join(".debug")).unwrap();
     assert_eq!(named_frames(&script(&recording, &[], alone.path())), expected);
+}
+
+/// Recordings of the corpus, of objects with all forms of debug information.
+const ARCHIVED: [&str; 18] = [
+    "addr-ferry-s",
+    "addr-foundry-bid",
+    "addr-foundry-dw4dwp",
+    "addr-foundry-dwz2",
+    "addr-foundry-lld",
+    "addr-foundry-mini",
+    "addr-foundry-split",
+    "addr-harbor-split",
+    "addr-mill-dwp",
+    "addr-mill-dwz",
+    "addr-mill-link",
+    "d-dw-foundry-dwz",
+    "d-dw-go",
+    "d-dw-harbor-pipe",
+    "d-fp-jitdump",
+    "d-fp-jitinj",
+    "d-fp-jitmap",
+    "d-fp-py",
+];
+
+#[test]
+fn archives_contain_all_that_symbolization_needs() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    let fixture = |name: &str| (fixtures.join(name).with_extension("data"), fixtures.join("files"));
+    let mut recordings: Vec<_> = ["c", "cxx", "dwarf", "jitmap", "words"].map(fixture).into();
+    if let Some(corpus) = corpus() {
+        let of_corpus = |name: &&str| (corpus.join("rec").join(name).with_extension("data"), corpus.join("symfs"));
+        recordings.extend(ARCHIVED.iter().map(of_corpus));
+    } else {
+        println!("skipped: there is no ../shared/symbols");
+    }
+    for (recording, symfs) in recordings {
+        let directory = tempfile::tempdir().unwrap();
+        let [archive, home] = ["x.tar.zst", "home"].map(|name| directory.path().join(name));
+        fs::create_dir(&home).unwrap();
+        let files = ["--symfs".as_ref(), symfs.as_os_str()];
+        let mut perfconv = Command::new(env!("CARGO_BIN_EXE_perfconv"));
+        perfconv.arg("archive").arg(&recording).args(files).arg("-o").arg(&archive).env("HOME", &home);
+        let output = perfconv.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = |input: &Path, options: &[&std::ffi::OsStr]| {
+            let with_lines = ["-F".as_ref(), "+srcline".as_ref()];
+            output_text(input, &[options, &with_lines].concat(), &home)
+        };
+        let (expected, found) = (text(&recording, &files), text(&archive, &[]));
+        let lines = |text: &str| text.lines().filter(|line| line.starts_with("  ")).count();
+        println!(
+            "{}: {} of {} lines, {}",
+            recording.display(),
+            lines(&found),
+            lines(&expected),
+            String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default()
+        );
+        assert!(lines(&expected) > 50 && found == expected);
+        let unpacked = directory.path().join("unpacked");
+        let mut perfconv = Command::new(env!("CARGO_BIN_EXE_perfconv"));
+        let status = perfconv.args(["archive", "-q", "--unpack", "-o"]).arg(&unpacked).arg(&archive).status();
+        assert!(status.unwrap().success());
+        let with_build_ids = unpacked.join(recording.file_name().unwrap());
+        assert!(text(&with_build_ids, &["--buildid-dir".as_ref(), unpacked.as_ref()]) == expected);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::build_ids::BuildIdSearchArgs;
 use super::directory;
+use super::option_args::{OptionArgs, SymbolFiles};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -27,6 +28,9 @@ pub struct ArchiveArgs {
 
     #[command(flatten)]
     pub find: BuildIdSearchArgs,
+
+    #[command(flatten)]
+    pub files: OptionArgs<SymbolFiles>,
 
     /// Overwrite an existing output
     #[arg(short, long)]

@@ -83,6 +83,16 @@ impl SymbolOptions {
         self
     }
 
+    /// Searches an unpacked archive of the recording, before other caches: a build ID cache with files of processes.
+    #[doc(hidden)]
+    #[must_use]
+    #[cfg(feature = "internals")]
+    pub fn archived_objects(mut self, directory: &Path, kallsyms: Option<PathBuf>) -> Self {
+        self.search.archive_dirs.push(directory.to_owned());
+        self.search.kallsyms = self.search.kallsyms.or(kallsyms);
+        self.build_id_dir(directory)
+    }
+
     /// Sets the time of the recording, after which files without a build ID must not have been modified; by default, the modification
     /// time of its file.
     #[must_use]

@@ -16,7 +16,7 @@ use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Which objects get a build ID.
@@ -92,6 +92,8 @@ fn object_name(filename: &[u8]) -> &[u8] {
 /// The pre-scan that collects all objects; in time order if it must find those that contain samples.
 pub struct ObjectScan {
     scope: Scope,
+    /// Whether it finds objects that contain samples.
+    looks_up: bool,
     names: Names,
     /// The objects, in the order of their first mapping.
     pub objects: Vec<Object>,
@@ -99,6 +101,8 @@ pub struct ObjectScan {
     session: Session,
     /// Addresses already looked up, with the version of the address space.
     looked_up: HashSet<(u64, Space, u64)>,
+    /// Processes with samples in memory that may be JIT code.
+    pub jit_processes: BTreeSet<u32>,
     /// The metadata at the end of the recording.
     pub meta: Option<Meta>,
 }
@@ -109,8 +113,33 @@ const MAX_LOOKED_UP: usize = 1 << 20;
 impl ObjectScan {
     /// Creates the pre-scan.
     pub fn new(scope: Scope) -> Self {
-        let (names, objects, by_name) = (Names::default(), Vec::new(), HashMap::new());
-        Self { scope, names, objects, by_name, session: Session::default(), looked_up: HashSet::new(), meta: None }
+        Self {
+            scope,
+            looks_up: scope == Scope::Hit,
+            names: Names::default(),
+            objects: Vec::new(),
+            by_name: HashMap::new(),
+            session: Session::default(),
+            looked_up: HashSet::new(),
+            jit_processes: BTreeSet::new(),
+            meta: None,
+        }
+    }
+
+    /// Also finds the processes with samples in JIT code if all objects are wanted. The records must arrive in time order.
+    pub fn with_processes(self) -> Self {
+        Self { looks_up: true, ..self }
+    }
+
+    /// The mappings and processes at the end of the recording, if samples are looked up.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Marks the objects of a user call chain of a process, unwound from the stack dump of the sample that was last recorded.
+    pub fn unwound(&mut self, pid: u32, chain: &Words<'_>) {
+        let view_id = self.session.mark_running(pid).view;
+        self.chain(view_id, pid, Space::User, chain);
     }
 
     /// The objects that get a build ID.
@@ -192,7 +221,9 @@ impl ObjectScan {
             return;
         }
         let Some(map) = self.session.map_at(pid, space, address) else { return };
-        let name = object_name(&self.session.map(map).filename);
+        let map = self.session.map(map);
+        self.jit_processes.extend(map.pid);
+        let name = object_name(&map.filename);
         if let Some(&index) = self.by_name.get(name) {
             self.objects[index].is_hit = true;
         }
@@ -205,7 +236,7 @@ impl Sink for ObjectScan {
         if Mmap::is_mmap(kind) {
             self.map(meta, raw);
         }
-        if self.scope == Scope::Hit {
+        if self.looks_up {
             match kind {
                 RecordType::SAMPLE => drop(self.sample(meta, raw)),
                 RecordType::CALLCHAIN_DEFERRED => drop(self.deferred(meta, raw)),

@@ -22,6 +22,8 @@ pub struct BuildIdLookups {
     by_name: HashMap<Arc<[u8]>, usize>,
     host: Host,
     missing: BTreeMap<Reason, BTreeSet<String>>,
+    /// Code without build ID.
+    pub unknown: BTreeSet<Arc<[u8]>>,
 }
 
 /// The build IDs of an object.
@@ -92,6 +94,7 @@ impl BuildIdLookups {
     fn miss(&mut self, object: &Object, why: impl Into<MissingBuildId>) {
         let MissingBuildId { reason, detail } = why.into();
         if object.is_code {
+            self.unknown.insert(Arc::clone(&object.name));
             let name = String::from_utf8_lossy(&object.name);
             let shown = if detail.is_empty() { name.into_owned() } else { format!("{name} ({detail})") };
             self.missing.entry(reason).or_default().insert(shown);
@@ -107,11 +110,6 @@ impl BuildIdLookups {
     /// Notes that the files of an object have different build IDs, of which the table can hold only one.
     pub fn note_ambiguous(&mut self, name: &[u8]) {
         self.missing.entry(Reason::Several).or_default().insert(String::from_utf8_lossy(name).into_owned());
-    }
-
-    /// The number of objects without a build ID.
-    pub fn missing(&self) -> usize {
-        self.missing.values().map(BTreeSet::len).sum()
     }
 
     /// Adds notes about objects without a build ID to the ledger, unless another pass already has.

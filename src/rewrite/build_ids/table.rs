@@ -42,13 +42,21 @@ pub struct BuildIdTablePass {
     options: FindOptions,
     scope: Scope,
     scan: ObjectScan,
+    /// Whether the scan is complete.
+    is_scanned: bool,
     resolved: BuildIdLookups,
 }
 
 impl BuildIdTablePass {
     /// Creates the pass for these objects.
     pub fn new(scope: Scope, options: FindOptions) -> Self {
-        Self { options, scope, scan: ObjectScan::new(scope), resolved: BuildIdLookups::default() }
+        let scan = ObjectScan::new(scope);
+        Self { options, scope, scan, is_scanned: false, resolved: BuildIdLookups::default() }
+    }
+
+    /// Creates the pass for the objects of a completed scan.
+    pub fn of_scan(scope: Scope, scan: ObjectScan, options: FindOptions) -> Self {
+        Self { options, scope, scan, is_scanned: true, resolved: BuildIdLookups::default() }
     }
 }
 
@@ -66,7 +74,7 @@ impl Pass for BuildIdTablePass {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
-        Some(match self.scope {
+        (!self.is_scanned).then(|| match self.scope {
             Scope::Hit => PreScan::in_time_order(&mut self.scan),
             Scope::All => PreScan::in_file_order(&mut self.scan),
         })

@@ -42,6 +42,36 @@ pub fn in_cache(cache: &Path, path: &Path, id: &Id, names: &[&str]) -> Vec<PathB
     named.chain(directories().cloned()).collect()
 }
 
+/// Directory of the files of processes in an archive.
+pub const PROCESSES: &str = "processes";
+
+/// Name of a jitdump in an archive.
+pub const JIT_DUMP: &str = "jit.dump";
+
+/// Name of a map file in an archive.
+pub const PERF_MAP: &str = "perf.map";
+
+/// An archived file of a process with this ID on the recorded machine: `processes/PID/jit.dump` or `processes/PID/perf.map`.
+pub fn of_process(directory: &Path, pid: u32, name: &str) -> PathBuf {
+    directory.join(PROCESSES).join(pid.to_string()).join(name)
+}
+
+/// Directory of the files of objects without build ID in an archive.
+pub const PATHS: &str = "paths";
+
+/// The archived files of an object without build ID: `paths/PATH/elf` and `paths/PATH/debug`; `None` if its path is not valid.
+pub fn without_build_id(directory: &Path, path: &Path) -> Option<PathBuf> {
+    below(&directory.join(PATHS), path)
+}
+
+/// Name of the objects in a build ID cache that are supplementary files of dwz.
+pub const DWZ: &str = "[dwz]";
+
+/// Name of a split DWARF file in an archive, in the directory of its object.
+pub fn split_dwarf_name(id: u64) -> String {
+    format!("{id:016x}.dwo")
+}
+
 /// Candidates for the image of a kernel, by its release. Which kernel they are of, their build ID shows.
 pub fn vmlinux(options: &SearchOptions) -> Vec<PathBuf> {
     let Some(release) = &options.release else { return Vec::new() };
@@ -89,11 +119,20 @@ pub fn by_path(recorded: &Path, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     debug_dirs.iter().filter_map(below).flatten().collect()
 }
 
+/// Candidates for a debug file beside its object: `NAME.debug`, `.debug/NAME`.
+pub fn beside(object: &Path) -> Vec<PathBuf> {
+    let Some((directory, name)) = object.parent().zip(object.file_name()) else { return Vec::new() };
+    let mut with_ending = object.as_os_str().to_owned();
+    with_ending.push(".debug");
+    vec![with_ending.into(), directory.join(".debug").join(name)]
+}
+
 /// Candidates for the file that `.gnu_debugaltlink` names, relative to the file with the link.
-pub fn alternate(linking: &Path, link: &Path, id: &Id, symfs: Option<&Path>, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
+pub fn alternate(linking: &Path, link: &Path, id: &Id, options: &SearchOptions) -> Vec<PathBuf> {
+    let SearchOptions { symfs, debug_dirs, build_id_dirs, .. } = options;
     let mut places = Vec::new();
     if link.is_absolute() {
-        places.extend(symfs.and_then(|root| below(root, link)));
+        places.extend(symfs.as_ref().and_then(|root| below(root, link)));
         if symfs.is_none() {
             places.push(link.to_owned());
         }
@@ -105,6 +144,7 @@ pub fn alternate(linking: &Path, link: &Path, id: &Id, symfs: Option<&Path>, deb
         places.extend(debug_dirs.iter().map(|root| root.join(".dwz").join(name)));
     }
     places.extend(debug_dirs.iter().map(|root| by_build_id(root, id)));
+    places.extend(build_id_dirs.iter().flat_map(|cache| in_cache(cache, Path::new(DWZ), id, &["debug"])));
     places
 }
 
@@ -115,8 +155,20 @@ pub fn package(file: &Path) -> PathBuf {
     path.into()
 }
 
+/// What a unit of an object says about the file with the rest of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SplitUnit {
+    /// Directory in which it was compiled.
+    pub directory: PathBuf,
+    /// Name of the file.
+    pub name: PathBuf,
+    /// ID of the unit in the file.
+    pub id: u64,
+}
+
 /// Candidates for a split DWARF file: its recorded path, and beside the object.
-pub fn split_dwarf(directory: &Path, name: &Path, object: &Path, symfs: Option<&Path>) -> Vec<PathBuf> {
+pub fn split_dwarf(unit: &SplitUnit, object: &Path, symfs: Option<&Path>) -> Vec<PathBuf> {
+    let SplitUnit { directory, name, id } = unit;
     let recorded = directory.join(name);
     let mut places = Vec::new();
     match symfs {
@@ -126,6 +178,7 @@ pub fn split_dwarf(directory: &Path, name: &Path, object: &Path, symfs: Option<&
     }
     if let Some(beside) = object.parent() {
         places.extend(name.file_name().map(|name| beside.join(name)));
+        places.push(beside.join(split_dwarf_name(*id)));
         places.extend((!name.is_absolute()).then(|| below(beside, name)).flatten());
     }
     places.dedup();
@@ -178,20 +231,22 @@ mod tests {
         let debug = ["/d".into()];
         let places = linked(Path::new("/s/bin/ls"), Path::new("/bin/ls"), Path::new("ls.debug"), &debug);
         assert_eq!(shown(&places), ["/s/bin/ls.debug", "/s/bin/.debug/ls.debug", "/d/bin/ls.debug", "/d/ls.debug"]);
-        let places = alternate(Path::new("/s/bin/ls"), Path::new("../dwz/x"), &id(), None, &debug);
+        let options = SearchOptions { debug_dirs: debug.to_vec(), ..SearchOptions::default() };
+        let places = alternate(Path::new("/s/bin/ls"), Path::new("../dwz/x"), &id(), &options);
         assert_eq!(shown(&places), ["/s/bin/../dwz/x", "/s/bin/x", "/d/.dwz/x", "/d/.build-id/ab/cdef.debug"]);
         assert_eq!(shown(&by_path(Path::new("/bin/ls"), &debug)), ["/d/bin/ls.debug", "/d/bin/ls"]);
+        assert_eq!(shown(&beside(Path::new("/s/bin/ls"))), ["/s/bin/ls.debug", "/s/bin/.debug/ls"]);
     }
 
     #[test]
     fn places_of_split_dwarf() {
-        let (build, name, object) = (Path::new("/build"), Path::new("out/a.dwo"), Path::new("/s/bin/a"));
-        assert_eq!(
-            shown(&split_dwarf(build, name, object, None)),
-            ["/build/out/a.dwo", "/s/bin/a.dwo", "/s/bin/out/a.dwo"]
-        );
-        let places = split_dwarf(build, name, object, Some(Path::new("/s")));
-        assert_eq!(shown(&places), ["/s/build/out/a.dwo", "/s/bin/a.dwo", "/s/bin/out/a.dwo"]);
+        let (unit, object) =
+            (SplitUnit { directory: "/build".into(), name: "out/a.dwo".into(), id: 0x1a }, Path::new("/s/bin/a"));
+        let beside = ["/s/bin/a.dwo", "/s/bin/000000000000001a.dwo", "/s/bin/out/a.dwo"];
+        let places = split_dwarf(&unit, object, None);
+        assert_eq!((shown(&places)[0], &shown(&places)[1..]), ("/build/out/a.dwo", &beside[..]));
+        let places = split_dwarf(&unit, object, Some(Path::new("/s")));
+        assert_eq!((shown(&places)[0], &shown(&places)[1..]), ("/s/build/out/a.dwo", &beside[..]));
         assert_eq!(package(object), Path::new("/s/bin/a.dwp"));
     }
 }

@@ -1,6 +1,7 @@
 //! Opens the files of an object, checks that they are the recorded ones, and remembers what was tried.
 
 use super::attempt::{Attempt, Mismatch, Outcome, Role};
+use super::candidate_paths::SplitUnit;
 use super::fetch::Wanted;
 use super::{Policy, SearchOptions};
 use super::{candidate_paths, modules};
@@ -109,13 +110,25 @@ impl<'a> Search<'a> {
             return if is_checked { modules::places(self.options, &self.key.path) } else { Vec::new() };
         }
         let Some(path) = recorded_path(self.key) else { return Vec::new() };
+        let mut places = self.archived("elf");
         match &self.options.symfs {
             Some(root) => {
                 let flat = path.file_name().map(|name| root.join(name));
-                candidate_paths::below(root, path).into_iter().chain(flat).collect()
+                places.extend(candidate_paths::below(root, path).into_iter().chain(flat));
             }
-            None => vec![path.to_owned()],
+            None => places.push(path.to_owned()),
         }
+        places
+    }
+
+    /// Candidates for a file of an object without build ID in archives of the recording.
+    fn archived(&self, name: &str) -> Vec<PathBuf> {
+        if self.key.build_id.is_some() {
+            return Vec::new();
+        }
+        let directories = self.options.archive_dirs.iter();
+        let of_path = directories.filter_map(|archive| candidate_paths::without_build_id(archive, &self.key.path));
+        of_path.map(|directory| directory.join(name)).collect()
     }
 
     /// The separate debug file of an object. Without the object, it is found by the recorded build ID alone.
@@ -142,6 +155,7 @@ impl<'a> Search<'a> {
             let cache = options.debuginfod_cache.as_ref();
             places.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "debuginfo")));
             places.extend(candidate_paths::by_path(&recorded, &options.debug_dirs));
+            places.extend(object.into_iter().flat_map(|object| candidate_paths::beside(object.path())));
             let root = object.and_then(|object| options.containers.root_of(object.path()));
             places.extend(root.map(|root| candidate_paths::by_build_id(&root.join("usr/lib/debug"), id)));
             let found = self.first(Role::DebugFile, places, Expected::BuildId(*id), without_symbols);
@@ -152,7 +166,8 @@ impl<'a> Search<'a> {
         let object = object?;
         let (link, checksum) = object.debug_link()?;
         let link = path_of(link)?;
-        let places = candidate_paths::linked(object.path(), &recorded, &link, &options.debug_dirs);
+        let mut places = self.archived("debug");
+        places.extend(candidate_paths::linked(object.path(), &recorded, &link, &options.debug_dirs));
         let expected = id.map_or(Expected::Checksum(checksum), Expected::BuildId);
         self.first(Role::DebugFile, places, expected, without_symbols)
     }
@@ -161,9 +176,7 @@ impl<'a> Search<'a> {
     pub fn alternate(&mut self, linking: &Object) -> Option<Object> {
         let (link, id) = linking.alternate_link()?;
         let link = path_of(link)?;
-        let options = self.options;
-        let places =
-            candidate_paths::alternate(linking.path(), &link, &id, options.symfs.as_deref(), &options.debug_dirs);
+        let places = candidate_paths::alternate(linking.path(), &link, &id, self.options);
         self.first(Role::Alternate, places, Expected::BuildId(id), |_| None)
     }
 
@@ -238,6 +251,10 @@ impl<'a> Search<'a> {
 
     /// Files below a user-specified directory are assumed to be the recorded machine's unless recorded data contradicts that.
     fn differs_without_id(&self, object: &Object, key: &ObjectKey) -> Option<Mismatch> {
+        let is_in = |archive: &PathBuf| object.path().starts_with(archive.join(candidate_paths::PATHS));
+        if self.options.archive_dirs.iter().any(is_in) {
+            return None;
+        }
         if self.options.is_foreign {
             return Some(Mismatch::Foreign);
         }
@@ -278,8 +295,8 @@ fn differs(object: &Object, id: Id) -> Option<Mismatch> {
 }
 
 /// Opens a split DWARF file. Its units show whether it is the right one.
-pub fn split_dwarf(options: &SearchOptions, directory: &Path, name: &Path, object: &Path) -> Option<Object> {
-    let places = candidate_paths::split_dwarf(directory, name, object, options.symfs.as_deref());
+pub fn split_dwarf(options: &SearchOptions, unit: &SplitUnit, object: &Path) -> Option<Object> {
+    let places = candidate_paths::split_dwarf(unit, object, options.symfs.as_deref());
     places.iter().find_map(|place| open(place).ok())
 }
 
