@@ -9,7 +9,7 @@ use crate::abi::record::test_record::Example;
 use crate::abi::record::{Body, RecordType};
 use crate::abi::version::PerfVersion;
 use crate::bundle::open::OpenedArchive;
-use crate::bundle::pack::pack;
+use crate::bundle::pack::{PackOptions, pack};
 use crate::bundle::unpack::Members;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
@@ -41,6 +41,7 @@ use crate::stream::write::file::ToFile;
 use crate::stream::write::form::Form;
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::Arc;
 
 const PID: u32 = 4611;
 const TIME: u64 = 1_200_403_445_941;
@@ -276,8 +277,13 @@ fn tables_count_the_record() {
 fn an_archive_contains_both() {
     let recording = recording();
     let mut archive = Vec::new();
-    let (input, find) = (recording.input.clone(), FindOptions::default());
-    pack(input, &recording.read, Scope::Hit, &find, "example.data", &mut archive).unwrap();
+    let options = PackOptions {
+        scope: Scope::Hit,
+        find: FindOptions::default(),
+        symbols: Arc::default(),
+        name: "example.data".to_owned(),
+    };
+    pack(recording.input.clone(), &recording.read, &options, &mut archive).unwrap();
     let opened = OpenedArchive::new(&*archive, "example.tar", Members::Recording, None).unwrap();
     assert_eq!(one(&Recording::open(opened.recording()).unwrap()), one(&recording));
 }
