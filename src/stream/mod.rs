@@ -53,7 +53,7 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Whether the sink needs no more records.
+    /// Whether the sink needs no more records. A few may follow nevertheless.
     fn is_done(&self) -> bool {
         false
     }

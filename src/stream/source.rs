@@ -20,6 +20,10 @@ use crate::stream::raw::{BLOCK_LIMIT, Gap, Raw};
 /// How far ahead of a frame further frames are submitted for decompression.
 const LOOKAHEAD: usize = 256 << 10;
 
+/// Number of records after which a sink is asked again whether it [is done](Sink::is_done): each stage before it forwards the
+/// question.
+const RECORDS_PER_QUESTION: u32 = 16;
+
 /// A recording to be streamed.
 pub struct Source {
     reader: Reader,
@@ -119,7 +123,7 @@ impl Source {
     /// Passes on the records of a block. Returns the offset reached if the block exceeds the limit on offsets.
     fn walk(&mut self, block: &Block, sink: &mut impl Sink) -> Result<Option<usize>> {
         let endian = self.meta.endian;
-        let mut at = 0;
+        let (mut at, mut until_asked) = (0, 1);
         while at < BLOCK_LIMIT {
             match step(&block.bytes, at, endian) {
                 Step::Record { header, len, payload } => {
@@ -132,8 +136,12 @@ impl Source {
                     if let Err(error) = sink.record(&self.meta, &raw) {
                         return Err(error.at_record(self.counts.total() - 1, header.kind));
                     }
-                    if sink.is_done() {
-                        return Ok(None);
+                    until_asked -= 1;
+                    if until_asked == 0 {
+                        if sink.is_done() {
+                            return Ok(None);
+                        }
+                        until_asked = RECORDS_PER_QUESTION;
                     }
                     if header.kind.is_frame() && block.origin != Origin::Frame {
                         self.decompress(&raw, sink)?;
