@@ -204,8 +204,12 @@ struct WithSamples(BTreeSet<EventIndex>);
 
 impl Sink for WithSamples {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if raw.header().kind == RecordType::SAMPLE && read(&mut SampleView::default(), meta, raw).is_some() {
-            self.0.extend(meta.events.of(raw).map(|(event, _)| event));
+        if raw.header().kind == RecordType::SAMPLE
+            && let Some((event, _)) = meta.events.of(raw)
+            && !self.0.contains(&event)
+            && read(&mut SampleView::default(), meta, raw).is_some()
+        {
+            self.0.insert(event);
         }
         Ok(())
     }
