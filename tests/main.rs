@@ -63,6 +63,7 @@ mod suite {
     mod signals;
     mod split;
     mod stacks;
+    mod symbol_bad_input;
     mod symbol_outputs;
     mod symbol_programs;
     mod symbol_sources;

@@ -73,6 +73,8 @@ pub struct Symbols {
     /// Entries by frame ID.
     frames: Vec<FrameEntry>,
     mappings: Vec<Map>,
+    /// Whether inlined functions were omitted on request.
+    pub(crate) omits_inlined: bool,
 }
 
 impl Symbols {

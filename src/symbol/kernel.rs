@@ -1,7 +1,7 @@
 //! Kernel symbols: functions from kallsyms, lines from vmlinux, relocated by the recorded address of a reference symbol.
 
 use super::elf::ElfFiles;
-use super::find::attempt::{Attempt, Outcome, Role};
+use super::find::attempt::{Attempt, Mismatch, Outcome, Role};
 use super::find::search::Search;
 use super::find::{Policy, SearchOptions, candidate_paths};
 use super::lookup::{Frame, Lookup};
@@ -73,12 +73,18 @@ impl KernelSource {
             match kallsyms {
                 Err(outcome) => add(&path, outcome),
                 Ok(kallsyms) => {
-                    let shift = shift(kallsyms.reference(key), key);
+                    let own = kallsyms.reference(key);
+                    let mismatch = own.zip(key.reference.as_ref()).and_then(|(own, of)| kallsyms.mismatch(own, of));
+                    let shift = shift(own, key);
+                    if let Some(mismatch) = mismatch.filter(|_| self.options.policy != Policy::Force) {
+                        add(&path, Outcome::Mismatch(mismatch));
+                        continue;
+                    }
                     if shift != 0 && key.load_address.is_some() {
                         add(&path, Outcome::Unsuitable("is of another boot, at which modules were elsewhere"));
                         continue;
                     }
-                    add(&path, Outcome::Used);
+                    add(&path, mismatch.map_or(Outcome::Used, Outcome::Forced));
                     let load_address = key.load_address.unwrap_or(0);
                     return Some(Box::new(Kernel { symbols: kallsyms.table, shift, load_address }));
                 }
@@ -200,10 +206,15 @@ impl<L: Lookup + ?Sized> Lookup for Shifted<'_, L> {
 pub struct Kallsyms {
     table: SymbolTable,
     references: Vec<(Vec<u8>, u64)>,
+    /// Addresses of the symbols at whose first one perf ends the mapping of a kernel.
+    ends: Vec<u64>,
 }
 
 /// Reference symbols, whose addresses are recorded.
 const REFERENCES: [&[u8]; 3] = [b"_text", b"_stext", b"__start"];
+
+/// Symbols at the end of a kernel.
+const ENDS: [&[u8]; 2] = [b"_edata", b"_etext"];
 
 impl Kallsyms {
     /// Reads the functions.
@@ -211,9 +222,12 @@ impl Kallsyms {
     /// # Errors
     /// If there are no functions; the kernel shows addresses as 0 to unprivileged users.
     pub fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
-        let (mut symbols, mut references, mut zeros) = (Vec::new(), Vec::new(), 0u64);
+        let (mut symbols, mut references, mut ends, mut zeros) = (Vec::new(), Vec::new(), Vec::new(), 0u64);
         for line in bytes.split(|&byte| byte == b'\n') {
             let Some((address, kind, name)) = symbol(line) else { continue };
+            if ENDS.contains(&name) {
+                ends.push(address);
+            }
             if !matches!(kind, b't' | b'T' | b'w' | b'W') {
                 continue;
             }
@@ -235,12 +249,19 @@ impl Kallsyms {
         symbols.sort_by_key(|&(address, ..)| address);
         symbols.reverse();
         symbols.dedup_by_key(|&mut (address, ..)| address);
-        Ok(Self { table: SymbolTable::of_symbols(symbols.into_iter()), references })
+        Ok(Self { table: SymbolTable::of_symbols(symbols.into_iter()), references, ends })
     }
 
     /// Functions by address.
     pub fn table(&self) -> &SymbolTable {
         &self.table
+    }
+
+    /// Whether these are of another kernel than the recorded one, by the size: kallsyms have no build ID.
+    fn mismatch(&self, own: u64, recorded: &Reference) -> Option<Mismatch> {
+        let sizes = || self.ends.iter().map(|end| end.wrapping_sub(own));
+        let size = recorded.size.filter(|size| sizes().all(|own| own != *size));
+        size.and_then(|_| sizes().next()).map(Mismatch::KernelSize)
     }
 
     /// The address of the recorded reference symbol here.
@@ -296,7 +317,7 @@ mod tests {
 
     #[test]
     fn addresses_follow_the_recorded_symbol() {
-        let reference = Reference { symbol: "_text".to_owned(), address: 0xffff_ffff_9900_0000 };
+        let reference = Reference { symbol: "_text".to_owned(), address: 0xffff_ffff_9900_0000, size: None };
         let kernel = open(TEXT, Some(reference)).0.unwrap();
         assert_eq!(look_up(&*kernel, 0xffff_ffff_9900_0310), ["do_two"]);
     }
@@ -310,7 +331,7 @@ mod tests {
         let key = |name: &str, address| ObjectKey {
             path: name.into(),
             load_address: name.starts_with("[nf").then_some(0xffff_ffff_c000_0000),
-            reference: Some(Reference { symbol: "_text".to_owned(), address }),
+            reference: Some(Reference { symbol: "_text".to_owned(), address, size: None }),
             ..ObjectKey::default()
         };
         let open = |key| source.open(&key, &mut Vec::new());
@@ -319,6 +340,21 @@ mod tests {
         assert_eq!(look_up(&*module, address), ["in_module"]);
         assert!(open(key("[nf_nat]", 0xffff_ffff_9900_0000)).is_none());
         assert!(open(key("[vdso]", 0)).is_none() && open(key("/bin/ls", 0)).is_none());
+    }
+
+    #[test]
+    fn another_kernel_is_recognized_by_its_size() {
+        let reference = |size| Reference { symbol: "_text".to_owned(), address: 0xffff_ffff_9900_0000, size };
+        let text = &format!("{TEXT}ffffffff81000777 D _edata\nffffffff81000555 T _etext\n");
+        let found = |text, size| {
+            let (kernel, attempts) = open(text, Some(reference(size)));
+            (kernel.is_some(), attempts.last().unwrap().outcome.clone())
+        };
+        for size in [None, Some(0x555), Some(0x777)] {
+            assert_eq!(found(text, size), (true, Outcome::Used));
+        }
+        assert_eq!(found(text, Some(0x556)), (false, Outcome::Mismatch(Mismatch::KernelSize(0x777))));
+        assert_eq!(found(TEXT, Some(0x556)), (true, Outcome::Used), "its size is unknown");
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct Reference {
     pub symbol: String,
     /// Address.
     pub address: u64,
+    /// Number of bytes from it to the end of the kernel, if recorded.
+    pub size: Option<u64>,
 }
 
 /// A source of symbols, which opens the objects that it knows.

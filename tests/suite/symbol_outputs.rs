@@ -236,6 +236,67 @@ fn pprof_has_lines_inlined_functions_and_system_names() {
     assert_eq!(by_function(&streamed), by_function(&profile));
 }
 
+/// Flags of the mapping of a file: functions, file names, lines, inlined functions.
+fn flags(profile: &Profile, file: &str) -> [bool; 4] {
+    let has_name = |mapping: &&perfconv::formats::pprof::proto::Mapping| {
+        profile.string_table[mapping.filename as usize].ends_with(file)
+    };
+    let mapping = profile.mapping.iter().find(has_name).unwrap();
+    [mapping.has_functions, mapping.has_filenames, mapping.has_line_numbers, mapping.has_inline_frames]
+}
+
+#[test]
+fn pprof_mappings_are_marked_as_symbolized_if_they_are_completely() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, foreign, kallsyms] = ["out.pb.gz", "foreign.data", "kallsyms"].map(|name| dir.path().join(name));
+    let converted = |name: &str, args: &[&str]| {
+        // The kernel of this machine may be the recorded one.
+        let foreign_host = ["-f", "-q", "--set", "hostname=other", "-o"];
+        assert_eq!(run(perfconv().arg(recording(name)).args(foreign_host).arg(&foreign)).status, 0);
+        let mut command = perfconv();
+        command.arg(&foreign).arg("--symfs").arg(files()).args(["-f", "-o"]).arg(&path).args(args);
+        let run = run(command.env("HOME", "/nonexistent"));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        profile(&path)
+    };
+    let (all, none) = ([true; 4], [false; 4]);
+    let profile = converted("c", &[]);
+    assert_eq!((flags(&profile, "mill-fp"), flags(&profile, "libc.so.6")), (all, none));
+    assert_eq!(flags(&profile, "[kernel.kallsyms]_text"), none);
+    assert_eq!(flags(&converted("words", &[]), "words"), all);
+    assert_eq!(flags(&converted("c", &["--no-inline"]), "mill-fp"), [true, true, true, false]);
+    assert_eq!(flags(&converted("c", &["--symbols", "no"]), "mill-fp"), none);
+    // A symbol table has no lines. Without one of its functions, it is incomplete.
+    let functions = "ffffffff81000000 T _text\nffffffff81000100 T every_function\nffffffff8220bb08 T _etext\n";
+    fs::write(&kallsyms, functions).unwrap();
+    let of_kernel =
+        |kallsyms: &Path| flags(&converted("c", &["--kallsyms", kallsyms.to_str().unwrap()]), "[kernel.kallsyms]_text");
+    assert_eq!(of_kernel(&kallsyms), [true, false, false, false]);
+    let first = profile.location.iter().filter(|location| location.address >> 63 == 1).map(|place| place.address).min();
+    let part = format!("{:x} T later\nffffffff8220bb08 T _etext\n", first.unwrap() + 1);
+    fs::write(&kallsyms, part).unwrap();
+    assert_eq!(of_kernel(&kallsyms), none);
+    // In stripped objects, not all functions have names.
+    if let Some(corpus) = corpus() {
+        let mut command = perfconv();
+        command.arg(corpus.join("rec/d-fp-cxx.data")).arg("--symfs").arg(corpus.join("symfs"));
+        assert_eq!(run(command.args(["-f", "-q", "-o"]).arg(&path)).status, 0);
+        let profile = super::program::profile(&path);
+        let of_mapping = |id: u64| profile.location.iter().filter(move |location| location.mapping_id == id);
+        for mapping in &profile.mapping {
+            let lines = || of_mapping(mapping.id).flat_map(|location| &location.line);
+            let name = |line: &perfconv::formats::pprof::proto::Line| {
+                let function = &profile.function[line.function_id as usize - 1];
+                &*profile.string_table[function.name as usize]
+            };
+            let file = &profile.string_table[mapping.filename as usize];
+            let base = file.rsplit('/').next().unwrap();
+            let is_named = lines().next().is_some() && lines().all(|line| !name(line).starts_with(&format!("{base}+")));
+            assert_eq!(mapping.has_functions, is_named, "{file}");
+        }
+    }
+}
+
 #[test]
 fn no_symbols_are_read_if_none_are_wanted() {
     let dir = tempfile::tempdir().unwrap();

@@ -200,21 +200,27 @@ fn cpp_names_are_demangled_as_by_cxxfilt() {
 
 #[test]
 fn corrupt_objects_cost_their_own_names() {
-    let Some(corpus) = corpus() else {
-        println!("skipped: there is no ../shared/symbols");
-        return;
-    };
     let directory = tempfile::tempdir().unwrap();
     let mut state = 7u64;
     let mut random = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below.max(1)
     };
-    let names = ["foundry-pie", "foundry-gzstd", "foundry-mini", "foundry-dw4", "mill-gz", "plt-lazy", "ferry-s"];
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols/files/srv/sym/bin");
+    let of_fixture = |name: &str| (fixtures.join(name), (0x1000..0x5000).step_by(8).collect::<Vec<u64>>());
+    let mut objects: Vec<_> = ["foundry-fp", "mill-fp", "tower"].map(of_fixture).into();
+    if let Some(corpus) = corpus() {
+        let names = ["foundry-pie", "foundry-gzstd", "foundry-mini", "foundry-dw4", "mill-gz", "plt-lazy", "ferry-s"];
+        objects.extend(names.map(|name| {
+            let list = addresses(&corpus.join("addr").join(format!("{name}.addrs.zst")));
+            (corpus.join("symfs/srv/sym/bin").join(name), list)
+        }));
+    } else {
+        println!("skipped: there is no ../shared/symbols");
+    }
     let (mut tried, mut known) = (0, 0);
-    for name in names {
-        let whole = fs::read(corpus.join("symfs/srv/sym/bin").join(name)).unwrap();
-        let list = addresses(&corpus.join("addr").join(format!("{name}.addrs.zst")));
+    for (path, list) in objects {
+        let whole = fs::read(path).unwrap();
         for round in 0..24 {
             let mut bytes = whole.clone();
             for _ in 0..1 << (round % 8) {
@@ -235,6 +241,7 @@ fn corrupt_objects_cost_their_own_names() {
         }
     }
     println!("{tried} corrupt objects, {known} addresses with a function");
+    assert!(tried >= 72 && known > 1000);
 }
 
 /// The frames of a sample in the text of perf script, without offsets and objects.

@@ -224,7 +224,7 @@ impl<'a> Encoder<'a> {
                 has_filenames: known.has_all(known.files, is_imported),
                 has_line_numbers: known.has_all(known.lines, is_imported),
                 // Inlined functions come from the same debug info as lines.
-                has_inline_frames: known.has_all(known.lines, is_imported),
+                has_inline_frames: known.has_all(known.lines, is_imported) && !profile.tables.symbols.omits_inlined,
             };
             self.messages.message(field::MAPPING, &mapping)?;
         }

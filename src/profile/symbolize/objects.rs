@@ -11,12 +11,12 @@ use crate::profile::mappings::{BuildIds, unpadded};
 use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
 use crate::profile::{Frame, MappingId, Place};
 use crate::session::JitDumps;
-use crate::session::map::Map;
+use crate::session::map::{Map, PAGE};
 use crate::session::names::NameId;
 use crate::stream::meta::Meta;
 use crate::symbol::bpf::{BpfSource, is_function_name};
 use crate::symbol::custom::{CustomSource, SymbolSource};
-use crate::symbol::find::attempt::{Attempt, Outcome};
+use crate::symbol::find::attempt::{Attempt, Outcome, Role};
 use crate::symbol::find::modules::module_name;
 use crate::symbol::find::{Policy, SearchOptions};
 use crate::symbol::simpleperf::{self, SimpleperfSource};
@@ -271,6 +271,7 @@ impl ObjectSearch {
             requests.extend(request);
             is_any
         });
+        symbols.omits_inlined |= self.without_inlined;
         let resolved = self.symbolizer.resolve(&requests);
         let mut copy = Copy { of: &resolved.symbols, functions: HashMap::new(), names: HashMap::new() };
         let mut lines = Vec::new();
@@ -383,11 +384,16 @@ fn simpleperf(meta: &Meta) -> SimpleperfSource {
     SimpleperfSource::new(section(simpleperf::FILE), section(simpleperf::FILE2))
 }
 
+/// Maximum size of a kernel.
+const MAX_KERNEL: u64 = 1 << 30;
+
 /// The reference symbol of a kernel mapping, which its name ends in: `[kernel.kallsyms]_text`.
 fn reference(map: &Map) -> Option<Reference> {
     let end = map.filename.iter().position(|&byte| byte == b']')?;
     let symbol = str::from_utf8(&map.filename[end + 1..]).ok().filter(|symbol| !symbol.is_empty())?;
-    Some(Reference { symbol: symbol.to_owned(), address: map.pgoff })
+    // Otherwise perf did not know the end: the mapping reaches to a module, or to the last address.
+    let size = map.limit.checked_sub(map.pgoff).filter(|size| size % PAGE != 0 && *size < MAX_KERNEL);
+    Some(Reference { symbol: symbol.to_owned(), address: map.pgoff, size })
 }
 
 /// Whether this is the name of a kernel module: `[nf_nat]`, or the path of its file.
@@ -410,11 +416,18 @@ fn path(name: &[u8]) -> PathBuf {
 fn missing(report: &ObjectReport) -> MissingSymbols {
     let ObjectReport { key, attempts, .. } = report;
     let is_used = attempts.iter().any(Attempt::is_used);
-    let hides_addresses = attempts.iter().find(|attempt| matches!(attempt.outcome, Outcome::Unsuitable(_)));
-    let reason = match (key.pid, hides_addresses) {
+    let unusable = |attempt: &&Attempt| match attempt.outcome {
+        Outcome::Unsuitable(_) => true,
+        Outcome::Mismatch(_) => attempt.role == Role::Kallsyms,
+        _ => false,
+    };
+    let reason = match (key.pid, attempts.iter().find(unusable)) {
         (Some(_), _) if is_used => "no function at these addresses".to_owned(),
         (Some(pid), _) => format!("neither jit-{pid}.dump nor perf-{pid}.map"),
         (None, _) if is_used => "no symbols; install its debug symbols or use --debug-dir DIR".to_owned(),
+        (None, Some(attempt)) if matches!(attempt.outcome, Outcome::Mismatch(_)) => {
+            format!("{attempt}; use --kallsyms FILE of the recorded kernel")
+        }
         (None, Some(attempt)) => attempt.to_string(),
         (None, None) if key.path.as_os_str().as_encoded_bytes().starts_with(b"[kernel") => {
             "no kernel symbols; use --kallsyms FILE or --vmlinux FILE".to_owned()
@@ -435,8 +448,11 @@ mod tests {
         assert!(is_module(b"/lib/modules/6.1/fs/nf-nat.ko.xz") && is_module(b"[nf_nat]"));
         assert!(!is_module(b"[vdso]") && !is_module(b"/lib/libkonfig.kore"));
         assert!(is_plain("6.1.0-18-amd64") && !is_plain("../x") && !is_plain("a/b") && !is_plain(""));
-        let text = Reference { symbol: "_text".to_owned(), address: 7 };
+        let text = Reference { symbol: "_text".to_owned(), address: 7, size: None };
         assert_eq!(reference(&map(b"[kernel.kallsyms]_text")), Some(text));
+        let start = 0xffff_ffff_8100_0000;
+        let sized = |len| reference(&Map::new(start, len, start, b"[kernel.kallsyms]_text", None)).unwrap().size;
+        assert_eq!([0x0120_bb08, 0x0120_b000, 1 << 40].map(sized), [Some(0x0120_bb08), None, None]);
         assert!(reference(&map(b"[kernel.kallsyms]")).is_none());
     }
 }

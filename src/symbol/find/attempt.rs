@@ -76,6 +76,8 @@ pub enum Mismatch {
     Modified,
     /// It has another inode than the recorded file.
     Inode,
+    /// It is of a kernel of this size.
+    KernelSize(u64),
     /// No build ID was recorded, and the recording may be of another machine.
     Foreign,
 }
@@ -107,6 +109,7 @@ impl fmt::Display for Mismatch {
             Self::Size(size) => write!(f, "has {size} bytes"),
             Self::Modified => f.write_str("was modified after it was recorded"),
             Self::Inode => f.write_str("is another file than the recorded one (inode)"),
+            Self::KernelSize(size) => write!(f, "is of another kernel, which has {size} bytes"),
             Self::Foreign => f.write_str("may not be the recorded file: it has no recorded build ID"),
         }
     }
