@@ -23,6 +23,6 @@ pub use profiles::{folded, perf_script, pprof};
 pub use rewrites::rewrite;
 pub use scenario::scenario;
 pub use streams::stream;
-pub use symbols::symbols;
+pub use symbols::{recorded_symbols, symbols};
 pub use unwind::unwind;
 pub use values::encode_decode;

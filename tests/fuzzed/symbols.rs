@@ -1,10 +1,17 @@
-//! Sources of symbols: kallsyms, perf maps, jitdumps, object files, kernel modules.
+//! Sources of symbols: kallsyms, perf maps, jitdumps, object files, kernel modules, features of recordings.
 
+use perfconv::abi::feature::bpf_btf::BpfBtf;
+use perfconv::abi::feature::bpf_prog_info::{BpfFunction, BpfProgInfos};
+use perfconv::abi::hex::to_hex;
 use perfconv::abi::jitdump::header::Header;
+use perfconv::abi::{self, Endian};
+use perfconv::symbol::bpf::BpfSource;
 use perfconv::symbol::find::{Policy, SearchOptions};
+use perfconv::symbol::simpleperf::SimpleperfSource;
 use perfconv::symbol::{Addresses, ObjectKey, Options, Request, Symbolizer};
 use std::fs;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 /// Number of addresses of each kind.
 const ADDRESSES: usize = 64;
@@ -37,14 +44,23 @@ pub fn symbols(bytes: &[u8]) {
         ObjectKey { path: object.clone(), ..ObjectKey::default() },
         ObjectKey { path: object, load_address: Some(0x1000), ..ObjectKey::default() },
     ];
-    let addresses = addresses(bytes);
-    let names = |search: &SearchOptions, lists: &[Addresses]| {
-        let mut options = Options::default();
-        options.threads = NonZeroUsize::new(1);
+    same_in_any_order(&symbolizer(|options| Symbolizer::new(options, search)), &keys, &addresses(bytes));
+}
+
+/// A symbolizer with one thread.
+fn symbolizer(create: impl FnOnce(Options) -> Symbolizer) -> Symbolizer {
+    let mut options = Options::default();
+    options.threads = NonZeroUsize::new(1);
+    create(options)
+}
+
+/// The functions of addresses do not depend on their order.
+fn same_in_any_order(symbolizer: &Symbolizer, keys: &[ObjectKey], addresses: &[u64]) {
+    let names = |lists: &[Addresses]| {
         let requests: Vec<_> = (keys.iter())
             .flat_map(|key| lists.iter().map(|list| Request { key: key.clone(), addresses: list.clone() }))
             .collect();
-        let resolved = Symbolizer::new(options, search.clone()).resolve(&requests);
+        let resolved = symbolizer.resolve(&requests);
         let report = resolved.objects.iter().map(|object| (object.addresses, object.with_function, object.with_line));
         for (addresses, with_function, with_line) in report {
             assert!(with_function <= addresses && with_line <= addresses);
@@ -59,14 +75,44 @@ pub fn symbols(bytes: &[u8]) {
         };
         (0..requests.len()).map(|request| (0..addresses.len()).map(|place| name(request, place)).collect()).collect()
     };
-    let lists = [Addresses::Virtual(addresses.clone()), Addresses::Offsets(addresses.clone())];
-    let together: Vec<Vec<_>> = names(&search, &lists);
+    let together: Vec<Vec<_>> = names(&[Addresses::Virtual(addresses.into()), Addresses::Offsets(addresses.into())]);
     let reversed: Vec<u64> = addresses.iter().rev().copied().collect();
-    let lists = [Addresses::Virtual(reversed.clone()), Addresses::Offsets(reversed)];
-    let mut other: Vec<Vec<_>> = names(&search, &lists);
+    let mut other: Vec<Vec<_>> = names(&[Addresses::Virtual(reversed.clone()), Addresses::Offsets(reversed)]);
     other.iter_mut().for_each(|list| list.reverse());
     assert_eq!(together, other, "the functions of an address should not depend on the order of addresses");
 }
+
+/// Any bytes as the features of a recording that contain symbols: BPF programs with their types, and the objects of simpleperf. The
+/// size of the first part precedes them.
+pub fn recorded_symbols(bytes: &[u8]) {
+    let Some((size, bytes)) = bytes.split_first_chunk() else { return };
+    let (first, second) = bytes.split_at(bytes.len().min(u32::from_le_bytes(*size) as usize));
+    let addresses = addresses(bytes);
+    for endian in [Endian::Little, Endian::Big] {
+        let programs: Option<BpfProgInfos> = abi::parse(first, endian, ()).ok().map(|(programs, _)| programs);
+        let types: Option<BpfBtf> = abi::parse(second, endian, ()).ok().map(|(types, _)| types);
+        let Some((programs, types)) = programs.zip(types) else { continue };
+        let functions = programs.programs.iter().flat_map(|program| program.functions(endian));
+        let key = |function: BpfFunction<'_>| ObjectKey {
+            path: format!("bpf_prog_{}_f", to_hex(function.tag)).into(),
+            load_address: Some(function.address),
+            ..ObjectKey::default()
+        };
+        let keys: Vec<_> = functions.take(MAX_KEYS).map(key).collect();
+        let source = Arc::new(BpfSource::new(&programs, &types, endian));
+        same_in_any_order(&symbolizer(|options| Symbolizer::with_sources(options, vec![source])), &keys, &addresses);
+    }
+    let source = Arc::new(SimpleperfSource::new(Some(first), Some(second)));
+    // Their length may precede paths as a printable character.
+    let texts = bytes.split(|byte| byte.is_ascii_control()).filter_map(|text| str::from_utf8(text).ok());
+    let paths = texts.flat_map(|text| [Some(text), text.get(1..)]).flatten().filter(|path| !path.is_empty());
+    let keys: Vec<_> =
+        paths.take(MAX_KEYS).map(|path| ObjectKey { path: path.into(), ..ObjectKey::default() }).collect();
+    same_in_any_order(&symbolizer(|options| Symbolizer::with_sources(options, vec![source])), &keys, &addresses);
+}
+
+/// Maximum number of objects that are looked up.
+const MAX_KEYS: usize = 16;
 
 /// Addresses to look up: numbers in the bytes, and in their text.
 fn addresses(bytes: &[u8]) -> Vec<u64> {

@@ -28,6 +28,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("quipper_text", fuzz::quipper_text),
     ("elf", fuzz::elf),
     ("symbols", fuzz::symbols),
+    ("recorded_symbols", fuzz::recorded_symbols),
     ("unwind", fuzz::unwind),
 ];
 
