@@ -36,6 +36,7 @@ pub mod read_format;
 pub mod record;
 pub mod regs;
 pub mod sample;
+pub mod sample_field;
 pub mod sample_id;
 pub mod sample_layout;
 pub mod sample_type;

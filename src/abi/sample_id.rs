@@ -2,7 +2,7 @@
 
 use super::Endian;
 use super::bytes::Reader;
-use super::sample_layout::{SampleField, TRAILER};
+use super::sample_field::{SampleField, TRAILER};
 use super::sample_type::SampleType;
 use crate::abi::readable;
 use binrw::binrw;

@@ -4,7 +4,8 @@ use super::Endian;
 use super::branch::BranchStackView;
 use super::bytes::{Reader, Words};
 use super::read_format::ReadView;
-use super::sample_layout::{SampleField, SampleLayout};
+use super::sample_field::SampleField;
+use super::sample_layout::SampleLayout;
 use super::sample_type::SampleType;
 
 /// The fields up to the call chain, which precede all others. Most samples have no others.

@@ -2,7 +2,8 @@
 //! is the definition.
 
 use crate::abi::Endian;
-use crate::abi::sample_layout::{FieldKind, SampleField, SampleLayout};
+use crate::abi::sample_field::{FieldKind, SampleField};
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
 
 /// The fields that consist of words whose byte order does not depend on their content.

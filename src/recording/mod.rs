@@ -16,6 +16,7 @@ mod profile;
 mod pull;
 mod records;
 mod rewrite;
+mod sample_sender;
 mod samples;
 #[cfg(feature = "symbols")]
 mod symbolizer;

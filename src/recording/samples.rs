@@ -1,18 +1,11 @@
 //! Samples in time order, with resolved stacks.
 
-use super::pull::{Batches, End, Pull};
-use crate::abi::record::RecordType;
-use crate::abi::sample_type::BranchSampleType;
+use super::pull::{End, Pull};
+use super::sample_sender::{Batch, Fields, NewEntries, Sender};
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::error::Result;
-use crate::profile::deferred::{MAX_FRAMES, UserFrames, Waiting};
-use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
-use crate::profile::event::{ProfileEvent, period};
-use crate::profile::frames::SampledStack;
-use crate::profile::mappings::BuildIds;
-use crate::profile::omissions::IncompleteStacks;
-use crate::profile::resolver::{Resolver, Viewer};
+use crate::profile::event::ProfileEvent;
 use crate::profile::stacks::FrameId;
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::symbols::Line;
@@ -21,23 +14,12 @@ use crate::profile::{Frame, Place};
 use crate::session::map::Map;
 use crate::session::names::NameId;
 use crate::session::space::Space;
-use crate::session::{Applied, JitDumps, Session};
-use crate::stream::Sink;
-use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use crate::stream::source::Source;
 use crate::stream::stage::Before;
 use hashbrown::HashMap;
 use std::fmt;
 use std::sync::Arc;
-
-/// Maximum number of samples in a batch.
-const BATCH: usize = 1024;
-
-/// Number of frames at which a batch is full.
-const FRAMES_PER_BATCH: usize = 1 << 16;
 
 /// The samples of a recording in time order, each with its stack.
 ///
@@ -332,197 +314,5 @@ impl Mapping {
     /// Build ID of the file.
     pub fn build_id(&self) -> Option<&[u8]> {
         self.map.build_id.as_deref()
-    }
-}
-
-/// Resolved samples on their way between threads.
-#[derive(Default)]
-struct Batch {
-    samples: Vec<Fields>,
-    /// Stacks of the samples, concatenated.
-    stacks: Vec<FrameId>,
-    new: NewEntries,
-}
-
-impl Batch {
-    /// Adds a sample whose stack is the concatenation of `frames`, and counts it.
-    fn add(&mut self, mut fields: Fields, frames: &[&[FrameId]], ledger: &mut Ledger) {
-        let start = self.stacks.len();
-        frames.iter().for_each(|frames| self.stacks.extend_from_slice(frames));
-        fields.stack = (start as u32, (self.stacks.len() - start) as u32);
-        self.samples.push(fields);
-        ledger.emitted(RecordType::SAMPLE, 1);
-    }
-}
-
-/// New table entries that a batch refers to.
-#[derive(Default)]
-struct NewEntries {
-    events: Vec<ProfileEvent>,
-    mappings: Vec<Map>,
-    frames: Vec<Frame>,
-    threads: Vec<String>,
-    /// All jitdumps so far.
-    jit_dumps: JitDumps,
-}
-
-/// The fields of a sample.
-#[derive(Clone, Copy)]
-struct Fields {
-    event: EventIndex,
-    time: Option<u64>,
-    task: Option<(u32, u32)>,
-    cpu: Option<u32>,
-    period: u64,
-    addr: Option<u64>,
-    thread: Option<u32>,
-    /// Start and length of the stack in the batch.
-    stack: (u32, u32),
-}
-
-/// A sample that waits for its deferred user call chain.
-struct Incomplete {
-    fields: Fields,
-    frames: Vec<FrameId>,
-}
-
-/// Resolves samples, and sends them in batches.
-struct Sender {
-    batches: Batches<Batch>,
-    batch: Batch,
-    session: Session,
-    ledger: Ledger,
-    resolver: Resolver,
-    build_ids: Option<BuildIds>,
-    waiting: Waiting<Incomplete>,
-    incomplete: IncompleteStacks,
-    /// Indexes of the thread names already sent.
-    threads: HashMap<NameId, u32>,
-    /// Numbers of events, mappings and frames already sent.
-    sent: (usize, usize, usize),
-}
-
-impl Sender {
-    fn new(batches: Batches<Batch>) -> Self {
-        Self {
-            batches,
-            batch: Batch::default(),
-            session: Session::default(),
-            ledger: Ledger::default(),
-            resolver: Resolver::default(),
-            build_ids: None,
-            waiting: Waiting::default(),
-            incomplete: IncompleteStacks::default(),
-            threads: HashMap::new(),
-            sent: (0, 0, 0),
-        }
-    }
-
-    fn send_if_full(&mut self, meta: &Meta) -> Result<()> {
-        let is_full = self.batch.samples.len() >= BATCH || self.batch.stacks.len() >= FRAMES_PER_BATCH;
-        if is_full { self.send(meta) } else { Ok(()) }
-    }
-
-    fn send(&mut self, meta: &Meta) -> Result<()> {
-        let build_ids = self.build_ids.get_or_insert_with(|| BuildIds::new(meta));
-        let (events, mappings, frames) = &mut self.sent;
-        let new = &mut self.batch.new;
-        new.events.extend(meta.events.list()[*events..].iter().map(ProfileEvent::from));
-        new.mappings.extend_from_slice(&self.resolver.mappings.list()[*mappings..]);
-        new.mappings.iter_mut().for_each(|map| build_ids.complete(map));
-        new.frames.extend(&self.resolver.stacks.frames()[*frames..]);
-        new.jit_dumps.clone_from(self.session.jit_dumps());
-        *events += new.events.len();
-        *mappings += new.mappings.len();
-        *frames += new.frames.len();
-        self.batches.send(std::mem::take(&mut self.batch))
-    }
-
-    /// Index of the name of a thread.
-    fn thread(&mut self, tid: u32) -> Option<u32> {
-        let name = self.session.thread(tid)?.comm?;
-        let next = self.threads.len() as u32;
-        let Self { threads, batch, session, .. } = self;
-        Some(*threads.entry(name).or_insert_with(|| {
-            batch.new.threads.push(String::from_utf8_lossy(session.names.name(name)).into_owned());
-            next
-        }))
-    }
-}
-
-impl SampleConsumer for Sender {
-    fn state(&mut self) -> (&mut Session, &mut Ledger) {
-        (&mut self.session, &mut self.ledger)
-    }
-
-    fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
-        let DecodedSample { meta, raw, index, event, view } = sample;
-        let has_dump = view.stack_user.is_some_and(|stack| stack.dyn_size > 0);
-        self.incomplete.stack_dumps += u64::from(has_dump && raw.call_chain().is_none());
-        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
-        let viewer = Viewer { pid, view: self.session.mark_running(pid).view };
-        let is_call_stack = event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
-        let sampled = SampledStack {
-            ip: view.ip,
-            space: raw.header().misc.cpu_mode().into(),
-            callchain: view.callchain,
-            calls: view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty()),
-        };
-        let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
-        let fields = Fields {
-            event: index,
-            time: view.time,
-            task: view.task,
-            cpu: view.cpu.map(|(cpu, _)| cpu),
-            period: view.period.or_else(|| period(&event.attr)).unwrap_or(1),
-            addr: view.addr,
-            thread: view.task.and_then(|(_, tid)| self.thread(tid)),
-            stack: (0, 0),
-        };
-        let Self { resolver, waiting, batch, ledger, .. } = self;
-        let frames = resolver.stacks.stack(resolved.stack);
-        if let (Some(cookie), Some((_, tid))) = (resolved.cookie, view.task) {
-            waiting.add(tid, cookie, Incomplete { fields, frames: frames.to_vec() });
-            return Ok(());
-        }
-        batch.add(fields, &[frames], ledger);
-        self.send_if_full(meta)
-    }
-
-    fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
-        let waiting = self.waiting.take(frames.tid, frames.cookie);
-        let user = self.resolver.user_frames(&mut self.session, &frames);
-        let mut room = MAX_FRAMES;
-        for sample in waiting {
-            let fits = user.len() <= room;
-            room = room.saturating_sub(user.len());
-            self.incomplete.too_deep += u64::from(!fits);
-            self.batch.add(sample.fields, &[&sample.frames, if fits { &user } else { &[] }], &mut self.ledger);
-            self.send_if_full(meta)?;
-        }
-        Ok(())
-    }
-
-    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
-        match raw.header().kind {
-            RecordType::LOST | RecordType::LOST_SAMPLES => Ok(count_lost(&mut self.ledger, meta, raw)),
-            _ => Ok(self.session.apply(meta, raw)),
-        }
-    }
-}
-
-impl Sink for Sender {
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        dispatch(self, meta, raw)
-    }
-
-    fn end(&mut self, meta: &Meta) -> Result<()> {
-        for sample in self.waiting.take_all() {
-            self.incomplete.deferred += 1;
-            self.batch.add(sample.fields, &[&sample.frames], &mut self.ledger);
-            self.send_if_full(meta)?;
-        }
-        self.incomplete.note(&mut self.ledger);
-        self.send(meta)
     }
 }

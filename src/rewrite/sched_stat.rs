@@ -10,7 +10,7 @@ use super::request::PassFactory;
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::{RecordHeader, RecordType};
-use crate::abi::sample_layout::SampleField;
+use crate::abi::sample_field::SampleField;
 use crate::abi::sample_view::SampleView;
 use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};

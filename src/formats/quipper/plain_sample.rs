@@ -5,7 +5,8 @@
 
 use super::encode::field;
 use crate::abi::record::RecordHeader;
-use crate::abi::sample_layout::{FieldKind, SampleField, SampleLayout};
+use crate::abi::sample_field::{FieldKind, SampleField};
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 

@@ -5,7 +5,8 @@ use crate::abi::Endian;
 use crate::abi::bit_fields::to_recorded;
 use crate::abi::branch::{BranchFlags, BranchStackView};
 use crate::abi::read_format::{ReadFormat, ReadView};
-use crate::abi::sample_layout::{FieldKind, SampleField, SampleLayout};
+use crate::abi::sample_field::{FieldKind, SampleField};
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::SampleView;
 

@@ -7,7 +7,7 @@ use crate::abi::Endian;
 use crate::abi::bytes::Reader;
 use crate::abi::record::RecordType;
 use crate::abi::record::lost::{Lost, LostSamples};
-use crate::abi::sample_layout::SampleField;
+use crate::abi::sample_field::SampleField;
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::profile::event::ProfileEvent;

@@ -11,7 +11,7 @@ use crate::abi::callchain::Context;
 use crate::abi::feature::tracepoint_format::TracepointFormat;
 use crate::abi::read_format::{ReadFormat, ReadView};
 use crate::abi::record::RecordHeader;
-use crate::abi::sample_layout::SampleField;
+use crate::abi::sample_field::SampleField;
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::{RegsView, SampleView, StackView};
 use crate::session::space::Space;

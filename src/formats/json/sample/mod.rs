@@ -12,7 +12,7 @@ mod write;
 pub use read::scan;
 pub use write::append;
 
-use crate::abi::sample_layout::SampleField;
+use crate::abi::sample_field::SampleField;
 use crate::abi::sample_type::SampleType;
 
 /// The supported fields: all but those of special hardware, registers, stacks and counter values.
