@@ -131,9 +131,14 @@ impl RecordType {
     /// Whether the type is in a set with a bit for each type.
     #[inline]
     fn is_in(self, set: u128) -> bool {
-        // Half of a constant set is a constant, and empty for records of the kernel in sets of perf's types.
-        let half = if self.0 < u64::BITS { set as u64 } else { (set >> u64::BITS) as u64 };
-        self.0 < u128::BITS && half >> (self.0 % u64::BITS) & 1 != 0
+        // With a constant set, one of the branches is constant: none of the kernel's types, below 64, is in most sets.
+        let (low, high) = (set as u64, (set >> u64::BITS) as u64);
+        if low == 0 || self.0 >= u64::BITS {
+            let bit = self.0.wrapping_sub(u64::BITS);
+            bit < u64::BITS && high >> bit & 1 != 0
+        } else {
+            low >> self.0 & 1 != 0
+        }
     }
 }
 
