@@ -75,14 +75,14 @@ impl SampleFormat for Json {
             out.push(b',');
         }
         let Self { is_exact, objects, frame_start: start, .. } = self;
-        start.clear();
-        start.extend_from_slice(b"{\"ip\":\"");
-        append_hex(start, ip);
-        start.push(b'"');
         let map = if *is_exact { None } else { session.map_at(pid, space, ip) };
         match (named.as_mut(), map) {
-            (Some(named), Some(map)) => named.begin_frame(out, start, map, session.map(map), at),
-            _ => out.extend_from_slice(start),
+            (Some(named), Some(map)) => {
+                start.clear();
+                append_ip(start, ip);
+                named.begin_frame(out, start, map, session.map(map), at);
+            }
+            _ => append_ip(out, ip),
         }
         if let Some((map, objects)) = map.zip(objects.as_mut()) {
             out.extend_from_slice(objects.of(map, session));
@@ -141,6 +141,13 @@ impl Json {
         }
         Ok(())
     }
+}
+
+/// Begins a frame with its address.
+fn append_ip(out: &mut Vec<u8>, ip: u64) {
+    out.extend_from_slice(b"{\"ip\":\"");
+    append_hex(out, ip);
+    out.push(b'"');
 }
 
 /// Writes time, IDs and comm. As in perf, unknown values are -1.
