@@ -196,6 +196,6 @@ impl UnwindObject {
 
     /// Whether an address is that of a signal trampoline.
     pub fn is_trampoline(&self, address: u64, trampoline: &Trampoline) -> bool {
-        self.constant(address).is_some_and(|(bytes, _)| bytes.starts_with(trampoline.code))
+        self.constant(address).is_some_and(|(bytes, _)| trampoline.code.iter().any(|code| bytes.starts_with(code)))
     }
 }

@@ -67,6 +67,42 @@ fn stacks_are_those_of_the_program() {
     println!("{} stacks of {} frames", stacks.len(), stacks.iter().map(Vec::len).sum::<usize>());
 }
 
+/// The stacks of detour.c, leaf first, and how often each must occur at least.
+const DETOURS: [(&[&str], usize); 6] = [
+    (&["__vdso_clock_gettime", "read_clock"], 10),
+    // The handler runs on an alternate stack: the dump does not contain that of the interrupted function.
+    (&["handle_long", "handle", "restore", "interrupted"], 10),
+    (&["fail", "detour_cold.cold"], 5),
+    (&["step@plt", "through_table"], 1),
+    (&["step", "through_table"], 1),
+    (&["through_table"], 10),
+];
+
+#[test]
+fn signal_handlers_cold_code_linkage_tables_and_the_vdso_are_unwound() {
+    let mut command = perfconv();
+    command.arg(directory().join("detour.data")).arg("--symfs").arg(directory().join("files"));
+    command.arg("--buildid-dir").arg(directory().join("files/cache"));
+    let run = run(command.args(["-t", "perf-script", "--no-inline"]).env("HOME", "/nonexistent"));
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let mut counts: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    for mut stack in stacks(&String::from_utf8(run.stdout).unwrap()) {
+        if stack.starts_with(&["_start".to_owned(), "run".to_owned()]) {
+            stack.drain(..2);
+        } else {
+            assert_eq!(stack[0], "interrupted", "{stack:?}");
+        }
+        stack.reverse();
+        *counts.entry(stack).or_default() += 1;
+    }
+    for (stack, least) in DETOURS {
+        let stack: Vec<_> = stack.iter().map(|name| (*name).to_owned()).collect();
+        let count = counts.remove(&stack).unwrap_or_default();
+        assert!(count >= least, "{count} of {stack:?}");
+    }
+    assert!(counts.is_empty(), "{counts:?}");
+}
+
 #[test]
 fn each_output_has_the_same_stacks() {
     let text = stacks(&output(&["-t", "perf-script", "--no-inline", "-q"]).0);

@@ -5,12 +5,13 @@ use gimli::write::{
 };
 use gimli::{Encoding, Format, Register, RunTimeEndian};
 use perfconv::Recording;
+use perfconv::abi::branch::{BranchEntry, BranchFlags, BranchStack};
 use perfconv::abi::callchain::Context;
 use perfconv::abi::jitdump::header::Header;
 use perfconv::abi::jitdump::record::{CodeLoad, RecordHeader, RecordKind, Terminated, UnwindingInfo};
 use perfconv::abi::regs::{Regs, RegsAbi};
 use perfconv::abi::sample::{Callchain, Sample, StackUser};
-use perfconv::abi::sample_type::SampleType;
+use perfconv::abi::sample_type::{BranchSampleType, SampleType};
 use perfconv::abi::{self, Endian};
 use perfconv::object::image::{Function, Image, Target};
 use perfconv::recording::SymbolOptions;
@@ -259,6 +260,8 @@ struct Scene {
     kernel_frames: Vec<u64>,
     /// Whether the code is not in a file, but in a jitdump.
     is_jit: bool,
+    /// Whether a branch call stack was recorded as well, whose last call is one of `main`.
+    has_branches: bool,
     options: fn(SymbolOptions) -> SymbolOptions,
 }
 
@@ -271,6 +274,7 @@ impl Scene {
             has_ip: true,
             kernel_frames: Vec::new(),
             is_jit: false,
+            has_branches: false,
             options: |options| options,
         }
     }
@@ -307,7 +311,11 @@ impl Scene {
         recording.metadata.endian = arch.endian;
         arch.name.clone_into(&mut recording.metadata.machine.as_mut().unwrap().arch);
         let fields = SampleType::IP | SampleType::CALLCHAIN;
-        let event = Event::named("cycles").unwrap().with(fields).user_stack(mask, data.len() as u32);
+        let mut event = Event::named("cycles").unwrap().with(fields).user_stack(mask, data.len() as u32);
+        if self.has_branches {
+            event = event.with(SampleType::BRANCH_STACK);
+            event.attr.branch_sample_type = BranchSampleType::USER | BranchSampleType::CALL_STACK;
+        }
         let event = recording.event(event);
         let name = if self.is_jit { "//anon" } else { "/bin/app" };
         recording.process(7, "app").map(7, Map::of(name, BASE, 0x10000));
@@ -327,6 +335,11 @@ impl Scene {
                 time: Some(5),
                 callchain: Some(Callchain { ips }),
                 regs_user: Some(Regs { abi, regs: values.iter().map(|(_, value)| *value).collect() }),
+                branch_stack: self.has_branches.then(|| BranchStack {
+                    hw_idx: None,
+                    entries: vec![BranchEntry { from: at(main, 7), to: at(work, 0), flags: BranchFlags::default() }],
+                    counters: Vec::new(),
+                }),
                 stack_user: Some(StackUser { dyn_size: self.dumped.unwrap_or(data.len() as u64), data }),
                 ..Sample::default()
             },
@@ -403,6 +416,15 @@ fn kernel_frames_precede_unwound_ones() {
     let kernel_frames = vec![0xffff_ffff_8100_0010, 0xffff_ffff_8100_0200];
     let (frames, _) = Scene { kernel_frames, ..Scene::of(X86_64) }.frames();
     assert_eq!(frames, ["0xffffffff81000010", "0xffffffff810001ff", "leaf+4", "work+7", "main+7"]);
+}
+
+#[test]
+fn a_dump_takes_precedence_over_a_branch_call_stack() {
+    let (frames, messages) = Scene { has_branches: true, ..Scene::of(X86_64) }.frames();
+    assert_eq!((&frames[..], &*messages), (&COMPLETE.map(str::to_owned)[..], "[] []"));
+    let options = |options: SymbolOptions| options.without_unwinding();
+    let (frames, _) = Scene { has_branches: true, options, ..Scene::of(X86_64) }.frames();
+    assert_eq!(frames, ["leaf+4", "main+7"]);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub const AARCH64: Architecture = Architecture {
     // mov x8, #139; svc #0. The vdso's CFI for it restores the link register in place of the interrupted instruction. `struct
     // rt_sigframe`: siginfo of 128 bytes, ucontext with 176 bytes before its sigcontext, fault address.
     trampoline: Some(Trampoline {
-        code: &[0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4],
+        code: &[&[0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4]],
         offset: 128 + 176 + 8,
         slots: &[
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,

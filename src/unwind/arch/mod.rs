@@ -60,8 +60,8 @@ pub struct FrameChain {
 /// Code to which signal handlers return, and where the registers of the interrupted function are saved.
 #[derive(Clone, Copy, Debug)]
 pub struct Trampoline {
-    /// Its instructions.
-    pub code: &'static [u8],
+    /// Its instructions, in each encoding that is in use.
+    pub code: &'static [&'static [u8]],
     /// Offset from the stack pointer of the saved registers.
     pub offset: u64,
     /// Their slots, in order; the instruction pointer follows them.

@@ -1,0 +1,4 @@
+/* Called through the procedure linkage table. */
+long step(long value) {
+    return value * 5 + 1;
+}
