@@ -6,6 +6,7 @@ use crate::object::build_id::Id;
 use crate::object::host::Inode;
 use crate::profile::mappings::unpadded;
 use crate::rewrite::build_ids::objects::KERNEL;
+use crate::session::RecordedNamespaces;
 use crate::session::map::Map;
 use crate::symbol::ObjectKey;
 use crate::symbol::elf::ElfSource;
@@ -151,8 +152,13 @@ impl FileSearch {
     }
 
     /// The files with the functions of a process's JIT code: its jitdump, if it recorded one, and its map file.
-    pub fn process(&self, pid: u32, jit_dump: Option<PathBuf>) -> Vec<PackedFile> {
-        let key = ObjectKey { path: "//anon".into(), pid: Some(pid), jit_dump, ..ObjectKey::default() };
+    pub fn process(
+        &self,
+        pid: u32,
+        jit_dump: Option<PathBuf>,
+        namespaces: Option<RecordedNamespaces>,
+    ) -> Vec<PackedFile> {
+        let key = ObjectKey { path: "//anon".into(), pid: Some(pid), jit_dump, namespaces, ..ObjectKey::default() };
         let mut attempts = Vec::new();
         // A jitdump includes the map file.
         if self.jit.open(&key, &mut attempts).is_none() {

@@ -74,8 +74,9 @@ pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut d
         objects.extend(found);
     }
     for &pid in &scan.jit_processes {
-        let dump = scan.session().jit_dumps().get(&pid);
-        processes.extend(search.process(pid, dump.and_then(|name| str::from_utf8(name).ok()).map(PathBuf::from)));
+        let files = scan.session().process_files();
+        let dump = files.jit_dumps.get(&pid).and_then(|name| str::from_utf8(name).ok()).map(PathBuf::from);
+        processes.extend(search.process(pid, dump, files.namespaces.get(&pid).copied()));
     }
 
     let (recording, mut ledger) = recording(input, read, scan, options)?;

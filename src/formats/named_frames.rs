@@ -93,7 +93,7 @@ impl NamedFrames {
     ) -> Result<()> {
         let Self { sources, symbolization, mappings, frames, text } = self;
         let symbolization = symbolization.get_or_insert_with(|| Symbolization::new(sources, meta).keep_objects());
-        symbolization.look_up(frames.frames(), mappings.list(), session.jit_dumps());
+        symbolization.look_up(frames.frames(), mappings.list(), session.process_files());
         let mut rendered = Vec::new();
         let mut rest = &text[..];
         while let Some((before, frame, after)) = next_frame(rest) {

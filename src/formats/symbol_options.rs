@@ -67,7 +67,7 @@ pub const DEMANGLE: FormatOption = FormatOption {
         "How to demangle C++ and Rust names",
         ValueKind::Choice(&[
             ("full", "With parameters"),
-            ("short", "Without parameters and template arguments"),
+            ("short", "Without parameters and return types"),
             ("no", "Mangled, as in the symbol table"),
         ]),
     )

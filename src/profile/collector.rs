@@ -358,7 +358,7 @@ impl<'a> Collector<'a> {
         }
         let mappings = self.resolver.mappings.finish(meta);
         let mut symbolization = Symbolization::new(&self.symbols, meta);
-        symbolization.look_up(self.resolver.stacks.frames(), &mappings, self.session.jit_dumps());
+        symbolization.look_up(self.resolver.stacks.frames(), &mappings, self.session.process_files());
         let (symbols, objects) = symbolization.finish();
         let imported = self.symbols.imported;
         let tables = Arc::new(Tables {

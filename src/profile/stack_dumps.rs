@@ -14,7 +14,7 @@ use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::{RegsView, SampleView};
 use crate::session::map::Map;
 use crate::session::space::Space;
-use crate::session::{JitDumps, Session};
+use crate::session::{ProcessFiles, Session};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
@@ -147,7 +147,7 @@ impl StackDumps {
 impl Machine {
     fn new(meta: &Meta, options: &SymbolOptions, max_frames: usize) -> Self {
         let build_ids = BuildIds::new(meta);
-        let key_of = move |map: &Map, jit_dumps: &JitDumps| object_key(map, &build_ids, jit_dumps);
+        let key_of = move |map: &Map, process_files: &ProcessFiles| object_key(map, &build_ids, process_files);
         let objects = Objects::new(options.for_recording(meta), Box::new(key_of));
         let unwinder = Unwinder::new(objects, max_frames);
         Self { arch: meta.string(FeatureId::ARCH), of_program: None, unwinder }

@@ -15,13 +15,14 @@ use crate::profile::resolver::{Resolver, Viewer};
 use crate::profile::stacks::FrameId;
 use crate::session::map::Map;
 use crate::session::names::NameId;
-use crate::session::{Applied, JitDumps, Session};
+use crate::session::{Applied, ProcessFiles, Session};
 use crate::stream::Sink;
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+use std::sync::Arc;
 
 /// Maximum number of samples in a batch.
 const BATCH: usize = 1024;
@@ -56,8 +57,7 @@ pub(super) struct NewEntries {
     pub mappings: Vec<Map>,
     pub frames: Vec<Frame>,
     pub threads: Vec<String>,
-    /// All jitdumps so far.
-    pub jit_dumps: JitDumps,
+    pub process_files: Arc<ProcessFiles>,
 }
 
 /// The fields of a sample.
@@ -125,7 +125,7 @@ impl Sender {
         new.mappings.extend_from_slice(&self.resolver.mappings.list()[*mappings..]);
         new.mappings.iter_mut().for_each(|map| build_ids.complete(map));
         new.frames.extend(&self.resolver.stacks.frames()[*frames..]);
-        new.jit_dumps.clone_from(self.session.jit_dumps());
+        new.process_files = Arc::clone(self.session.process_files());
         *events += new.events.len();
         *mappings += new.mappings.len();
         *frames += new.frames.len();

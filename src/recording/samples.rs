@@ -159,7 +159,7 @@ impl Tables {
         self.maps.extend(self.mappings[known..].iter().map(|mapping| mapping.map.clone()));
         self.frames.append(&mut new.frames);
         if let Some(symbolization) = symbolization {
-            symbolization.look_up(&self.frames, &self.maps, &new.jit_dumps);
+            symbolization.look_up(&self.frames, &self.maps, &new.process_files);
             let symbols = symbolization.symbols();
             let mut text = |name| {
                 let text = || String::from_utf8_lossy(symbols.name(name)).into();

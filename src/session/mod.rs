@@ -15,6 +15,7 @@ use crate::abi::record::comm::Comm;
 use crate::abi::record::ksymbol::{Ksymbol, KsymbolFlags};
 use crate::abi::record::mmap::Mmap;
 use crate::abi::record::mmap2::{MappedFile, Mmap2};
+use crate::abi::record::namespaces::{Namespace, Namespaces};
 use crate::abi::record::task::Task;
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::stream::meta::Meta;
@@ -26,6 +27,7 @@ use names::{NameId, Names};
 use process::{Process, Thread};
 use space::Space;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Effect of a record on a [`Session`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +53,8 @@ pub struct Session {
     /// Names of threads and cgroups, interned.
     pub names: Names,
     cgroups: HashMap<u64, NameId>,
-    /// Paths of the jitdumps that processes mapped.
-    jit_dumps: JitDumps,
+    /// What is known about the files of processes.
+    process_files: Arc<ProcessFiles>,
     /// Exited threads, oldest first.
     ended: VecDeque<ExitedThread>,
     /// Identifiers of views, by the generations of their mappings.
@@ -71,8 +73,23 @@ struct Generations {
     guest: u64,
 }
 
-/// Paths of jitdumps by process.
-pub type JitDumps = HashMap<u32, Box<[u8]>>;
+/// What is known about the files of processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessFiles {
+    /// Paths of the jitdumps that processes mapped last. A program maps its jitdump so that recordings refer to it.
+    pub jit_dumps: HashMap<u32, Box<[u8]>>,
+    /// Namespaces of processes, if recorded.
+    pub namespaces: HashMap<u32, RecordedNamespaces>,
+}
+
+/// The namespaces that paths and process IDs depend on: inodes of their files in `/proc/PID/ns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecordedNamespaces {
+    /// Mount namespace.
+    pub mount: u64,
+    /// PID namespace.
+    pub pid: u64,
+}
 
 /// Identifier of a view: equal views resolve each address to the same mapping.
 pub type ViewId = u64;
@@ -115,6 +132,9 @@ impl Session {
             RecordType::FORK => abi::parse(body, raw.endian(), ()).map(|(task, _)| self.fork(task, misc)),
             RecordType::EXIT => abi::parse(body, raw.endian(), ()).map(|(task, _)| self.exit(task)),
             RecordType::CGROUP => abi::parse(body, raw.endian(), ()).map(|(cgroup, _)| self.cgroup(cgroup)),
+            RecordType::NAMESPACES => {
+                abi::parse(body, raw.endian(), ()).map(|(namespaces, _)| self.namespaces(&namespaces))
+            }
             RecordType::KSYMBOL => abi::parse(body, raw.endian(), ()).map(|(symbol, _)| self.ksymbol(symbol)),
             _ => return Applied::NotApplicable,
         };
@@ -126,6 +146,17 @@ impl Session {
     #[inline]
     pub fn state(&self) -> u64 {
         self.state
+    }
+
+    fn namespaces(&mut self, record: &Namespaces) {
+        let inode = |index: usize| record.link_info.get(index).map(|namespace| namespace.ino);
+        if let (Some(mount), Some(pid)) = (inode(Namespace::MNT), inode(Namespace::PID)) {
+            let namespaces = RecordedNamespaces { mount, pid };
+            // The threads of a process usually share them.
+            if self.process_files.namespaces.get(&record.pid) != Some(&namespaces) {
+                Arc::make_mut(&mut self.process_files).namespaces.insert(record.pid, namespaces);
+            }
+        }
     }
 
     fn mmap(&mut self, mmap: Mmap, misc: Misc) {
@@ -153,7 +184,7 @@ impl Session {
         } else if Map::may_be_jit_code(&map.filename) {
             map.pid = Some(pid);
         } else if is_jit_dump(&map.filename) {
-            self.jit_dumps.insert(pid, map.filename.clone());
+            Arc::make_mut(&mut self.process_files).jit_dumps.insert(pid, map.filename.clone());
         }
         let (start, limit, may_be_main) = (map.start, map.limit, map.may_be_main());
         let id = self.map_id(map);
@@ -255,9 +286,9 @@ impl Session {
         self.processes.get(&pid)
     }
 
-    /// The jitdumps that processes mapped last. A program maps its jitdump so that recordings refer to it.
-    pub fn jit_dumps(&self) -> &JitDumps {
-        &self.jit_dumps
+    /// What is known about the files of processes.
+    pub fn process_files(&self) -> &Arc<ProcessFiles> {
+        &self.process_files
     }
 
     /// A thread by tid.

@@ -73,8 +73,9 @@ impl JitDumpSource {
         }
         let recorded = key.jit_dump.as_deref();
         let own_pid = recorded.and_then(|path| dump_pid(path.as_os_str().as_encoded_bytes()));
-        let container = key.pid.and_then(|pid| self.options.containers.process(pid, self.options.recorded));
-        let pid = own_pid.or(container.as_ref().map(|process| process.own_pid)).or(key.pid)?;
+        let SearchOptions { containers, recorded: end, .. } = &*self.options;
+        let container = key.pid.and_then(|pid| containers.process(pid, key.namespaces, *end));
+        let pid = own_pid.or(container.as_ref().and_then(|process| process.own_pid)).or(key.pid)?;
         // Elsewhere, nothing shows the ID of a process in its container.
         let archived = key.pid.into_iter().flat_map(|pid| {
             self.options.archive_dirs.iter().map(move |directory| (of_process(directory, pid, JIT_DUMP), None))

@@ -7,6 +7,7 @@ use super::lookup::{Frame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
 use crate::container::spool::map;
 use crate::object::perf_map::MapFile;
+use crate::session::RecordedNamespaces;
 use crate::session::map::Map;
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -26,11 +27,12 @@ impl PerfMapSource {
     }
 
     /// Candidates for the map file of a process. In a container, the process writes it with its own ID there.
-    fn places(&self, pid: u32) -> Vec<PathBuf> {
+    fn places(&self, pid: u32, namespaces: Option<RecordedNamespaces>) -> Vec<PathBuf> {
         let SearchOptions { containers, perf_map_dirs, archive_dirs, recorded, .. } = &*self.options;
         let archived = archive_dirs.iter().map(|directory| of_process(directory, pid, PERF_MAP));
-        let of_container = containers.process(pid, *recorded);
-        let in_container = of_container.map(|process| process.root.join(format!("tmp/perf-{}.map", process.own_pid)));
+        let of_container = containers.process(pid, namespaces, *recorded);
+        let in_container =
+            of_container.and_then(|process| Some(process.root.join(format!("tmp/perf-{}.map", process.own_pid?))));
         let here = perf_map_dirs.iter().map(|directory| directory.join(format!("perf-{pid}.map")));
         archived.chain(in_container).chain(here).collect()
     }
@@ -43,7 +45,7 @@ impl Source for PerfMapSource {
         if self.options.policy == Policy::No || !is_memory {
             return None;
         }
-        for path in self.places(pid) {
+        for path in self.places(pid, key.namespaces) {
             // Opening a FIFO could block forever.
             let bytes = fs::metadata(&path).and_then(|metadata| match metadata.is_file() {
                 true => map(&File::open(&path)?),

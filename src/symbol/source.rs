@@ -4,6 +4,7 @@ use super::find::attempt::Attempt;
 use super::lookup::Lookup;
 use crate::object::build_id::Id;
 use crate::object::host::Inode;
+use crate::session::RecordedNamespaces;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -23,6 +24,8 @@ pub struct ObjectKey {
     pub inode: Option<Inode>,
     /// Process ID, for memory without a file.
     pub pid: Option<u32>,
+    /// Namespaces of the process, if recorded.
+    pub namespaces: Option<RecordedNamespaces>,
     /// Path of the jitdump that the process mapped, for memory without a file.
     pub jit_dump: Option<PathBuf>,
     /// Address of a kernel module, to which offsets in it are relative.

@@ -3,7 +3,7 @@
 use super::arch::Architecture;
 use super::code::AddressSpace;
 use super::object::UnwindObject;
-use crate::session::JitDumps;
+use crate::session::ProcessFiles;
 use crate::session::map::{Map, MapId};
 use crate::symbol::find::SearchOptions;
 use crate::symbol::find::search::Search;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub type ObjectId = u32;
 
 /// Describes the object of a mapping.
-pub type KeyOf = dyn Fn(&Map, &JitDumps) -> ObjectKey + Send;
+pub type KeyOf = dyn Fn(&Map, &ProcessFiles) -> ObjectKey + Send;
 
 /// Objects, opened at their first use.
 pub struct Objects {
@@ -43,7 +43,7 @@ impl Objects {
     ) -> Option<ObjectId> {
         let Self { options, key_of, list, by_key, by_map } = self;
         *by_map.entry(id).or_insert_with(|| {
-            let key = key_of(map, space.session.jit_dumps());
+            let key = key_of(map, space.session.process_files());
             if map.pid.is_some() && key.jit_dump.is_none() {
                 return None;
             }
@@ -58,7 +58,7 @@ impl Objects {
 
     /// ELF machine of the object of a mapping.
     pub fn machine_of(&self, map: &Map) -> Option<u16> {
-        let key = map.pid.is_none().then(|| (self.key_of)(map, &JitDumps::default()))?;
+        let key = map.pid.is_none().then(|| (self.key_of)(map, &ProcessFiles::default()))?;
         Search::new(&self.options, &key, &mut Vec::new()).object().map(|object| object.machine())
     }
 

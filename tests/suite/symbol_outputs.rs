@@ -236,6 +236,69 @@ fn pprof_has_lines_inlined_functions_and_system_names() {
     assert_eq!(by_function(&streamed), by_function(&profile));
 }
 
+#[test]
+fn names_are_demangled_as_requested() {
+    let mut recordings = vec![("cxx", convert("cxx", &[]))];
+    if let Some(corpus) = corpus() {
+        let mut command = perfconv();
+        command.arg(corpus.join("rec/d-dw-harbor-d2v0.data")).arg("--symfs").arg(corpus.join("symfs"));
+        recordings.push(("d-dw-harbor-d2v0", command));
+    }
+    for (recording, command) in recordings {
+        let names = |how: &str| -> Vec<String> {
+            let mut with_option = Command::new(command.get_program());
+            with_option.args(command.get_args()).args(["-t", "perf-script", "-q", "--demangle", how]);
+            let run = run(with_option.env("HOME", "/nonexistent"));
+            assert_eq!(run.status, 0, "{}", run.stderr);
+            let text = String::from_utf8(run.stdout).unwrap();
+            let name = |line: &str| Some(line.strip_prefix('\t')?.trim_start().split_once(' ')?.1.to_owned());
+            text.lines().filter_map(name).map(|line| plain_end(&line).to_owned()).collect()
+        };
+        let (full, short, mangled) = (names("full"), names("short"), names("no"));
+        assert_eq!((full.len(), short.len()), (mangled.len(), mangled.len()));
+        let mut compared = BTreeSet::new();
+        for ((full, short), mangled) in full.iter().zip(&short).zip(&mangled) {
+            assert!(!full.starts_with("_Z") && !full.starts_with("_R"), "{full}");
+            if !mangled.starts_with("_Z") && !mangled.starts_with("_R") {
+                // The linker symbol name includes its version.
+                let name = mangled.split_once('@').map_or(&**mangled, |(name, _)| name);
+                assert!(full == name && short == name, "{full} | {short} | {mangled}");
+                continue;
+            }
+            // Rust names contain no parameters.
+            let is_expected = match recording {
+                "cxx" => full.contains(short.trim_end_matches(" const")) && (short != full || !full.ends_with(')')),
+                _ => short == full,
+            };
+            assert!(is_expected, "{full} | {short}");
+            compared.insert((mangled.clone(), full.clone()));
+        }
+        println!("symbols: {recording}: {} demangled names", compared.len());
+        assert!(compared.len() >= 10, "{compared:?}");
+        if recording != "cxx" {
+            continue;
+        }
+        let mangled: Vec<_> = compared.iter().map(|(mangled, _)| mangled.as_str()).collect();
+        match Command::new("c++filt").args(mangled).output() {
+            Ok(output) => {
+                let expected = String::from_utf8(output.stdout).unwrap();
+                let pairs = compared.iter().map(|(_, full)| full).zip(expected.lines());
+                // Expressions in types and lambdas are written differently.
+                let equal = pairs.filter(|(full, expected)| full == expected).count();
+                println!("symbols: {equal} of {} names equal those of c++filt", compared.len());
+                assert!(equal * 4 > compared.len() * 3);
+            }
+            Err(_) => note_missing_oracle("c++filt"),
+        }
+    }
+}
+
+/// A function without its offset and file: `name+0x1f (/bin/app)`, `name (inlined)`.
+fn plain_end(line: &str) -> &str {
+    let name = line.rsplit_once(" (").map_or(line, |(name, _)| name);
+    name.rsplit_once("+0x").map_or(name, |(name, _)| name)
+}
+
 /// Flags of the mapping of a file: functions, file names, lines, inlined functions.
 fn flags(profile: &Profile, file: &str) -> [bool; 4] {
     let has_name = |mapping: &&perfconv::formats::pprof::proto::Mapping| {

@@ -6,6 +6,7 @@ use linux_perf_data::{PerfFileReader, SimpleperfFileRecord, SimpleperfTypeSpecif
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::BufReader;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -190,7 +191,7 @@ fn of_this_machine(recording: &Path, output: &Path, change: impl Fn(String) -> S
     let json = output.with_extension("jsonl");
     fs::write(&json, lines).unwrap();
     let mut command = perfconv();
-    command.arg(&json).args(["-q", "-o"]).arg(output);
+    command.arg(&json).args(["-q", "-f", "-o"]).arg(output);
     for name in ["hostname", "osrelease"] {
         let value = fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap();
         command.args(["--set", &format!("{name}={}", value.trim_end())]);
@@ -238,21 +239,40 @@ fn the_perf_map_of_a_container_has_the_process_id_inside() {
         return println!("containers: skipped: no namespaces can be created here");
     };
     let pid = container.pid();
-    of_this_machine(&in_repository("symbols/jitmap.data"), &recording, |lines| {
-        ["pid", "tid"].iter().fold(lines, |lines, field| {
-            lines
-                .replace(&format!("\"{field}\":5548,"), &format!("\"{field}\":{pid},"))
-                .replace(&format!("\"{field}\":5548}}"), &format!("\"{field}\":{pid}}}"))
-        })
-    });
-    let text = script(&recording, &[]);
-    let file = format!("/tmp/perf-{pid}.map");
-    let functions: BTreeSet<&str> =
-        frames(&text).filter(|(.., of)| *of == file).map(|(_, function, _)| function).collect();
-    println!("containers: functions of perf-1.map: {functions:?}");
     let expected = fs::read_to_string(&map).unwrap();
-    let named = functions.iter().filter(|name| expected.contains(&format!(" {name}\n"))).count();
-    assert!(named >= 3, "{functions:?}");
+    let named = |pid: u32, namespaces: Option<[u64; 2]>| {
+        of_this_machine(&in_repository("symbols/jitmap.data"), &recording, |lines| {
+            let mut lines = ["pid", "tid"].iter().fold(lines, |lines, field| {
+                lines
+                    .replace(&format!("\"{field}\":5548,"), &format!("\"{field}\":{pid},"))
+                    .replace(&format!("\"{field}\":5548}}"), &format!("\"{field}\":{pid}}}"))
+            });
+            if let Some([mount, of_pids]) = namespaces {
+                let inodes = [1, 1, 1, of_pids, 1, mount, 1].map(|inode| format!("{{\"dev\":4,\"ino\":{inode}}}"));
+                let body = format!("{{\"pid\":{pid},\"tid\":{pid},\"link_info\":[{}]}}", inodes.join(","));
+                let record = format!(
+                    "{{\"record\":\"NAMESPACES\",\"body\":{body},\"sample_id\":{{\"task\":{{\"pid\":0,\"tid\":0}},\"time\":0}}}}\n"
+                );
+                lines.insert_str(lines.find("{\"record\":\"COMM\"").unwrap(), &record);
+            }
+            lines
+        });
+        let text = script(&recording, &[]);
+        let file = format!("/tmp/perf-{pid}.map");
+        let functions: BTreeSet<&str> =
+            frames(&text).filter(|(.., of)| *of == file).map(|(_, function, _)| function).collect();
+        println!("containers: functions of perf-1.map: {functions:?}");
+        functions.iter().filter(|name| expected.contains(&format!(" {name}\n"))).count()
+    };
+    assert!(named(pid, None) >= 3);
+    // The recorded process may have ended, and another one may have its ID.
+    let inode = |process: &str, kind: &str| fs::metadata(format!("/proc/{process}/ns/{kind}")).unwrap().ino();
+    let [mount, of_pids] = ["mnt", "pid"].map(|kind| inode(&pid.to_string(), kind));
+    assert!(named(pid, Some([mount, of_pids])) >= 3);
+    assert_eq!(named(pid, Some([mount + 1_000_000, of_pids])), 0);
+    // In the PID namespace of the host, an ended process had the same ID in its container.
+    assert_eq!(named(1, Some([mount, of_pids])), 0);
+    assert!(named(1, Some([mount, inode("self", "pid")])) >= 3);
 }
 
 #[test]
@@ -285,6 +305,24 @@ fn profiles_have_the_functions_of_code_images_that_they_write() {
     assert_eq!(in_one_step, in_two_steps);
     assert!(in_one_step.iter().any(|(_, function)| function == "Interpreter"), "{in_one_step:?}");
     assert!(in_one_step.iter().all(|(_, function)| function != "[unknown]"), "{in_one_step:?}");
+    // Samples that are written one by one have the functions of the images, too.
+    let pprof = directory.path().join("out.pb.gz");
+    let by_function = |labels: &[&str]| {
+        let mut command = perfconv();
+        command.arg(&recording).args(["--jit", "-q", "-f", "-o"]).arg(&pprof).arg("--jit-dump").arg(&dump).args(labels);
+        assert_eq!(run(command.env("HOME", "/nonexistent")).status, 0);
+        let profile = profile(&pprof);
+        let mut counts = BTreeMap::<String, i64>::new();
+        for sample in &profile.sample {
+            let location = &profile.location[sample.location_id[0] as usize - 1];
+            let function = &profile.function[location.line[0].function_id as usize - 1];
+            *counts.entry(profile.string_table[function.name as usize].clone()).or_default() += sample.value[0];
+        }
+        (profile.sample.len(), counts)
+    };
+    let ((rows, aggregated), (samples, streamed)) = (by_function(&[]), by_function(&["--labels", "timestamp_ns"]));
+    assert_eq!(aggregated, streamed);
+    assert!(rows <= samples && samples > 20 && streamed.contains_key("Interpreter"), "{rows} {samples} {streamed:?}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl Results {
         let results: Vec<_> =
             results.into_iter().map(|(key, sum)| (key, key.1.map(|map| frame(map, key.2)), sum)).collect();
         let mut symbolization = Symbolization::new(sources, meta);
-        symbolization.look_up(frames.frames(), mappings.list(), session.jit_dumps());
+        symbolization.look_up(frames.frames(), mappings.list(), session.process_files());
         let symbols = symbolization.symbols();
         // Processes may map the same file at different addresses.
         let mut places: BTreeMap<ResultKey, Sum> = BTreeMap::new();

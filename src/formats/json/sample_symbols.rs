@@ -117,7 +117,7 @@ impl Sink for StackScan<'_> {
     fn end(&mut self, meta: &Meta) -> Result<()> {
         let mappings = std::mem::take(&mut self.mappings).finish(meta);
         let mut symbolization = Symbolization::new(&self.sources, meta);
-        symbolization.look_up(self.found.stacks.frames(), &mappings, self.session.jit_dumps());
+        symbolization.look_up(self.found.stacks.frames(), &mappings, self.session.process_files());
         let (symbols, _) = symbolization.finish();
         *self.result = Arc::new(SampleSymbols { symbols, mappings, ..std::mem::take(&mut self.found) });
         Ok(())

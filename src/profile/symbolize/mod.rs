@@ -3,7 +3,7 @@
 use super::imported::ImportedProfile;
 use super::symbols::{FrameSymbol, Function, FunctionId, Line, Symbols};
 use super::{Frame, MappingId, Place};
-use crate::session::JitDumps;
+use crate::session::ProcessFiles;
 use crate::session::map::Map;
 use crate::stream::meta::Meta;
 use hashbrown::HashMap;
@@ -85,9 +85,9 @@ impl Symbolization {
     }
 
     /// Looks up the frames that are not yet known, of all frames and mappings so far.
-    pub fn look_up(&mut self, frames: &[Frame], mappings: &[Map], jit_dumps: &JitDumps) {
+    pub fn look_up(&mut self, frames: &[Frame], mappings: &[Map], process_files: &ProcessFiles) {
         #[cfg(not(feature = "symbols"))]
-        let _ = jit_dumps;
+        let _ = process_files;
         let new = self.known..frames.len();
         self.known = frames.len();
         // Frames without a function in the imported profile.
@@ -106,7 +106,7 @@ impl Symbolization {
         }
         #[cfg(feature = "symbols")]
         if let Some(objects) = &mut self.objects {
-            objects.look_up(&rest, frames, mappings, jit_dumps, &mut self.symbols);
+            objects.look_up(&rest, frames, mappings, process_files, &mut self.symbols);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::object::pending_images::PendingImages;
 use crate::profile::mappings::{BuildIds, unpadded};
 use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
 use crate::profile::{Frame, MappingId, Place};
-use crate::session::JitDumps;
+use crate::session::ProcessFiles;
 use crate::session::map::{Map, PAGE};
 use crate::session::names::NameId;
 use crate::stream::meta::Meta;
@@ -244,7 +244,7 @@ impl ObjectSearch {
         ids: &[u32],
         frames: &[Frame],
         mappings: &[Map],
-        jit_dumps: &JitDumps,
+        process_files: &ProcessFiles,
         symbols: &mut Symbols,
     ) {
         if self.policy == Policy::No {
@@ -266,7 +266,7 @@ impl ObjectSearch {
         wanted.retain(|wanted| {
             let map = &mappings[wanted.mapping as usize];
             let addresses = wanted.frames.iter().map(|&id| frames[id as usize].address);
-            let request = self.request(map, addresses, jit_dumps);
+            let request = self.request(map, addresses, process_files);
             let is_any = request.is_some();
             requests.extend(request);
             is_any
@@ -296,8 +296,13 @@ impl ObjectSearch {
     }
 
     /// The request for addresses in a mapping; `None` if it cannot have symbols.
-    fn request(&self, map: &Map, addresses: impl Iterator<Item = u64>, jit_dumps: &JitDumps) -> Option<Request> {
-        let key = object_key(map, &self.build_ids, jit_dumps);
+    fn request(
+        &self,
+        map: &Map,
+        addresses: impl Iterator<Item = u64>,
+        process_files: &ProcessFiles,
+    ) -> Option<Request> {
+        let key = object_key(map, &self.build_ids, process_files);
         let build_id = key.build_id;
         if map.is_kernel() {
             let key = ObjectKey { reference: reference(map), ..key };
@@ -330,12 +335,13 @@ impl ObjectSearch {
 }
 
 /// Describes the object of a mapping by what is recorded about it.
-pub fn object_key(map: &Map, build_ids: &BuildIds, jit_dumps: &JitDumps) -> ObjectKey {
+pub fn object_key(map: &Map, build_ids: &BuildIds, process_files: &ProcessFiles) -> ObjectKey {
     // Some recordings have short IDs, such as the 8 bytes of LLD, at a fixed size.
     let build_id = map.build_id.as_deref().or_else(|| build_ids.of(map)).and_then(|id| Id::new(unpadded(id)));
     let inode = map.inode.map(Into::into);
-    let jit_dump = map.pid.and_then(|pid| jit_dumps.get(&pid)).map(|name| path(name));
-    ObjectKey { path: path(&map.filename), build_id, inode, pid: map.pid, jit_dump, ..ObjectKey::default() }
+    let jit_dump = map.pid.and_then(|pid| process_files.jit_dumps.get(&pid)).map(|name| path(name));
+    let namespaces = map.pid.and_then(|pid| process_files.namespaces.get(&pid)).copied();
+    ObjectKey { path: path(&map.filename), build_id, inode, pid: map.pid, jit_dump, namespaces, ..ObjectKey::default() }
 }
 
 /// Copies results to the symbols of a profile, each function and name once.

@@ -1,6 +1,7 @@
 //! Files of containers on this machine: below the root directory of a living process, and in the layers of container storage.
 
 use super::candidate_paths::below;
+use crate::session::RecordedNamespaces;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
@@ -29,19 +30,19 @@ pub struct Containers {
     proc: Option<PathBuf>,
     /// Directories with layers, and the directory of the files in each layer.
     storage: Vec<(PathBuf, &'static str)>,
-    /// Root directories of other mount namespaces, once they are needed.
-    roots: Arc<OnceLock<Vec<PathBuf>>>,
+    /// Other mount namespaces with their root directories, once they are needed.
+    roots: Arc<OnceLock<Vec<(PathBuf, PathBuf)>>>,
     /// Directories of layers, once they are needed.
     layers: Arc<OnceLock<Vec<PathBuf>>>,
 }
 
-/// A living process with namespaces of its own.
+/// A process with namespaces of its own, whose files can still be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerProcess {
     /// Its root directory.
     pub root: PathBuf,
-    /// Its ID in its own PID namespace.
-    pub own_pid: u32,
+    /// Its ID in its own PID namespace, if known.
+    pub own_pid: Option<u32>,
 }
 
 impl Containers {
@@ -55,8 +56,8 @@ impl Containers {
         Self { proc: Some("/proc".into()), storage: storage.collect(), ..Self::default() }
     }
 
-    /// Root directories of mount namespaces other than that of this process, one of each.
-    pub fn roots(&self) -> &[PathBuf] {
+    /// Mount namespaces other than that of this process, each with the root directory of one of its processes.
+    fn roots(&self) -> &[(PathBuf, PathBuf)] {
         self.roots.get_or_init(|| {
             let Some(proc) = &self.proc else { return Vec::new() };
             let namespace = |process: &Path| fs::read_link(process.join("ns/mnt")).ok();
@@ -74,7 +75,7 @@ impl Containers {
                     _ => {}
                 }
             }
-            roots.into_values().collect()
+            roots.into_iter().collect()
         })
     }
 
@@ -92,20 +93,47 @@ impl Containers {
     /// only for files that can be compared with the recorded one.
     pub fn files(&self, path: &Path, with_layers: bool) -> Vec<PathBuf> {
         let layers = if with_layers { self.layers() } else { &[] };
-        let places = self.roots().iter().chain(layers).filter_map(|root| below(root, path));
+        let roots = self.roots().iter().map(|(_, root)| root);
+        let places = roots.chain(layers).filter_map(|root| below(root, path));
         places.filter(|place| place.is_file()).collect()
     }
 
     /// The root directory that one of the [files](Self::files) is below.
     pub fn root_of(&self, file: &Path) -> Option<&Path> {
         // Not yet searched directories contain none of the files.
-        let known = [&self.roots, &self.layers].into_iter().filter_map(|directories| directories.get()).flatten();
+        let roots = self.roots.get().into_iter().flatten().map(|(_, root)| root);
+        let known = roots.chain(self.layers.get().into_iter().flatten());
         known.map(PathBuf::as_path).find(|root| file.starts_with(root))
     }
 
-    /// A recorded process that still lives, if it has a root directory or an ID of its own. It must have started before the
-    /// recording ended, since a later process may have the same ID.
-    pub fn process(&self, pid: u32, recorded: Option<SystemTime>) -> Option<ContainerProcess> {
+    /// A recorded process, if it has a root directory or an ID of its own. It lives, or another process in its recorded mount
+    /// namespace does.
+    pub fn process(
+        &self,
+        pid: u32,
+        namespaces: Option<RecordedNamespaces>,
+        recorded: Option<SystemTime>,
+    ) -> Option<ContainerProcess> {
+        self.living(pid, namespaces, recorded).or_else(|| self.ended(pid, namespaces?))
+    }
+
+    /// A process that has ended, if its mount namespace has not.
+    fn ended(&self, pid: u32, namespaces: RecordedNamespaces) -> Option<ContainerProcess> {
+        let mount = PathBuf::from(format!("mnt:[{}]", namespaces.mount));
+        let (_, root) = self.roots().iter().find(|(namespace, _)| *namespace == mount)?;
+        let here = self.proc.as_ref().and_then(|proc| fs::read_link(proc.join("self/ns/pid")).ok());
+        let has_pid_of_host = here == Some(format!("pid:[{}]", namespaces.pid).into());
+        Some(ContainerProcess { root: root.clone(), own_pid: has_pid_of_host.then_some(pid) })
+    }
+
+    /// A living process. It must have started before the recording ended, and be in the recorded namespace, since a later process
+    /// may have the same ID.
+    fn living(
+        &self,
+        pid: u32,
+        namespaces: Option<RecordedNamespaces>,
+        recorded: Option<SystemTime>,
+    ) -> Option<ContainerProcess> {
         let proc = self.proc.as_ref()?;
         let process = proc.join(pid.to_string());
         let status = fs::read_to_string(process.join("status")).ok()?;
@@ -117,7 +145,11 @@ impl Containers {
         let has_own = own_pid != pid || is_other("ns/mnt") || is_other("root");
         let is_later =
             || recorded.is_some_and(|recorded| start_time(proc, &process).is_none_or(|start| start > recorded));
-        (has_own && !is_later()).then(|| ContainerProcess { root: process.join("root"), own_pid })
+        let is_recorded = namespaces.is_none_or(|recorded| {
+            fs::read_link(process.join("ns/mnt")).ok() == Some(format!("mnt:[{}]", recorded.mount).into())
+        });
+        let found = || ContainerProcess { root: process.join("root"), own_pid: Some(own_pid) };
+        (has_own && is_recorded && !is_later()).then(found)
     }
 }
 
@@ -173,7 +205,7 @@ mod tests {
         fs::write(layer.join("bin/app"), "x").unwrap();
         let storage = vec![(root.join("overlay2"), "diff")];
         let containers = Containers { proc: Some(root.to_owned()), storage, ..Containers::default() };
-        assert_eq!(containers.roots(), [root.join("70/root")]);
+        assert_eq!(containers.roots(), [("mnt:[5]".into(), root.join("70/root"))]);
         let [of_process, of_layer] = [root.join("70/root/bin/app"), layer.join("bin/app")];
         assert_eq!(containers.files(Path::new("/bin/app"), true), [of_process.clone(), of_layer.clone()]);
         assert_eq!(containers.files(Path::new("/bin/app"), false), [of_process]);
@@ -188,10 +220,26 @@ mod tests {
         proc(directory.path());
         let containers = Containers { proc: Some(directory.path().to_owned()), ..Containers::default() };
         let at = |seconds| Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-        assert_eq!(containers.process(70, at(1006)).unwrap().own_pid, 1);
-        assert_eq!(containers.process(71, None).unwrap().own_pid, 2);
-        assert_eq!(containers.process(71, at(1006)), None, "started at 1009");
-        assert_eq!(containers.process(2, at(1006)), None, "has no namespaces of its own");
-        assert_eq!(containers.process(9, None), None);
+        assert_eq!(containers.process(70, None, at(1006)).unwrap().own_pid, Some(1));
+        assert_eq!(containers.process(71, None, None).unwrap().own_pid, Some(2));
+        assert_eq!(containers.process(71, None, at(1006)), None, "started at 1009");
+        assert_eq!(containers.process(2, None, at(1006)), None, "has no namespaces of its own");
+        assert_eq!(containers.process(9, None, None), None);
+    }
+
+    #[test]
+    fn recorded_namespaces_identify_processes() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        proc(root);
+        symlink("pid:[3]", root.join("self/ns/pid")).unwrap();
+        let containers = Containers { proc: Some(root.to_owned()), ..Containers::default() };
+        let process = |id, mount, pid| containers.process(id, Some(RecordedNamespaces { mount, pid }), None);
+        let in_container = |own_pid| Some(ContainerProcess { root: root.join("70/root"), own_pid });
+        assert_eq!(process(70, 5, 4), in_container(Some(1)));
+        assert_eq!(process(70, 6, 4), None, "the ID is of another process now");
+        assert_eq!(process(9, 5, 4), in_container(None), "ended in a living container");
+        assert_eq!(process(9, 5, 3), in_container(Some(9)), "with the PID namespace of the host");
+        assert_eq!(process(9, 1, 3), None, "ended on the host");
     }
 }
