@@ -98,6 +98,7 @@ impl Unwinder {
                 Ok(caller) => caller,
                 // The handler ran on another stack, of which there is no dump.
                 Err(End::Damaged) if crossed_signal => return End::Truncated,
+                Err(End::Damaged) if self.is_entry(space, arch, address) => return End::Complete,
                 Err(end) => return end,
             };
             let stack_pointer = |registers: &Registers| registers.get(arch.stack_pointer);
@@ -113,7 +114,13 @@ impl Unwinder {
             }
             let is_mapped = self.is_code(space, arch, if is_interrupted { ip } else { ip.wrapping_sub(1) });
             if !is_mapped {
-                return if crossed_signal { End::Truncated } else { End::Damaged };
+                return if crossed_signal {
+                    End::Truncated
+                } else if self.is_entry(space, arch, address) {
+                    End::Complete
+                } else {
+                    End::Damaged
+                };
             }
             frames.push(if is_interrupted { ip.wrapping_add(1) } else { ip });
         }
@@ -150,6 +157,16 @@ impl Unwinder {
             None if object.is_entry(address) => Code::Outermost,
             None => no_rule,
         }
+    }
+
+    /// Whether an address is in the function where a program starts, whose CFI need not say that it has no caller.
+    #[cold]
+    fn is_entry(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, address: u64) -> bool {
+        let Some((map_id, map)) = space.map_at(address) else { return false };
+        let object = self.objects.of_map(map_id, map, space, arch).and_then(|id| self.objects.get_mut(id));
+        object.is_some_and(|object| {
+            object.address_of_offset(map.address_in_object(address)).is_some_and(|address| object.is_entry(address))
+        })
     }
 
     /// Whether there is code at an address, as far as is known.
@@ -189,7 +206,12 @@ impl Unwinder {
         for saved in saved {
             let value = match saved.value {
                 Value::Undefined => Ok(None),
-                Value::At(offset) => word(at(offset)).map(Some),
+                Value::At(offset) => match registers.get(arch.stack_pointer) {
+                    // GCC does not say that a register was restored where it pops it, so that it seems to be saved below the
+                    // stack pointer. There is no dump of that memory.
+                    Some(stack_pointer) if at(offset) < stack_pointer => Ok(registers.get(saved.slot)),
+                    _ => word(at(offset)).map(Some),
+                },
                 Value::Cfa(offset) => Ok(Some(at(offset))),
                 Value::Register(slot) => Ok(registers.get(slot)),
                 Value::AtExpression(range) => expression(range, Some(cfa)).and_then(word).map(Some),

@@ -103,6 +103,42 @@ fn signal_handlers_cold_code_linkage_tables_and_the_vdso_are_unwound() {
     assert!(counts.is_empty(), "{counts:?}");
 }
 
+/// Samples with a dump and a call chain by frame pointers: the chain is the truth, but lacks the caller of a function that has no
+/// frame yet or no longer.
+#[test]
+fn stacks_equal_the_call_chains_of_the_same_samples() {
+    let convert = |args: &[&str]| {
+        let mut command = perfconv();
+        command.arg(directory().join("both.data")).arg("--symfs").arg(directory().join("files"));
+        let run =
+            run(command.args(["-t", "perf-json", "--no-inline", "-o", "-"]).args(args).env("HOME", "/nonexistent"));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        let chain = |sample: &serde_json::Value| -> Vec<u64> {
+            let frames = sample["callchain"].as_array().unwrap().iter();
+            let address = |frame: &serde_json::Value| frame["ip"].as_str().unwrap()[2..].to_owned();
+            frames.map(|frame| u64::from_str_radix(&address(frame), 16).unwrap()).collect()
+        };
+        (json["samples"].as_array().unwrap().iter().map(chain).collect::<Vec<_>>(), run.stderr)
+    };
+    let (unwound, messages) = convert(&[]);
+    let (recorded, _) = convert(&["--no-unwind"]);
+    assert!(!messages.contains("user stacks"), "all are complete: {messages}");
+    let (mut equal, mut longer) = (0, 0);
+    for (unwound, recorded) in unwound.iter().zip(&recorded) {
+        // Unwound callers are at the last byte of their call.
+        let unwound: Vec<_> = unwound.iter().enumerate().map(|(index, ip)| ip + u64::from(index > 0)).collect();
+        if unwound == *recorded {
+            equal += 1;
+        } else {
+            assert_eq!((unwound[0], &unwound[2..]), (recorded[0], &recorded[1..]));
+            longer += 1;
+        }
+    }
+    println!("{equal} stacks equal, {longer} longer by the caller of the leaf, 0 differ");
+    assert!(equal > 150 && longer > 20 && unwound.len() == recorded.len());
+}
+
 #[test]
 fn each_output_has_the_same_stacks() {
     let text = stacks(&output(&["-t", "perf-script", "--no-inline", "-q"]).0);
