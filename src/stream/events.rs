@@ -140,6 +140,13 @@ impl Events {
         }
     }
 
+    /// Sets the name of the events with this type and `config` that have none.
+    pub fn name_by_type(&mut self, kind: AttrType, config: u64, name: &str) {
+        let is_nameless = |event: &&mut Event| event.name.is_none();
+        let of_type = self.list.iter_mut().filter(|event| (event.attr.kind, event.attr.config) == (kind, config));
+        of_type.filter(is_nameless).for_each(|event| event.name = Some(name.to_owned()));
+    }
+
     /// Sets the name of the tracepoints with this `config` that have none.
     pub fn name_by_config(&mut self, config: u64, name: &str) {
         for &index in self.tracepoints.get(&config).into_iter().flatten() {

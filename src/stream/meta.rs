@@ -24,6 +24,7 @@ use crate::container::walk::{Damage, DamageKind};
 use crate::stream::event_types::EventTypes;
 use crate::stream::events::Events;
 use crate::stream::raw::{Gap, Raw};
+use crate::stream::simpleperf_events;
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
@@ -227,8 +228,12 @@ impl Meta {
         Some(())
     }
 
-    /// Names the events from EVENT_DESC: by ID, or by index for events without IDs.
+    /// Names the events from EVENT_DESC: by ID, or by index for events without IDs. simpleperf has another feature.
     fn name_events(&mut self) {
+        if let Some(section) = self.features.get(&simpleperf_events::META_INFO) {
+            let named = simpleperf_events::names(section).take(self.events.list().len());
+            named.for_each(|(kind, config, name)| self.events.name_by_type(kind, config, name));
+        }
         let Some(section) = self.features.get(&FeatureId::EVENT_DESC) else { return };
         for (index, desc) in event_desc::read(section, self.endian).unwrap_or_default().into_iter().enumerate() {
             let name = desc.name.to_text();

@@ -148,6 +148,36 @@ fn recordings_of_simpleperf_have_the_symbols_in_them() {
     assert!(recordings >= 9 && compared > 10_000 && named > 0, "compared too little");
 }
 
+#[test]
+fn recordings_of_simpleperf_have_its_names_of_events() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/peers/simpleperf");
+    if !directory.is_dir() {
+        return println!("skipped: there is no ../shared/corpus");
+    }
+    let (mut compared, mut tracepoints) = (0, 0);
+    for entry in fs::read_dir(&directory).unwrap() {
+        let path = entry.unwrap().path();
+        let Some(reader) =
+            File::open(&path).ok().and_then(|file| PerfFileReader::parse_file(BufReader::new(file)).ok())
+        else {
+            continue;
+        };
+        let Ok(Some(meta_info)) = reader.perf_file.simpleperf_meta_info() else { continue };
+        let Some(expected) = meta_info.get("event_type_info") else { continue };
+        let mut expected: Vec<&str> = expected.lines().map(|line| line.split(',').next().unwrap()).collect();
+        let info = run(perfconv().args(["info", "--events"]).arg(&path));
+        let text = String::from_utf8(info.stdout).unwrap();
+        let mut names: Vec<&str> = text.lines().filter_map(|line| Some(line.split_once(": size")?.0)).collect();
+        names.extend(text.lines().filter_map(|line| Some(line.split_once(": type")?.0)));
+        [&mut names, &mut expected].into_iter().for_each(|list| list.sort_unstable());
+        assert_eq!(names, expected, "{}", path.display());
+        compared += names.len();
+        tracepoints += names.iter().filter(|name| **name == "sched:sched_switch").count();
+    }
+    println!("simpleperf: {compared} events have the names in the recordings, {tracepoints} of them tracepoints");
+    assert!(compared >= 10 && tracepoints >= 2, "compared too little");
+}
+
 /// A process in namespaces of its own, until it is dropped.
 struct Container(Child);
 

@@ -1,0 +1,38 @@
+//! Names of events in recordings of simpleperf (Android), from the feature META_INFO.
+
+use crate::abi::attr::AttrType;
+use crate::abi::feature::FeatureId;
+
+/// The feature META_INFO: keys and values, each a text with a NUL.
+pub const META_INFO: FeatureId = FeatureId(129);
+
+/// The key with the events: lines `NAME,TYPE,CONFIG`.
+const EVENTS: &[u8] = b"event_type_info";
+
+/// The type, the configuration and the name of each event.
+pub fn names(meta_info: &[u8]) -> impl Iterator<Item = (AttrType, u64, &str)> {
+    let mut texts = meta_info.split(|&byte| byte == 0);
+    let mut pairs = std::iter::from_fn(move || Some((texts.next()?, texts.next()?)));
+    let events = pairs.find(|(key, _)| *key == EVENTS).map_or(&[][..], |(_, events)| events);
+    str::from_utf8(events).unwrap_or_default().lines().filter_map(|line| {
+        let (rest, config) = line.rsplit_once(',')?;
+        let (name, kind) = rest.rsplit_once(',')?;
+        Some((AttrType(kind.parse().ok()?), config.parse().ok()?, name)).filter(|_| !name.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_have_names() {
+        let events = b"clockid\0perf\0event_type_info\0cpu-cycles,0,0\nsched:sched_switch,2,47\nx\n,1,2\na,b,c\0end\0";
+        let found: Vec<_> = names(events).collect();
+        let expected = [(AttrType::HARDWARE, 0, "cpu-cycles"), (AttrType::TRACEPOINT, 47, "sched:sched_switch")];
+        assert_eq!(found, expected);
+        for len in 0..events.len() {
+            names(&events[..len]).for_each(drop);
+        }
+    }
+}
