@@ -72,4 +72,5 @@ mod suite {
     mod tracepoints;
     mod unwind;
     mod unwind_architectures;
+    mod unwind_framehop;
 }
