@@ -47,7 +47,7 @@ job 'perf-json' deep "$perfconv $deep -f -t perf-json -o $out.json" 'perf data c
 job 'JSON Lines' deep "$perfconv $deep -f -o $out.jsonl" 'perf script -D' "perf script -D -i $deep"
 job 'from JSON Lines' deep "$perfconv $out.jsonl -f -o $out.data" 'jq -c .' "jq -c . $out.jsonl"
 rm -f "$out".*
-job 'tables' deep "$perfconv $deep -f -t csv -o $out.tables" 'perf script -F ip' "perf script -F ip -i $deep"
+job 'CSV tables' deep "$perfconv $deep -f -t csv -o $out.tables" 'perf script -F ip' "perf script -F ip -i $deep"
 rm -rf "$out".*
 job 'rewrite --container pipe' deep "$perfconv rewrite $deep --container pipe -f -o $out.data" 'cp' "cp $deep $out.perf"
 rm -f "$out".*
@@ -76,8 +76,8 @@ for kind in shallow processes dwarf; do
 done
 
 text
-job 'folded stacks' folded "$perfconv $folded -t perf.data --from folded -f -o $out.data" 'cat' "cat $folded"
-job 'perf script text' script "$perfconv $script -t perf.data --from perf-script -f -o $out.data" 'cat' "cat $script"
+job 'from folded stacks' folded "$perfconv $folded -t perf.data --from folded -f -o $out.data" 'cat' "cat $folded"
+job 'from perf script text' script "$perfconv $script -t perf.data --from perf-script -f -o $out.data" 'cat' "cat $script"
 rm -rf "$folded" "$script" "$out".*
 
 grown synthetic "$megabytes"

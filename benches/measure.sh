@@ -31,7 +31,7 @@ median() { printf '%s\n' "$@" | sort -g | sed -n "$((($# + 1) / 2))p"; }
 max() { printf '%s\n' "$@" | sort -g | tail -n 1; }
 
 heading() {
-    echo '| job | wall s | CPU s | MB/s | anon MiB | counterpart | wall s | CPU s | its anon MiB | CPU ratio |'
+    echo '| job | wall s | CPU s | MB/s | anon MiB | counterpart | its wall s | its CPU s | its anon MiB | CPU ratio |'
     echo '|---|---|---|---|---|---|---|---|---|---|'
 }
 
