@@ -93,7 +93,7 @@ open_enum! {
 /// The structure has grown from 64 bytes (Linux 2.6.31) to 144 (`config4`, 7.0). Fields beyond the stored size are 0 and are not
 /// written; bytes beyond the known fields, or of a partial field, are in `tail`. Decoding takes the size as its argument.
 #[binrw]
-#[br(import_raw(size: usize), pre_assert(size >= Self::SIZE_VER0, "attr has {size} bytes, at least 64 are needed"))]
+#[br(import_raw(size: usize), pre_assert(size >= Self::SIZE_VER0, "attr has {size} bytes; needs at least 64"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct Attr {

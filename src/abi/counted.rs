@@ -85,7 +85,7 @@ fn check_length<R: Read + Seek>(reader: &mut R, len: Option<u64>) -> BinResult<(
     }
     let pos = reader.stream_position()?;
     let len = len.map_or_else(|| "more than 2^64".to_owned(), |len| len.to_string());
-    Err(Error::AssertFail { pos, message: format!("{len} bytes are needed, {left} left") })
+    Err(Error::AssertFail { pos, message: format!("needs {len} bytes, {left} left") })
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ impl<'a> Images<'a> {
             return Err(Failure::Usage(format!("{option} needs a profile as input, such as pprof or folded stacks")));
         }
         if args.images.is_some() && args.out_dir.is_some() {
-            let what = "--images cannot be used with --out-dir; the function names of each profile are written beside its output";
+            let what = "--images cannot be used with --out-dir; the function names of each profile are written next to its output";
             return Err(Failure::Usage(what.to_owned()));
         }
         // An output profile contains the names itself.

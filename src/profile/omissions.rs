@@ -28,7 +28,7 @@ impl IncompleteStacks {
         }
         if *deferred > 0 {
             ledger.missing(format!(
-                "samples whose deferred user callers (CALLCHAIN_DEFERRED) are missing in the recording: {deferred}"
+                "samples whose deferred user callers (CALLCHAIN_DEFERRED) are missing from the recording: {deferred}"
             ));
         }
         if *too_deep > 0 {

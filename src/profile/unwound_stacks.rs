@@ -72,7 +72,7 @@ impl UnwoundStacks {
             ));
         }
         if *damaged > 0 {
-            ledger.note(format!("user stacks that end at values which are no frame: {damaged} of {all}"));
+            ledger.note(format!("user stacks that end at values that are not frames: {damaged} of {all}"));
         }
         if *at_limit > 0 {
             ledger.note(format!(

@@ -85,7 +85,7 @@ impl<'a> Rewrite<'a> {
         self.then(StripUserStackPass::default())
     }
 
-    /// Replaces user stack dumps and user registers by unwound call chains. Object files are searched as
+    /// Replaces user stack dumps and user registers with unwound call chains. Object files are searched as
     /// [for symbols](Recording::with_symbols).
     #[cfg(feature = "symbols")]
     pub fn unwind_user_stacks(self) -> Self {

@@ -42,7 +42,7 @@ pub const OPTIONS: &[PassOption] = &[
     PassOption::new(
         &UNWIND,
         Outputs::Records,
-        "Replace user stack dumps and user registers by unwound call chains",
+        "Replace user stack dumps and user registers with unwound call chains",
         |values| {
             let keeps_dumps = values.has(&KEEP_USER_STACK);
             Ok(PassFactory::new(move |context| {
@@ -142,7 +142,7 @@ impl Pass for UnwindPass {
             ledger.missing(format!("{}: {unreadable} {what}", self.name()));
         }
         if too_long > 0 {
-            let what = "samples have no room for both their stack dump and all of its frames";
+            let what = "samples cannot hold both their stack dump and all of its frames";
             ledger.missing(format!("{}: {too_long} {what}", self.name()));
         }
     }

@@ -235,7 +235,7 @@ impl Source {
         }
         if !is_reported {
             let what = format!(
-                "cannot decompress this frame, its records and those of the frames that continue it are missing: {why}"
+                "cannot decompress this frame; its records and those of the frames that continue it are missing: {why}"
             );
             let damage = self.meta.damage(frame.block(), frame.at(), what);
             self.ledger.damage(Damage { kind: DamageKind::CorruptFrame, ..damage });

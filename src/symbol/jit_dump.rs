@@ -111,7 +111,7 @@ fn open(path: &Path, pid: Option<u32>) -> Result<Dump, Outcome> {
         ErrorKind::NotFound => Outcome::NotFound,
         _ => Outcome::Unreadable(e.to_string()),
     })?;
-    let dump = Dump::read(&bytes, "").map_err(|_| Outcome::Unsuitable("is no jitdump of a known version"))?;
+    let dump = Dump::read(&bytes, "").map_err(|_| Outcome::Unsuitable("is not a jitdump of a known version"))?;
     if pid.is_none_or(|pid| dump.header.pid == pid) {
         Ok(dump)
     } else {

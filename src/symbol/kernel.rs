@@ -81,7 +81,7 @@ impl KernelSource {
                         continue;
                     }
                     if shift != 0 && key.load_address.is_some() {
-                        add(&path, Outcome::Unsuitable("is of another boot, at which modules were elsewhere"));
+                        add(&path, Outcome::Unsuitable("is from another boot, when modules had other addresses"));
                         continue;
                     }
                     add(&path, mismatch.map_or(Outcome::Used, Outcome::Forced));

@@ -101,7 +101,7 @@ fn long_help_groups_options_under_headings() {
         "Build IDs:",
         "Anonymizing:",
         "perf.data output:",
-        "Options of single formats:",
+        "Options for specific formats:",
         "Profiles:",
         "Importing profiles:",
         "Formats (",

@@ -282,7 +282,7 @@ fn dumps_without_room_for_their_chain_are_omitted() {
     let (input, output) = (dir.path().join("in.data"), dir.path().join("out.data"));
     fs::write(&input, recording.to_bytes().unwrap()).unwrap();
     let run = run(perfconv().args(["rewrite", "--unwind", "--keep-user-stack"]).arg(&input).arg("-o").arg(&output));
-    assert!(run.status == 0 && run.stderr.contains("1 samples have no room for both"), "{}", run.stderr);
+    assert!(run.status == 0 && run.stderr.contains("1 samples cannot hold both"), "{}", run.stderr);
     let (stacks, _) = contents(&Recording::open(&output).unwrap());
     assert_eq!(stacks, [[FRAMES[0], FRAMES[1] - 1, FRAMES[2] - 1]]);
 }

@@ -16,7 +16,7 @@ pub const PROFILES: &str = "Profiles";
 /// Heading of the options of all formats that show functions.
 pub const SYMBOLS: &str = "Symbols";
 /// Heading of the options that belong to some formats.
-pub const SINGLE_FORMATS: &str = "Options of single formats";
+pub const SINGLE_FORMATS: &str = "Options for specific formats";
 
 /// Options that `-h` shows of a command with more than [`MANY`], by their IDs, each with a short description.
 const COMMON: [(&str, &str); 10] = [

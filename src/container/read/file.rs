@@ -64,7 +64,7 @@ impl FileSections {
         }
         if header.attr_size < (Attr::SIZE_VER0 + IDS_SIZE) as u64 {
             let what = format!(
-                "attr size is {} bytes, at least 80 are needed; perf record may have been interrupted",
+                "attr size is {} bytes, but must be at least 80; perf record may have been interrupted",
                 header.attr_size
             );
             return fail(ATTR_SIZE_AT, what);

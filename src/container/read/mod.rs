@@ -253,7 +253,7 @@ impl Reader {
 
 /// Message for a stream that failed.
 fn failure_message(failure: &io::Error) -> String {
-    format!("reading failed, the rest is missing: {failure}")
+    format!("reading failed; the rest is missing: {failure}")
 }
 
 /// Spools a stream to a temporary file; also returns the error the stream failed with, if any.

@@ -53,14 +53,14 @@ pub fn check_together(events: &[Event], mut report: impl FnMut(usize, Rule, Stri
         report(
             index,
             Rule::EventsDiffer,
-            "the event ID is at another position in its samples than in those of event 0".into(),
+            "the event ID is at a different position in its samples than in those of event 0".into(),
         );
     }
     if let Some(index) = differing(id_in_trailer) {
         report(
             index,
             Rule::EventsDiffer,
-            "the event ID is at another position in its records than in those of event 0".into(),
+            "the event ID is at a different position in its records than in those of event 0".into(),
         );
     }
     let without_ids = events.iter().position(|event| {

@@ -159,7 +159,7 @@ fn feature_lines(id: FeatureId, feature: &Feature, known: &HeaderContext<'_>) ->
             None => format!("# feature {id}: unknown, {} bytes", bytes.len()),
         }],
         // perf has no line for these.
-        #[allow(unreachable_patterns, reason = "new features are printed here unless they have a case of their own")]
+        #[allow(unreachable_patterns, reason = "new features are printed here unless they have their own case")]
         other => field_lines(id, other),
     }
 }

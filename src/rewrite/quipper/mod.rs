@@ -30,8 +30,8 @@ pub const OPTIONS: &[PassOption] = &[PassOption::new(
 )
 .choices(&[
     Choice { name: "sort", help: "Sort records by time, records without a time first" },
-    Choice { name: "huge-pages", help: "Restore the file names of mappings that huge pages have hidden" },
-    Choice { name: "combine", help: "Merge mappings that were recorded in pieces" },
+    Choice { name: "huge-pages", help: "Restore the file names of mappings that huge pages replaced" },
+    Choice { name: "combine", help: "Merge adjacent mappings of the same file" },
     Choice { name: "remap", help: "Replace addresses so that they do not reveal the address space layout" },
     Choice { name: "discard-unused", help: "Remove mappings without samples, and FINISHED_ROUND records" },
 ])
@@ -42,7 +42,7 @@ pub const OPTIONS: &[PassOption] = &[PassOption::new(
 pub enum Quipper {
     /// Sorts records by time.
     Sort,
-    /// Restores the file names of mappings that huge pages have hidden.
+    /// Restores the file names of mappings that huge pages replaced.
     HugePages,
     /// Merges mappings that were recorded in pieces.
     Combine,

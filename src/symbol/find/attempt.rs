@@ -108,7 +108,7 @@ impl fmt::Display for Mismatch {
             Self::Checksum => f.write_str("has another checksum"),
             Self::Size(size) => write!(f, "has {size} bytes"),
             Self::Modified => f.write_str("was modified after it was recorded"),
-            Self::Inode => f.write_str("is another file than the recorded one (inode)"),
+            Self::Inode => f.write_str("is not the recorded file (different inode)"),
             Self::KernelSize(size) => write!(f, "is of another kernel, which has {size} bytes"),
             Self::Foreign => f.write_str("may not be the recorded file: it has no recorded build ID"),
         }

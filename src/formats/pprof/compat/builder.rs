@@ -238,7 +238,7 @@ impl Builder {
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
         if self.stack_dumps > 0 {
             self.ledger.missing(format!(
-                "samples with a user stack dump (--call-graph dwarf): {}; perf_to_profile does not unwind, so that their user \
+                "samples with a user stack dump (--call-graph dwarf): {}; perf_to_profile does not unwind, so their user \
                  callers are missing",
                 self.stack_dumps
             ));
