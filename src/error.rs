@@ -32,7 +32,7 @@ pub enum Error {
     /// The request cannot be carried out on this recording. Nothing was written.
     #[error("{what}")]
     Refused {
-        /// The kind of problem: [`ErrorKind::OutputExists`] or one that follows it.
+        /// The kind of problem: [`ErrorKind::OutputExists`] or a later variant.
         kind: ErrorKind,
         /// The problem, and what to do about it.
         what: String,

@@ -1,7 +1,7 @@
 //! Reads, writes, converts and rewrites Linux `perf.data` recordings.
 //!
-//! [`Recording`] is the entry point. Each example below is complete. Memory depends on what is unique in a recording, such as
-//! stacks, not on its size.
+//! [`Recording`] is the entry point. Each example below is complete. Memory use grows with the unique stacks and names of a
+//! recording, not with its size.
 //!
 //! Iterate over samples in time order, with stacks resolved to mapped files:
 //!
@@ -74,9 +74,9 @@
 //! # }
 //! ```
 //!
-//! The cargo features `bundle`, `csv`, `inspect`, `json`, `pprof`, `quipper`, `quipper-text`, `rewrite`, `symbols` and `synth`
-//! add the functionality of that name; `cli` adds the program with all of them. All are enabled by default. With
-//! `default-features = false` the library reads and writes perf.data.
+//! The cargo features `bundle`, `csv`, `flamegraph`, `inspect`, `json`, `pprof`, `quipper`, `quipper-text`, `rewrite`, `symbols`
+//! and `synth` add the functionality of that name; `cli` adds the program with all of them. All are enabled by default;
+//! `debuginfod`, which downloads debug files, is not. With `default-features = false`, the library reads and writes perf.data.
 //!
 //! The library consists of these modules; each uses only those above it. The public ones are [`abi`], [`error`], [`recording`]
 //! and [`synth`]. The cargo feature `internals` makes the others public for the program, tests and benchmarks; they may change in
@@ -99,7 +99,7 @@
 //! | `rewrite` | passes over records |
 //! | [`synth`] | synthetic recordings |
 //! | `bundle` | archives of a recording with its object files |
-//! | `inspect` | contents, validity, records as text, differences |
+//! | `inspect` | `info`, `check`, `dump` and `diff` |
 //! | `formats` | other formats |
 //! | `convert` | conversion of a recording to a profile or another format |
 //! | [`recording`] | [`Recording`] |

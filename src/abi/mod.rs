@@ -1,7 +1,7 @@
 //! Definitions of all structures of `perf.data`, for decoding and encoding.
 //!
-//! They do no I/O and contain no policy: a definition takes a slice and a byte order, and returns bytes. Names are those of the
-//! kernel's headers and of perf:
+//! The definitions do no I/O: they decode slices and encode to bytes, in the given byte order. Names are those of the kernel's
+//! headers and of perf:
 //!
 //! | structures | source in Linux |
 //! |---|---|

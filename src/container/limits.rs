@@ -1,6 +1,6 @@
 //! Limits on what an untrusted recording can make the program allocate.
 
-/// Limits on memory held at once, beyond what is unique in the recording.
+/// Limits on memory use at any time, in addition to the memory for unique stacks and names of the recording.
 ///
 /// Counts and sizes stated by a recording are always checked against the bytes that exist before anything is allocated.
 /// These limits cover what such checks cannot bound: frames that expand a thousandfold, streams of unknown length, and
@@ -8,8 +8,8 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Decompressed bytes always allowed for an input compressed as a whole, or for all compressed frames together. Beyond it,
-    /// the limit is a thousand times the compressed size. A warning reports what is dropped.
+    /// Decompressed bytes that are always allowed for an input compressed as a whole, or for all compressed frames together. Above
+    /// this size, the limit is a thousand times the compressed size. A warning reports what is dropped.
     pub unpacked: u64,
     /// Decompressed bytes of one frame. perf fills a frame from one ring buffer; a larger frame is read up to this limit, and a
     /// warning reports what is dropped.

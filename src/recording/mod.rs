@@ -128,8 +128,8 @@ impl Recording {
         }
     }
 
-    /// Looks up functions, inlined functions and lines of stacks, with these options. By default only those of imported profiles are
-    /// known.
+    /// Looks up functions, inlined functions and lines of stacks, with these options. By default, only imported profiles have
+    /// functions.
     #[cfg(feature = "symbols")]
     #[must_use]
     pub fn with_symbols(mut self, options: SymbolOptions) -> Self {

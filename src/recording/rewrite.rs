@@ -23,7 +23,7 @@ use std::path::Path;
 /// Builder of a rewritten recording, created by [`Recording::rewrite`].
 ///
 /// Without changes, the output is identical. Filters also keep the records that the selected samples depend on: mappings,
-/// names, forks. Several calls of a filter keep the union.
+/// names, forks. Several calls of the same filter keep the union.
 #[must_use = "nothing is written until `write` is called"]
 pub struct Rewrite<'a> {
     recording: &'a Recording,

@@ -25,7 +25,7 @@ pub struct Symbolizer {
 }
 
 impl Symbolizer {
-    /// Creates a symbolizer that searches files as these options say.
+    /// Creates a symbolizer that searches files as these options specify.
     pub fn new(options: &SymbolOptions) -> Self {
         Self {
             inner: options.symbolizer(options.search.clone(), Vec::new()).keep_objects(),
@@ -34,12 +34,12 @@ impl Symbolizer {
     }
 
     /// Looks up offsets in a file: addresses in a process, minus the start of their mapping, plus its file offset. For callers, use
-    /// the return address minus 1. Many addresses of an object are best looked up at once.
+    /// the return address minus 1. It is faster to look up many addresses of an object in one call.
     pub fn look_up(&self, object: &SymbolObject, offsets: &[u64]) -> FoundFunctions {
         self.resolve(object, Addresses::Offsets(offsets.to_vec()))
     }
 
-    /// Looks up addresses as in the symbol table of a file, or in memory without a file those of its process.
+    /// Looks up addresses as the symbol table of a file states them or, in memory without a file, addresses of its process.
     pub fn look_up_addresses(&self, object: &SymbolObject, addresses: &[u64]) -> FoundFunctions {
         self.resolve(object, Addresses::Virtual(addresses.to_vec()))
     }
@@ -76,7 +76,7 @@ pub struct FoundFunctions {
 }
 
 impl FoundFunctions {
-    /// The functions that contain an address, given by its index, innermost first; all but the last are inlined. Empty if none is
+    /// The functions that contain the address with this index, innermost first; all but the last are inlined. Empty if none is
     /// known.
     pub fn functions(&self, index: usize) -> impl ExactSizeIterator<Item = FunctionLine<'_>> {
         function_lines(self.lines.get(index).map_or(&[], |lines| lines))

@@ -1,4 +1,4 @@
-//! Symbols from outside of this library, such as from a compiler of generated code.
+//! Sources of symbols outside of this library, such as a JIT compiler.
 
 use super::find::attempt::Attempt;
 use super::lookup::{Frame, Lookup};
@@ -89,7 +89,7 @@ pub trait SymbolSource: fmt::Debug + Send + Sync {
     fn look_up(&self, object: &SymbolObject, address: u64, found: &mut dyn FnMut(&Frame<'_>));
 }
 
-/// A source in the form of the others.
+/// Adapts a [`SymbolSource`] to the interface of the other sources.
 #[derive(Clone, Debug)]
 pub(crate) struct CustomSource(pub Arc<dyn SymbolSource>);
 

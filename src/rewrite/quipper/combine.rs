@@ -1,4 +1,4 @@
-//! Merges mappings that were recorded in pieces.
+//! Merges adjacent mappings of the same file.
 
 use crate::rewrite::mmap::Mmap;
 use hashbrown::HashMap;

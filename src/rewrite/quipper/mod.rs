@@ -44,7 +44,7 @@ pub enum Quipper {
     Sort,
     /// Restores the file names of mappings that huge pages replaced.
     HugePages,
-    /// Merges mappings that were recorded in pieces.
+    /// Merges adjacent mappings of the same file.
     Combine,
     /// Replaces addresses so that they do not reveal the address space layout.
     Remap,
