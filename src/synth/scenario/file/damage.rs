@@ -18,19 +18,19 @@ pub struct DamageTable {
     /// Header fields to overwrite, by name.
     #[serde(default)]
     pub header: BTreeMap<Spanned<String>, Value>,
-    /// Places of bytes to invert.
+    /// Positions of bytes to invert.
     #[serde(default)]
     pub flip: Vec<Spanned<DamagePosition>>,
-    /// DamagePosition at which to truncate.
+    /// Position at which to truncate.
     pub cut: Option<Spanned<DamagePosition>>,
 }
 
-/// A place in a recording: an offset in bytes, or a percentage such as `"50%"`.
+/// A position in a recording: an offset in bytes, or a percentage such as `"50%"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DamagePosition {
     /// Bytes.
     Bytes(u64),
-    /// Percents.
+    /// Percentage of the size.
     Percent(u64),
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What readers must see in the recording.
+/// Results that readers must report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
@@ -27,7 +27,7 @@ pub struct Expect {
     /// Checks of perf's output.
     #[serde(default)]
     pub perf: Vec<OutputCheck>,
-    /// Number of samples that a reader sees if not all: `perf`, `linux-perf-data`, `perfparser`.
+    /// Number of samples that a reader finds, if not all: `perf`, `linux-perf-data`, `perfparser`.
     #[serde(default)]
     pub reads: BTreeMap<String, u64>,
     /// Readers that reject the recording, with a part of their message: `perf`, `linux-perf-data`, `perfparser`, `check`.

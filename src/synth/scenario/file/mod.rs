@@ -28,7 +28,7 @@ use toml::Spanned;
 pub struct File {
     /// Description in one sentence.
     pub about: String,
-    /// Seed of everything random.
+    /// Seed of random choices: the order of stacks, and the offset of a sample in its function.
     #[serde(default)]
     pub seed: u64,
     /// Duration of the recording.
@@ -42,7 +42,7 @@ pub struct File {
     /// Whether records are compressed: `true`, or the type of the compressed records.
     #[serde(default)]
     pub compress: Compress,
-    /// Whether rounds are marked, which is the default.
+    /// Whether to write FINISHED_ROUND records. The default is true.
     #[serde(default = "yes")]
     pub rounds: bool,
     /// Size of `perf_event_attr`, which depends on the version of the recorder.
@@ -80,7 +80,7 @@ pub struct File {
     pub without: Vec<Spanned<String>>,
     /// Corruption of the bytes of the recording.
     pub damage: Option<DamageTable>,
-    /// What readers must see in the recording.
+    /// Results that readers must report.
     #[serde(default)]
     pub expect: Expect,
 }
