@@ -5,7 +5,7 @@ use binrw::{BinRead, BinResult, BinWrite};
 use std::io::{Read, Seek, Write};
 
 bitflags::bitflags! {
-    /// The flags of an event, numbered as on little-endian machines whatever the recording machine.
+    /// The flags of an event, numbered as on little-endian machines regardless of the recording machine.
     ///
     /// C compilers allocate bit-fields from the lowest bit on little-endian machines and from the highest on big-endian ones;
     /// decoding and encoding translate, including the two-bit field `precise_ip`.
@@ -147,7 +147,7 @@ impl BinWrite for AttrFlags {
 }
 
 bitflags::bitflags! {
-    /// `perf_event_attr.aux_action`, numbered as on little-endian machines whatever the recording machine.
+    /// `perf_event_attr.aux_action`, numbered as on little-endian machines regardless of the recording machine.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct AuxAction: u32 {
         /// The event that writes the AUX area starts paused.

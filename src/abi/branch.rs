@@ -50,7 +50,7 @@ open_enum! {
 }
 
 bit_fields! {
-    /// Flags of a branch, allocated as on little-endian machines whatever the recording machine.
+    /// Flags of a branch, allocated as on little-endian machines regardless of the recording machine.
     BranchFlags {
         /// The target was mispredicted.
         MISPRED = 0..1,

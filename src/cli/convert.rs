@@ -295,7 +295,7 @@ impl Conversion {
     }
 }
 
-/// Writes a recording as perf.data, whatever the name of the output.
+/// Writes a recording as perf.data, regardless of the name of the output.
 ///
 /// # Errors
 /// As [`run`].

@@ -1,4 +1,4 @@
-//! Function names of an imported profile, written as ELF files beside the recording that it is converted to.
+//! Function names of an imported profile, written as ELF files next to the recording that it is converted to.
 
 use super::args::ConvertArgs;
 use super::failure::Failure;
@@ -17,7 +17,7 @@ pub struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Determines where to write them: to `--images`, otherwise beside an output that is a recording.
+    /// Determines where to write them: to `--images`, otherwise next to an output that is a recording.
     ///
     /// # Errors
     /// If an option for profiles is given and the input is none, or the directory cannot be written.

@@ -18,7 +18,7 @@ const IS_INPUT: &str = "cannot overwrite the input; choose another output";
 pub enum Output {
     /// Standard output.
     Stdout,
-    /// A regular file, existing or not: written to a temporary file beside it, which is then renamed.
+    /// A regular file, existing or not: written to a temporary file next to it, which is then renamed.
     File {
         /// Path to write, with links followed.
         target: PathBuf,
@@ -209,7 +209,7 @@ impl Output {
         create().map_err(|e| self.cannot_create(target, &e))
     }
 
-    /// The failure to create a file beside a target, in a directory that exists.
+    /// The failure to create a file next to a target, in a directory that exists.
     fn cannot_create(&self, target: &Path, error: &io::Error) -> Failure {
         if error.kind() == ErrorKind::NotFound {
             let (name, directory) = (self.name(), parent(target).display());

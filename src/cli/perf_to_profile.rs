@@ -22,7 +22,7 @@ struct PerfToProfileArgs {
     #[arg(short = 'i', long = "input", value_name = "IN")]
     input: PathBuf,
 
-    /// File to write, uncompressed whatever its name, or - for standard output
+    /// File to write, or - for standard output; always uncompressed
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     output: PathBuf,
 

@@ -36,7 +36,7 @@ impl Block {
         if self.origin == Origin::File { self.base + at as u64 } else { self.base }
     }
 
-    /// The rest of the block from `at` on, as a block of its own.
+    /// The rest of the block from `at` on, as a separate block.
     pub fn from(&self, at: usize, serial: u64) -> Self {
         Self { bytes: self.bytes.slice(at..), base: self.offset(at), serial, ..self.clone() }
     }

@@ -93,7 +93,7 @@ fn of_notes<H: FileHeader<Endian = Endianness>>(mut notes: NoteIterator<'_, H>, 
     None
 }
 
-/// A file, of which only a limited number of bytes is read in total, whatever its headers say.
+/// A file, of which only a limited number of bytes is read in total, regardless of its headers.
 #[derive(Clone, Copy)]
 struct Bounded<'a> {
     cache: &'a ReadCache<File>,

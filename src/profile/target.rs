@@ -19,7 +19,7 @@ impl Target {
     /// The target of a recording or of a part of it.
     pub fn of(split: Option<Split>, threads: Option<&ThreadMap>, meta: &Meta) -> Self {
         match split {
-            // The part is of one process, or of processes with one name, whatever the target was.
+            // The part is of one process, or of processes with one name, regardless of the target.
             Some(Split::Pid | Split::Comm) => Self::Tasks,
             _ => Self::new(threads, meta.cmdline().as_deref()),
         }

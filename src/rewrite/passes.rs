@@ -198,7 +198,7 @@ fn chain<'a>(steps: &'a mut [Step], counts: Option<&'a mut [Counts]>, sink: &'a 
     sink
 }
 
-/// Streams a recording. If records change, gaps and compressed frames are skipped: frames would have to be compressed anew, and
+/// Streams a recording. If records change, gaps and compressed frames are skipped: frames would have to be recompressed, and
 /// the offsets of gaps would be wrong.
 fn run(source: Source, mut sink: Box<dyn Sink + '_>, records_change: bool) -> Result<(Meta, Ledger)> {
     if records_change { source.run(&mut Before::new(OnlyRecords, sink)) } else { source.run(&mut sink) }

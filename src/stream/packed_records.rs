@@ -17,7 +17,7 @@ const ATTRIBUTES_SIZE: usize = 8 + 8 + 4 + 4 + 1;
 #[derive(Default)]
 pub struct Packer(Vec<u8>);
 
-/// Whether a record is in memory as a block of its own.
+/// Whether a record is in memory as a separate block.
 pub fn is_packable(raw: &Raw<'_>) -> bool {
     raw.block().in_memory && raw.bytes().len() == raw.block().bytes.len() && raw.block().bytes.len() <= MAX_RECORD
 }

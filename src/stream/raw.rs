@@ -2,7 +2,7 @@
 //!
 //! The event of a record follows from its ID and the event list of the recording. It is looked up on the first call of
 //! [`Events::of`](super::events::Events::of) and cached in the record with the state of the list. Another list, or a changed one,
-//! looks it up again. So sinks with other events, such as behind a merge or an edited header, need no special handling, and
+//! looks it up again. So sinks with other events, such as after a merge or an edited header, need no special handling, and
 //! copying a recording costs no lookups.
 
 use crate::abi::Endian;

@@ -53,7 +53,7 @@ impl BlockBuffer {
         RecordPosition::new(self.added.number, raw.at())
     }
 
-    /// Packs a record that is a block of its own, as changed records are. Single blocks would take more memory than their
+    /// Packs a record that is a separate block, as changed records are. Single blocks would take more memory than their
     /// contents, and could not be moved to a file efficiently.
     fn pack(&mut self, raw: &Raw<'_>) -> RecordPosition {
         if self.packer.as_ref().is_none_or(Packer::is_full) {

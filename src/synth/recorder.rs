@@ -53,7 +53,7 @@ impl Stamp {
     }
 }
 
-/// Encodes records and passes them to a sink. It uses a few hundred kilobytes whatever the size of the recording; when
+/// Encodes records and passes them to a sink. It uses a few hundred kilobytes regardless of the size of the recording; when
 /// sorting, waiting records beyond the limits are spilled to temporary files.
 ///
 /// It derives from the events: IDs in samples and trailers, the trailers, sizes, padding and rounds.

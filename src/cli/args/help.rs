@@ -137,7 +137,7 @@ impl TypedValueParser for ShortHelp {
     }
 }
 
-/// Help without headings of options, which take lines of their own.
+/// Help without headings of options, which take separate lines.
 fn render_short(command: &Command) -> StyledStr {
     let header = command.get_styles().get_header();
     let mut template = "{about}\n\n{usage-heading} {usage}".to_owned();

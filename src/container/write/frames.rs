@@ -1,6 +1,6 @@
 //! Frames of compressed records: COMPRESSED and COMPRESSED2.
 //!
-//! Each record contains a zstd frame of its own with complete records, so it can be decompressed independently. perf reads
+//! Each record contains a separate zstd frame with complete records, so it can be decompressed independently. perf reads
 //! these as well as its own, which continue one stream.
 
 use super::encoded;

@@ -1,4 +1,4 @@
-//! Data of a profile that is preserved beside the recording.
+//! Data of a profile that is preserved in addition to the recording.
 
 use super::labels::Fields;
 use super::placement::{FramePlacement, Placement};

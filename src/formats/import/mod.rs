@@ -1,7 +1,7 @@
 //! Recordings imported from other formats, which can be processed like any other.
 //!
 //! Profiles are converted: their contents ([`source`]) get addresses ([`placement`]) and are recorded ([`record()`]);
-//! function names are written to files beside the recording ([`images`]).
+//! function names are written to files next to the recording ([`images`]).
 
 pub mod images;
 mod imported_profile;
@@ -60,14 +60,14 @@ pub struct ImportedRecording {
     pub damage: Vec<Damage>,
     /// Unknown fields of the input, preserved for an output of a similar format.
     pub retained: RetainedFields,
-    /// Data of a profile preserved beside the recording converted from it; `None` if the input contained a
+    /// Data of a profile preserved in addition to the recording converted from it; `None` if the input contained a
     /// recording.
     pub imported: Option<Arc<ImportedProfile>>,
     /// Parts of a profile that are in no output.
     pub missing: Vec<String>,
     /// Parts of a profile that a recording cannot store, but profiles written from it contain.
     pub missing_in_recording: Vec<String>,
-    /// Function names of a profile, to be written beside the recording.
+    /// Function names of a profile, to be written next to the recording.
     pub symbols: Option<Symbols>,
     /// The recording's directory, if it has several files; deleted with this value.
     _directory: Option<TempDirectory>,

@@ -66,7 +66,7 @@ struct Placer<'a> {
     moved: u64,
 }
 
-/// A function without an address, each of whose frames gets an address of its own.
+/// A function without an address, each of whose frames gets a separate address.
 struct UnmappedFunction {
     location: Location,
     function: u32,

@@ -68,7 +68,7 @@ impl Framed {
         }
     }
 
-    /// Whether frames were compressed anew.
+    /// Whether frames were recompressed.
     pub fn is_changed(&self) -> bool {
         self.writer.is_some()
     }

@@ -109,7 +109,7 @@ struct Importer {
     framed: Framed,
     /// The main file of a directory, once another file is being written.
     main: Option<Out>,
-    /// Whether frames of a finished file were compressed anew.
+    /// Whether frames of a finished file were recompressed.
     is_changed: bool,
     /// Writes the other files of a directory.
     extra_files: Option<ExtraFileWriter>,

@@ -163,7 +163,7 @@ fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols, has_s
     }
 }
 
-/// File and line, on a line of their own.
+/// File and line, on a separate line.
 fn source_line(out: &mut Vec<u8>, line: &Line, frame: TextFrame<'_>, symbols: &Symbols) {
     let file = symbols.function(line.function).map_or(&b""[..], |function| symbols.name(function.file));
     if file.is_empty() || line.line == 0 {

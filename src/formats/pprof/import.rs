@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The frames of a location, leaf first: inlined functions are frames of their own.
+    /// The frames of a location, leaf first: inlined functions are separate frames.
     fn frames_of(&mut self, location: &proto::Location) -> Vec<u32> {
         let mapping = self.ids.mappings.get(&location.mapping_id).map(|&place| place as u32);
         let is_kernel = mapping.is_none() && self.is_kernel(location);

@@ -22,7 +22,7 @@ pub struct SeenBuildIds {
 
 impl SeenBuildIds {
     /// Adds the build ID of an MMAP2 record, if it has one. Of several records of a file, the first in the recording
-    /// counts, whatever the order of the calls.
+    /// counts, regardless of the order of the calls.
     pub fn add_mapped(&mut self, event: &PerfEvent, raw: &Raw<'_>) {
         let Some(map) = &event.mmap_event else { return };
         let (Some(build_id), Some(filename)) = (&map.build_id, &map.filename) else { return };

@@ -83,7 +83,7 @@ impl Unknown {
         Self { own: Vec::new(), nested: self.nested.clone() }
     }
 
-    /// Number of submessages with unknown fields of their own.
+    /// Number of submessages that have unknown fields themselves.
     pub fn messages(&self) -> usize {
         self.nested.iter().map(|(_, _, nested)| usize::from(!nested.own.is_empty()) + nested.messages()).sum()
     }

@@ -17,7 +17,7 @@ const FLAGS: u64 = (1 << 40) - 1;
 pub fn check_bytes(bytes: &[u8], endian: Endian, mut report: impl FnMut(Rule, String)) {
     let Ok(attr) = Attr::read(bytes, endian) else { return };
     if !attr.to_bytes(endian).is_ok_and(|written| written == bytes) {
-        report(Rule::NotReproduced, "encoding it again gives other bytes".into());
+        report(Rule::NotReproduced, "re-encoding it gives different bytes".into());
     }
     check(&attr, report);
 }

@@ -26,7 +26,7 @@ pub fn check(
         report(Rule::Tail, format!("{} bytes after its fields are not all zero", section.tail.len()));
     }
     if !section.to_bytes(endian).is_ok_and(|written| written == bytes) {
-        report(Rule::NotReproduced, "encoding it again gives other bytes".into());
+        report(Rule::NotReproduced, "re-encoding it gives different bytes".into());
     }
     if id.needs_context() && context.nr_cpus.is_none() {
         report(

@@ -1,4 +1,4 @@
-//! Checks recordings for data that cannot be decoded, does not encode to the same bytes again, or violates the rules of the
+//! Checks recordings for data that cannot be decoded, does not encode to the same bytes, or violates the rules of the
 //! format.
 //!
 //! Limits are those of perf 7.2, the strictest reader. `docs/check.md` explains the code of each rule.

@@ -43,7 +43,7 @@ pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String
         report(Rule::Tail, format!("{} bytes after its fields are not all zero", record.tail.len()));
     }
     if !record.to_bytes(raw.endian()).is_ok_and(|bytes| bytes == raw.bytes()) {
-        report(Rule::NotReproduced, "encoding it again gives other bytes".into());
+        report(Rule::NotReproduced, "re-encoding it gives different bytes".into());
     }
     record.body.visit_fields(&mut CheckTexts(&mut report));
     Some(record)

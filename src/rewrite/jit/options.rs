@@ -29,7 +29,7 @@ pub const SETTINGS: &[PassOption] = &[
 ];
 
 impl ImageOptions {
-    /// Where to write images: as given, otherwise beside the output.
+    /// Where to write images: as given, otherwise next to the output.
     pub fn new(values: &Values, context: &PassContext) -> Self {
         let dir = values.get(&JIT_DIR).or_else(|| context.output_dir.clone());
         Self { dir, overwrite: context.overwrite, pending: context.images.clone() }

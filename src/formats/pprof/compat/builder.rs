@@ -161,7 +161,7 @@ impl Builder {
         number
     }
 
-    /// Returns the number of a mapping, which each process has of its own.
+    /// Returns the number of a mapping, which differs for each process.
     fn mapping_number(&mut self, pid: u32, map: MapId) -> u32 {
         if let Some(&number) = self.processes.process(pid).emitted.get(&map) {
             return number;
@@ -193,7 +193,7 @@ impl Builder {
         let event = self.profile.events.find(id).ok_or(Reason::UnknownEvent)?;
         let pid = trailer.task.map_or(0, |(pid, _)| pid);
         if self.profile.mappings.is_empty() {
-            // Lost samples have no main mapping, whatever their process has mapped.
+            // Lost samples have no main mapping, even if their process has mappings.
             self.add_first_mapping(pid, None);
         }
         let Self { processes, .. } = self;

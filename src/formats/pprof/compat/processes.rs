@@ -22,7 +22,7 @@ pub const KERNEL_PID: u32 = u32::MAX;
 const FIXED_STARTS: [u64; 2] = [FIXED_START, 0x804_8000];
 const FIXED_START: u64 = 0x40_0000;
 
-/// A map, preserved in the profile whatever is mapped over it later.
+/// A map, preserved in the profile even if other mappings overlap it later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// First address.
@@ -45,7 +45,7 @@ pub struct Process {
     main: Option<MapId>,
     /// Whether it ever had maps, its own or inherited ones.
     has_maps: bool,
-    /// Whether it had maps of its own.
+    /// Whether it had its own maps.
     has_mapped: bool,
     /// Changes whenever the process does, and is unique among processes.
     epoch: u64,
@@ -171,7 +171,7 @@ impl Processes {
     }
 
     /// Sets the name of a process from that of its main thread. It starts a new program with `is_exec`, or if the
-    /// process had no maps of its own.
+    /// process did not have its own maps.
     pub fn comm(&mut self, comm: &Comm, is_exec: bool) {
         if comm.pid != comm.tid {
             return;

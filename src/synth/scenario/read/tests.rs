@@ -55,7 +55,7 @@ fn errors_have_line_and_key() {
     }
 }
 
-/// Uses every key with a syntax of its own.
+/// Uses every key that has its own syntax.
 const RICH: &str = r#"about = "x"
 duration = "100ms"
 container = "pipe"
