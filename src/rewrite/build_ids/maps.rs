@@ -26,7 +26,7 @@ const ALL_NAME: Parameter<()> = Parameter::flag("--mmap2-buildid-all");
 pub const HIT: PassOption = PassOption::new(
     &HIT_NAME,
     Outputs::All,
-    "Store the build IDs of files that contain samples in their mapping records, replacing inodes",
+    "Store build IDs of files with samples in their MMAP2 records, replacing inodes",
     |values| Ok(factory(Scope::Hit, values)),
 )
 .short('B');
@@ -35,7 +35,7 @@ pub const HIT: PassOption = PassOption::new(
 pub const ALL: PassOption = PassOption::new(
     &ALL_NAME,
     Outputs::All,
-    "Store the build IDs of all mapped files in their mapping records, replacing inodes",
+    "Store build IDs of all mapped files in their MMAP2 records, replacing inodes",
     |values| Ok(factory(Scope::All, values)),
 );
 

@@ -17,17 +17,15 @@ const HIT_NAME: Parameter<()> = Parameter::flag("--build-ids");
 const ALL_NAME: Parameter<()> = Parameter::flag("--buildid-all");
 
 /// `--build-ids`.
-pub const HIT: PassOption = PassOption::new(
-    &HIT_NAME,
-    Outputs::All,
-    "Store the build IDs of files that contain samples in a table",
-    |values| Ok(factory(Scope::Hit, values)),
-)
-.short('b');
+pub const HIT: PassOption =
+    PassOption::new(&HIT_NAME, Outputs::All, "Store build IDs of files with samples in the build ID table", |values| {
+        Ok(factory(Scope::Hit, values))
+    })
+    .short('b');
 
 /// `--buildid-all`.
 pub const ALL: PassOption =
-    PassOption::new(&ALL_NAME, Outputs::All, "Store the build IDs of all mapped files in a table", |values| {
+    PassOption::new(&ALL_NAME, Outputs::All, "Store build IDs of all mapped files in the build ID table", |values| {
         Ok(factory(Scope::All, values))
     });
 
