@@ -35,7 +35,7 @@ pub const FORMAT: Format = Format {
 
 /// The option `--exact`: only fields that perf writes.
 pub const EXACT: FormatOption =
-    FormatOption::switch("exact", "Write only the fields that perf data convert --to-json writes");
+    FormatOption::switch("exact", "Write only fields that perf data convert --to-json writes, without functions");
 
 /// Whether an input with these first bytes is the JSON of `perf data convert --to-json`.
 pub fn recognizes(start: &[u8]) -> bool {
