@@ -1,6 +1,6 @@
 //! `perfconv help [TOPIC]`.
 
-use super::args::{Cli, HelpArgs, command, format_options, formats_table};
+use super::args::{AFTER_FORMATS, Cli, HelpArgs, command, format_options, formats_table};
 use super::failure::Failure;
 use super::output;
 use perfconv::formats::table::by_name;
@@ -18,9 +18,7 @@ const FORMATS_TOPIC: &str = "formats";
 pub fn run(args: HelpArgs) -> Result<ExitCode, Failure> {
     let text = match args.topic.as_deref() {
         None => long_help(None)?,
-        Some(FORMATS_TOPIC) => {
-            format!("{}\n\n'perfconv help FORMAT' describes a format and its options.\n", formats_table())
-        }
+        Some(FORMATS_TOPIC) => format!("{}\n\n{AFTER_FORMATS}\n", formats_table()),
         Some(topic) => match by_name(FORMATS, topic) {
             Some(format) => describe(format),
             None => long_help(Some(topic))?,

@@ -83,11 +83,14 @@ Exit status:
   141  the reader closed the pipe
   If a signal ends the program, shells report 128 plus its number";
 
+/// Text after the table of formats.
+pub const AFTER_FORMATS: &str =
+    "Archives (.tar, .tar.gz, .tar.zst) are read like recordings; 'perfconv archive' writes them.
+'perfconv help FORMAT' describes a format and its options.";
+
 fn after_long_help() -> String {
     let formats = formats_table();
-    format!(
-        "{formats}\n\n'perfconv help FORMAT' describes a format and its options.\n\n{MORE_EXAMPLES}\n\n{EXIT_STATUS}"
-    )
+    format!("{formats}\n\n{AFTER_FORMATS}\n\n{MORE_EXAMPLES}\n\n{EXIT_STATUS}")
 }
 
 /// Table of the formats: name, directions, extensions and a description.
