@@ -68,7 +68,9 @@ fn collected<'a>(
     ledger.account_for_stream();
     ledger.merge(collected);
     stage.note(&mut ledger);
-    Ok((profiles, ledger))
+    let warnings = ledger.warnings();
+    let profiles = profiles.into_iter().map(|profile| Profile { warnings: warnings.clone(), ..profile });
+    Ok((profiles.collect(), ledger))
 }
 
 /// Applies passes to a recording, and writes it to a format that takes samples one by one, for profiles with mostly

@@ -74,9 +74,10 @@
 //! # }
 //! ```
 //!
-//! The cargo features `bundle`, `csv`, `flamegraph`, `inspect`, `json`, `pprof`, `quipper`, `quipper-text`, `rewrite`, `symbols`
-//! and `synth` add the functionality of that name; `cli` adds the program with all of them. All are enabled by default;
-//! `debuginfod`, which downloads debug files, is not. With `default-features = false`, the library reads and writes perf.data.
+//! The cargo features `bundle`, `csv`, `flamegraph`, `html`, `inspect`, `json`, `pprof`, `quipper`, `quipper-text`, `report`,
+//! `rewrite`, `symbols` and `synth` add the functionality of that name; `cli` adds the program with all of them. All are enabled by
+//! default; `debuginfod`, which downloads debug files, is not. With `default-features = false`, the library reads and writes
+//! perf.data.
 //!
 //! The library consists of these modules; each uses only those above it. The public ones are [`abi`], [`error`], [`recording`]
 //! and [`synth`]. The cargo feature `internals` makes the others public for the program, tests and benchmarks; they may change in
@@ -96,6 +97,7 @@
 //! | `symbol` | addresses to functions, inlined functions and lines |
 //! | `unwind` | user stack dumps to frames |
 //! | `profile` | interned stacks and values |
+//! | `report` | functions with the most samples, callers, callees and lines |
 //! | `rewrite` | passes over records |
 //! | [`synth`] | synthetic recordings |
 //! | `bundle` | archives of a recording with its object files |
@@ -131,6 +133,8 @@ mod modules {
     #[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
     pub mod object;
     pub mod profile;
+    #[cfg(feature = "report")]
+    pub mod report;
     pub mod rewrite;
     pub mod session;
     pub mod stream;

@@ -55,6 +55,7 @@ mod suite {
     mod quipper;
     mod recognition;
     mod repair;
+    mod reports;
     mod rewrite;
     mod rewrite_unwind;
     mod sample_counts;

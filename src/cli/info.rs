@@ -6,13 +6,22 @@ use super::input::Recording;
 use super::report::{self, escape_controls};
 use super::{convert, output};
 use perfconv::container::read::ReadOptions;
+use perfconv::convert::passed_profiles;
 use perfconv::formats::json;
+use perfconv::formats::symbol_options::symbol_search;
 use perfconv::inspect::info::stats::Stats;
 use perfconv::inspect::info::{Info, Parts, read_info, summary};
+use perfconv::profile::options::ProfileOptions;
+use perfconv::profile::symbolize::SymbolSources;
+use perfconv::report::key::Key;
+use perfconv::report::location::Locations;
+use perfconv::report::top::{Entry, Top};
+use perfconv::rewrite::passes::Passes;
 use perfconv::stream::source::Source;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Prints the requested parts; header and statistics by default.
 ///
@@ -62,7 +71,7 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     let (mut lines, stats) = match recording.imported_info() {
         Some(imported) => (imported.lines(&name), None),
         None => {
-            let info = read(&recording, options, parts)?;
+            let info = read(&recording, options.clone(), parts)?;
             if let Some(error) = info.failure {
                 return Err(error.into());
             }
@@ -70,6 +79,9 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
             (summary::lines(&info.meta, &stats, &info.ledger), Some(stats))
         }
     };
+    if name != "-" && stats.as_ref().is_none_or(Stats::has_samples) {
+        lines.extend(hottest(&recording, &options, args)?);
+    }
     // Standard input cannot be read again.
     let next_steps =
         if name == "-" { Vec::new() } else { next_steps(&name, is_named, args.read.from.as_deref(), stats.as_ref()) };
@@ -78,11 +90,39 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The functions with the most samples of the event with the most.
+fn hottest(recording: &Recording, read: &ReadOptions, args: &ConvertArgs) -> Result<Vec<String>, Failure> {
+    /// Number of functions.
+    const FUNCTIONS: usize = 10;
+    let objects = symbol_search(&args.format_values(), &args.passes.find, None)?;
+    let symbols = SymbolSources { imported: recording.imported().cloned(), objects: objects.map(Arc::new) };
+    let options = ProfileOptions { labels: Some(Vec::new()), symbols, ..ProfileOptions::default() };
+    let (profiles, _) = passed_profiles(recording.input(), read, &mut Passes::default(), &options)?;
+    let Some(profile) = profiles.first() else { return Ok(Vec::new()) };
+    let locations = Locations::new(&profile.tables);
+    let lists = profile.has_samples.iter().map(|&event| {
+        let top = Top::new(profile, &locations, Some(event), &[Key::Sym, Key::Dso], false);
+        (event, top.totals.get(&event).copied().unwrap_or_default(), top)
+    });
+    let Some((event, all, top)) = lists.max_by_key(|(_, counts, _)| counts.samples) else { return Ok(Vec::new()) };
+    let heading = format!("Functions with the most samples of {}:", profile.tables.events[event as usize].name);
+    let functions = top.entries.iter().filter(|entry| entry.usage.own.samples > 0).take(FUNCTIONS);
+    let function = |Entry { cells, usage, .. }: &Entry| {
+        format!("  {:>6.2}%  {} ({})", usage.own.percent_of(all), cells[0], cells[1])
+    };
+    Ok([heading].into_iter().chain(functions.map(function)).collect())
+}
+
 /// Commands to run next on an input. Without statistics of its records it is a profile.
 fn next_steps(name: &str, is_named: bool, from: Option<&str>, stats: Option<&Stats>) -> Vec<String> {
     let from = from.map(|from| format!(" --from {from}")).unwrap_or_default();
     let named = if is_named { format!(" {}{from}", quoted(name)) } else { from.clone() };
     let next = [
+        (
+            stats.is_none_or(Stats::has_samples),
+            format!("perfconv report{named}"),
+            "print more functions, their callers and lines",
+        ),
         (
             stats.is_none_or(Stats::has_samples),
             format!("perfconv{named} -o out.pb.gz"),

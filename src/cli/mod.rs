@@ -19,9 +19,11 @@ mod info;
 mod input;
 mod merge;
 mod output;
+mod pager;
 mod part_file;
 mod pending_output;
 mod perf_to_profile;
+mod profile_report;
 mod profiles;
 mod report;
 mod rewrite;
@@ -88,6 +90,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Info(args)) => info::run(args),
         Some(Command::Dump(args)) => dump::run(args),
+        Some(Command::Report(args)) => profile_report::run(*args),
         Some(Command::Diff(args)) => diff::run(args),
         Some(Command::Help(args)) => help::run(args),
         None if cli.convert.asks_for_no_output() => info::summary(&cli.convert),

@@ -27,6 +27,8 @@ pub mod profile_options;
 pub mod quipper;
 pub mod recognize;
 pub mod recording_options;
+#[cfg(feature = "report")]
+pub mod report;
 pub mod retained_fields;
 pub mod sample_writer;
 pub mod symbol_options;
@@ -53,6 +55,10 @@ pub const FORMATS: &[Format] = &[
     #[cfg(feature = "flamegraph")]
     flamegraph::FORMAT,
     perf_script::FORMAT,
+    #[cfg(feature = "report")]
+    report::FORMAT,
+    #[cfg(feature = "report")]
+    report::MARKDOWN,
     #[cfg(feature = "csv")]
     csv::FORMAT,
 ];

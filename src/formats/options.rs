@@ -44,6 +44,8 @@ pub enum ValueKind {
         /// Value if the number is omitted. It then follows `=`.
         if_missing: Option<&'static str>,
     },
+    /// A percentage from 0 to 100, as a word.
+    Percent,
     /// A text; a word that may be empty.
     Text {
         /// Whether it may be omitted. It then follows `=`.

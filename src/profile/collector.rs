@@ -370,6 +370,7 @@ impl<'a> Collector<'a> {
             stacks: self.resolver.stacks,
             labels: self.label_sets,
             names: self.session.names,
+            facts: facts(meta),
             perf_version: meta.string(FeatureId::VERSION),
             command: meta.cmdline().map(|arguments| arguments.join(" ")),
         });
@@ -380,4 +381,19 @@ impl<'a> Collector<'a> {
         });
         Ok((named.collect(), self.ledger))
     }
+}
+
+/// Names and values that describe a recording, as far as it has them.
+fn facts(meta: &Meta) -> Vec<(&'static str, String)> {
+    let command = meta.cmdline().map(|arguments| arguments.join(" "));
+    let texts = [
+        ("host", FeatureId::HOSTNAME),
+        ("kernel", FeatureId::OSRELEASE),
+        ("arch", FeatureId::ARCH),
+        ("cpu", FeatureId::CPUDESC),
+        ("perf", FeatureId::VERSION),
+    ];
+    let texts = texts.into_iter().filter_map(|(name, id)| Some((name, meta.string(id)?)));
+    let facts = command.map(|command| ("command", command)).into_iter().chain(texts);
+    facts.filter(|(_, value)| !value.is_empty()).collect()
 }

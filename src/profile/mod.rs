@@ -6,6 +6,7 @@ pub(crate) mod deferred;
 pub(crate) mod dispatch;
 pub mod event;
 pub mod frames;
+pub(crate) mod function_name;
 pub mod imported;
 pub mod labels;
 pub(crate) mod mappings;
@@ -110,6 +111,8 @@ pub struct Tables {
     pub objects: ObjectReports,
     /// Data of the profile that the recording was converted from.
     pub imported: Option<Arc<ImportedProfile>>,
+    /// Names and values that describe the recording: perf version, host, CPU and so on, as far as known.
+    pub facts: Vec<(&'static str, String)>,
     /// Version of perf.
     pub perf_version: Option<String>,
     /// Command line of perf.
@@ -117,6 +120,14 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// Whether a frame is in a kernel, by its mapping or else its address space.
+    pub fn is_of_kernel(&self, frame: Frame) -> bool {
+        match frame.place {
+            Place::In(mapping) => self.mappings[mapping as usize].is_of_kernel(),
+            Place::Outside(space) => matches!(space, Space::Kernel | Space::GuestKernel | Space::Hypervisor),
+        }
+    }
+
     /// Whether the profile was imported with its own header.
     pub fn has_own_header(&self) -> bool {
         self.imported.as_ref().is_some_and(|imported| imported.header.is_some())
@@ -140,4 +151,6 @@ pub struct Profile {
     pub times: Option<(u64, u64)>,
     /// Wall clock at the first sample, in nanoseconds since 1970 UTC, if the recording has clock data.
     pub wall_clock_start: Option<u64>,
+    /// Problems of the recording, and remarks on what the profile lacks.
+    pub warnings: Vec<String>,
 }

@@ -2,10 +2,9 @@
 
 use super::stacks::{FrameId, StackId};
 use super::symbolize::MissingSymbols;
-use super::{Frame, MappingId, Place, Profile, Tables};
+use super::{Frame, MappingId, Profile, Tables};
 use crate::abi::hex::to_hex;
 use crate::session::map::Map;
-use crate::session::space::Space;
 use std::fmt;
 use std::sync::Arc;
 
@@ -56,7 +55,7 @@ impl Unsymbolized {
         let objects: Vec<usize> = (0..).zip(&tables.mappings).map(|(id, map)| self.object(id, map, tables)).collect();
         let of_frame = |(id, &frame): (FrameId, &Frame)| match symbols.function_of(id) {
             None => {
-                let kernel = is_kernel(frame, tables);
+                let kernel = tables.is_of_kernel(frame);
                 let object = frame.mapping().map(|mapping| objects[mapping as usize]);
                 (Spaces { kernel, user: !kernel }, object)
             }
@@ -115,19 +114,12 @@ impl fmt::Display for Unsymbolized {
     }
 }
 
-/// Whether a frame is in a kernel, by its mapping or else its address space.
-fn is_kernel(frame: Frame, tables: &Tables) -> bool {
-    match frame.place {
-        Place::In(mapping) => tables.mappings[mapping as usize].is_of_kernel(),
-        Place::Outside(space) => matches!(space, Space::Kernel | Space::GuestKernel | Space::Hypervisor),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Row;
     use crate::profile::symbols::{Function, Line};
+    use crate::profile::{Place, Row};
+    use crate::session::space::Space;
     use std::sync::Arc;
 
     #[test]

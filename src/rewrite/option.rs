@@ -222,6 +222,11 @@ impl PassOption {
         Self { is_of_symbols: true, ..self }
     }
 
+    /// Whether it affects only outputs that consist of records.
+    pub fn is_for_records(&self) -> bool {
+        self.outputs == Outputs::Records && !self.is_of_symbols
+    }
+
     /// Whether the search for symbols uses this setting, too.
     pub fn is_of_symbols(&self) -> bool {
         self.is_of_symbols

@@ -255,6 +255,13 @@ impl Ledger {
         &self.missing
     }
 
+    /// All warnings, as text: problems of the input, remarks on the result, and what is missing from it.
+    pub fn warnings(&self) -> Vec<String> {
+        let damage = self.messages().iter().map(ToString::to_string);
+        let further = (self.further_messages() > 0).then(|| format!("{} more corrupt places", self.further_messages()));
+        damage.chain(further).chain(self.notes.iter().chain(&self.missing).cloned()).collect()
+    }
+
     /// Counts by record type.
     pub fn entries(&self) -> &BTreeMap<RecordType, Entry> {
         &self.entries

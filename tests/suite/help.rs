@@ -6,13 +6,13 @@ use super::files::fixture;
 use super::program::{Run, perfconv, run};
 
 /// Commands of the program.
-const COMMANDS: [&str; 13] = [
-    "convert", "rewrite", "repair", "inject", "merge", "split", "synth", "archive", "check", "info", "dump", "diff",
-    "help",
+const COMMANDS: [&str; 14] = [
+    "convert", "rewrite", "repair", "inject", "merge", "split", "synth", "archive", "check", "info", "dump", "report",
+    "diff", "help",
 ];
 
 /// Formats of the program.
-const FORMATS: [&str; 11] = [
+const FORMATS: [&str; 13] = [
     "perf.data",
     "pprof",
     "quipper",
@@ -23,6 +23,8 @@ const FORMATS: [&str; 11] = [
     "folded",
     "flamegraph",
     "perf-script",
+    "report",
+    "markdown",
     "csv",
 ];
 

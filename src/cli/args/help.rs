@@ -15,6 +15,8 @@ pub const RECORDINGS: &str = "perf.data output";
 pub const PROFILES: &str = "Profiles";
 /// Heading of the options of all formats that show functions.
 pub const SYMBOLS: &str = "Symbols";
+/// Heading of the options of a report.
+pub const REPORT: &str = "Report";
 /// Heading of the options that belong to some formats.
 pub const SINGLE_FORMATS: &str = "Options for specific formats";
 

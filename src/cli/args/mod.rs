@@ -10,6 +10,7 @@ mod inspect;
 mod merge;
 mod option_args;
 mod passes;
+mod profile_report;
 mod read;
 mod recording_output;
 mod report;
@@ -26,6 +27,7 @@ pub use inject::InjectArgs;
 pub use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use merge::MergeArgs;
 pub use option_args::format_options;
+pub use profile_report::{ColorArg, ReportArgs};
 pub use read::ReadArgs;
 pub use recording_output::RecordingOutputArgs;
 pub use report::ReportArg;
@@ -141,6 +143,8 @@ pub enum Command {
     Info(InfoArgs),
     /// Print the records of a recording as text
     Dump(DumpArgs),
+    /// Print the functions with the most samples
+    Report(Box<ReportArgs>),
     /// Compare two recordings
     #[command(after_help = DIFF_AFTER_HELP)]
     Diff(DiffArgs),

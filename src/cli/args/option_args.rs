@@ -1,11 +1,12 @@
 //! Command-line arguments from the options that formats declare.
 
-use super::help::{PROFILES, RECORDINGS, SINGLE_FORMATS, SYMBOLS};
+use super::help::{PROFILES, RECORDINGS, REPORT, SINGLE_FORMATS, SYMBOLS};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use perfconv::formats::options::{FormatOption, OptionValue, OptionValues, ValueKind};
 use perfconv::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN};
+use perfconv::formats::report::{self, COLOR, GROUP_BY};
 use perfconv::formats::symbol_options::{DEBUG_DIR, KALLSYMS, VMLINUX};
 use perfconv::formats::{FORMATS, Format, profile_options, recording_options, symbol_options, table};
 use perfconv::rewrite::output::RecordingOptions;
@@ -53,6 +54,18 @@ pub struct FormOptions;
 impl OptionSet for FormOptions {
     fn options() -> Vec<(FormatOption, &'static str)> {
         [CONTAINER, COMPRESS, ENDIAN].map(|option| (option, RECORDINGS)).into()
+    }
+}
+
+/// Options of a report, except those with another name in its command.
+#[derive(Debug, Default)]
+pub struct OfReport;
+
+impl OptionSet for OfReport {
+    fn options() -> Vec<(FormatOption, &'static str)> {
+        let is_renamed = |option: &FormatOption| [GROUP_BY.name, COLOR.name].contains(&option.name);
+        let own = report::FORMAT.options.iter().filter(|option| !is_renamed(option)).map(|&option| (option, REPORT));
+        own.chain(symbol_options::OPTIONS.iter().map(|&option| (option, SYMBOLS))).collect()
     }
 }
 
@@ -156,6 +169,10 @@ fn arg(option: &FormatOption) -> Arg {
                 None => arg,
             }
         }
+        ValueKind::Percent => arg.value_parser(|text: &str| match text.trim_end_matches('%').parse::<f64>() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent.to_string()),
+            _ => Err("expected a percentage from 0 to 100"),
+        }),
         ValueKind::Text { is_optional: true } => arg.num_args(0..=1).require_equals(true).default_missing_value(""),
         ValueKind::Text { is_optional: false } => arg,
         ValueKind::File => arg.value_parser(value_parser!(PathBuf)),
@@ -179,7 +196,7 @@ fn arg_under(option: &FormatOption, heading: &'static str) -> Arg {
     let has_it = |format: &&Format| format.options.iter().any(|other| other.name == option.name);
     let formats: Vec<_> = FORMATS.iter().filter(has_it).map(|format| format.name).collect();
     let arg = arg(option).help_heading(heading);
-    if formats.is_empty() {
+    if formats.is_empty() || heading == REPORT {
         return arg;
     }
     arg.help(format!("{}: {}", formats.join(", "), option.help))
@@ -191,7 +208,7 @@ fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
     options.iter().filter(is_given).fold(OptionValues::default(), |values, option| {
         let value = match option.value_kind {
             ValueKind::Flag => Some(OptionValue::Given),
-            ValueKind::Choice(_) | ValueKind::Text { .. } => {
+            ValueKind::Choice(_) | ValueKind::Percent | ValueKind::Text { .. } => {
                 matches.get_one(option.name).cloned().map(OptionValue::Word)
             }
             ValueKind::List(_) => {

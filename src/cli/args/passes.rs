@@ -5,7 +5,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::option::{Choice, Parameter, PassOption, Value, ValueForm};
-use perfconv::rewrite::registry::{PASSES, PassTable, options, requests};
+use perfconv::rewrite::registry::{ANONYMIZING, BUILD_IDS, FILTERS, PASSES, PassTable, options, requests};
 use perfconv::rewrite::request::{PassRequest, Values};
 use perfconv::rewrite::unwind::UNWIND;
 use std::ffi::OsStr;
@@ -65,6 +65,41 @@ impl Args for PassArgs {
 impl FromArgMatches for PassArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         Self::of_table(matches, PASSES)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The passes of commands that only read: filters, and what determines symbols.
+#[derive(Debug, Default)]
+pub struct ReadingPasses(pub PassArgs);
+
+impl ReadingPasses {
+    fn table() -> Vec<(&'static str, &'static [PassOption])> {
+        PASSES.iter().copied().filter(|(heading, _)| [FILTERS, BUILD_IDS, ANONYMIZING].contains(heading)).collect()
+    }
+}
+
+impl Args for ReadingPasses {
+    fn augment_args(command: Command) -> Command {
+        with_options(command, &Self::table()).mut_args(|arg| {
+            let is_of_records =
+                options(&Self::table()).any(|option| id(option) == arg.get_id().as_str() && option.is_for_records());
+            arg.hide(is_of_records)
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ReadingPasses {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        PassArgs::of_table(matches, &Self::table()).map(Self)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -2,11 +2,11 @@
 
 use super::{ADDRESSES, ANNOTATE};
 use crate::formats::options::OptionValues;
+use crate::profile::function_name::without_parameters;
 use crate::profile::stacks::FrameId;
-use crate::profile::{Frame, Place, Tables};
+use crate::profile::{Frame, Tables};
 use crate::session::map::{Map, cut_name};
 use crate::session::names::{NameId, Names};
-use crate::session::space::Space;
 use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Range;
@@ -114,10 +114,7 @@ impl<'a> FrameNames<'a> {
 
     /// Adds the function whose name was written.
     fn push(&mut self, frame: Frame, map: Option<&Map>, is_inlined: bool) {
-        let is_kernel = match frame.place {
-            Place::In(_) => map.is_some_and(Map::is_of_kernel),
-            Place::Outside(space) => matches!(space, Space::Kernel | Space::Hypervisor | Space::GuestKernel),
-        };
+        let is_kernel = self.tables.is_of_kernel(frame);
         if is_inlined && self.marks_inlined {
             self.text.extend_from_slice(b"_[i]");
         } else if is_kernel && self.marks_kernel {
@@ -133,63 +130,4 @@ impl<'a> FrameNames<'a> {
 fn is_jit(map: &Map) -> bool {
     let name = map.filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     map.pid.is_some() || name.starts_with(b"jitted-") || name.starts_with(b"perf-") && name.ends_with(b".map")
-}
-
-/// A function name without its parameters, as flame graphs show it. Parentheses in Go names (`(*T).f`), in names of anonymous
-/// namespaces and in `operator()` are kept.
-fn without_parameters(name: &[u8]) -> &[u8] {
-    const OPERATOR: &[u8] = b"operator";
-    let mut depth = 0_usize;
-    let mut at = 0;
-    while let Some(&byte) = name.get(at) {
-        let rest = &name[at..];
-        match byte {
-            b'o' if rest.starts_with(OPERATOR) => {
-                at += OPERATOR.len();
-                let symbol = &name[at..];
-                let is_pair = symbol.starts_with(b"()") || symbol.starts_with(b"[]");
-                let is_symbol = |byte: &&u8| b"<>=!-+*/&|^~%,".contains(byte);
-                at += if is_pair { 2 } else { symbol.iter().take_while(is_symbol).count() };
-                continue;
-            }
-            b'<' | b'{' | b'[' => depth += 1,
-            b'>' | b'}' | b']' | b')' => depth = depth.saturating_sub(1),
-            b'(' => {
-                let is_of_go = at > 0 && name[at - 1] == b'.';
-                if depth == 0 && at > 0 && !is_of_go && !rest.starts_with(b"(anonymous namespace)") {
-                    return &name[..at];
-                }
-                depth += 1;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    name
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn removes_parameters_only() {
-        let expected = [
-            ("main", "main"),
-            ("f(int, char)", "f"),
-            ("ns::f(std::function<void (int)>) const", "ns::f"),
-            ("void ns::g<int (*)(char)>(int)", "void ns::g<int (*)(char)>"),
-            ("(anonymous namespace)::f(int)", "(anonymous namespace)::f"),
-            ("ns::(anonymous namespace)::f(int)", "ns::(anonymous namespace)::f"),
-            ("net/http.(*Client).Do", "net/http.(*Client).Do"),
-            ("T::operator()(int) const", "T::operator()"),
-            ("operator<<(std::ostream&, int)", "operator<<"),
-            ("T::operator->()", "T::operator->"),
-            ("{lambda(int)#1}::operator()(int) const", "{lambda(int)#1}::operator()"),
-            ("<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<alloc::vec::Vec<T> as core::ops::Drop>::drop"),
-        ];
-        for (name, short) in expected {
-            assert_eq!(String::from_utf8_lossy(without_parameters(name.as_bytes())), short);
-        }
-    }
 }

@@ -1,0 +1,47 @@
+//! Paging of text on a terminal.
+
+use std::env;
+use std::process::Child;
+
+/// A running pager that reads what is written to standard output.
+pub struct Pager(Child);
+
+/// Pagers in order of preference, by the variables that name them.
+const VARIABLES: [&str; 2] = ["PERFCONV_PAGER", "PAGER"];
+
+/// The pager if none is named: it exits if the text fits on the screen, and shows colors.
+const DEFAULT: &str = "less -FRX";
+
+impl Pager {
+    /// Starts the pager in place of standard output; `None` if there is none, or it cannot be started.
+    #[cfg(target_os = "linux")]
+    pub fn start() -> Option<Self> {
+        use std::process::{Command, Stdio};
+        let named = VARIABLES.into_iter().find_map(|name| env::var(name).ok());
+        let command = named.unwrap_or_else(|| DEFAULT.to_owned());
+        if command.trim().is_empty() || command.trim() == "cat" {
+            return None;
+        }
+        let mut words = command.split_whitespace();
+        let mut child = Command::new(words.next()?).args(words).stdin(Stdio::piped()).spawn().ok()?;
+        let pipe = child.stdin.take()?;
+        rustix::stdio::dup2_stdout(&pipe).ok()?;
+        Some(Self(child))
+    }
+
+    /// Paging needs a system that can replace standard output.
+    #[cfg(not(target_os = "linux"))]
+    pub fn start() -> Option<Self> {
+        None
+    }
+
+    /// Ends the text, and waits until the user quits the pager.
+    pub fn wait(mut self) {
+        #[cfg(target_os = "linux")]
+        if let Ok(null) = std::fs::File::options().write(true).open("/dev/null") {
+            // Closes the pipe.
+            let _ = rustix::stdio::dup2_stdout(&null);
+        }
+        let _ = self.0.wait();
+    }
+}

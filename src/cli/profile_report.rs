@@ -1,0 +1,33 @@
+//! `perfconv report`.
+
+use super::args::{ColorArg, ReportArgs};
+use super::convert;
+use super::failure::Failure;
+use super::pager::Pager;
+use std::env;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Prints a report; on a terminal in color, through a pager.
+///
+/// # Errors
+/// If the arguments are invalid, the recording cannot be read, or the output cannot be written.
+pub fn run(args: ReportArgs) -> Result<ExitCode, Failure> {
+    let on_terminal = args.output == Path::new("-") && io::stdout().is_terminal();
+    let has_color = match args.color {
+        ColorArg::Auto => on_terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        ColorArg::Always => true,
+        ColorArg::Never => false,
+    };
+    let pager = if on_terminal && !args.no_pager { Pager::start() } else { None };
+    let done = convert::run(args.conversion(has_color));
+    match pager {
+        None => done,
+        Some(pager) => {
+            pager.wait();
+            // A reader that quits before the end has seen enough.
+            if matches!(done, Err(Failure::BrokenPipe)) { Ok(ExitCode::SUCCESS) } else { done }
+        }
+    }
+}

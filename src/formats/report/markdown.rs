@@ -1,0 +1,128 @@
+//! Compact reports in Markdown, for issues, pull requests and assistants.
+
+use super::style::{event_line, safe};
+use super::{LIMIT, rows, total};
+use crate::error::{Error, Result};
+use crate::formats::options::OptionValues;
+use crate::profile::Profile;
+use crate::report::Counts;
+use crate::report::facts::{facts, warnings};
+use crate::report::key::Key;
+use crate::report::location::{LocationId, Locations};
+use crate::report::top::{Entry, Top};
+use crate::stream::events::EventIndex;
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+use std::io::Write;
+
+/// Number of functions by default; of stacks and lines half as many.
+const ENTRIES: usize = 10;
+
+/// Characters of a fact, warning or name.
+const MAX_TEXT: usize = 60;
+
+/// Frames of a stack.
+const MAX_FRAMES: usize = 4;
+
+/// Events of a page.
+const MAX_EVENTS: usize = 2;
+
+/// Writes facts, functions, stacks, lines and warnings.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
+    let limit = values.number(&LIMIT).map_or(ENTRIES, |limit| limit as usize);
+    let locations = Locations::new(&profile.tables);
+    let mut page = "# Profile\n\n".to_owned();
+    facts(profile).iter().for_each(|(name, value)| page += &format!("- {name}: {}\n", plain(value)));
+    let mut events: Vec<_> = profile.has_samples.iter().map(|&event| (total(profile, event), event)).collect();
+    events.sort_unstable_by_key(|(counts, _)| Reverse(counts.samples));
+    for &(all, event) in events.iter().take(MAX_EVENTS) {
+        page += &format!("\n## {}\n", plain(&event_line(&profile.tables, event, all)));
+        page += &functions(profile, &locations, (event, all), limit);
+        page += &stacks(profile, &locations, (event, all), limit.div_ceil(2));
+        page += &lines(profile, &locations, (event, all), limit.div_ceil(2));
+    }
+    if events.len() > MAX_EVENTS {
+        page += &format!("\n{} more events; choose with --event\n", events.len() - MAX_EVENTS);
+    }
+    let warnings = warnings(profile);
+    if !warnings.is_empty() {
+        page += "\n## Warnings\n\n";
+        warnings
+            .iter()
+            .take(limit.div_ceil(2))
+            .for_each(|warning| page += &format!("- {}\n", cut(&plain(warning), 4 * MAX_TEXT)));
+    }
+    out.write_all(page.as_bytes()).map_err(Error::Output)
+}
+
+fn functions(profile: &Profile, locations: &Locations, (event, all): (EventIndex, Counts), limit: usize) -> String {
+    let top = Top::new(profile, locations, Some(event), &[Key::Sym, Key::Dso], false);
+    let mut text = "\n| self | total | function | object |\n|---:|---:|---|---|\n".to_owned();
+    for Entry { cells, usage, .. } in top.entries.iter().take(limit) {
+        let [own, total] = [usage.own, usage.total].map(|counts| counts.percent_of(all));
+        text += &format!("| {own:.1}% | {total:.1}% | {} | {} |\n", code(&cells[0]), code(&cells[1]));
+    }
+    text
+}
+
+fn stacks(profile: &Profile, locations: &Locations, (event, all): (EventIndex, Counts), limit: usize) -> String {
+    let mut stacks: HashMap<u32, Counts> = HashMap::new();
+    rows(profile, event).for_each(|row| *stacks.entry(row.stack).or_default() += row.into());
+    let mut stacks: Vec<_> = stacks.into_iter().collect();
+    stacks.sort_unstable_by_key(|&(stack, counts)| (Reverse(counts), stack));
+    let mut text = "\nStacks, innermost function first:\n\n".to_owned();
+    for (stack, counts) in stacks.into_iter().take(limit) {
+        let frames: Vec<_> = locations.of_stack(profile.tables.stacks.stack(stack)).collect();
+        let name = |&id: &LocationId| code(&locations.text(locations.get(id).function));
+        let mut names: Vec<_> = frames.iter().take(MAX_FRAMES).map(name).collect();
+        if frames.len() > MAX_FRAMES {
+            names.push(format!("{} more", frames.len() - MAX_FRAMES));
+        }
+        text += &format!("- {:.1}% {}\n", counts.percent_of(all), names.join(" < "));
+    }
+    text
+}
+
+fn lines(profile: &Profile, locations: &Locations, (event, all): (EventIndex, Counts), limit: usize) -> String {
+    let top = Top::new(profile, locations, Some(event), &[Key::SrcLine], false);
+    let known = top.entries.iter().filter(|entry| !entry.cells[0].is_empty() && entry.usage.own.samples > 0);
+    let lines: Vec<_> = known.take(limit).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let line = |entry: &&Entry| format!("- {:.1}% {}\n", entry.usage.own.percent_of(all), code(&entry.cells[0]));
+    format!("\nLines:\n\n{}", lines.iter().map(line).collect::<String>())
+}
+
+/// A name as code, with its end if it is long. Backticks and column separators would end it.
+fn code(name: &str) -> String {
+    let name = safe(name).replace('`', "'").replace('|', "\u{00a6}");
+    let count = name.chars().count();
+    let name = match count > MAX_TEXT {
+        true => format!("…{}", name.chars().skip(count - MAX_TEXT).collect::<String>()),
+        false => name,
+    };
+    format!("`{name}`")
+}
+
+/// Text without Markdown or HTML syntax.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for c in cut(&safe(text), 4 * MAX_TEXT).chars() {
+        if matches!(c, '*' | '_' | '`' | '[' | ']' | '<' | '>' | '|' | '\\' | '#' | '&') {
+            plain.push('\\');
+        }
+        plain.push(c);
+    }
+    plain
+}
+
+fn cut(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,57 @@
+//! Text of a report: colors, alignment and safe names.
+
+use crate::profile::Tables;
+use crate::profile::event::Unit;
+use crate::report::Counts;
+use crate::stream::events::EventIndex;
+
+/// Colors, if enabled.
+#[derive(Clone, Copy)]
+pub struct Style {
+    /// Whether to color.
+    pub has_color: bool,
+}
+
+impl Style {
+    /// A heading.
+    pub fn heading(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// A share of samples: large ones stand out, as in perf.
+    pub fn percent(self, percent: f64) -> String {
+        let text = format!("{percent:>6.2}%");
+        match percent {
+            5.0.. => self.paint("31", &text),
+            0.5.. => self.paint("32", &text),
+            _ => text,
+        }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.has_color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// A name without control characters, which could control the terminal, and without those that reverse the line.
+pub fn safe(name: &str) -> String {
+    let is_unsafe = |c: &char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut text = String::with_capacity(name.len());
+    for c in name.chars() {
+        if is_unsafe(&c) { text.extend(c.escape_default()) } else { text.push(c) }
+    }
+    text
+}
+
+/// Event with its counts: `cycles: 377 samples, 94250000 ns`.
+pub fn event_line(tables: &Tables, event: EventIndex, counts: Counts) -> String {
+    let event = &tables.events[event as usize];
+    let unit = match event.unit {
+        Unit::Nanoseconds => "ns",
+        Unit::Bytes => "bytes",
+        Unit::Count => "events",
+    };
+    format!("{}: {} samples, {} {unit}", safe(&event.name), counts.samples, counts.value)
+}

@@ -1,0 +1,155 @@
+//! Places in code that frames stand for: one for each function at an address, inlined ones included.
+
+use crate::profile::function_name::without_own_parameters;
+use crate::profile::stacks::FrameId;
+use crate::profile::{Frame, Tables};
+use crate::session::map::{Map, cut_name};
+use crate::session::names::{NameId, Names};
+use crate::symbol::find::modules::module_name;
+use hashbrown::HashMap;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+
+/// ID of a location in [`Locations`].
+pub type LocationId = u32;
+
+/// A place in a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// Name of the function, without parameters; if it is unknown, the name of the file in brackets.
+    pub function: NameId,
+    /// Name of the file or memory with the code, without directories.
+    pub dso: NameId,
+    /// Path of the source file; empty if unknown.
+    pub file: NameId,
+    /// Line in the source file; 0 if unknown.
+    pub line: i64,
+    /// Whether the function is known.
+    pub is_named: bool,
+    /// Whether it is code of a kernel.
+    pub is_kernel: bool,
+    /// Whether the function is inlined into the next one.
+    pub is_inlined: bool,
+}
+
+/// The locations of all frames of a profile.
+#[derive(Debug, Default)]
+pub struct Locations {
+    names: Names,
+    list: Vec<Location>,
+    by_location: HashMap<Location, LocationId>,
+    /// By location: the first one in its line.
+    by_line: Vec<LocationId>,
+    /// By frame: its locations in `of_frames`.
+    frames: Vec<Range<u32>>,
+    of_frames: Vec<LocationId>,
+}
+
+impl Locations {
+    /// Determines the locations of frames.
+    pub fn new(tables: &Tables) -> Self {
+        let mut locations = Self::default();
+        for (id, &frame) in (0..).zip(tables.stacks.frames()) {
+            let first = locations.of_frames.len() as u32;
+            locations.add(id, frame, tables);
+            locations.frames.push(first..locations.of_frames.len() as u32);
+        }
+        let mut lines = HashMap::new();
+        let line = |(id, location): (LocationId, &Location)| *lines.entry((location.file, location.line)).or_insert(id);
+        locations.by_line = (0..).zip(&locations.list).map(line).collect();
+        locations
+    }
+
+    fn add(&mut self, id: FrameId, frame: Frame, tables: &Tables) {
+        let map = frame.mapping().map(|mapping| &tables.mappings[mapping as usize]);
+        let file = map.map_or(Cow::Borrowed(&b"[unknown]"[..]), Map::printed_file);
+        let last = file.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
+        let file = cut_name(last.unwrap_or(&file));
+        // Perf has names of kernel modules as kallsyms has them.
+        let module = str::from_utf8(file).ok().filter(|_| map.is_some_and(Map::is_of_kernel));
+        let module = module.filter(|name| !name.starts_with('[')).and_then(|name| module_name(Path::new(name)));
+        let dso = module.map(|name| format!("[{name}]"));
+        let dso = self.names.id(dso.as_ref().map_or(file, |name| name.as_bytes()));
+        let (is_kernel, symbols) = (tables.is_of_kernel(frame), &tables.symbols);
+        let lines = symbols.lines(id);
+        for (depth, line) in lines.iter().enumerate() {
+            let function = symbols.function(line.function);
+            let name = function.map_or(&b""[..], |function| symbols.name(function.name));
+            let is_named = !name.is_empty();
+            let location = Location {
+                function: if is_named { self.names.id(without_own_parameters(name)) } else { self.unknown(file) },
+                dso,
+                file: self.names.id(function.map_or(&b""[..], |function| symbols.name(function.file))),
+                line: line.line,
+                is_named,
+                is_kernel,
+                is_inlined: depth + 1 < lines.len() || symbols.is_inlined(id),
+            };
+            self.push(location);
+        }
+        if lines.is_empty() {
+            let (function, file) = (self.unknown(file), self.names.id(b""));
+            self.push(Location { function, dso, file, line: 0, is_named: false, is_kernel, is_inlined: false });
+        }
+    }
+
+    /// The name that stands for unknown functions of a file.
+    fn unknown(&mut self, file: &[u8]) -> NameId {
+        let name = file.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(file);
+        self.names.id(&[b"[", name, b"]"].concat())
+    }
+
+    fn push(&mut self, location: Location) {
+        let Self { list, by_location, of_frames, .. } = self;
+        of_frames.push(*by_location.entry(location).or_insert_with(|| {
+            list.push(location);
+            list.len() as LocationId - 1
+        }));
+    }
+
+    /// The locations of a frame, innermost function first; at least one.
+    pub fn of(&self, frame: FrameId) -> &[LocationId] {
+        let Range { start, end } = self.frames[frame as usize];
+        &self.of_frames[start as usize..end as usize]
+    }
+
+    /// The locations of a stack, leaf first.
+    pub fn of_stack<'a>(&'a self, stack: &'a [FrameId]) -> impl DoubleEndedIterator<Item = LocationId> + 'a {
+        stack.iter().flat_map(|&frame| self.of(frame).iter().copied())
+    }
+
+    /// All locations, by ID.
+    pub fn list(&self) -> &[Location] {
+        &self.list
+    }
+
+    /// A location in the same line of the same file, equal for all locations in it.
+    pub fn first_of_line(&self, id: LocationId) -> LocationId {
+        self.by_line[id as usize]
+    }
+
+    /// A location.
+    pub fn get(&self, id: LocationId) -> &Location {
+        &self.list[id as usize]
+    }
+
+    /// A name, with replacement characters where it is not UTF-8.
+    pub fn text(&self, id: NameId) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.names.name(id))
+    }
+
+    /// Source file and line, `file:line`; empty if unknown.
+    pub fn source(&self, location: &Location) -> String {
+        match (self.names.name(location.file), location.line) {
+            (b"", _) => String::new(),
+            (_, 0) => self.text(location.file).into_owned(),
+            (_, line) => format!("{}:{line}", self.text(location.file)),
+        }
+    }
+
+    /// The locations of functions with this name, in any file.
+    pub fn named(&self, name: &str) -> Vec<bool> {
+        self.list.iter().map(|location| self.names.name(location.function) == name.as_bytes()).collect()
+    }
+}
