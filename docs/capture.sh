@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 program=$(command -v perfconv) || { cargo build --release --quiet && program=$PWD/target/release/perfconv; }
 directory=$(mktemp -d)
 trap 'rm -r "$directory"' EXIT
-"$program" roundtrip/fixtures/callgraph.data -o "$directory/perf.data" --set cmdline='perf record -e cpu-clock -g bin/loop-pie 800' --set hostname=build-server -q
+"$program" roundtrip/fixtures/callgraph.data -o "$directory/perf.data" --dso loop-pie --set cmdline='perf record -e cpu-clock -g bin/loop-pie 800' --set hostname=build-server -q
 touch -d @1700000000 "$directory/perf.data"
 cd "$directory"
 

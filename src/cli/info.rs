@@ -100,7 +100,7 @@ fn hottest(recording: &Recording, read: &ReadOptions, args: &ConvertArgs) -> Res
     let (profiles, _) = passed_profiles(recording.input(), read, &mut Passes::default(), &options)?;
     let Some(profile) = profiles.first() else { return Ok(Vec::new()) };
     let locations = Locations::new(&profile.tables);
-    let lists = profile.has_samples.iter().map(|&event| {
+    let lists = profile.has_samples.iter().rev().map(|&event| {
         let top = Top::new(profile, &locations, Some(event), &[Key::Sym, Key::Dso], false);
         (event, top.totals.get(&event).copied().unwrap_or_default(), top)
     });
