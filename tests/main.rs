@@ -26,6 +26,7 @@ mod suite {
     mod goldens;
     mod header_edits;
     mod help;
+    mod html;
     mod imported_profiles;
     mod imports;
     mod independent_scan;

@@ -9,10 +9,12 @@ use super::pending_output::PendingOutput;
 use super::report::{self, Report};
 use super::{archive, batch, profiles, rewrite, temporary_outputs};
 use perfconv::bundle::unpack::Members;
+use perfconv::container::read::ReadOptions;
 use perfconv::container::read::directory::is_recording;
 use perfconv::container::write::envelope::{self, Envelope, Envelopes};
 use perfconv::convert;
 use perfconv::formats::converter::{AppliedPasses, ConvertOptions};
+use perfconv::formats::flamegraph::DIFF;
 use perfconv::formats::import::{self, CopyProfile, Values};
 use perfconv::formats::options::OptionValues;
 use perfconv::formats::profile_options::split;
@@ -20,6 +22,8 @@ use perfconv::formats::retained_fields::RetainedFields;
 use perfconv::formats::symbol_options::{OF_UNWINDING, SYMBOLS, symbol_search};
 use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writer, perf_data};
+use perfconv::profile::Profile;
+use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::SymbolSources;
 use perfconv::profile::unsymbolized::Unsymbolized;
 use perfconv::rewrite::filter::event::EVENT;
@@ -254,8 +258,17 @@ impl Conversion {
                 (ledger, written)
             }
             (None, Writer::Profile(writes)) => {
-                let format = profiles::ProfileFormat { format, writes, values };
+                let mut format = profiles::ProfileFormat { format, writes, values, base: None };
                 let profile = profiles::options(&format, args.passes.values(&EVENT).concat(), symbols)?;
+                let base = values.file(&DIFF).map(|base| {
+                    let mut passes = Passes::default();
+                    requests
+                        .iter()
+                        .filter(|_| !is_of_profile)
+                        .for_each(|request| passes.push_boxed(request.pass(&context)));
+                    base_profile(base, expansion, &options, &mut passes, &profile)
+                });
+                format.base = base.transpose()?.map(Arc::new);
                 let (ledger, written, names) =
                     profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?;
                 unnamed = Some(names);
@@ -293,6 +306,22 @@ impl Conversion {
         let is_same = named.format.is_some_and(|from| from.name == self.format.name);
         self.format.copy.filter(|_| is_same && !changes && !asks_for_more)
     }
+}
+
+/// The profile of the recording that another is compared with.
+fn base_profile(
+    path: &Path,
+    expansion: Values,
+    read: &ReadOptions,
+    passes: &mut Passes,
+    options: &ProfileOptions,
+) -> Result<Profile, Failure> {
+    let recording = Recording::converted(NamedInput::open(path.to_owned(), None, read)?, read, expansion)?;
+    let symbols = SymbolSources { imported: recording.imported().cloned(), ..options.symbols.clone() };
+    let options = ProfileOptions { symbols, ..options.clone() };
+    let (profiles, ledger) = convert::passed_profiles(recording.input(), read, passes, &options)?;
+    report::warnings(&ledger, false);
+    Ok(profiles.into_iter().next().unwrap_or_default())
 }
 
 /// Writes a recording as perf.data, regardless of the name of the output.

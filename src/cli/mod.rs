@@ -32,6 +32,7 @@ mod standard_streams;
 mod synth;
 mod temporary_outputs;
 mod unknown_command;
+mod view;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -91,6 +92,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Info(args)) => info::run(args),
         Some(Command::Dump(args)) => dump::run(args),
         Some(Command::Report(args)) => profile_report::run(*args),
+        Some(Command::View(args)) => view::run(*args),
         Some(Command::Diff(args)) => diff::run(args),
         Some(Command::Help(args)) => help::run(args),
         None if cli.convert.asks_for_no_output() => info::summary(&cli.convert),

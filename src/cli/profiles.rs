@@ -23,6 +23,7 @@ use perfconv::stream::ledger::Ledger;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The profile format to write.
 pub struct ProfileFormat<'a> {
@@ -32,12 +33,14 @@ pub struct ProfileFormat<'a> {
     pub writes: WriteProfile,
     /// The values of its options.
     pub values: &'a OptionValues,
+    /// The profile that is compared with.
+    pub base: Option<Arc<Profile>>,
 }
 
 /// A written profile: the ledger, the pending output, and the frames without function names.
 pub type Written<'a> = (Ledger, PendingOutput<'a>, Unsymbolized);
 
-/// Writes a recording as a profile, or split into several.
+/// Writes a recording as a profile, or split into several. Some formats can show how it differs from a `base`.
 ///
 /// # Errors
 /// If the arguments are invalid, the recording cannot be read, or the output cannot be written.
@@ -68,6 +71,7 @@ pub fn run<'a>(
             let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
             let unnamed = unnamed(&profiles);
             let profile = profiles.into_iter().next().unwrap_or_default();
+            let profile = Profile { base: format.base.clone(), ..profile };
             let written = output.write(|out| envelopes.around(out, |out| write(&profile, format.values, out)))?;
             Ok((ledger, written, unnamed))
         }

@@ -9,6 +9,8 @@ pub mod csv;
 pub mod flamegraph;
 pub mod folded;
 mod format;
+#[cfg(feature = "html")]
+pub mod html;
 pub mod import;
 #[cfg(feature = "json")]
 pub mod json;
@@ -54,6 +56,8 @@ pub const FORMATS: &[Format] = &[
     folded::FORMAT,
     #[cfg(feature = "flamegraph")]
     flamegraph::FORMAT,
+    #[cfg(feature = "html")]
+    html::FORMAT,
     perf_script::FORMAT,
     #[cfg(feature = "report")]
     report::FORMAT,

@@ -151,6 +151,8 @@ pub struct Profile {
     pub times: Option<(u64, u64)>,
     /// Wall clock at the first sample, in nanoseconds since 1970 UTC, if the recording has clock data.
     pub wall_clock_start: Option<u64>,
+    /// The profile to compare with.
+    pub base: Option<Arc<Profile>>,
     /// Problems of the recording, and remarks on what the profile lacks.
     pub warnings: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! Reports on a profile, independent of their form: the functions with the most samples, their callers, callees and lines.
 
+pub mod call_tree;
 pub mod facts;
 pub mod key;
 pub mod location;

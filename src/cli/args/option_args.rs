@@ -1,9 +1,10 @@
 //! Command-line arguments from the options that formats declare.
 
-use super::help::{PROFILES, RECORDINGS, REPORT, SINGLE_FORMATS, SYMBOLS};
+use super::help::{PAGE, PROFILES, RECORDINGS, REPORT, SINGLE_FORMATS, SYMBOLS};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use perfconv::formats::html;
 use perfconv::formats::options::{FormatOption, OptionValue, OptionValues, ValueKind};
 use perfconv::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN};
 use perfconv::formats::report::{self, COLOR, GROUP_BY};
@@ -65,6 +66,18 @@ impl OptionSet for OfReport {
     fn options() -> Vec<(FormatOption, &'static str)> {
         let is_renamed = |option: &FormatOption| [GROUP_BY.name, COLOR.name].contains(&option.name);
         let own = report::FORMAT.options.iter().filter(|option| !is_renamed(option)).map(|&option| (option, REPORT));
+        own.chain(symbol_options::OPTIONS.iter().map(|&option| (option, SYMBOLS))).collect()
+    }
+}
+
+/// Options of a page.
+#[derive(Debug, Default)]
+pub struct OfPage;
+
+impl OptionSet for OfPage {
+    fn options() -> Vec<(FormatOption, &'static str)> {
+        // Profiles are not split.
+        let own = html::FORMAT.options.iter().map(|&option| (FormatOption { conflicts: &[], ..option }, PAGE));
         own.chain(symbol_options::OPTIONS.iter().map(|&option| (option, SYMBOLS))).collect()
     }
 }
@@ -196,7 +209,7 @@ fn arg_under(option: &FormatOption, heading: &'static str) -> Arg {
     let has_it = |format: &&Format| format.options.iter().any(|other| other.name == option.name);
     let formats: Vec<_> = FORMATS.iter().filter(has_it).map(|format| format.name).collect();
     let arg = arg(option).help_heading(heading);
-    if formats.is_empty() || heading == REPORT {
+    if formats.is_empty() || [PAGE, REPORT].contains(&heading) {
         return arg;
     }
     arg.help(format!("{}: {}", formats.join(", "), option.help))

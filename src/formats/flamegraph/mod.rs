@@ -6,6 +6,7 @@ use super::{Format, WriteProfile, Writer};
 use crate::error::{Error, Result};
 use crate::profile::Profile;
 use crate::profile::event::Unit;
+use inferno::differential;
 use inferno::flamegraph::{self, Direction, Options};
 use std::io::Write;
 
@@ -13,7 +14,7 @@ use std::io::Write;
 pub const FORMAT: Format = Format {
     extensions: &[("svg", None)],
     writer: Writer::Profile(WriteProfile { labels: Some(folded::LABELS), ..WriteProfile::new(write) }),
-    options: &[TITLE, COLORS, WIDTH, ICICLE, REVERSE, folded::WEIGHT, folded::ANNOTATE, folded::ADDRESSES],
+    options: &[TITLE, DIFF, COLORS, WIDTH, ICICLE, REVERSE, folded::WEIGHT, folded::ANNOTATE, folded::ADDRESSES],
     ..Format::new("flamegraph", "SVG image of all stacks, with search and zoom")
 };
 
@@ -24,6 +25,17 @@ pub const TITLE: FormatOption = FormatOption::new(
     "Title of the image [default: that of the profile's event]",
     ValueKind::Text { is_optional: false },
 );
+
+/// Differential graphs.
+pub const DIFF: FormatOption = FormatOption {
+    conflicts: &["split-by"],
+    ..FormatOption::new(
+        "diff",
+        "BASE",
+        "Show how the shares of functions differ from those in this recording",
+        ValueKind::File,
+    )
+};
 
 /// Colors of frames.
 pub const COLORS: FormatOption = FormatOption {
@@ -74,7 +86,7 @@ pub const REVERSE: FormatOption =
 /// If the profile has several events or no samples, and errors of `out`.
 pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
     let stacks = FoldedStacks::new(profile, values)?;
-    let lines: Vec<_> = stacks.sorted().map(|(frames, count)| line(frames, count)).collect();
+    let mut lines = lines(&stacks);
     if lines.is_empty() {
         return Err(Error::invalid("the profile has no samples to draw".to_owned()));
     }
@@ -90,6 +102,9 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
     if values.word(&folded::WEIGHT) != Some("samples") {
         options.count_name = unit(profile).to_owned();
     }
+    if let Some(base) = &profile.base {
+        lines = differences(&self::lines(&FoldedStacks::new(base, values)?), &lines)?;
+    }
     // Equal profiles are equal images.
     options.deterministic = true;
     flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), out).map_err(Error::Output)
@@ -102,6 +117,23 @@ fn unit(profile: &Profile) -> &'static str {
         Some(Unit::Nanoseconds) => "ns",
         _ => "events",
     }
+}
+
+/// Folded stacks.
+fn lines(stacks: &FoldedStacks) -> Vec<String> {
+    stacks.sorted().map(|(frames, count)| line(frames, count)).collect()
+}
+
+/// Folded stacks with the counts of two profiles, those of the first scaled to the total of the second.
+fn differences(before: &[String], after: &[String]) -> Result<Vec<String>> {
+    let options = differential::Options { normalize: true, ..differential::Options::default() };
+    let (before, after) = (before.join("\n"), after.join("\n"));
+    let mut text = Vec::new();
+    differential::from_readers(options, before.as_bytes(), after.as_bytes(), &mut text).map_err(Error::Output)?;
+    let text = String::from_utf8_lossy(&text);
+    let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    Ok(lines)
 }
 
 /// A folded stack. The library reads text, and takes tabs for the end of a column.

@@ -30,7 +30,7 @@ pub const MARKDOWN: Format = Format {
     extensions: &[("md", None), ("markdown", None)],
     writer: Writer::Profile(WriteProfile { labels: Some(&[]), ..WriteProfile::new(markdown::write) }),
     options: &[LIMIT],
-    ..Format::new("markdown", "compact report: facts, functions, stacks and lines with the most samples")
+    ..Format::new("markdown", "compact report in Markdown")
 };
 
 /// Labels that keys need.

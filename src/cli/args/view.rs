@@ -1,0 +1,54 @@
+//! Arguments of `view`.
+
+use super::help::INPUT;
+use super::option_args::{OfPage, OptionArgs};
+use super::passes::ReadingPasses;
+use super::{ConvertArgs, DEFAULT_INPUT, ReadArgs};
+use clap::Args;
+use perfconv::formats::html::FORMAT;
+use std::path::PathBuf;
+
+/// Arguments of `view`.
+#[derive(Args, Debug)]
+pub struct ViewArgs {
+    /// Recording to read: a file, a directory, or - for standard input
+    #[arg(value_name = "IN", default_value = DEFAULT_INPUT, conflicts_with = "input_option")]
+    pub input: PathBuf,
+
+    /// Recording to read, as with perf
+    #[arg(short = 'i', long = "input", value_name = "IN", help_heading = INPUT)]
+    pub input_option: Option<PathBuf>,
+
+    /// Print the address of the page instead of opening it
+    #[arg(long)]
+    pub no_open: bool,
+
+    #[command(flatten)]
+    pub options: OptionArgs<OfPage>,
+
+    #[command(flatten)]
+    pub read: ReadArgs,
+
+    #[command(flatten)]
+    pub passes: ReadingPasses,
+
+    /// Suppress all messages except errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl ViewArgs {
+    /// The equivalent conversion to a page at a path.
+    pub fn conversion(self, output: PathBuf) -> ConvertArgs {
+        ConvertArgs {
+            inputs: vec![self.input_option.unwrap_or(self.input)],
+            output: Some(output),
+            to: Some(FORMAT.name.to_owned()),
+            read: self.read,
+            passes: self.passes.0,
+            of_profiles: self.options.values.into(),
+            quiet: self.quiet,
+            ..ConvertArgs::default()
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The data of a page.
+
+use crate::profile::Profile;
+use crate::profile::event::Unit;
+use crate::report::call_tree::{CallTree, Key};
+use crate::report::facts::{facts, warnings};
+use crate::session::names::{NameId, Names};
+use hashbrown::HashMap;
+use serde_json::json;
+use std::io::{Result, Write};
+
+/// Names by their index in the data.
+struct Strings<'a> {
+    names: &'a Names,
+    list: Vec<String>,
+    ids: HashMap<NameId, u64>,
+}
+
+impl Strings<'_> {
+    fn id(&mut self, name: NameId) -> u64 {
+        let Self { names, list, ids } = self;
+        *ids.entry(name).or_insert_with(|| {
+            list.push(String::from_utf8_lossy(names.name(name)).into_owned());
+            list.len() as u64 - 1
+        })
+    }
+}
+
+/// Writes the JSON object with its length, then each column with its length: functions (name, file, whether of the kernel), places
+/// (function, source file, line, whether inlined), nodes (how much less deep than a child of the node before, place) and rows (node
+/// since the one before, event, thread, interval of time, whether of the base, samples, value).
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut dyn Write) -> Result<()> {
+    let mut strings = Strings { names: &tree.names, list: Vec::new(), ids: HashMap::new() };
+    let mut columns: Vec<Vec<u8>> = Vec::new();
+    let mut column = |values: &mut dyn Iterator<Item = u64>| columns.push(encoded(values));
+    column(&mut tree.functions.iter().map(|function| strings.id(function.name)));
+    column(&mut tree.functions.iter().map(|function| strings.id(function.dso)));
+    column(&mut tree.functions.iter().map(|function| function.is_kernel.into()));
+    column(&mut tree.places.iter().map(|place| place.function.into()));
+    column(&mut tree.places.iter().map(|place| strings.id(place.file)));
+    column(&mut tree.places.iter().map(|place| place.line.max(0) as u64));
+    column(&mut tree.places.iter().map(|place| place.is_inlined.into()));
+    let before = [0].into_iter().chain(tree.nodes.iter().map(|(depth, _)| *depth));
+    column(&mut before.zip(&tree.nodes).map(|(before, (depth, _))| u64::from(before + 1 - depth)));
+    column(&mut tree.nodes.iter().map(|(_, place)| (*place).into()));
+    let before = [0].into_iter().chain(tree.rows.iter().map(|(key, _)| key.node));
+    column(&mut before.zip(&tree.rows).map(|(before, (key, _))| (key.node - before).into()));
+    let keys: [fn(&Key) -> u64; 4] =
+        [|key| key.event.into(), |key| key.thread.into(), |key| key.slot.into(), |key| key.is_base.into()];
+    keys.iter().for_each(|of| column(&mut tree.rows.iter().map(|(key, _)| of(key))));
+    column(&mut tree.rows.iter().map(|(_, counts)| counts.samples));
+    column(&mut tree.rows.iter().map(|(_, counts)| counts.value));
+
+    let unit = |name: &String| {
+        let event = profile.tables.events.iter().find(|event| event.name == *name);
+        event.map_or("", |event| match event.unit {
+            Unit::Nanoseconds => "ns",
+            Unit::Bytes => "bytes",
+            Unit::Count => "",
+        })
+    };
+    let threads: Vec<_> =
+        tree.threads.iter().map(|thread| (thread.comm.map(|comm| strings.id(comm)), thread.tid)).collect();
+    let header = json!({
+        "title": title,
+        "facts": facts(profile),
+        "warnings": warnings(profile),
+        "events": tree.events.iter().map(|name| (name, unit(name))).collect::<Vec<_>>(),
+        "threads": threads,
+        "slot": tree.slots.len,
+        "inColumn": tree.slots.in_column,
+        "hasTimes": profile.times.is_some_and(|(first, last)| first < last),
+        "isDiff": profile.base.is_some(),
+        "strings": strings.list,
+    });
+    let header = serde_json::to_vec(&header)?;
+    for block in [header].iter().chain(&columns) {
+        out.write_all(&(block.len() as u32).to_le_bytes())?;
+        out.write_all(block)?;
+    }
+    Ok(())
+}
+
+/// Numbers of variable length: seven bits in each byte, the lowest first; all bytes but the last have the highest bit.
+fn encoded(values: &mut dyn Iterator<Item = u64>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for mut value in values {
+        while value > 0x7f {
+            bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+    }
+    bytes
+}

@@ -1,0 +1,81 @@
+//! A page in one file: flame graph, heat map of time, functions with their callers and callees, facts of the recording.
+//!
+//! The program of the page is in the files beside this one. Its data is one block: a JSON object with names, then columns of
+//! variable-length numbers, compressed with deflate and encoded in Base64.
+
+mod data;
+
+use super::options::OptionValues;
+use super::{Format, WriteProfile, Writer};
+use crate::error::{Error, Result};
+use crate::profile::Profile;
+use crate::profile::labels::Label;
+use crate::report::call_tree::CallTree;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderWriter;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use sha2::{Digest, Sha256};
+use std::io::Write;
+
+/// The page.
+pub const FORMAT: Format = Format {
+    extensions: &[("html", None), ("htm", None)],
+    writer: Writer::Profile(WriteProfile { labels: Some(LABELS), ..WriteProfile::new(write) }),
+    options: &[super::flamegraph::TITLE, super::flamegraph::DIFF],
+    ..Format::new("html", "page with flame graph, timeline, functions")
+};
+
+/// Threads and times.
+const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm, Label::TimestampNs];
+
+const STYLE: &str = include_str!("page.css");
+const BODY: &str = include_str!("page.html");
+/// The parts of the program, in order.
+const SCRIPTS: [&str; 6] = [
+    include_str!("data.js"),
+    include_str!("tree.js"),
+    include_str!("flame.js"),
+    include_str!("time.js"),
+    include_str!("functions.js"),
+    include_str!("page.js"),
+];
+
+/// Writes the page.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
+    let event = profile.has_samples.first().map_or("", |&event| &*profile.tables.events[event as usize].name);
+    let title = values.word(&super::flamegraph::TITLE).unwrap_or(event);
+    let tree = CallTree::new(profile, profile.base.as_deref());
+    write_page(profile, title, &tree, out).map_err(Error::Output)
+}
+
+fn write_page(profile: &Profile, title: &str, tree: &CallTree, out: &mut dyn Write) -> std::io::Result<()> {
+    let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
+    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+    let policy = format!("default-src 'none'; script-src {}; style-src {}", hash(&script), hash(STYLE));
+    write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{BODY}\
+         <script type=\"application/octet-stream\" id=\"data\">",
+        escaped(title)
+    )?;
+    let mut encoder = EncoderWriter::new(&mut *out, &STANDARD);
+    let mut compressed = ZlibEncoder::new(&mut encoder, Compression::default());
+    data::write(profile, title, tree, &mut compressed)?;
+    compressed.finish()?;
+    encoder.finish()?;
+    drop(encoder);
+    write!(out, "</script>\n<script>{script}</script>\n</body>\n</html>\n")
+}
+
+/// Text of an HTML element.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,238 @@
+//! All stacks of a profile as a tree of calls, with the samples that end in each node by event, thread and time.
+
+use super::Counts;
+use super::location::{LocationId, Locations};
+use crate::profile::labels::{Label, LabelKey, LabelsId};
+use crate::profile::{Profile, Tables};
+use crate::session::names::{NameId, Names};
+use crate::stream::events::EventIndex;
+use hashbrown::HashMap;
+use std::hash::Hash;
+
+/// A function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// Its name, or that of the file in brackets if it is unknown.
+    pub name: NameId,
+    /// Name of the file or memory with the code.
+    pub dso: NameId,
+    /// Whether it is of a kernel.
+    pub is_kernel: bool,
+}
+
+/// A place in a function: that of a sample, or of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Index of the function.
+    pub function: u32,
+    /// Path of the source file; empty if unknown.
+    pub file: NameId,
+    /// Line in it; 0 if unknown.
+    pub line: i64,
+    /// Whether the function is inlined into its caller.
+    pub is_inlined: bool,
+}
+
+/// A thread with samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Thread {
+    /// Its name; `None` if unknown.
+    pub comm: Option<NameId>,
+    /// Its ID; `None` if unknown.
+    pub tid: Option<u32>,
+}
+
+/// Samples that end in a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The node; 0 for samples without a stack.
+    pub node: u32,
+    /// Index of the event in [`CallTree::events`].
+    pub event: u32,
+    /// Index of the thread.
+    pub thread: u32,
+    /// Number of the interval of time.
+    pub slot: u32,
+    /// Whether the samples are those of the profile that is compared with.
+    pub is_base: bool,
+}
+
+/// Intervals of time in which samples are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slots {
+    /// Start of the first, in nanoseconds of the recording's clock.
+    pub start: u64,
+    /// Length of each in nanoseconds.
+    pub len: u64,
+    /// Number of intervals that form a column of a heat map.
+    pub in_column: u64,
+}
+
+impl Slots {
+    /// Intervals that divide a span into columns: of a second, or so that there is a useful number of them.
+    fn new(times: Option<(u64, u64)>) -> Self {
+        const SECOND: u64 = 1_000_000_000;
+        const IN_COLUMN: u64 = 25;
+        const COLUMNS: std::ops::RangeInclusive<u64> = 40..=240;
+        let Some((start, last)) = times else { return Self { start: 0, len: 1, in_column: IN_COLUMN } };
+        let span = last - start + 1;
+        let column = if span < COLUMNS.start() * SECOND { span.div_ceil(*COLUMNS.start()) } else { SECOND };
+        let column = column.max(span.div_ceil(*COLUMNS.end()));
+        Self { start, len: column.div_ceil(IN_COLUMN).max(1), in_column: IN_COLUMN }
+    }
+
+    fn of(self, time: u64) -> u32 {
+        u32::try_from(time.saturating_sub(self.start) / self.len).unwrap_or(u32::MAX)
+    }
+}
+
+/// A tree of calls. Nodes are in depth-first order; the first is the root, which has no function.
+#[derive(Debug, Default)]
+pub struct CallTree {
+    /// Names that the rest refers to.
+    pub names: Names,
+    /// Functions.
+    pub functions: Vec<Function>,
+    /// Places.
+    pub places: Vec<Place>,
+    /// Depth and place of each node, without the root.
+    pub nodes: Vec<(u32, u32)>,
+    /// Names of the events, each with the unit of its values.
+    pub events: Vec<String>,
+    /// Threads.
+    pub threads: Vec<Thread>,
+    /// Intervals of time.
+    pub slots: Slots,
+    /// Samples, sorted.
+    pub rows: Vec<(Key, Counts)>,
+}
+
+/// Values without duplicates.
+struct Interned<T> {
+    list: Vec<T>,
+    ids: HashMap<T, u32>,
+}
+
+impl<T: Copy + Eq + Hash> Interned<T> {
+    fn new() -> Self {
+        Self { list: Vec::new(), ids: HashMap::new() }
+    }
+
+    fn id(&mut self, value: T) -> u32 {
+        *self.ids.entry(value).or_insert_with(|| {
+            self.list.push(value);
+            self.list.len() as u32 - 1
+        })
+    }
+}
+
+/// A tree under construction, with nodes in order of their first occurrence.
+struct Builder {
+    names: Names,
+    functions: Interned<Function>,
+    places: Interned<Place>,
+    /// Parent and place of each node but the root, whose index is 0: the node of index `i` is at `i - 1`.
+    nodes: Interned<(u32, u32)>,
+    events: Vec<String>,
+    threads: Interned<Thread>,
+    rows: HashMap<Key, Counts>,
+}
+
+impl CallTree {
+    /// The calls of a profile, and of the one that it is compared with.
+    pub fn new(profile: &Profile, base: Option<&Profile>) -> Self {
+        let mut builder = Builder {
+            names: Names::default(),
+            functions: Interned::new(),
+            places: Interned::new(),
+            nodes: Interned::new(),
+            events: Vec::new(),
+            threads: Interned::new(),
+            rows: HashMap::new(),
+        };
+        let slots = Slots::new(profile.times);
+        builder.add(profile, slots, false);
+        // Times of another recording cannot be compared.
+        base.into_iter().for_each(|base| builder.add(base, Slots { len: u64::MAX, ..slots }, true));
+        builder.finish(slots)
+    }
+}
+
+impl Builder {
+    fn add(&mut self, profile: &Profile, slots: Slots, is_base: bool) {
+        let tables = &*profile.tables;
+        let locations = Locations::new(tables);
+        let places: Vec<u32> = (0..locations.list().len() as LocationId).map(|id| self.place(id, &locations)).collect();
+        let mut by_stack: HashMap<u32, u32> = HashMap::new();
+        let mut by_labels: HashMap<LabelsId, (u32, u32)> = HashMap::new();
+        let events: HashMap<EventIndex, u32> =
+            profile.has_samples.iter().map(|&event| (event, self.event(&tables.events[event as usize].name))).collect();
+        for row in &profile.rows {
+            let node = *by_stack.entry(row.stack).or_insert_with(|| {
+                let stack = locations.of_stack(tables.stacks.stack(row.stack)).rev();
+                stack.fold(0, |parent, location| self.nodes.id((parent, places[location as usize])) + 1)
+            });
+            let (thread, slot) =
+                *by_labels.entry(row.labels).or_insert_with(|| self.thread_and_slot(row.labels, tables, slots));
+            let Some(&event) = events.get(&row.event) else { continue };
+            *self.rows.entry(Key { node, event, thread, slot, is_base }).or_default() += row.into();
+        }
+    }
+
+    fn place(&mut self, id: LocationId, locations: &Locations) -> u32 {
+        let location = locations.get(id);
+        let mut name = |id: NameId| self.names.id(locations.text(id).as_bytes());
+        let function =
+            Function { name: name(location.function), dso: name(location.dso), is_kernel: location.is_kernel };
+        let file = name(location.file);
+        let function = self.functions.id(function);
+        self.places.id(Place { function, file, line: location.line, is_inlined: location.is_inlined })
+    }
+
+    fn thread_and_slot(&mut self, labels: LabelsId, tables: &Tables, slots: Slots) -> (u32, u32) {
+        let labels = tables.labels.labels(labels);
+        let value =
+            |wanted: Label| labels.iter().find(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value);
+        let comm = value(Label::ThreadComm).map(|comm| String::from_utf8_lossy(tables.names.name(NameId(comm as u32))));
+        let comm = comm.map(|comm| self.names.id(comm.as_bytes()));
+        let thread = self.threads.id(Thread { comm, tid: value(Label::Tid).map(|tid| tid as u32) });
+        (thread, value(Label::TimestampNs).map_or(0, |time| slots.of(time)))
+    }
+
+    fn event(&mut self, name: &str) -> u32 {
+        let known = self.events.iter().position(|event| event == name);
+        known.unwrap_or_else(|| {
+            self.events.push(name.to_owned());
+            self.events.len() - 1
+        }) as u32
+    }
+
+    /// The tree with its nodes in depth-first order, children in order of their first occurrence.
+    fn finish(self, slots: Slots) -> CallTree {
+        let nodes = &self.nodes.list;
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); nodes.len() + 1];
+        (1..).zip(nodes).for_each(|(node, &(parent, _))| children[parent as usize].push(node));
+        let mut order = vec![0_u32; nodes.len() + 1];
+        let mut list = Vec::with_capacity(nodes.len());
+        let mut pending: Vec<(u32, u32)> = children[0].iter().rev().map(|&node| (node, 1)).collect();
+        while let Some((node, depth)) = pending.pop() {
+            let (_, place) = nodes[node as usize - 1];
+            list.push((depth, place));
+            order[node as usize] = list.len() as u32;
+            pending.extend(children[node as usize].iter().rev().map(|&child| (child, depth + 1)));
+        }
+        let moved = |(key, counts): (Key, Counts)| (Key { node: order[key.node as usize], ..key }, counts);
+        let mut rows: Vec<_> = self.rows.into_iter().map(moved).collect();
+        rows.sort_unstable_by_key(|(key, _)| *key);
+        CallTree {
+            names: self.names,
+            functions: self.functions.list,
+            places: self.places.list,
+            nodes: list,
+            events: self.events,
+            threads: self.threads.list,
+            slots,
+            rows,
+        }
+    }
+}
