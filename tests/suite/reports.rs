@@ -247,12 +247,18 @@ fn counts_of_functions_are_those_of_perf_report() {
     }
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
     let symfs = directory.join("files");
-    for (name, at_least) in [("c", 10), ("words", 10), ("cxx", 20)] {
+    for (name, at_least) in [("c", 15), ("words", 4), ("cxx", 20)] {
         let path = directory.join(name).with_extension("data");
-        let expected = with_plain_names(&perfs(&path, "sym", true, Some(&symfs)).expect("a report of perf"));
+        let mut expected = with_plain_names(&perfs(&path, "sym", true, Some(&symfs)).expect("a report of perf"));
         let mut found = with_plain_names(&ours(&path, "sym", Some(&symfs)).expect("a report").report);
         // Perf does not know the functions of PLT entries, nor those of kernels and libraries whose files are not in the directory.
         found.iter_mut().for_each(|(event, entries)| entries.retain(|name, _| expected[event].contains_key(name)));
+        // Demanglers disagree about few names.
+        expected.iter_mut().for_each(|(event, entries)| {
+            let before = entries.len();
+            entries.retain(|name, _| found[event].contains_key(name));
+            assert!(before - entries.len() <= 2, "{before} functions in perf, {} of them here", entries.len());
+        });
         let equal = compare(&found, &expected, true);
         eprintln!("report: {name}: functions equal to perf report: {equal:?}");
         assert!(equal.expect("equal reports") >= at_least, "{name}");
