@@ -1,0 +1,192 @@
+#!/bin/bash
+# Measures symbolization: functions, inlined functions and lines of addresses spread over the code of large objects, next to other
+# programs. Prints the table of docs/performance.md.
+#
+#   bash benches/symbols.sh [UNITS]
+#
+# The objects: a C++ program of UNITS generated source files (default 8) with uncompressed and with compressed debug information,
+# perfconv itself as built without optimization, and a library without debug information, the largest libLLVM installed. Of each,
+# a small recording has 300 addresses, for all programs, and a large one 100,000. Each command runs once, for at most a minute. A
+# cell shows CPU seconds (user and system, with those of child processes) and the peak resident memory in MiB, which includes
+# mapped files. Programs that are not installed have empty cells.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+units=${1:-8}
+limit=60
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+source benches/measure.sh
+
+cargo build --release --quiet --bin perfconv
+cargo build --quiet --bin perfconv
+target=$(realpath "${CARGO_TARGET_DIR:-target}")
+perfconv=${PERFCONV:-$target/release/perfconv}
+perfparser=$(command -v hotspot-perfparser || ls /usr/lib/*/libexec/hotspot-perfparser 2>/dev/null || true)
+pprof=$(command -v pprof || ls "$target/tmp/pprof" 2>/dev/null || true)
+llvm=$(command -v llvm-symbolizer-16 || command -v llvm-symbolizer || true)
+
+# A C++ program: each unit instantiates containers, streams and regular expressions for types of its own.
+program() {
+    local unit
+    for ((unit = 0; unit < units; unit++)); do
+        cat >"$work/$unit.cpp" <<END
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+namespace unit$unit {
+template <int N> struct Item {
+    int value = N;
+    std::string name = std::to_string(N);
+    bool operator<(const Item &other) const { return value < other.value; }
+};
+template <int N> std::size_t use(const std::string &text) {
+    std::map<std::string, Item<N>> by_name;
+    std::set<Item<N>> items;
+    std::vector<std::variant<int, Item<N>>> list;
+    std::unordered_map<int, std::shared_ptr<Item<N>>> shared;
+    for (const char c : text) {
+        Item<N> item{c};
+        by_name[item.name] = item;
+        items.insert(item);
+        list.emplace_back(item);
+        shared[c] = std::make_shared<Item<N>>(item);
+    }
+    std::sort(list.begin(), list.end(), [](const auto &a, const auto &b) { return a.index() < b.index(); });
+    std::function<std::size_t(std::size_t)> add = [&](std::size_t n) { return n + by_name.size() + shared.size(); };
+    std::ostringstream out;
+    out << add(list.size()) << std::regex_replace(text, std::regex("[a-f]" + std::to_string(N)), "x");
+    if constexpr (N > 0) return out.str().size() + use<N - 1>(text);
+    return out.str().size();
+}
+}
+std::size_t unit_$unit(const std::string &text) { return unit$unit::use<24>(text); }
+END
+        echo "std::size_t unit_$unit(const std::string &);" >>"$work/main.h"
+        echo "sum += unit_$unit(argv[0]);" >>"$work/calls.h"
+    done
+    cat >"$work/main.cpp" <<END
+#include <string>
+#include "main.h"
+int main(int, char **argv) {
+    std::size_t sum = 0;
+#include "calls.h"
+    return sum == 0;
+}
+END
+    printf '%s\n' "$work"/*.cpp | xargs -P "$(nproc)" -I{} g++ -std=c++17 -O1 -g -c {} -o {}.o
+    g++ -Wl,--build-id "$work"/*.cpp.o -o "$work/cxx"
+    objcopy --compress-debug-sections=zlib "$work/cxx" "$work/cxx-compressed"
+    rm "$work"/*.o
+}
+
+# Writes a recording with one sample at each of COUNT addresses of an object: recording NAME OBJECT COUNT. The addresses are also in
+# NAME.addresses.
+recording() {
+    python3 - "$work/$1" "$2" "$3" <<'END'
+import json, struct, sys
+
+name, path, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+data = open(path, "rb").read()
+headers, size, number = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+segments = [struct.unpack_from("<IIQQQQQQ", data, headers + i * size) for i in range(number)]
+kind, flags, offset, address, _, length, _, _ = next(s for s in segments if s[0] == 1 and s[1] & 1)
+skew = offset % 4096
+offset, address, length = offset - skew, address - skew, length + skew  # A mapping begins at a page.
+start = 0x555500000000
+sections, (size, number, names) = struct.unpack_from("<Q", data, 40)[0], struct.unpack_from("<HHH", data, 58)
+table = [struct.unpack_from("<IIQQQQIIQQ", data, sections + i * size) for i in range(number)]
+texts = table[names][4]
+text = next(s for s in table if data[texts + s[0]:].startswith(b".text\0"))
+step = max(text[5] / count, 1)
+addresses = sorted({text[3] + int(i * step) for i in range(count) if i * step < text[5]})
+open(name + ".addresses", "w").write("".join(f"{a:#x}\n" for a in addresses))
+attr = dict(stored=128, kind="SOFTWARE", size=128, config="0x0", sample_period=1,
+            sample_type=["IP", "TID", "TIME", "CALLCHAIN"], read_format=[], flags=["MMAP", "COMM", "SAMPLE_ID_ALL", "MMAP2"],
+            wakeup_events=0, bp_type=0, bp_addr="0x0", bp_len=0, branch_sample_type=[], sample_regs_user="0x0",
+            sample_stack_user=0, clockid=0, sample_regs_intr="0x0", aux_watermark=0, sample_max_stack=0, reserved_2=0,
+            aux_sample_size=0, aux_action=[], sig_data="0x0", config3="0x0", config4="0x0")
+task = dict(pid=7, tid=7)
+mapping = dict(task, addr=hex(start), len=(length + 4095) // 4096 * 4096, pgoff=hex(offset), prot=5, flags=2, filename=path,
+               file=dict(inode=dict(maj=0, min=0, ino=0, ino_generation=0)))
+with open(name + ".jsonl", "w") as out:
+    write = lambda line: print(json.dumps(line), file=out)
+    write(dict(perfconv=1, container="file", endian="little"))
+    write(dict(attr=attr, ids=[1]))
+    write(dict(record="COMM", body=dict(task, comm="program"), sample_id=dict(task=task, time=1)))
+    write(dict(record="MMAP2", cpumode="USER", body=mapping, sample_id=dict(task=task, time=2)))
+    for time, at in enumerate(addresses, 3):
+        ip = hex(at - address + start)
+        body = dict(ip=ip, task=task, time=time, callchain=dict(ips=["0xfffffffffffffe00", ip]))
+        write(dict(record="SAMPLE", cpumode="USER", body=body))
+    write(dict(end={}))
+END
+    "$perfconv" "$work/$1.jsonl" --symfs / --build-ids -q -o "$work/$1.data"
+    rm "$work/$1.jsonl"
+}
+
+# A cell: CPU seconds and peak memory of a command and all its descendants, also those that it does not wait for, such as the
+# addr2line of perf; the output is discarded.
+cell() {
+    python3 - "$limit" "$1" <<'END'
+import ctypes, os, resource, subprocess, sys
+
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+limit, command = sys.argv[1:]
+status = subprocess.call(["timeout", limit, "bash", "-c", command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+try:
+    while True:
+        os.wait()
+except ChildProcessError:
+    pass
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+if status == 0:
+    print(f" {used.ru_utime + used.ru_stime:.2f}, {used.ru_maxrss >> 10} |", end="")
+else:
+    print(f" over {limit} s of wall time |" if status == 124 else " fails |", end="")
+END
+}
+
+# A row: row OBJECT COUNT DESCRIPTION.
+row() {
+    local name=$1-$2 data=$work/$1-$2.data object=${objects[$1]}
+    recording "$name" "$object" "$2"
+    printf '| %s | %s |' "$3" "$(wc -l <"$work/$name.addresses")"
+    cell "$perfconv $data -q -f --symfs / -o $work/out.pb.gz"
+    if (($2 <= 1000)); then
+        cell "perf script -f -i $data -F ip,sym,srcline"
+        if [[ $perfparser ]]; then cell "$perfparser --input $data --output /dev/null"; else printf ' |'; fi
+        "$perfconv" "$data" -q -f --symbols no -o "$work/plain.pb.gz"
+        if [[ $pprof ]]; then cell "$pprof -symbolize=local -proto -output=$work/pprof.pb.gz $work/plain.pb.gz"; else printf ' |'; fi
+    else
+        printf ' | | |'
+    fi
+    if [[ $llvm ]]; then cell "$llvm --inlines --demangle -e $object <$work/$name.addresses"; else printf ' |'; fi
+    echo
+    rm -f "$work/$name".*
+}
+
+program
+declare -A objects=(
+    [cxx]=$work/cxx
+    [compressed]=$work/cxx-compressed
+    [rust]=$target/debug/perfconv
+    [llvm]=$(find /usr/lib -name 'libLLVM*.so*' -type f -size +40M -printf '%s %p\n' 2>/dev/null | sort -n | sed -n '$s/^[0-9]* //p')
+)
+megabytes() { echo "$(($(stat -c %s "${objects[$1]}") >> 20)) MiB"; }
+about_this_machine
+printf '\n| object | addresses | perfconv | perf script | hotspot-perfparser | pprof | llvm-symbolizer |\n|---|---|---|---|---|---|---|\n'
+for count in 300 100000; do
+    row cxx $count "C++, $(megabytes cxx)"
+    row compressed $count "the same, compressed, $(megabytes compressed)"
+    row rust $count "Rust, $(megabytes rust)"
+    if [[ ${objects[llvm]} ]]; then row llvm $count "libLLVM, without debug information, $(megabytes llvm)"; fi
+done
