@@ -171,3 +171,31 @@ fn flame_graphs_show_each_function() {
     let other = draw(&["--icicle", "--reverse", "--colors", "mem", "--weight", "samples"]);
     assert!(other.contains("495 samples, 100%") || other.contains("(495 samples"), "{}", &other[..2000]);
 }
+
+#[test]
+fn differential_flame_graphs_are_those_of_inferno() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (recording, files) = with_symbols("cxx");
+    let base = directory.path().join("base.data");
+    let rewritten = run(perfconv().arg("rewrite").arg(&recording).args(["--time", "0%-60%", "-q", "-o"]).arg(&base));
+    assert_eq!(rewritten.status, 0, "{}", rewritten.stderr);
+    let folded = |path: &Path| convert(path, &["-t", "folded", "--symfs", &files]).stdout;
+    let (before, after) = (folded(&base), folded(&recording));
+    let options = inferno::differential::Options { normalize: true, ..Default::default() };
+    let mut lines = Vec::new();
+    inferno::differential::from_readers(options, &before[..], &after[..], &mut lines).expect("folded stacks");
+    let lines = String::from_utf8(lines).expect("UTF-8");
+    let mut lines: Vec<&str> = lines.lines().collect();
+    lines.sort_unstable();
+    let mut options = inferno::flamegraph::Options::default();
+    options.title = "cpu-clock".to_owned();
+    options.count_name = "ns".to_owned();
+    options.deterministic = true;
+    let mut expected = Vec::new();
+    inferno::flamegraph::from_lines(&mut options, lines, &mut expected).expect("a flame graph");
+    let base = base.display().to_string();
+    let image = convert(&recording, &["-t", "flamegraph", "--symfs", &files, "--diff", &base]);
+    assert_eq!((image.status, &*image.stderr), (0, ""));
+    let colors = String::from_utf8_lossy(&image.stdout).matches("rgb(2").count();
+    assert!(image.stdout == expected && colors > 10, "{} bytes instead of {}", image.stdout.len(), expected.len());
+}
