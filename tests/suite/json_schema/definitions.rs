@@ -151,6 +151,34 @@ pub fn serde_argument(attributes: &[Attribute], argument: &str) -> Option<String
     })
 }
 
+/// The first paragraph of the documentation, without its markup.
+pub fn documentation(attributes: &[Attribute]) -> String {
+    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value().trim().to_owned()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let paragraph = lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    let mut plain = String::new();
+    let mut rest = &*paragraph;
+    while let Some(at) = rest.find(['`', '[', ']']) {
+        plain += &rest[..at];
+        let (mark, after) = rest[at..].split_at(1);
+        // The target of a link follows its text.
+        rest = match (mark, after.strip_prefix('(')) {
+            ("]", Some(target)) => target.split_once(')').map_or("", |(_, after)| after),
+            ("[" | "]", None) if !paragraph.contains("](") && !paragraph.contains("[`") => {
+                plain += mark;
+                after
+            }
+            _ => after,
+        };
+    }
+    plain + rest
+}
+
 /// The fields that are stored in the type, without those that binrw computes.
 pub fn stored_fields(fields: &Fields) -> impl Iterator<Item = &syn::Field> {
     fields.iter().filter(|field| {

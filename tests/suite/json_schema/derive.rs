@@ -1,6 +1,6 @@
 //! Derives the schema of a definition.
 
-use super::definitions::{Definition, Definitions, Row, serde_argument, stored_fields};
+use super::definitions::{Definition, Definitions, Row, documentation, serde_argument, stored_fields};
 use super::json::{Json, list, map, text};
 use std::collections::BTreeMap;
 use syn::{Attribute, Fields, GenericArgument, Item, PathArguments, Type};
@@ -83,15 +83,15 @@ impl<'a> Derive<'a> {
 
     fn item(&mut self, item: &Item) -> Json {
         match item {
-            Item::Struct(of) => self.fields(&of.fields),
+            Item::Struct(of) => described(&of.attrs, self.fields(&of.fields)),
             Item::Enum(of) => {
                 let is_snake_case = serde_argument(&of.attrs, "rename_all").as_deref() == Some("snake_case");
                 assert!(is_snake_case, "the variants of {} should be in snake case", of.ident);
                 let variants = of.variants.iter().map(|variant| {
                     let name = snake_case(&variant.ident.to_string());
-                    object([(name, self.fields(&variant.fields), true)])
+                    object([(name, described(&variant.attrs, self.fields(&variant.fields)), true)])
                 });
-                one_of(variants.collect::<Vec<_>>())
+                described(&of.attrs, one_of(variants.collect::<Vec<_>>()))
             }
             _ => unreachable!("definitions are structs and enums"),
         }
@@ -110,7 +110,7 @@ impl<'a> Derive<'a> {
                     let name = member.ident.as_ref().expect("a name").to_string();
                     let is_optional = arguments(&member.ty, "Option").is_some()
                         || serde_argument(&member.attrs, "skip_serializing_if").is_some();
-                    (name, self.value(&member.ty, &member.attrs), !is_optional)
+                    (name, described(&member.attrs, self.value(&member.ty, &member.attrs)), !is_optional)
                 });
                 object(members.collect::<Vec<_>>())
             }
@@ -159,6 +159,19 @@ impl<'a> Derive<'a> {
             }
             _ => panic!("expected a path or an array"),
         }
+    }
+}
+
+/// Adds the first sentence of a definition's documentation to its schema, unless it has a description.
+fn described(attributes: &[Attribute], schema: Json) -> Json {
+    let documentation = documentation(attributes);
+    let sentence = documentation.split_inclusive(". ").next().unwrap_or_default().trim_end();
+    match schema {
+        Json::Map(mut members) if !sentence.is_empty() && members.iter().all(|(name, _)| name != "description") => {
+            members.insert(0, ("description".to_owned(), text(sentence)));
+            Json::Map(members)
+        }
+        schema => schema,
     }
 }
 
