@@ -23,6 +23,21 @@ grow=${perfconv%/*}/examples/grow
 out=$work/out
 
 about_this_machine
+
+# perf_to_profile and perf_converter are those of perf_data_converter. Functions are not looked up: no counterpart does.
+printf '\n## Mixed load with mostly unique stacks\n\n'
+if mixed "$((megabytes < 160 ? megabytes : 160))"; then
+    heading
+    job 'pprof' mixed "$perfconv $mixed --symbols no -f -o $out.pb.gz" 'perf_to_profile' \
+        "perf_to_profile -i $mixed -o $out.other.pb.gz -f"
+    job 'pprof' mixed "$perfconv $mixed --symbols no -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i $mixed"
+    job 'as perf_to_profile' mixed "$perfconv $mixed --compat perf_to_profile -f -o $out.pb.gz" 'perf_to_profile' \
+        "perf_to_profile -i $mixed -o $out.other.pb.gz -f"
+    job 'quipper proto' mixed "$perfconv $mixed -f -o $out.pb_data" 'perf_converter' \
+        "perf_converter -i $mixed -o $out.other -O proto"
+    job 'JSON Lines' mixed "$perfconv $mixed -f -o $out.jsonl" 'perf script -D' "perf script -D -i $mixed"
+    rm -rf "$mixed" "$out".* "$work"/load-*
+fi
 bases
 printf '\n## Jobs, %s MB\n\n' "$megabytes"
 grown deep "$megabytes"
@@ -36,18 +51,18 @@ job 'rewrite --compress' deep "$perfconv rewrite $deep --compress=1 -f -o $out.d
 job 'rewrite --build-ids' deep "$perfconv rewrite $deep --build-ids -f -o $out.data" 'perf inject -b' \
     "perf inject -b -i $deep -o $out.perf"
 job 'rewrite --anonymize' deep "$perfconv rewrite $deep --anonymize -f -o $out.data" 'cp' "cp $deep $out.perf"
-job 'pprof' deep "$perfconv $deep -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i $deep"
+job 'pprof' deep "$perfconv $deep --symbols no -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i $deep"
 job 'quipper proto' deep "$perfconv $deep -f -o $out.pb_data" 'perf script -F ip' "perf script -F ip -i $deep"
 job 'from a PerfDataProto' deep "$perfconv $out.pb_data -f -o $out.data" 'cp' "cp $deep $out.perf"
 job 'quipper text' deep "$perfconv $deep -t quipper-text -o /dev/null" 'perf script -F ip' "perf script -F ip -i $deep"
 job 'from pprof' deep "$perfconv $out.pb.gz -f -o $out.data" 'perf script -F ip' "perf script -F ip -i $deep"
 rm -rf "$out".*
-job 'perf-json' deep "$perfconv $deep -f -t perf-json -o $out.json" 'perf data convert' \
+job 'perf-json' deep "$perfconv $deep --symbols no -f -t perf-json -o $out.json" 'perf data convert' \
     "perf data convert --force --to-json $out.perf -i $deep"
 job 'JSON Lines' deep "$perfconv $deep -f -o $out.jsonl" 'perf script -D' "perf script -D -i $deep"
 job 'from JSON Lines' deep "$perfconv $out.jsonl -f -o $out.data" 'jq -c .' "jq -c . $out.jsonl"
 rm -f "$out".*
-job 'CSV tables' deep "$perfconv $deep -f -t csv -o $out.tables" 'perf script -F ip' "perf script -F ip -i $deep"
+job 'CSV tables' deep "$perfconv $deep --symbols no -f -t csv -o $out.tables" 'perf script -F ip' "perf script -F ip -i $deep"
 rm -rf "$out".*
 job 'rewrite --container pipe' deep "$perfconv rewrite $deep --container pipe -f -o $out.data" 'cp' "cp $deep $out.perf"
 rm -f "$out".*
@@ -60,8 +75,8 @@ job 'archive' deep "$perfconv archive $deep -f -o $out.tar.zst" 'zstd -3' "zstd 
 job 'dump' deep "$perfconv dump $deep" 'perf script -F ip' "perf script -F ip -i $deep"
 rm -f "$out".*
 cp "$deep" "$work/copy.data"
-job 'pprof of two at once' deep "$perfconv convert $deep $work/copy.data -f --out-dir $out.dir" 'pprof, -J 1' \
-    "$perfconv convert $deep $work/copy.data -J 1 -f --out-dir $out.one"
+job 'pprof of two at once' deep "$perfconv convert $deep $work/copy.data --symbols no -f --out-dir $out.dir" 'pprof, -J 1' \
+    "$perfconv convert $deep $work/copy.data --symbols no -J 1 -f --out-dir $out.one"
 rm -rf "$work/copy.data" "$out".*
 job 'diff with its copy' deep "$perfconv diff $deep $deep" 'cmp' "cmp $deep $deep"
 job 'check' deep "$perfconv check $deep" 'perf script -F ip' "perf script -F ip -i $deep"
@@ -71,7 +86,7 @@ rm -rf "$deep" "$out".*
 
 for kind in shallow processes dwarf; do
     grown $kind "$megabytes"
-    job "pprof: $kind" $kind "$perfconv ${!kind} -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i ${!kind}"
+    job "pprof: $kind" $kind "$perfconv ${!kind} --symbols no -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i ${!kind}"
     rm -f "${!kind}" "$out".*
 done
 
@@ -82,19 +97,19 @@ rm -rf "$folded" "$script" "$out".*
 
 grown synthetic "$megabytes"
 job 'synth' synthetic "$perfconv synth scenarios/callgraph.toml --scale $((megabytes * 3)) -f -o $out.data" 'cp' "cp $synthetic $out.perf"
-job 'pprof: synthesized' synthetic "$perfconv $synthetic -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i $synthetic"
+job 'pprof: synthesized' synthetic "$perfconv $synthetic --symbols no -f -o $out.pb.gz" 'perf script -F ip' "perf script -F ip -i $synthetic"
 rm -f "$synthetic" "$out".*
 
 grown compressed "$megabytes"
-job 'compressed: pprof' compressed "$perfconv $compressed -f -o $out.pb.gz" 'perf script -F ip' \
+job 'compressed: pprof' compressed "$perfconv $compressed --symbols no -f -o $out.pb.gz" 'perf script -F ip' \
     "perf script -F ip -i $compressed"
 job 'compressed: --decompress' compressed "$perfconv rewrite $compressed --decompress -f -o $out.data" 'cp' \
     "cp $compressed $out.perf"
 rm -f "$compressed" "$out".*
 grown pipe "$megabytes"
-job 'standard input: pprof' pipe "$perfconv - -f -o $out.pb.gz < <(cat $pipe)" 'perf script -F ip' "perf script -F ip -i - < <(cat $pipe)"
+job 'standard input: pprof' pipe "$perfconv - --symbols no -f -o $out.pb.gz < <(cat $pipe)" 'perf script -F ip' "perf script -F ip -i - < <(cat $pipe)"
 grown compressed_pipe "$megabytes"
-job 'compressed standard input: pprof' compressed_pipe "$perfconv - -f -o $out.pb.gz < <(cat $compressed_pipe)" \
+job 'compressed standard input: pprof' compressed_pipe "$perfconv - --symbols no -f -o $out.pb.gz < <(cat $compressed_pipe)" \
     'perf script -F ip' "perf script -F ip -i - < <(cat $compressed_pipe)"
 rm -f "$pipe" "$compressed_pipe" "$out".*
 
@@ -103,7 +118,7 @@ growth_heading
 for size in 10 100 1000 2000; do
     grown deep $size
     growth "$size MB" 'info --stats' deep "$perfconv info --stats $deep"
-    growth "$size MB" 'pprof' deep "$perfconv $deep -f -o $out.pb.gz"
+    growth "$size MB" 'pprof' deep "$perfconv $deep --symbols no -f -o $out.pb.gz"
     growth "$size MB" 'rewrite --sort' deep "$perfconv rewrite $deep --sort -f -o $out.data"
     rm -f "$out".*
     growth "$size MB" 'JSON Lines' deep "$perfconv $deep -t jsonl -o /dev/null"
@@ -112,9 +127,9 @@ for size in 10 100 1000 2000; do
     growth "$size MB" 'synth' deep "$perfconv synth scenarios/callgraph.toml --scale $((size * 3)) -f -o $out.data"
     rm -f "$out".*
     grown no_rounds $size
-    growth "$size MB" 'pprof, no rounds' no_rounds "$perfconv $no_rounds -f -o $out.pb.gz"
+    growth "$size MB" 'pprof, no rounds' no_rounds "$perfconv $no_rounds --symbols no -f -o $out.pb.gz"
     rm -f "$no_rounds" "$out".*
     grown compressed_pipe $size
-    growth "$size MB" 'pprof, compressed pipe' compressed_pipe "$perfconv - -f -o $out.pb.gz < <(cat $compressed_pipe)"
+    growth "$size MB" 'pprof, compressed pipe' compressed_pipe "$perfconv - --symbols no -f -o $out.pb.gz < <(cat $compressed_pipe)"
     rm -f "$compressed_pipe" "$out".*
 done

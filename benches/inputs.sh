@@ -58,6 +58,22 @@ grown() {
     cat "$work/$name.data" >/dev/null
 }
 
+# Records a real load with mostly unique stacks: compiler, interpreters, compressors and short processes, most of whose code has no
+# frame pointers. It needs g++, python3, perl, xz and binutils, and about a minute for 160 MB.
+mixed() {
+    declare -g mixed=$work/mixed.data mixed_megabytes=$1
+    local program
+    for program in g++ python3 perl xz objdump; do
+        command -v $program >/dev/null && continue
+        echo "warning: the mixed load needs $program; skipped" >&2
+        return 1
+    done
+    perf record -q -e cpu-clock -F 20000 -g --max-size="${1}M" -o "$mixed" -- bash -c \
+        'bash benches/mixed-load.sh "$0/load-1" & bash benches/mixed-load.sh "$0/load-2" & wait' "$work" >/dev/null 2>&1 || true
+    pkill -f "mixed-load.sh $work" || true
+    cat "$mixed" >/dev/null
+}
+
 # Creates the text inputs: folded stacks, mostly unique, and the perf script output of a base.
 text() {
     declare -g folded=$work/folded.txt script=$work/script.txt folded_megabytes script_megabytes
