@@ -155,3 +155,22 @@ fn kallsyms_of_another_kernel_are_reported() {
         assert!(named == without && run.stderr.contains(message), "{}", run.stderr);
     }
 }
+
+#[test]
+fn kallsyms_in_a_directory_are_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("recording");
+    let options = ["-q", "--set", "hostname=other", "--container", "dir", "-o"];
+    assert_eq!(run(perfconv().arg("rewrite").arg(in_repository("c.data")).args(options).arg(&recording)).status, 0);
+    let names = || {
+        let run = run(perfconv().arg(&recording).args(["-q", "-t", "perf-script"]).env("HOME", "/nonexistent"));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        String::from_utf8(run.stdout).unwrap().matches(" every_function+0x").count()
+    };
+    assert_eq!(names(), 0);
+    let copy = recording.join("kcore_dir");
+    fs::create_dir(&copy).unwrap();
+    let text = "ffffffff81000000 T _text\nffffffff81000100 T every_function\nffffffff8220bb08 T _etext\n";
+    fs::write(copy.join("kallsyms"), text).unwrap();
+    assert!(names() > 0);
+}

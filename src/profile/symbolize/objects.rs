@@ -179,6 +179,11 @@ impl SymbolOptions {
         if search.symfs.is_none() && !is_here {
             search.of_other_machine();
         }
+        if search.kallsyms.is_none() {
+            // A copy that `perf record --kcore` made.
+            let copy = meta.directory.as_ref().map(|directory| directory.join("kcore_dir/kallsyms"));
+            search.kallsyms = copy.filter(|copy| copy.is_file());
+        }
         let runs_the_kernel = host == Host::This { runs_the_kernel: true };
         if runs_the_kernel && search.kallsyms.is_none() && is_running_kernel(meta) {
             search.kallsyms = Some("/proc/kallsyms".into());
