@@ -94,7 +94,7 @@ fn an_output_without_a_known_ending_names_the_formats_that_are_written() {
     };
     let said = usage(&["-o", "out.xyz"]);
     assert!(
-        said.contains(".data, .pb, .pprof") && said.contains("--to FORMAT (perf-json, csv have no extension)"),
+        said.contains(".data, .pb, .pprof") && said.contains("--to FORMAT (perf-json, report, csv have no extension)"),
         "{said}"
     );
     assert!(said.contains(".script") && said.contains(".folded"), "{said}");
