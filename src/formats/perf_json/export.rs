@@ -3,7 +3,7 @@
 use super::EXACT;
 use super::headers::headers;
 use super::objects::Objects;
-use super::text::{field, key, number};
+use super::text::{field, key, number, recorded_field};
 use crate::abi;
 use crate::abi::attr::AttrType;
 use crate::abi::record::CpuMode;
@@ -134,9 +134,9 @@ impl Json {
         ];
         for (found, value) in tracepoint.values(payload) {
             if !self.is_exact && SAMPLE_FIELDS.contains(&&*found.name) {
-                field(out, &format!("_{}", found.name), &format_args!("{value}"))?;
+                recorded_field(out, &format!("_{}", found.name), &format_args!("{value}"))?;
             } else {
-                field(out, &found.name, &format_args!("{value}"))?;
+                recorded_field(out, &found.name, &format_args!("{value}"))?;
             }
         }
         Ok(())
