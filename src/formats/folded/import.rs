@@ -56,10 +56,10 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         for name in names.split(|&byte| byte == b';') {
             let (name, is_kernel) = name.strip_suffix(KERNEL).map_or((name, false), |name| (name, true));
             let name = profile.names.id(name);
-            let function = profile.functions.named(name);
-            let all = &mut profile.frames;
-            stack.push(*frames.entry((function, is_kernel)).or_insert_with(|| {
-                all.push(SourceFrame { function: Some(function), is_kernel, ..SourceFrame::default() });
+            let SourceProfile { functions, frames: all, .. } = &mut profile;
+            stack.push(*frames.entry((name, is_kernel)).or_insert_with(|| {
+                let function = Some(functions.named(name));
+                all.push(SourceFrame { function, is_kernel, ..SourceFrame::default() });
                 all.len() as u32 - 1
             }));
         }
