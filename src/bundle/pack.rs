@@ -2,7 +2,6 @@
 
 use super::entry::{link, recording_name};
 use super::files::{FileSearch, PackedFile, PackedObject};
-
 use super::scan::ArchiveScan;
 use crate::abi::record::CpuMode;
 use crate::container::read::input::Input;

@@ -3,7 +3,7 @@
 use std::env;
 use std::process::Child;
 
-/// A running pager that reads what is written to standard output.
+/// A running pager whose input is the standard output of this process.
 pub struct Pager(Child);
 
 /// Pagers in order of preference, by the variables that name them.

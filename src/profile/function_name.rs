@@ -1,7 +1,7 @@
 //! Names of functions as reports show them.
 
-/// A function name without its parameters and what follows, as flame graphs show it. Parentheses in Go names (`(*T).f`), in names of anonymous
-/// namespaces and in `operator()` are kept.
+/// A function name without its parameters and what follows, as flame graphs show it. Parentheses in Go names (`(*T).f`), in names
+/// of anonymous namespaces and in `operator()` are kept.
 pub fn without_parameters(name: &[u8]) -> &[u8] {
     before_parameters(name, |_, _| false)
 }

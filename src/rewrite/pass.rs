@@ -32,7 +32,7 @@ pub trait Pass {
     }
 
     /// Whether the pass replaces addresses, as quipper does.
-    fn remaps_addresses(&self) -> bool {
+    fn replaces_addresses(&self) -> bool {
         false
     }
 

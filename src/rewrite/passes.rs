@@ -70,9 +70,9 @@ impl Passes {
         self.list.iter().find_map(|step| step.pass.perf_version())
     }
 
-    /// Whether any pass [replaces addresses](Pass::remaps_addresses) as quipper does.
+    /// Whether any pass [replaces addresses](Pass::replaces_addresses) as quipper does.
     pub fn replace_addresses(&self) -> bool {
-        self.list.iter().any(|step| step.pass.remaps_addresses())
+        self.list.iter().any(|step| step.pass.replaces_addresses())
     }
 
     /// Whether any pass [anonymizes](Pass::anonymizes).

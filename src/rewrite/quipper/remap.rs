@@ -45,7 +45,7 @@ impl Pass for RemapPass {
         "remap".to_owned()
     }
 
-    fn remaps_addresses(&self) -> bool {
+    fn replaces_addresses(&self) -> bool {
         true
     }
 

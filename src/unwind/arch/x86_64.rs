@@ -19,8 +19,8 @@ pub const X86_64: Architecture = Architecture {
     ignored_bits: 0,
     frame_chain: Some(FrameChain { register: RBP, saved_register: 0, return_address: 8, stack_pointer: 16 }),
     pushes_return_address: true,
-    // mov $15, %rax or %eax; syscall. musl and Go have no CFI for it. `struct ucontext`: 40 bytes before its sigcontext, which begins with
-    // R8 to R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP.
+    // mov $15, %rax or %eax; syscall. musl and Go have no CFI for it. `struct ucontext`: 40 bytes before its sigcontext, which
+    // begins with R8 to R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP.
     trampoline: Some(Trampoline {
         code: &[&[0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05], &[0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05]],
         offset: 40,
