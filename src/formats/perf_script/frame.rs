@@ -32,13 +32,11 @@ impl<'a> Frame<'a> {
             Some(at) => (rest[..at].trim(), Some(&rest[at + 1..rest.len() - 1])),
             None => (rest, None),
         };
-        let (function, offset) = match symbol.rsplit_once("+0x") {
-            Some((name, offset)) if !name.is_empty() => match u64::from_str_radix(offset, 16) {
-                Ok(offset) => (name, Some(offset)),
-                Err(_) => (symbol, None),
-            },
-            _ => (symbol, None),
-        };
+        let with_offset = symbol.rsplit_once('+').and_then(|(name, offset)| {
+            let offset = u64::from_str_radix(offset.strip_prefix("0x")?, 16).ok()?;
+            (!name.is_empty()).then_some((name, offset))
+        });
+        let (function, offset) = with_offset.map_or((symbol, None), |(name, offset)| (name, Some(offset)));
         let is_inlined = dso == Some("inlined");
         Ok(Self {
             address,
