@@ -61,6 +61,9 @@ bit_set! {
 impl SampleType {
     /// All bits with a known layout.
     pub const KNOWN: Self = Self::from_bits_retain((1 << 25) - 1);
+
+    /// What `--call-graph dwarf` adds: user registers and stack dump, which are adjacent in a sample.
+    pub(crate) const USER_DUMP: Self = Self::REGS_USER.union(Self::STACK_USER);
 }
 
 bit_set! {

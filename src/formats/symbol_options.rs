@@ -4,14 +4,14 @@ use super::options::{FormatOption, OptionValues, ValueKind};
 
 /// All of them.
 pub const OPTIONS: &[FormatOption] = match cfg!(feature = "debuginfod") {
-    true => &[SYMBOLS, DEBUG_DIR, DEBUGINFOD, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE, NO_UNWIND, MAX_STACK],
-    false => &[SYMBOLS, DEBUG_DIR, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE, NO_UNWIND, MAX_STACK],
+    true => &[SYMBOLS, DEBUG_DIR, DEBUGINFOD, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE, NO_UNWIND, MAX_STACK, NO_SPLICE],
+    false => &[SYMBOLS, DEBUG_DIR, VMLINUX, KALLSYMS, NO_INLINE, DEMANGLE, NO_UNWIND, MAX_STACK, NO_SPLICE],
 };
 
 /// Those that determine how stacks are unwound, and thus also apply to outputs without functions if stacks are to be.
 pub const OF_UNWINDING: &[FormatOption] = match cfg!(feature = "debuginfod") {
-    true => &[SYMBOLS, DEBUG_DIR, DEBUGINFOD, MAX_STACK],
-    false => &[SYMBOLS, DEBUG_DIR, MAX_STACK],
+    true => &[SYMBOLS, DEBUG_DIR, DEBUGINFOD, MAX_STACK, NO_SPLICE],
+    false => &[SYMBOLS, DEBUG_DIR, MAX_STACK, NO_SPLICE],
 };
 
 /// The option `--symbols`.
@@ -75,7 +75,7 @@ pub const DEMANGLE: FormatOption = FormatOption {
 
 /// The option `--no-unwind`.
 pub const NO_UNWIND: FormatOption = FormatOption {
-    conflicts: &[MAX_STACK.name],
+    conflicts: &[MAX_STACK.name, NO_SPLICE.name],
     ..FormatOption::switch("no-unwind", "Do not unwind the stack dumps of perf record --call-graph dwarf")
 };
 
@@ -86,6 +86,10 @@ pub const MAX_STACK: FormatOption = FormatOption::new(
     "Maximum number of frames of an unwound user stack [default: 127]",
     ValueKind::Number { min: 1, max: 65536, if_missing: None },
 );
+
+/// The option `--no-splice`.
+pub const NO_SPLICE: FormatOption =
+    FormatOption::switch("no-splice", "Do not continue incomplete unwound stacks by recorded call chains");
 
 #[cfg(feature = "symbols")]
 mod search {
@@ -132,6 +136,7 @@ mod search {
         } else if let Some(frames) = values.number(&MAX_STACK).and_then(|frames| NonZeroUsize::new(frames as usize)) {
             options = options.max_stack(frames);
         }
+        options.without_splicing = values.is_given(&NO_SPLICE);
         options.lookup.demangle = match values.word(&DEMANGLE) {
             Some("short") => Demangle::Short,
             Some("no") => Demangle::No,

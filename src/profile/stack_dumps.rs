@@ -26,9 +26,6 @@ use crate::unwind::registers::Registers;
 use crate::unwind::walk::{End, Unwinder, UserState};
 use std::sync::Arc;
 
-/// The fields of a sample that unwinding needs.
-pub const DUMP: SampleType = SampleType::REGS_USER.union(SampleType::STACK_USER);
-
 /// Unwinds the samples of a recording, whose records must arrive in time order.
 pub struct StackDumps {
     options: Arc<SymbolOptions>,
@@ -73,7 +70,7 @@ impl StackDumps {
     pub fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<Words<'_>> {
         let events = meta.events.list();
         if self.checked.0 != events.len() {
-            let has_dumps = events.iter().any(|event| event.layout.sample_type().contains(DUMP));
+            let has_dumps = events.iter().any(|event| event.layout.sample_type().contains(SampleType::USER_DUMP));
             self.checked = (events.len(), has_dumps);
         }
         if !self.checked.1 {
@@ -84,7 +81,7 @@ impl StackDumps {
             return None;
         }
         let (_, event) = meta.events.of(raw)?;
-        if !event.layout.sample_type().contains(DUMP) {
+        if !event.layout.sample_type().contains(SampleType::USER_DUMP) {
             return None;
         }
         self.sample(meta, raw, &event.layout)
@@ -129,7 +126,8 @@ impl StackDumps {
         chain.push_other_spaces(&mut rest, mode);
         chain.push(Context::USER.0);
         self.frames.iter().for_each(|&frame| chain.push(frame));
-        if end != End::Complete && chain.push_after(rest, self.frames.last().copied()) {
+        let splices = end != End::Complete && !self.options.without_splicing;
+        if splices && chain.push_after(rest, self.frames.last().copied()) {
             self.stacks.continued += 1;
         } else {
             self.stacks.count(end);

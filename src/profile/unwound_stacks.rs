@@ -65,6 +65,12 @@ impl UnwoundStacks {
                 list.join(", ")
             ));
         }
+        if *continued > 0 {
+            ledger.note(format!(
+                "user stacks that are incomplete and continue with their recorded call chain: {continued} of {all}; \
+                 --no-splice omits these frames"
+            ));
+        }
         if *truncated > 0 {
             ledger.note(format!(
                 "user stacks that are longer than their dumps: {truncated} of {all}; perf record --call-graph dwarf,16384 \

@@ -6,7 +6,7 @@
 //! * [`registry`]: the table of all passes; [`option`], [`option_values`]: options that request passes, and their values;
 //!   [`request`]: a requested pass.
 //! * [`header`]: a recording's metadata, and edits of it that work in any container.
-//! * [`record_function`], [`replacement`], [`rounds`], [`mmap`], [`spooled_chains`]: building blocks of passes.
+//! * [`record_function`], [`replacement`], [`rounds`], [`mmap`], [`sample_parts`], [`spooled_chains`]: building blocks of passes.
 //!
 //! The passes: [`anonymize`], [`build_ids`], [`filter`], [`header::edits`], [`jit`], [`merge`], [`perf_version`], [`quipper`],
 //! [`repair`], [`sched_stat`], [`sort`], [`split`], [`strip_user_stack`], `unwind`. [`endian`] checks whether a recording can be written
@@ -40,6 +40,7 @@ pub mod repair;
 pub mod replacement;
 pub mod request;
 pub mod rounds;
+pub mod sample_parts;
 #[cfg(feature = "rewrite")]
 pub mod sched_stat;
 pub mod sort;

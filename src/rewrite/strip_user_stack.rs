@@ -8,9 +8,9 @@ use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Pass, PreScan};
 use super::replacement::RecordBuffer;
 use super::request::PassFactory;
+use super::sample_parts::{SampleParts, layout_with};
 use crate::abi;
-use crate::abi::record::{RecordHeader, RecordType};
-use crate::abi::sample_layout::SampleLayout;
+use crate::abi::record::RecordHeader;
 use crate::abi::sample_type::SampleType;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
@@ -19,10 +19,6 @@ use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
-use std::ops::Range;
-
-/// The sample fields to remove.
-const STRIPPED: SampleType = SampleType::REGS_USER.union(SampleType::STACK_USER);
 
 /// `--strip-user-stack`.
 const STRIP_USER_STACK: Parameter<()> = Parameter::flag("--strip-user-stack");
@@ -57,7 +53,7 @@ impl Pass for StripUserStackPass {
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         for event in header.events.iter_mut().flatten() {
-            event.attr.sample_type.remove(STRIPPED);
+            event.attr.sample_type.remove(SampleType::USER_DUMP);
             (event.attr.sample_regs_user, event.attr.sample_stack_user) = (0, 0);
         }
         Ok(())
@@ -86,7 +82,7 @@ fn check(meta: &Meta) -> Result<()> {
 }
 
 fn has_stacks(meta: &Meta) -> bool {
-    meta.events.list().iter().any(|event| event.layout.sample_type().intersects(STRIPPED))
+    meta.events.list().iter().any(|event| event.layout.sample_type().intersects(SampleType::USER_DUMP))
 }
 
 struct Strip<'a> {
@@ -96,18 +92,14 @@ struct Strip<'a> {
 
 impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if raw.header().kind != RecordType::SAMPLE {
+        let Some(layout) = layout_with(meta, raw, |fields| fields.intersects(SampleType::USER_DUMP)) else {
             return sink.record(meta, raw);
-        }
-        let layout = match meta.events.of(raw) {
-            Some((_, event)) if event.layout.sample_type().intersects(STRIPPED) => &event.layout,
-            Some(_) => return sink.record(meta, raw),
-            None => &SampleLayout::default(),
         };
-        let Some([before, after]) = parts_around_stack(raw, layout) else {
+        let Some(SampleParts { dump, .. }) = SampleParts::of(raw, layout) else {
             *self.unreadable += 1;
             return Ok(());
         };
+        let (before, after) = (&raw.body()[..dump.start], &raw.body()[dump.end..]);
         let len = RecordHeader::SIZE + before.len() + after.len();
         let Some(header) = raw.header().with_len(len) else { return Ok(()) };
         self.changed.record.clear();
@@ -116,19 +108,4 @@ impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
         self.changed.record.extend_from_slice(after);
         self.changed.pass(sink, meta, raw)
     }
-}
-
-/// The bytes before and after the user registers and stack in a sample's body; `None` if it is malformed.
-fn parts_around_stack<'a>(raw: &Raw<'a>, layout: &SampleLayout) -> Option<[&'a [u8]; 2]> {
-    let body = raw.body();
-    let mut stripped: Option<Range<usize>> = None;
-    layout.visit(body, raw.endian(), |field, bytes| {
-        if field.bits().intersects(STRIPPED) {
-            // The two fields are adjacent.
-            let start = stripped.as_ref().map_or(bytes.start, |before| before.start);
-            stripped = Some(start..bytes.end);
-        }
-    })?;
-    let Range { start, end } = stripped.unwrap_or(body.len()..body.len());
-    Some([&body[..start], &body[end..]])
 }

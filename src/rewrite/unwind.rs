@@ -8,19 +8,19 @@ use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Pass, PreScan};
 use super::replacement::RecordBuffer;
 use super::request::PassFactory;
+use super::sample_parts::{SampleParts, layout_with};
 use super::spooled_chains::SpooledChains;
 use crate::abi;
 use crate::abi::Endian;
 use crate::abi::attr_flags::AttrFlags;
-use crate::abi::record::{RecordHeader, RecordType};
-use crate::abi::sample_field::SampleField;
+use crate::abi::record::RecordHeader;
 use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
 use crate::container::read::ReadOptions;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
-use crate::profile::stack_dumps::{DUMP, StackDumps};
+use crate::profile::stack_dumps::StackDumps;
 use crate::profile::symbolize::SymbolOptions;
 use crate::session::space::Space;
 use crate::stream::Sink;
@@ -28,7 +28,6 @@ use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::stage::{Before, Stage};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// `--unwind`.
@@ -108,11 +107,11 @@ impl Pass for UnwindPass {
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         let with_dumps = header.events.iter_mut().flatten().map(|event| &mut event.attr);
-        for attr in with_dumps.filter(|attr| attr.sample_type.contains(DUMP)) {
+        for attr in with_dumps.filter(|attr| attr.sample_type.contains(SampleType::USER_DUMP)) {
             attr.sample_type.insert(SampleType::CALLCHAIN);
             attr.flags.remove(AttrFlags::EXCLUDE_CALLCHAIN_USER);
             if !self.keeps_dumps {
-                attr.sample_type.remove(DUMP);
+                attr.sample_type.remove(SampleType::USER_DUMP);
                 (attr.sample_regs_user, attr.sample_stack_user) = (0, 0);
             }
         }
@@ -171,7 +170,7 @@ impl Sink for UnwindScan<'_> {
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        if !meta.events.list().iter().any(|event| event.layout.sample_type().contains(DUMP)) {
+        if !meta.events.list().iter().any(|event| event.layout.sample_type().contains(SampleType::USER_DUMP)) {
             return Err(Error::not_found("--unwind: no event samples user registers and stacks"));
         }
         self.chains.finish()
@@ -193,15 +192,10 @@ impl<S: Sink + ?Sized> Stage<S> for UnwindStage<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         let place = self.places.of(raw);
         self.places.forget(raw);
-        if raw.header().kind != RecordType::SAMPLE {
+        let Some(layout) = layout_with(meta, raw, |fields| fields.contains(SampleType::USER_DUMP)) else {
             return sink.record(meta, raw);
-        }
-        let layout = match meta.events.of(raw) {
-            Some((_, event)) if event.layout.sample_type().contains(DUMP) => &event.layout,
-            Some(_) => return sink.record(meta, raw),
-            None => &SampleLayout::default(),
         };
-        let parts = Parts::of(raw, layout);
+        let parts = SampleParts::of(raw, layout);
         let Some((parts, ())) = parts.zip(self.find_chain(place, raw, layout)) else {
             self.counts.unreadable += 1;
             return Ok(());
@@ -229,9 +223,9 @@ impl UnwindStage<'_> {
     }
 
     /// Writes a sample with its chain.
-    fn write(&mut self, raw: &Raw<'_>, parts: &Parts) -> Result<()> {
+    fn write(&mut self, raw: &Raw<'_>, parts: &SampleParts) -> Result<()> {
         let (body, record) = (raw.body(), &mut self.changed.record);
-        let Parts { chain, dump } = parts;
+        let SampleParts { chain, dump } = parts;
         // Without a dump, its fields are the ABI and the size, both 0.
         let (whole, none) = (&body[dump.clone()], if self.keeps_dumps { &[0; 16][..] } else { &[] });
         let others = body.len() - chain.len() - dump.len() + 8;
@@ -256,31 +250,5 @@ impl UnwindStage<'_> {
         record.extend_from_slice(dump_bytes);
         record.extend_from_slice(&body[dump.end..]);
         Ok(())
-    }
-}
-
-/// Where the replaced fields are in the body of a sample.
-struct Parts {
-    /// The call chain; empty if there is none.
-    chain: Range<usize>,
-    /// User registers and stack, which are adjacent.
-    dump: Range<usize>,
-}
-
-impl Parts {
-    /// `None` if the sample is malformed.
-    fn of(raw: &Raw<'_>, layout: &SampleLayout) -> Option<Self> {
-        let (mut chain, mut dump) = (0..0, None::<Range<usize>>);
-        layout.visit(raw.body(), raw.endian(), |field, bytes| {
-            if field < SampleField::Callchain {
-                chain = bytes.end..bytes.end;
-            } else if field == SampleField::Callchain {
-                chain = bytes;
-            } else if field.bits().intersects(DUMP) {
-                let start = dump.as_ref().map_or(bytes.start, |regs| regs.start);
-                dump = Some(start..bytes.end);
-            }
-        })?;
-        Some(Self { chain, dump: dump? })
     }
 }

@@ -26,6 +26,16 @@ pub struct Objects {
     by_map: HashMap<MapId, Option<ObjectId>>,
 }
 
+/// An address in an object.
+pub struct InObject<'a> {
+    /// The object.
+    pub id: ObjectId,
+    /// The object.
+    pub object: &'a mut UnwindObject,
+    /// The address in its file, if that is known and contains it.
+    pub address: Option<u64>,
+}
+
 impl Objects {
     /// No objects yet.
     pub fn new(options: SearchOptions, key_of: Box<KeyOf>) -> Self {
@@ -33,8 +43,22 @@ impl Objects {
         Self { options, key_of, list: Vec::new(), by_key: HashMap::new(), by_map: HashMap::new() }
     }
 
-    /// The object of a mapping; `None` for memory without a file and without a jitdump.
-    pub fn of_map(
+    /// The object at an address of a mapping; `None` for memory without a file and without a jitdump.
+    pub fn at(
+        &mut self,
+        space: AddressSpace<'_>,
+        arch: &'static Architecture,
+        (id, map): (MapId, &Map),
+        address: u64,
+    ) -> Option<InObject<'_>> {
+        let id = self.of_map(id, map, space, arch)?;
+        let object = self.list.get_mut(id as usize)?;
+        let address = object.address_of_offset(map.address_in_object(address));
+        Some(InObject { id, object, address })
+    }
+
+    /// The object of a mapping.
+    fn of_map(
         &mut self,
         id: MapId,
         map: &Map,
@@ -71,10 +95,5 @@ impl Objects {
     #[inline]
     pub fn get(&self, id: ObjectId) -> Option<&UnwindObject> {
         self.list.get(id as usize)
-    }
-
-    /// An object.
-    pub fn get_mut(&mut self, id: ObjectId) -> Option<&mut UnwindObject> {
-        self.list.get_mut(id as usize)
     }
 }

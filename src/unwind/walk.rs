@@ -5,7 +5,7 @@ use super::code::{AddressSpace, Code, CodeAddress, RecentCode};
 use super::expression::{Failed, evaluate};
 use super::memory::{StackDump, Unreadable, integer};
 use super::object::RuleId;
-use super::objects::{ObjectId, Objects};
+use super::objects::{InObject, ObjectId, Objects};
 use super::registers::Registers;
 use super::rule::{Cfa, Value};
 use crate::session::map::MapId;
@@ -140,14 +140,14 @@ impl Unwinder {
     fn look_up(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, place: CodeAddress) -> Code {
         let Some((map_id, map)) = space.map_at(place.address) else { return Code::Unmapped };
         let no_rule = Code::NoRule(map_id);
-        let Some(id) = self.objects.of_map(map_id, map, space, arch) else { return no_rule };
-        let Some(object) = self.objects.get_mut(id) else { return no_rule };
+        let Some(InObject { id, object, address }) = self.objects.at(space, arch, (map_id, map), place.address) else {
+            return no_rule;
+        };
         if object.is_full() {
             object.clear();
             self.recent.clear();
         }
-        let offset = map.address_in_object(place.address);
-        let Some(address) = object.address_of_offset(offset) else { return no_rule };
+        let Some(address) = address else { return no_rule };
         let start = address.wrapping_add(place.is_call.into());
         if arch.trampoline.is_some_and(|trampoline| object.is_trampoline(start, &trampoline)) {
             return Code::Trampoline;
@@ -162,11 +162,9 @@ impl Unwinder {
     /// Whether an address is in the function where a program starts, whose CFI need not say that it has no caller.
     #[cold]
     fn is_entry(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, address: u64) -> bool {
-        let Some((map_id, map)) = space.map_at(address) else { return false };
-        let object = self.objects.of_map(map_id, map, space, arch).and_then(|id| self.objects.get_mut(id));
-        object.is_some_and(|object| {
-            object.address_of_offset(map.address_in_object(address)).is_some_and(|address| object.is_entry(address))
-        })
+        let Some(mapping) = space.map_at(address) else { return false };
+        let found = self.objects.at(space, arch, mapping, address);
+        found.is_some_and(|InObject { object, address, .. }| address.is_some_and(|address| object.is_entry(address)))
     }
 
     /// Whether there is code at an address, as far as is known.
@@ -175,11 +173,11 @@ impl Unwinder {
         if [true, false].into_iter().any(|is_call| matches!(self.recent.get(place(is_call)), Some(Code::Rule(..)))) {
             return true;
         }
-        let Some((map_id, map)) = space.map_at(address).filter(|(_, map)| map.may_be_code()) else { return false };
-        let Some(id) = self.objects.of_map(map_id, map, space, arch) else { return map.pid.is_some() };
-        let Some(object) = self.objects.get_mut(id) else { return false };
-        let offset = map.address_in_object(address);
-        object.address_of_offset(offset).is_none_or(|address| object.is_code(address))
+        let Some(mapping) = space.map_at(address).filter(|(_, map)| map.may_be_code()) else { return false };
+        let Some(InObject { object, address, .. }) = self.objects.at(space, arch, mapping, address) else {
+            return mapping.1.pid.is_some();
+        };
+        address.is_none_or(|address| object.is_code(address))
     }
 
     /// The caller by a rule.

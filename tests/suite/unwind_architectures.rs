@@ -258,6 +258,8 @@ struct Scene {
     /// Registers of the mask.
     has_ip: bool,
     kernel_frames: Vec<u64>,
+    /// Whether a call chain by frame pointers was recorded as well.
+    has_chain: bool,
     /// Whether the code is not in a file, but in a jitdump.
     is_jit: bool,
     /// Whether a branch call stack was recorded as well, whose last call is one of `main`.
@@ -273,6 +275,7 @@ impl Scene {
             dumped: None,
             has_ip: true,
             kernel_frames: Vec::new(),
+            has_chain: false,
             is_jit: false,
             has_branches: false,
             options: |options| options,
@@ -323,10 +326,13 @@ impl Scene {
             recording.map(7, Map::of("/tmp/jit-7.dump", BASE + 0x20000, 0x1000));
         }
         let abi = if arch.is_64 { RegsAbi::ABI_64 } else { RegsAbi::ABI_32 };
-        let ips = match &self.kernel_frames[..] {
+        let mut ips = match &self.kernel_frames[..] {
             [] => Vec::new(),
             frames => [&[Context::KERNEL.0], frames].concat(),
         };
+        if self.has_chain {
+            ips.extend([Context::USER.0, at(leaf, 4), into_work, into_main]);
+        }
         recording.sample(
             event,
             Sample {
@@ -397,6 +403,22 @@ fn a_stack_ends_where_its_dump_ends() {
         assert_eq!(frames, COMPLETE[..2], "{}", arch.name);
         assert!(messages.contains("longer than their dumps: 1 of 1"), "{messages}");
     }
+}
+
+#[test]
+fn a_recorded_call_chain_continues_a_truncated_stack_unless_disabled() {
+    let kernel_frames = vec![0xffff_ffff_8100_0010];
+    let scene = || Scene { dumped: Some((WORK + 1) * 8), has_chain: true, ..Scene::of(X86_64) };
+    let (frames, messages) = Scene { kernel_frames: kernel_frames.clone(), ..scene() }.frames();
+    assert_eq!(frames, [&["0xffffffff81000010"], &COMPLETE[..]].concat());
+    assert!(messages.contains("continue with their recorded call chain: 1 of 1"), "{messages}");
+    let options = |options: SymbolOptions| options.without_splicing();
+    let (frames, messages) = Scene { options, ..scene() }.frames();
+    assert_eq!(frames, COMPLETE[..2]);
+    assert!(messages.contains("longer than their dumps: 1 of 1"), "{messages}");
+    // A complete stack is not changed.
+    let (frames, messages) = Scene { dumped: None, ..scene() }.frames();
+    assert_eq!((&frames[..], &*messages), (&COMPLETE.map(str::to_owned)[..], "[] []"));
 }
 
 #[test]

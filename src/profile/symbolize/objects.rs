@@ -42,6 +42,8 @@ pub struct SymbolOptions {
     pub(crate) without_inlined: bool,
     /// Maximum number of frames of an unwound user stack; `None` to not unwind.
     pub(crate) max_stack: Option<NonZeroUsize>,
+    /// End unwound stacks where unwinding ends, even if the recorded call chain continues.
+    pub(crate) without_splicing: bool,
     /// Sources that take precedence over files, the last one over the others.
     pub(crate) sources: Vec<CustomSource>,
 }
@@ -56,6 +58,7 @@ impl Default for SymbolOptions {
             search: SearchOptions::from_system(),
             without_inlined: false,
             max_stack: Some(MAX_STACK),
+            without_splicing: false,
             sources: Vec::new(),
         }
     }
@@ -140,6 +143,13 @@ impl SymbolOptions {
     #[must_use]
     pub fn max_stack(mut self, frames: NonZeroUsize) -> Self {
         self.max_stack = Some(frames);
+        self
+    }
+
+    /// Does not continue an incomplete unwound stack by the recorded call chain of its sample.
+    #[must_use]
+    pub fn without_splicing(mut self) -> Self {
+        self.without_splicing = true;
         self
     }
 

@@ -1,0 +1,49 @@
+//! Where the user registers and stack dumps of samples are, for the passes that remove them.
+
+use crate::abi::record::RecordType;
+use crate::abi::sample_field::SampleField;
+use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample_type::SampleType;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use std::ops::Range;
+
+/// Byte ranges in the body of a sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleParts {
+    /// The call chain; if there is none, the empty range where it would be.
+    pub chain: Range<usize>,
+    /// User registers and stack dump.
+    pub dump: Range<usize>,
+}
+
+impl SampleParts {
+    /// `None` if the sample is malformed or has neither registers nor a dump.
+    pub fn of(raw: &Raw<'_>, layout: &SampleLayout) -> Option<Self> {
+        let (mut chain, mut dump) = (0..0, None::<Range<usize>>);
+        layout.visit(raw.body(), raw.endian(), |field, bytes| {
+            if field < SampleField::Callchain {
+                chain = bytes.end..bytes.end;
+            } else if field == SampleField::Callchain {
+                chain = bytes;
+            } else if field.bits().intersects(SampleType::USER_DUMP) {
+                let start = dump.as_ref().map_or(bytes.start, |before| before.start);
+                dump = Some(start..bytes.end);
+            }
+        })?;
+        Some(Self { chain, dump: dump? })
+    }
+}
+
+/// The layout of a sample whose event has such fields; `None` for other records and unknown events.
+pub fn layout_with<'a>(
+    meta: &'a Meta,
+    raw: &Raw<'_>,
+    has_fields: impl FnOnce(SampleType) -> bool,
+) -> Option<&'a SampleLayout> {
+    if raw.header().kind != RecordType::SAMPLE {
+        return None;
+    }
+    let (_, event) = meta.events.of(raw)?;
+    has_fields(event.layout.sample_type()).then_some(&event.layout)
+}
