@@ -8,6 +8,7 @@ mod suite {
     mod build_ids;
     mod check;
     mod cli;
+    mod clients;
     mod compat;
     mod consumers;
     mod conversions;
@@ -63,6 +64,7 @@ mod suite {
     mod samples;
     mod scenarios;
     mod signals;
+    mod speedscope;
     mod split;
     mod stacks;
     mod symbol_bad_input;
@@ -71,6 +73,7 @@ mod suite {
     mod symbol_sources;
     mod symbolizers;
     mod symbols;
+    mod totals;
     mod tracepoints;
     mod unwind;
     mod unwind_architectures;

@@ -125,12 +125,15 @@ pub fn options(
         let what = "the label thread_type and --thread-types FILE are only valid together; give both or neither";
         return Err(Failure::Usage(what.to_owned()));
     }
+    let has_times = format.writes.has_times;
+    let labels = labels.map(|labels| labels.into_iter().filter(|label| !has_times || !label.is_unique()).collect());
     Ok(ProfileOptions {
         labels,
         default_labels: format.writes.labels,
         events,
         split: split(values),
         lost_as_samples: values.is_given(&LOST),
+        timeline: has_times,
         data_addresses: values.is_given(&DATA_ADDRESSES),
         thread_types: values.file(&THREAD_TYPES).map(thread_types).transpose()?.unwrap_or_default(),
         symbols,

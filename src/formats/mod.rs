@@ -14,6 +14,8 @@ pub mod html;
 pub mod import;
 #[cfg(feature = "json")]
 pub mod json;
+#[cfg(feature = "report")]
+mod json_text;
 #[cfg(feature = "protobuf")]
 mod message;
 pub mod named_frames;
@@ -33,8 +35,12 @@ pub mod recording_options;
 pub mod report;
 pub mod retained_fields;
 pub mod sample_writer;
+#[cfg(feature = "speedscope")]
+pub mod speedscope;
 pub mod symbol_options;
 pub mod table;
+#[cfg(feature = "report")]
+mod tracks;
 
 pub use format::{BeginStreamed, Direct, Format, Reader, ShowsFunctions, Streamed, WriteOut, WriteProfile, Writer};
 
@@ -58,6 +64,8 @@ pub const FORMATS: &[Format] = &[
     flamegraph::FORMAT,
     #[cfg(feature = "html")]
     html::FORMAT,
+    #[cfg(feature = "speedscope")]
+    speedscope::FORMAT,
     perf_script::FORMAT,
     #[cfg(feature = "report")]
     report::FORMAT,

@@ -13,11 +13,13 @@ pub fn by_name(formats: &'static [Format], name: &str) -> Option<&'static Format
 /// The format and envelopes, outermost first, for a file name: `x.pb.gz` is pprof in gzip, `x.pb` is uncompressed.
 pub fn by_file_name(formats: &'static [Format], name: &str) -> Option<(&'static Format, Vec<Envelope>)> {
     let (stem, asked_for) = envelope::strip(name);
-    let (_, ending) = stem.rsplit_once('.')?;
-    let (format, usual) = formats.iter().find_map(|format| {
-        let &(_, usual) = format.extensions.iter().find(|(extension, _)| extension.eq_ignore_ascii_case(ending))?;
-        Some((format, usual))
-    })?;
+    let stem = stem.to_ascii_lowercase();
+    let is_extension = |extension: &str| stem.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.'));
+    let all = formats.iter().flat_map(|format| format.extensions.iter().map(move |extension| (format, extension)));
+    // The longest extension is the most specific.
+    let found =
+        all.filter(|(_, (extension, _))| is_extension(extension)).max_by_key(|(_, (extension, _))| extension.len());
+    let (format, &(_, usual)) = found?;
     Some((format, if asked_for.is_empty() { Vec::from_iter(usual) } else { asked_for }))
 }
 

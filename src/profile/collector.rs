@@ -17,6 +17,7 @@ use super::stack_cache::{self, Counted, StackCache};
 use super::stacks::FrameId;
 use super::symbolize::{SymbolSources, Symbolization};
 use super::target::Target;
+use super::timeline::{Occurrence, Timeline};
 use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
 use crate::abi;
@@ -56,6 +57,10 @@ pub struct Collector<'a> {
     /// Keyed by the version of the address space, the row's [part and labels](packed), and its event.
     resolved: StackCache<3>,
     label_sets: LabelSets,
+    /// What threads did, if that is kept.
+    timeline: Option<Timeline>,
+    /// Time of the current sample.
+    occurrence: Occurrence,
     weights: Weights,
     waiting: Waiting,
     parts: Parts,
@@ -107,6 +112,9 @@ impl SampleConsumer for Collector<'_> {
         let Self { contexts, session, label_sets, parts, labels, .. } = self;
         let context = contexts.of(session, (label_sets, parts), sample, labels);
         self.note(context.part, view.time, context.main_map);
+        if let Some(timeline) = &mut self.timeline {
+            self.occurrence = timeline.occurrence(event, view, &mut self.session.names);
+        }
         self.samples += 1;
         self.take(context, mode, view, &event.layout)
     }
@@ -135,7 +143,11 @@ impl SampleConsumer for Collector<'_> {
         let used = match raw.header().kind {
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw)?,
             RecordType::THREAD_MAP => self.thread_map(meta, raw),
-            _ => return Ok(self.session.apply(meta, raw)),
+            _ => {
+                let applied = self.session.apply(meta, raw);
+                let Some(timeline) = &mut self.timeline else { return Ok(applied) };
+                return Ok(timeline.record(meta, raw, &self.session, applied));
+            }
         };
         Ok(if used.is_some() { Applied::Consumed } else { Applied::Damaged })
     }
@@ -148,6 +160,7 @@ impl<'a> Collector<'a> {
             split: options.split,
             lost_as_samples: options.lost_as_samples,
             data_addresses: options.data_addresses,
+            timeline: options.timeline.then(Timeline::default),
             selected_labels: options.labels.clone().unwrap_or_default(),
             selection: Selection::new(options.events.clone()),
             contexts: SampleContexts::new(options),
@@ -180,7 +193,7 @@ impl<'a> Collector<'a> {
             return self.add_or_wait(context, view, resolved);
         }
         let row = match *self.weights_of_sample {
-            [(event, value)] if self.sink.is_none() => Some((event, value)),
+            [(event, value)] if self.sink.is_none() && self.timeline.is_none() => Some((event, value)),
             _ => None,
         };
         let row_key = row.map_or([0; 2], |(event, _)| {
@@ -231,7 +244,8 @@ impl<'a> Collector<'a> {
         };
         let frames = self.resolver.stacks.stack(resolved.stack).to_vec();
         let (labels, weights) = (self.labels.clone(), self.weights_of_sample.clone());
-        self.waiting.add(tid, cookie, Incomplete { frames, labels, weights, part });
+        let occurrence = self.occurrence;
+        self.waiting.add(tid, cookie, Incomplete { frames, labels, weights, occurrence, part });
         Ok(())
     }
 
@@ -254,7 +268,11 @@ impl<'a> Collector<'a> {
         for at in 0..self.weights_of_sample.len() {
             let (event, value) = self.weights_of_sample[at];
             let part = self.part_of(part, event);
-            self.parts.part(part).add(Row { stack, labels, event, samples, value });
+            let row = Row { stack, labels, event, samples, value };
+            match self.timeline {
+                Some(_) => self.parts.part(part).add_timed(row, self.occurrence),
+                None => self.parts.part(part).add(row),
+            }
         }
         Ok(())
     }
@@ -281,7 +299,7 @@ impl<'a> Collector<'a> {
     /// Adds a sample that waited for deferred user frames.
     fn complete(&mut self, sample: Incomplete, frames: &[FrameId]) -> Result<()> {
         let stack = self.resolver.stacks.stack_id(frames);
-        (self.labels, self.weights_of_sample) = (sample.labels, sample.weights);
+        (self.labels, self.weights_of_sample, self.occurrence) = (sample.labels, sample.weights, sample.occurrence);
         self.add(sample.part, stack, 1)
     }
 
@@ -302,6 +320,7 @@ impl<'a> Collector<'a> {
         let stack = stacks.stack_id(&[frame]);
         let (_, trailer) = meta.events.split(raw);
         let pid = trailer.and_then(|trailer| trailer.task).map(|(pid, _)| pid);
+        self.occurrence.payload = None;
         let part = self.parts.index(Key::of(self.split, pid, None, &self.session));
         self.labels.clear();
         self.weights_of_sample.clear();
@@ -346,8 +365,10 @@ impl<'a> Collector<'a> {
         for mut part in list.into_iter().filter(|part| is_empty || !part.has_samples.is_empty()) {
             let main_map = part.programs.recorded(&target, &self.session);
             let main_mapping = main_map.map(|id| self.resolver.mappings.id(id, self.session.map(id)));
+            let (rows, occurrences) = part.rows();
             let profile = Profile {
-                rows: part.rows(),
+                rows,
+                occurrences,
                 has_samples: std::mem::take(&mut part.has_samples),
                 main_mapping,
                 times: part.times(),
@@ -369,6 +390,7 @@ impl<'a> Collector<'a> {
             imported,
             stacks: self.resolver.stacks,
             labels: self.label_sets,
+            timeline: self.timeline.unwrap_or_default(),
             names: self.session.names,
             facts: facts(meta),
             perf_version: meta.string(FeatureId::VERSION),

@@ -2,6 +2,7 @@
 
 use super::labels::LabelValue;
 use super::stacks::FrameId;
+use super::timeline::Occurrence;
 use crate::abi::bytes::{Reader, Words};
 use crate::stream::events::EventIndex;
 use crate::stream::meta::Meta;
@@ -45,6 +46,8 @@ pub struct Incomplete {
     pub labels: Vec<LabelValue>,
     /// Events and their values.
     pub weights: Vec<(EventIndex, u64)>,
+    /// Time.
+    pub occurrence: Occurrence,
     /// Part of a split.
     pub part: usize,
 }

@@ -26,6 +26,7 @@ pub mod stacks;
 pub mod symbolize;
 pub mod symbols;
 mod target;
+pub mod timeline;
 pub mod unsymbolized;
 pub mod unwinding;
 #[cfg(feature = "symbols")]
@@ -44,6 +45,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use symbolize::ObjectReports;
 use symbols::Symbols;
+use timeline::{Occurrence, Timeline};
 
 /// ID of a mapping in [`Tables::mappings`].
 pub type MappingId = u32;
@@ -109,6 +111,8 @@ pub struct Tables {
     pub symbols: Symbols,
     /// Why frames of mappings have no symbols.
     pub objects: ObjectReports,
+    /// What threads did, if [requested](options::ProfileOptions::timeline).
+    pub timeline: Timeline,
     /// Data of the profile that the recording was converted from.
     pub imported: Option<Arc<ImportedProfile>>,
     /// Names and values that describe the recording: perf version, host, CPU and so on, as far as known.
@@ -141,8 +145,10 @@ pub struct Profile {
     pub tables: Arc<Tables>,
     /// Name of the part of a split.
     pub name: Option<String>,
-    /// Values by stack, labels and event.
+    /// Values by stack, labels and event; with a timeline, one row for each sample, in time order.
     pub rows: Vec<Row>,
+    /// With a timeline, the time of each row.
+    pub occurrences: Vec<Occurrence>,
     /// Indexes in [`Tables::events`] of the events with samples.
     pub has_samples: BTreeSet<EventIndex>,
     /// The mapping of the recorded program; `None` for a recording of the whole system.

@@ -17,6 +17,8 @@ pub struct ProfileOptions {
     pub split: Option<Split>,
     /// Count lost samples as samples of a `[lost]` stack.
     pub lost_as_samples: bool,
+    /// Keep the time of each sample, and what threads did: their lifetimes, context switches, payloads of tracepoints.
+    pub timeline: bool,
     /// Add the data address of a sample as its innermost frame, called by the function that accessed it.
     pub data_addresses: bool,
     /// User-defined types of threads, by thread ID.

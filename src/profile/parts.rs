@@ -4,6 +4,7 @@ use super::labels::LabelsId;
 use super::options::Split;
 use super::programs::Programs;
 use super::stacks::StackId;
+use super::timeline::Occurrence;
 use super::{Row, Tables};
 use crate::session::Session;
 use crate::session::map::MapId;
@@ -47,6 +48,8 @@ pub struct Part {
     pub key: Key,
     /// Rows, at first sorted ones with unique keys, then new ones.
     rows: Vec<Row>,
+    /// Times of the rows, if those are kept: then rows are not merged.
+    occurrences: Vec<Occurrence>,
     /// Number of rows at which those with equal keys are merged.
     merge_at: usize,
     /// The events with samples.
@@ -145,6 +148,13 @@ impl Part {
         }
     }
 
+    /// Adds a sample with its time, which is kept.
+    pub fn add_timed(&mut self, row: Row, occurrence: Occurrence) {
+        self.has_samples.insert(row.event);
+        self.rows.push(row);
+        self.occurrences.push(occurrence);
+    }
+
     /// Sorts the rows, and merges those with the same key.
     fn merge(&mut self) {
         /// Few rows are not worth merging.
@@ -183,9 +193,17 @@ impl Part {
         u64::try_from(i128::from(clock.wall_clock_ns) + since).ok()
     }
 
-    /// The rows, sorted by stack.
-    pub fn rows(&mut self) -> Vec<Row> {
-        self.merge();
-        std::mem::take(&mut self.rows)
+    /// The rows, sorted by stack, without times; or sorted by time, each with its own.
+    pub fn rows(&mut self) -> (Vec<Row>, Vec<Occurrence>) {
+        let Self { rows, occurrences, .. } = self;
+        if occurrences.is_empty() {
+            self.merge();
+        } else if !occurrences.is_sorted_by_key(|occurrence| occurrence.time) {
+            // Samples that waited for their user frames.
+            let mut pairs: Vec<_> = rows.drain(..).zip(occurrences.drain(..)).collect();
+            pairs.sort_by_key(|(_, occurrence)| occurrence.time);
+            (*rows, *occurrences) = pairs.into_iter().unzip();
+        }
+        (std::mem::take(&mut self.rows), std::mem::take(&mut self.occurrences))
     }
 }

@@ -25,6 +25,8 @@ pub struct Location {
     pub file: NameId,
     /// Line in the source file; 0 if unknown.
     pub line: i64,
+    /// First line of the function; 0 if unknown.
+    pub start_line: i64,
     /// Whether the function is known.
     pub is_named: bool,
     /// Whether it is code of a kernel.
@@ -82,6 +84,7 @@ impl Locations {
                 dso,
                 file: self.names.id(function.map_or(&b""[..], |function| symbols.name(function.file))),
                 line: line.line,
+                start_line: function.map_or(0, |function| function.start_line),
                 is_named,
                 is_kernel,
                 is_inlined: depth + 1 < lines.len() || symbols.is_inlined(id),
@@ -90,7 +93,17 @@ impl Locations {
         }
         if lines.is_empty() {
             let (function, file) = (self.unknown(file), self.names.id(b""));
-            self.push(Location { function, dso, file, line: 0, is_named: false, is_kernel, is_inlined: false });
+            let (line, start_line) = (0, 0);
+            self.push(Location {
+                function,
+                dso,
+                file,
+                line,
+                start_line,
+                is_named: false,
+                is_kernel,
+                is_inlined: false,
+            });
         }
     }
 

@@ -12,7 +12,7 @@ const COMMANDS: [&str; 15] = [
 ];
 
 /// Formats of the program.
-const FORMATS: [&str; 14] = [
+const FORMATS: &[&str] = &[
     "perf.data",
     "pprof",
     "quipper",
@@ -23,6 +23,7 @@ const FORMATS: [&str; 14] = [
     "folded",
     "flamegraph",
     "html",
+    "speedscope",
     "perf-script",
     "report",
     "markdown",
@@ -146,7 +147,11 @@ fn the_table_of_formats_has_one_line_for_each() {
     let text = help(100, &["--help"]);
     let table =
         text.lines().skip_while(|line| !line.starts_with("Formats (")).skip(1).take_while(|line| !line.is_empty());
-    assert_eq!(table.map(|line| line.split_whitespace().next()).collect::<Vec<_>>(), FORMATS.map(Some), "{text}");
+    assert_eq!(
+        table.map(|line| line.split_whitespace().next()).collect::<Vec<_>>(),
+        FORMATS.iter().map(|name| Some(*name)).collect::<Vec<_>>(),
+        "{text}"
+    );
 }
 
 #[test]
@@ -154,7 +159,7 @@ fn topics_are_commands_and_formats() {
     assert_eq!(help(100, &["help"]), help(100, &["--help"]));
     assert_eq!(help(100, &["help", "merge"]), help(100, &["merge", "--help"]));
     let formats = help(100, &["help", "formats"]);
-    for format in FORMATS {
+    for &format in FORMATS {
         assert!(formats.lines().any(|line| line.split_whitespace().next() == Some(format)), "{format}: {formats}");
         let page = help(100, &["help", format]);
         assert!(page.starts_with(&format!("{format}: ")), "{page}");

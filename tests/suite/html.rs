@@ -1,17 +1,11 @@
 //! Pages, in a browser without a window.
 
+use super::clients;
 use super::files;
-use super::program::{note_missing_oracle, perfconv, run, run_other, with_time_limit};
+use super::program::{perfconv, run};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-const BROWSER: &str = "chromium";
-
-fn has_browser() -> bool {
-    run(Command::new("sh").args(["-c", "command -v chromium"])).status == 0
-}
 
 fn symbols() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols")
@@ -27,13 +21,8 @@ fn page(recording: &Path, page: &Path, args: &[&str]) {
 
 /// The document after the page's program has run, as the fragment of the address asks for.
 fn open(page: &Path, fragment: &str) -> String {
-    let mut browser = with_time_limit(BROWSER);
-    let profile = tempfile::tempdir().expect("a temporary directory");
-    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]);
-    browser.arg(format!("--user-data-dir={}", profile.path().display()));
-    let run = run_other(browser.arg(format!("file://{}#{fragment}", page.display())));
-    let document = String::from_utf8_lossy(&run.stdout).into_owned();
-    assert!(document.contains("data-ready="), "{fragment}: {}", run.stderr);
+    let document = clients::browse(&format!("file://{}#{fragment}", page.display()));
+    assert!(document.contains("data-ready="), "{fragment}: {document}");
     document
 }
 
@@ -84,8 +73,8 @@ fn reported(recording: &Path) -> Vec<(String, u64, u64)> {
 
 #[test]
 fn pages_draw_zoom_search_filter_and_sort() {
-    if !has_browser() {
-        return note_missing_oracle(BROWSER);
+    if !clients::has_browser() {
+        return;
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (recording, html) = (symbols().join("cxx.data"), directory.path().join("page.html"));
@@ -139,8 +128,8 @@ fn pages_draw_zoom_search_filter_and_sort() {
 
 #[test]
 fn pages_compare_two_recordings() {
-    if !has_browser() {
-        return note_missing_oracle(BROWSER);
+    if !clients::has_browser() {
+        return;
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
     let html = directory.path().join("page.html");
@@ -155,8 +144,8 @@ fn pages_compare_two_recordings() {
 
 #[test]
 fn names_run_nothing() {
-    if !has_browser() {
-        return note_missing_oracle(BROWSER);
+    if !clients::has_browser() {
+        return;
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
     let hostile = "</script><script>document.title='hostile'</script><img src=x onerror=\"document.title='hostile'\">";
@@ -174,8 +163,8 @@ fn names_run_nothing() {
 
 #[test]
 fn pages_of_all_fixtures_have_their_samples() {
-    if !has_browser() {
-        return note_missing_oracle(BROWSER);
+    if !clients::has_browser() {
+        return;
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut compared = 0;

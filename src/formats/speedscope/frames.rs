@@ -1,0 +1,68 @@
+//! The frames of a file.
+
+use crate::profile::Tables;
+use crate::profile::stacks::FrameId;
+use crate::report::location::{LocationId, Locations};
+use hashbrown::HashMap;
+use serde::Serialize;
+
+/// Frames without duplicates.
+pub struct Frames {
+    locations: Locations,
+    has_lines: bool,
+    /// By location: index of its frame.
+    by_location: Vec<u32>,
+    /// The first location of each frame.
+    list: Vec<LocationId>,
+}
+
+/// A frame.
+#[derive(Serialize)]
+pub struct Frame {
+    name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    file: String,
+    #[serde(skip_serializing_if = "is_unknown")]
+    line: i64,
+}
+
+fn is_unknown(line: &i64) -> bool {
+    *line <= 0
+}
+
+impl Frames {
+    /// The frames of a profile: functions, each with its first line, or with `has_lines` lines of functions.
+    pub fn new(tables: &Tables, has_lines: bool) -> Self {
+        let locations = Locations::new(tables);
+        let (mut known, mut list, mut by_location) = (HashMap::new(), Vec::new(), Vec::new());
+        for (id, location) in (0..).zip(locations.list()) {
+            let line = if has_lines { location.line } else { 0 };
+            let frame = *known.entry((location.function, location.dso, location.file, line)).or_insert_with(|| {
+                list.push(id);
+                list.len() as u32 - 1
+            });
+            by_location.push(frame);
+        }
+        Self { locations, has_lines, by_location, list }
+    }
+
+    /// The first location of each frame.
+    pub fn list(&self) -> impl Iterator<Item = LocationId> + '_ {
+        self.list.iter().copied()
+    }
+
+    /// The frame of a location. Its file is the source file or, if that is unknown, the file with the code.
+    pub fn frame(&self, location: LocationId) -> Frame {
+        let Self { locations, has_lines, .. } = self;
+        let location = locations.get(location);
+        let source = locations.text(location.file);
+        let file = if source.is_empty() { locations.text(location.dso) } else { source };
+        let line = if *has_lines { location.line } else { location.start_line };
+        Frame { name: locations.text(location.function).into_owned(), file: file.into_owned(), line }
+    }
+
+    /// Indexes of the frames of a stack, root first.
+    pub fn of_stack<'a>(&'a self, stack: &'a [FrameId]) -> impl Iterator<Item = u32> + 'a {
+        self.locations.of_stack(stack).rev().map(|location| self.by_location[location as usize])
+    }
+}

@@ -1,0 +1,113 @@
+//! Files of speedscope: a sampled profile for each thread and event.
+//!
+//! A sample's width is its weight, not the time to the next sample: time in which a thread did not run takes no space.
+
+mod frames;
+
+use super::folded::WEIGHT;
+use super::json_text::{self, Each};
+use super::options::{FormatOption, OptionValues, ValueKind};
+use super::tracks::{self, Track, tracks};
+use super::{Format, WriteProfile, Writer};
+use crate::error::Result;
+use crate::profile::event::Unit;
+use crate::profile::{Profile, Row};
+use frames::Frames;
+use serde::Serialize;
+use std::io::Write;
+
+/// Files of speedscope.
+pub const FORMAT: Format = Format {
+    extensions: &[("speedscope.json", None)],
+    writer: Writer::Profile(WriteProfile { labels: Some(tracks::LABELS), has_times: true, ..WriteProfile::new(write) }),
+    options: &[WEIGHT, FRAMES],
+    ..Format::new("speedscope", "profile of each thread and event, for speedscope")
+};
+
+/// What a frame is.
+pub const FRAMES: FormatOption = FormatOption {
+    default: Some("functions"),
+    ..FormatOption::new(
+        "frames",
+        "WHAT",
+        "What a frame is",
+        ValueKind::Choice(&[("functions", "A function"), ("lines", "A source line of a function")]),
+    )
+};
+
+/// A file.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct File<F, P> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    exporter: &'static str,
+    name: String,
+    active_profile_index: u32,
+    shared: Shared<F>,
+    profiles: P,
+}
+
+#[derive(Serialize)]
+struct Shared<F> {
+    frames: F,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SampledProfile<S, W> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: String,
+    unit: &'static str,
+    start_value: u64,
+    end_value: u64,
+    samples: S,
+    weights: W,
+}
+
+/// Writes a profile.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
+    let frames = Frames::new(&profile.tables, values.word(&FRAMES) == Some("lines"));
+    let by_period = values.word(&WEIGHT) != Some("samples");
+    let tracks = tracks(profile);
+    let heaviest = (0..).zip(&tracks).max_by_key(|(_, track)| track.rows.len()).map_or(0, |(index, _)| index);
+    let file = File {
+        schema: "https://www.speedscope.app/file-format-schema.json",
+        exporter: concat!("perfconv@", env!("CARGO_PKG_VERSION")),
+        name: profile.name.clone().or_else(|| profile.tables.command.clone()).unwrap_or_default(),
+        active_profile_index: heaviest,
+        shared: Shared { frames: Each(|| frames.list().map(|location| frames.frame(location))) },
+        profiles: Each(|| tracks.iter().map(|track| of_track(track, profile, &frames, by_period))),
+    };
+    json_text::write(&file, out)
+}
+
+fn of_track<'a>(track: &'a Track, profile: &'a Profile, frames: &'a Frames, by_period: bool) -> impl Serialize + 'a {
+    let event = &profile.tables.events[track.event as usize];
+    let is_counted = !by_period && event.sample_types.as_ref().is_none_or(|types| types.samples.is_some());
+    let rows = || track.rows.iter().map(|&row| &profile.rows[row as usize]);
+    let weight = move |row: &Row| if is_counted { row.samples } else { row.value };
+    let name = track.name(&profile.tables);
+    SampledProfile {
+        kind: "sampled",
+        name: if profile.has_samples.len() > 1 { format!("{name} {}", event.name) } else { name },
+        unit: match event.unit {
+            Unit::Nanoseconds if !is_counted => "nanoseconds",
+            Unit::Bytes if !is_counted => "bytes",
+            _ => "none",
+        },
+        start_value: 0,
+        end_value: rows().map(weight).fold(0, u64::saturating_add),
+        samples: Each(move || {
+            rows().map(move |row| {
+                let stack = profile.tables.stacks.stack(row.stack);
+                Each(move || frames.of_stack(stack))
+            })
+        }),
+        weights: Each(move || rows().map(weight)),
+    }
+}

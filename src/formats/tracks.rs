@@ -1,0 +1,92 @@
+//! Samples of a profile by thread and event, in time order: what formats with time have in common.
+
+use crate::profile::labels::{Label, LabelKey, LabelsId};
+use crate::profile::timeline::ThreadLife;
+use crate::profile::{Profile, Tables};
+use crate::session::names::NameId;
+use crate::stream::events::EventIndex;
+use hashbrown::HashMap;
+use std::fmt::Write;
+
+/// Labels by default: those that identify threads.
+pub const LABELS: &[Label] = &[Label::Pid, Label::Tid];
+
+/// The samples of a thread, or of samples with other labels in common, with an event.
+#[derive(Debug)]
+pub struct Track {
+    /// Index of the thread in the [timeline](crate::profile::timeline::Timeline::threads); `None` if it is unknown, or not a label.
+    pub thread: Option<usize>,
+    /// Labels of the samples.
+    pub labels: LabelsId,
+    /// Event.
+    pub event: EventIndex,
+    /// Indexes of the rows, in time order.
+    pub rows: Vec<u32>,
+}
+
+/// The tracks of a profile with times, in the order of their first samples.
+pub fn tracks(profile: &Profile) -> Vec<Track> {
+    let tables = &*profile.tables;
+    let by_id = tables.timeline.by_id();
+    let mut ids: HashMap<LabelsId, &[usize]> = HashMap::new();
+    let mut known: HashMap<(Option<usize>, LabelsId, EventIndex), usize> = HashMap::new();
+    let mut tracks: Vec<Track> = Vec::new();
+    for (index, (row, occurrence)) in (0..).zip(profile.rows.iter().zip(&profile.occurrences)) {
+        let lives = *ids.entry(row.labels).or_insert_with(|| {
+            let value = |label| number(tables, row.labels, label).map(|number| number as u32);
+            let id = value(Label::Pid).zip(value(Label::Tid));
+            id.and_then(|id| by_id.get(&id)).map_or(&[], |lives| &**lives)
+        });
+        let has_begun =
+            |&&life: &&usize| tables.timeline.threads[life].start.is_none_or(|start| start <= occurrence.time);
+        let thread = lives.iter().rev().find(has_begun).or(lives.first()).copied();
+        let track = *known.entry((thread, row.labels, row.event)).or_insert_with(|| {
+            tracks.push(Track { thread, labels: row.labels, event: row.event, rows: Vec::new() });
+            tracks.len() - 1
+        });
+        tracks[track].rows.push(index);
+    }
+    tracks
+}
+
+/// The number that a label has in a set.
+pub fn number(tables: &Tables, labels: LabelsId, wanted: Label) -> Option<u64> {
+    let labels = tables.labels.labels(labels).iter();
+    labels.filter(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value).next()
+}
+
+/// The name of a thread as perf prints it: `swapper` for the idle threads, and the ID if it is unknown.
+pub fn thread_name(tables: &Tables, thread: &ThreadLife) -> String {
+    match thread.comm {
+        Some(comm) => String::from_utf8_lossy(tables.names.name(comm)).into_owned(),
+        None if thread.tid == 0 => "swapper".to_owned(),
+        None => format!(":{}", thread.tid as i32),
+    }
+}
+
+impl Track {
+    /// Its thread, with IDs, and other labels: `words 20648/20648 cpu 3`.
+    pub fn name(&self, tables: &Tables) -> String {
+        let mut name = String::new();
+        let thread = self.thread.map(|thread| &tables.timeline.threads[thread]);
+        if let Some(thread) = thread {
+            let _ = write!(name, "{} {}/{}", thread_name(tables, thread), thread.pid as i32, thread.tid as i32);
+        }
+        for label in tables.labels.labels(self.labels) {
+            let LabelKey::Known(known) = label.key else { continue };
+            let is_of_thread = matches!(known, Label::Pid | Label::Tid | Label::Comm | Label::ThreadComm);
+            if thread.is_some() && is_of_thread {
+                continue;
+            }
+            let separator = if name.is_empty() { "" } else { " " };
+            let _ = match known.unit() {
+                Some(_) => write!(name, "{separator}{} {}", known.key(), label.value as i64),
+                None => {
+                    let text = String::from_utf8_lossy(tables.names.name(NameId(label.value as u32)));
+                    write!(name, "{separator}{text}")
+                }
+            };
+        }
+        if name.is_empty() { "all threads".to_owned() } else { name }
+    }
+}

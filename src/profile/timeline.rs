@@ -1,0 +1,176 @@
+//! When samples were taken, and what threads did in between.
+
+use crate::abi;
+use crate::abi::attr::AttrType;
+use crate::abi::bytes::Reader;
+use crate::abi::record::task::Task;
+use crate::abi::record::{Misc, RecordType};
+use crate::abi::sample_view::SampleView;
+use crate::session::names::{NameId, Names};
+use crate::session::{Applied, Session};
+use crate::stream::events::{Event, is_time};
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use hashbrown::HashMap;
+
+/// When a sample was taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Occurrence {
+    /// Nanoseconds of the recording's clock; of the sample before, if the sample has no time.
+    pub time: u64,
+    /// RAW bytes of a tracepoint, in [`Tables::names`](super::Tables::names).
+    pub payload: Option<NameId>,
+}
+
+/// A thread, from its start to its exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadLife {
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// Its last name; `None` if unknown.
+    pub comm: Option<NameId>,
+    /// When it was created; `None` if before the recording.
+    pub start: Option<u64>,
+    /// When it exited; `None` if after the recording.
+    pub end: Option<u64>,
+}
+
+/// A context switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// Nanoseconds of the recording's clock.
+    pub time: u64,
+    /// CPU, if recorded.
+    pub cpu: Option<u32>,
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// What happened to the thread.
+    pub kind: SwitchKind,
+}
+
+/// What a context switch did to a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchKind {
+    /// It began to run.
+    In,
+    /// It stopped running, and waits.
+    Out,
+    /// It stopped running, although it could run.
+    Preempted,
+}
+
+/// Threads and their context switches over time.
+#[derive(Debug, Default)]
+pub struct Timeline {
+    /// Threads in the order in which they were first mentioned. A thread ID that was reused has several.
+    pub threads: Vec<ThreadLife>,
+    /// Context switches in time order.
+    pub switches: Vec<Switch>,
+    /// Index of the latest thread with an ID.
+    latest: HashMap<u32, usize>,
+    /// Time of the latest sample.
+    time: u64,
+}
+
+impl Timeline {
+    /// Applies a record that the session has applied; returns whether either has used it.
+    pub(super) fn record(&mut self, meta: &Meta, raw: &Raw<'_>, session: &Session, applied: Applied) -> Applied {
+        let (body, trailer) = meta.events.split(raw);
+        let task = || abi::parse::<Task>(body, raw.endian(), ()).ok().map(|(task, _)| task);
+        match raw.header().kind {
+            RecordType::COMM => {
+                let mut ids = Reader::new(body, raw.endian());
+                if let (Some(pid), Some(tid)) = (ids.u32(), ids.u32()) {
+                    self.thread(pid, tid).comm = session.thread(tid).and_then(|thread| thread.comm);
+                }
+            }
+            RecordType::FORK => {
+                if let Some(Task { pid, tid, time, .. }) = task() {
+                    self.start(pid, tid, Some(time).filter(|&time| is_time(time)));
+                    self.thread(pid, tid).comm = session.thread(tid).and_then(|thread| thread.comm);
+                }
+            }
+            RecordType::EXIT => {
+                if let Some(Task { pid, tid, time, .. }) = task() {
+                    self.thread(pid, tid).end = Some(time).filter(|&time| is_time(time));
+                }
+            }
+            RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => {
+                let trailer = trailer.and_then(|id| Some((id.task?, id.time?, id.cpu)));
+                let Some(((pid, tid), time, cpu)) = trailer else { return applied };
+                let misc = raw.header().misc;
+                let kind = match misc.contains(Misc::SWITCH_OUT) {
+                    false => SwitchKind::In,
+                    true if misc.contains(Misc::SWITCH_OUT_PREEMPT) => SwitchKind::Preempted,
+                    true => SwitchKind::Out,
+                };
+                self.switches.push(Switch { time, cpu: cpu.map(|(cpu, _)| cpu), pid, tid, kind });
+                return Applied::Consumed;
+            }
+            _ => {}
+        }
+        applied
+    }
+
+    /// Notes the thread of a sample; returns when the sample was taken.
+    pub(super) fn occurrence(&mut self, event: &Event, view: &SampleView<'_>, names: &mut Names) -> Occurrence {
+        if let Some((pid, tid)) = view.task {
+            self.thread(pid, tid);
+        }
+        self.time = view.time.filter(|&time| is_time(time)).unwrap_or(self.time);
+        let payload = view.raw.filter(|_| event.attr.kind == AttrType::TRACEPOINT);
+        Occurrence { time: self.time, payload: payload.map(|payload| names.id(payload)) }
+    }
+
+    /// The latest thread with this ID.
+    fn thread(&mut self, pid: u32, tid: u32) -> &mut ThreadLife {
+        let Self { threads, latest, .. } = self;
+        let known = latest.get(&tid).copied().filter(|&index| threads[index].pid == pid);
+        let index = known.unwrap_or_else(|| {
+            threads.push(ThreadLife { pid, tid, comm: None, start: None, end: None });
+            latest.insert(tid, threads.len() - 1);
+            threads.len() - 1
+        });
+        &mut threads[index]
+    }
+
+    /// Begins a thread.
+    fn start(&mut self, pid: u32, tid: u32, start: Option<u64>) {
+        let thread = self.thread(pid, tid);
+        if thread.end.is_some() || thread.start.is_some() {
+            self.latest.remove(&tid);
+        }
+        self.thread(pid, tid).start = start;
+    }
+
+    /// For each thread ID of a process, the indexes of its threads, in time order.
+    pub fn by_id(&self) -> HashMap<(u32, u32), Vec<usize>> {
+        let mut by_id: HashMap<_, Vec<usize>> = HashMap::new();
+        for (index, thread) in self.threads.iter().enumerate() {
+            by_id.entry((thread.pid, thread.tid)).or_default().push(index);
+        }
+        by_id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reused_thread_id_has_several_lives() {
+        let mut timeline = Timeline::default();
+        timeline.thread(7, 8);
+        timeline.start(7, 8, Some(100));
+        timeline.thread(7, 8).end = Some(200);
+        timeline.start(7, 8, Some(300));
+        timeline.thread(9, 8);
+        let lives: Vec<_> = timeline.threads.iter().map(|life| (life.pid, life.start, life.end)).collect();
+        assert_eq!(lives, [(7, Some(100), Some(200)), (7, Some(300), None), (9, None, None)]);
+        assert_eq!(timeline.by_id()[&(7, 8)], [0, 1]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Programs that read profiles, installed from npm and PyPI.
+
+use super::program::{note_missing_oracle, run_other, with_time_limit};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The directory with the programs, installed if needed; `None` if that fails.
+pub fn directory() -> Option<&'static Path> {
+    static DIRECTORY: OnceLock<Option<PathBuf>> = OnceLock::new();
+    DIRECTORY.get_or_init(install).as_deref()
+}
+
+fn install() -> Option<PathBuf> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients");
+    if directory.join("complete").exists() {
+        return Some(directory);
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/install-clients.sh");
+    let run = run_other(Command::new("sh").arg(script).arg(&directory));
+    if run.status != 0 {
+        eprintln!("clients are not installed: {}", run.stderr);
+        note_missing_oracle("tests/install-clients.sh");
+        return None;
+    }
+    Some(directory)
+}
+
+/// Runs a Python script with arguments, in which the packages can be imported; returns its output.
+pub fn python(clients: &Path, script: &str, args: &[&Path]) -> Result<String, String> {
+    let mut command = with_time_limit("python3");
+    command.args(["-c", script]).args(args).env("PYTHONPATH", clients.join("python"));
+    let run = run_other(&mut command);
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    if run.status == 0 { Ok(text) } else { Err(run.stderr) }
+}
+
+const BROWSER: &str = "chromium";
+
+/// Whether there is a browser.
+pub fn has_browser() -> bool {
+    let has_browser = run_other(Command::new("sh").args(["-c", "command -v chromium"])).status == 0;
+    if !has_browser {
+        note_missing_oracle(BROWSER);
+    }
+    has_browser
+}
+
+/// The document of a page after its scripts have run, in a browser without a window.
+pub fn browse(address: &str) -> String {
+    let mut browser = with_time_limit(BROWSER);
+    let profile = tempfile::tempdir().expect("a temporary directory");
+    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"]);
+    browser.args(["--virtual-time-budget=20000", "--dump-dom"]);
+    browser.arg(format!("--user-data-dir={}", profile.path().display()));
+    String::from_utf8_lossy(&run_other(browser.arg(address)).stdout).into_owned()
+}
+
+/// The profiles that speedscope lists for a file: their names and values.
+pub fn speedscope_profiles(clients: &Path, file: &Path) -> Vec<(String, String)> {
+    let encoded = STANDARD.encode(fs::read(file).expect("a file"));
+    let name = file.file_name().expect("a name").to_string_lossy();
+    let script = file.with_extension("js");
+    fs::write(&script, format!("speedscope.loadFileFromBase64(\"{name}\", \"{encoded}\")")).expect("a script");
+    let page = clients.join("node_modules/speedscope/dist/release/index.html");
+    let document = browse(&format!("file://{}#localProfilePath={}", page.display(), script.display()));
+    let rows = document.split("<tr title=\"").skip(1).map(|row| {
+        let text =
+            |part: &str| part.split_once('>').map_or("", |(_, rest)| rest).split('<').next().unwrap_or("").to_owned();
+        let name = row.split_once("<span").map_or(String::new(), |(_, rest)| text(rest));
+        let value = row.rsplit_once("<td ").map_or(String::new(), |(_, rest)| text(rest));
+        (name.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"), value)
+    });
+    rows.collect()
+}

@@ -1,0 +1,83 @@
+//! Samples and values by thread and event, in a profile and in the outputs of a format.
+
+use super::files::Recording;
+use super::program;
+use perfconv::profile::labels::{Label, LabelKey};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Samples and value by `pid/tid` and name of the event.
+pub type Totals = BTreeMap<(String, String), (u64, u64)>;
+
+/// The totals of a recording's profile; an error if it has none.
+pub fn of_recording(path: &Path) -> Result<Totals, String> {
+    let recording = perfconv::Recording::open(path).map_err(|error| error.to_string())?;
+    let profile = recording.profile().labels([Label::Pid, Label::Tid]).collect();
+    let (profile, _) = match profile {
+        Ok(profile) => profile,
+        // Without threads.
+        Err(_) => recording.profile().labels([]).collect().map_err(|error| error.to_string())?,
+    };
+    let mut totals = Totals::new();
+    for row in &profile.rows {
+        let labels = profile.tables.labels.labels(row.labels);
+        let value = |wanted| {
+            labels.iter().find(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value as u32 as i32)
+        };
+        let thread = match (value(Label::Pid), value(Label::Tid)) {
+            (Some(pid), Some(tid)) => format!("{pid}/{tid}"),
+            _ => String::new(),
+        };
+        let (samples, sum) =
+            totals.entry((thread, profile.tables.events[row.event as usize].name.clone())).or_default();
+        (*samples, *sum) = (*samples + row.samples, *sum + row.value);
+    }
+    Ok(totals)
+}
+
+/// Compares the totals of recordings with those of an output that `convert` writes. Prints what was compared and skipped, and
+/// fails if a comparison does, or too few were made.
+pub fn compare(
+    format: &str,
+    recordings: &[Recording],
+    enough: usize,
+    convert: impl Fn(&Recording, &Totals) -> Result<(), String> + Sync,
+) {
+    let compare = |recording: &Recording| {
+        let totals = match of_recording(&recording.path) {
+            Ok(totals) if totals.is_empty() => return Err("no samples"),
+            Err(_) => return Err("no readable record"),
+            Ok(totals) => totals,
+        };
+        let samples: u64 = totals.values().map(|(samples, _)| samples).sum();
+        Ok(convert(recording, &totals).map(|()| (totals.len(), samples)))
+    };
+    let (mut compared, mut tracks, mut samples) = (0, 0, 0);
+    let (mut skipped, mut failures) = (BTreeMap::<&str, usize>::new(), Vec::new());
+    for (recording, result) in recordings.iter().zip(program::for_each(recordings, compare)) {
+        match result {
+            Ok(Ok((more, of_them))) => (compared, tracks, samples) = (compared + 1, tracks + more, samples + of_them),
+            Ok(Err(error)) => failures.push(format!("{}: {error}", recording.name)),
+            Err(reason) => *skipped.entry(reason).or_default() += 1,
+        }
+    }
+    // Not with the print macros, whose output the test harness captures.
+    let mut out = io::stderr().lock();
+    let equal = "have the totals of the profile by thread and event";
+    writeln!(out, "{format}: {samples} samples, {tracks} threads and events of {compared} recordings {equal}").unwrap();
+    skipped.iter().for_each(|(reason, count)| writeln!(out, "{format}: {count} recordings skipped: {reason}").unwrap());
+    assert!(failures.is_empty(), "{} of {} failed:\n{}", failures.len(), recordings.len(), failures.join("\n"));
+    assert!(compared >= enough, "{format}: compared only {compared} recordings, expected {enough}");
+}
+
+/// The difference of two totals, if any.
+pub fn check_equal(found: &Totals, expected: &Totals) -> Result<(), String> {
+    let differs = |(key, value): (&_, &(u64, u64))| {
+        (found.get(key) != Some(value)).then(|| format!("{key:?}: {:?}, expected {value:?}", found.get(key)))
+    };
+    let other =
+        found.keys().filter(|key| !expected.contains_key(*key)).map(|key| format!("{key:?} is not in the profile"));
+    let differences: Vec<_> = expected.iter().filter_map(differs).chain(other).take(5).collect();
+    if differences.is_empty() { Ok(()) } else { Err(differences.join("; ")) }
+}
