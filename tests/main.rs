@@ -22,6 +22,7 @@ mod suite {
     mod faults;
     mod files;
     mod filters;
+    mod firefox;
     mod folded;
     mod fuzz_corpus;
     mod goldens;

@@ -5,6 +5,8 @@
 pub mod converter;
 #[cfg(feature = "csv")]
 pub mod csv;
+#[cfg(feature = "firefox")]
+pub mod firefox;
 #[cfg(feature = "flamegraph")]
 pub mod flamegraph;
 pub mod folded;
@@ -64,6 +66,8 @@ pub const FORMATS: &[Format] = &[
     flamegraph::FORMAT,
     #[cfg(feature = "html")]
     html::FORMAT,
+    #[cfg(feature = "firefox")]
+    firefox::FORMAT,
     #[cfg(feature = "speedscope")]
     speedscope::FORMAT,
     perf_script::FORMAT,

@@ -1,8 +1,9 @@
 //! Samples of a profile by thread and event, in time order: what formats with time have in common.
 
+use crate::profile::event::Unit;
 use crate::profile::labels::{Label, LabelKey, LabelsId};
 use crate::profile::timeline::ThreadLife;
-use crate::profile::{Profile, Tables};
+use crate::profile::{Profile, Row, Tables};
 use crate::session::names::NameId;
 use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
@@ -12,7 +13,7 @@ use std::fmt::Write;
 pub const LABELS: &[Label] = &[Label::Pid, Label::Tid];
 
 /// The samples of a thread, or of samples with other labels in common, with an event.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Track {
     /// Index of the thread in the [timeline](crate::profile::timeline::Timeline::threads); `None` if it is unknown, or not a label.
     pub thread: Option<usize>,
@@ -28,18 +29,15 @@ pub struct Track {
 pub fn tracks(profile: &Profile) -> Vec<Track> {
     let tables = &*profile.tables;
     let by_id = tables.timeline.by_id();
-    let mut ids: HashMap<LabelsId, &[usize]> = HashMap::new();
+    let mut ids: HashMap<LabelsId, Option<(u32, u32)>> = HashMap::new();
     let mut known: HashMap<(Option<usize>, LabelsId, EventIndex), usize> = HashMap::new();
     let mut tracks: Vec<Track> = Vec::new();
     for (index, (row, occurrence)) in (0..).zip(profile.rows.iter().zip(&profile.occurrences)) {
-        let lives = *ids.entry(row.labels).or_insert_with(|| {
+        let id = *ids.entry(row.labels).or_insert_with(|| {
             let value = |label| number(tables, row.labels, label).map(|number| number as u32);
-            let id = value(Label::Pid).zip(value(Label::Tid));
-            id.and_then(|id| by_id.get(&id)).map_or(&[], |lives| &**lives)
+            value(Label::Pid).zip(value(Label::Tid))
         });
-        let has_begun =
-            |&&life: &&usize| tables.timeline.threads[life].start.is_none_or(|start| start <= occurrence.time);
-        let thread = lives.iter().rev().find(has_begun).or(lives.first()).copied();
+        let thread = id.and_then(|(pid, tid)| by_id.at(pid, tid, occurrence.time));
         let track = *known.entry((thread, row.labels, row.event)).or_insert_with(|| {
             tracks.push(Track { thread, labels: row.labels, event: row.event, rows: Vec::new() });
             tracks.len() - 1
@@ -65,6 +63,15 @@ pub fn thread_name(tables: &Tables, thread: &ThreadLife) -> String {
 }
 
 impl Track {
+    /// What the samples of the track count, and the weight of each: `by_period` its period, unless it has none, or else 1.
+    pub fn weights(&self, profile: &Profile, by_period: bool) -> (Unit, impl Fn(&Row) -> u64 + Copy + use<>) {
+        let event = &profile.tables.events[self.event as usize];
+        // The values of an imported profile are its counts, unless it also has a number of samples.
+        let is_counted = !by_period && event.sample_types.as_ref().is_none_or(|types| types.samples.is_some());
+        let unit = if is_counted { Unit::Count } else { event.unit };
+        (unit, move |row: &Row| if is_counted { row.samples } else { row.value })
+    }
+
     /// Its thread, with IDs, and other labels: `words 20648/20648 cpu 3`.
     pub fn name(&self, tables: &Tables) -> String {
         let mut name = String::new();

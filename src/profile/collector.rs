@@ -390,7 +390,7 @@ impl<'a> Collector<'a> {
             imported,
             stacks: self.resolver.stacks,
             labels: self.label_sets,
-            timeline: self.timeline.unwrap_or_default(),
+            timeline: self.timeline.map(|timeline| timeline.finish(meta)).unwrap_or_default(),
             names: self.session.names,
             facts: facts(meta),
             perf_version: meta.string(FeatureId::VERSION),

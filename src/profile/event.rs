@@ -40,6 +40,11 @@ impl From<&Event> for ProfileEvent {
 }
 
 impl ProfileEvent {
+    /// The period, if it is a time.
+    pub fn nanoseconds(&self) -> Option<u64> {
+        self.period.filter(|_| self.unit == Unit::Nanoseconds)
+    }
+
     /// Creates an event of a recording that may have been converted from another profile.
     pub fn new(event: &Event, imported: Option<&ImportedProfile>) -> Self {
         let of_event = |imported: &ImportedProfile| imported.sample_types.get(event.ids.first()?).cloned();

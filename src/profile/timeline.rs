@@ -3,14 +3,16 @@
 use crate::abi;
 use crate::abi::attr::AttrType;
 use crate::abi::bytes::Reader;
+use crate::abi::feature::FeatureId;
 use crate::abi::record::task::Task;
 use crate::abi::record::{Misc, RecordType};
 use crate::abi::sample_view::SampleView;
 use crate::session::names::{NameId, Names};
 use crate::session::{Applied, Session};
-use crate::stream::events::{Event, is_time};
+use crate::stream::events::{Event, EventIndex, is_time};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use crate::tracepoint::tracepoints::{Tracepoint, Tracepoints};
 use hashbrown::HashMap;
 
 /// When a sample was taken.
@@ -70,6 +72,8 @@ pub struct Timeline {
     pub threads: Vec<ThreadLife>,
     /// Context switches in time order.
     pub switches: Vec<Switch>,
+    /// Formats of tracepoints, by event.
+    pub tracepoints: HashMap<EventIndex, Tracepoint>,
     /// Index of the latest thread with an ID.
     latest: HashMap<u32, usize>,
     /// Time of the latest sample.
@@ -126,6 +130,17 @@ impl Timeline {
         Occurrence { time: self.time, payload: payload.map(|payload| names.id(payload)) }
     }
 
+    /// Takes the formats of tracepoints from the recording.
+    pub(super) fn finish(mut self, meta: &Meta) -> Self {
+        let data = meta.features.get(&FeatureId::TRACING_DATA);
+        let known = data.map(|data| Tracepoints::read(data)).unwrap_or_default();
+        for (index, event) in (0..).zip(meta.events.list()).filter(|(_, event)| event.attr.kind == AttrType::TRACEPOINT)
+        {
+            self.tracepoints.extend(known.get(event.attr.config).map(|tracepoint| (index, tracepoint.clone())));
+        }
+        self
+    }
+
     /// The latest thread with this ID.
     fn thread(&mut self, pid: u32, tid: u32) -> &mut ThreadLife {
         let Self { threads, latest, .. } = self;
@@ -147,13 +162,30 @@ impl Timeline {
         self.thread(pid, tid).start = start;
     }
 
-    /// For each thread ID of a process, the indexes of its threads, in time order.
-    pub fn by_id(&self) -> HashMap<(u32, u32), Vec<usize>> {
+    /// The threads by their IDs.
+    pub fn by_id(&self) -> ThreadIds<'_> {
         let mut by_id: HashMap<_, Vec<usize>> = HashMap::new();
         for (index, thread) in self.threads.iter().enumerate() {
             by_id.entry((thread.pid, thread.tid)).or_default().push(index);
         }
-        by_id
+        ThreadIds { threads: &self.threads, by_id }
+    }
+}
+
+/// Threads by process and thread ID.
+#[derive(Debug)]
+pub struct ThreadIds<'a> {
+    threads: &'a [ThreadLife],
+    /// Indexes, in time order.
+    by_id: HashMap<(u32, u32), Vec<usize>>,
+}
+
+impl ThreadIds<'_> {
+    /// The index of the thread that had an ID at a time.
+    pub fn at(&self, pid: u32, tid: u32, time: u64) -> Option<usize> {
+        let lives = self.by_id.get(&(pid, tid))?;
+        let has_begun = |&&life: &&usize| self.threads[life].start.is_none_or(|start| start <= time);
+        lives.iter().rev().find(has_begun).or(lives.first()).copied()
     }
 }
 
@@ -171,6 +203,7 @@ mod tests {
         timeline.thread(9, 8);
         let lives: Vec<_> = timeline.threads.iter().map(|life| (life.pid, life.start, life.end)).collect();
         assert_eq!(lives, [(7, Some(100), Some(200)), (7, Some(300), None), (9, None, None)]);
-        assert_eq!(timeline.by_id()[&(7, 8)], [0, 1]);
+        let at = |time| timeline.by_id().at(7, 8, time);
+        assert_eq!([at(50), at(250), at(300), timeline.by_id().at(7, 7, 1)], [Some(0), Some(0), Some(1), None]);
     }
 }

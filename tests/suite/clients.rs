@@ -76,3 +76,39 @@ pub fn speedscope_profiles(clients: &Path, file: &Path) -> Vec<(String, String)>
     });
     rows.collect()
 }
+
+/// A session of the command line of the Firefox Profiler with a profile.
+pub struct FirefoxSession<'a> {
+    clients: &'a Path,
+    /// Where it stores the session.
+    home: tempfile::TempDir,
+}
+
+impl<'a> FirefoxSession<'a> {
+    /// Loads a profile.
+    pub fn load(clients: &'a Path, profile: &Path) -> Result<Self, String> {
+        let session = Self { clients, home: tempfile::tempdir().expect("a temporary directory") };
+        session.run(&["load", &profile.display().to_string()]).map(|_| session)
+    }
+
+    /// Runs a command; returns its output.
+    pub fn run(&self, args: &[&str]) -> Result<String, String> {
+        let modules = self.clients.join("node_modules");
+        let mut command = with_time_limit("env");
+        command.arg(modules.join(".bin/node")).arg(modules.join("@firefox-devtools/profiler-cli/dist/profiler-cli.js"));
+        let run = run_other(command.args(args).env("HOME", self.home.path()));
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        if run.status == 0 { Ok(text) } else { Err(format!("{args:?}: {text}{}", run.stderr)) }
+    }
+
+    /// Runs a command; returns its output as JSON.
+    pub fn query(&self, args: &[&str]) -> Result<serde_json::Value, String> {
+        serde_json::from_str(&self.run(&[args, &["--json"]].concat())?).map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for FirefoxSession<'_> {
+    fn drop(&mut self) {
+        let _ = self.run(&["stop", "--all"]);
+    }
+}

@@ -23,6 +23,7 @@ const FORMATS: &[&str] = &[
     "folded",
     "flamegraph",
     "html",
+    "firefox",
     "speedscope",
     "perf-script",
     "report",

@@ -18,12 +18,10 @@ fn convert(recording: &Path, output: &Path, args: &[&str]) -> Result<Value, Stri
 
 /// The thread and the event of a profile's name. With one event it is not in the name.
 fn thread_and_event(name: &str, expected: &Totals) -> (String, String) {
-    let events: Vec<_> = expected.keys().map(|(_, event)| event).collect();
-    let in_name = events.iter().filter(|event| name.ends_with(&format!(" {event}"))).max_by_key(|event| event.len());
-    let event = in_name.unwrap_or(&events[0]).as_str();
-    let name = name.strip_suffix(event).map_or(name, str::trim_end);
+    let event = totals::event_of(name, expected);
+    let name = name.strip_suffix(&event).map_or(name, str::trim_end);
     let thread = name.rsplit(' ').next().filter(|word| word.contains('/')).unwrap_or_default();
-    (thread.to_owned(), event.to_owned())
+    (thread.to_owned(), event)
 }
 
 fn totals_of(file: &Value, expected: &Totals) -> Result<Totals, String> {
@@ -80,20 +78,15 @@ jsonschema.validate(document, schema)";
         let mut found = Totals::new();
         // A single profile is not listed, but its file is valid.
         if file["profiles"].as_array().map_or(0, Vec::len) < 2 {
-            return totals::check_equal(&totals_of(&file, expected)?, &counts(expected));
+            return totals::check_equal(&totals_of(&file, expected)?, &totals::counts(expected));
         }
         for (name, value) in &listed {
             let total = found.entry(thread_and_event(name, expected)).or_default();
             let samples: u64 = value.replace(',', "").parse().map_err(|_| format!("{name}: {value}"))?;
             *total = (total.0 + samples, total.1 + samples);
         }
-        totals::check_equal(&found, &counts(expected))
+        totals::check_equal(&found, &totals::counts(expected))
     });
-}
-
-/// Totals whose values are numbers of samples.
-fn counts(totals: &Totals) -> Totals {
-    totals.iter().map(|(key, &(samples, _))| (key.clone(), (samples, samples))).collect()
 }
 
 #[test]

@@ -71,6 +71,18 @@ pub fn compare(
     assert!(compared >= enough, "{format}: compared only {compared} recordings, expected {enough}");
 }
 
+/// Totals whose values are numbers of samples.
+pub fn counts(totals: &Totals) -> Totals {
+    totals.iter().map(|(key, &(samples, _))| (key.clone(), (samples, samples))).collect()
+}
+
+/// The event that a name ends with; without one, the only event.
+pub fn event_of(name: &str, expected: &Totals) -> String {
+    let events: Vec<_> = expected.keys().map(|(_, event)| event).collect();
+    let in_name = events.iter().filter(|event| name.ends_with(&format!(" {event}"))).max_by_key(|event| event.len());
+    in_name.unwrap_or(&events[0]).to_string()
+}
+
 /// The difference of two totals, if any.
 pub fn check_equal(found: &Totals, expected: &Totals) -> Result<(), String> {
     let differs = |(key, value): (&_, &(u64, u64))| {

@@ -10,8 +10,8 @@ use super::options::{FormatOption, OptionValues, ValueKind};
 use super::tracks::{self, Track, tracks};
 use super::{Format, WriteProfile, Writer};
 use crate::error::Result;
+use crate::profile::Profile;
 use crate::profile::event::Unit;
-use crate::profile::{Profile, Row};
 use frames::Frames;
 use serde::Serialize;
 use std::io::Write;
@@ -88,17 +88,16 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
 
 fn of_track<'a>(track: &'a Track, profile: &'a Profile, frames: &'a Frames, by_period: bool) -> impl Serialize + 'a {
     let event = &profile.tables.events[track.event as usize];
-    let is_counted = !by_period && event.sample_types.as_ref().is_none_or(|types| types.samples.is_some());
+    let (unit, weight) = track.weights(profile, by_period);
     let rows = || track.rows.iter().map(|&row| &profile.rows[row as usize]);
-    let weight = move |row: &Row| if is_counted { row.samples } else { row.value };
     let name = track.name(&profile.tables);
     SampledProfile {
         kind: "sampled",
         name: if profile.has_samples.len() > 1 { format!("{name} {}", event.name) } else { name },
-        unit: match event.unit {
-            Unit::Nanoseconds if !is_counted => "nanoseconds",
-            Unit::Bytes if !is_counted => "bytes",
-            _ => "none",
+        unit: match unit {
+            Unit::Nanoseconds => "nanoseconds",
+            Unit::Bytes => "bytes",
+            Unit::Count => "none",
         },
         start_value: 0,
         end_value: rows().map(weight).fold(0, u64::saturating_add),

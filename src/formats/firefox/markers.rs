@@ -1,0 +1,158 @@
+//! Markers: tracepoints with their fields, and the time in which a thread ran.
+
+use super::Clock;
+use super::tables::{OTHER, SharedTables};
+use crate::formats::tracks::Track;
+use crate::profile::Profile;
+use crate::profile::timeline::{Switch, SwitchKind, Timeline};
+use hashbrown::HashMap;
+use serde::Serialize;
+use serde_json::json;
+use std::borrow::Cow;
+
+/// How a marker's times are to be read.
+mod phase {
+    pub const INSTANT: u32 = 0;
+    pub const INTERVAL: u32 = 1;
+    pub const INTERVAL_START: u32 = 2;
+    pub const INTERVAL_END: u32 = 3;
+}
+
+/// The markers of a thread.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Markers {
+    length: usize,
+    name: Vec<u32>,
+    start_time: Vec<Option<f64>>,
+    end_time: Vec<Option<f64>>,
+    phase: Vec<u32>,
+    category: Vec<u32>,
+    data: Vec<Data>,
+}
+
+/// Fields of a marker.
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum Data {
+    Tracepoint {
+        fields: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
+    },
+    Running {
+        cpu: Option<u32>,
+        reason: &'static str,
+    },
+}
+
+#[derive(Serialize)]
+struct Cause {
+    time: f64,
+    stack: u32,
+}
+
+/// A time in which a thread ran.
+pub struct Running {
+    from: Option<u64>,
+    to: Option<u64>,
+    cpu: Option<u32>,
+    is_preempted: bool,
+}
+
+/// What is shown of the fields.
+pub fn schemas() -> serde_json::Value {
+    let display = ["marker-chart", "marker-table", "timeline-overview"];
+    json!([
+        {
+            "name": "Tracepoint",
+            "display": display,
+            "chartLabel": "{marker.name}",
+            "tableLabel": "{marker.data.fields}",
+            "fields": [{ "key": "fields", "label": "Fields", "format": "string" }],
+        },
+        {
+            "name": "Running",
+            "display": display,
+            "tableLabel": "CPU {marker.data.cpu} {marker.data.reason}",
+            "fields": [
+                { "key": "cpu", "label": "CPU", "format": "integer" },
+                { "key": "reason", "label": "Stopped", "format": "string" },
+            ],
+        },
+    ])
+}
+
+impl Running {
+    /// The times in which each thread ran, by its index.
+    pub fn of(timeline: &Timeline) -> HashMap<usize, Vec<Self>> {
+        let by_id = timeline.by_id();
+        let mut times: HashMap<usize, Vec<Self>> = HashMap::new();
+        for &Switch { time, cpu, pid, tid, kind } in &timeline.switches {
+            let Some(thread) = by_id.at(pid, tid, time) else { continue };
+            let times = times.entry(thread).or_default();
+            let is_preempted = kind == SwitchKind::Preempted;
+            match (kind, times.last_mut()) {
+                (SwitchKind::In, _) => times.push(Self { from: Some(time), to: None, cpu, is_preempted }),
+                (_, Some(last)) if last.to.is_none() => (last.to, last.is_preempted) = (Some(time), is_preempted),
+                _ => times.push(Self { from: None, to: Some(time), cpu, is_preempted }),
+            }
+        }
+        times
+    }
+}
+
+impl Markers {
+    /// The markers of samples of a tracepoint.
+    pub fn of_tracepoints(
+        profile: &Profile,
+        track: &Track,
+        stacks: &[Option<u32>],
+        clock: Clock,
+        shared: &mut SharedTables<'_>,
+    ) -> Self {
+        let mut markers = Self::default();
+        let tables = &*profile.tables;
+        let Some(tracepoint) = tables.timeline.tracepoints.get(&track.event) else { return markers };
+        let name = shared.string(Cow::Borrowed(&tables.events[track.event as usize].name));
+        for &row in &track.rows {
+            let occurrence = profile.occurrences[row as usize];
+            let payload = occurrence.payload.map_or(&[][..], |payload| tables.names.name(payload));
+            let values = tracepoint.values(payload).filter(|(field, _)| !field.name.starts_with("common_"));
+            let fields: Vec<_> = values.map(|(field, value)| format!("{}={value}", field.name)).collect();
+            let time = clock.milliseconds(occurrence.time);
+            let cause = stacks[row as usize].map(|stack| Cause { time, stack });
+            markers.add(name, (Some(time), None), phase::INSTANT, Data::Tracepoint { fields: fields.join(" "), cause });
+        }
+        markers
+    }
+
+    /// Adds the times in which the thread ran.
+    pub fn add_running(&mut self, times: &[Running], clock: Clock, shared: &mut SharedTables<'_>) {
+        let name = shared.string(Cow::Borrowed("Running"));
+        for &Running { from, to, cpu, is_preempted } in times {
+            let phase = match (from, to) {
+                (Some(_), Some(_)) => phase::INTERVAL,
+                (Some(_), None) => phase::INTERVAL_START,
+                (None, _) => phase::INTERVAL_END,
+            };
+            let reason = match to {
+                None => "",
+                Some(_) if is_preempted => "preempted",
+                Some(_) => "waits",
+            };
+            let milliseconds = |time: Option<u64>| time.map(|time| clock.milliseconds(time));
+            self.add(name, (milliseconds(from), milliseconds(to)), phase, Data::Running { cpu, reason });
+        }
+    }
+
+    fn add(&mut self, name: u32, (start, end): (Option<f64>, Option<f64>), phase: u32, data: Data) {
+        self.length += 1;
+        self.name.push(name);
+        self.start_time.push(start);
+        self.end_time.push(end);
+        self.phase.push(phase);
+        self.category.push(OTHER);
+        self.data.push(data);
+    }
+}

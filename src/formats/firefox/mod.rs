@@ -1,0 +1,112 @@
+//! Processed profiles of the Firefox Profiler: a thread for each thread and event, with samples and markers.
+//!
+//! The version of the format is 60, the first with tables that threads share; the profiler upgrades it. The library
+//! fxprof-processed-profile is not used: its weights are 32-bit integers, too small for periods, and its frames have no inlined
+//! functions and lines.
+
+mod libs;
+mod markers;
+mod tables;
+mod threads;
+
+use super::folded::WEIGHT;
+use super::json_text;
+use super::options::OptionValues;
+use super::tracks::{self, tracks};
+use super::{Format, WriteProfile, Writer};
+use crate::error::Result;
+use crate::profile::Profile;
+use serde::Serialize;
+use serde_json::json;
+use std::io::Write;
+use tables::SharedTables;
+use threads::Threads;
+
+/// Profiles of the Firefox Profiler.
+pub const FORMAT: Format = Format {
+    extensions: &[("fx.json", None)],
+    writer: Writer::Profile(WriteProfile { labels: Some(tracks::LABELS), has_times: true, ..WriteProfile::new(write) }),
+    options: &[WEIGHT],
+    ..Format::new("firefox", "for the Firefox Profiler: samples and markers")
+};
+
+/// Version of the format.
+const VERSION: u32 = 60;
+
+#[derive(Serialize)]
+struct ProcessedProfile<T, S> {
+    meta: serde_json::Value,
+    libs: Vec<libs::Lib>,
+    threads: T,
+    pages: [(); 0],
+    counters: [(); 0],
+    shared: S,
+}
+
+/// Times of a profile in milliseconds since its start.
+#[derive(Clone, Copy)]
+struct Clock {
+    start: u64,
+}
+
+impl Clock {
+    fn new(profile: &Profile) -> Self {
+        let threads = profile.tables.timeline.threads.iter();
+        let starts = threads.flat_map(|thread| thread.start).chain(profile.times.map(|(first, _)| first));
+        let switches = profile.tables.timeline.switches.first().map(|switch| switch.time);
+        Self { start: starts.chain(switches).min().unwrap_or(0) }
+    }
+
+    fn milliseconds(self, time: u64) -> f64 {
+        time.saturating_sub(self.start) as f64 / 1e6
+    }
+}
+
+/// Writes a profile.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
+    let by_period = values.word(&WEIGHT) != Some("samples");
+    let clock = Clock::new(profile);
+    let mut shared = SharedTables::new(&profile.tables);
+    let tracks = tracks(profile);
+    let threads = Threads::new(profile, &tracks, clock, by_period, &mut shared);
+    let document = ProcessedProfile {
+        meta: meta(profile, clock),
+        libs: libs::libs(&profile.tables),
+        threads,
+        pages: [],
+        counters: [],
+        shared,
+    };
+    json_text::write(&document, out)
+}
+
+fn meta(profile: &Profile, clock: Clock) -> serde_json::Value {
+    let tables = &*profile.tables;
+    let first = profile.times.map_or(clock.start, |(first, _)| first);
+    let start = profile.wall_clock_start.map(|start| start.saturating_sub(first - clock.start.min(first)));
+    let periods = profile.has_samples.iter().filter_map(|&event| tables.events[event as usize].nanoseconds());
+    let fact = |name| tables.facts.iter().find(|(of, _)| *of == name).map(|(_, value)| value);
+    json!({
+        "version": 24,
+        "preprocessedProfileVersion": VERSION,
+        "product": profile.name.as_ref().or(tables.command.as_ref()).map_or("perf", |name| name),
+        "importedFrom": "Linux perf",
+        "startTime": start.unwrap_or(0) as f64 / 1e6,
+        "interval": periods.min().map_or(1.0, |period| period as f64 / 1e6),
+        "processType": 0,
+        "stackwalk": 0,
+        "debug": false,
+        "symbolicated": true,
+        "sourceCodeIsNotOnSearchfox": true,
+        "usesOnlyOneStackType": true,
+        "oscpu": fact("kernel").map(|kernel| format!("Linux {kernel}")),
+        "CPUName": fact("cpu"),
+        "extensions": { "length": 0, "baseURL": [], "id": [], "name": [] },
+        "categories": tables::CATEGORIES.map(|(name, color)| json!({ "name": name, "color": color, "subcategories": ["Other"] })),
+        "sampleUnits": { "time": "ms", "eventDelay": "ms", "threadCPUDelta": "µs" },
+        "markerSchema": markers::schemas(),
+    })
+}

@@ -1,0 +1,166 @@
+//! Profiles of the Firefox Profiler.
+
+use super::clients::{self, FirefoxSession};
+use super::files::{self, fixture};
+use super::program::{perfconv, run};
+use super::totals::{self, Totals};
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use std::fs::File;
+use std::path::Path;
+
+fn convert(recording: &Path, output: &Path, args: &[&str]) -> Result<Value, String> {
+    let run = run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args));
+    if run.status != 0 {
+        return Err(run.stderr);
+    }
+    serde_json::from_reader(GzDecoder::new(File::open(output).expect("an output"))).map_err(|error| error.to_string())
+}
+
+/// Process and thread, and the event, of a thread.
+fn key(thread: &Value, expected: &Totals) -> (String, String) {
+    let event = totals::event_of(thread["name"].as_str().unwrap_or_default(), expected);
+    let has_threads = expected.keys().any(|(thread, _)| !thread.is_empty());
+    let id = || format!("{}/{}", thread["pid"].as_str().unwrap_or_default(), thread["tid"]);
+    (if has_threads { id() } else { String::new() }, event)
+}
+
+/// The totals, after checks of the references between tables.
+fn totals_of(profile: &Value, expected: &Totals) -> Result<Totals, String> {
+    let shared = &profile["shared"];
+    let length = |table: &str| shared[table]["length"].as_u64().unwrap_or(0);
+    let column = |table: &str, column: &str| shared[table][column].as_array().cloned().unwrap_or_default();
+    let strings = shared["stringArray"].as_array().map_or(0, Vec::len) as u64;
+    for (table, of, limit) in [
+        ("stackTable", "frame", length("frameTable")),
+        ("stackTable", "prefix", length("stackTable")),
+        ("frameTable", "func", length("funcTable")),
+        ("frameTable", "nativeSymbol", length("nativeSymbols")),
+        ("funcTable", "name", strings),
+        ("funcTable", "source", length("sources")),
+        ("resourceTable", "lib", profile["libs"].as_array().map_or(0, Vec::len) as u64),
+    ] {
+        let values = column(table, of);
+        if values.len() as u64 != length(table) || values.iter().any(|value| value.as_u64() >= Some(limit)) {
+            return Err(format!("{table}.{of} refers to what does not exist"));
+        }
+    }
+    let mut totals = Totals::new();
+    for thread in profile["threads"].as_array().ok_or("no threads")? {
+        let samples = &thread["samples"];
+        let [stacks, times, weights] =
+            ["stack", "time", "weight"].map(|name| samples[name].as_array().cloned().unwrap_or_default());
+        let count = samples["length"].as_u64().ok_or("no length")?;
+        let times: Vec<_> = times.iter().filter_map(Value::as_f64).collect();
+        if [stacks.len(), times.len(), weights.len()] != [count as usize; 3] || !times.is_sorted() {
+            return Err("columns of samples differ in length, or are not in time order".to_owned());
+        }
+        if stacks.iter().any(|stack| stack.as_u64() >= Some(length("stackTable"))) {
+            return Err("a stack does not exist".to_owned());
+        }
+        if count == 0 {
+            continue;
+        }
+        let is_time = samples["weightType"] == "tracing-ms";
+        let weight = |weight: &Value| {
+            if is_time { (weight.as_f64().unwrap_or(0.0) * 1e6).round() as u64 } else { weight.as_u64().unwrap_or(0) }
+        };
+        let total = totals.entry(key(thread, expected)).or_default();
+        *total = (total.0 + count, total.1 + weights.iter().map(weight).sum::<u64>());
+    }
+    Ok(totals)
+}
+
+#[test]
+fn firefox_totals_equal_the_profile() {
+    let recordings = files::recordings();
+    let enough = if files::has_corpus("firefox") { 500 } else { 20 };
+    totals::compare("firefox", &recordings, enough, |recording, expected| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let output = directory.path().join("out.fx.json.gz");
+        let profile = convert(&recording.path, &output, &["--symbols", "no"])?;
+        totals::check_equal(&totals_of(&profile, expected)?, expected)
+    });
+}
+
+#[test]
+fn the_firefox_profiler_loads_fixtures() {
+    let Some(clients) = clients::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    totals::compare("Firefox Profiler (profiler-cli 0.10)", &files::fixtures(), 20, |recording, expected| {
+        let output = directory.path().join(format!("{}.fx.json.gz", recording.name.replace('.', "-")));
+        convert(&recording.path, &output, &["--weight", "samples", "--symbols", "no"])?;
+        let session = FirefoxSession::load(clients, &output)?;
+        let mut found = Totals::new();
+        let listed = session.query(&["thread", "list", "--limit", "1000"])?;
+        for thread in listed["threads"].as_array().ok_or("no threads")? {
+            let handle = thread["threadHandle"].as_str().ok_or("no handle")?;
+            let info = session.query(&["thread", "info", "--thread", handle])?;
+            let samples = session.query(&["thread", "samples", "--thread", handle, "--include-idle"])?;
+            let count = info["sampleCount"].as_u64().ok_or("no sampleCount")?;
+            let total = samples["categoryBreakdown"]["totalSamples"].as_f64().unwrap_or(count as f64);
+            if count > 0 {
+                let sums = found.entry(key(thread, expected)).or_default();
+                *sums = (sums.0 + count, sums.1 + total as u64);
+            }
+        }
+        totals::check_equal(&found, &totals::counts(expected))
+    });
+}
+
+#[test]
+fn threads_have_categories_inlined_functions_and_libraries() {
+    let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let files = symbols.join("files").display().to_string();
+    let profile = convert(&symbols.join("cxx.data"), &directory.path().join("out.fx.json.gz"), &["--symfs", &files])
+        .expect("a profile");
+    let frames = &profile["shared"]["frameTable"];
+    let deepest = frames["inlineDepth"].as_array().into_iter().flatten().filter_map(Value::as_u64).max();
+    assert!(deepest > Some(2), "{deepest:?}");
+    assert!(frames["line"].as_array().into_iter().flatten().any(|line| line.as_u64() > Some(0)));
+    assert!(frames["category"].as_array().into_iter().flatten().any(|category| category == 1), "kernel");
+    let lib =
+        profile["libs"].as_array().into_iter().flatten().find(|lib| lib["name"] == "foundry-fp").expect("a library");
+    let (code_id, debug_id) = (lib["codeId"].as_str().unwrap_or(""), lib["breakpadId"].as_str().unwrap_or(""));
+    assert!(code_id.len() == 40 && debug_id.len() == 33 && debug_id.ends_with('0'), "{lib}");
+    let names: Vec<_> =
+        profile["threads"].as_array().into_iter().flatten().map(|thread| thread["name"].clone()).collect();
+    assert_eq!(names, ["foundry-fp", "smith"]);
+}
+
+#[test]
+fn context_switches_and_tracepoints_are_markers() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let output = directory.path().join("out.fx.json.gz");
+    let markers = |recording: &Path| {
+        let profile = convert(recording, &output, &["--symbols", "no"]).expect("a profile");
+        let data = profile["threads"].as_array().cloned().unwrap_or_default();
+        data.iter()
+            .flat_map(|thread| thread["markers"]["data"].as_array().cloned().unwrap_or_default())
+            .collect::<Vec<_>>()
+    };
+    let tracepoints = markers(&fixture("tracepoints.data"));
+    assert!(
+        tracepoints.iter().any(|data| data["fields"].as_str().is_some_and(|fields| fields.contains("prev_comm="))),
+        "{tracepoints:?}"
+    );
+    let recording = directory.path().join("switches.data");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/switches.toml");
+    assert_eq!(run(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q")).status, 0);
+    let switches = markers(&recording);
+    assert!(switches.iter().any(|data| data["type"] == "Running"), "{switches:?}");
+}
+
+#[test]
+fn threads_have_lifetimes_and_wall_clock_times() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let output = directory.path().join("out.fx.json.gz");
+    let profile = convert(&fixture("forks.data"), &output, &["--symbols", "no"]).expect("a profile");
+    let threads = profile["threads"].as_array().cloned().unwrap_or_default();
+    let lives: Vec<_> = threads
+        .iter()
+        .filter_map(|thread| thread["registerTime"].as_f64().zip(thread["unregisterTime"].as_f64()))
+        .collect();
+    assert!(lives.len() > 4 && lives.iter().all(|(start, end)| start < end), "{lives:?}");
+}
