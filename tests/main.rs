@@ -6,7 +6,9 @@ mod suite {
     mod bad_input;
     mod batch;
     mod build_ids;
+    mod callgrind;
     mod check;
+    mod chrome;
     mod cli;
     mod clients;
     mod compat;

@@ -2,6 +2,10 @@
 //!
 //! Each format is defined in its own directory, options included; [`FORMATS`] lists them.
 
+#[cfg(feature = "callgrind")]
+pub mod callgrind;
+#[cfg(feature = "chrome")]
+pub mod chrome;
 pub mod converter;
 #[cfg(feature = "csv")]
 pub mod csv;
@@ -70,6 +74,10 @@ pub const FORMATS: &[Format] = &[
     firefox::FORMAT,
     #[cfg(feature = "speedscope")]
     speedscope::FORMAT,
+    #[cfg(feature = "chrome")]
+    chrome::FORMAT,
+    #[cfg(feature = "callgrind")]
+    callgrind::FORMAT,
     perf_script::FORMAT,
     #[cfg(feature = "report")]
     report::FORMAT,

@@ -11,7 +11,7 @@ pub const OPTIONS: &[FormatOption] = &[LABELS, SPLIT_BY, LOST, DATA_ADDRESSES, T
 pub const LABELS: FormatOption = FormatOption::new(
     "labels",
     "LABELS",
-    "Labels of samples, separated by commas; none for no labels [default: comm; folded and flamegraph: thread_comm; firefox and speedscope: pid,tid]",
+    "Labels of samples, separated by commas; none for no labels [default: comm; folded and flamegraph: thread_comm; chrome, firefox, speedscope: pid,tid; callgrind: none]",
     ValueKind::List(|| keys().into_iter().chain([NO_LABELS]).collect()),
 );
 

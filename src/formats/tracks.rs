@@ -1,11 +1,12 @@
 //! Samples of a profile by thread and event, in time order: what formats with time have in common.
 
-use crate::profile::event::Unit;
 use crate::profile::labels::{Label, LabelKey, LabelsId};
 use crate::profile::timeline::ThreadLife;
-use crate::profile::{Profile, Row, Tables};
+use crate::profile::{Profile, Tables};
 use crate::session::names::NameId;
 use crate::stream::events::EventIndex;
+use crate::tracepoint::tracepoints::Tracepoint;
+use crate::tracepoint::value::Value;
 use hashbrown::HashMap;
 use std::fmt::Write;
 
@@ -53,6 +54,12 @@ pub fn number(tables: &Tables, labels: LabelsId, wanted: Label) -> Option<u64> {
     labels.filter(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value).next()
 }
 
+/// The fields of a tracepoint in a payload that are not common to all tracepoints.
+pub fn own_values<'a>(tracepoint: &'a Tracepoint, payload: &'a [u8]) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+    let values = tracepoint.values(payload).map(|(field, value)| (&*field.name, value));
+    values.filter(|(name, _)| !name.starts_with("common_"))
+}
+
 /// The name of a thread as perf prints it: `swapper` for the idle threads, and the ID if it is unknown.
 pub fn thread_name(tables: &Tables, thread: &ThreadLife) -> String {
     match thread.comm {
@@ -63,15 +70,6 @@ pub fn thread_name(tables: &Tables, thread: &ThreadLife) -> String {
 }
 
 impl Track {
-    /// What the samples of the track count, and the weight of each: `by_period` its period, unless it has none, or else 1.
-    pub fn weights(&self, profile: &Profile, by_period: bool) -> (Unit, impl Fn(&Row) -> u64 + Copy + use<>) {
-        let event = &profile.tables.events[self.event as usize];
-        // The values of an imported profile are its counts, unless it also has a number of samples.
-        let is_counted = !by_period && event.sample_types.as_ref().is_none_or(|types| types.samples.is_some());
-        let unit = if is_counted { Unit::Count } else { event.unit };
-        (unit, move |row: &Row| if is_counted { row.samples } else { row.value })
-    }
-
     /// Its thread, with IDs, and other labels: `words 20648/20648 cpu 3`.
     pub fn name(&self, tables: &Tables) -> String {
         let mut name = String::new();

@@ -1,5 +1,6 @@
 //! Names and units of a profile's events.
 
+use super::Row;
 use super::imported::{ImportedProfile, SampleTypes};
 use crate::abi::attr::{Attr, SoftwareEvent};
 use crate::abi::attr_flags::AttrFlags;
@@ -40,6 +41,21 @@ impl From<&Event> for ProfileEvent {
 }
 
 impl ProfileEvent {
+    /// Whether numbers of samples are known: the values of an imported profile are its counts, unless it also has those.
+    pub fn counts_samples(&self) -> bool {
+        self.sample_types.as_ref().is_none_or(|types| types.samples.is_some())
+    }
+
+    /// The weight of a row: by its period, or by the number of its samples if known.
+    pub fn weight(&self, row: &Row, by_period: bool) -> u64 {
+        if by_period || !self.counts_samples() { row.value } else { row.samples }
+    }
+
+    /// The unit of these weights.
+    pub fn weight_unit(&self, by_period: bool) -> Unit {
+        if by_period || !self.counts_samples() { self.unit } else { Unit::Count }
+    }
+
     /// The period, if it is a time.
     pub fn nanoseconds(&self) -> Option<u64> {
         self.period.filter(|_| self.unit == Unit::Nanoseconds)

@@ -14,6 +14,7 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::tracepoint::tracepoints::{Tracepoint, Tracepoints};
 use hashbrown::HashMap;
+use std::collections::BTreeMap;
 
 /// When a sample was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +64,19 @@ pub enum SwitchKind {
     Out,
     /// It stopped running, although it could run.
     Preempted,
+}
+
+/// A time in which a thread ran, as far as recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// When it began to run.
+    pub from: Option<u64>,
+    /// When it stopped.
+    pub to: Option<u64>,
+    /// CPU, if recorded.
+    pub cpu: Option<u32>,
+    /// Whether it stopped although it could run.
+    pub is_preempted: bool,
 }
 
 /// Threads and their context switches over time.
@@ -160,6 +174,23 @@ impl Timeline {
             self.latest.remove(&tid);
         }
         self.thread(pid, tid).start = start;
+    }
+
+    /// The times in which each thread ran, by its index.
+    pub fn running(&self) -> BTreeMap<usize, Vec<Running>> {
+        let by_id = self.by_id();
+        let mut times: BTreeMap<usize, Vec<Running>> = BTreeMap::new();
+        for &Switch { time, cpu, pid, tid, kind } in &self.switches {
+            let Some(thread) = by_id.at(pid, tid, time) else { continue };
+            let times = times.entry(thread).or_default();
+            let is_preempted = kind == SwitchKind::Preempted;
+            match (kind, times.last_mut()) {
+                (SwitchKind::In, _) => times.push(Running { from: Some(time), to: None, cpu, is_preempted }),
+                (_, Some(last)) if last.to.is_none() => (last.to, last.is_preempted) = (Some(time), is_preempted),
+                _ => times.push(Running { from: None, to: Some(time), cpu, is_preempted }),
+            }
+        }
+        times
     }
 
     /// The threads by their IDs.

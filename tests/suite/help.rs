@@ -25,6 +25,8 @@ const FORMATS: &[&str] = &[
     "html",
     "firefox",
     "speedscope",
+    "chrome",
+    "callgrind",
     "perf-script",
     "report",
     "markdown",

@@ -64,7 +64,7 @@ pub fn compare(
     }
     // Not with the print macros, whose output the test harness captures.
     let mut out = io::stderr().lock();
-    let equal = "have the totals of the profile by thread and event";
+    let equal = "agree with the profile by thread and event";
     writeln!(out, "{format}: {samples} samples, {tracks} threads and events of {compared} recordings {equal}").unwrap();
     skipped.iter().for_each(|(reason, count)| writeln!(out, "{format}: {count} recordings skipped: {reason}").unwrap());
     assert!(failures.is_empty(), "{} of {} failed:\n{}", failures.len(), recordings.len(), failures.join("\n"));

@@ -2,10 +2,9 @@
 
 use super::Clock;
 use super::tables::{OTHER, SharedTables};
-use crate::formats::tracks::Track;
+use crate::formats::tracks::{Track, own_values};
 use crate::profile::Profile;
-use crate::profile::timeline::{Switch, SwitchKind, Timeline};
-use hashbrown::HashMap;
+use crate::profile::timeline::Running;
 use serde::Serialize;
 use serde_json::json;
 use std::borrow::Cow;
@@ -52,14 +51,6 @@ struct Cause {
     stack: u32,
 }
 
-/// A time in which a thread ran.
-pub struct Running {
-    from: Option<u64>,
-    to: Option<u64>,
-    cpu: Option<u32>,
-    is_preempted: bool,
-}
-
 /// What is shown of the fields.
 pub fn schemas() -> serde_json::Value {
     let display = ["marker-chart", "marker-table", "timeline-overview"];
@@ -83,25 +74,6 @@ pub fn schemas() -> serde_json::Value {
     ])
 }
 
-impl Running {
-    /// The times in which each thread ran, by its index.
-    pub fn of(timeline: &Timeline) -> HashMap<usize, Vec<Self>> {
-        let by_id = timeline.by_id();
-        let mut times: HashMap<usize, Vec<Self>> = HashMap::new();
-        for &Switch { time, cpu, pid, tid, kind } in &timeline.switches {
-            let Some(thread) = by_id.at(pid, tid, time) else { continue };
-            let times = times.entry(thread).or_default();
-            let is_preempted = kind == SwitchKind::Preempted;
-            match (kind, times.last_mut()) {
-                (SwitchKind::In, _) => times.push(Self { from: Some(time), to: None, cpu, is_preempted }),
-                (_, Some(last)) if last.to.is_none() => (last.to, last.is_preempted) = (Some(time), is_preempted),
-                _ => times.push(Self { from: None, to: Some(time), cpu, is_preempted }),
-            }
-        }
-        times
-    }
-}
-
 impl Markers {
     /// The markers of samples of a tracepoint.
     pub fn of_tracepoints(
@@ -118,8 +90,8 @@ impl Markers {
         for &row in &track.rows {
             let occurrence = profile.occurrences[row as usize];
             let payload = occurrence.payload.map_or(&[][..], |payload| tables.names.name(payload));
-            let values = tracepoint.values(payload).filter(|(field, _)| !field.name.starts_with("common_"));
-            let fields: Vec<_> = values.map(|(field, value)| format!("{}={value}", field.name)).collect();
+            let fields: Vec<_> =
+                own_values(tracepoint, payload).map(|(name, value)| format!("{name}={value}")).collect();
             let time = clock.milliseconds(occurrence.time);
             let cause = stacks[row as usize].map(|stack| Cause { time, stack });
             markers.add(name, (Some(time), None), phase::INSTANT, Data::Tracepoint { fields: fields.join(" "), cause });

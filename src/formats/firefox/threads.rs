@@ -1,7 +1,7 @@
 //! Threads with their samples.
 
 use super::Clock;
-use super::markers::{Markers, Running};
+use super::markers::Markers;
 use super::tables::SharedTables;
 use crate::formats::json_text::Each;
 use crate::formats::tracks::{Track, thread_name};
@@ -90,7 +90,7 @@ impl<'a> Threads<'a> {
             }
         }
         let event = profile.has_samples.first().copied().unwrap_or(0);
-        let running = Running::of(timeline);
+        let running = timeline.running();
         for &thread in running.keys() {
             first_of.entry(thread).or_insert_with(|| {
                 tracks.push(Cow::Owned(Track { thread: Some(thread), labels: 0, event, rows: Vec::new() }));
@@ -141,10 +141,10 @@ impl<'a> Threads<'a> {
 
     fn samples(&'a self, track: &'a Track) -> impl Serialize + 'a {
         let Self { profile, clock, by_period, stacks, .. } = self;
-        let (unit, weight) = track.weights(profile, *by_period);
         let rows = || track.rows.iter().map(|&row| row as usize);
         let event = &profile.tables.events[track.event as usize];
-        let weighted = move |row: usize| match (unit, weight(&profile.rows[row])) {
+        let (by_period, unit) = (*by_period, event.weight_unit(*by_period));
+        let weighted = move |row: usize| match (unit, event.weight(&profile.rows[row], by_period)) {
             (Unit::Nanoseconds, weight) => Weight::Milliseconds(weight as f64 / 1e6),
             (_, weight) => Weight::Number(weight),
         };

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::options::OptionValues;
 use crate::formats::profile_options::LABELS;
 use crate::profile::labels::{Label, LabelKey, LabelValue};
-use crate::profile::{Profile, Row, Tables};
+use crate::profile::{Profile, Tables};
 use crate::session::names::{NameId, Names};
 use crate::session::slices::Slices;
 use std::borrow::Cow;
@@ -44,7 +44,7 @@ impl FoldedStacks {
             if index == counts.len() {
                 counts.push(0_u64);
             }
-            counts[index] = counts[index].saturating_add(count(row, tables, by_period));
+            counts[index] = counts[index].saturating_add(tables.events[row.event as usize].weight(row, by_period));
         }
         Ok(Self { names: frames.into_names(), stacks, counts })
     }
@@ -69,12 +69,6 @@ fn check_events(profile: &Profile) -> Result<()> {
         "the profile has samples of several events: {}; choose one with --event, or write a file for each with --split-by event",
         names.join(", ")
     )))
-}
-
-fn count(row: &Row, tables: &Tables, by_period: bool) -> u64 {
-    // The values of an imported profile are its counts, unless it also has a number of samples.
-    let types = tables.events[row.event as usize].sample_types.as_ref();
-    if by_period || types.is_some_and(|types| types.samples.is_none()) { row.value } else { row.samples }
 }
 
 /// The frames before the first recorded one: the thread, as `comm`, `comm-PID` or `comm-PID/TID`, then other labels. By default,

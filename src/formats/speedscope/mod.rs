@@ -88,13 +88,13 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
 
 fn of_track<'a>(track: &'a Track, profile: &'a Profile, frames: &'a Frames, by_period: bool) -> impl Serialize + 'a {
     let event = &profile.tables.events[track.event as usize];
-    let (unit, weight) = track.weights(profile, by_period);
+    let weight = move |row| event.weight(row, by_period);
     let rows = || track.rows.iter().map(|&row| &profile.rows[row as usize]);
     let name = track.name(&profile.tables);
     SampledProfile {
         kind: "sampled",
         name: if profile.has_samples.len() > 1 { format!("{name} {}", event.name) } else { name },
-        unit: match unit {
+        unit: match event.weight_unit(by_period) {
             Unit::Nanoseconds => "nanoseconds",
             Unit::Bytes => "bytes",
             Unit::Count => "none",

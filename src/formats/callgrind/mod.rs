@@ -1,0 +1,91 @@
+//! Profiles in the format of Callgrind: cost by function, file and line, and calls.
+
+mod costs;
+
+use super::folded::WEIGHT;
+use super::options::OptionValues;
+use super::{Format, WriteProfile, Writer};
+use crate::error::{Error, Result};
+use crate::profile::Profile;
+use crate::report::location::Locations;
+use costs::{Costs, Function};
+use hashbrown::HashSet;
+use std::io::{self, BufWriter, Write};
+
+/// Profiles in the format of Callgrind.
+pub const FORMAT: Format = Format {
+    extensions: &[("callgrind", None)],
+    writer: Writer::Profile(WriteProfile { labels: Some(&[]), ..WriteProfile::new(write) }),
+    options: &[WEIGHT],
+    ..Format::new("callgrind", "cost by function, line and call, for KCachegrind")
+};
+
+/// Writes a profile.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
+    let locations = Locations::new(&profile.tables);
+    let costs = Costs::new(profile, &locations, values.word(&WEIGHT) != Some("samples"));
+    let mut out = BufWriter::with_capacity(1 << 17, out);
+    head(profile, &costs, &mut out).map_err(Error::Output)?;
+    let mut names = Names { locations: &locations, known: HashSet::new() };
+    costs.functions().try_for_each(|function| body(function, &costs, &mut names, &mut out)).map_err(Error::Output)?;
+    out.flush().map_err(Error::Output)
+}
+
+fn head(profile: &Profile, costs: &Costs, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "# callgrind format\nversion: 1\ncreator: perfconv-{}", env!("CARGO_PKG_VERSION"))?;
+    if let Some(command) = &profile.tables.command {
+        writeln!(out, "cmd: {}", one_line(command))?;
+    }
+    writeln!(out, "positions: line\nevents:{}\nsummary:{}\n", costs.event_names(profile), numbers(costs.totals()))
+}
+
+/// Lines of a function, and its calls.
+fn body(function: u32, costs: &Costs, names: &mut Names<'_>, out: &mut dyn Write) -> io::Result<()> {
+    names.position(["ob", "fl", "fn"], function, costs.function(function), out)?;
+    for (line, cost) in costs.lines(function) {
+        writeln!(out, "{line}{}", numbers(cost))?;
+    }
+    for (line, callee, samples, cost) in costs.calls(function) {
+        let called = costs.function(callee);
+        names.position(["cob", "cfi", "cfn"], callee, called, out)?;
+        writeln!(out, "calls={samples} {}\n{line}{}", called.start_line, numbers(cost))?;
+    }
+    writeln!(out)
+}
+
+fn numbers(costs: &[u64]) -> String {
+    costs.iter().map(|cost| format!(" {cost}")).collect()
+}
+
+/// Names in the file. The first use of a number defines it.
+struct Names<'a> {
+    locations: &'a Locations,
+    /// Kind and number.
+    known: HashSet<(usize, u32)>,
+}
+
+impl Names<'_> {
+    /// Writes object, source file and function.
+    fn position(&mut self, keys: [&str; 3], number: u32, function: &Function, out: &mut dyn Write) -> io::Result<()> {
+        let numbers = [function.dso.0, function.file.0, number];
+        let names = [function.dso, function.file, function.name];
+        for (kind, (key, (number, name))) in keys.into_iter().zip(numbers.into_iter().zip(names)).enumerate() {
+            if !self.known.insert((kind, number)) {
+                writeln!(out, "{key}=({number})")?;
+                continue;
+            }
+            let text = self.locations.text(name);
+            // Callgrind's name for an unknown file.
+            let text = if text.is_empty() { "???" } else { &text };
+            writeln!(out, "{key}=({number}) {}", one_line(text))?;
+        }
+        Ok(())
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}

@@ -1,0 +1,99 @@
+//! Trace events: names of threads, the times in which they ran, and tracepoints.
+
+use super::stack_frames::StackFrames;
+use super::{ids, microseconds};
+use crate::formats::tracks::{Track, own_values, thread_name};
+use crate::profile::Profile;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+/// The trace events of a profile.
+pub struct TraceEvents<'a> {
+    /// The profile.
+    pub profile: &'a Profile,
+    /// Its tracks.
+    pub tracks: &'a [Track],
+    /// The stacks of samples.
+    pub stacks: &'a StackFrames,
+}
+
+impl TraceEvents<'_> {
+    fn names(&self) -> impl Iterator<Item = Value> {
+        let Self { profile, tracks, .. } = self;
+        let tables = &*profile.tables;
+        let of_tracks = tracks.iter().map(|track| {
+            let (pid, tid) = ids(track, profile);
+            let thread = track.thread.map(|thread| &tables.timeline.threads[thread]);
+            let name = thread.map_or_else(|| track.name(tables), |thread| thread_name(tables, thread));
+            name_of("thread_name", pid, tid, &name)
+        });
+        let main = tables.timeline.threads.iter().filter(|thread| thread.pid == thread.tid);
+        let of_processes = main.map(|main| {
+            let pid = main.pid as i32;
+            name_of("process_name", pid, pid, &thread_name(tables, main))
+        });
+        of_tracks.chain(of_processes)
+    }
+
+    /// The times in which threads ran. Those without both ends are omitted.
+    fn running(&self) -> impl Iterator<Item = Value> {
+        let timeline = &self.profile.tables.timeline;
+        timeline.running().into_iter().flat_map(|(thread, times)| {
+            let thread = timeline.threads[thread];
+            times.into_iter().filter_map(move |time| {
+                let (from, to) = time.from.zip(time.to)?;
+                Some(json!({
+                    "ph": "X",
+                    "cat": "sched",
+                    "name": "Running",
+                    "pid": thread.pid as i32,
+                    "tid": thread.tid as i32,
+                    "ts": microseconds(from),
+                    "dur": microseconds(to.saturating_sub(from)),
+                    "args": { "cpu": time.cpu, "preempted": time.is_preempted },
+                }))
+            })
+        })
+    }
+
+    fn tracepoints(&self) -> impl Iterator<Item = Value> {
+        let Self { profile, tracks, stacks } = self;
+        let tables = &*profile.tables;
+        let known = tracks.iter().filter_map(|track| Some((track, tables.timeline.tracepoints.get(&track.event)?)));
+        known.flat_map(move |(track, tracepoint)| {
+            let (pid, tid) = ids(track, profile);
+            track.rows.iter().map(move |&row| {
+                let occurrence = profile.occurrences[row as usize];
+                let payload = occurrence.payload.map_or(&[][..], |payload| tables.names.name(payload));
+                let values = own_values(tracepoint, payload);
+                let args = values.map(|(name, value)| (name.to_owned(), json!(value.to_string())));
+                json!({
+                    "ph": "i",
+                    "s": "t",
+                    "cat": tracepoint.system,
+                    "name": tables.events[track.event as usize].name,
+                    "pid": pid,
+                    "tid": tid,
+                    "ts": microseconds(occurrence.time),
+                    "sf": stacks.of(profile.rows[row as usize].stack),
+                    "args": Value::Object(args.collect()),
+                })
+            })
+        })
+    }
+}
+
+fn name_of(what: &str, pid: i32, tid: i32, name: &str) -> Value {
+    json!({ "ph": "M", "name": what, "pid": pid, "tid": tid, "args": { "name": name } })
+}
+
+impl Serialize for TraceEvents<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut events = serializer.serialize_seq(None)?;
+        self.names().try_for_each(|event| events.serialize_element(&event))?;
+        self.running().try_for_each(|event| events.serialize_element(&event))?;
+        self.tracepoints().try_for_each(|event| events.serialize_element(&event))?;
+        events.end()
+    }
+}

@@ -1,0 +1,98 @@
+//! Traces in Chrome's JSON: samples with stacks, the times in which threads ran, and tracepoints.
+
+mod events;
+mod stack_frames;
+
+use super::folded::WEIGHT;
+use super::json_text::{self, Each};
+use super::options::OptionValues;
+use super::tracks::{self, Track, tracks};
+use super::{Format, WriteProfile, Writer};
+use crate::error::Result;
+use crate::profile::Profile;
+use events::TraceEvents;
+use serde::Serialize;
+use serde_json::{Value, json};
+use stack_frames::StackFrames;
+use std::io::Write;
+
+/// Traces in Chrome's JSON.
+pub const FORMAT: Format = Format {
+    extensions: &[("trace.json", None)],
+    writer: Writer::Profile(WriteProfile { labels: Some(tracks::LABELS), has_times: true, ..WriteProfile::new(write) }),
+    options: &[WEIGHT],
+    ..Format::new("chrome", "Chrome's trace JSON, with samples and stacks")
+};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Trace<E, F, S> {
+    display_time_unit: &'static str,
+    other_data: Value,
+    trace_events: E,
+    stack_frames: F,
+    samples: S,
+}
+
+#[derive(Serialize)]
+struct Sample<'a> {
+    name: &'a str,
+    pid: i32,
+    tid: i32,
+    ts: f64,
+    weight: u64,
+    /// The innermost stack frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sf: Option<u32>,
+}
+
+/// Writes a trace.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
+    let by_period = values.word(&WEIGHT) != Some("samples");
+    let tables = &*profile.tables;
+    let tracks = tracks(profile);
+    let stacks = StackFrames::new(profile);
+    // Samples are written in time order, in which speedscope expects those of a thread.
+    let mut track_of = vec![0; profile.rows.len()];
+    for (index, track) in tracks.iter().enumerate() {
+        track.rows.iter().for_each(|&row| track_of[row as usize] = index);
+    }
+    let samples = || {
+        track_of.iter().enumerate().map(|(row, &index)| {
+            let track = &tracks[index];
+            let (pid, tid) = ids(track, profile);
+            (row, &tables.events[track.event as usize], pid, tid)
+        })
+    };
+    let facts = tables.facts.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
+    let trace = Trace {
+        display_time_unit: "ns",
+        other_data: Value::Object(facts.collect()),
+        trace_events: TraceEvents { profile, tracks: &tracks, stacks: &stacks },
+        stack_frames: &stacks,
+        samples: Each(|| {
+            samples().map(|(row, event, pid, tid)| Sample {
+                name: &event.name,
+                pid,
+                tid,
+                ts: microseconds(profile.occurrences[row].time),
+                weight: event.weight(&profile.rows[row], by_period),
+                sf: stacks.of(profile.rows[row].stack),
+            })
+        }),
+    };
+    json_text::write(&trace, out)
+}
+
+/// Process and thread of a track; 0 if unknown.
+fn ids(track: &Track, profile: &Profile) -> (i32, i32) {
+    let thread = track.thread.map(|thread| &profile.tables.timeline.threads[thread]);
+    thread.map_or((0, 0), |thread| (thread.pid as i32, thread.tid as i32))
+}
+
+fn microseconds(time: u64) -> f64 {
+    time as f64 / 1e3
+}
