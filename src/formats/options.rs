@@ -35,6 +35,8 @@ pub enum ValueKind {
     Choice(&'static [(&'static str, &'static str)]),
     /// A comma-separated list of these words.
     List(fn() -> Vec<&'static str>),
+    /// A word that a function accepts; each use of the option adds one.
+    Checked(fn(&str) -> Result<(), String>),
     /// A number.
     Number {
         /// Minimum.

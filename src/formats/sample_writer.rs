@@ -15,8 +15,8 @@ use crate::profile::symbolize::SymbolSources;
 use crate::profile::symbols::Symbols;
 use crate::profile::unwinding::Unwinding;
 use crate::profile::weights::Weights;
-use crate::session::Session;
 use crate::session::space::Space;
+use crate::session::{Applied, Session};
 use crate::stream::Sink;
 use crate::stream::events::{Event, EventIndex};
 use crate::stream::ledger::Ledger;
@@ -38,7 +38,7 @@ pub trait SampleFormat {
     ///
     /// # Errors
     /// Fails if the text cannot be written.
-    fn begin(&mut self, _meta: &Meta, _out: &mut Vec<u8>) -> Result<()> {
+    fn begin(&mut self, _state: &mut SampleState, _meta: &Meta, _out: &mut Vec<u8>) -> Result<()> {
         Ok(())
     }
 
@@ -56,12 +56,15 @@ pub trait SampleFormat {
 
     /// Appends the frames of a call chain. Returns the cookie of deferred user frames, if any.
     fn chain(&mut self, state: &mut SampleState, chain: Chain<'_>, out: &mut Vec<u8>) -> Option<u64> {
-        let Chain { pid, space, ip, words, is_unwound } = chain;
-        walk_chain(ip, words, space, |ip, at, space| {
-            // As in perf, callers in unwound chains have the address of their call.
-            let ip = if is_unwound && space == Space::User { at } else { ip };
-            self.frame(state, ChainFrame { pid, ip, at, space }, out);
-        })
+        chain.walk(|frame| self.frame(state, frame, out))
+    }
+
+    /// Appends the text of another record, which has been applied to the state.
+    ///
+    /// # Errors
+    /// Fails if the text cannot be written.
+    fn record(&mut self, _state: &mut SampleState, _meta: &Meta, _raw: &Raw<'_>, _out: &mut Vec<u8>) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -95,14 +98,16 @@ impl Sample<'_> {
     pub fn chain(&self) -> Option<Chain<'_>> {
         let DecodedSample { raw, view, .. } = self.decoded;
         let is_unwound = raw.call_chain().is_some();
-        let (pid, space, ip) = (self.pid(), self.space(), view.ip);
-        view.callchain.map(|words| Chain { pid, space, ip, words, is_unwound })
+        let (event, pid, space, ip) = (self.decoded.index, self.pid(), self.space(), view.ip);
+        view.callchain.map(|words| Chain { event, pid, space, ip, words, is_unwound })
     }
 }
 
 /// A call chain to write.
 #[derive(Clone, Copy)]
 pub struct Chain<'a> {
+    /// Event of the record.
+    pub event: EventIndex,
     /// Process.
     pub pid: u32,
     /// Address space of the instruction pointer.
@@ -115,9 +120,23 @@ pub struct Chain<'a> {
     pub is_unwound: bool,
 }
 
+impl Chain<'_> {
+    /// Calls `found` for each frame. Returns the cookie of deferred user frames, if any.
+    pub fn walk(self, mut found: impl FnMut(ChainFrame)) -> Option<u64> {
+        let Self { event, pid, space, ip, words, is_unwound } = self;
+        walk_chain(ip, words, space, |ip, at, space| {
+            // As in perf, callers in unwound chains have the address of their call.
+            let ip = if is_unwound && space == Space::User { at } else { ip };
+            found(ChainFrame { event, pid, ip, at, space });
+        })
+    }
+}
+
 /// A frame to write.
 #[derive(Clone, Copy)]
 pub struct ChainFrame {
+    /// Event of the record.
+    pub event: EventIndex,
     /// Process.
     pub pid: u32,
     /// Recorded address.
@@ -175,6 +194,7 @@ impl SampleState {
 /// A sample that waits for its user frames.
 struct Incomplete {
     text: SampleText,
+    event: EventIndex,
     pid: u32,
 }
 
@@ -241,7 +261,7 @@ impl<F: SampleFormat, W: Write> SampleWriter<F, W> {
     fn begin(&mut self, meta: &Meta) -> Result<()> {
         self.has_begun = true;
         let mut text = Vec::new();
-        self.format.begin(meta, &mut text)?;
+        self.format.begin(&mut self.state, meta, &mut text)?;
         self.write(meta, &text)
     }
 }
@@ -276,7 +296,9 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
             let sample = Sample { decoded, event, period: view.period.map(|_| added) };
             let cookie = self.format.sample(&mut self.state, &sample, &mut text)?;
             match (cookie, view.task) {
-                (Some(cookie), Some((pid, tid))) => self.waiting.add(tid, cookie, Incomplete { text, pid }),
+                (Some(cookie), Some((pid, tid))) => {
+                    self.waiting.add(tid, cookie, Incomplete { text, event: index, pid })
+                }
                 _ => {
                     self.write_sample(meta, &text)?;
                     self.text = text;
@@ -288,10 +310,23 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
         Ok(())
     }
 
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
+        let applied = self.state.session.apply(meta, raw);
+        let mut text = std::mem::take(&mut self.text);
+        text.before.clear();
+        text.behind.clear();
+        self.format.record(&mut self.state, meta, raw, &mut text.before)?;
+        if !text.before.is_empty() {
+            self.write_sample(meta, &text)?;
+        }
+        self.text = text;
+        Ok(applied)
+    }
+
     fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
         let UserFrames { cookie, tid, chain, .. } = frames;
-        for Incomplete { mut text, pid } in self.waiting.take(tid, cookie) {
-            let chain = Chain { pid, space: Space::User, ip: None, words: chain, is_unwound: false };
+        for Incomplete { mut text, event, pid } in self.waiting.take(tid, cookie) {
+            let chain = Chain { event, pid, space: Space::User, ip: None, words: chain, is_unwound: false };
             self.format.chain(&mut self.state, chain, &mut text.before);
             self.write_sample(meta, &text)?;
         }

@@ -1,11 +1,14 @@
 //! The tracepoints of a recording.
 
+use super::expression::Payload;
 use super::field::Field;
+use super::print_format::PrintFormat;
 use super::value::Value;
 use crate::abi::feature::tracepoint_format::TracepointFormat;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::{self, Endian};
 use hashbrown::HashMap;
+use std::io::Write;
 
 /// Limit on the total size of values, as a multiple of the payload.
 const MAX_REPEATS: usize = 4;
@@ -26,6 +29,10 @@ pub struct Tracepoint {
     pub fields: Vec<Field>,
     /// Format for printing: a printf(3) format with arguments.
     pub print_fmt: String,
+    /// The same, parsed; `None` if it has parts that are not understood.
+    format: Option<PrintFormat>,
+    /// Common and specific fields, to which the format refers.
+    all: Vec<Field>,
     /// Byte order of the traced machine.
     pub endian: Endian,
 }
@@ -41,6 +48,23 @@ impl Tracepoint {
             left = rest.unwrap_or(0);
             rest.is_some()
         })
+    }
+
+    /// Appends a payload as text by the print format, as perf does. If the format is not understood, appends the fields.
+    pub fn print(&self, payload: &[u8], out: &mut Vec<u8>) {
+        if let Some(format) = &self.format {
+            return format.print(Payload { fields: &self.all, bytes: payload, endian: self.endian }, out);
+        }
+        out.extend_from_slice(b"[FAILED TO PARSE]");
+        for (field, value) in self.values(payload) {
+            // Writing to a vector cannot fail.
+            let _ = match value {
+                Value::Unsigned(number) if field.type_name.contains("long") => {
+                    write!(out, " {}={number:#x}", field.name)
+                }
+                value => write!(out, " {}={value}", field.name),
+            };
+        }
     }
 }
 
@@ -89,8 +113,10 @@ impl Tracepoints {
 
 fn tracepoint(system: String, format: TracepointFormat, endian: Endian, long_size: usize) -> Tracepoint {
     let fields = |fields: &[_]| fields.iter().map(|field| Field::new(field, long_size)).collect();
-    let (common, fields) = (fields(&format.common), fields(&format.fields));
-    Tracepoint { system, name: format.name, common, fields, print_fmt: format.print_fmt, endian }
+    let (common, fields): (Vec<_>, Vec<_>) = (fields(&format.common), fields(&format.fields));
+    let all = [&common[..], &fields].concat();
+    let parsed = PrintFormat::parse(&format.print_fmt, &all, long_size);
+    Tracepoint { system, name: format.name, common, fields, print_fmt: format.print_fmt, format: parsed, all, endian }
 }
 
 #[cfg(test)]
@@ -113,6 +139,8 @@ mod tests {
             common: Vec::new(),
             fields,
             print_fmt: String::new(),
+            format: None,
+            all: Vec::new(),
             endian: Endian::Little,
         };
         let payload = vec![b'x'; 65_000];

@@ -169,6 +169,10 @@ fn arg(option: &FormatOption) -> Arg {
             let words = PossibleValuesParser::new(words());
             arg.action(ArgAction::Append).value_delimiter(',').value_parser(words)
         }
+        ValueKind::Checked(check) => arg
+            .action(ArgAction::Append)
+            .allow_hyphen_values(true)
+            .value_parser(move |text: &str| check(text).map(|()| text.to_owned())),
         ValueKind::Number { min, max, if_missing } => {
             let noun = if_missing.map_or("number".to_owned(), |_| option.value_name.to_lowercase());
             let what = format!("expected a {noun} from {min} to {max}");
@@ -224,7 +228,7 @@ fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
             ValueKind::Choice(_) | ValueKind::Percent | ValueKind::Text { .. } => {
                 matches.get_one(option.name).cloned().map(OptionValue::Word)
             }
-            ValueKind::List(_) => {
+            ValueKind::List(_) | ValueKind::Checked(_) => {
                 matches.get_many(option.name).map(|words| OptionValue::List(words.cloned().collect()))
             }
             ValueKind::Number { .. } => matches.get_one(option.name).copied().map(OptionValue::Number),

@@ -43,7 +43,7 @@ impl SampleFormat for Json {
     const SEPARATOR: &'static [u8] = b",\n";
     const END: &'static [u8] = b"\n]}\n";
 
-    fn begin(&mut self, meta: &Meta, out: &mut Vec<u8>) -> Result<()> {
+    fn begin(&mut self, _state: &mut SampleState, meta: &Meta, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(b"{\"linux-perf-json-version\":1,\n\"headers\":{");
         headers(out, meta, self.with_time).map_err(failed)?;
         out.extend_from_slice(b"},\n\"samples\":[\n");
@@ -70,7 +70,7 @@ impl SampleFormat for Json {
     /// Writes a frame by its recorded address and the address to symbolize.
     fn frame(&mut self, state: &mut SampleState, frame: ChainFrame, out: &mut Vec<u8>) {
         let SampleState { named, session, .. } = state;
-        let ChainFrame { pid, ip, at, space } = frame;
+        let ChainFrame { pid, ip, at, space, .. } = frame;
         if out.last() != Some(&b'[') {
             out.push(b',');
         }
@@ -109,7 +109,7 @@ impl Json {
             return self.chain(state, Chain { ip: ip.filter(|_| !self.is_exact), ..chain }, out);
         }
         let ip = ip.unwrap_or(0);
-        self.frame(state, ChainFrame { pid, ip, at: ip, space }, out);
+        self.frame(state, ChainFrame { event: sample.decoded.index, pid, ip, at: ip, space }, out);
         None
     }
 

@@ -1,181 +1,206 @@
-//! Writes samples as perf script does by default.
+//! Writes samples, and other records on request, as perf script does.
 
-use super::SOURCE_LINES;
-use crate::abi::attr::AttrType;
+use super::call_chain;
+use super::event_name::printed_name;
+use super::fields::{self, CPU, FRAMES, FieldSet, Needs, TYPES, TypeFields, type_of};
+use super::printer::{Head, Printer};
+use super::records::{self, SHOWN};
+use super::style::Style;
+use super::{FIELDS, NANOSECONDS, PERF_STYLE};
+use crate::abi::attr::{AttrType, SoftwareEvent};
+use crate::abi::feature::FeatureId;
+use crate::abi::record::RecordType;
+use crate::abi::record::header::Misc;
 use crate::abi::sample_type::SampleType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::converter::{ConvertOptions, Converter};
-use crate::formats::named_frames::{NamedFrames, TextFrame};
+use crate::formats::named_frames::TextFrame;
 use crate::formats::sample_writer::{self, ChainFrame, Sample, SampleFormat, SampleState, SampleText};
-use crate::profile::symbols::{Line, Symbols};
-use crate::session::map::Map;
+use crate::profile::symbols::Symbols;
+use crate::stream::event_name::event_name;
+use crate::stream::events::Event;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
 use std::io::Write;
 
 /// Samples as text.
 struct Script {
-    has_source_lines: bool,
-    /// Number of known events, and the length of the longest name.
-    events: (usize, usize),
+    /// Fields by type of event, as they were asked for.
+    requested: [TypeFields; TYPES.len()],
+    /// Fields by event.
+    fields: Vec<FieldSet>,
+    /// Names of all events, aligned.
+    names: Vec<String>,
+    /// Types of records that are printed besides samples.
+    shown: Vec<RecordType>,
+    style: Style,
+    /// Whether times have nine decimals.
+    is_exact: bool,
+    arch: Option<String>,
+    longest_source: usize,
 }
 
 /// Begins writing samples as text.
 pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    let has_source_lines = options.values.word(&SOURCE_LINES).is_some();
-    sample_writer::begin(Script { has_source_lines, events: (0, 0) }, true, out, options)
+    let values = &options.values;
+    let shown = SHOWN.iter().filter(|shown| values.is_given(&shown.option));
+    let script = Script {
+        // The values have been checked.
+        requested: fields::parse(values.list(&FIELDS).unwrap_or_default()).unwrap_or_default(),
+        fields: Vec::new(),
+        names: Vec::new(),
+        shown: shown.flat_map(|shown| shown.types).copied().collect(),
+        style: Style::by_name(values.word(&PERF_STYLE)),
+        is_exact: values.is_given(&NANOSECONDS),
+        arch: None,
+        longest_source: 0,
+    };
+    sample_writer::begin(script, true, out, options)
 }
 
 impl SampleFormat for Script {
-    fn sample(&mut self, state: &mut SampleState, sample: &Sample<'_>, text: &mut SampleText) -> Result<Option<u64>> {
-        let out = &mut text.before;
-        text.behind.push(b'\n');
-        self.head(state, sample, out);
-        let (event, view) = (sample.decoded.event, sample.decoded.view);
-        let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT;
-        if is_tracepoint {
-            tracepoint(state, sample, out);
-        }
-        match sample.chain() {
-            Some(chain) => {
-                out.push(b'\n');
-                return Ok(self.chain(state, chain, out));
-            }
-            None if event.layout.sample_type().contains(SampleType::IP) && !is_tracepoint => {
-                let ip = view.ip.unwrap_or(0);
-                out.push(b' ');
-                frame(state, ChainFrame { pid: sample.pid(), ip, at: ip, space: sample.space() }, out);
-            }
-            None => {}
-        }
-        Ok(None)
+    fn begin(&mut self, state: &mut SampleState, meta: &Meta, _out: &mut Vec<u8>) -> Result<()> {
+        self.update(state, meta)
     }
 
-    fn frame(&mut self, state: &mut SampleState, chain_frame: ChainFrame, out: &mut Vec<u8>) {
-        out.push(b'\t');
-        frame(state, chain_frame, out);
-        out.push(b'\n');
+    fn sample(&mut self, state: &mut SampleState, sample: &Sample<'_>, text: &mut SampleText) -> Result<Option<u64>> {
+        self.update(state, sample.decoded.meta)?;
+        let fields = self.fields[sample.decoded.index as usize];
+        let (view, tid) = (sample.decoded.view, sample.tid());
+        let comm = state.comm(tid);
+        let head = Head {
+            comm: &comm,
+            task: (sample.pid(), tid),
+            cpu: view.cpu.map_or(u32::MAX, |(cpu, _)| cpu),
+            time: view.time.unwrap_or(u64::MAX),
+            flags: "",
+            misc: sample.decoded.raw.header().misc,
+            has_chain: view.callchain.is_some() && fields.has(fields::IP),
+            is_exact: self.is_exact,
+            style: self.style,
+        };
+        head.print(fields, &mut text.before);
+        drop(comm);
+        let mut printer = Printer {
+            state,
+            sample,
+            fields,
+            style: self.style,
+            event: &self.names[sample.event as usize],
+            arch: self.arch.as_deref().unwrap_or_default(),
+            longest_source: &mut self.longest_source,
+            cookie: None,
+        };
+        printer.print(&mut text.before, &mut text.behind);
+        text.behind.push(b'\n');
+        Ok(printer.cookie)
+    }
+
+    fn frame(&mut self, state: &mut SampleState, frame: ChainFrame, out: &mut Vec<u8>) {
+        call_chain::chain_frame(state, frame, self.style, self.fields[frame.event as usize], out);
     }
 
     fn named_frame(&self, out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
-        named_frame(out, frame, symbols, self.has_source_lines);
+        call_chain::named_frame(out, frame, symbols);
+    }
+
+    fn record(&mut self, state: &mut SampleState, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
+        if !self.shown.contains(&raw.header().kind) {
+            return Ok(());
+        }
+        self.update(state, meta)?;
+        let (body, trailer) = meta.events.split(raw);
+        let Some(record) = records::describe(raw, body) else { return Ok(()) };
+        let index = meta.events.of(raw).map_or(0, |(index, _)| index as usize);
+        let Some(&fields) = self.fields.get(index) else { return Ok(()) };
+        let has_chain = meta.events.list()[index].attr.sample_type.contains(SampleType::CALLCHAIN);
+        let task = trailer.and_then(|trailer| trailer.task);
+        let task = task.unwrap_or(record.task.unwrap_or((u32::MAX, u32::MAX)));
+        let comm = state.comm(record.task.unwrap_or(task).1);
+        let head = Head {
+            comm: &comm,
+            task,
+            cpu: trailer.and_then(|trailer| trailer.cpu).map_or(0, |(cpu, _)| cpu),
+            time: trailer.and_then(|trailer| trailer.time).unwrap_or(record.time),
+            flags: record.flags,
+            misc: raw.header().misc & Misc::from_bits_retain(7),
+            has_chain: has_chain && fields.has(fields::IP),
+            is_exact: self.is_exact,
+            style: self.style,
+        };
+        head.print(fields, out);
+        out.extend_from_slice(record.text.as_bytes());
+        out.push(b'\n');
+        Ok(())
     }
 }
 
 impl Script {
-    /// Thread, CPU, time, period and event.
-    fn head(&mut self, state: &mut SampleState, sample: &Sample<'_>, text: &mut Vec<u8>) {
-        let names = state.event_names(sample.decoded.meta);
-        if self.events.0 < names.len() {
-            self.events = (names.len(), names.iter().map(String::len).max().unwrap_or(0));
+    /// Notes the events known so far.
+    fn update(&mut self, state: &mut SampleState, meta: &Meta) -> Result<()> {
+        let events = meta.events.list();
+        if self.names.len() == events.len() {
+            return Ok(());
         }
-        let (event, view, tid) = (sample.decoded.event, sample.decoded.view, sample.tid());
-        let comm = state.comm(tid);
-        // Writing to a vector cannot fail.
-        let _ = match view.callchain {
-            Some(_) => write!(text, "{comm} "),
-            None => write!(text, "{comm:>16} "),
+        if self.arch.is_none() {
+            self.arch = meta.string(FeatureId::ARCH);
+        }
+        let names: Vec<String> = events.iter().map(|event| printed_name(event, state, meta)).collect();
+        let width = names.iter().map(String::len).max().unwrap_or(0);
+        self.names = names.into_iter().map(|name| format!("{name:>width$}")).collect();
+        let mut by_type = [None; TYPES.len()];
+        for event in events {
+            let of_type = &mut by_type[type_of(event.attr.kind)];
+            if of_type.is_none() && !event.attr.is_software(SoftwareEvent::DUMMY) {
+                *of_type = Some(self.fields_of(event, meta)?);
+            }
+        }
+        let of_type = |kind: usize| by_type[kind].unwrap_or(self.requested[kind].fields);
+        self.fields = events.iter().map(|event| of_type(type_of(event.attr.kind))).collect();
+        Ok(())
+    }
+
+    /// The fields of a type of events, by its first event.
+    fn fields_of(&self, event: &Event, meta: &Meta) -> Result<FieldSet> {
+        let TypeFields { fields, requested, is_requested } = self.requested[type_of(event.attr.kind)];
+        let sample_type = event.attr.sample_type;
+        let mut kept = fields;
+        let traced = |event: &Event| {
+            event.attr.kind == AttrType::TRACEPOINT && event.attr.sample_type.contains(SampleType::CALLCHAIN)
         };
-        let _ = write!(text, "{:5} ", tid as i32);
-        if let Some((cpu, _)) = view.cpu {
-            let _ = write!(text, "[{cpu:03}] ");
+        if event.attr.kind == AttrType::TRACEPOINT && !is_requested && meta.events.list().iter().any(traced) {
+            kept = kept | FRAMES;
         }
-        if let Some(time) = view.time {
-            let _ = write!(text, "{:5}.{:06}: ", time / 1_000_000_000, time / 1000 % 1_000_000);
+        for (this, field) in kept.fields() {
+            let is_missing = match field.needs {
+                Needs::Nothing => false,
+                Needs::Sample(needed) => !sample_type.intersects(needed),
+                Needs::Field(other) => !kept.has(FieldSet::of(&[other])),
+                Needs::Address => !sample_type.intersects(SampleType::IP | SampleType::ADDR),
+            };
+            if !is_missing {
+                continue;
+            }
+            // Samples decoded from AUX area traces have the CPU of their buffer.
+            if requested.has(this) && this == CPU && meta.features.contains_key(&FeatureId::AUXTRACE) {
+                continue;
+            }
+            // Events of perf stat have no samples.
+            let is_counted = SampleType::IDENTIFIER.contains(sample_type);
+            if requested.has(this) && !is_counted {
+                return Err(missing(field, event));
+            }
+            kept = kept.without(this);
         }
-        let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT;
-        if let Some(period) = sample.period.filter(|_| !is_tracepoint) {
-            let _ = write!(text, "{period:10} ");
-        }
-        let width = self.events.1;
-        let _ = write!(text, "{:>width$}: ", state.event_names(sample.decoded.meta)[sample.event as usize]);
+        Ok(kept)
     }
 }
 
-/// Fields of a tracepoint, by name.
-fn tracepoint(state: &mut SampleState, sample: &Sample<'_>, text: &mut Vec<u8>) {
-    let (meta, event, view) = (sample.decoded.meta, sample.decoded.event, sample.decoded.view);
-    let (Some(tracepoint), Some(payload)) = (state.tracepoint(meta, event), view.raw) else { return };
-    for (found, value) in tracepoint.values(payload).filter(|(found, _)| !found.name.starts_with("common_")) {
-        if text.last() != Some(&b' ') {
-            text.push(b' ');
-        }
-        let _ = write!(text, "{}={value}", found.name);
-    }
-}
-
-/// A frame: address, function and file.
-fn frame(state: &mut SampleState, frame: ChainFrame, text: &mut Vec<u8>) {
-    let SampleState { named, session, .. } = state;
-    let ChainFrame { pid, ip, at, space } = frame;
-    let Some(id) = session.map_at(pid, space, ip) else {
-        let _ = write!(text, "{ip:16x} [unknown] ([unknown])");
-        return;
-    };
-    let map = session.map(id);
-    let Some(named) = named else {
-        let _ = write!(text, "{:16x} [unknown] ({})", map.printed_address(ip), file(map));
-        return;
-    };
-    let mut before = vec![(ip - at) as u8];
-    let _ = write!(before, "{:16x} ", map.printed_address(ip));
-    named.begin_frame(text, &before, id, map, at);
-    let _ = write!(text, "({})", file(map));
-    NamedFrames::end_frame(text);
-}
-
-/// The file of a mapping.
-fn file(map: &Map) -> String {
-    String::from_utf8_lossy(&map.printed_file()).into_owned()
-}
-
-/// Writes a frame, on one line for each function at its address, innermost first.
-fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols, has_source_lines: bool) {
-    let Some((&return_size, address)) = frame.before.split_first() else { return };
-    let lines = symbols.lines(frame.id);
-    let offset = symbols.symbol_offset(frame.id).map(|offset| offset + u64::from(return_size));
-    for (index, line) in lines.iter().enumerate() {
-        let is_inlined = index + 1 < lines.len();
-        let name = symbols.function(line.function).map_or(&b""[..], |function| symbols.name(function.name));
-        out.extend_from_slice(address);
-        let name = if name.is_empty() { "[unknown]".into() } else { String::from_utf8_lossy(name) };
-        out.extend_from_slice(name.as_bytes());
-        if let Some(offset) = offset {
-            let _ = write!(out, "+{offset:#x}");
-        }
-        if !is_inlined {
-            out.push(b' ');
-            out.extend_from_slice(frame.after);
-        }
-        if has_source_lines {
-            source_line(out, line, frame, symbols);
-        }
-        if is_inlined {
-            // The line break and the tab of the next function.
-            out.extend_from_slice(b" (inlined)\n\t");
-        }
-    }
-    if lines.is_empty() {
-        out.extend_from_slice(address);
-        out.extend_from_slice(b"[unknown] ");
-        out.extend_from_slice(frame.after);
-        if has_source_lines {
-            object_address(out, frame);
-        }
-    }
-}
-
-/// File and line, on a separate line.
-fn source_line(out: &mut Vec<u8>, line: &Line, frame: TextFrame<'_>, symbols: &Symbols) {
-    let file = symbols.function(line.function).map_or(&b""[..], |function| symbols.name(function.file));
-    if file.is_empty() || line.line == 0 {
-        return object_address(out, frame);
-    }
-    let _ = write!(out, "\n  {}:{}", String::from_utf8_lossy(file), line.line);
-}
-
-/// Name of the file and the address in it, which perf prints if the line is unknown.
-fn object_address(out: &mut Vec<u8>, frame: TextFrame<'_>) {
-    let file = frame.after.strip_prefix(b"(").and_then(|file| file.strip_suffix(b")")).unwrap_or(frame.after);
-    let short = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    let address = String::from_utf8_lossy(&frame.before[1..]);
-    let _ = write!(out, "\n  {}[{}]", String::from_utf8_lossy(short), address.trim());
+/// The error that an event lacks what a requested field needs.
+fn missing(field: &fields::Field, event: &Event) -> Error {
+    let (name, event) = (field.name, event_name(event));
+    Error::invalid(match field.needs {
+        Needs::Field(other) => format!("--fields: '{name}' needs '{other}'; add it, or omit '{name}'"),
+        _ => format!("--fields: samples of event '{event}' have no '{name}'; omit it, or choose events with --event"),
+    })
 }

@@ -1,14 +1,30 @@
-//! The text output of `perf script`, as of perf 6.1 and 6.12, with and without call chains.
+//! The text output of `perf script`, as of perf 6.1 to 7, with and without call chains.
+//!
+//! * [`fields`]: the fields, with their printers; a new one is a line there.
+//! * [`records`]: records other than samples.
+//! * [`import`], [`sample_line`], [`frame`]: the way back.
 
+mod branches;
+mod call_chain;
+mod event_name;
 mod export;
+mod fields;
 mod frame;
+mod head;
 mod import;
+mod memory;
+mod printer;
+mod records;
+mod registers;
 mod sample_line;
+mod style;
+mod trace;
 
 pub use import::{import, recognizes};
 
 use super::options::{FormatOption, ValueKind};
 use super::{Format, Reader, ShowsFunctions, Writer};
+use records::SHOWN;
 
 /// The text output of perf script.
 pub const FORMAT: Format = Format {
@@ -17,17 +33,48 @@ pub const FORMAT: Format = Format {
     writer: Writer::Converter(export::begin),
     reader: Reader::Import(import),
     recognizes,
-    options: &[SOURCE_LINES],
+    options: &[
+        FIELDS,
+        NANOSECONDS,
+        PERF_STYLE,
+        SHOWN[0].option,
+        SHOWN[1].option,
+        SHOWN[2].option,
+        SHOWN[3].option,
+        SHOWN[4].option,
+        SHOWN[5].option,
+        SHOWN[6].option,
+        SHOWN[7].option,
+    ],
     ..Format::new("perf-script", "text output of perf script")
 };
 
 /// The option `--fields`.
-pub const SOURCE_LINES: FormatOption = FormatOption {
+pub const FIELDS: FormatOption = FormatOption {
     short: Some('F'),
     ..FormatOption::new(
         "fields",
         "FIELDS",
-        "Fields to print in addition to the default ones",
-        ValueKind::Choice(&[("+srcline", "File and line of each frame")]),
+        "Fields to print, as in perf script: a list, or +FIELD and -FIELD to change the default ones; TYPE: before \
+         it selects the events (hw, sw, trace, raw)",
+        ValueKind::Checked(|value| fields::parse(&[value.to_owned()]).map(|_| ())),
+    )
+};
+
+/// The option `--ns`.
+pub const NANOSECONDS: FormatOption = FormatOption::switch("ns", "Print times in nanoseconds");
+
+/// The option `--perf-style`.
+pub const PERF_STYLE: FormatOption = FormatOption {
+    default: Some("6.1"),
+    ..FormatOption::new(
+        "perf-style",
+        "VERSION",
+        "Version of perf whose text to write",
+        ValueKind::Choice(&[
+            ("6.1", "Addresses in call chains are those in the file"),
+            ("6.12", "Addresses are those in memory, and columns of IDs are wider"),
+            ("7", "As 6.12"),
+        ]),
     )
 };

@@ -1,0 +1,101 @@
+//! Prints branch stacks.
+
+use super::call_chain::{self, file};
+use super::fields::{DSO, FieldSet};
+use super::printer::Printer;
+use crate::abi::branch::{BranchFlags, BranchType};
+use crate::session::map::MapId;
+use crate::session::space::Space;
+use std::io::Write;
+
+/// Prints an end of a branch.
+type PrintEnd = fn(&mut Printer<'_>, u64, Option<MapId>, &mut Vec<u8>);
+
+/// Source and target addresses.
+pub fn addresses(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+    print(printer, " ", out, |printer, address, map, out| {
+        // Writing to a vector cannot fail.
+        let _ = write!(out, "{address:#x}");
+        dso(printer, map, out);
+    });
+}
+
+/// Functions of source and target, unless their addresses are printed.
+pub fn functions(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+    if printer.fields.has(FieldSet::of(&["brstack"])) {
+        return;
+    }
+    print(printer, "", out, |printer, address, map, out| {
+        call_chain::symbol_at(printer, address, map, b"", out);
+        dso(printer, map, out);
+    });
+}
+
+/// Addresses of source and target in their files, unless another form of the stack is printed.
+pub fn offsets(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+    if printer.fields.has(FieldSet::of(&["brstack", "brstacksym"])) {
+        return;
+    }
+    print(printer, " ", out, |printer, address, map, out| {
+        let in_file = map.map_or(address, |map| printer.state.session.map(map).printed_address(address));
+        let _ = write!(out, "{in_file:#x}");
+        dso(printer, map, out);
+    });
+}
+
+fn print(printer: &mut Printer<'_>, before: &str, out: &mut Vec<u8>, end: PrintEnd) {
+    let decoded = printer.sample.decoded;
+    let Some(stack) = decoded.view.branch_stack else { return };
+    let pid = printer.sample.pid();
+    let mut words = stack.entries.iter();
+    while let (Some(from), Some(to), Some(flags)) = (words.next(), words.next(), words.next()) {
+        out.extend_from_slice(before.as_bytes());
+        for (index, address) in [from, to].into_iter().enumerate() {
+            if index > 0 {
+                out.push(b'/');
+            }
+            let space = if address >> 63 == 1 { Space::Kernel } else { Space::User };
+            let map = printer.state.session.map_at(pid, space, address);
+            end(printer, address, map, out);
+        }
+        let flags = BranchFlags::from_word(flags, decoded.raw.endian());
+        let outcome = if flags.get(BranchFlags::MISPRED) == 1 {
+            'M'
+        } else if flags.get(BranchFlags::PREDICTED) == 1 {
+            'P'
+        } else {
+            '-'
+        };
+        let set = |field, letter| if flags.get(field) == 1 { letter } else { '-' };
+        let (transaction, abort) = (set(BranchFlags::IN_TX, 'X'), set(BranchFlags::ABORT, 'A'));
+        let (cycles, kind) = (flags.get(BranchFlags::CYCLES), branch_type(flags.branch_type()));
+        let _ = write!(out, "/{outcome}/{transaction}/{abort}/{cycles}/{kind} ");
+    }
+}
+
+fn dso(printer: &Printer<'_>, map: Option<MapId>, out: &mut Vec<u8>) {
+    if printer.fields.has(DSO) {
+        let name = map.map_or("[unknown]".to_owned(), |map| file(printer.state.session.map(map)));
+        let _ = write!(out, "({name})");
+    }
+}
+
+fn branch_type(kind: BranchType) -> &'static str {
+    match kind {
+        BranchType::COND => "COND",
+        BranchType::UNCOND => "UNCOND",
+        BranchType::IND => "IND",
+        BranchType::CALL => "CALL",
+        BranchType::IND_CALL => "IND_CALL",
+        BranchType::RET => "RET",
+        BranchType::SYSCALL => "SYSCALL",
+        BranchType::SYSRET => "SYSRET",
+        BranchType::COND_CALL => "COND_CALL",
+        BranchType::COND_RET => "COND_RET",
+        BranchType::ERET => "ERET",
+        BranchType::IRQ => "IRQ",
+        BranchType::SERROR => "SERROR",
+        BranchType::NO_TX => "NO_TX",
+        _ => "",
+    }
+}

@@ -1,0 +1,50 @@
+//! Names of events as perf prints them if none is recorded: with modifiers.
+
+use crate::abi::attr::{Attr, AttrType, HardwareEvent};
+use crate::abi::attr_flags::AttrFlags;
+use crate::formats::sample_writer::SampleState;
+use crate::stream::event_name::event_name;
+use crate::stream::events::Event;
+use crate::stream::meta::Meta;
+
+/// Names by which perf calls generic hardware events, where they are not those of the definition.
+const HARDWARE: [(HardwareEvent, &str); 3] = [
+    (HardwareEvent::CPU_CYCLES, "cycles"),
+    (HardwareEvent::BRANCH_INSTRUCTIONS, "branches"),
+    (HardwareEvent::REF_CPU_CYCLES, "ref-cycles"),
+];
+
+/// The recorded name of an event, or the one that perf derives.
+pub fn printed_name(event: &Event, state: &mut SampleState, meta: &Meta) -> String {
+    if event.name.is_some() {
+        return event_name(event);
+    }
+    let attr = &event.attr;
+    if attr.kind == AttrType::TRACEPOINT {
+        let tracepoint = state.tracepoint(meta, event);
+        return tracepoint.map_or_else(|| event_name(event), |known| format!("{}:{}", known.system, known.name));
+    }
+    let known = HARDWARE.iter().find(|(id, _)| attr.kind == AttrType::HARDWARE && attr.config == id.0);
+    known.map_or_else(|| event_name(event), |(_, name)| (*name).to_owned()) + &modifiers(attr)
+}
+
+/// Address spaces that the event counts, if it does not count all, and its precision.
+fn modifiers(attr: &Attr) -> String {
+    let excludes = |flag| attr.flags.contains(flag);
+    let mut letters = String::new();
+    let levels = [(AttrFlags::EXCLUDE_KERNEL, 'k'), (AttrFlags::EXCLUDE_USER, 'u'), (AttrFlags::EXCLUDE_HV, 'h')];
+    // Guests are excluded by default from events that exclude a level or are precise.
+    let mut excludes_guests = false;
+    if levels.iter().any(|(flag, _)| excludes(*flag)) {
+        letters.extend(levels.iter().filter(|(flag, _)| !excludes(*flag)).map(|(_, letter)| letter));
+        excludes_guests = true;
+    }
+    let precision = attr.flags.precise_ip();
+    letters.extend((0..precision).map(|_| 'p'));
+    excludes_guests |= precision > 0;
+    if excludes(AttrFlags::EXCLUDE_HOST) || excludes(AttrFlags::EXCLUDE_GUEST) == excludes_guests {
+        let machines = [(AttrFlags::EXCLUDE_HOST, 'H'), (AttrFlags::EXCLUDE_GUEST, 'G')];
+        letters.extend(machines.iter().filter(|(flag, _)| !excludes(*flag)).map(|(_, letter)| letter));
+    }
+    if letters.is_empty() { letters } else { format!(":{letters}") }
+}

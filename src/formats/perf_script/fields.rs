@@ -1,0 +1,315 @@
+//! The fields of perf script text, with perf's names, in the order in which perf prints them.
+
+use super::printer::{Head, Printer};
+use super::{branches, call_chain, head, memory, registers, trace};
+use crate::abi::attr::AttrType;
+use crate::abi::sample_type::SampleType;
+use crate::suggest;
+use std::ops::{BitAnd, BitOr};
+
+/// A field.
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it needs.
+    pub needs: Needs,
+    /// How it is printed.
+    pub print: Print,
+}
+
+/// What a field needs.
+#[derive(Clone, Copy)]
+pub enum Needs {
+    /// Nothing: it is printed in any case, or omitted in samples that lack it.
+    Nothing,
+    /// A field of samples.
+    Sample(SampleType),
+    /// Another field of the text.
+    Field(&'static str),
+    /// The instruction pointer or the data address.
+    Address,
+}
+
+/// How a field is printed.
+#[derive(Clone, Copy)]
+pub enum Print {
+    /// For samples and other records.
+    Head(fn(&Head<'_>, FieldSet, &mut Vec<u8>)),
+    /// For samples.
+    Sample(fn(&mut Printer<'_>, &mut Vec<u8>)),
+    /// As a part of other fields.
+    Part,
+    /// Not at all; perf prints nothing for it either in a recording without traces of instructions.
+    Nothing,
+    /// Not supported, for this reason.
+    Unsupported(&'static str),
+}
+
+const INSTRUCTIONS: Print = Print::Unsupported("perfconv does not decode instructions; use 'perf script'");
+const METRICS: Print = Print::Unsupported("perfconv does not compute metrics; use 'perf script'");
+
+/// All fields.
+pub const FIELDS: &[Field] = &[
+    Field { name: "comm", needs: Needs::Nothing, print: Print::Head(head::comm) },
+    Field { name: "pid", needs: Needs::Sample(SampleType::TID), print: Print::Head(head::pid) },
+    Field { name: "tid", needs: Needs::Sample(SampleType::TID), print: Print::Head(head::tid) },
+    Field { name: "cpu", needs: Needs::Sample(SampleType::CPU), print: Print::Head(head::cpu) },
+    Field { name: "misc", needs: Needs::Nothing, print: Print::Head(head::misc) },
+    Field { name: "time", needs: Needs::Sample(SampleType::TIME), print: Print::Head(head::time) },
+    Field { name: "period", needs: Needs::Nothing, print: Print::Sample(head::period) },
+    Field { name: "event", needs: Needs::Nothing, print: Print::Sample(head::event) },
+    Field { name: "flags", needs: Needs::Nothing, print: Print::Sample(head::flags) },
+    Field { name: "trace", needs: Needs::Nothing, print: Print::Sample(trace::trace) },
+    Field { name: "addr", needs: Needs::Sample(SampleType::ADDR), print: Print::Sample(memory::addr) },
+    Field { name: "data_src", needs: Needs::Sample(SampleType::DATA_SRC), print: Print::Sample(memory::data_src) },
+    Field {
+        name: "weight",
+        needs: Needs::Sample(SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT)),
+        print: Print::Sample(memory::weight),
+    },
+    Field { name: "ins_lat", needs: Needs::Sample(SampleType::WEIGHT_STRUCT), print: Print::Sample(memory::ins_lat) },
+    Field { name: "ip", needs: Needs::Sample(SampleType::IP), print: Print::Sample(call_chain::frames) },
+    Field { name: "sym", needs: Needs::Address, print: Print::Part },
+    Field { name: "symoff", needs: Needs::Field("sym"), print: Print::Part },
+    Field { name: "dso", needs: Needs::Address, print: Print::Part },
+    Field { name: "dsoff", needs: Needs::Address, print: Print::Part },
+    Field { name: "srcline", needs: Needs::Field("ip"), print: Print::Part },
+    Field { name: "iregs", needs: Needs::Sample(SampleType::REGS_INTR), print: Print::Sample(registers::of_interrupt) },
+    Field { name: "uregs", needs: Needs::Sample(SampleType::REGS_USER), print: Print::Sample(registers::of_user) },
+    Field { name: "brstack", needs: Needs::Nothing, print: Print::Sample(branches::addresses) },
+    Field { name: "brstacksym", needs: Needs::Nothing, print: Print::Sample(branches::functions) },
+    Field { name: "brstackoff", needs: Needs::Nothing, print: Print::Sample(branches::offsets) },
+    Field { name: "bpf-output", needs: Needs::Nothing, print: Print::Sample(trace::bpf_output) },
+    Field { name: "phys_addr", needs: Needs::Sample(SampleType::PHYS_ADDR), print: Print::Sample(memory::phys_addr) },
+    Field {
+        name: "data_page_size",
+        needs: Needs::Sample(SampleType::DATA_PAGE_SIZE),
+        print: Print::Sample(memory::data_page_size),
+    },
+    Field {
+        name: "code_page_size",
+        needs: Needs::Sample(SampleType::CODE_PAGE_SIZE),
+        print: Print::Sample(memory::code_page_size),
+    },
+    Field { name: "cgroup", needs: Needs::Sample(SampleType::CGROUP), print: Print::Sample(trace::cgroup) },
+    Field { name: "synth", needs: Needs::Nothing, print: Print::Nothing },
+    Field { name: "ipc", needs: Needs::Nothing, print: Print::Nothing },
+    Field { name: "callindent", needs: Needs::Nothing, print: Print::Nothing },
+    Field { name: "insn", needs: Needs::Nothing, print: INSTRUCTIONS },
+    Field { name: "insnlen", needs: Needs::Nothing, print: INSTRUCTIONS },
+    Field { name: "disasm", needs: Needs::Nothing, print: INSTRUCTIONS },
+    Field { name: "brstackinsn", needs: Needs::Nothing, print: INSTRUCTIONS },
+    Field { name: "brstackinsnlen", needs: Needs::Nothing, print: INSTRUCTIONS },
+    Field { name: "brstackdisasm", needs: Needs::Nothing, print: INSTRUCTIONS },
+    Field { name: "brcntr", needs: Needs::Nothing, print: METRICS },
+    Field { name: "metric", needs: Needs::Nothing, print: METRICS },
+    Field {
+        name: "srccode",
+        needs: Needs::Nothing,
+        print: Print::Unsupported("'perfconv report --lines FUNCTION' shows source lines"),
+    },
+    Field {
+        name: "tod",
+        needs: Needs::Nothing,
+        print: Print::Unsupported("perfconv prints times of the recording's clock; use 'perf script'"),
+    },
+];
+
+/// A set of fields: a bit for each row of the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FieldSet(u64);
+
+impl FieldSet {
+    /// These fields.
+    pub const fn of(names: &[&str]) -> Self {
+        let (mut set, mut index) = (0, 0);
+        while index < names.len() {
+            let mut row = 0;
+            while !is_equal(FIELDS[row].name, names[index]) {
+                row += 1;
+            }
+            set |= 1 << row;
+            index += 1;
+        }
+        Self(set)
+    }
+
+    /// Whether it has any of these fields.
+    #[inline]
+    pub fn has(self, fields: Self) -> bool {
+        self.0 & fields.0 != 0
+    }
+
+    /// Without some fields.
+    pub fn without(self, fields: Self) -> Self {
+        Self(self.0 & !fields.0)
+    }
+
+    /// Its fields in the order of printing.
+    #[inline]
+    pub fn fields(self) -> impl Iterator<Item = (Self, &'static Field)> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let index = left.trailing_zeros();
+            let field = FIELDS.get(index as usize)?;
+            left &= left - 1;
+            Some((Self(1 << index), field))
+        })
+    }
+}
+
+impl BitOr for FieldSet {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitAnd for FieldSet {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+/// Whether two names are equal, at compile time.
+const fn is_equal(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len() != other.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < one.len() {
+        if one[index] != other[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+/// The process ID.
+pub const PID: FieldSet = FieldSet::of(&["pid"]);
+/// The thread ID.
+pub const TID: FieldSet = FieldSet::of(&["tid"]);
+/// The instruction pointer or call chain.
+pub const IP: FieldSet = FieldSet::of(&["ip"]);
+/// Functions.
+pub const SYM: FieldSet = FieldSet::of(&["sym"]);
+/// Offsets in functions.
+pub const SYMOFF: FieldSet = FieldSet::of(&["symoff"]);
+/// Files.
+pub const DSO: FieldSet = FieldSet::of(&["dso"]);
+/// Offsets in files.
+pub const DSOFF: FieldSet = FieldSet::of(&["dsoff"]);
+/// Files and lines of the source.
+pub const SRCLINE: FieldSet = FieldSet::of(&["srcline"]);
+/// The CPU.
+pub const CPU: FieldSet = FieldSet::of(&["cpu"]);
+/// The fields of a tracepoint.
+const TRACE: FieldSet = FieldSet::of(&["trace"]);
+/// Frames as they are printed by default.
+pub const FRAMES: FieldSet = FieldSet::of(&["ip", "sym", "symoff", "dso"]);
+
+/// Fields that every type of event has by default.
+const COMMON: FieldSet = FieldSet::of(&["comm", "tid", "cpu", "time", "event"]);
+
+/// A type of events, for which perf prints the same fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventType {
+    /// Name in `--fields`, if it has one.
+    name: Option<&'static str>,
+    default: FieldSet,
+    /// Fields that do not apply.
+    invalid: FieldSet,
+}
+
+/// The types.
+pub const TYPES: [EventType; 7] = {
+    let plain = FieldSet(COMMON.0 | FRAMES.0 | FieldSet::of(&["period"]).0);
+    let bpf = FieldSet::of(&["bpf-output"]);
+    let traced = FieldSet(TRACE.0 | bpf.0);
+    let access =
+        FieldSet::of(&["addr", "data_src", "weight", "ins_lat", "phys_addr", "data_page_size", "code_page_size"]);
+    [
+        EventType { name: Some("hw"), default: plain, invalid: traced },
+        EventType { name: Some("sw"), default: FieldSet(plain.0 | bpf.0), invalid: TRACE },
+        EventType { name: Some("trace"), default: FieldSet(COMMON.0 | TRACE.0), invalid: FieldSet(0) },
+        EventType { name: None, default: plain, invalid: traced },
+        EventType { name: Some("raw"), default: FieldSet(plain.0 | access.0), invalid: traced },
+        EventType { name: None, default: plain, invalid: traced },
+        EventType { name: None, default: plain, invalid: traced },
+    ]
+};
+
+/// Number of a type in [`TYPES`].
+pub fn type_of(kind: AttrType) -> usize {
+    (kind.0 as usize).min(TYPES.len() - 1)
+}
+
+/// The fields of a type, before it is known what its events record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TypeFields {
+    /// The fields.
+    pub fields: FieldSet,
+    /// Those that were asked for.
+    pub requested: FieldSet,
+    /// Whether they were changed by `--fields`.
+    pub is_requested: bool,
+}
+
+/// The fields of each type by the values of `--fields`.
+///
+/// # Errors
+/// An unknown or unsupported field, or an unknown type.
+pub fn parse(values: &[String]) -> Result<[TypeFields; TYPES.len()], String> {
+    let mut types = TYPES.map(|kind| TypeFields { fields: kind.default, requested: FieldSet(0), is_requested: false });
+    for value in values {
+        let (selected, list) = match value.split_once(':') {
+            None => (None, &**value),
+            Some((name, list)) => {
+                let known: Vec<_> = TYPES.iter().filter_map(|kind| kind.name).chain(["synth"]).collect();
+                if !known.contains(&name) {
+                    return Err(suggest::unknown("type of events", name, &known));
+                }
+                (Some(name), list)
+            }
+        };
+        let names: Vec<&str> = list.split(',').filter(|name| !name.is_empty()).collect();
+        let is_change = names.iter().any(|name| name.starts_with(['+', '-']));
+        for (kind, chosen) in TYPES.iter().zip(&mut types) {
+            if selected.is_some_and(|name| kind.name != Some(name)) {
+                continue;
+            }
+            if !is_change {
+                (chosen.fields, chosen.requested) = (FieldSet(0), FieldSet(0));
+            }
+            for name in &names {
+                let field = field(name.trim_start_matches(['+', '-']))?;
+                if name.starts_with('-') {
+                    (chosen.fields, chosen.requested) = (chosen.fields.without(field), chosen.requested.without(field));
+                } else if !kind.invalid.has(field) {
+                    (chosen.fields, chosen.requested) = (chosen.fields | field, chosen.requested | field);
+                }
+            }
+            chosen.is_requested = true;
+        }
+    }
+    Ok(types)
+}
+
+fn field(name: &str) -> Result<FieldSet, String> {
+    match FIELDS.iter().position(|field| field.name == name) {
+        Some(index) => match FIELDS[index].print {
+            Print::Unsupported(why) => Err(format!("field '{name}' is not supported: {why}")),
+            _ => Ok(FieldSet(1 << index)),
+        },
+        None => {
+            let is_supported = |field: &&Field| !matches!(field.print, Print::Unsupported(_));
+            let known: Vec<_> = FIELDS.iter().filter(is_supported).map(|field| field.name).collect();
+            Err(suggest::unknown("field", name, &known))
+        }
+    }
+}
