@@ -82,4 +82,5 @@ mod suite {
     mod unwind;
     mod unwind_architectures;
     mod unwind_framehop;
+    mod unwind_perf;
 }

@@ -26,6 +26,8 @@ pub struct Map {
     pub pid: Option<u32>,
     /// Device (major, minor) and inode of the file, if recorded.
     pub inode: Option<(u32, u32, u64)>,
+    /// Whether it was recorded as not executable (`PERF_RECORD_MISC_MMAP_DATA`).
+    pub is_data: bool,
 }
 
 /// Prefixes of names of memory that can contain JIT code.
@@ -43,6 +45,7 @@ impl Map {
             build_id,
             pid: None,
             inode: None,
+            is_data: false,
         }
     }
 
@@ -51,9 +54,9 @@ impl Map {
         filename.is_empty() || JIT_MEMORY.iter().any(|prefix| filename.starts_with(prefix))
     }
 
-    /// Whether this can contain code: not a stack.
+    /// Whether this can contain code: neither data nor a stack.
     pub fn may_be_code(&self) -> bool {
-        !self.filename.starts_with(b"[stack")
+        !self.is_data && !self.filename.starts_with(b"[stack")
     }
 
     /// Some recordings map the kernel from 0 or close to it. Such a mapping starts at its reference symbol.

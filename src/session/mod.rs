@@ -177,6 +177,7 @@ impl Session {
         if map.start >= map.limit {
             return;
         }
+        map.is_data = misc.contains(Misc::MMAP_DATA);
         let mode = misc.cpu_mode();
         let is_kernel = mode == CpuMode::KERNEL || (pid == KERNEL_PID && mode != CpuMode::GUEST_KERNEL);
         if is_kernel {

@@ -3,7 +3,7 @@
 use super::consumers::READERS;
 use super::files::{corpus, has_corpus};
 use super::program::{for_each, perfconv, run, run_other, with_time_limit};
-use super::unwind::{Frames, frames};
+use super::unwind_perf::{Frames, frames};
 use perfconv::Recording;
 use perfconv::abi::Endian;
 use perfconv::abi::attr_flags::AttrFlags;
