@@ -3,8 +3,8 @@
     python3 cost.py LIMIT COMMAND
 
 wall-clock seconds, CPU seconds (user and system), peak resident memory in MiB of the largest process, which includes mapped files,
-and peak anonymous memory in MiB of all processes together, sampled every 10 ms. The output of the command is discarded. Prints
-"timeout" or "fails" instead if it takes longer than LIMIT seconds or fails.
+and peak anonymous memory in MiB of all processes together, sampled every 50 ms. The output of the command is discarded. A
+command that takes longer than LIMIT seconds is killed, and "timeout" follows its cost so far; a command that fails prints "fails".
 """
 
 import ctypes
@@ -45,7 +45,7 @@ def main():
 
     def sample():
         nonlocal peak
-        while not done.wait(0.01):
+        while not done.wait(0.05):
             peak = max(peak, anonymous(child.pid))
 
     sampler = threading.Thread(target=sample)
@@ -64,10 +64,11 @@ def main():
     except ChildProcessError:
         pass
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if status == 0:
-        print(f"{wall:.2f} {used.ru_utime + used.ru_stime:.2f} {used.ru_maxrss >> 10} {peak >> 10}")
+    if status in (0, None):
+        end = " timeout" if status is None else ""
+        print(f"{wall:.2f} {used.ru_utime + used.ru_stime:.2f} {used.ru_maxrss >> 10} {peak >> 10}{end}")
     else:
-        print("timeout" if status is None else "fails")
+        print("fails")
 
 
 main()

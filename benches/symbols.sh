@@ -7,8 +7,9 @@
 # The objects: a C++ program of UNITS generated source files (default 8) with uncompressed and with compressed debug information,
 # perfconv itself as built without optimization, and a library without debug information, the largest libLLVM installed. Of each,
 # a small recording has 300 addresses, for all programs, and a large one 100,000. Each command runs once, for at most a minute. A
-# cell shows CPU seconds (user and system, with those of child processes) and the peak resident memory in MiB, which includes
-# mapped files. Programs that are not installed have empty cells.
+# cell shows wall-clock seconds, CPU seconds (user and system, with those of child processes), the peak resident memory in MiB, which
+# includes mapped files, and the peak anonymous memory. Programs that are not installed have empty cells. OTHER_PERF, if set, is
+# another perf to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 units=${1:-8}
@@ -132,27 +133,12 @@ END
     rm "$work/$1.jsonl"
 }
 
-# A cell: CPU seconds and peak memory of a command and all its descendants, also those that it does not wait for, such as the
-# addr2line of perf; the output is discarded.
+# A cell: wall-clock and CPU seconds, resident and anonymous memory of a command; its output is discarded.
 cell() {
-    python3 - "$limit" "$1" <<'END'
-import ctypes, os, resource, subprocess, sys
-
-PR_SET_CHILD_SUBREAPER = 36
-ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-limit, command = sys.argv[1:]
-status = subprocess.call(["timeout", limit, "bash", "-c", command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-try:
-    while True:
-        os.wait()
-except ChildProcessError:
-    pass
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-if status == 0:
-    print(f" {used.ru_utime + used.ru_stime:.2f}, {used.ru_maxrss >> 10} |", end="")
-else:
-    print(f" over {limit} s of wall time |" if status == 124 else " fails |", end="")
-END
+    python3 benches/cost.py $limit "$1" | awk '
+        NF < 4 { printf " %s |", $0; exit }
+        NF > 4 { printf " over %d s |", $1; exit }
+        { printf " %s, %s, %s, %s |", $1, $2, $3, $4 }'
 }
 
 # A row: row OBJECT COUNT DESCRIPTION.
@@ -163,11 +149,13 @@ row() {
     cell "$perfconv $data -q -f --symfs / -o $work/out.pb.gz"
     if (($2 <= 1000)); then
         cell "perf script -f -i $data -F ip,sym,srcline"
+        [[ ! ${OTHER_PERF:-} ]] || cell "$OTHER_PERF script -f -i $data -F ip,sym,srcline"
         if [[ $perfparser ]]; then cell "$perfparser --input $data --output /dev/null"; else printf ' |'; fi
         "$perfconv" "$data" -q -f --symbols no -o "$work/plain.pb.gz"
         if [[ $pprof ]]; then cell "$pprof -symbolize=local -proto -output=$work/pprof.pb.gz $work/plain.pb.gz"; else printf ' |'; fi
     else
         printf ' | | |'
+        [[ ! ${OTHER_PERF:-} ]] || printf ' |'
     fi
     if [[ $llvm ]]; then cell "$llvm --inlines --demangle -e $object <$work/$name.addresses"; else printf ' |'; fi
     echo
@@ -183,7 +171,9 @@ declare -A objects=(
 )
 megabytes() { echo "$(($(stat -c %s "${objects[$1]}") >> 20)) MiB"; }
 about_this_machine
-printf '\n| object | addresses | perfconv | perf script | hotspot-perfparser | pprof | llvm-symbolizer |\n|---|---|---|---|---|---|---|\n'
+other=$([[ ! ${OTHER_PERF:-} ]] || printf ' %s |' "$("$OTHER_PERF" --version)")
+printf '\n| object | addresses | perfconv | perf script |%s hotspot-perfparser | pprof | llvm-symbolizer |\n' "$other"
+printf '|---|---|---|---|%s---|---|---|\n' "${other:+---|}"
 for count in 300 100000; do
     row cxx $count "C++, $(megabytes cxx)"
     row compressed $count "the same, compressed, $(megabytes compressed)"

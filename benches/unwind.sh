@@ -3,20 +3,22 @@
 #
 #   bash benches/unwind.sh [SAMPLES]
 #
-# The recording: SAMPLES (default 12,000) of a C++ program with debug information, whose stacks pass through the recursion and the
-# inlined functions of regular expressions, maps and sorting, with dumps of 8 KiB. Needs g++, and perf with permission to record.
+# The recordings: about SAMPLES (default 12,000) of a small C++ program, whose stacks pass through the recursion and the inlined
+# functions of regular expressions, maps and sorting; and of perfconv itself as built without optimization, a program with much
+# debug information. The dumps have 8 KiB. Needs g++, and perf with permission to record.
 #
-# perfconv and the fast programs run three times, alternating; the table shows the run with the smallest CPU time. perf script with
-# inlined functions runs once, for at most 10 minutes. PERF names another perf for the same rows, if set.
+# perfconv and hotspot-perfparser run three times, alternating; the table shows the run with the least CPU time. perf script runs
+# once, for at most 2 minutes. OTHER_PERF, if set, is another perf to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 samples=${1:-12000}
-limit=600
+limit=120
 runs=3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source benches/measure.sh
 
+cargo build --quiet --bin perfconv
 target=$(realpath "${CARGO_TARGET_DIR:-target}")
 perfconv=${PERFCONV:-$target/release/perfconv}
 [[ ${PERFCONV:-} ]] || cargo build --release --quiet --bin perfconv
@@ -24,8 +26,8 @@ perfparser=$(command -v hotspot-perfparser || ls /usr/lib/*/libexec/hotspot-perf
 
 cat >"$work/walk.cpp" <<'END'
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,11 +55,10 @@ template <class Visit> static std::size_t walk(const Node &node, const Visit &vi
 }
 
 int main(int, char **argv) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(argv[1]));
     const std::regex pattern("(node[0-9]*[02468])/((leaf|inner)-([0-9]+))");
     unsigned seed = 1;
     std::size_t sum = 0;
-    while (std::chrono::steady_clock::now() < end) {
+    while (std::clock() < std::atol(argv[1]) * CLOCKS_PER_SEC / 1000) {
         const auto root = tree(6, seed);
         std::map<std::string, std::size_t> counts;
         sum += walk(*root, std::function<std::size_t(const Node &)>([&](const Node &node) {
@@ -73,44 +74,64 @@ int main(int, char **argv) {
 }
 END
 g++ -std=c++17 -O2 -g "$work/walk.cpp" -o "$work/walk"
-perf record -q -e cpu-clock -F 1000 --call-graph dwarf,8192 -o "$work/dwarf.data" "$work/walk" "$((samples / 1000 + 1))" 2>/dev/null
 
-# A row: row NAME RUNS COMMAND, where RUNS commands alternate with the others in `measure`.
+# Records a command with stack dumps: record NAME COMMAND...
+record() {
+    perf record -q -N -e cpu-clock -F 1000 --call-graph dwarf,8192 -o "$work/$1.data" -- "${@:2}" >/dev/null 2>&1 || true
+}
+
+# Measures a command, and keeps its cost if it is the lowest so far: measure PROGRAM COMMAND.
 declare -A best
 measure() {
-    local name=$1 cost
+    local program=$1 cost
     cost=$(python3 benches/cost.py $limit "$2")
-    if [[ ! ${best[$name]:-} ]] || awk -v a="$cost" -v b="${best[$name]}" 'BEGIN { split(a, x); split(b, y); exit !(x[2] < y[2]) }'; then
-        best[$name]=$cost
+    if [[ ! ${best[$program]:-} ]] ||
+        awk -v new="$cost" -v old="${best[$program]}" 'BEGIN { split(new, n); split(old, o); exit !(n[2] < o[2]) }'; then
+        best[$program]=$cost
     fi
 }
 
-data=$work/dwarf.data
-convert="$perfconv $data -q -f -o $work/out.pb.gz"
-for ((run = 0; run < runs; run++)); do
-    measure 'perfconv' "$convert"
-    measure 'perfconv `--no-inline`' "$convert --no-inline"
-    measure 'perfconv `--no-unwind`' "$convert --no-unwind"
-    measure 'perfconv `--symbols no`' "$convert --symbols no"
-    [[ ! $perfparser ]] || measure 'hotspot-perfparser' "$perfparser --input $data --output /dev/null"
-done
-measure 'perf script `--no-inline`' "perf script -f -i $data -F ip,sym --no-inline"
-measure 'perf script' "perf script -f -i $data -F ip,sym"
-if [[ ${PERF:-} ]]; then
-    measure "$("$PERF" --version)" "$PERF script -f -i $data -F ip,sym"
-fi
-
-about_this_machine
-"$perfconv" "$data" -q -t perf-script --no-inline -o "$work/out.script"
-awk -v size="$(($(stat -c %s "$data") >> 20))" '
-    /^\t/ { frames++ } /^[^\t]/ { samples++ }
-    END { printf "%d samples, %d MiB, %.1f frames each.\n", samples, size, frames / samples }' "$work/out.script"
-printf '\n| program | wall s | CPU s | RSS MiB | anonymous MiB | CPU ratio |\n|---|---|---|---|---|---|\n'
-for name in 'perfconv' 'perfconv `--no-inline`' 'perfconv `--no-unwind`' 'perfconv `--symbols no`' \
-    'hotspot-perfparser' 'perf script `--no-inline`' 'perf script' "$([[ ! ${PERF:-} ]] || "$PERF" --version)"; do
-    [[ ! ${best[$name]:-} ]] || awk -v name="$name" -v cost="${best[$name]}" -v ours="${best[perfconv]}" 'BEGIN {
-        if (split(cost, c) < 4) { printf "| %s | %s | | | | |\n", name, cost; exit }
+# A row: row PROGRAM.
+row() {
+    [[ ${best[$1]:-} ]] || return 0
+    awk -v name="$1" -v cost="${best[$1]}" -v ours="${best[perfconv]}" 'BEGIN {
+        if (split(cost, c) < 4) { printf "| %s | %s | | | | | |\n", name, cost; exit }
         split(ours, o)
-        printf "| %s | %s | %s | %s | %s | %.1f |\n", name, c[1], c[2], c[3], c[4], c[2] / o[2]
+        over = c[5] ? "over " : ""
+        printf "| %s | %s%.2f | %s%.2f | %s | %s | %s%.1f | %s%.1f |\n", name, over, c[1], over, c[2], c[3], c[4], \
+            over, c[1] / o[1], over, c[2] / o[2]
     }'
-done
+}
+
+# The table of a recording: table NAME DESCRIPTION.
+table() {
+    local data=$work/$1.data convert run
+    convert="$perfconv $data -q -f -o $work/out.pb.gz"
+    best=()
+    for ((run = 0; run < runs; run++)); do
+        measure perfconv "$convert"
+        measure 'perfconv `--no-unwind`' "$convert --no-unwind"
+        measure 'perfconv `--no-inline`' "$convert --no-inline"
+        measure 'perfconv `--symbols no`' "$convert --symbols no"
+        [[ ! $perfparser ]] || measure hotspot-perfparser "$perfparser --input $data --output /dev/null"
+    done
+    measure 'perf script `--no-inline`' "perf script -f -i $data -F ip,sym --no-inline"
+    measure 'perf script' "perf script -f -i $data -F ip,sym"
+    [[ ! ${OTHER_PERF:-} ]] || measure "$("$OTHER_PERF" --version)" "$OTHER_PERF script -f -i $data -F ip,sym"
+    "$perfconv" "$data" -q -t perf-script --no-inline -o - | awk -v size="$(($(stat -c %s "$data") >> 20))" -v what="$2" '
+        /^\t/ { frames++ } /^[^\t]/ { samples++ }
+        END { printf "\n%s: %d samples, %d MiB, %.1f frames each.\n", what, samples, size, frames / samples }'
+    printf '\n| program | wall s | CPU s | RSS MiB | anonymous MiB | wall ratio | CPU ratio |\n|---|---|---|---|---|---|---|\n'
+    local program
+    for program in perfconv 'perfconv `--no-unwind`' 'perfconv `--no-inline`' 'perfconv `--symbols no`' hotspot-perfparser \
+        'perf script `--no-inline`' 'perf script' "$([[ ! ${OTHER_PERF:-} ]] || "$OTHER_PERF" --version)"; do
+        row "$program"
+    done
+}
+
+record cxx "$work/walk" "$samples"
+record rust timeout "$((samples / 1000))" bash -c 'while "$0" "$1" -q -f -o "$2"; do :; done' \
+    "$target/debug/perfconv" "$work/cxx.data" "$work/out.pb.gz"
+about_this_machine
+table cxx "C++"
+table rust "Rust, $(($(stat -c %s "$target/debug/perfconv") >> 20)) MiB with debug information"

@@ -82,5 +82,6 @@ mod suite {
     mod unwind;
     mod unwind_architectures;
     mod unwind_framehop;
+    mod unwind_hotspot;
     mod unwind_perf;
 }

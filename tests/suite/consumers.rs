@@ -117,7 +117,7 @@ pub fn perfparser(path: &Path) -> Option<Result<u64, String>> {
 }
 
 /// Finds Debian's hotspot-perfparser, in a directory of the machine's architecture.
-fn find_perfparser() -> Option<PathBuf> {
+pub fn find_perfparser() -> Option<PathBuf> {
     let dirs = fs::read_dir("/usr/lib").ok()?.flatten();
     let found = dirs.map(|dir| dir.path().join("libexec/hotspot-perfparser")).find(|path| path.is_file());
     if found.is_none() {

@@ -80,31 +80,33 @@ fn theirs(recording: &Recording, symfs: &Path) -> Stacks {
     let masks: Vec<_> =
         recording.features().unwrap().events().iter().map(|event| event.attr.sample_regs_user).collect();
     let [mask, ..] = masks[..] else { return Vec::new() };
-    let (mut records, mut stacks) = (recording.records().unwrap(), Vec::new());
+    // A sample can precede the mappings of its time in the file.
+    let mut samples = Vec::new();
+    let mut records = recording.records().unwrap();
     while let Some(record) = records.next().unwrap() {
-        if !matches!(record.record_type(), RecordType::COMM | RecordType::MMAP2 | RecordType::SAMPLE) {
+        if !matches!(record.record_type(), RecordType::MMAP2 | RecordType::SAMPLE) {
             continue;
         }
-        let decoded = record.decode();
-        match &decoded.body {
-            Body::Comm(comm) if comm.pid == comm.tid => drop(unwinders.remove(&comm.pid)),
+        match record.decode().body {
             Body::Mmap2(mmap) => {
                 mapped.entry(mmap.pid).or_default().push(mmap.addr..mmap.addr + mmap.len);
-                if let Some(module) = module(mmap, symfs) {
+                if let Some(module) = module(&mmap, symfs) {
                     unwinders.entry(mmap.pid).or_default().add_module(module);
                 }
             }
-            Body::Sample(sample) => {
-                let (Some((pid, tid)), Some(time)) = (sample.task, sample.time) else { continue };
-                let Some(unwinder) = unwinders.get(&pid) else { continue };
-                let Some(mut stack) = unwound(unwinder, sample, mask) else { continue };
-                // framehop does not know which addresses are mapped.
-                let is_mapped = |address: &u64| mapped[&pid].iter().any(|range| range.contains(address));
-                stack.truncate(stack.iter().position(|address| !is_mapped(address)).unwrap_or(stack.len()));
-                stacks.push(((tid, time), stack));
-            }
+            Body::Sample(sample) => samples.push(sample),
             _ => {}
         }
+    }
+    let mut stacks = Vec::new();
+    for sample in samples {
+        let (Some((pid, tid)), Some(time)) = (sample.task, sample.time) else { continue };
+        let Some(unwinder) = unwinders.get(&pid) else { continue };
+        let Some(mut stack) = unwound(unwinder, &sample, mask) else { continue };
+        // framehop does not know which addresses are mapped.
+        let is_mapped = |address: &u64| mapped[&pid].iter().any(|range| range.contains(address));
+        stack.truncate(stack.iter().position(|address| !is_mapped(address)).unwrap_or(stack.len()));
+        stacks.push(((tid, time), stack));
     }
     stacks
 }
