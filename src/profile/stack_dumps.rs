@@ -126,8 +126,9 @@ impl StackDumps {
         chain.push_other_spaces(&mut rest, mode);
         chain.push(Context::USER.0);
         self.frames.iter().for_each(|&frame| chain.push(frame));
-        let splices = end != End::Complete && !self.options.without_splicing;
-        if splices && chain.push_after(rest, self.frames.last().copied()) {
+        let splices = !matches!(end, End::Complete | End::MaxFrames) && !self.options.without_splicing;
+        let room = self.max_frames - self.frames.len().min(self.max_frames);
+        if splices && chain.push_after(rest, self.frames.last().copied(), room) {
             self.stacks.continued += 1;
         } else {
             self.stacks.count(end);
@@ -206,11 +207,11 @@ impl Chain<'_> {
         }
     }
 
-    /// Appends what a recorded chain, of frame pointers, has after an address; returns whether that is anything.
-    fn push_after(&mut self, mut words: impl Iterator<Item = u64>, address: Option<u64>) -> bool {
+    /// Appends what a recorded chain, of frame pointers, has after an address, at most `room` frames; returns whether that is anything.
+    fn push_after(&mut self, mut words: impl Iterator<Item = u64>, address: Option<u64>, room: usize) -> bool {
         let len = self.bytes.len();
         if words.any(|word| Some(word) == address) {
-            words.take_while(|&word| Context::of(word).is_none()).for_each(|word| self.push(word));
+            words.take_while(|&word| Context::of(word).is_none()).take(room).for_each(|word| self.push(word));
         }
         self.bytes.len() > len
     }
@@ -232,9 +233,10 @@ mod tests {
         let mut recorded = [kernel, 1, 2, user, 10, 20, 30, 40].into_iter().peekable();
         chain.push_other_spaces(&mut recorded, Space::Kernel);
         chain.push(user);
-        assert!(!chain.push_after(recorded.clone(), Some(25)));
-        assert!(chain.push_after(recorded, Some(20)));
-        assert_eq!(words(&bytes), [kernel, 1, 2, user, 30, 40]);
+        assert!(!chain.push_after(recorded.clone(), Some(25), 9));
+        assert!(chain.push_after(recorded.clone(), Some(20), 9));
+        assert!(chain.push_after(recorded, Some(20), 1));
+        assert_eq!(words(&bytes), [kernel, 1, 2, user, 30, 40, 30]);
         let mut recorded = [10, 20].into_iter().peekable();
         let mut chain = Chain { bytes: &mut bytes, endian: Endian::Little };
         chain.bytes.clear();

@@ -19,9 +19,9 @@ type Data<'a> = EndianSlice<'a, RunTimeEndian>;
 /// Maximum length of an augmentation string. Five letters are defined.
 const MAX_AUGMENTATION: usize = 32;
 
-/// Maximum number of rows that are read of one file. A corrupt function can have as many rows as its section has bytes, all of
-/// which precede the one of an address.
-const MAX_ROWS: u64 = 1 << 27;
+/// Maximum number of bytes of CFI that are interpreted of one file. The instructions of a corrupt function can be as long as its
+/// section, and all precede the row of an address.
+const MAX_INTERPRETED: u64 = 1 << 29;
 
 /// The CFI of a file.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct Cfi {
     eh_frame: OnceCell<Vec<Entry>>,
     /// FDEs of `.debug_frame`.
     debug_frame: OnceCell<Vec<Entry>>,
-    rows_left: u64,
+    bytes_left: u64,
 }
 
 /// The addresses of an FDE, and its offset in the section.
@@ -57,13 +57,13 @@ struct Compiler<'a> {
     arch: &'a Architecture,
     context: &'a mut UnwindContext<usize>,
     saved: &'a mut Vec<Saved>,
-    rows_left: &'a mut u64,
+    bytes_left: &'a mut u64,
 }
 
 impl Cfi {
     /// The CFI of a file.
     pub fn new(file: Object) -> Self {
-        Self { file, eh_frame: OnceCell::new(), debug_frame: OnceCell::new(), rows_left: MAX_ROWS }
+        Self { file, eh_frame: OnceCell::new(), debug_frame: OnceCell::new(), bytes_left: MAX_INTERPRETED }
     }
 
     /// The file.
@@ -79,9 +79,9 @@ impl Cfi {
         context: &mut UnwindContext<usize>,
         saved: &mut Vec<Saved>,
     ) -> Option<Row> {
-        let Self { file, eh_frame, debug_frame, rows_left } = self;
+        let Self { file, eh_frame, debug_frame, bytes_left } = self;
         let bases = bases(file);
-        let mut compiler = Compiler { address, arch, context, saved, rows_left };
+        let mut compiler = Compiler { address, arch, context, saved, bytes_left };
         let section = eh_frame_of(file);
         let offset = match SearchTable::new(file) {
             Some(table) => table.find(address),
@@ -121,9 +121,10 @@ impl Compiler<'_> {
         if !fde.contains(self.address) {
             return None;
         }
+        let len = fde.entry_len().saturating_add(fde.cie().entry_len());
+        *self.bytes_left = self.bytes_left.checked_sub(len as u64)?;
         let mut rows = fde.rows(section, bases, self.context).ok()?;
         while let Some(row) = rows.next_row().ok()? {
-            *self.rows_left = self.rows_left.checked_sub(1)?;
             if row.contains(self.address) {
                 let addresses = row.start_address()..row.end_address();
                 let (column, is_signal) = (fde.cie().return_address_register().0, fde.is_signal_trampoline());
@@ -354,9 +355,11 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_rows_is_limited() {
-        let mut cfi = Cfi::new(file(".eh_frame", &eh_frame(&[0x1000])));
-        cfi.rows_left = 3;
+    fn the_interpreted_bytes_are_limited() {
+        let bytes = eh_frame(&[0x1000]);
+        let mut cfi = Cfi::new(file(".eh_frame", &bytes));
+        // Enough for two rows, but not for three.
+        cfi.bytes_left = 2 * bytes.len() as u64;
         let found = rows(&mut cfi, &[0x1000, 0x1008, 0x1000]);
         assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, false]);
     }
