@@ -206,29 +206,42 @@ impl<'a> Collector<'a> {
         let known = match self.resolved.find(&key) {
             Some(known) => known,
             None => {
-                let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
-                if resolved.cookie.is_some() {
-                    // A cookie is unique, so caching is useless.
-                    return self.add_or_wait(context, view, resolved);
-                }
                 if !self.resolved.has_room(&key) {
                     self.add_counted();
                 }
-                self.resolved.insert(&key, resolved.stack)
+                let Self { resolver, session, resolved, .. } = self;
+                match resolver.add_to_batch(session, viewer, &sampled, || resolved.insert(&key)) {
+                    Some(known) => known,
+                    None => {
+                        // A cookie is unique, so caching is useless.
+                        let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
+                        return self.add_or_wait(context, view, resolved);
+                    }
+                }
             }
         };
+        if self.resolver.is_batch_full() || row.is_none() {
+            self.intern_batch();
+        }
         match row {
             Some((_, value)) => self.resolved.count(known, value),
             None => {
                 self.read_labels(context);
-                self.add(context.part, known.stack, 1)?;
+                self.add(context.part, self.resolved.stack(known), 1)?;
             }
         }
         Ok(())
     }
 
+    /// Interns the stacks that were added to the cache since the last call.
+    fn intern_batch(&mut self) {
+        let Self { resolver, resolved, .. } = self;
+        resolver.intern_batch(|known, stack| resolved.set_stack(known, stack));
+    }
+
     /// Adds the counts of the cached stacks to the rows.
     fn add_counted(&mut self) {
+        self.intern_batch();
         for Counted { stack, view: [_, row, event], samples, value } in self.resolved.take_counted() {
             let (part, labels) = unpacked(row);
             self.parts.part(part).add(Row { stack, labels, event: event as EventIndex, samples, value });

@@ -1,8 +1,9 @@
 //! Resolves the recorded stacks of samples to interned frames and stacks.
 
 use super::deferred::UserFrames;
-use super::frames::SampledStack;
+use super::frames::{Address, SampledStack};
 use super::mappings::Mappings;
+use super::stack_cache::Cached;
 use super::stacks::{FrameId, StackId, Stacks};
 use super::{Frame, Place};
 use crate::session::space::Space;
@@ -18,6 +19,23 @@ pub struct Resolver {
     recent: RecentFrames,
     /// Frames of the current stack (scratch buffer).
     frames: Vec<FrameId>,
+    batch: Batch,
+}
+
+/// Stacks that are resolved, but not yet interned: the lookups in large tables wait for memory, those of a batch at the same time.
+#[derive(Default)]
+struct Batch {
+    /// The frames of all stacks, 0 where they are not yet known.
+    frames: Vec<FrameId>,
+    /// The frames that are not yet known, with their indexes.
+    unknown: Vec<(usize, Query, Frame)>,
+    /// Each stack's place in the cache, and the end of its frames.
+    stacks: Vec<(Cached, usize)>,
+}
+
+impl Batch {
+    /// Number of frames from which on a batch is full: more do not fit the fastest caches.
+    const FULL: usize = 512;
 }
 
 /// The process whose address space is used, and its version.
@@ -67,6 +85,64 @@ impl Resolver {
         Resolved { stack, cookie }
     }
 
+    /// Adds a stack without deferred frames, whose place in the cache is given by `place`, to the batch. Returns `None` and does not
+    /// call it if the stack has deferred frames.
+    pub fn add_to_batch(
+        &mut self,
+        session: &Session,
+        viewer: Viewer,
+        sampled: &SampledStack<'_>,
+        place: impl FnOnce() -> Cached,
+    ) -> Option<Cached> {
+        let Self { mappings, recent, batch, .. } = self;
+        let (known_frames, known_unknown) = (batch.frames.len(), batch.unknown.len());
+        let cookie = sampled.for_each(|Address { address, space }| {
+            let query = Query::new(session, viewer, space, address);
+            let frame = recent.get(query).unwrap_or_else(|| {
+                batch.unknown.push((batch.frames.len(), query, frame(mappings, session, viewer, space, address)));
+                0
+            });
+            batch.frames.push(frame);
+        });
+        if cookie.is_some() {
+            batch.frames.truncate(known_frames);
+            batch.unknown.truncate(known_unknown);
+            return None;
+        }
+        if batch.frames.len() == known_frames {
+            // As in Self::stack.
+            batch.frames.push(self.stacks.frame_id(Frame { place: Place::Outside(Space::Unknown), address: 0 }));
+        }
+        let place = place();
+        batch.stacks.push((place, batch.frames.len()));
+        Some(place)
+    }
+
+    /// Whether the batch should be interned.
+    #[inline]
+    pub fn is_batch_full(&self) -> bool {
+        self.batch.frames.len() >= Batch::FULL
+    }
+
+    /// Interns the stacks of the batch, and calls `found` with each.
+    pub fn intern_batch(&mut self, mut found: impl FnMut(Cached, StackId)) {
+        let Self { stacks, recent, batch: Batch { frames, unknown, stacks: places }, .. } = self;
+        let mut next = unknown.iter();
+        stacks.frame_ids(unknown.iter().map(|&(.., frame)| frame), |id| {
+            if let Some(&(index, query, _)) = next.next() {
+                frames[index] = id;
+                recent.put(query, id);
+            }
+        });
+        let mut next = places.iter();
+        stacks.stack_ids(frames, places.iter().map(|&(_, end)| end), |stack| {
+            next.next().into_iter().for_each(|&(place, _)| found(place, stack));
+        });
+        frames.clear();
+        unknown.clear();
+        places.clear();
+    }
+
     /// Resolves the frames of a CALLCHAIN_DEFERRED record.
     pub fn user_frames(&mut self, session: &mut Session, frames: &UserFrames<'_>) -> Vec<FrameId> {
         let viewer = Viewer { pid: frames.pid, view: session.mark_running(frames.pid).view };
@@ -79,19 +155,23 @@ impl Resolver {
     /// Resolves an address.
     #[inline]
     pub fn frame(&mut self, session: &Session, viewer: Viewer, space: Space, address: u64) -> FrameId {
-        // The kernel's frames are the same for all processes.
-        let view = if space == Space::Kernel { session.kernel_generation() } else { viewer.view };
-        let asked = Query { view, space, address };
-        if let Some(frame) = self.recent.get(asked) {
+        let query = Query::new(session, viewer, space, address);
+        if let Some(frame) = self.recent.get(query) {
             return frame;
         }
-        let frame = match session.map_at(viewer.pid, space, address) {
-            Some(id) => self.mappings.frame(id, session.map(id), address),
-            None => Frame { place: Place::Outside(space), address },
-        };
+        let frame = frame(&mut self.mappings, session, viewer, space, address);
         let frame = self.stacks.frame_id(frame);
-        self.recent.put(asked, frame);
+        self.recent.put(query, frame);
         frame
+    }
+}
+
+/// The frame of an address.
+#[inline]
+fn frame(mappings: &mut Mappings, session: &Session, viewer: Viewer, space: Space, address: u64) -> Frame {
+    match session.map_at(viewer.pid, space, address) {
+        Some(id) => mappings.frame(id, session.map(id), address),
+        None => Frame { place: Place::Outside(space), address },
     }
 }
 
@@ -102,6 +182,15 @@ struct Query {
     view: ViewId,
     space: Space,
     address: u64,
+}
+
+impl Query {
+    #[inline]
+    fn new(session: &Session, viewer: Viewer, space: Space, address: u64) -> Self {
+        // The kernel's frames are the same for all processes.
+        let view = if space == Space::Kernel { session.kernel_generation() } else { viewer.view };
+        Self { view, space, address }
+    }
 }
 
 /// A direct-mapped cache of frames: most stacks differ from others only in a few frames.

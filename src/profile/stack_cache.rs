@@ -49,7 +49,7 @@ const MAX_ENTRIES: usize = 1 << 18;
 
 /// A cache of stacks, distinguished by `N` numbers besides the stack, that counts samples.
 ///
-/// It is cleared when full: old versions of an address space do not return, nor do their keys.
+/// Its owner clears it when full: old versions of an address space do not return, nor do their keys.
 pub struct StackCache<const N: usize> {
     /// Start of each entry.
     starts: IdTable,
@@ -58,13 +58,9 @@ pub struct StackCache<const N: usize> {
     entries: Vec<Word>,
 }
 
-/// A cached stack.
-#[derive(Clone, Copy, Debug)]
-pub struct Cached {
-    /// The stack.
-    pub stack: StackId,
-    at: u32,
-}
+/// A cached stack, until the cache is cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cached(u32);
 
 /// The counts of a cached stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +85,17 @@ impl<const N: usize> StackCache<N> {
     /// Looks up the stack of a key.
     #[inline]
     pub fn find(&self, key: &Key<'_, N>) -> Option<Cached> {
-        let at = self.starts.find(self.hash(key), |at| key.is_of(&self.entries[at as usize..]))?;
-        Some(Cached { stack: number(self.entries[at as usize]) as StackId, at })
+        self.starts.find(self.hash(key), |at| key.is_of(&self.entries[at as usize..])).map(Cached)
+    }
+
+    /// A stack just found.
+    pub fn stack(&self, known: Cached) -> StackId {
+        number(self.entries[known.0 as usize]) as StackId
+    }
+
+    /// Sets a stack that was not known when it was added.
+    pub fn set_stack(&mut self, known: Cached, stack: StackId) {
+        self.entries[known.0 as usize] = u64::from(stack).to_ne_bytes();
     }
 
     #[inline]
@@ -107,7 +112,7 @@ impl<const N: usize> StackCache<N> {
     /// Counts a sample of a stack just found.
     #[inline]
     pub fn count(&mut self, known: Cached, value: u64) {
-        if let Some([_, samples, values, ..]) = self.entries.get_mut(known.at as usize..) {
+        if let Some([_, samples, values, ..]) = self.entries.get_mut(known.0 as usize..) {
             *samples = (number(*samples) + 1).to_ne_bytes();
             *values = number(*values).saturating_add(value).to_ne_bytes();
         }
@@ -118,20 +123,22 @@ impl<const N: usize> StackCache<N> {
         self.entries.len() + key.chain.len() <= MAX_WORDS && self.starts.count() < MAX_ENTRIES
     }
 
-    /// Adds the stack of a new key.
-    pub fn insert(&mut self, key: &Key<'_, N>, stack: StackId) -> Cached {
-        if !self.has_room(key) {
-            self.entries.clear();
-            self.starts.clear();
-        }
+    /// Clears the cache and its counts.
+    pub fn clear(&mut self) {
+        self.starts.clear();
+        self.entries.clear();
+    }
+
+    /// Adds a new key, whose stack is set later.
+    pub fn insert(&mut self, key: &Key<'_, N>) -> Cached {
         let at = self.entries.len() as u32;
         self.starts.insert(self.hash(key), at);
         let entries = &mut self.entries;
-        entries.extend([stack.into(), 0, 0].map(u64::to_ne_bytes));
+        entries.extend([[0; 8]; COUNTS]);
         entries.extend(key.head());
         entries.extend(key.view.iter().map(|number| number.to_ne_bytes()));
         entries.extend(key.chain);
-        Cached { stack, at }
+        Cached(at)
     }
 
     /// Clears the cache and returns its counts.
@@ -165,11 +172,11 @@ mod tests {
     use super::*;
 
     fn stack<const N: usize>(cache: &StackCache<N>, key: &Key<'_, N>) -> Option<StackId> {
-        cache.find(key).map(|known| known.stack)
+        cache.find(key).map(|known| cache.stack(known))
     }
 
     #[test]
-    fn compares_all_parts_of_keys_and_clears_a_full_cache() {
+    fn compares_all_parts_of_keys() {
         let mut cache = StackCache::default();
         let key = Key { view: [1, 3], ip: Some(0), mode: CpuMode::USER, chain: &[[1; 8], [2; 8]] };
         let others = [
@@ -181,18 +188,24 @@ mod tests {
             Key { chain: &[[1; 8]], ..key },
             Key { chain: &[[1; 8], [3; 8]], ..key },
         ];
-        cache.insert(&key, 7);
+        let insert = |cache: &mut StackCache<2>, key: &Key<'_, 2>, stack| {
+            let known = cache.insert(key);
+            cache.set_stack(known, stack);
+        };
+        insert(&mut cache, &key, 7);
         assert_eq!(stack(&cache, &key), Some(7));
         assert!(others.iter().all(|other| cache.find(other).is_none()));
         for (other, number) in others.iter().zip(8..) {
-            cache.insert(other, number);
+            insert(&mut cache, other, number);
         }
         assert!(others.iter().zip(8..).all(|(other, number)| stack(&cache, other) == Some(number)));
         assert_eq!(stack(&cache, &key), Some(7));
         let long = vec![[0; 8]; MAX_WORDS];
         let long = Key { chain: &long, ..key };
         assert!(cache.has_room(&key) && !cache.has_room(&long));
-        cache.insert(&long, 20);
+        insert(&mut cache, &long, 20);
+        assert_eq!((stack(&cache, &key), stack(&cache, &long)), (Some(7), Some(20)));
+        cache.clear();
         assert_eq!(stack(&cache, &key), None);
     }
 
@@ -202,7 +215,8 @@ mod tests {
         let chains: Vec<_> = (0..3000_u64).map(|n| vec![n.to_ne_bytes(); n as usize % 5]).collect();
         let key = |n: usize| Key { view: [0], ip: Some(n as u64), mode: CpuMode::USER, chain: &chains[n] };
         for n in 0..3000 {
-            cache.insert(&key(n), n as StackId);
+            let known = cache.insert(&key(n));
+            cache.set_stack(known, n as StackId);
         }
         assert!((0..3000).all(|n| stack(&cache, &key(n)) == Some(n as StackId)));
     }
@@ -211,7 +225,8 @@ mod tests {
     fn counts_are_returned_once() {
         let mut cache = StackCache::default();
         let key = |view| Key { view: [view, 9], ip: None, mode: CpuMode::USER, chain: &[[1; 8], [2; 8], [3; 8]] };
-        let known: Vec<_> = (0..3).map(|view| cache.insert(&key(view), 70 + view as StackId)).collect();
+        let known: Vec<_> = (0..3).map(|view| cache.insert(&key(view))).collect();
+        (70..).zip(&known).for_each(|(stack, &known)| cache.set_stack(known, stack));
         [(0, 5), (2, u64::MAX), (2, 1), (0, 6)].iter().for_each(|&(at, value)| cache.count(known[at], value));
         let counted: Vec<_> = cache.take_counted().collect();
         let expected = [

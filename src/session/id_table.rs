@@ -1,32 +1,31 @@
 //! Hash tables of IDs, whose keys are stored elsewhere.
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::DefaultHashBuilder;
 use std::hash::{BuildHasher, Hash};
 
-/// IDs by the hash of their key. The hash is stored with the ID, so that growing reads no keys, and few keys are compared in vain:
-/// in large tables each access to a key is one to memory.
+/// IDs by the hash of their key, with open addressing and linear probing. In large tables most of the time is spent waiting for
+/// memory: a slot has hash and ID, so that a lookup reads one place in memory, growing reads no keys, and few keys are compared in
+/// vain. [`Self::nearest`] serves to wait for many lookups at once.
 #[derive(Clone, Debug, Default)]
 pub struct IdTable {
     hasher: DefaultHashBuilder,
-    table: HashTable<Entry>,
+    /// A power of two, or none. At least a quarter is free.
+    slots: Vec<Slot>,
+    count: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Slot {
     hash: KeyHash,
     id: u32,
 }
 
-/// Hash of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeyHash(u32);
+/// The ID of free slots.
+const FREE: u32 = u32::MAX;
 
-impl KeyHash {
-    /// The highest bits, of which hashbrown uses seven, depend on all bits.
-    fn spread(self) -> u64 {
-        u64::from(self.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
-}
+/// Hash of a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyHash(u32);
 
 impl IdTable {
     /// The hash of a key.
@@ -35,32 +34,104 @@ impl IdTable {
         KeyHash(self.hasher.hash_one(key) as u32)
     }
 
+    /// The ID that is probably that of the key with this hash, if it has one.
+    #[inline]
+    pub fn nearest(&self, hash: KeyHash) -> u32 {
+        self.slots.get(hash.0 as usize & self.slots.len().wrapping_sub(1)).map_or(FREE, |slot| slot.id)
+    }
+
     /// The ID of a key. `is_same` compares the key of an ID with it.
     #[inline]
     pub fn find(&self, hash: KeyHash, is_same: impl Fn(u32) -> bool) -> Option<u32> {
-        self.table.find(hash.spread(), |entry| entry.hash == hash && is_same(entry.id)).map(|entry| entry.id)
+        if self.slots.is_empty() {
+            return None;
+        }
+        let slot = self.slots[self.probe(hash, is_same)];
+        (slot.id != FREE).then_some(slot.id)
     }
 
     /// The ID of a key, which becomes `new` if it has none.
     #[inline]
     pub fn find_or_insert(&mut self, hash: KeyHash, new: u32, is_same: impl Fn(u32) -> bool) -> u32 {
-        let is_same = |entry: &Entry| entry.hash == hash && is_same(entry.id);
-        let entry = self.table.entry(hash.spread(), is_same, |entry| entry.hash.spread());
-        entry.or_insert(Entry { hash, id: new }).get().id
+        self.reserve_one();
+        let at = self.probe(hash, is_same);
+        let slot = &mut self.slots[at];
+        if slot.id == FREE {
+            *slot = Slot { hash, id: new };
+            self.count += 1;
+        }
+        slot.id
     }
 
     /// Inserts the ID of a key that has none.
     pub fn insert(&mut self, hash: KeyHash, id: u32) {
-        self.table.insert_unique(hash.spread(), Entry { hash, id }, |entry| entry.hash.spread());
+        self.find_or_insert(hash, id, |_| false);
+    }
+
+    /// The slot of a key, or the free one where it belongs.
+    #[inline]
+    fn probe(&self, hash: KeyHash, is_same: impl Fn(u32) -> bool) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = hash.0 as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.id == FREE || slot.hash == hash && is_same(slot.id) {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Grows the table if it has no room for another ID.
+    #[inline]
+    fn reserve_one(&mut self) {
+        if self.count >= self.slots.len() / 4 * 3 {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = vec![Slot { hash: KeyHash(0), id: FREE }; (self.slots.len() * 2).max(8)];
+        for slot in std::mem::replace(&mut self.slots, larger) {
+            if slot.id != FREE {
+                let at = self.probe(slot.hash, |_| false);
+                self.slots[at] = slot;
+            }
+        }
     }
 
     /// Number of IDs.
     pub fn count(&self) -> usize {
-        self.table.len()
+        self.count
     }
 
     /// Removes all IDs.
     pub fn clear(&mut self) {
-        self.table.clear();
+        self.slots.fill(Slot { hash: KeyHash(0), id: FREE });
+        self.count = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_hashes_are_told_apart_by_their_keys() {
+        let mut table = IdTable::default();
+        assert_eq!((table.find(KeyHash(5), |_| true), table.nearest(KeyHash(5))), (None, FREE));
+        for id in 0..100 {
+            assert_eq!(table.find_or_insert(KeyHash(5), id, |other| other == id), id);
+            table.insert(KeyHash(id * 8), 1000 + id);
+        }
+        assert_eq!((table.count(), table.nearest(KeyHash(5))), (200, 0));
+        for id in 0..100 {
+            assert_eq!(table.find(KeyHash(5), |other| other == id), Some(id));
+            assert_eq!(table.find_or_insert(KeyHash(id * 8), 7, |other| other == 1000 + id), 1000 + id);
+        }
+        assert_eq!(table.find(KeyHash(5), |_| false), None);
+        table.clear();
+        assert_eq!((table.count(), table.find(KeyHash(5), |_| true)), (0, None));
     }
 }

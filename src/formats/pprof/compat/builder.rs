@@ -118,10 +118,15 @@ impl Builder {
         let known = self.resolved.find(&key).unwrap_or_else(|| {
             let ip = view.ip.unwrap_or(0);
             let stack = self.resolve(pid, SampledStack { ip, mode, callchain: view.callchain, branches });
-            self.resolved.insert(&key, stack)
+            if !self.resolved.has_room(&key) {
+                self.resolved.clear();
+            }
+            let known = self.resolved.insert(&key);
+            self.resolved.set_stack(known, stack);
+            known
         });
         self.key = both;
-        known.stack
+        self.resolved.stack(known)
     }
 
     fn resolve(&mut self, pid: u32, sampled: SampledStack<'_>) -> StackId {
