@@ -2,7 +2,7 @@
 
 use prost::Message;
 use prost_types::DescriptorProto;
-use prost_types::field_descriptor_proto::Type;
+use prost_types::field_descriptor_proto::{Label, Type};
 use std::env;
 use std::error::Error;
 use std::fs;
@@ -27,7 +27,7 @@ pub fn generate() -> Result<(), Box<dyn Error>> {
     let out = env::var("OUT_DIR")?;
     // For the text format.
     fs::write(Path::new(&out).join("perf_data.bin"), recording.encode_to_vec())?;
-    fs::write(Path::new(&out).join("known.rs"), known(&recording)?)?;
+    fs::write(Path::new(&out).join("schema.rs"), schema(&recording)?)?;
     config.compile_fds(recording)?;
     Ok(())
 }
@@ -42,8 +42,8 @@ fn text_as_bytes(message: &mut DescriptorProto) {
     message.nested_type.iter_mut().for_each(text_as_bytes);
 }
 
-/// Generates a Rust table of the fields of every message: numbers, and indexes of submessages.
-fn known(set: &prost_types::FileDescriptorSet) -> Result<String, Box<dyn Error>> {
+/// Generates a Rust table of the fields of every message, by number.
+fn schema(set: &prost_types::FileDescriptorSet) -> Result<String, Box<dyn Error>> {
     let mut messages = Vec::new();
     for file in &set.file {
         for message in &file.message_type {
@@ -54,24 +54,32 @@ fn known(set: &prost_types::FileDescriptorSet) -> Result<String, Box<dyn Error>>
         |name: &str| messages.iter().position(|(known, _)| known == name).ok_or(format!("missing message {name}"));
     let mut table = String::new();
     for (_, message) in &messages {
-        let mut fields: Vec<_> = message.field.iter().map(|field| (field.number(), field)).collect();
-        fields.sort_by_key(|&(number, _)| number);
-        table += "    &[";
-        for (number, field) in fields {
-            let holds = match field.r#type() {
-                Type::Message => place(field.type_name())?.to_string(),
-                _ => "NO_MESSAGE".to_owned(),
+        let mut fields: Vec<_> = message.field.iter().collect();
+        fields.sort_by_key(|field| field.number());
+        table += "    &[\n";
+        for field in fields {
+            let kind = match field.r#type() {
+                Type::Message => format!("Message({})", place(field.type_name())?),
+                Type::Bool => "Bool".to_owned(),
+                Type::Uint32 => "Uint32".to_owned(),
+                Type::Uint64 => "Uint64".to_owned(),
+                Type::Fixed64 => "Fixed64".to_owned(),
+                Type::Bytes => "Bytes".to_owned(),
+                other => return Err(format!("field {}: {} is not supported", field.name(), other.as_str_name()).into()),
             };
-            table += &format!("({number}, {holds}), ");
+            let (number, name) = (field.number(), field.name());
+            let is_repeated = field.label() == Label::Repeated;
+            table += &format!(
+                "        Field {{ number: {number}, name: \"{name}\", kind: Kind::{kind}, is_repeated: {is_repeated} }},\n"
+            );
         }
-        table += "],\n";
+        table += "    ],\n";
     }
     let (outer, event) = (place(".quipper.PerfDataProto")?, place(".quipper.PerfDataProto.PerfEvent")?);
     Ok(format!(
-        "const NO_MESSAGE: usize = usize::MAX;\nconst PERF_DATA_PROTO: usize = {outer};\n\
-         const PERF_EVENT: usize = {event};\n\
-         /// The fields of each message: number, and index of the submessage.\n\
-         static MESSAGES: &[&[(u32, usize)]] = &[\n{table}];\n"
+        "/// Index of PerfDataProto.\npub const PERF_DATA_PROTO: usize = {outer};\n\
+         /// Index of PerfDataProto.PerfEvent.\npub const PERF_EVENT: usize = {event};\n\
+         /// The fields of each message, by number.\npub static MESSAGES: &[&[Field]] = &[\n{table}];\n"
     ))
 }
 

@@ -22,12 +22,15 @@ mod reconstruct;
 mod record_builder;
 mod record_to_message;
 mod sample;
+mod schema;
 mod sections;
 mod splice;
 mod stats;
 mod text;
 #[cfg(feature = "quipper-text")]
 mod text_format;
+#[cfg(feature = "quipper-text")]
+mod text_writer;
 pub mod unknown;
 mod unrepresented;
 mod wire;

@@ -1,5 +1,7 @@
 //! Protobuf text format: written and read one field of PerfDataProto at a time.
 
+use super::schema::PERF_DATA_PROTO;
+use super::text_writer::{Unsupported, write_fields};
 use super::wire::Fields;
 use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};
@@ -22,12 +24,14 @@ fn descriptor() -> io::Result<MessageDescriptor> {
 /// Converts whole fields of PerfDataProto to text as they are written.
 pub struct ToText<W> {
     out: W,
+    /// Text of the current field.
+    text: Vec<u8>,
 }
 
 impl<W: Write> ToText<W> {
     /// Writes text to `out`.
     pub fn new(out: W) -> Self {
-        Self { out }
+        Self { out, text: Vec::new() }
     }
 }
 
@@ -35,10 +39,13 @@ impl<W: Write> Write for ToText<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for field in Fields::new(bytes) {
             let field = field.map_err(|_| ErrorKind::InvalidData)?;
-            let message = DynamicMessage::decode(descriptor()?, field.whole).map_err(io::Error::other)?;
-            let text = message.to_text_format_with_options(&FormatOptions::new().pretty(true));
-            self.out.write_all(text.trim_end().as_bytes())?;
-            self.out.write_all(b"\n")?;
+            self.text.clear();
+            if let Err(Unsupported) = write_fields(PERF_DATA_PROTO, field.whole, 0, &mut self.text) {
+                self.text.clear();
+                self.text.extend_from_slice(reflected(field.whole)?.trim_end().as_bytes());
+            }
+            self.text.push(b'\n');
+            self.out.write_all(&self.text)?;
         }
         Ok(bytes.len())
     }
@@ -46,6 +53,12 @@ impl<W: Write> Write for ToText<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// Text of any field, also with unknown ones in its message.
+fn reflected(field: &[u8]) -> io::Result<String> {
+    let message = DynamicMessage::decode(descriptor()?, field).map_err(io::Error::other)?;
+    Ok(message.to_text_format_with_options(&FormatOptions::new().pretty(true)))
 }
 
 /// Converts text to an encoded message.
@@ -122,6 +135,71 @@ impl Nesting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use super::super::schema::{Kind, MESSAGES};
+    use prost::encoding::{WireType, encode_key, encode_varint};
+
+    fn put(number: u32, wire: WireType, value: &[u8], out: &mut Vec<u8>) {
+        encode_key(number, wire, out);
+        if wire == WireType::LengthDelimited {
+            encode_varint(value.len() as u64, out);
+        }
+        out.extend_from_slice(value);
+    }
+
+    /// A message with all fields of the schema. Repeated ones have two values.
+    fn with_all_fields(message: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        for field in MESSAGES[message] {
+            for time in 0..=u8::from(field.is_repeated) {
+                match field.kind {
+                    Kind::Bool => put(field.number, WireType::Varint, &[time], &mut out),
+                    Kind::Uint32 | Kind::Uint64 => {
+                        put(field.number, WireType::Varint, &[0x80 | time, 0xff, 0xff, 0xff, 0x7f], &mut out);
+                    }
+                    Kind::Fixed64 => {
+                        put(field.number, WireType::SixtyFourBit, &[time, 2, 3, 4, 5, 6, 7, 0xff], &mut out)
+                    }
+                    Kind::Bytes => {
+                        let all: Vec<u8> = (0..=255).collect();
+                        put(field.number, WireType::LengthDelimited, &all[time.into()..], &mut out);
+                    }
+                    Kind::Message(nested) => {
+                        put(field.number, WireType::LengthDelimited, &with_all_fields(nested), &mut out);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    fn texts(message: &[u8]) -> (std::result::Result<String, Unsupported>, String) {
+        let mut text = Vec::new();
+        let written = write_fields(PERF_DATA_PROTO, message, 0, &mut text);
+        (written.map(|()| String::from_utf8(text).unwrap()), reflected(message).unwrap())
+    }
+
+    #[test]
+    fn text_of_all_fields_is_that_of_prost_reflect() {
+        let (written, reflected) = texts(&with_all_fields(PERF_DATA_PROTO));
+        assert_eq!(written.unwrap(), reflected);
+        assert!(reflected.len() > 50_000, "{} bytes", reflected.len());
+    }
+
+    #[test]
+    fn fields_of_other_forms_are_written_by_prost_reflect() {
+        let metadata_mask = |packed: &[u8]| [&[0x2a, packed.len() as u8], packed].concat();
+        let (written, reflected) = texts(&metadata_mask(&[1, 0x81, 1]));
+        assert_eq!((written.as_deref(), &*reflected), (Ok("metadata_mask: [1, 129]"), "metadata_mask: [1, 129]"));
+        let header_twice = [0x12, 8, 0x0a, 2, 8, 1, 0x0a, 2, 16, 2];
+        for other in [&metadata_mask(&[])[..], &[0xf8, 0x3e, 1], &[0x12, 0, 0x0a, 0], &header_twice] {
+            let (written, reflected) = texts(other);
+            assert_eq!(written, Err(Unsupported), "{other:?}: {reflected}");
+            let mut text = Vec::new();
+            ToText::new(&mut text).write_all(other).unwrap();
+            assert_eq!(text.iter().filter(|&&byte| byte == b'{').count(), reflected.matches('{').count());
+        }
+    }
 
     #[test]
     fn field_and_message_may_be_many_lines_apart() {

@@ -1,12 +1,11 @@
 //! Unknown fields of messages at any depth, preserved from one PerfDataProto to the next.
 
 use super::encode::field;
+use super::schema::{Kind, MESSAGES, PERF_DATA_PROTO, PERF_EVENT};
 use super::wire::Fields;
 use crate::formats::retained_fields::RetainedFields;
 use prost::encoding::{WireType, encode_key, encode_varint};
 use std::collections::BTreeMap;
-
-include!(concat!(env!("OUT_DIR"), "/known.rs"));
 
 /// Unknown fields of a PerfDataProto.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,17 +56,17 @@ impl Unknown {
         let mut before = BTreeMap::<u32, usize>::new();
         for known in Fields::new(bytes).flatten() {
             let fields = MESSAGES[message];
-            match fields.binary_search_by_key(&known.number, |&(number, _)| number) {
-                Err(_) => unknown.own.extend_from_slice(known.whole),
-                Ok(at) if fields[at].1 != NO_MESSAGE => {
-                    let nested = Self::of(known.value, fields[at].1);
-                    let before = before.entry(known.number).or_default();
-                    if !nested.is_empty() {
-                        unknown.nested.push((known.number, *before, nested));
-                    }
-                    *before += 1;
+            let Ok(at) = fields.binary_search_by_key(&known.number, |field| field.number) else {
+                unknown.own.extend_from_slice(known.whole);
+                continue;
+            };
+            if let Kind::Message(nested) = fields[at].kind {
+                let nested = Self::of(known.value, nested);
+                let before = before.entry(known.number).or_default();
+                if !nested.is_empty() {
+                    unknown.nested.push((known.number, *before, nested));
                 }
-                Ok(_) => {}
+                *before += 1;
             }
         }
         unknown
