@@ -10,7 +10,7 @@
 //!
 //! * [`field`]: location and kind of a field, from its declaration.
 //! * [`value`]: value of a field in a payload.
-//! * [`print_format`]: text of a payload; [`expression`] has its arguments, [`expression_parser`] their syntax.
+//! * [`print_format`]: text of a payload; [`expression`] has its arguments, `expression_parser` their syntax.
 //! * [`tracepoints`]: the tracepoints of a recording, by ID.
 
 pub mod expression;

@@ -1,8 +1,8 @@
 //! The text output of `perf script`, as of perf 6.1 to 7, with and without call chains.
 //!
-//! * [`fields`]: the fields, with their printers; a new one is a line there.
-//! * [`records`]: records other than samples.
-//! * [`import`], [`sample_line`], [`frame`]: the way back.
+//! * `fields`: the fields, with their printers; a new one is a line there.
+//! * `records`: records other than samples.
+//! * `import`, `sample_line`, `frame`: the way back.
 
 mod branches;
 mod call_chain;
