@@ -95,8 +95,11 @@ fn hottest(recording: &Recording, read: &ReadOptions, args: &ConvertArgs) -> Res
     /// Number of functions.
     const FUNCTIONS: usize = 10;
     let objects = symbol_search(&args.format_values(), &args.passes.find, None)?;
-    let symbols = SymbolSources { imported: recording.imported().cloned(), objects: objects.map(Arc::new) };
-    let options = ProfileOptions { labels: Some(Vec::new()), symbols, ..ProfileOptions::default() };
+    let symbols = SymbolSources {
+        imported: recording.imported().cloned(),
+        objects: objects.map(|objects| Arc::new(objects.without_unwinding())),
+    };
+    let options = ProfileOptions { labels: Some(Vec::new()), leaves_only: true, symbols, ..ProfileOptions::default() };
     let (profiles, _) = passed_profiles(recording.input(), read, &mut Passes::default(), &options)?;
     let Some(profile) = profiles.first() else { return Ok(Vec::new()) };
     let locations = Locations::new(&profile.tables);

@@ -135,6 +135,7 @@ pub fn options(
         lost_as_samples: values.is_given(&LOST),
         timeline: has_times,
         data_addresses: values.is_given(&DATA_ADDRESSES),
+        leaves_only: false,
         thread_types: values.file(&THREAD_TYPES).map(thread_types).transpose()?.unwrap_or_default(),
         symbols,
     })

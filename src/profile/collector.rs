@@ -43,6 +43,7 @@ pub struct Collector<'a> {
     split: Option<Split>,
     lost_as_samples: bool,
     data_addresses: bool,
+    leaves_only: bool,
     /// Labels that the user selected, which the recording must have.
     selected_labels: Vec<Label>,
     selection: Selection,
@@ -160,6 +161,7 @@ impl<'a> Collector<'a> {
             split: options.split,
             lost_as_samples: options.lost_as_samples,
             data_addresses: options.data_addresses,
+            leaves_only: options.leaves_only,
             timeline: options.timeline.then(Timeline::default),
             selected_labels: options.labels.clone().unwrap_or_default(),
             selection: Selection::new(options.events.clone()),
@@ -185,8 +187,10 @@ impl<'a> Collector<'a> {
     ) -> Result<()> {
         let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
         let is_call_stack = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
-        let calls = view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty());
-        let sampled = SampledStack { ip: view.ip, space: mode.into(), callchain: view.callchain, calls };
+        let needs_callers = !self.leaves_only || view.ip.is_none();
+        let calls = view.branch_stack.filter(|calls| is_call_stack && needs_callers && !calls.is_empty());
+        let callchain = view.callchain.filter(|_| needs_callers);
+        let sampled = SampledStack { ip: view.ip, space: mode.into(), callchain, calls };
         if calls.is_some() || self.data_addresses {
             let data = view.addr.filter(|&data| self.data_addresses && data != 0);
             let resolved = self.resolver.stack(&self.session, viewer, &sampled, data);
@@ -201,7 +205,7 @@ impl<'a> Collector<'a> {
             let labels = context.labels.unwrap_or_else(|| self.label_sets.id(&self.labels));
             [packed(part, labels), event.into()]
         });
-        let chain = view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
+        let chain = callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
         let key = stack_cache::Key { view: [context.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
         let known = match self.resolved.find(&key) {
             Some(known) => known,

@@ -21,6 +21,8 @@ pub struct ProfileOptions {
     pub timeline: bool,
     /// Add the data address of a sample as its innermost frame, called by the function that accessed it.
     pub data_addresses: bool,
+    /// Keep only the innermost frame of stacks, where the sample has an instruction pointer.
+    pub leaves_only: bool,
     /// User-defined types of threads, by thread ID.
     pub thread_types: HashMap<u32, String>,
     /// Where to look up the symbols of frames; the profile that the recording was converted from also defines labels and header.

@@ -24,6 +24,13 @@ impl Writer<'_> {
         let _ = write!(self.out, "{value}");
     }
 
+    fn hex(&mut self, number: u64) {
+        let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1);
+        self.out.push_str("0x");
+        let digit = |place| char::from(b"0123456789abcdef"[(number >> (4 * place) & 15) as usize]);
+        self.out.extend((0..digits).rev().map(digit));
+    }
+
     /// Separator of members that are on their own lines.
     fn separator(&self) -> &'static str {
         const LINES: &str = "\n                                                                ";
@@ -50,11 +57,11 @@ impl TokenSink for Writer<'_> {
 
     fn integer(&mut self, Integer { is_negative, magnitude }: Integer, is_hex: bool) {
         match (is_negative, is_hex) {
-            (false, false) => self.put(magnitude),
+            (false, false) => self.out.push_str(itoa::Buffer::new().format(magnitude)),
             (true, false) => self.put(format_args!("-{magnitude}")),
-            (false, true) => self.put(format_args!("{magnitude:#x}")),
+            (false, true) => self.hex(magnitude),
             // As wide as an address.
-            (true, true) => self.put(format_args!("{:#x}", magnitude.wrapping_neg())),
+            (true, true) => self.hex(magnitude.wrapping_neg()),
         }
     }
 
@@ -128,13 +135,29 @@ impl TokenSink for Writer<'_> {
         };
         let separator = self.separator();
         self.depth -= 1;
-        let lines = &self.out[start..];
-        let fits = lines.len() <= WIDTH + count * separator.len() && lines.matches('\n').count() == count;
+        let end = self.out.len();
+        let fits = end - start <= WIDTH + count * separator.len() && line_breaks(&self.out[start..]).count() == count;
         if self.depth == 0 || !fits && count > 0 {
             return;
         }
-        let joined = lines.replacen(separator, "", 1).replace(separator, ", ");
-        self.out.truncate(start);
-        self.put(format_args!("{open}{joined}{close}"));
+        // Each member begins with the separator.
+        self.out.push_str(open);
+        let mut at = start;
+        while at < end {
+            if at > start {
+                self.out.push_str(", ");
+            }
+            at += separator.len();
+            let next = line_breaks(&self.out[at..end]).next().map_or(end, |len| at + len);
+            self.out.extend_from_within(at..next);
+            at = next;
+        }
+        self.out.push_str(close);
+        self.out.drain(start..end);
     }
+}
+
+/// Offsets of the line breaks in a text.
+fn line_breaks(text: &str) -> impl Iterator<Item = usize> {
+    memchr::memchr_iter(b'\n', text.as_bytes())
 }
