@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_hashes_are_told_apart_by_their_keys() {
+    fn keys_distinguish_equal_hashes() {
         let mut table = IdTable::default();
         assert_eq!((table.find(KeyHash(5), |_| true), table.nearest(KeyHash(5))), (None, FREE));
         for id in 0..100 {
