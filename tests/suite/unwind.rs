@@ -187,6 +187,22 @@ fn each_output_has_the_same_stacks() {
 }
 
 #[test]
+fn the_table_of_stacks_has_the_folded_stacks() {
+    let directory = tempfile::tempdir().unwrap();
+    let tables = directory.path().join("tables");
+    output(&["-q", "-t", "csv", "--stacks", "-o", tables.to_str().unwrap()]);
+    let mut table = csv::Reader::from_path(tables.join("stacks.csv")).unwrap();
+    let row = |row: csv::StringRecord| format!("{} {}", &row[2], &row[3]);
+    let mut rows: Vec<_> = table.records().map(|record| row(record.unwrap())).collect();
+    let folded = output(&["-q", "-t", "folded", "--weight", "samples", "-o", "-"]).0;
+    // Folded stacks begin with the thread.
+    let mut stacks: Vec<_> = folded.lines().map(|line| line.split_once(';').unwrap().1.to_owned()).collect();
+    rows.sort();
+    stacks.sort();
+    assert!(rows == stacks && rows.len() > 10, "{rows:#?} instead of {stacks:#?}");
+}
+
+#[test]
 fn unwinding_can_be_disabled_and_limited() {
     for args in [&["--no-unwind"][..], &["--symbols", "no"]] {
         let (text, messages) = output(&[&["-t", "perf-script"], args].concat());

@@ -1,9 +1,11 @@
 //! Writes all tables in one pass.
 
+use super::STACKS;
 use super::counters::Counters;
 use super::overview::Overview;
 use super::processes::Processes;
 use super::results::Results;
+use super::stacks::StackTable;
 use crate::abi::record::RecordType;
 use crate::abi::sample_view::SampleView;
 use crate::container::read::ReadOptions;
@@ -11,12 +13,12 @@ use crate::error::{Error, Result};
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::inspect::info::stats::Counter;
 use crate::profile::symbolize::SymbolSources;
+use crate::profile::unwinding::Unwinding;
 use crate::profile::weights::Weights;
 use crate::session::{Applied, Session};
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::Meta;
-use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::stream::{Sink, is_used_by_stream};
 use csv::Writer;
@@ -24,8 +26,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files in the directory; the last one only if there are counts.
-const FILES: [&str; 5] = ["stat.csv", "overview.csv", "processes.csv", "results.csv", "counters.csv"];
+/// The files in the directory; counts only if there are any, and stacks only if requested.
+const FILES: [&str; 6] = ["stat.csv", "overview.csv", "processes.csv", "results.csv", "counters.csv", "stacks.csv"];
 
 /// Begins the tables in an existing empty directory.
 ///
@@ -33,6 +35,10 @@ const FILES: [&str; 5] = ["stat.csv", "overview.csv", "processes.csv", "results.
 /// If a file cannot be created.
 pub fn begin(directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
     let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
+    let symbols = &options.symbols;
+    let stacks = options.values.is_given(&STACKS).then(|| StackTable::new(symbols));
+    // Only tables with callers need those in stack dumps.
+    let unwinding = if stacks.is_some() { symbols } else { &SymbolSources::default() };
     let tables = Tables {
         directory: directory.to_owned(),
         counter: Counter::default(),
@@ -44,9 +50,10 @@ pub fn begin(directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Conve
         weights: Weights::default(),
         found: Vec::new(),
         ledger: Ledger::default(),
-        symbols: options.symbols.clone(),
+        symbols: symbols.clone(),
+        stacks,
     };
-    Ok(Box::new(Order::new(tables, read)))
+    Ok(Box::new(Unwinding::in_time_order(unwinding, tables, read)))
 }
 
 /// Whether a directory contains nothing but tables.
@@ -81,6 +88,7 @@ struct Tables {
     found: Vec<(EventIndex, u64)>,
     ledger: Ledger,
     symbols: SymbolSources,
+    stacks: Option<StackTable>,
 }
 
 impl Tables {
@@ -117,6 +125,9 @@ impl Sink for Tables {
         self.counter.record(meta, raw)?;
         self.overview.add(meta, raw)?;
         self.counters.add(meta, raw, || create(&self.directory, FILES[4]))?;
+        if let Some(stacks) = &mut self.stacks {
+            stacks.add(meta, raw)?;
+        }
         match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw),
             // The stream accounts for these.
@@ -142,7 +153,11 @@ impl Sink for Tables {
         }
         stat.flush().map_err(Error::Output)?;
         self.processes.write(create(&self.directory, FILES[2])?)?;
-        self.results.write(create(&self.directory, FILES[3])?, meta, &self.session, &self.symbols)
+        self.results.write(create(&self.directory, FILES[3])?, meta, &self.session, &self.symbols)?;
+        match self.stacks.take() {
+            Some(stacks) => stacks.write(create(&self.directory, FILES[5])?, meta, &mut self.ledger),
+            None => Ok(()),
+        }
     }
 }
 

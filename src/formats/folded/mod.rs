@@ -4,6 +4,7 @@ mod frame_names;
 mod import;
 mod stacks;
 
+pub(super) use frame_names::FrameNames;
 pub use import::{import, recognizes};
 pub use stacks::FoldedStacks;
 

@@ -1,0 +1,86 @@
+//! Writes `stacks.csv`: samples by event, process and stack.
+
+use super::tables::failed;
+use crate::error::{Error, Result};
+use crate::formats::folded::FrameNames;
+use crate::formats::options::OptionValues;
+use crate::profile::collector::Collector;
+use crate::profile::labels::{Label, LabelKey};
+use crate::profile::options::ProfileOptions;
+use crate::profile::symbolize::SymbolSources;
+use crate::session::names::NameId;
+use crate::session::slices::Slices;
+use crate::stream::Sink;
+use crate::stream::events::EventIndex;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use csv::Writer;
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+use std::fs::File;
+
+/// Collects stacks.
+pub struct StackTable(Collector<'static>);
+
+/// Event, process, stack of names.
+type RowKey = (EventIndex, Option<u32>, u32);
+
+impl StackTable {
+    /// Begins without stacks.
+    pub fn new(symbols: &SymbolSources) -> Self {
+        let symbols = symbols.clone();
+        let options = ProfileOptions { default_labels: Some(&[Label::Pid]), symbols, ..ProfileOptions::default() };
+        Self(Collector::new(&options))
+    }
+
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// Those of the collector.
+    pub fn add(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.0.record(meta, raw)
+    }
+
+    /// Writes the table, sorted by event and descending sample count. Adds to `ledger` which stacks are incomplete.
+    ///
+    /// # Errors
+    /// If the table cannot be written.
+    pub fn write(self, mut out: Writer<File>, meta: &Meta, ledger: &mut Ledger) -> Result<()> {
+        let (profiles, notes) = self.0.finish(meta)?;
+        notes.missing_notes().iter().for_each(|note| ledger.missing(note.clone()));
+        out.write_record(["event", "pid", "stack", "samples", "period"]).map_err(failed)?;
+        for profile in &profiles {
+            let tables = &*profile.tables;
+            let mut frames = FrameNames::new(tables, &OptionValues::default());
+            let (mut stacks, mut stack): (Slices<NameId>, _) = (Slices::default(), Vec::new());
+            let mut sums: HashMap<RowKey, (u64, u64)> = HashMap::new();
+            for row in &profile.rows {
+                stack.clear();
+                for &frame in tables.stacks.stack(row.stack).iter().rev() {
+                    stack.extend_from_slice(frames.of(frame));
+                }
+                let mut labels = tables.labels.labels(row.labels).iter();
+                let pid = labels.find(|label| label.key == LabelKey::Known(Label::Pid)).map(|label| label.value as u32);
+                let (samples, period) = sums.entry((row.event, pid, stacks.id(&stack))).or_default();
+                *samples += row.samples;
+                *period = period.saturating_add(row.value);
+            }
+            let names = frames.into_names();
+            let text = |stack| stacks.get(stack).iter().map(|&id| names.name(id)).collect::<Vec<_>>().join(&b';');
+            let mut rows: Vec<_> =
+                sums.into_iter().map(|((event, pid, stack), sums)| (event, pid, text(stack), sums)).collect();
+            rows.sort_by(|(event, pid, stack, (samples, _)), (of_event, of_pid, of_stack, (of_samples, _))| {
+                let key = (event, Reverse(samples), pid, stack);
+                key.cmp(&(of_event, Reverse(of_samples), of_pid, of_stack))
+            });
+            for (event, pid, stack, (samples, period)) in rows {
+                // The IDs of the kernel, and of no process, are negative.
+                let pid = pid.map(|pid| pid as i32);
+                let name = &tables.events[event as usize].name;
+                out.serialize((name, pid, String::from_utf8_lossy(&stack), samples, period)).map_err(failed)?;
+            }
+        }
+        out.flush().map_err(Error::Output)
+    }
+}
