@@ -1,13 +1,11 @@
 //! Properties of functions in debugging information entries (DIEs): line of the declaration, presence of a linkage name.
 
 use super::dwarf::EntryKey;
-use gimli::{AttributeValue, Dwarf, EndianSlice, RunTimeEndian, Unit, UnitOffset, UnitRef};
+use super::reader::Slice;
+use gimli::{AttributeValue, Dwarf, Unit, UnitOffset, UnitRef};
 use hashbrown::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Bytes of a section.
-pub(super) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
 /// Maximum number of references that are followed from one entry to the next.
 const DEPTH: usize = 16;

@@ -1,14 +1,14 @@
 //! Functions, inlined functions and lines from DWARF: in the file itself, in split DWARF, and in a supplementary file of dwz.
 
 use super::arena::Arena;
-use super::die::{Declaration, Declarations, Slice};
+use super::die::{Declaration, Declarations};
 use super::find::candidate_paths::SplitUnit;
 use super::lookup::{Frame, Lookup};
-use super::nesting::is_too_deep;
 use super::object::Object;
+use super::reader::Slice;
 use super::table::SymbolTable;
 use addr2line::{Context, FrameIter, LookupContinuation, LookupResult, SplitDwarfLoad};
-use gimli::{Dwarf, DwarfFileType, DwarfPackage, DwoId, EndianSlice, RunTimeEndian, SectionId, UnitOffset};
+use gimli::{Dwarf, DwarfFileType, DwarfPackage, DwoId, Reader, RunTimeEndian, SectionId, UnitOffset};
 use hashbrown::HashMap;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ fn section<'a>(object: &'a Object, name: Option<&str>) -> Slice<'a> {
         object::Endianness::Big => RunTimeEndian::Big,
         object::Endianness::Little => RunTimeEndian::Little,
     };
-    EndianSlice::new(name.map_or(&[][..], |name| object.section(name.as_bytes())), endian)
+    Slice::new(name.map_or(&[][..], |name| object.section(name.as_bytes())), endian)
 }
 
 /// Inflates the sections of a file that lookups read, on at most `threads` threads.
@@ -96,7 +96,9 @@ fn load_package(file: &Object) -> Option<DwarfPackage<Slice<'_>>> {
 }
 
 fn split_unit(directory: Option<Slice<'_>>, name: Option<Slice<'_>>, id: DwoId) -> SplitUnit {
-    let path = |slice: Option<Slice<'_>>| PathBuf::from(slice.map_or_else(String::new, |s| s.to_string_lossy().into()));
+    let path = |slice: Option<Slice<'_>>| {
+        PathBuf::from(slice.map_or_else(Default::default, |slice| String::from_utf8_lossy(slice.bytes()).into_owned()))
+    };
     SplitUnit { directory: path(directory), name: path(name), id: id.0 }
 }
 
@@ -124,9 +126,6 @@ impl<'a> DwarfLookup<'a> {
         if let Some(supplementary) = files.supplementary {
             dwarf.set_sup(load(supplementary));
         }
-        if is_too_deep(&dwarf) {
-            return None;
-        }
         let dwarf = Arc::new(dwarf);
         let context = Context::from_arc_dwarf(Arc::clone(&dwarf)).ok()?;
         let package = files.package.and_then(load_package);
@@ -147,7 +146,6 @@ impl<'a> DwarfLookup<'a> {
     fn load_split(&self, wanted: &SplitDwarfLoad<Slice<'a>>) -> Option<Arc<Dwarf<Slice<'a>>>> {
         if let Some(package) = &self.package
             && let Ok(Some(dwarf)) = package.find_cu(wanted.dwo_id, &wanted.parent)
-            && !is_too_deep(&dwarf)
         {
             return Some(Arc::new(dwarf));
         }
@@ -167,10 +165,10 @@ impl<'a> DwarfLookup<'a> {
                 break;
             }
         }
-        let info = section(object, SectionId::DebugInfo.dwo_name());
-        let unit = info.range_from(start?.0..);
-        dwarf.debug_info = gimli::DebugInfo::from(unit);
-        (!is_too_deep(&dwarf)).then(|| Arc::new(dwarf))
+        let mut info = section(object, SectionId::DebugInfo.dwo_name());
+        info.skip(start?.0).ok()?;
+        dwarf.debug_info = gimli::DebugInfo::from(info);
+        Some(Arc::new(dwarf))
     }
 
     /// The name of the outermost function: from the symbol table if DWARF has only the source name, or has another function whose
@@ -202,7 +200,7 @@ impl<'a> DwarfLookup<'a> {
                 let find = |unit| self.declarations.borrow_mut().find(unit, entry);
                 unit.map_or_else(Declaration::default, find)
             });
-            let name = frame.function.map_or(&[][..], |function| function.name.slice());
+            let name = frame.function.map_or(&[][..], |function| function.name.bytes());
             let declared = declared.unwrap_or_default();
             let location = frame.location.as_ref();
             let shown = if is_inlined { name } else { self.outermost(&declared, name, symbol) };

@@ -2,8 +2,8 @@
 
 use super::Symbolizer;
 use super::find::attempt::Attempt;
-use super::nesting::with_stack;
 use super::object_cache::CachedObject;
+use super::reader::with_stack;
 use super::source::{ObjectKey, OpenedObject};
 use super::symbols::{FrameTable, Symbols};
 use crate::threads::{in_order, workers};

@@ -26,10 +26,14 @@ pub fn perfconv_with_signals() -> Command {
     command
 }
 
+/// Whether all programs that serve as oracles must be installed.
+pub fn requires_oracles() -> bool {
+    std::env::var_os("PERFCONV_REQUIRE_ORACLES").is_some_and(|value| value == "1")
+}
+
 /// Notes a missing program that serves as an oracle. Fails if oracles are required.
 pub fn note_missing_oracle(program: &str) {
-    let is_required = std::env::var_os("PERFCONV_REQUIRE_ORACLES").is_some_and(|value| value == "1");
-    assert!(!is_required, "{program} is missing, and PERFCONV_REQUIRE_ORACLES=1 requires it");
+    assert!(!requires_oracles(), "{program} is missing, and PERFCONV_REQUIRE_ORACLES=1 requires it");
 }
 
 /// A command with a time limit. The exit status is 124 on a timeout, and 127 if the program is missing.

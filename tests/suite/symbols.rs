@@ -1,6 +1,6 @@
 //! Functions, inlined functions and lines of addresses, compared with what llvm-symbolizer and addr2line say of them.
 
-use super::program::note_missing_oracle;
+use super::program::{note_missing_oracle, requires_oracles};
 use super::symbolizers::{
     self, Comparison, Frame, Names, Share, answers, compare, heading, is_known, loose, place, shown_differences,
 };
@@ -195,7 +195,9 @@ fn cpp_names_are_demangled_as_by_cxxfilt() {
         }
     }
     println!("{} % of {} names of {libraries} libraries", share.shown(), share.all);
-    assert!(share.all > 3000 && share.percent() >= 98.0);
+    // Libraries of LLVM have most of the names; a machine that need not have all tools may lack them.
+    let enough = if requires_oracles() { 80_000 } else { 3000 };
+    assert!(share.all > enough && share.percent() >= 98.0);
 }
 
 #[test]
