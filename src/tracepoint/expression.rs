@@ -188,3 +188,76 @@ fn flags(mut value: i64, separator: &str, names: &Names) -> String {
     }
     found.join(separator)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tracepoint::field::FieldLocation;
+
+    fn field(offset: usize, size: usize, kind: Kind) -> Field {
+        let place = FieldLocation::Here { offset, size };
+        Field { name: String::new(), type_name: String::new(), place, kind, is_signed: true }
+    }
+
+    #[test]
+    fn fields_have_values_of_their_kind() {
+        let fields = [
+            field(0, 2, Kind::Number(2)),
+            field(2, 4, Kind::Text),
+            field(6, 4, Kind::Numbers(2)),
+            field(6, 4, Kind::Bytes),
+            field(9, 4, Kind::Text),
+            field(9, 4, Kind::Number(4)),
+        ];
+        let payload = Payload { fields: &fields, bytes: b"\xff\xfeab\0x\0\x05\xff\xff", endian: Endian::Big };
+        let text = |text: &'static [u8]| Evaluated::Text(text.into());
+        for (expression, expected) in [
+            (Expression::Field(0), Evaluated::Number(-2)),
+            (Expression::Field(1), text(b"ab")),
+            (Expression::Field(2), text(b"\0\x05\xff\xff")),
+            (Expression::Field(4), text(b"")),
+            (Expression::Field(5), Evaluated::Number(0)),
+            (Expression::Field(99), Evaluated::Number(0)),
+            (Expression::Element(2, Box::new(Expression::Number(0))), Evaluated::Number(5)),
+            (Expression::Element(2, Box::new(Expression::Number(1))), Evaluated::Number(-1)),
+            (Expression::Element(2, Box::new(Expression::Number(-1))), Evaluated::Number(0)),
+            (Expression::Element(3, Box::new(Expression::Number(1))), Evaluated::Number(5)),
+            (Expression::Element(3, Box::new(Expression::Number(4))), Evaluated::Number(0)),
+            (Expression::Length(2), Evaluated::Number(4)),
+            (Expression::Length(99), Evaluated::Number(0)),
+            (Expression::Cast(1, false, Box::new(Expression::Field(0))), Evaluated::Number(0xfe)),
+            (Expression::Cast(8, false, Box::new(Expression::Field(1))), text(b"ab")),
+            (Expression::Hex(3, true), text(b"00 05 ff ff")),
+            (Expression::Hex(0, true), text(b"")),
+        ] {
+            assert_eq!(expression.evaluate(payload), expected, "{expression:?}");
+        }
+    }
+
+    #[test]
+    fn arithmetic_wraps() {
+        for (operator, left, right, expected) in [
+            ("+", i64::MAX, 1, i64::MIN),
+            ("*", i64::MIN, -1, i64::MIN),
+            ("/", i64::MIN, -1, 0),
+            ("%", i64::MIN, -1, 0),
+            ("<<", 1, 65, 2),
+            (">>", -8, 1, -4),
+            ("&&", 2, 0, 0),
+            ("||", 2, 0, 1),
+        ] {
+            assert_eq!(binary(operator, left, right), expected, "{left} {operator} {right}");
+        }
+        assert_eq!((cast(-1, 4, false), cast(0x80, 1, true), cast(-1, 8, false)), (0xffff_ffff, -0x80, -1));
+    }
+
+    #[test]
+    fn flags_name_bits_and_the_rest() {
+        let names = vec![(0, "none".to_owned()), (1, "one".to_owned()), (6, "six".to_owned())];
+        for (value, expected) in
+            [(0, "none"), (1, "one"), (7, "one+six"), (2, "0x2"), (9, "one+0x8"), (-8, "0xfffffffffffffff8")]
+        {
+            assert_eq!(flags(value, "+", &names), expected);
+        }
+    }
+}

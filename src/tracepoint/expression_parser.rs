@@ -5,7 +5,10 @@ use super::field::Field;
 use crate::abi::Endian;
 
 /// Maximum depth of an expression.
-const MAX_DEPTH: usize = 200;
+const MAX_DEPTH: usize = 64;
+
+/// Maximum number of operators with two operands in an argument: as `a + b + c` is `(a + b) + c`, each adds to the depth.
+const MAX_OPERATORS: usize = 500;
 
 /// Operators by precedence, loosest first.
 const OPERATORS: [&[&str]; 10] = [
@@ -42,6 +45,8 @@ pub struct Parser<'a> {
     fields: &'a [Field],
     long_size: usize,
     depth: usize,
+    /// Operators with two operands in this argument.
+    operators: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -69,7 +74,7 @@ impl<'a> Parser<'a> {
             tokens.push(token);
             rest = rest[len..].trim_start();
         }
-        Some(Self { tokens, at: 0, fields, long_size, depth: 0 })
+        Some(Self { tokens, at: 0, fields, long_size, depth: 0, operators: 0 })
     }
 
     /// The format: one string, or several that follow each other.
@@ -86,6 +91,7 @@ impl<'a> Parser<'a> {
     /// The next argument, after its comma.
     pub fn argument(&mut self) -> Option<Expression> {
         self.expect(",")?;
+        self.operators = 0;
         self.expression()
     }
 
@@ -136,6 +142,10 @@ impl<'a> Parser<'a> {
         let Some(operators) = OPERATORS.get(level) else { return self.operand() };
         let mut left = self.operation(level + 1)?;
         while let Some(operator) = operators.iter().find(|operator| self.take(operator)) {
+            self.operators += 1;
+            if self.operators > MAX_OPERATORS {
+                return None;
+            }
             left = Expression::Binary(operator, Box::new(left), Box::new(self.operation(level + 1)?));
         }
         Some(left)
@@ -221,7 +231,10 @@ impl<'a> Parser<'a> {
     /// `, { value, "name" }, ...`.
     fn names(&mut self) -> Option<Names> {
         let mut names = Names::new();
+        let operators = self.operators;
         while self.take(",") {
+            // The values of names are evaluated here, and add nothing to the depth.
+            self.operators = 0;
             self.expect("{")?;
             let value = self.expression()?;
             self.expect(",")?;
@@ -233,6 +246,7 @@ impl<'a> Parser<'a> {
                 names.push((value.evaluate(none).number(), name));
             }
         }
+        self.operators = operators;
         Some(names)
     }
 
@@ -301,4 +315,140 @@ fn number(text: &str) -> Option<i64> {
         None => digits.parse(),
     };
     parsed.ok().map(|number| number as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tracepoint::field::{FieldLocation, Kind};
+
+    fn fields() -> [Field; 2] {
+        [("a", 0), ("b", 4)].map(|(name, offset)| Field {
+            name: name.to_owned(),
+            type_name: "int".to_owned(),
+            place: FieldLocation::Here { offset, size: 4 },
+            kind: Kind::Number(4),
+            is_signed: true,
+        })
+    }
+
+    fn parse(text: &str) -> Option<Expression> {
+        let fields = fields();
+        let mut parser = Parser::new(&format!(",{text}"), &fields, 8)?;
+        let expression = parser.argument()?;
+        parser.is_at_end().then_some(expression)
+    }
+
+    /// Value of an expression in which `a` is 7 and `b` is -2.
+    fn number(text: &str) -> Option<i64> {
+        let bytes = [7_i32.to_le_bytes(), (-2_i32).to_le_bytes()].concat();
+        let payload = Payload { fields: &fields(), bytes: &bytes, endian: Endian::Little };
+        parse(text).map(|expression| expression.evaluate(payload).number())
+    }
+
+    #[test]
+    fn operators_bind_as_in_c() {
+        for (text, expected) in [
+            ("1 + 2 * 3", 7),
+            ("(1 + 2) * 3", 9),
+            ("10 - 4 - 3", 3),
+            ("1 << 2 + 1", 8),
+            ("6 & 3 == 3", 0),
+            ("(6 & 3) == 2", 1),
+            ("1 | 6 ^ 2", 5),
+            ("0 || 2 && 0", 0),
+            ("-1 + 2", 1),
+            ("!0 + ~0", 0),
+            ("1 ? 2 : 0 ? 3 : 4", 2),
+            ("0 ? 2 : 0 ? 3 : 4", 4),
+            ("7 / 2 % 2", 1),
+            ("1 / 0 + 1 % 0", 0),
+            ("3 <= 3 != 4 > 5", 1),
+        ] {
+            assert_eq!(number(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_bases_and_suffixes() {
+        for (text, expected) in [
+            ("0x10UL", 16),
+            ("010", 8),
+            ("0", 0),
+            ("12ull", 12),
+            ("0xffffffffffffffff", -1),
+            ("'A'", 65),
+            ("UNKNOWN_CONSTANT", 0),
+        ] {
+            assert_eq!(number(text), Some(expected), "{text}");
+        }
+        assert_eq!((number("08"), number("0x"), number("1f")), (None, None, None));
+    }
+
+    #[test]
+    fn casts_truncate_and_extend() {
+        for (text, expected) in [
+            ("(u8)(-1)", 255),
+            ("(unsigned char)(0x1ff)", 255),
+            ("(s8)(0xff)", -1),
+            ("(short)(0x8000)", -32768),
+            ("(unsigned int)REC->b", 0xffff_fffe),
+            ("(int)(0xffffffff)", -1),
+            ("(unsigned long long)(5)", 5),
+            ("(void *)(8)", 8),
+            ("(REC->a)", 7),
+            ("(1) - 2", -1),
+        ] {
+            assert_eq!(number(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_are_those_of_the_tracepoint() {
+        assert_eq!(number("REC->a * REC->b"), Some(-14));
+        assert_eq!(parse("REC->b[1]"), Some(Expression::Element(1, Box::new(Expression::Number(1)))));
+        assert_eq!(parse("__get_str(b)"), Some(Expression::Field(1)));
+        assert_eq!(parse("__get_dynamic_array_len(a)"), Some(Expression::Length(0)));
+        assert_eq!(parse("__print_hex(REC->a, 4)"), Some(Expression::Hex(0, true)));
+        for unknown in ["REC->c", "REC", "__get_str(c)", "unknown(REC->a)", "__print_hex(1, 4)"] {
+            assert_eq!(parse(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn names_of_values_are_evaluated() {
+        let names = |parsed| match parsed {
+            Some(Expression::Flags(_, separator, names)) => (separator, names),
+            Some(Expression::Symbolic(_, names)) => (String::new(), names),
+            other => panic!("{other:?}"),
+        };
+        let flags = names(parse(
+            r#"__print_flags(REC->a, "|", { 1 << 2, "four" }, { 0x8UL, "ei" "ght" }, { -1, ((void *)0) })"#,
+        ));
+        assert_eq!(flags, ("|".to_owned(), vec![(4, "four".to_owned()), (8, "eight".to_owned())]));
+        let symbolic = names(parse(r#"__print_symbolic(REC->a, { 7, "a\"\n" })"#));
+        assert_eq!(symbolic.1, [(7, "a\"\n".to_owned())]);
+    }
+
+    #[test]
+    fn malformed_arguments_are_rejected() {
+        for text in
+            ["", "1 +", "(1", "1)", "1 ? 2", "REC->", "{1}", "\"open", "a ? : b", "#", "1 2", "__print_flags(1)"]
+        {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_is_limited() {
+        let nested = |depth: usize| format!("{}1{}", "(".repeat(depth), ")".repeat(depth));
+        assert_eq!((number(&nested(60)), number(&nested(100_000))), (Some(1), None));
+        let chain = |len: usize| format!("1{}", "+1".repeat(len));
+        assert_eq!((number(&chain(500)), number(&chain(501)), number(&chain(100_000))), (Some(501), None, None));
+        assert_eq!(number(&"-".repeat(100_000)), None);
+        assert_eq!(number(&"(int)".repeat(100_000)), None);
+        assert_eq!(number(&"1?".repeat(100_000)), None);
+        let many = "{ 1|1, \"a\" },".repeat(1000);
+        assert!(parse(&format!("__print_symbolic(REC->a, {})", many.trim_end_matches(','))).is_some());
+    }
 }

@@ -35,8 +35,11 @@ struct Conversion {
 }
 
 impl PrintFormat {
-    /// Parses a print format; `None` if it has parts that are not understood. `long_size` is the size of a `long`.
+    /// Parses a print format; `None` if it has parts that are not understood. `long_size` is the size of a `long`: 4 or 8.
     pub fn parse(text: &str, fields: &[Field], long_size: usize) -> Option<Self> {
+        if !matches!(long_size, 4 | 8) {
+            return None;
+        }
         let mut parser = Parser::new(text, fields, long_size)?;
         let format = parser.string()?;
         let mut pieces = Vec::new();
@@ -149,5 +152,95 @@ impl Conversion {
             out.resize(out.len() + fill, b' ');
             out.append(&mut text);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::tracepoint::field::{FieldLocation, Kind};
+
+    /// A format with the number `n`, -3, the text `s`, "cat", and the address `p`, 0xffff.
+    fn print(format: &str, long_size: usize) -> Option<String> {
+        let field = |name: &str, offset, size, kind| Field {
+            name: name.to_owned(),
+            type_name: String::new(),
+            place: FieldLocation::Here { offset, size },
+            kind,
+            is_signed: true,
+        };
+        let fields = [
+            field("n", 0, 8, Kind::Number(8)),
+            field("s", 8, 4, Kind::Text),
+            field("p", 12, 8, Kind::Pointer(8)),
+            field("beyond", 40, 8, Kind::Number(8)),
+            field("text_beyond", 40, 8, Kind::Text),
+        ];
+        let bytes = [&(-3_i64).to_le_bytes()[..], b"cat\0", &0xffff_u64.to_le_bytes()].concat();
+        let mut out = b"before ".to_vec();
+        let parsed = PrintFormat::parse(format, &fields, long_size)?;
+        parsed.print(Payload { fields: &fields, bytes: &bytes, endian: Endian::Little }, &mut out);
+        Some(String::from_utf8(out).unwrap().strip_prefix("before ").unwrap().to_owned())
+    }
+
+    #[test]
+    fn conversions_are_those_of_printf() {
+        for (format, expected) in [
+            (r#""plain 100%%""#, "plain 100%"),
+            (r#""a" "b\n""#, "ab\n"),
+            (r#""%d %i", REC->n, REC->n"#, "-3 -3"),
+            (r#""%u", REC->n"#, "4294967293"),
+            (r#""%llu", REC->n"#, "18446744073709551613"),
+            (r#""%lx|%#x|%#x|%X", REC->n, 255, 0, 255"#, "fffffffffffffffd|0xff|0|FF"),
+            (r#""%hhx %hx", REC->n, REC->n"#, "fd fffd"),
+            (r#""%5d|%-5d|%05d", REC->n, REC->n, REC->n"#, "   -3|-3   |-0003"),
+            (r#""%o %c", 8, 'x'"#, "10 x"),
+            (r#""%s|%6s|%-6s|%.2s", REC->s, REC->s, REC->s, REC->s"#, "cat|   cat|cat   |ca"),
+            (r#""%s", 1 ? "yes" : "no""#, "yes"),
+            (r#""%p %pS %p", REC->p, REC->p, 0"#, "0xffff 0xffff (nil)"),
+            (r#""%d%s.", REC->beyond, REC->text_beyond"#, "0."),
+            (r#""%s", __print_flags(6, "|", { 2, "two" }, { 8, "eight" })"#, "two|0x4"),
+            (r#""%s", __print_flags(0, "|", { 0, "none" })"#, "none"),
+            (r#""%s %s", __print_symbolic(2, { 2, "two" }), __print_symbolic(3, { 2, "two" })"#, "two 0x3"),
+            (r#""%s %s", __print_hex(REC->s, 3), __print_hex_str(REC->s, 3)"#, "63 61 74 636174"),
+            (r#""%d", __get_dynamic_array_len(s)"#, "3"),
+        ] {
+            assert_eq!(print(format, 8).as_deref(), Some(expected), "{format}");
+        }
+    }
+
+    #[test]
+    fn a_long_has_the_size_of_the_machine() {
+        assert_eq!(print(r#""%lx %zu", REC->n, REC->n"#, 4).unwrap(), "fffffffd 4294967293");
+        for size in [0, 3, 255] {
+            assert_eq!(print(r#""%lx", REC->n"#, size), None, "{size}");
+        }
+    }
+
+    #[test]
+    fn formats_that_are_not_understood_are_rejected() {
+        for format in [
+            "",
+            "REC->n",
+            r#""%d""#,
+            r#""%d", REC->missing"#,
+            r#""%f", REC->n"#,
+            r#""%"#,
+            r#""%", 1"#,
+            r#""x", 1"#,
+            r#""%pM", REC->s"#,
+            r#""%.*s", 1, REC->s"#,
+        ] {
+            assert_eq!(print(format, 8), None, "{format}");
+        }
+    }
+
+    #[test]
+    fn width_and_size_are_limited() {
+        assert_eq!(print(r#""%99999999999999999999d", 1"#, 8).unwrap().len(), 1);
+        assert_eq!(print(r#""%100000d", 1"#, 8).unwrap().len(), MAX_WIDTH);
+        let many = format!("\"{}\"{}", "%256d".repeat(2000), ",1".repeat(2000));
+        assert_eq!(print(&many, 8).unwrap().len(), MAX_SIZE);
     }
 }

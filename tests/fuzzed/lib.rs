@@ -13,6 +13,7 @@ mod rewrites;
 mod scenario;
 mod streams;
 mod symbols;
+mod tracepoint;
 mod unwind;
 mod values;
 
@@ -24,5 +25,6 @@ pub use rewrites::rewrite;
 pub use scenario::scenario;
 pub use streams::stream;
 pub use symbols::{recorded_symbols, symbols};
+pub use tracepoint::tracepoint;
 pub use unwind::unwind;
 pub use values::encode_decode;

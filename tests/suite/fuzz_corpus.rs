@@ -30,6 +30,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("symbols", fuzz::symbols),
     ("recorded_symbols", fuzz::recorded_symbols),
     ("unwind", fuzz::unwind),
+    ("tracepoint", fuzz::tracepoint),
 ];
 
 #[test]

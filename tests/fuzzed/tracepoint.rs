@@ -1,0 +1,28 @@
+//! Formats of tracepoints with a payload.
+
+use perfconv::abi::Endian;
+use perfconv::abi::feature::tracepoint_format::TracepointFormat;
+use perfconv::tracepoint::expression::Payload;
+use perfconv::tracepoint::field::Field;
+use perfconv::tracepoint::print_format::PrintFormat;
+
+/// Maximum size of a printed sample.
+const MAX_SIZE: usize = 256 << 10;
+
+/// Any bytes as the size of a `long`, a format and, after a NUL, a payload: the text is limited, and what precedes it is kept.
+pub fn tracepoint(bytes: &[u8]) {
+    let Some((&long_size, bytes)) = bytes.split_first() else { return };
+    let mut parts = bytes.splitn(2, |&byte| byte == 0);
+    let (format, payload) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let Ok(format) = TracepointFormat::parse(format) else { return };
+    let long_size = usize::from(long_size);
+    let fields: Vec<Field> =
+        format.common.iter().chain(&format.fields).map(|field| Field::new(field, long_size)).collect();
+    let Some(parsed) = PrintFormat::parse(&format.print_fmt, &fields, long_size) else { return };
+    for endian in [Endian::Little, Endian::Big] {
+        let mut out = b"before".to_vec();
+        parsed.print(Payload { fields: &fields, bytes: payload, endian }, &mut out);
+        let text = out.strip_prefix(b"before").expect("the text should be appended");
+        assert!(text.len() <= MAX_SIZE, "{} bytes", text.len());
+    }
+}
