@@ -10,8 +10,9 @@ use std::path::Path;
 
 /// Writes the files that the library includes.
 pub fn generate() -> Result<(), Box<dyn Error>> {
-    let profile = protox::compile(["proto/profile.proto"], ["proto"])?;
-    prost_build::Config::new().compile_fds(profile)?;
+    for file in ["proto/profile.proto", "proto/perfetto.proto"] {
+        prost_build::Config::new().compile_fds(protox::compile([file], ["proto"])?)?;
+    }
     let mut recording = protox::compile(["proto/perf_data.proto"], ["proto"])?;
     for file in &mut recording.file {
         file.message_type.iter_mut().for_each(text_as_bytes);

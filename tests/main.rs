@@ -55,6 +55,7 @@ mod suite {
     mod perf_script_text;
     mod perf_stat;
     mod perf_version;
+    mod perfetto;
     mod pprof;
     mod profiles;
     mod program;

@@ -30,6 +30,8 @@ pub mod perf_data;
 #[cfg(feature = "json")]
 pub mod perf_json;
 pub mod perf_script;
+#[cfg(feature = "perfetto")]
+pub mod perfetto;
 #[cfg(feature = "pprof")]
 pub mod pprof;
 pub mod profile_options;
@@ -74,6 +76,8 @@ pub const FORMATS: &[Format] = &[
     firefox::FORMAT,
     #[cfg(feature = "speedscope")]
     speedscope::FORMAT,
+    #[cfg(feature = "perfetto")]
+    perfetto::FORMAT,
     #[cfg(feature = "chrome")]
     chrome::FORMAT,
     #[cfg(feature = "callgrind")]

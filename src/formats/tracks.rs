@@ -8,6 +8,7 @@ use crate::stream::events::EventIndex;
 use crate::tracepoint::tracepoints::Tracepoint;
 use crate::tracepoint::value::Value;
 use hashbrown::HashMap;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Labels by default: those that identify threads.
@@ -52,6 +53,19 @@ pub fn tracks(profile: &Profile) -> Vec<Track> {
 pub fn number(tables: &Tables, labels: LabelsId, wanted: Label) -> Option<u64> {
     let labels = tables.labels.labels(labels).iter();
     labels.filter(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value).next()
+}
+
+/// The text that a label has in a set.
+pub fn text(tables: &Tables, labels: LabelsId, wanted: Label) -> Option<Cow<'_, str>> {
+    number(tables, labels, wanted).map(|name| String::from_utf8_lossy(tables.names.name(NameId(name as u32))))
+}
+
+/// When the first thread began, was sampled, or ran.
+pub fn start(profile: &Profile) -> u64 {
+    let threads = profile.tables.timeline.threads.iter();
+    let starts = threads.flat_map(|thread| thread.start).chain(profile.times.map(|(first, _)| first));
+    let switches = profile.tables.timeline.switches.first().map(|switch| switch.time);
+    starts.chain(switches).min().unwrap_or(0)
 }
 
 /// The fields of a tracepoint in a payload that are not common to all tracepoints.

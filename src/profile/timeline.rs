@@ -2,6 +2,7 @@
 
 use crate::abi;
 use crate::abi::attr::AttrType;
+use crate::abi::attr_flags::AttrFlags;
 use crate::abi::bytes::Reader;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::task::Task;
@@ -86,6 +87,8 @@ pub struct Timeline {
     pub threads: Vec<ThreadLife>,
     /// Context switches in time order.
     pub switches: Vec<Switch>,
+    /// Clock of the times, as in `clock_gettime(2)`; `None` for that of perf.
+    pub clock: Option<i32>,
     /// Formats of tracepoints, by event.
     pub tracepoints: HashMap<EventIndex, Tracepoint>,
     /// Index of the latest thread with an ID.
@@ -144,8 +147,10 @@ impl Timeline {
         Occurrence { time: self.time, payload: payload.map(|payload| names.id(payload)) }
     }
 
-    /// Takes the formats of tracepoints from the recording.
+    /// Takes the clock and the formats of tracepoints from the recording.
     pub(super) fn finish(mut self, meta: &Meta) -> Self {
+        let mut attrs = meta.events.list().iter().map(|event| &event.attr);
+        self.clock = attrs.find(|attr| attr.flags.contains(AttrFlags::USE_CLOCKID)).map(|attr| attr.clockid);
         let data = meta.features.get(&FeatureId::TRACING_DATA);
         let known = data.map(|data| Tracepoints::read(data)).unwrap_or_default();
         for (index, event) in (0..).zip(meta.events.list()).filter(|(_, event)| event.attr.kind == AttrType::TRACEPOINT)

@@ -25,6 +25,7 @@ const FORMATS: &[&str] = &[
     "html",
     "firefox",
     "speedscope",
+    "perfetto",
     "chrome",
     "callgrind",
     "perf-script",

@@ -51,10 +51,7 @@ struct Clock {
 
 impl Clock {
     fn new(profile: &Profile) -> Self {
-        let threads = profile.tables.timeline.threads.iter();
-        let starts = threads.flat_map(|thread| thread.start).chain(profile.times.map(|(first, _)| first));
-        let switches = profile.tables.timeline.switches.first().map(|switch| switch.time);
-        Self { start: starts.chain(switches).min().unwrap_or(0) }
+        Self { start: tracks::start(profile) }
     }
 
     fn milliseconds(self, time: u64) -> f64 {
