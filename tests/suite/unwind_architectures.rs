@@ -9,13 +9,15 @@ use perfconv::abi::branch::{BranchEntry, BranchFlags, BranchStack};
 use perfconv::abi::callchain::Context;
 use perfconv::abi::jitdump::header::Header;
 use perfconv::abi::jitdump::record::{CodeLoad, RecordHeader, RecordKind, Terminated, UnwindingInfo};
+use perfconv::abi::record::callchain_deferred::CallchainDeferred;
+use perfconv::abi::record::{Body, CpuMode};
 use perfconv::abi::regs::{Regs, RegsAbi};
 use perfconv::abi::sample::{Callchain, Sample, StackUser};
 use perfconv::abi::sample_type::{BranchSampleType, SampleType};
 use perfconv::abi::{self, Endian};
 use perfconv::object::image::{Function, Image, Target};
 use perfconv::recording::SymbolOptions;
-use perfconv::synth::{Event, Map};
+use perfconv::synth::{Event, Map, Stamp};
 use std::num::NonZeroUsize;
 
 /// An architecture: registers by perf's numbers, and columns by its ABI.
@@ -264,6 +266,8 @@ struct Scene {
     is_jit: bool,
     /// Whether a branch call stack was recorded as well, whose last call is one of `main`.
     has_branches: bool,
+    /// Whether the call chain refers to a deferred one that was recorded as well.
+    has_deferred: bool,
     options: fn(SymbolOptions) -> SymbolOptions,
 }
 
@@ -278,6 +282,7 @@ impl Scene {
             has_chain: false,
             is_jit: false,
             has_branches: false,
+            has_deferred: false,
             options: |options| options,
         }
     }
@@ -333,6 +338,9 @@ impl Scene {
         if self.has_chain {
             ips.extend([Context::USER.0, at(leaf, 4), into_work, into_main]);
         }
+        if self.has_deferred {
+            ips.extend([Context::USER_DEFERRED.0, 0xc0de]);
+        }
         recording.sample(
             event,
             Sample {
@@ -350,6 +358,10 @@ impl Scene {
                 ..Sample::default()
             },
         );
+        if self.has_deferred {
+            let chain = CallchainDeferred { cookie: 0xc0de, ips: vec![Context::USER.0, at(leaf, 4), into_main] };
+            recording.record(CpuMode::USER, Body::CallchainDeferred(chain), Stamp::at(6, 7, 7));
+        }
         let symbols = (self.options)(SymbolOptions::default().symfs(directory.path()));
         let recording = Recording::from_bytes("synthetic.data", recording.to_bytes().unwrap()).unwrap();
         let mut samples = recording.with_symbols(symbols).samples().unwrap();
@@ -447,6 +459,19 @@ fn a_dump_takes_precedence_over_a_branch_call_stack() {
     let options = |options: SymbolOptions| options.without_unwinding();
     let (frames, _) = Scene { has_branches: true, options, ..Scene::of(X86_64) }.frames();
     assert_eq!(frames, ["leaf+4", "main+7"]);
+}
+
+#[test]
+fn a_dump_takes_precedence_over_a_deferred_call_chain() {
+    let kernel_frames = vec![0xffff_ffff_8100_0010];
+    let scene = || Scene { has_deferred: true, kernel_frames: kernel_frames.clone(), ..Scene::of(X86_64) };
+    let (frames, messages) = scene().frames();
+    let of_kernel = "0xffffffff81000010";
+    let expected = [&[of_kernel][..], &COMPLETE].concat();
+    assert_eq!((frames.iter().map(String::as_str).collect::<Vec<_>>(), &*messages), (expected, "[] []"));
+    let options = |options: SymbolOptions| options.without_unwinding();
+    let (frames, _) = Scene { options, ..scene() }.frames();
+    assert_eq!(frames, [of_kernel, "leaf+4", "main+7"]);
 }
 
 #[test]
