@@ -147,6 +147,7 @@ row() {
     recording "$name" "$object" "$2"
     printf '| %s | %s |' "$3" "$(wc -l <"$work/$name.addresses")"
     cell "$perfconv $data -q -f --symfs / -o $work/out.pb.gz"
+    cell "$perfconv $data -q -f --symbols no -o $work/out.pb.gz"
     if (($2 <= 1000)); then
         cell "perf script -f -i $data -F ip,sym,srcline"
         [[ ! ${OTHER_PERF:-} ]] || cell "$OTHER_PERF script -f -i $data -F ip,sym,srcline"
@@ -172,8 +173,8 @@ declare -A objects=(
 megabytes() { echo "$(($(stat -c %s "${objects[$1]}") >> 20)) MiB"; }
 about_this_machine
 other=$([[ ! ${OTHER_PERF:-} ]] || printf ' %s |' "$("$OTHER_PERF" --version)")
-printf '\n| object | addresses | perfconv | perf script |%s hotspot-perfparser | pprof | llvm-symbolizer |\n' "$other"
-printf '|---|---|---|---|%s---|---|---|\n' "${other:+---|}"
+printf '\n| object | addresses | perfconv | without symbols | perf script |%s hotspot-perfparser | pprof | llvm-symbolizer |\n' "$other"
+printf '|---|---|---|---|---|%s---|---|---|\n' "${other:+---|}"
 for count in 300 100000; do
     row cxx $count "C++, $(megabytes cxx)"
     row compressed $count "the same, compressed, $(megabytes compressed)"
