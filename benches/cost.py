@@ -37,6 +37,8 @@ def anonymous(session):
 def main():
     limit, command = float(sys.argv[1]), sys.argv[2]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # A wrapper that executes Python may have had children.
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     child = subprocess.Popen(
         ["bash", "-c", command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -66,7 +68,8 @@ def main():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     if status in (0, None):
         end = " timeout" if status is None else ""
-        print(f"{wall:.2f} {used.ru_utime + used.ru_stime:.2f} {used.ru_maxrss >> 10} {peak >> 10}{end}")
+        cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+        print(f"{wall:.2f} {cpu:.2f} {used.ru_maxrss >> 10} {peak >> 10}{end}")
     else:
         print("fails")
 
