@@ -36,7 +36,7 @@ pub fn tracks(profile: &Profile) -> Vec<Track> {
     let mut tracks: Vec<Track> = Vec::new();
     for (index, (row, occurrence)) in (0..).zip(profile.rows.iter().zip(&profile.occurrences)) {
         let id = *ids.entry(row.labels).or_insert_with(|| {
-            let value = |label| number(tables, row.labels, label).map(|number| number as u32);
+            let value = |label| tables.labels.value(row.labels, label).map(|number| number as u32);
             value(Label::Pid).zip(value(Label::Tid))
         });
         let thread = id.and_then(|(pid, tid)| by_id.at(pid, tid, occurrence.time));
@@ -49,15 +49,10 @@ pub fn tracks(profile: &Profile) -> Vec<Track> {
     tracks
 }
 
-/// The number that a label has in a set.
-pub fn number(tables: &Tables, labels: LabelsId, wanted: Label) -> Option<u64> {
-    let labels = tables.labels.labels(labels).iter();
-    labels.filter(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value).next()
-}
-
 /// The text that a label has in a set.
 pub fn text(tables: &Tables, labels: LabelsId, wanted: Label) -> Option<Cow<'_, str>> {
-    number(tables, labels, wanted).map(|name| String::from_utf8_lossy(tables.names.name(NameId(name as u32))))
+    let name = tables.labels.value(labels, wanted);
+    name.map(|name| String::from_utf8_lossy(tables.names.name(NameId(name as u32))))
 }
 
 /// When the first thread began, was sampled, or ran.
@@ -66,6 +61,12 @@ pub fn start(profile: &Profile) -> u64 {
     let starts = threads.flat_map(|thread| thread.start).chain(profile.times.map(|(first, _)| first));
     let switches = profile.tables.timeline.switches.first().map(|switch| switch.time);
     starts.chain(switches).min().unwrap_or(0)
+}
+
+/// The wall-clock time of the [start](start), if known.
+pub fn wall_clock_start(profile: &Profile) -> Option<u64> {
+    let before_samples = profile.times.map_or(0, |(first, _)| first.saturating_sub(start(profile)));
+    profile.wall_clock_start.map(|time| time.saturating_sub(before_samples))
 }
 
 /// The fields of a tracepoint in a payload that are not common to all tracepoints.

@@ -156,6 +156,12 @@ impl LabelSets {
     pub fn labels(&self, id: LabelsId) -> &[LabelValue] {
         self.sets.get(id)
     }
+
+    /// Returns the value that a label has in a set.
+    pub fn value(&self, id: LabelsId, wanted: Label) -> Option<u64> {
+        let mut labels = self.labels(id).iter();
+        labels.find(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value)
+    }
 }
 
 /// A sample with the context that labels need.

@@ -132,6 +132,11 @@ impl Tables {
         }
     }
 
+    /// A value that describes the recording, by its name.
+    pub fn fact(&self, name: &str) -> Option<&String> {
+        self.facts.iter().find(|(of, _)| *of == name).map(|(_, value)| value)
+    }
+
     /// Whether the profile was imported with its own header.
     pub fn has_own_header(&self) -> bool {
         self.imported.as_ref().is_some_and(|imported| imported.header.is_some())

@@ -97,7 +97,7 @@ fn load_package(file: &Object) -> Option<DwarfPackage<Slice<'_>>> {
 
 fn split_unit(directory: Option<Slice<'_>>, name: Option<Slice<'_>>, id: DwoId) -> SplitUnit {
     let path = |slice: Option<Slice<'_>>| {
-        PathBuf::from(slice.map_or_else(Default::default, |slice| String::from_utf8_lossy(slice.bytes()).into_owned()))
+        PathBuf::from(String::from_utf8_lossy(slice.unwrap_or_default().bytes()).into_owned())
     };
     SplitUnit { directory: path(directory), name: path(name), id: id.0 }
 }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::formats::folded::FrameNames;
 use crate::formats::options::OptionValues;
 use crate::profile::collector::Collector;
-use crate::profile::labels::{Label, LabelKey};
+use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::SymbolSources;
 use crate::session::names::NameId;
@@ -57,24 +57,18 @@ impl StackTable {
             let mut sums: HashMap<RowKey, (u64, u64)> = HashMap::new();
             for row in &profile.rows {
                 stack.clear();
-                for &frame in tables.stacks.stack(row.stack).iter().rev() {
-                    stack.extend_from_slice(frames.of(frame));
-                }
-                let mut labels = tables.labels.labels(row.labels).iter();
-                let pid = labels.find(|label| label.key == LabelKey::Known(Label::Pid)).map(|label| label.value as u32);
+                frames.append(row.stack, &mut stack);
+                let pid = tables.labels.value(row.labels, Label::Pid).map(|pid| pid as u32);
                 let (samples, period) = sums.entry((row.event, pid, stacks.id(&stack))).or_default();
                 *samples += row.samples;
                 *period = period.saturating_add(row.value);
             }
             let names = frames.into_names();
             let text = |stack| stacks.get(stack).iter().map(|&id| names.name(id)).collect::<Vec<_>>().join(&b';');
-            let mut rows: Vec<_> =
-                sums.into_iter().map(|((event, pid, stack), sums)| (event, pid, text(stack), sums)).collect();
-            rows.sort_by(|(event, pid, stack, (samples, _)), (of_event, of_pid, of_stack, (of_samples, _))| {
-                let key = (event, Reverse(samples), pid, stack);
-                key.cmp(&(of_event, Reverse(of_samples), of_pid, of_stack))
-            });
-            for (event, pid, stack, (samples, period)) in rows {
+            let row = |((event, pid, stack), (samples, period))| (event, Reverse(samples), pid, text(stack), period);
+            let mut rows: Vec<_> = sums.into_iter().map(row).collect();
+            rows.sort_unstable();
+            for (event, Reverse(samples), pid, stack, period) in rows {
                 // The IDs of the kernel, and of no process, are negative.
                 let pid = pid.map(|pid| pid as i32);
                 let name = &tables.events[event as usize].name;

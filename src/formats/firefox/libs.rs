@@ -20,7 +20,7 @@ pub struct Lib {
 
 /// The mappings of a profile, by their index.
 pub fn libs(tables: &Tables) -> Vec<Lib> {
-    let arch = tables.facts.iter().find(|(name, _)| *name == "arch").map(|(_, arch)| arch);
+    let arch = tables.fact("arch");
     tables.mappings.iter().map(|map| lib(map, arch.cloned())).collect()
 }
 

@@ -70,7 +70,7 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
     let tracks = tracks(profile);
     let threads = Threads::new(profile, &tracks, clock, by_period, &mut shared);
     let document = ProcessedProfile {
-        meta: meta(profile, clock),
+        meta: meta(profile),
         libs: libs::libs(&profile.tables),
         threads,
         pages: [],
@@ -80,12 +80,10 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
     json_text::write(&document, out)
 }
 
-fn meta(profile: &Profile, clock: Clock) -> serde_json::Value {
+fn meta(profile: &Profile) -> serde_json::Value {
     let tables = &*profile.tables;
-    let first = profile.times.map_or(clock.start, |(first, _)| first);
-    let start = profile.wall_clock_start.map(|start| start.saturating_sub(first - clock.start.min(first)));
+    let start = tracks::wall_clock_start(profile);
     let periods = profile.has_samples.iter().filter_map(|&event| tables.events[event as usize].nanoseconds());
-    let fact = |name| tables.facts.iter().find(|(of, _)| *of == name).map(|(_, value)| value);
     json!({
         "version": 24,
         "preprocessedProfileVersion": VERSION,
@@ -99,8 +97,8 @@ fn meta(profile: &Profile, clock: Clock) -> serde_json::Value {
         "symbolicated": true,
         "sourceCodeIsNotOnSearchfox": true,
         "usesOnlyOneStackType": true,
-        "oscpu": fact("kernel").map(|kernel| format!("Linux {kernel}")),
-        "CPUName": fact("cpu"),
+        "oscpu": tables.fact("kernel").map(|kernel| format!("Linux {kernel}")),
+        "CPUName": tables.fact("cpu"),
         "extensions": { "length": 0, "baseURL": [], "id": [], "name": [] },
         "categories": tables::CATEGORIES.map(|(name, color)| json!({ "name": name, "color": color, "subcategories": ["Other"] })),
         "sampleUnits": { "time": "ms", "eventDelay": "ms", "threadCPUDelta": "µs" },

@@ -3,7 +3,7 @@
 use super::{ADDRESSES, ANNOTATE};
 use crate::formats::options::OptionValues;
 use crate::profile::function_name::without_parameters;
-use crate::profile::stacks::FrameId;
+use crate::profile::stacks::{FrameId, StackId};
 use crate::profile::{Frame, Tables};
 use crate::session::map::{Map, cut_name};
 use crate::session::names::{NameId, Names};
@@ -59,8 +59,16 @@ impl<'a> FrameNames<'a> {
         self.names
     }
 
+    /// Appends the names of a stack, root first.
+    pub fn append(&mut self, stack: StackId, names: &mut Vec<NameId>) {
+        let tables = self.tables;
+        for &frame in tables.stacks.stack(stack).iter().rev() {
+            names.extend_from_slice(self.of(frame));
+        }
+    }
+
     /// The names of the functions at a frame, outermost first.
-    pub fn of(&mut self, frame: FrameId) -> &[NameId] {
+    fn of(&mut self, frame: FrameId) -> &[NameId] {
         let index = frame as usize;
         let functions = match &self.frames[index] {
             Some(known) => known.clone(),

@@ -37,9 +37,7 @@ impl FoldedStacks {
             for root in roots(tables.labels.labels(row.labels), tables, has_default_labels) {
                 stack.push(frames.name_id(&root));
             }
-            for &frame in tables.stacks.stack(row.stack).iter().rev() {
-                stack.extend_from_slice(frames.of(frame));
-            }
+            frames.append(row.stack, &mut stack);
             let index = stacks.id(&stack) as usize;
             if index == counts.len() {
                 counts.push(0_u64);

@@ -47,13 +47,10 @@ impl TraceClock {
     /// for them.
     pub fn snapshot(self, profile: &Profile) -> ClockSnapshot {
         let start = tracks::start(profile);
-        let first = profile.times.map_or(start, |(first, _)| first);
-        let wall_clock =
-            profile.wall_clock_start.map(|wall_clock| wall_clock.saturating_sub(first.saturating_sub(start)));
         let mut clocks = vec![(id::BOOTTIME, start), (self.0, start)];
         clocks.dedup_by_key(|(id, _)| *id);
         if self.0 != id::REALTIME {
-            clocks.extend(wall_clock.map(|time| (id::REALTIME, time)));
+            clocks.extend(tracks::wall_clock_start(profile).map(|time| (id::REALTIME, time)));
         }
         let clocks = clocks.into_iter().map(|(id, time)| Clock { clock_id: Some(id), timestamp: Some(time) });
         ClockSnapshot { clocks: clocks.collect() }

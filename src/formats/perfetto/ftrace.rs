@@ -7,7 +7,7 @@ use super::proto::{
     SchedWakeupFtraceEvent, TracePacket,
 };
 use crate::error::Result;
-use crate::formats::tracks::{number, own_values, thread_name};
+use crate::formats::tracks::{own_values, thread_name};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::timeline::{Switch, SwitchKind};
@@ -112,7 +112,7 @@ fn add_tracepoints(profile: &Profile, has_slices: bool, bundles: &mut Bundles<'_
     for (row, occurrence) in profile.rows.iter().zip(&profile.occurrences) {
         let Some(tracepoint) = tables.timeline.tracepoints.get(&row.event) else { continue };
         let payload = occurrence.payload.map_or(&[][..], |payload| tables.names.name(payload));
-        let label = |label| number(tables, row.labels, label).map(|number| number as u32);
+        let label = |label| tables.labels.value(row.labels, label).map(|number| number as u32);
         let event = FtraceEvent {
             timestamp: Some(occurrence.time),
             pid: Some(label(Label::Tid).unwrap_or(0)),

@@ -50,6 +50,6 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
 }
 
 fn utsname(profile: &Profile) -> Utsname {
-    let fact = |name| profile.tables.facts.iter().find(|(of, _)| *of == name).map(|(_, value)| value.clone());
+    let fact = |name| profile.tables.fact(name).cloned();
     Utsname { sysname: Some("Linux".to_owned()), release: fact("kernel"), machine: fact("arch") }
 }

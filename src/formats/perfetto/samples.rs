@@ -5,7 +5,7 @@ use super::interned::{Sent, Stacks};
 use super::packets::{Packets, SEQUENCE};
 use super::proto::{PerfSample, PerfSampleDefaults, PerfTimebase, TracePacket, TracePacketDefaults};
 use crate::error::Result;
-use crate::formats::tracks::{number, text};
+use crate::formats::tracks::text;
 use crate::profile::Profile;
 use crate::profile::labels::{Label, LabelsId};
 use crate::stream::events::EventIndex;
@@ -22,7 +22,7 @@ pub const LABELS: &[Label] = &[Label::Pid, Label::Tid, Label::Cpu, Label::Execut
 
 /// The part of samples that labels determine.
 fn of_labels(profile: &Profile, labels: LabelsId) -> PerfSample {
-    let number = |label| number(&profile.tables, labels, label).map(|number| number as u32);
+    let number = |label| profile.tables.labels.value(labels, label).map(|number| number as u32);
     let mode = match text(&profile.tables, labels, Label::ExecutionMode).as_deref() {
         Some("Host Kernel") => Some(1),
         Some("Host User") => Some(2),
