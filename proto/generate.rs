@@ -13,6 +13,7 @@ pub fn generate() -> Result<(), Box<dyn Error>> {
     for file in ["proto/profile.proto", "proto/perfetto.proto"] {
         prost_build::Config::new().compile_fds(protox::compile([file], ["proto"])?)?;
     }
+    generate_otlp()?;
     let mut recording = protox::compile(["proto/perf_data.proto"], ["proto"])?;
     for file in &mut recording.file {
         file.message_type.iter_mut().for_each(text_as_bytes);
@@ -31,6 +32,31 @@ pub fn generate() -> Result<(), Box<dyn Error>> {
     fs::write(Path::new(&out).join("schema.rs"), schema(&recording)?)?;
     config.compile_fds(recording)?;
     Ok(())
+}
+
+/// The messages of OTLP also have its JSON form: names in camel case, numbers of 64 bits as text, no default values.
+fn generate_otlp() -> Result<(), Box<dyn Error>> {
+    let set = protox::compile(["proto/otlp.proto"], ["proto"])?;
+    let mut config = prost_build::Config::new();
+    config.type_attribute(".", "#[derive(::serde::Serialize)] #[serde(rename_all = \"camelCase\")]");
+    let json = "crate::formats::otlp::json";
+    for (file, message) in set.file.iter().flat_map(|file| file.message_type.iter().map(move |message| (file, message)))
+    {
+        let name = format!(".{}.{}", file.package(), message.name());
+        for field in &message.field {
+            let path = format!("{name}.{}", field.name());
+            config.field_attribute(&path, format!("#[serde(skip_serializing_if = \"{json}::is_default\")]"));
+            let function = match field.label() {
+                Label::Repeated => "texts",
+                _ if field.proto3_optional() => "optional_text",
+                _ => "text",
+            };
+            if matches!(field.r#type(), Type::Int64 | Type::Uint64 | Type::Fixed64) {
+                config.field_attribute(&path, format!("#[serde(serialize_with = \"{json}::{function}\")]"));
+            }
+        }
+    }
+    Ok(config.compile_fds(set)?)
 }
 
 /// Names of files and threads may not be UTF-8, as a `string` would require. On the wire, `bytes` are the same; and a

@@ -125,7 +125,7 @@ pub fn options(
         let what = "the label thread_type and --thread-types FILE are only valid together; give both or neither";
         return Err(Failure::Usage(what.to_owned()));
     }
-    let has_times = format.writes.has_times;
+    let has_times = (format.writes.has_times)(values);
     let labels = labels.map(|labels| labels.into_iter().filter(|label| !has_times || !label.is_unique()).collect());
     Ok(ProfileOptions {
         labels,

@@ -174,8 +174,8 @@ pub struct WriteProfile {
     pub write: fn(&Profile, &OptionValues, &mut dyn Write) -> Result<()>,
     /// Labels of samples by default, if not those of [all profiles](crate::profile::options::ProfileOptions::DEFAULT_LABELS).
     pub labels: Option<&'static [Label]>,
-    /// Whether it needs the [timeline](crate::profile::options::ProfileOptions::timeline).
-    pub has_times: bool,
+    /// Whether it needs the [timeline](crate::profile::options::ProfileOptions::timeline) with these values of its options.
+    pub has_times: fn(&OptionValues) -> bool,
     /// Writes samples one by one, if the format supports that.
     pub streamed: Option<BeginStreamed>,
     /// Writes a recording without a [`Profile`], if these values require that.
@@ -185,7 +185,7 @@ pub struct WriteProfile {
 impl WriteProfile {
     /// A format that is only written from a complete profile.
     pub const fn new(write: fn(&Profile, &OptionValues, &mut dyn Write) -> Result<()>) -> Self {
-        Self { write, labels: None, has_times: false, streamed: None, direct: |_| None }
+        Self { write, labels: None, has_times: |_| false, streamed: None, direct: |_| None }
     }
 }
 

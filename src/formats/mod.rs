@@ -26,6 +26,8 @@ mod json_text;
 mod message;
 pub mod named_frames;
 pub mod options;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 pub mod perf_data;
 #[cfg(feature = "json")]
 pub mod perf_json;
@@ -78,6 +80,10 @@ pub const FORMATS: &[Format] = &[
     speedscope::FORMAT,
     #[cfg(feature = "perfetto")]
     perfetto::FORMAT,
+    #[cfg(feature = "otlp")]
+    otlp::FORMAT,
+    #[cfg(feature = "otlp")]
+    otlp::JSON_FORMAT,
     #[cfg(feature = "chrome")]
     chrome::FORMAT,
     #[cfg(feature = "callgrind")]

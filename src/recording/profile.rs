@@ -88,7 +88,7 @@ impl<'a> ProfileBuilder<'a> {
             )));
         };
         let output = PathOutput::new(path, self.overwrite, &self.recording.input)?;
-        let (profile, ledger) = self.read(format.labels, format.has_times)?;
+        let (profile, ledger) = self.read(format.labels, (format.has_times)(&OptionValues::default()))?;
         let envelopes = Envelopes { list, level: None };
         output
             .write_stream(|out| envelopes.around(out, |out| (format.write)(&profile, &OptionValues::default(), out)))?

@@ -19,7 +19,11 @@ use std::io::Write;
 /// Traces in Chrome's JSON.
 pub const FORMAT: Format = Format {
     extensions: &[("trace.json", None)],
-    writer: Writer::Profile(WriteProfile { labels: Some(tracks::LABELS), has_times: true, ..WriteProfile::new(write) }),
+    writer: Writer::Profile(WriteProfile {
+        labels: Some(tracks::LABELS),
+        has_times: |_| true,
+        ..WriteProfile::new(write)
+    }),
     options: &[WEIGHT],
     ..Format::new("chrome", "Chrome's trace JSON, with samples and stacks")
 };

@@ -25,7 +25,11 @@ use threads::Threads;
 /// Profiles of the Firefox Profiler.
 pub const FORMAT: Format = Format {
     extensions: &[("fx.json", None)],
-    writer: Writer::Profile(WriteProfile { labels: Some(tracks::LABELS), has_times: true, ..WriteProfile::new(write) }),
+    writer: Writer::Profile(WriteProfile {
+        labels: Some(tracks::LABELS),
+        has_times: |_| true,
+        ..WriteProfile::new(write)
+    }),
     options: &[WEIGHT],
     ..Format::new("firefox", "for the Firefox Profiler: samples and markers")
 };

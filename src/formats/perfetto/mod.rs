@@ -24,7 +24,7 @@ pub const FORMAT: Format = Format {
     is_binary: true,
     writer: Writer::Profile(WriteProfile {
         labels: Some(samples::LABELS),
-        has_times: true,
+        has_times: |_| true,
         ..WriteProfile::new(write)
     }),
     options: &[WEIGHT],

@@ -65,6 +65,13 @@ impl Columns {
         self.len
     }
 
+    /// The columns of each event that has some.
+    pub fn by_event(&self) -> impl Iterator<Item = (EventIndex, &EventColumns)> {
+        let mut events: Vec<_> = self.by_event.iter().collect();
+        events.sort_unstable_by_key(|(_, index)| **index);
+        events.into_iter().map(|(&event, &index)| (event, &self.events[index]))
+    }
+
     /// The columns of an event.
     pub fn of(&self, event: EventIndex) -> Option<&EventColumns> {
         self.events.get(*self.by_event.get(&event)?)

@@ -408,8 +408,8 @@ impl MappingOrder {
     }
 }
 
-/// Converts to pprof's signed integers, saturating.
-fn to_i64(value: u64) -> i64 {
+/// Converts to signed integers, saturating.
+pub fn to_i64(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 

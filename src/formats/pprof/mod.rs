@@ -13,9 +13,11 @@ mod messages;
 mod parts;
 pub mod proto;
 mod recognize;
-mod strings;
+pub(super) mod strings;
 mod validate;
 
+pub(super) use columns::Columns;
+pub(super) use encode::to_i64;
 pub use encode::{begin, write};
 pub use import::{copy, import};
 pub use recognize::is_pprof;

@@ -19,7 +19,11 @@ use std::io::Write;
 /// Files of speedscope.
 pub const FORMAT: Format = Format {
     extensions: &[("speedscope.json", None)],
-    writer: Writer::Profile(WriteProfile { labels: Some(tracks::LABELS), has_times: true, ..WriteProfile::new(write) }),
+    writer: Writer::Profile(WriteProfile {
+        labels: Some(tracks::LABELS),
+        has_times: |_| true,
+        ..WriteProfile::new(write)
+    }),
     options: &[WEIGHT, FRAMES],
     ..Format::new("speedscope", "profile of each thread and event, for speedscope")
 };

@@ -1,0 +1,86 @@
+//! Attributes by the semantic conventions of OpenTelemetry: of samples, from their labels, and of the machine.
+
+use super::dictionary::Dictionary;
+use super::proto::{AnyValue, KeyValue, Resource};
+use crate::profile::Tables;
+use crate::profile::labels::{Label, LabelKey, LabelValue};
+use crate::session::names::NameId;
+
+/// The version of the conventions.
+pub const SCHEMA: &str = "https://opentelemetry.io/schemas/1.37.0";
+
+/// Labels by default.
+pub const LABELS: &[Label] = &[Label::Pid, Label::Tid, Label::Comm, Label::ThreadComm];
+
+/// The attribute of a label. Labels that the conventions lack keep their keys.
+fn key(label: Label) -> &'static str {
+    match label {
+        Label::Pid => "process.pid",
+        Label::Tid => "thread.id",
+        Label::Comm => "process.executable.name",
+        Label::ThreadComm => "thread.name",
+        Label::Cpu => "cpu.logical_number",
+        Label::Cgroup => "process.linux.cgroup",
+        label => label.key(),
+    }
+}
+
+/// The ID of the list of a sample's attributes. Of labels with the same attribute, the first counts.
+pub fn of_labels(labels: &[LabelValue], tables: &Tables, dictionary: &mut Dictionary<'_>) -> u32 {
+    let mut keys = Vec::with_capacity(labels.len());
+    let mut list = Vec::with_capacity(labels.len());
+    for label in labels {
+        let (key, unit, number) = match label.key {
+            // IDs are signed, and no quantities.
+            LabelKey::Known(known @ (Label::Pid | Label::Tid | Label::Cpu)) => {
+                (key(known), Some(""), i64::from(label.value as u32 as i32))
+            }
+            LabelKey::Known(known) => (key(known), known.unit(), label.value as i64),
+            LabelKey::Imported(number) => {
+                let own = tables.imported.as_ref().and_then(|imported| imported.labels.get(number as usize));
+                let Some(own) = own else { continue };
+                (&*own.key, own.unit.as_deref(), label.value as i64)
+            }
+        };
+        if keys.contains(&key) {
+            continue;
+        }
+        keys.push(key);
+        list.push(match unit {
+            Some(unit) => dictionary.number(key, number, unit),
+            None => dictionary.text(key, tables.names.name(NameId(label.value as u32))),
+        });
+    }
+    dictionary.attribute_list_id(&list)
+}
+
+/// The machine of a recording, and the name of the service.
+pub fn resource(tables: &Tables, service: Option<&str>) -> Resource {
+    let fact = |name| tables.fact(name).map(String::as_str);
+    let os = fact("kernel").map(|_| "linux");
+    let attributes = [
+        ("service.name", service),
+        ("host.name", fact("host")),
+        ("host.arch", fact("arch").map(architecture)),
+        ("host.cpu.model.name", fact("cpu")),
+        ("os.type", os),
+        ("os.version", fact("kernel")),
+    ];
+    let text = |text: &str| AnyValue { string_value: Some(text.to_owned()), int_value: None };
+    let attribute =
+        |(key, value): (&str, Option<&str>)| Some(KeyValue { key: key.to_owned(), value: Some(text(value?)) });
+    Resource { attributes: attributes.into_iter().filter_map(attribute).collect() }
+}
+
+/// The name of an architecture in the conventions.
+fn architecture(machine: &str) -> &str {
+    match machine {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "i386" | "i486" | "i586" | "i686" => "x86",
+        "ppc64le" => "ppc64",
+        "ppc" => "ppc32",
+        _ if machine.starts_with("armv") => "arm32",
+        _ => machine,
+    }
+}
