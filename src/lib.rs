@@ -74,7 +74,7 @@
 //! # }
 //! ```
 //!
-//! The cargo features `bundle`, `callgrind`, `chrome`, `csv`, `firefox`, `flamegraph`, `html`, `inspect`, `json`, `perfetto`, `pprof`, `quipper`, `quipper-text`, `report`,
+//! The cargo features `bundle`, `callgrind`, `chrome`, `csv`, `firefox`, `flamegraph`, `html`, `inspect`, `json`, `otlp`, `perfetto`, `pprof`, `quipper`, `quipper-text`, `report`,
 //! `rewrite`, `speedscope`, `symbols` and `synth` add the functionality of that name; `cli` adds the program with all of them. All are enabled by
 //! default; `debuginfod`, which downloads debug files, is not. With `default-features = false`, the library reads and writes
 //! perf.data.

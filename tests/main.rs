@@ -48,6 +48,7 @@ mod suite {
     mod memory;
     mod merge;
     mod modules;
+    mod otlp;
     mod passes;
     mod paths;
     mod perf_json;

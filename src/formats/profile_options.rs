@@ -11,7 +11,7 @@ pub const OPTIONS: &[FormatOption] = &[LABELS, SPLIT_BY, LOST, DATA_ADDRESSES, T
 pub const LABELS: FormatOption = FormatOption::new(
     "labels",
     "LABELS",
-    "Labels of samples, separated by commas; none for no labels [default: comm; folded and flamegraph: thread_comm; chrome, firefox, speedscope: pid,tid; perfetto: also cpu,execution_mode; callgrind: none]",
+    "Labels of samples, separated by commas; none for no labels [default: comm; folded and flamegraph: thread_comm; chrome, firefox, speedscope: pid,tid; perfetto: also cpu,execution_mode; otlp: pid,tid,comm,thread_comm; callgrind: none]",
     ValueKind::List(|| keys().into_iter().chain([NO_LABELS]).collect()),
 );
 

@@ -26,6 +26,8 @@ const FORMATS: &[&str] = &[
     "firefox",
     "speedscope",
     "perfetto",
+    "otlp",
+    "otlp-json",
     "chrome",
     "callgrind",
     "perf-script",

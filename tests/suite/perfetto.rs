@@ -5,6 +5,7 @@ use super::files::{self, fixture};
 use super::program::{perfconv, run};
 use super::totals::{self, Totals};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Prints, as JSON, what a trace contains, after checks of the references between packets.
@@ -128,6 +129,42 @@ fn traces_have_frames_with_functions_lines_and_build_ids() {
         at("main").zip(at("foundry::v2::heap_phase")).is_some_and(|(outer, inner)| outer < inner)
     };
     assert!(chains.iter().any(is_below_main), "{chains:?}");
+}
+
+#[test]
+fn perfetto_of_changed_recordings() {
+    let Some(clients) = clients::directory() else { return };
+    totals::compare_changed("perfetto", |recording, expected, args| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let trace = convert(clients, recording, &directory.path().join("out.pftrace"), args)?;
+        let has_threads = expected.keys().any(|(thread, _)| !thread.is_empty());
+        Ok((totals_of(&trace, has_threads), trace.to_string()))
+    });
+}
+
+#[test]
+fn traces_have_unwound_stacks() {
+    let Some(clients) = clients::directory() else { return };
+    let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let files = symbols.join("files").display().to_string();
+    for name in ["dwarf.data", "both.data", "detour.data"] {
+        let folded =
+            run(perfconv().arg(symbols.join(name)).args(["-t", "folded", "--symfs", &files, "-q", "--labels", "none"]));
+        assert_eq!(folded.status, 0, "{}", folded.stderr);
+        let folded = String::from_utf8_lossy(&folded.stdout).into_owned();
+        let output = directory.path().join("out.pftrace");
+        let trace = convert(clients, &symbols.join(name), &output, &["--symfs", &files]).expect("a trace");
+        let chains = trace["chains"].as_array().expect("stacks");
+        // Functions without names have none in a trace, and are [file] in folded stacks.
+        let shown = |name: &str| if name.starts_with('[') { String::new() } else { name.to_owned() };
+        let lines = folded.lines().filter_map(|line| line.rsplit_once(' '));
+        let expected: BTreeSet<Vec<String>> = lines.map(|(stack, _)| stack.split(';').map(shown).collect()).collect();
+        let found: BTreeSet<Vec<String>> =
+            chains.iter().map(|chain| serde_json::from_value(chain.clone()).expect("names")).collect();
+        assert!(found.len() > 1 && found.iter().any(|chain| chain.len() >= 4), "{name}: {found:?}");
+        assert_eq!(found, expected, "{name}");
+    }
 }
 
 #[test]

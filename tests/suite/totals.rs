@@ -1,9 +1,10 @@
 //! Samples and values by thread and event, in a profile and in the outputs of a format.
 
-use super::files::Recording;
-use super::program;
+use super::files::{self, Recording};
+use super::program::{self, perfconv, run};
 use perfconv::profile::labels::{Label, LabelKey};
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -69,6 +70,56 @@ pub fn compare(
     skipped.iter().for_each(|(reason, count)| writeln!(out, "{format}: {count} recordings skipped: {reason}").unwrap());
     assert!(failures.is_empty(), "{} of {} failed:\n{}", failures.len(), recordings.len(), failures.join("\n"));
     assert!(compared >= enough, "{format}: compared only {compared} recordings, expected {enough}");
+}
+
+/// Compares the totals of an output of fixtures, written with passes, with those of the rewritten recordings. `convert` returns the
+/// totals and the text of an output.
+pub fn compare_changed(format: &str, convert: impl Fn(&Path, &Totals, &[&str]) -> Result<(Totals, String), String>) {
+    const KEY: &[u8] = b"a key for the tests of outputs";
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (key, changed) = (directory.path().join("key"), directory.path().join("changed.data"));
+    fs::write(&key, KEY).expect("a key");
+    let key = key.display().to_string();
+    let anonymize: &[&str] = &["--anonymize", "--key", &key];
+    let passes =
+        [anonymize, &["--comm", "worker-1,forky"], &["--head", "20"], &["--cpu", "0"], &["--sample-every", "3"]];
+    let (mut compared, mut without, mut failures) = (0, 0, Vec::new());
+    for recording in files::fixtures() {
+        for args in passes {
+            let name = format!("{} {}", recording.name, args[0]);
+            let rewrite = run(perfconv()
+                .arg("rewrite")
+                .arg(&recording.path)
+                .arg("-o")
+                .arg(&changed)
+                .args(args)
+                .args(["-f", "-q"]));
+            let expected = if rewrite.status == 0 { of_recording(&changed).unwrap_or_default() } else { Totals::new() };
+            if expected.is_empty() {
+                without += 1;
+                continue;
+            }
+            let result = convert(&recording.path, &expected, &[args, &["--symbols", "no"]].concat());
+            let result = result.and_then(|(found, text)| {
+                check_equal(&found, &expected)?;
+                let mut names =
+                    ["forky", "worker-"].into_iter().filter(|name| args == anonymize && text.contains(name));
+                names.next().map_or(Ok(()), |name| Err(format!("it contains {name}")))
+            });
+            match result {
+                Ok(()) => compared += 1,
+                Err(error) => failures.push(format!("{name}: {error}")),
+            }
+        }
+    }
+    let mut out = io::stderr().lock();
+    writeln!(
+        out,
+        "{format}: {compared} outputs with passes agree with rewritten recordings; {without} without samples"
+    )
+    .unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(compared >= 40, "{format}: compared only {compared} outputs");
 }
 
 /// Totals whose values are numbers of samples.

@@ -17,11 +17,14 @@ pub trait Messages {
     fn for_each<E>(&self, each: &mut dyn FnMut(&Self::Message) -> Result<(), E>) -> Result<(), E>;
 }
 
+/// Sets all fields of the message of an entry.
+type Fill<'a, K, M> = Box<dyn Fn(&[K], &mut M) + 'a>;
+
 /// A table of a dictionary.
 pub struct Table<'a, K, M> {
     /// Its entries, interned.
     entries: &'a Slices<K>,
-    fill: Box<dyn Fn(&[K], &mut M) + 'a>,
+    fill: Fill<'a, K, M>,
 }
 
 impl<'a, K: Copy + Eq + Hash, M> Table<'a, K, M> {

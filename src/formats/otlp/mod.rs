@@ -69,3 +69,72 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
 fn write_json(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
     json::write(&ProfilesData::new(profile, values), out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::options::OptionValue;
+    use crate::profile::event::{ProfileEvent, Unit};
+    use crate::profile::timeline::Occurrence;
+    use crate::profile::{Frame, Place, Row, Tables};
+    use crate::session::map::Map;
+    use crate::session::space::Space;
+    use prost::Message;
+
+    fn profile() -> Profile {
+        let event = ProfileEvent { name: "cycles".into(), unit: Unit::Count, period: Some(100), sample_types: None };
+        let mappings = vec![Map::new(0x4000, 0x1000, 0x200, b"/bin/cat", Some(&[0xab, 1]))];
+        let mut tables = Tables { events: vec![event], mappings, ..Tables::default() };
+        let frame = |place, address| Frame { place, address };
+        let leaf = tables.stacks.frame_id(frame(Place::In(0), 0x4010));
+        // Of both, only the address is written.
+        let callers = [Space::User, Space::Unknown].map(|space| frame(Place::Outside(space), 7));
+        let stacks = callers.map(|caller| {
+            let caller = tables.stacks.frame_id(caller);
+            tables.stacks.stack_id(&[leaf, caller])
+        });
+        let row = |stack, value| Row { stack, labels: 0, event: 0, samples: 1, value };
+        Profile {
+            rows: vec![row(stacks[0], 100), row(stacks[1], 50)],
+            occurrences: [10, 30].map(|time| Occurrence { time, payload: None }).into(),
+            tables: tables.into(),
+            has_samples: [0].into(),
+            times: Some((10, 30)),
+            wall_clock_start: Some(1000),
+            ..Profile::default()
+        }
+    }
+
+    fn decoded(values: &OptionValues) -> (Vec<proto::Profile>, proto::ProfilesDictionary) {
+        let mut bytes = Vec::new();
+        write(&profile(), values, &mut bytes).unwrap();
+        let mut data = proto::ProfilesData::decode(&*bytes).unwrap();
+        (data.resource_profiles.remove(0).scope_profiles.remove(0).profiles, data.dictionary.unwrap())
+    }
+
+    #[test]
+    fn samples_with_equal_stacks_are_added_up() {
+        let (profiles, dictionary) = decoded(&OptionValues::default());
+        let string = |index: i32| dictionary.string_table[index as usize].as_str();
+        let kind = |profile: &proto::Profile| string(profile.sample_type.unwrap().type_strindex).to_owned();
+        assert_eq!(profiles.iter().map(kind).collect::<Vec<_>>(), ["samples", "cycles"]);
+        let values: Vec<_> = profiles.iter().map(|profile| &profile.samples[..]).collect();
+        let sample = |value| proto::Sample { stack_index: 1, values: vec![value], ..proto::Sample::default() };
+        assert_eq!(values, [&[sample(2)], &[sample(150)]]);
+        assert_eq!((profiles[0].time_unix_nano, profiles[0].duration_nano, profiles[0].period), (1000, 21, 100));
+        assert_eq!(dictionary.stack_table[1].location_indices, [1, 2]);
+        let [zero, leaf, caller] = &dictionary.location_table[..] else { panic!("{:?}", dictionary.location_table) };
+        assert_eq!((zero, caller.address), (&proto::Location::default(), 7));
+        let mapping = &dictionary.mapping_table[leaf.mapping_index as usize];
+        assert_eq!((leaf.address, string(mapping.filename_strindex)), (0x4010, "/bin/cat"));
+        let build_id = &dictionary.attribute_table[mapping.attribute_indices[0] as usize];
+        assert_eq!(build_id.value.as_ref().unwrap().string_value.as_deref(), Some("ab01"));
+    }
+
+    #[test]
+    fn times_are_those_of_the_wall_clock() {
+        let (profiles, _) = decoded(&OptionValues::default().with(&TIMESTAMPS, OptionValue::Given));
+        let [sample] = &profiles[1].samples[..] else { panic!("{:?}", profiles[1]) };
+        assert_eq!((&sample.values[..], &sample.timestamps_unix_nano[..]), (&[100, 50][..], &[1000, 1020][..]));
+    }
+}
