@@ -72,6 +72,7 @@ mod suite {
     mod signals;
     mod speedscope;
     mod split;
+    mod stack_readers;
     mod stacks;
     mod symbol_bad_input;
     mod symbol_outputs;

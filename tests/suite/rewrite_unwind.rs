@@ -3,6 +3,7 @@
 use super::consumers::READERS;
 use super::files::{corpus, has_corpus};
 use super::program::{for_each, perfconv, run, run_other, with_time_limit};
+use super::stack_readers::{Key, LinuxPerfData, hotspot};
 use super::unwind_perf::{Frames, frames};
 use perfconv::Recording;
 use perfconv::abi::Endian;
@@ -37,6 +38,8 @@ struct Rewritten {
     readers: BTreeMap<&'static str, Result<u64, String>>,
     /// Stacks that perf prints with the same addresses; `None` without perf.
     perf: Option<usize>,
+    /// Stacks of other readers that have the frames that perf prints.
+    same_stacks: BTreeMap<&'static str, usize>,
 }
 
 #[test]
@@ -61,8 +64,9 @@ fn rewritten_recordings_have_the_same_stacks() {
     let outcomes = for_each(&inputs, rewritten);
     let mut out = io::stderr().lock();
     let (mut failures, mut readers, mut of_perf) = (Vec::new(), BTreeMap::new(), 0);
+    let mut of_readers: BTreeMap<_, [usize; 2]> = BTreeMap::new();
     for (number, (input, outcome)) in inputs.iter().zip(outcomes).enumerate() {
-        let Rewritten { samples, frames, bytes: [before, after], readers: found, perf } = match outcome {
+        let Rewritten { samples, frames, bytes: [before, after], readers: found, perf, same_stacks } = match outcome {
             Ok(rewritten) => rewritten,
             Err(what) => {
                 failures.push(format!("{}: {what}", input.name));
@@ -76,6 +80,10 @@ fn rewritten_recordings_have_the_same_stacks() {
             failures.push(format!("{}: {before} to {after} bytes", input.name));
         }
         of_perf += perf.unwrap_or(0);
+        for (name, stacks) in same_stacks {
+            let [recordings, sum] = of_readers.entry(name).or_default();
+            (*recordings, *sum) = (*recordings + 1, *sum + stacks);
+        }
         for (name, found) in found {
             match found {
                 Ok(count) if count == samples as u64 => *readers.entry(name).or_insert(0) += 1,
@@ -85,6 +93,11 @@ fn rewritten_recordings_have_the_same_stacks() {
     }
     writeln!(out, "{} recordings; perf prints the same {of_perf} stacks; read by {readers:?}", inputs.len()).unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    for (name, [recordings, stacks]) in &of_readers {
+        writeln!(out, "{name} finds the {stacks} stacks of {recordings} recordings that perf prints").unwrap();
+        assert!(*recordings >= 35 && *stacks > 3500, "{name}: compared too few");
+    }
+    assert!(of_perf == 0 || of_readers.contains_key("linux-perf-data"), "{of_readers:?}");
     assert!(inputs.len() >= 35 && with_programs > 20, "{} recordings", inputs.len());
     assert!(readers.get("linux-perf-data").is_some_and(|&count| count >= 30), "{readers:?}");
 }
@@ -118,22 +131,28 @@ fn rewritten(input: &Input) -> Result<Rewritten, String> {
     }
     let size = |path: &Path| fs::metadata(path).unwrap().len();
     let mut readers = BTreeMap::new();
+    // perfparser rejects architectures that it cannot unwind.
+    let reads_hotspot = !input.name.contains("guest-");
     for (name, read) in READERS.iter().filter(|(name, _)| *name != "perf") {
-        // perfparser rejects architectures that it cannot unwind.
-        if !input.name.contains("guest-") {
+        if reads_hotspot {
             readers.extend(read(&output).map(|found| (*name, found)));
         }
     }
     let mut perf = with_time_limit("perf");
-    perf.args(["script", "--force", "--no-inline", "--symfs", symfs, "-i"]).arg(&output).env("LC_ALL", "C");
-    let run = run_other(&mut perf);
-    let perf = match run.status {
-        127 => None,
-        0 => Some(compare_addresses(&after, &frames(&String::from_utf8_lossy(&run.stdout)))?),
-        _ => return Err(run.stderr),
-    };
+    perf.args(["script", "--force", "--no-inline", "--ns", "-F", "tid,time,ip,dso", "--symfs", symfs, "-i"]);
+    let run = run_other(perf.arg(&output).env("LC_ALL", "C"));
+    let (mut perf, mut same_stacks) = (None, BTreeMap::new());
+    if run.status == 0 {
+        let text = String::from_utf8_lossy(&run.stdout);
+        let printed = frames(&text);
+        perf = Some(compare_addresses(&after, &printed)?);
+        let keys = text.lines().filter_map(key);
+        same_stacks = compare_readers(&output, reads_hotspot.then_some(&*input.symfs), keys.zip(printed).collect())?;
+    } else if run.status != 127 {
+        return Err(run.stderr);
+    }
     let frames = after.iter().map(Vec::len).sum();
-    Ok(Rewritten { samples: after.len(), frames, bytes: [size(&plain), size(&output)], readers, perf })
+    Ok(Rewritten { samples: after.len(), frames, bytes: [size(&plain), size(&output)], readers, perf, same_stacks })
 }
 
 /// Callers of unwound stacks are printed with the last byte of their call, those of recorded ones with their return address.
@@ -157,6 +176,54 @@ fn compare_addresses(ours: &[Frames], perf: &[Frames]) -> Result<usize, String> 
         None => Err(format!("perf prints {} of {} samples", perf.len(), ours.len())),
         Some(at) => Err(format!("sample {at}: {:x?}, perf prints {:x?}", ours[at], perf[at])),
     }
+}
+
+/// Thread and time in the first line of a sample of perf script: `7  12.000000345:`.
+fn key(line: &str) -> Option<Key> {
+    let (tid, time) = line.trim().strip_suffix(':')?.split_once(' ')?;
+    let (seconds, nanoseconds) = time.trim().split_once('.')?;
+    let number = |digits: &str| digits.parse::<u64>().ok();
+    Some((tid.parse().ok()?, number(seconds)? * 1_000_000_000 + number(nanoseconds)?))
+}
+
+/// Compares the stacks that other readers find with those that perf prints; returns their numbers. hotspot needs files of the
+/// machine; `None` omits it.
+fn compare_readers(
+    recording: &Path,
+    hotspot_symfs: Option<&Path>,
+    mut perf: Vec<(Key, Frames)>,
+) -> Result<BTreeMap<&'static str, usize>, String> {
+    let mut found = LinuxPerfData::read(recording).map_err(|error| error.to_string())?;
+    perf.sort_by_key(|(key, _)| *key);
+    found.chains.sort_by_key(|(key, _)| *key);
+    let is_same = |((perf_key, printed), (key, chain)): (&(Key, Frames), &(Key, Vec<u64>))| {
+        let are_same = chain.iter().zip(printed).all(|(&address, printed)| found.is_printed(address, printed));
+        perf_key == key && chain.len() == printed.len() && are_same
+    };
+    if perf.len() != found.chains.len() {
+        return Err(format!("linux-perf-data finds {} of {} samples", found.chains.len(), perf.len()));
+    }
+    if let Some((perf, other)) = perf.iter().zip(&found.chains).find(|&pair| !is_same(pair)) {
+        return Err(format!("linux-perf-data finds {other:x?}, perf prints {perf:x?}"));
+    }
+    let mut same = BTreeMap::from([("linux-perf-data", perf.len())]);
+    if let Some(stacks) = hotspot_symfs.and_then(|symfs| hotspot(recording, symfs)) {
+        let mut stacks = stacks?;
+        for (key, printed) in &perf {
+            let addresses = &mut stacks.get_mut(key).ok_or(format!("hotspot lacks {key:?}"))?.addresses;
+            // It repeats the leaf between frames of the kernel and the user.
+            let last_of_kernel = addresses.iter().rposition(|&address| address >> 63 == 1).filter(|&at| at > 0);
+            if last_of_kernel.is_some_and(|at| addresses.remove(at) != addresses[0]) {
+                return Err(format!("hotspot finds {addresses:x?}, perf prints {printed:x?}"));
+            }
+            let are_same = addresses.iter().zip(printed).all(|(&address, printed)| found.is_printed(address, printed));
+            if addresses.len() != printed.len() || !are_same {
+                return Err(format!("hotspot finds {addresses:x?}, perf prints {printed:x?}"));
+            }
+        }
+        same.insert("hotspot", perf.len());
+    }
+    Ok(same)
 }
 
 /// A program without files, whose functions keep frame pointers: three frames, the leaf first.

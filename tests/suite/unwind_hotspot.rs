@@ -1,58 +1,11 @@
 //! Unwound stack dumps compared frame by frame with those of hotspot-perfparser.
 
-use super::consumers::find_perfparser;
-use super::program::{perfconv, run, run_other, with_time_limit};
+use super::program::{perfconv, run};
+use super::stack_readers::{HotspotStack, Key, hotspot};
 use perfconv::Recording;
 use perfconv::recording::SymbolOptions;
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Thread and time of a sample.
-type Key = (u32, u64);
-
-/// A stack of hotspot-perfparser: addresses, leaf first, and how many of them it guessed, from other stacks.
-struct Stack {
-    addresses: Vec<u64>,
-    guessed: usize,
-}
-
-/// Reads big-endian integers.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn number<const N: usize>(&mut self) -> Option<u64> {
-        let (bytes, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
-    }
-}
-
-/// The samples in the output of hotspot-perfparser: after 16 bytes, messages with their size (little-endian) and a type. A location
-/// begins with its ID and address. A sample has the process, thread, time, CPU, locations, and the number of guessed frames.
-fn stacks(output: &[u8]) -> Option<HashMap<Key, Stack>> {
-    const LOCATION: u8 = 3;
-    const SAMPLE: u8 = 13;
-    let (mut locations, mut stacks) = (HashMap::new(), HashMap::new());
-    let mut rest = output.strip_prefix(b"QPERFSTREAM\0")?.get(4..)?;
-    while let Some((size, after)) = rest.split_first_chunk() {
-        let (message, after) = after.split_at_checked(u32::from_le_bytes(*size) as usize)?;
-        rest = after;
-        let (&kind, body) = message.split_first()?;
-        let mut fields = Fields(body);
-        if kind == LOCATION {
-            locations.insert(fields.number::<4>()?, fields.number::<8>()?);
-        } else if kind == SAMPLE {
-            let [_, tid] = [fields.number::<4>()?, fields.number::<4>()?];
-            let time = fields.number::<8>()?;
-            let [_, count] = [fields.number::<4>()?, fields.number::<4>()?];
-            let addresses =
-                (0..count).map(|_| locations.get(&fields.number::<4>()?).copied()).collect::<Option<Vec<_>>>()?;
-            stacks.insert((tid as u32, time), Stack { addresses, guessed: fields.number::<1>()? as usize });
-        }
-    }
-    Some(stacks)
-}
 
 /// The stacks of a recording by perfconv.
 fn ours(path: &Path, symfs: &Path) -> Vec<(Key, Vec<u64>)> {
@@ -71,7 +24,6 @@ const DATA: u64 = 0x53_42ff;
 
 #[test]
 fn stacks_equal_those_of_hotspot_except_for_guessed_frames() {
-    let Some(perfparser) = find_perfparser() else { return };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut recordings: Vec<(PathBuf, PathBuf)> =
         vec![(root.join("roundtrip/symbols/dwarf.data"), root.join("roundtrip/symbols/files"))];
@@ -83,20 +35,18 @@ fn stacks_equal_those_of_hotspot_except_for_guessed_frames() {
     }
     recordings.sort();
     let dir = tempfile::tempdir().unwrap();
-    let (plain, output) = (dir.path().join("plain.data"), dir.path().join("output"));
+    let plain = dir.path().join("plain.data");
     let (mut totals, mut differing) = ([0; 4], Vec::new());
     for (path, symfs) in &recordings {
         let mut decompress = perfconv();
         decompress.arg("rewrite").arg(path).args(["-q", "-f", "--decompress", "--container", "file", "-o"]).arg(&plain);
         assert_eq!(run(&mut decompress).status, 0);
-        let mut parser = with_time_limit(perfparser.to_str().unwrap());
-        parser.arg("--input").arg(&plain).arg("--output").arg(&output).arg("--sysroot").arg(symfs);
-        assert_eq!(run_other(&mut parser).status, 0, "{}", path.display());
-        let theirs = stacks(&fs::read(&output).unwrap()).expect("the output of hotspot-perfparser");
+        let Some(theirs) = hotspot(&plain, symfs) else { return };
+        let theirs = theirs.unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         // Equal; equal except for guessed or invalid frames; without callers of the leaf; others.
         let mut counts = [0; 4];
         for (key, ours) in ours(path, symfs) {
-            let Stack { addresses, guessed } =
+            let HotspotStack { addresses, guessed } =
                 theirs.get(&key).unwrap_or_else(|| panic!("{}: {key:?}", path.display()));
             let is_same = |(ours, theirs): (&u64, &u64)| ours.abs_diff(*theirs) <= 1;
             let is_prefix = ours.iter().zip(addresses).all(is_same);
