@@ -4,13 +4,14 @@ use super::mappings::BuildIds;
 use super::symbolize::{SymbolOptions, object_key};
 use super::unwound_stacks::UnwoundStacks;
 use crate::abi::Endian;
+use crate::abi::branch::BranchStackView;
 use crate::abi::bytes::{Reader, Words};
 use crate::abi::callchain::Context;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::abi::regs::RegsAbi;
 use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::SampleType;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::{RegsView, SampleView};
 use crate::session::map::Map;
 use crate::session::space::Space;
@@ -128,7 +129,11 @@ impl StackDumps {
         self.frames.iter().for_each(|&frame| chain.push(frame));
         let splices = !matches!(end, End::Complete | End::MaxFrames) && !self.options.without_splicing;
         let room = self.max_frames - self.frames.len().min(self.max_frames);
-        if splices && chain.push_after(rest, self.frames.last().copied(), room) {
+        let calls = view.branch_stack.filter(|_| layout.branch_sample_type().contains(BranchSampleType::CALL_STACK));
+        if splices
+            && (chain.push_after(rest, self.frames.last().copied(), room)
+                || calls.is_some_and(|calls| chain.push_calls(&calls, &self.frames, room)))
+        {
             self.stacks.continued += 1;
         } else {
             self.stacks.count(end);
@@ -215,7 +220,27 @@ impl Chain<'_> {
         }
         self.bytes.len() > len
     }
+
+    /// Appends the callers that a hardware call stack has after the last of `frames`, at most `room`; returns whether there are any.
+    fn push_calls(&mut self, calls: &BranchStackView<'_>, frames: &[u64], room: usize) -> bool {
+        let len = self.bytes.len();
+        let mut from = calls.entries.iter().step_by(3);
+        let is_found = match frames {
+            // The newest call entered the function of the leaf.
+            [_leaf] => true,
+            [.., last] => from.any(|from| (1..=MAX_INSTRUCTION).contains(&last.wrapping_sub(from))),
+            [] => false,
+        };
+        if is_found {
+            // As in call chains, callers have an address after their call.
+            from.take(room).for_each(|from| self.push(from.wrapping_add(1)));
+        }
+        self.bytes.len() > len
+    }
 }
+
+/// Maximum size of an instruction (x86). Call stacks have the address of a call, frames that to which it returns.
+const MAX_INSTRUCTION: u64 = 15;
 
 #[cfg(test)]
 mod tests {

@@ -250,6 +250,17 @@ impl Arch {
     }
 }
 
+/// A function of the image.
+#[derive(Clone, Copy)]
+enum Place {
+    Leaf,
+    Work,
+    Main,
+}
+
+/// A call: caller, offset of the instruction, callee.
+type Call = (Place, u64, Place);
+
 /// A stack in `leaf` that `work` called, which `main` called.
 struct Scene {
     arch: Arch,
@@ -264,8 +275,8 @@ struct Scene {
     has_chain: bool,
     /// Whether the code is not in a file, but in a jitdump.
     is_jit: bool,
-    /// Whether a branch call stack was recorded as well, whose last call is one of `main`.
-    has_branches: bool,
+    /// A branch call stack that was recorded as well: calls by function and offset, newest first.
+    calls: &'static [Call],
     /// Whether the call chain refers to a deferred one that was recorded as well.
     has_deferred: bool,
     options: fn(SymbolOptions) -> SymbolOptions,
@@ -281,7 +292,7 @@ impl Scene {
             kernel_frames: Vec::new(),
             has_chain: false,
             is_jit: false,
-            has_branches: false,
+            calls: &[],
             has_deferred: false,
             options: |options| options,
         }
@@ -320,7 +331,7 @@ impl Scene {
         arch.name.clone_into(&mut recording.metadata.machine.as_mut().unwrap().arch);
         let fields = SampleType::IP | SampleType::CALLCHAIN;
         let mut event = Event::named("cycles").unwrap().with(fields).user_stack(mask, data.len() as u32);
-        if self.has_branches {
+        if !self.calls.is_empty() {
             event = event.with(SampleType::BRANCH_STACK);
             event.attr.branch_sample_type = BranchSampleType::USER | BranchSampleType::CALL_STACK;
         }
@@ -341,6 +352,12 @@ impl Scene {
         if self.has_deferred {
             ips.extend([Context::USER_DEFERRED.0, 0xc0de]);
         }
+        let place = |function| [leaf, work, main][function as usize];
+        let entry = |&(caller, offset, callee): &Call| BranchEntry {
+            from: at(place(caller), offset),
+            to: at(place(callee), 0),
+            flags: BranchFlags::default(),
+        };
         recording.sample(
             event,
             Sample {
@@ -349,9 +366,9 @@ impl Scene {
                 time: Some(5),
                 callchain: Some(Callchain { ips }),
                 regs_user: Some(Regs { abi, regs: values.iter().map(|(_, value)| *value).collect() }),
-                branch_stack: self.has_branches.then(|| BranchStack {
+                branch_stack: (!self.calls.is_empty()).then(|| BranchStack {
                     hw_idx: None,
-                    entries: vec![BranchEntry { from: at(main, 7), to: at(work, 0), flags: BranchFlags::default() }],
+                    entries: self.calls.iter().map(entry).collect(),
                     counters: Vec::new(),
                 }),
                 stack_user: Some(StackUser { dyn_size: self.dumped.unwrap_or(data.len() as u64), data }),
@@ -454,11 +471,38 @@ fn kernel_frames_precede_unwound_ones() {
 
 #[test]
 fn a_dump_takes_precedence_over_a_branch_call_stack() {
-    let (frames, messages) = Scene { has_branches: true, ..Scene::of(X86_64) }.frames();
+    let scene = || Scene { calls: &[(Place::Main, 7, Place::Work)], ..Scene::of(X86_64) };
+    let (frames, messages) = scene().frames();
     assert_eq!((&frames[..], &*messages), (&COMPLETE.map(str::to_owned)[..], "[] []"));
     let options = |options: SymbolOptions| options.without_unwinding();
-    let (frames, _) = Scene { has_branches: true, options, ..Scene::of(X86_64) }.frames();
+    let (frames, _) = Scene { options, ..scene() }.frames();
     assert_eq!(frames, ["leaf+4", "main+7"]);
+}
+
+#[test]
+fn a_branch_call_stack_continues_a_truncated_stack_unless_disabled() {
+    use Place::{Leaf, Main, Work};
+    // Calls of 5 bytes; `main` has one more caller than the dump would have.
+    let calls: &[Call] = &[(Work, 3, Leaf), (Main, 3, Work), (Leaf, 9, Main)];
+    for (dumped, kernel_frames) in
+        [((WORK + 1) * 8, vec![]), (0, vec![]), ((WORK + 1) * 8, vec![0xffff_ffff_8100_0010])]
+    {
+        let scene =
+            || Scene { dumped: Some(dumped.max(8)), calls, kernel_frames: kernel_frames.clone(), ..Scene::of(X86_64) };
+        let (frames, messages) = scene().frames();
+        let of_dump: &[_] = if dumped == 0 { &["leaf+4", "work+3"] } else { &COMPLETE[..2] };
+        let kernel: &[_] = if kernel_frames.is_empty() { &[] } else { &["0xffffffff81000010"] };
+        assert_eq!(frames, [kernel, of_dump, &["main+3", "leaf+9"]].concat());
+        assert!(messages.contains("continue with their recorded call chain: 1 of 1"), "{messages}");
+        let options = |options: SymbolOptions| options.without_splicing();
+        let (frames, messages) = Scene { options, ..scene() }.frames();
+        assert_eq!(frames, [kernel, &COMPLETE[..if dumped == 0 { 1 } else { 2 }]].concat());
+        assert!(messages.contains("longer than their dumps: 1 of 1"), "{messages}");
+    }
+    // Without the call into its last function, a stack is not continued.
+    let (frames, messages) = Scene { dumped: Some((WORK + 1) * 8), calls: &calls[1..], ..Scene::of(X86_64) }.frames();
+    assert_eq!(frames, COMPLETE[..2]);
+    assert!(messages.contains("longer than their dumps: 1 of 1"), "{messages}");
 }
 
 #[test]
