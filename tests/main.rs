@@ -86,5 +86,6 @@ mod suite {
     mod unwind_architectures;
     mod unwind_framehop;
     mod unwind_hotspot;
+    mod unwind_outputs;
     mod unwind_perf;
 }

@@ -1,9 +1,7 @@
 //! Unwound stack dumps of real recordings in each output, compared with perf.
 
 use super::fuzz_corpus::fuzz;
-use super::program::{perfconv, profile, run};
-use perfconv::Recording;
-use perfconv::recording::SymbolOptions;
+use super::program::{perfconv, run};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -137,69 +135,6 @@ fn stacks_equal_the_call_chains_of_the_same_samples() {
     }
     println!("{equal} stacks equal, {longer} longer by the caller of the leaf, 0 differ");
     assert!(equal > 150 && longer > 20 && unwound.len() == recorded.len());
-}
-
-#[test]
-fn each_output_has_the_same_stacks() {
-    let text = stacks(&output(&["-t", "perf-script", "--no-inline", "-q"]).0);
-    let json: serde_json::Value =
-        serde_json::from_str(&output(&["-t", "perf-json", "--no-inline", "-q", "-o", "-"]).0).unwrap();
-    let of_json = |sample: &serde_json::Value| -> Vec<String> {
-        let frames = sample["callchain"].as_array().unwrap().iter().rev();
-        frames.map(|frame| frame["symbol"].as_str().unwrap().to_owned()).collect()
-    };
-    let of_json: Vec<_> = json["samples"].as_array().unwrap().iter().map(of_json).collect();
-    assert_eq!(of_json, text);
-
-    let options = SymbolOptions::default().symfs(directory().join("files"));
-    let recording = Recording::open(directory().join("dwarf.data")).unwrap().with_symbols(options);
-    let mut samples = recording.samples().unwrap();
-    let mut of_library = Vec::new();
-    while let Some(sample) = samples.next().unwrap() {
-        let mut stack: Vec<_> = sample.frames().map(|frame| frame.function().unwrap().to_owned()).collect();
-        stack.reverse();
-        of_library.push(stack);
-    }
-    assert_eq!(of_library, text);
-
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("out.pb.gz");
-    let path = path.to_str().unwrap();
-    output(&["-q", "-o", path, "--no-inline"]);
-    let profile = profile(Path::new(path));
-    let name = |index: i64| profile.string_table[index as usize].clone();
-    let functions: BTreeMap<u64, String> =
-        profile.function.iter().map(|function| (function.id, name(function.name))).collect();
-    let locations: BTreeMap<u64, String> = profile
-        .location
-        .iter()
-        .map(|location| (location.id, functions[&location.line[0].function_id].clone()))
-        .collect();
-    let mut of_profile: Vec<Vec<String>> = Vec::new();
-    for sample in &profile.sample {
-        let stack: Vec<_> = sample.location_id.iter().rev().map(|id| locations[id].clone()).collect();
-        (0..sample.value[0]).for_each(|_| of_profile.push(stack.clone()));
-    }
-    let mut sorted = text.clone();
-    sorted.sort();
-    of_profile.sort();
-    assert_eq!(of_profile, sorted);
-}
-
-#[test]
-fn the_table_of_stacks_has_the_folded_stacks() {
-    let directory = tempfile::tempdir().unwrap();
-    let tables = directory.path().join("tables");
-    output(&["-q", "-t", "csv", "--stacks", "-o", tables.to_str().unwrap()]);
-    let mut table = csv::Reader::from_path(tables.join("stacks.csv")).unwrap();
-    let row = |row: csv::StringRecord| format!("{} {}", &row[2], &row[3]);
-    let mut rows: Vec<_> = table.records().map(|record| row(record.unwrap())).collect();
-    let folded = output(&["-q", "-t", "folded", "--weight", "samples", "-o", "-"]).0;
-    // Folded stacks begin with the thread.
-    let mut stacks: Vec<_> = folded.lines().map(|line| line.split_once(';').unwrap().1.to_owned()).collect();
-    rows.sort();
-    stacks.sort();
-    assert!(rows == stacks && rows.len() > 10, "{rows:#?} instead of {stacks:#?}");
 }
 
 #[test]
