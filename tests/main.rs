@@ -44,6 +44,7 @@ mod suite {
     mod ledger;
     mod linux_perf_data;
     mod main_mapping;
+    mod manual;
     mod mappings;
     mod memory;
     mod merge;
@@ -69,6 +70,7 @@ mod suite {
     mod sample_counts;
     mod samples;
     mod scenarios;
+    mod shells;
     mod signals;
     mod speedscope;
     mod split;
@@ -80,6 +82,7 @@ mod suite {
     mod symbol_sources;
     mod symbolizers;
     mod symbols;
+    mod terminal;
     mod totals;
     mod tracepoints;
     mod unwind;

@@ -8,6 +8,7 @@ mod archive;
 mod args;
 mod batch;
 mod check;
+mod completions;
 mod convert;
 mod diff;
 mod dump;
@@ -17,6 +18,7 @@ mod help;
 mod images;
 mod info;
 mod input;
+mod man;
 mod merge;
 mod output;
 mod pager;
@@ -43,6 +45,11 @@ use std::process::{self, ExitCode};
 
 /// Runs the program with its command-line arguments; as `perf_to_profile` if it was called by that name.
 pub fn main() -> ExitCode {
+    match completions::complete() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(failure) => return failure.report(),
+    }
     let watching = temporary_outputs::watch().map_err(|e| Failure::Failed(format!("cannot watch for signals: {e}")));
     let done = watching.and_then(|()| if perf_to_profile::is_program_name() { perf_to_profile::run() } else { run() });
     // If a signal is ending the program, wait for it instead of reporting a failure that it caused.
@@ -94,6 +101,8 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Report(args)) => profile_report::run(*args),
         Some(Command::View(args)) => view::run(*args),
         Some(Command::Diff(args)) => diff::run(args),
+        Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(args),
         Some(Command::Help(args)) => help::run(args),
         None if cli.convert.asks_for_no_output() => info::summary(&cli.convert),
         None => convert::run(cli.convert),

@@ -4,7 +4,7 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Output, OutputRules};
 use super::report;
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
 use perfconv::formats::pprof::compat;
@@ -37,6 +37,11 @@ struct PerfToProfileArgs {
 
 /// Name under which the program behaves as perf_to_profile.
 const NAME: &str = "perf_to_profile";
+
+/// The command under that name.
+pub fn command() -> Command {
+    PerfToProfileArgs::command()
+}
 
 /// Whether the program was called by that name.
 pub fn is_program_name() -> bool {

@@ -6,9 +6,24 @@ use super::files::fixture;
 use super::program::{Run, perfconv, run};
 
 /// Commands of the program.
-const COMMANDS: [&str; 15] = [
-    "convert", "rewrite", "repair", "inject", "merge", "split", "synth", "archive", "check", "info", "dump", "report",
-    "view", "diff", "help",
+const COMMANDS: [&str; 17] = [
+    "convert",
+    "rewrite",
+    "repair",
+    "inject",
+    "merge",
+    "split",
+    "synth",
+    "archive",
+    "check",
+    "info",
+    "dump",
+    "report",
+    "view",
+    "diff",
+    "completions",
+    "man",
+    "help",
 ];
 
 /// Formats of the program.

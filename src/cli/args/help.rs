@@ -23,7 +23,7 @@ pub const PAGE: &str = "Page";
 pub const SINGLE_FORMATS: &str = "Options for specific formats";
 
 /// Options that `-h` shows of a command with more than [`MANY`], by their IDs, each with a short description.
-const COMMON: [(&str, &str); 10] = [
+const COMMON: [(&str, &str); 9] = [
     ("output", "File to write, or - for standard output"),
     ("to", "Output format [default: by the extension of OUT]"),
     ("force", "Overwrite an existing output"),
@@ -31,7 +31,6 @@ const COMMON: [(&str, &str); 10] = [
     ("comm", "Keep only samples of threads with these names"),
     ("time", "Keep only samples of these times, e.g. 10%-20%"),
     ("anonymize", "Replace names, paths and addresses"),
-    ("compress", "Compress records, as perf record -z does"),
     ("symfs", "Directory with the files of the recorded machine"),
     ("quiet", "Suppress all messages except errors"),
 ];

@@ -7,6 +7,7 @@ mod diff;
 mod help;
 mod inject;
 mod inspect;
+mod man;
 mod merge;
 mod option_args;
 mod passes;
@@ -26,6 +27,7 @@ pub use diff::DiffArgs;
 pub use help::{HelpArgs, command, for_recordings_only, short_help};
 pub use inject::InjectArgs;
 pub use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
+pub use man::{CompletionsArgs, ManArgs, ShellArg};
 pub use merge::MergeArgs;
 pub use option_args::format_options;
 pub use profile_report::{ColorArg, ReportArgs};
@@ -42,6 +44,9 @@ use option_args::{OptionArgs, SymbolFiles};
 use perfconv::formats::{FORMATS, Format, Reader, Writer};
 use perfconv::rewrite::option_values::directory;
 use std::path::PathBuf;
+
+/// Date of manual pages.
+pub const RELEASED: &str = "2026-11-25";
 
 /// Read, convert, rewrite and inspect Linux perf.data recordings
 #[derive(Debug, Parser)]
@@ -133,7 +138,7 @@ pub enum Command {
     Merge(Box<MergeArgs>),
     /// Split a recording by time, size, process, thread, CPU or event
     Split(Box<SplitArgs>),
-    /// Generate a recording from a scenario of programs, threads and events
+    /// Generate a recording from a scenario of programs and events
     #[command(after_long_help = SYNTH_AFTER_HELP)]
     Synth(SynthArgs),
     /// Pack a recording and its binaries into one file, or unpack it
@@ -152,6 +157,10 @@ pub enum Command {
     /// Compare two recordings
     #[command(after_help = DIFF_AFTER_HELP)]
     Diff(DiffArgs),
+    /// Print a script that completes command lines in a shell
+    Completions(CompletionsArgs),
+    /// Write manual pages to a directory
+    Man(ManArgs),
     /// Print help for a command or a format, or list the formats
     Help(HelpArgs),
 }

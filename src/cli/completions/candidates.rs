@@ -1,0 +1,119 @@
+//! Values that options complete to.
+
+use super::super::args::{Cli, command};
+use super::recorded::Recorded;
+use clap::{Arg, Command, CommandFactory, ValueHint};
+use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
+use perfconv::abi::feature::FeatureId;
+use perfconv::abi::record::RecordType;
+use perfconv::formats::table::{readable, writable};
+use perfconv::formats::{FORMATS, Format};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+
+/// How a shell inserts a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insertion {
+    /// Quoted if needed.
+    Quoted,
+    /// As it is.
+    Raw,
+}
+
+/// The program's command, with the values of each argument.
+pub fn program(insertion: Insertion) -> Command {
+    with_values(command::<Cli>(), insertion)
+}
+
+fn with_values(command: Command, insertion: Insertion) -> Command {
+    let command = command.mut_args(|arg| with_value(arg, insertion));
+    command.mut_subcommands(|command| with_values(command, insertion))
+}
+
+/// An argument with its values. Arguments that have a fixed set of values declare it where they are parsed.
+fn with_value(arg: Arg, insertion: Insertion) -> Arg {
+    match arg.get_id().as_str() {
+        "to" => arg.add(ArgValueCandidates::new(|| formats(writable(FORMATS)))),
+        "from" => arg.add(ArgValueCandidates::new(|| formats(readable(FORMATS)))),
+        "topic" => arg.add(ArgValueCandidates::new(topics)),
+        "event" => arg.add(ArgValueCompleter::new(events)),
+        "comm" => arg.add(names(insertion, |recorded| recorded.comms)),
+        "dso" => arg.add(names(insertion, |recorded| recorded.objects)),
+        "pid" => arg.add(ArgValueCandidates::new(|| recorded(|recorded| numbered(recorded.processes)))),
+        "tid" => arg.add(ArgValueCandidates::new(|| recorded(|recorded| numbered(recorded.threads)))),
+        "cpu" => arg
+            .add(ArgValueCandidates::new(|| recorded(|recorded| named((0..recorded.cpus).map(|cpu| cpu.to_string()))))),
+        "type" | "types" => {
+            arg.add(ArgValueCandidates::new(|| named(RecordType::NAMED.iter().map(|(_, name)| (*name).to_owned()))))
+        }
+        "drop-feature" => arg.add(ArgValueCandidates::new(|| {
+            recorded(|recorded| named(recorded.features.into_iter().filter_map(feature)))
+        })),
+        "set" | "add-feature" => arg.add(ArgValueCandidates::new(|| {
+            let features = FeatureId::NAMED.iter().filter_map(|(id, _)| feature(*id));
+            named(features.map(|name| name + "="))
+        })),
+        "symfs" | "buildid-dir" | "debug-dir" | "jit-dir" => arg.value_hint(ValueHint::DirPath),
+        "key" | "known-build-ids" | "jit-dump" | "perf-map" => arg.value_hint(ValueHint::AnyPath),
+        _ => arg,
+    }
+}
+
+fn recorded(values: impl FnOnce(Recorded) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
+    Recorded::at_hand().map(values).unwrap_or_default()
+}
+
+fn named(values: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
+    values.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// Names, which may contain blanks.
+fn names(insertion: Insertion, of: fn(Recorded) -> BTreeSet<String>) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
+        let current = current.to_string_lossy();
+        let names = Recorded::at_hand().map(of).unwrap_or_default().into_iter();
+        let inserted = names.filter(|name| name.starts_with(&*current)).map(|name| match insertion {
+            Insertion::Quoted => shlex::try_quote(&name).map_or(name.clone(), |quoted| quoted.into_owned()),
+            Insertion::Raw => name,
+        });
+        named(inserted)
+    })
+}
+
+fn numbered(values: impl IntoIterator<Item = (u32, String)>) -> Vec<CompletionCandidate> {
+    let candidate =
+        |(number, name): (u32, String)| CompletionCandidate::new(number.to_string()).help(Some(name.into()));
+    values.into_iter().map(candidate).collect()
+}
+
+fn formats<'a>(formats: impl Iterator<Item = &'a Format>) -> Vec<CompletionCandidate> {
+    formats.map(|format| CompletionCandidate::new(format.name).help(Some(format.about.into()))).collect()
+}
+
+/// Commands, then formats.
+fn topics() -> Vec<CompletionCandidate> {
+    let program = Cli::command();
+    let commands = program
+        .get_subcommands()
+        .map(|command| CompletionCandidate::new(command.get_name()).help(command.get_about().cloned()));
+    commands.chain([CompletionCandidate::new("formats")]).chain(formats(FORMATS.iter())).collect()
+}
+
+/// Event names that complete the last one of a list. The names of PMU events may contain commas themselves.
+fn events(current: &OsStr) -> Vec<CompletionCandidate> {
+    let current = current.to_string_lossy();
+    recorded(|recorded| {
+        let starts = [0].into_iter().chain(current.match_indices(',').map(|(at, _)| at + 1));
+        let completed = starts.flat_map(|start| {
+            let (before, word) = current.split_at(start);
+            let names = recorded.events.iter().filter(move |name| name.starts_with(word));
+            names.map(move |name| CompletionCandidate::new(format!("{before}{name}")))
+        });
+        completed.collect()
+    })
+}
+
+/// Name of a feature as options take it.
+fn feature(id: FeatureId) -> Option<String> {
+    Some(id.name()?.to_lowercase())
+}

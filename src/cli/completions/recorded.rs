@@ -1,0 +1,110 @@
+//! What the beginning of a recording contains, for completions.
+
+use super::input;
+use perfconv::abi::feature::FeatureId;
+use perfconv::abi::record::body::Body;
+use perfconv::abi::record::{Record, RecordType};
+use perfconv::container::read::ReadOptions;
+use perfconv::container::read::input::Input;
+use perfconv::error::{Error, Result};
+use perfconv::stream::Sink;
+use perfconv::stream::event_name::event_name;
+use perfconv::stream::meta::Meta;
+use perfconv::stream::raw::Raw;
+use perfconv::stream::source::Source;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How long a recording is read: users wait for completions.
+const TIME: Duration = Duration::from_millis(250);
+
+/// Names and numbers in a recording.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Names of events.
+    pub events: BTreeSet<String>,
+    /// IDs of features.
+    pub features: BTreeSet<FeatureId>,
+    /// Names of threads.
+    pub comms: BTreeSet<String>,
+    /// Processes with a name.
+    pub processes: BTreeMap<u32, String>,
+    /// Threads with a name.
+    pub threads: BTreeMap<u32, String>,
+    /// Mapped files.
+    pub objects: BTreeSet<String>,
+    /// Number of CPUs.
+    pub cpus: u32,
+    until: Instant,
+}
+
+impl Recorded {
+    /// Reads the recording on the command line for a quarter of a second; `None` if it cannot be opened.
+    pub fn at_hand() -> Option<Self> {
+        let source = Source::open(Input::Path(input::recording()), ReadOptions::default()).ok()?;
+        let mut recorded = Self {
+            events: BTreeSet::new(),
+            features: BTreeSet::new(),
+            comms: BTreeSet::new(),
+            processes: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            objects: BTreeSet::new(),
+            cpus: 0,
+            until: Instant::now() + TIME,
+        };
+        recorded.note(source.meta());
+        // Ends early, by the error below, or with an incomplete recording.
+        let _ = source.run(&mut recorded);
+        Some(recorded)
+    }
+
+    /// Adds the events and features known by now: in a pipe they are records.
+    fn note(&mut self, meta: &Meta) {
+        if self.events.len() < meta.events.list().len() {
+            self.events.extend(meta.events.list().iter().map(event_name));
+        }
+        if self.features.len() < meta.features.len() {
+            self.features.extend(meta.features.keys());
+            let cpus = meta.features.get(&FeatureId::NRCPUS).and_then(|bytes| bytes.get(..4)?.try_into().ok());
+            self.cpus = cpus.map_or(0, |bytes| match meta.endian {
+                perfconv::abi::Endian::Little => u32::from_le_bytes(bytes),
+                perfconv::abi::Endian::Big => u32::from_be_bytes(bytes),
+            });
+        }
+    }
+
+    fn object(&mut self, path: &[u8]) {
+        self.objects.insert(text(path));
+    }
+}
+
+impl Sink for Recorded {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.note(meta);
+        let kind = raw.header().kind;
+        if ![RecordType::COMM, RecordType::MMAP, RecordType::MMAP2].contains(&kind) {
+            let is_over = Instant::now() >= self.until;
+            return if is_over { Err(Error::Output(io::ErrorKind::TimedOut.into())) } else { Ok(()) };
+        }
+        let Some(record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(()) };
+        match record.body {
+            Body::Comm(comm) => {
+                let name = text(comm.comm.text());
+                self.comms.insert(name.clone());
+                self.threads.insert(comm.tid, name.clone());
+                if comm.pid == comm.tid {
+                    self.processes.insert(comm.pid, name);
+                }
+            }
+            Body::Mmap(map) => self.object(map.filename.text()),
+            Body::Mmap2(map) => self.object(map.filename.text()),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

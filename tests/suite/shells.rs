@@ -1,0 +1,129 @@
+//! Completions in real shells, in a terminal.
+
+use super::clients;
+use super::files::fixture;
+use super::program::{note_missing_oracle, perfconv, run, run_other};
+use super::terminal::Terminal;
+use std::fs;
+use std::process::Command;
+
+/// A shell: how it is started without configuration, and how the script is loaded.
+struct Shell {
+    name: &'static str,
+    start: &'static [&'static str],
+    load: &'static str,
+}
+
+const SHELLS: [Shell; 4] = [
+    Shell {
+        name: "bash",
+        start: &["bash", "--norc", "--noprofile"],
+        load: "bind 'set bell-style none'; source <(perfconv completions bash); echo loaded",
+    },
+    Shell {
+        name: "zsh",
+        start: &["zsh", "-f"],
+        load: "autoload -U compinit; compinit -D -u; source <(perfconv completions zsh); echo loaded",
+    },
+    Shell { name: "fish", start: &["fish", "--no-config"], load: "perfconv completions fish | source; echo loaded" },
+    Shell {
+        name: "nushell",
+        start: &["nu", "--no-config-file"],
+        load: "perfconv completions nushell | save -f p.nu; echo saved",
+    },
+];
+
+/// An unfinished line, and words that its completions contain.
+const LINES: [(&str, &[&str]); 7] = [
+    // Commands and options.
+    ("perfconv re", &["repair", "report", "rewrite"]),
+    ("perfconv merge one.data --feat", &["--features-from"]),
+    // Fixed values.
+    ("perfconv report --sort comm,src", &["comm,srcline", "comm,srcfile"]),
+    ("perfconv -t sp", &["speedscope"]),
+    // Values of the recording at hand.
+    ("perfconv two.data -o out.pb.gz --event ", &["cpu-clock", "task-clock"]),
+    ("perfconv rewrite two.data --drop-feature host", &["hostname"]),
+    ("perfconv report forks.data --comm ", &["forky", "perf-exec", "worker-0"]),
+];
+
+/// Whether the screen shows a word as a whole.
+fn shows(screen: &str, word: &str) -> bool {
+    screen.split(|c: char| c.is_whitespace() || "()│|".contains(c)).any(|shown| shown == word)
+}
+
+#[test]
+fn scripts_complete_in_real_shells() {
+    let mut tested = Vec::new();
+    for shell in SHELLS {
+        let mut start = shell.start.to_vec();
+        let nushell;
+        if shell.name == "nushell" {
+            let Some(clients) = clients::directory() else { continue };
+            nushell = clients.join("node_modules/@nushell/linux-x64/bin/nu").display().to_string();
+            start[0] = &nushell;
+        } else if run_other(Command::new("sh").args(["-c", &format!("command -v {}", shell.name)])).status != 0 {
+            note_missing_oracle(shell.name);
+            continue;
+        }
+        let terminal = Terminal::start(&start, |home| {
+            fs::copy(fixture("two-events.data"), home.join("two.data")).unwrap();
+            fs::copy(fixture("forks.data"), home.join("forks.data")).unwrap();
+        });
+        let Some(terminal) = terminal else { return };
+        terminal.type_text(shell.load);
+        terminal.press("Enter");
+        if shell.name == "nushell" {
+            terminal.wait("prompt", |screen| screen.lines().any(|line| line.trim() == "saved"));
+            terminal.type_text("source p.nu; echo loaded");
+            terminal.press("Enter");
+        }
+        terminal.wait("prompt", |screen| screen.lines().any(|line| line.trim() == "loaded"));
+        for (line, words) in LINES {
+            terminal.type_text(line);
+            terminal.press("Tab");
+            // bash lists the candidates at the second time.
+            if shell.name == "bash" && words.len() > 1 {
+                terminal.press("Tab");
+            }
+            let what = format!("completion of '{line}' in {}", shell.name);
+            let screen = terminal.wait(&what, |screen| words.iter().all(|word| shows(screen, word)));
+            if std::env::var_os("PERFCONV_SHOW_SCREENS").is_some() {
+                eprintln!("{}:\n{screen}\n", shell.name);
+            }
+            // Leaves the list of candidates, and clears the line and the screen.
+            ["C-c", "C-u", "C-l"].into_iter().for_each(|key| terminal.press(key));
+            terminal.wait("empty line", |screen| !screen.contains("perfconv"));
+        }
+        tested.push(shell.name);
+    }
+    eprintln!("completions tested in {tested:?}, {} lines each", LINES.len());
+    assert!(!super::program::requires_oracles() || tested.len() == SHELLS.len(), "only in {tested:?}");
+}
+
+#[test]
+fn each_shell_has_a_script() {
+    for shell in ["bash", "elvish", "fish", "nushell", "powershell", "zsh"] {
+        let script = run(perfconv().args(["completions", shell]));
+        let text = String::from_utf8(script.stdout).expect("UTF-8");
+        assert_eq!((script.status, &*script.stderr), (0, ""), "{shell}");
+        assert!(text.contains("PERFCONV_COMPLETE"), "{shell}: {text}");
+    }
+    let unknown = run(perfconv().args(["completions", "tcsh"]));
+    assert!(unknown.status == 2 && unknown.stderr.contains("invalid value 'tcsh'"), "{}", unknown.stderr);
+    let unknown = run(perfconv().env("PERFCONV_COMPLETE", "tcsh").args(["--", "perfconv", ""]));
+    assert!(unknown.status == 1 && unknown.stderr.contains("unknown shell"), "{}", unknown.stderr);
+}
+
+/// Without a file, or with one that is not a recording, options still complete, and nothing else is printed.
+#[test]
+fn values_of_missing_recordings_are_empty() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("text"), "no recording").unwrap();
+    for input in ["missing.data", "text", "-"] {
+        let mut command = perfconv();
+        command.current_dir(directory.path()).env("PERFCONV_COMPLETE", "fish");
+        let run = run(command.args(["--", "perfconv", input, "-o", "out.pb", "--comm", ""]));
+        assert_eq!((run.status, &*run.stdout, &*run.stderr), (0, &b""[..], ""), "{input}");
+    }
+}
