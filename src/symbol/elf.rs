@@ -148,9 +148,6 @@ impl OpenedObject for ElfFiles {
         let opened = Arena::default();
         let (supplementary, package) = (self.supplementary.as_ref(), self.package.as_ref());
         let files = DwarfFiles { main, supplementary, package, split: &split, table, opened: &opened };
-        match DwarfLookup::new(files) {
-            Some(lookup) => lookups(&lookup),
-            None => lookups(table),
-        }
+        lookups(&DwarfLookup::new(files));
     }
 }

@@ -3,7 +3,6 @@
 use super::Symbolizer;
 use super::find::attempt::Attempt;
 use super::object_cache::CachedObject;
-use super::reader::with_stack;
 use super::source::{ObjectKey, OpenedObject};
 use super::symbols::{FrameTable, Symbols};
 use crate::threads::{in_order, workers};
@@ -173,7 +172,7 @@ impl Symbolizer {
             object.with_lookup(&mut |lookup| addresses.iter().for_each(|&address| table.look_up(lookup, address)));
             table
         };
-        let table = part.opened.object.as_ref().and_then(|object| with_stack(|| look_up(&**object)));
+        let table = part.opened.object.as_ref().map(|object| look_up(&**object));
         let mut table = table.unwrap_or_else(|| FrameTable::new(self.options.demangle));
         // If a source offers no lookup, its addresses remain unknown.
         (table.len()..part.range.len()).for_each(|_| table.add_unknown());

@@ -1,0 +1,36 @@
+//! A limit on the work for an object: damaged debug information can refer to the same bytes any number of times.
+
+use std::cell::Cell;
+
+/// Number of times that all debug information may be read. Lookups in valid files read each part once or twice.
+const TIMES: u64 = 16;
+
+/// Bytes that may still be read.
+#[derive(Debug)]
+pub struct Budget(Cell<u64>);
+
+impl Budget {
+    /// A budget for sections of this size.
+    pub fn new(size: u64) -> Self {
+        Self(Cell::new(size.saturating_mul(TIMES)))
+    }
+
+    /// Spends bytes; `false` if none are left.
+    pub fn spend(&self, bytes: usize) -> bool {
+        let left = self.0.get().checked_sub(bytes as u64);
+        self.0.set(left.unwrap_or(0));
+        left.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_ends() {
+        let budget = Budget::new(10);
+        assert!(budget.spend(100) && budget.spend(60));
+        assert!(!budget.spend(1) && !budget.spend(1));
+    }
+}

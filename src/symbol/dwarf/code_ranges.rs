@@ -1,0 +1,68 @@
+//! The addresses of an entry's code: `DW_AT_low_pc` with `DW_AT_high_pc`, or `DW_AT_ranges`.
+
+use super::Slice;
+use super::budget::Budget;
+use gimli::{Attribute, AttributeValue, RangeListsOffset, UnitRef};
+use std::ops::Range;
+
+/// Bytes of a range in the smallest form of a list.
+const RANGE: usize = 2;
+
+/// End of a range.
+#[derive(Clone, Copy)]
+enum End {
+    Address(u64),
+    Size(u64),
+}
+
+/// Attributes with the addresses of an entry's code.
+#[derive(Default)]
+pub struct CodeRanges {
+    start: Option<u64>,
+    end: Option<End>,
+    list: Option<RangeListsOffset>,
+}
+
+impl CodeRanges {
+    /// Takes an attribute of the entry. Others than those with addresses are ignored.
+    pub fn attribute<'a>(&mut self, unit: UnitRef<'_, Slice<'a>>, attribute: &Attribute<Slice<'a>>) {
+        let address = || unit.attr_address(attribute.value()).ok().flatten();
+        match attribute.name() {
+            gimli::DW_AT_low_pc => self.start = address(),
+            gimli::DW_AT_high_pc => {
+                self.end = match attribute.value() {
+                    AttributeValue::Udata(size) => Some(End::Size(size)),
+                    _ => address().map(End::Address),
+                }
+            }
+            gimli::DW_AT_ranges => self.list = unit.attr_ranges_offset(attribute.value()).ok().flatten(),
+            _ => {}
+        }
+    }
+
+    /// Calls `found` with each range that is not empty. Whether there is one.
+    pub fn each(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, mut found: impl FnMut(Range<u64>)) -> bool {
+        let mut is_any = false;
+        let mut add = |range: Range<u64>| {
+            if range.start < range.end {
+                is_any = true;
+                found(range);
+            }
+        };
+        if let Some(list) = self.list {
+            let Ok(mut ranges) = unit.ranges(list) else { return false };
+            while budget.spend(RANGE)
+                && let Ok(Some(range)) = ranges.next()
+            {
+                add(range.begin..range.end);
+            }
+        } else if let (Some(start), Some(end)) = (self.start, self.end) {
+            let end = match end {
+                End::Address(end) => end,
+                End::Size(size) => start.wrapping_add(size),
+            };
+            add(start..end);
+        }
+        is_any
+    }
+}

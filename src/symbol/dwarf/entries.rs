@@ -1,0 +1,196 @@
+//! Walks over the entries of a unit without reading their attributes.
+
+use super::Slice;
+use gimli::{Abbreviations, DwForm, DwTag, Reader, UnitHeader, UnitOffset, constants};
+
+/// What the bytes of a form begin with, if its size differs from value to value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Bytes of forms of constant size.
+    Bytes(usize),
+    /// A LEB128 number.
+    Number,
+    /// A string with a null byte.
+    String,
+    /// A block with its size in this many bytes before it.
+    Sized(usize),
+    /// A block with its size as a LEB128 number before it.
+    Numbered,
+    /// The offset in the unit of the next entry with the same parent, in this many bytes.
+    Sibling(usize),
+    /// A form that is not known, after which nothing can be read.
+    Unknown,
+}
+
+/// How the entries with an abbreviation are passed over.
+#[derive(Debug)]
+struct Shape {
+    tag: DwTag,
+    has_children: bool,
+    has_code: bool,
+    steps: Vec<Step>,
+}
+
+/// The abbreviations of a unit.
+#[derive(Debug)]
+pub struct Shapes(Vec<Option<Shape>>);
+
+impl Shapes {
+    /// Reads abbreviations. Compilers number them from 1; those beyond a gap are not known.
+    pub fn new(abbreviations: &Abbreviations, header: &UnitHeader<Slice<'_>>) -> Self {
+        let numbered = (1..).map_while(|code| abbreviations.get(code));
+        let shape = |abbreviation: &gimli::Abbreviation| {
+            let mut steps = Vec::new();
+            for attribute in abbreviation.attributes() {
+                let step = match (attribute.name(), attribute.size(header)) {
+                    (constants::DW_AT_sibling, Some(size)) => Step::Sibling(size),
+                    (_, Some(size)) => Step::Bytes(size),
+                    (_, None) => Step::of_form(attribute.form()),
+                };
+                match (steps.last_mut(), step) {
+                    (Some(Step::Bytes(before)), Step::Bytes(size)) => *before += size,
+                    (_, Step::Bytes(0)) => {}
+                    _ => steps.push(step),
+                }
+            }
+            let is_code = |name| matches!(name, constants::DW_AT_low_pc | constants::DW_AT_ranges);
+            let has_code = abbreviation.attributes().iter().any(|attribute| is_code(attribute.name()));
+            Shape { tag: abbreviation.tag(), has_children: abbreviation.has_children(), has_code, steps }
+        };
+        Self(std::iter::once(None).chain(numbered.map(|abbreviation| Some(shape(abbreviation)))).collect())
+    }
+}
+
+impl Step {
+    fn of_form(form: DwForm) -> Self {
+        match form {
+            constants::DW_FORM_block1 => Self::Sized(1),
+            constants::DW_FORM_block2 => Self::Sized(2),
+            constants::DW_FORM_block4 => Self::Sized(4),
+            constants::DW_FORM_block | constants::DW_FORM_exprloc => Self::Numbered,
+            constants::DW_FORM_string => Self::String,
+            constants::DW_FORM_udata
+            | constants::DW_FORM_sdata
+            | constants::DW_FORM_ref_udata
+            | constants::DW_FORM_strx
+            | constants::DW_FORM_GNU_str_index
+            | constants::DW_FORM_addrx
+            | constants::DW_FORM_GNU_addr_index
+            | constants::DW_FORM_loclistx
+            | constants::DW_FORM_rnglistx => Self::Number,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// An entry that was passed over.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its offset in the unit.
+    pub offset: UnitOffset,
+    /// Its tag.
+    pub tag: DwTag,
+    /// Number of entries above it, up to the one at which the walk began.
+    pub depth: usize,
+    /// Whether it has attributes with the addresses of code.
+    pub has_code: bool,
+    has_children: bool,
+    sibling: Option<usize>,
+}
+
+/// A walk over an entry and those below it, each before its children. It ends early at a form that is not known.
+pub struct Walk<'u, 'a> {
+    shapes: &'u Shapes,
+    whole: Slice<'a>,
+    rest: Slice<'a>,
+    /// Offset of `whole` in the unit.
+    first: usize,
+    depth: usize,
+    is_begun: bool,
+}
+
+impl<'u, 'a> Walk<'u, 'a> {
+    /// A walk from an entry.
+    pub fn new(header: &UnitHeader<Slice<'a>>, shapes: &'u Shapes, start: UnitOffset) -> Option<Self> {
+        let first = header.root_offset();
+        let whole = header.range_from(first..).ok()?;
+        let mut walk = Self { shapes, whole, rest: whole, first: first.0, depth: 0, is_begun: false };
+        walk.seek(start.0).then_some(walk)
+    }
+
+    /// Continues at an offset.
+    fn seek(&mut self, offset: usize) -> bool {
+        self.rest = self.whole;
+        offset.checked_sub(self.first).is_some_and(|offset| self.rest.skip(offset).is_ok())
+    }
+
+    /// Offset of the bytes that follow in the unit.
+    pub fn offset(&self) -> UnitOffset {
+        UnitOffset(self.first + self.rest.offset_from(self.whole))
+    }
+
+    /// The next entry.
+    pub fn next(&mut self) -> Option<Entry> {
+        while !self.is_begun || self.depth > 0 {
+            self.is_begun = true;
+            let offset = self.offset();
+            let code = self.rest.read_uleb128().ok()?;
+            if code == 0 {
+                self.depth = self.depth.saturating_sub(1);
+                continue;
+            }
+            let shape = self.shapes.0.get(usize::try_from(code).ok()?)?.as_ref()?;
+            let sibling = self.pass(&shape.steps)?;
+            let (tag, has_children, has_code) = (shape.tag, shape.has_children, shape.has_code);
+            let entry = Entry { offset, tag, depth: self.depth, has_code, has_children, sibling };
+            self.depth += usize::from(has_children);
+            return Some(entry);
+        }
+        None
+    }
+
+    /// Passes over the children of the last entry, if it refers to the entry after them. Whether children were left out.
+    pub fn skip_children(&mut self, entry: &Entry) -> bool {
+        let next = entry.sibling.filter(|&next| entry.has_children && next > self.offset().0);
+        let is_left_out = next.is_some_and(|next| self.seek(next));
+        if is_left_out {
+            self.depth = entry.depth;
+        }
+        is_left_out
+    }
+
+    /// Passes over attributes, and returns the offset of the next entry with the same parent if they have it. `None` at the end.
+    fn pass(&mut self, steps: &[Step]) -> Option<Option<usize>> {
+        let mut sibling = None;
+        for step in steps {
+            let len = match *step {
+                Step::Bytes(len) => len,
+                Step::Number => {
+                    self.rest.skip_leb128().ok()?;
+                    continue;
+                }
+                Step::String => self.rest.find(0)? + 1,
+                Step::Sized(width) => self.number(width)?,
+                Step::Numbered => usize::try_from(self.rest.read_uleb128().ok()?).ok()?,
+                Step::Sibling(width) => {
+                    sibling = Some(self.number(width)?);
+                    continue;
+                }
+                Step::Unknown => return None,
+            };
+            self.rest.skip(len).ok()?;
+        }
+        Some(sibling)
+    }
+
+    fn number(&mut self, width: usize) -> Option<usize> {
+        let number = match width {
+            1 => self.rest.read_u8().map(u64::from),
+            2 => self.rest.read_u16().map(u64::from),
+            4 => self.rest.read_u32().map(u64::from),
+            8 => self.rest.read_u64(),
+            _ => return None,
+        };
+        usize::try_from(number.ok()?).ok()
+    }
+}

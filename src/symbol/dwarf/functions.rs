@@ -1,0 +1,88 @@
+//! Finds the function of an address in a unit.
+
+use super::super::ranges::Ranges;
+use super::budget::Budget;
+use super::code_ranges::CodeRanges;
+use super::units::UnitView;
+use gimli::{DwTag, UnitOffset, constants};
+use std::cmp::Reverse;
+
+/// The functions of a unit.
+pub struct Functions {
+    ranges: Ranges,
+    /// The entry of each range.
+    entries: Vec<UnitOffset>,
+    /// Whether entries were passed over.
+    is_partial: bool,
+}
+
+/// How much of a unit is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Functions outside of types and other functions, where compilers put nearly all, if entries refer to the next one.
+    Outer,
+    /// All functions.
+    All,
+}
+
+/// Entries of types, with many entries below them and rarely one of code.
+fn is_type(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        constants::DW_TAG_class_type
+            | constants::DW_TAG_structure_type
+            | constants::DW_TAG_union_type
+            | constants::DW_TAG_enumeration_type
+            | constants::DW_TAG_interface_type
+            | constants::DW_TAG_subroutine_type
+            | constants::DW_TAG_array_type
+    )
+}
+
+impl Functions {
+    /// Reads the functions of a unit.
+    pub fn new(view: UnitView<'_, '_>, budget: &Budget, depth: Depth) -> Self {
+        let (mut found, mut is_partial) = (Vec::new(), false);
+        let header = &view.unit.unit.header;
+        let walk = view.walk(header.root_offset()).filter(|_| budget.spend(header.length_including_self()));
+        if let Some(mut walk) = walk {
+            while let Some(entry) = walk.next() {
+                let is_function = entry.tag == constants::DW_TAG_subprogram;
+                if is_function
+                    && entry.has_code
+                    && let Some(ranges) = code_ranges(view, entry.offset)
+                {
+                    ranges.each(view.unit, budget, |range| found.push((range.start, Reverse(range.end), entry.offset)));
+                }
+                if depth == Depth::Outer && (is_function || is_type(entry.tag)) {
+                    is_partial |= walk.skip_children(&entry);
+                }
+            }
+        }
+        // Of functions with the same code, the last one counts.
+        found.sort_unstable_by_key(|&(start, end, entry)| (start, end, entry.0));
+        let ranges = Ranges::new(found.iter().map(|&(start, Reverse(end), _)| (start, end)));
+        Self { ranges, entries: found.into_iter().map(|(_, _, entry)| entry).collect(), is_partial }
+    }
+
+    /// The entry of the innermost function with an address.
+    pub fn find(&self, address: u64) -> Option<UnitOffset> {
+        self.ranges.find(address).and_then(|number| self.entries.get(number)).copied()
+    }
+
+    /// Whether there may be more functions.
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+}
+
+fn code_ranges(view: UnitView<'_, '_>, entry: UnitOffset) -> Option<CodeRanges> {
+    let mut entries = view.unit.entries_raw(Some(entry)).ok()?;
+    let abbreviation = entries.read_abbreviation().ok()??;
+    let mut ranges = CodeRanges::default();
+    for spec in abbreviation.attributes() {
+        let attribute = entries.read_attribute(*spec).ok()?;
+        ranges.attribute(view.unit, &attribute);
+    }
+    Some(ranges)
+}

@@ -1,0 +1,188 @@
+//! Functions, inlined functions and lines from DWARF: in the file itself, in split DWARF, and in a supplementary file of dwz.
+
+mod budget;
+mod calls;
+mod code_ranges;
+mod description;
+mod entries;
+mod functions;
+mod line_program;
+mod lines;
+mod sections;
+mod split;
+mod unit_cache;
+mod unit_ranges;
+mod units;
+
+pub use sections::{inflate, split_units};
+
+use super::arena::Arena;
+use super::find::candidate_paths::SplitUnit;
+use super::lookup::{Frame, Lookup};
+use super::object::Object;
+use super::table::SymbolTable;
+use budget::Budget;
+use description::{Description, Files};
+use gimli::{EndianSlice, RunTimeEndian, UnitOffset};
+use hashbrown::HashMap;
+use lines::Location;
+use split::SplitFiles;
+use std::cell::RefCell;
+use unit_cache::UnitCache;
+use unit_ranges::UnitRanges;
+use units::Units;
+
+/// Bytes of a section.
+type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
+
+/// Files with parts of the DWARF of an object.
+#[derive(Clone, Copy)]
+pub struct DwarfFiles<'a> {
+    /// The file with `.debug_info`.
+    pub main: &'a Object,
+    /// The supplementary file to which dwz moved common parts.
+    pub supplementary: Option<&'a Object>,
+    /// The package of split DWARF, a `.dwp`.
+    pub package: Option<&'a Object>,
+    /// Opens the split DWARF file (`.dwo`) of a unit.
+    pub split: &'a dyn Fn(&SplitUnit) -> Option<Object>,
+    /// Symbol table, for functions without a linkage name in DWARF.
+    pub table: &'a SymbolTable,
+    /// Keeps the files opened by [`split`](Self::split).
+    pub opened: &'a Arena<Object>,
+}
+
+/// Lookup in the DWARF of an object. Each thread needs its own.
+pub struct DwarfLookup<'a> {
+    table: &'a SymbolTable,
+    units: Units<'a>,
+    supplementary: Option<Units<'a>>,
+    split: SplitFiles<'a>,
+    ranges: UnitRanges,
+    /// What was read of each unit.
+    caches: Vec<UnitCache<'a>>,
+    /// Functions by unit and entry.
+    descriptions: RefCell<HashMap<(usize, UnitOffset), Description<'a>>>,
+    budget: Budget,
+}
+
+/// A function that an address is in, with the position in it.
+struct Position<'l, 'a> {
+    description: Description<'a>,
+    location: Location<'l>,
+    is_inlined: bool,
+}
+
+impl<'a> DwarfLookup<'a> {
+    /// Reads the units of an object.
+    pub fn new(files: DwarfFiles<'a>) -> Self {
+        let budget = Budget::new(sections::size(files.main) + files.supplementary.map_or(0, sections::size));
+        let mut dwarf = sections::load(files.main);
+        if let Some(supplementary) = files.supplementary {
+            dwarf.set_sup(sections::load(supplementary));
+        }
+        let units = Units::new(dwarf);
+        let ranges = UnitRanges::new(&units, &budget);
+        Self {
+            table: files.table,
+            supplementary: files.supplementary.map(|file| Units::new(sections::load(file))),
+            split: SplitFiles::new(files.package, files.split, files.opened),
+            ranges,
+            caches: units.headers().map(|_| UnitCache::default()).collect(),
+            descriptions: RefCell::default(),
+            units,
+            budget,
+        }
+    }
+
+    /// Calls `found` with each function of a unit that an address is in. Whether the unit has the address.
+    fn in_unit(&self, number: usize, address: u64, found: &mut dyn FnMut(Position<'_, 'a>)) -> bool {
+        let (Some(lines_view), Some(cache)) = (self.units.unit(number), self.caches.get(number)) else { return false };
+        let (own, view) = cache.code(&self.split, &self.units, lines_view).unwrap_or((&self.units, lines_view));
+        let function = cache.function(view, &self.budget, address);
+        let location = cache.lines(lines_view.unit, &self.budget).find(lines_view.unit, &self.budget, address);
+        let Some(function) = function else {
+            let Some(location) = location else { return false };
+            found(Position { description: Description::default(), location, is_inlined: false });
+            return true;
+        };
+        let mut location = location.unwrap_or_default();
+        let describe = |entry| {
+            let files = Files { own, supplementary: self.supplementary.as_ref() };
+            let mut known = self.descriptions.borrow_mut();
+            *known.entry((number, entry)).or_insert_with(|| Description::read(&files, view, entry))
+        };
+        let calls = cache.calls(view, &self.budget, function);
+        for call in calls.find(address) {
+            found(Position { description: describe(call.entry), location, is_inlined: true });
+            let lines = cache.lines(lines_view.unit, &self.budget);
+            let file = call.file.map_or(&[][..], |file| lines.path(lines_view.unit, file));
+            location = Location { file, line: call.line, column: call.column };
+        }
+        found(Position { description: describe(function), location, is_inlined: false });
+        true
+    }
+}
+
+/// The name of the outermost function: from the symbol table if DWARF has only the source name, or has another function whose
+/// code the linker found to be identical. A clone is shown as the function that it was cloned from.
+fn outermost<'n>(description: &Description<'n>, symbol: Option<(u64, &'n [u8])>) -> &'n [u8] {
+    let name = description.name;
+    let is_clone = |symbol: &[u8]| symbol.strip_prefix(name).is_some_and(|suffix| suffix.starts_with(b"."));
+    match symbol {
+        Some((_, symbol)) if !(description.has_linkage_name && is_clone(symbol)) => symbol,
+        _ => name,
+    }
+}
+
+impl Lookup for DwarfLookup<'_> {
+    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+        let symbol = self.table.find(address);
+        let mut is_known = false;
+        let mut emit = |position: Position<'_, '_>| {
+            let Position { description, location, is_inlined } = position;
+            let name = if is_inlined { description.name } else { outermost(&description, symbol) };
+            let Location { file, line, column } = location;
+            if name.is_empty() && file.is_empty() && line == 0 {
+                return;
+            }
+            is_known = true;
+            let symbol_start = symbol.filter(|_| !is_inlined).map(|(start, _)| start);
+            let start_line = description.line;
+            found(&Frame { name, start_line, file, line, column, is_inlined, symbol_start });
+        };
+        // The first unit that has the address counts; others have it in their ranges only.
+        let _ = self.ranges.find(address).any(|number| self.in_unit(number, address, &mut emit));
+        if !is_known {
+            self.table.look_up(address, found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::object::tests::object;
+    use super::*;
+
+    #[test]
+    fn lines_of_an_image() {
+        let object = object();
+        let (table, opened) = (SymbolTable::new(&object, None), Arena::default());
+        let split: &dyn Fn(&SplitUnit) -> Option<Object> = &|_| None;
+        let files =
+            DwarfFiles { main: &object, supplementary: None, package: None, split, table: &table, opened: &opened };
+        let lookup = DwarfLookup::new(files);
+        let mut lines = Vec::new();
+        for address in [0x1000, 0x1007, 0x1008, 0x1018, 0x2000] {
+            lookup.look_up(address, &mut |frame| {
+                lines.push((String::from_utf8_lossy(frame.name).into_owned(), frame.line, frame.symbol_start));
+            });
+        }
+        let line = |name: &str, line, start| (name.to_owned(), line, Some(start));
+        let [first, second] = [0x1000, 0x1010];
+        assert_eq!(
+            lines,
+            [line("first", 10, first), line("first", 10, first), line("first", 11, first), line("second", 21, second)]
+        );
+    }
+}
