@@ -133,6 +133,7 @@ mod modules {
     #[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
     pub mod object;
     pub mod profile;
+    pub mod progress;
     #[cfg(feature = "report")]
     pub mod report;
     pub mod rewrite;

@@ -61,6 +61,7 @@ mod suite {
     mod pprof;
     mod profiles;
     mod program;
+    mod progress;
     mod quipper;
     mod recognition;
     mod repair;

@@ -5,6 +5,7 @@ use super::args::CheckArgs;
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::stdout_failed;
+use super::progress;
 use super::report::{counted, escape_controls, object, print_message, unnamed_lines};
 use super::standard_streams::require_stdout;
 use perfconv::abi::record::RecordType;
@@ -113,7 +114,7 @@ fn unreadable<T>(why: &dyn fmt::Display, out: &mut impl Write) -> Result<Option<
 /// is reported.
 fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<bool>, Failure> {
     let Some(recording) = open(path, Members::All, args, out)? else { return Ok(None) };
-    let mut objects = symbol_search(&args.files.values, &args.find.options(), None)?;
+    let mut objects = symbol_search(&args.files.values, &args.find.options(), None, &progress::observer())?;
     if let Some(archive) = recording.archive() {
         objects = objects.map(|options| with_objects(options, archive, path));
     }

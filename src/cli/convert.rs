@@ -7,7 +7,7 @@ use super::input::{NamedInput, Recording};
 use super::output::{Output, OutputRules};
 use super::pending_output::PendingOutput;
 use super::report::{self, Report};
-use super::{archive, batch, profiles, rewrite, temporary_outputs};
+use super::{archive, batch, profiles, progress, rewrite, temporary_outputs};
 use perfconv::bundle::unpack::Members;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::directory::is_recording;
@@ -192,7 +192,7 @@ impl Conversion {
         let recording = Recording::converted(named, &options, expansion)?;
         let images = Images::check(&recording, &input, &output, &format.writer, args)?;
         let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
-        let objects = reads_objects.then(|| symbol_search(values, &args.passes.find, announce));
+        let objects = reads_objects.then(|| symbol_search(values, &args.passes.find, announce, &progress::observer()));
         let mut objects = objects.transpose()?.flatten();
         if let Some(archive) = &archive {
             objects = objects.map(|options| archive::with_objects(options, archive, &input));

@@ -3,6 +3,7 @@
 use super::args::{ConvertArgs, InfoArgs, ReadArgs};
 use super::failure::Failure;
 use super::input::Recording;
+use super::progress;
 use super::report::{self, escape_controls};
 use super::{convert, output};
 use perfconv::container::read::ReadOptions;
@@ -94,7 +95,7 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
 fn hottest(recording: &Recording, read: &ReadOptions, args: &ConvertArgs) -> Result<Vec<String>, Failure> {
     /// Number of functions.
     const FUNCTIONS: usize = 10;
-    let objects = symbol_search(&args.format_values(), &args.passes.find, None)?;
+    let objects = symbol_search(&args.format_values(), &args.passes.find, None, &progress::observer())?;
     let symbols = SymbolSources {
         imported: recording.imported().cloned(),
         objects: objects.map(|objects| Arc::new(objects.without_unwinding())),

@@ -4,6 +4,7 @@ use super::args::{MergeArgs, RecordingOutputArgs};
 use super::failure::Failure;
 use super::input::Recording;
 use super::output::{Output, OutputRules};
+use super::progress;
 use super::report::Report;
 use perfconv::container::read::directory::is_recording;
 use perfconv::container::read::{Container, ReadOptions};
@@ -43,7 +44,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage("no recording to merge".to_owned()));
     };
     let output = args.inputs.iter().fold(output, |output, input| output.with_input(input));
-    let read = ReadOptions::default().with_spool_dir(args.written.spool_dir.clone());
+    let read = progress::observed(ReadOptions::default().with_spool_dir(args.written.spool_dir.clone()));
     let names: Vec<_> = args.inputs.iter().map(|input| input.display().to_string()).collect();
     let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
     let recordings = recordings.collect::<Result<Vec<_>, _>>()?;

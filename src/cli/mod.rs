@@ -27,6 +27,7 @@ mod pending_output;
 mod perf_to_profile;
 mod profile_report;
 mod profiles;
+mod progress;
 mod report;
 mod rewrite;
 mod split;
@@ -52,16 +53,22 @@ pub fn main() -> ExitCode {
     }
     let watching = temporary_outputs::watch().map_err(|e| Failure::Failed(format!("cannot watch for signals: {e}")));
     let done = watching.and_then(|()| if perf_to_profile::is_program_name() { perf_to_profile::run() } else { run() });
+    progress::end();
     // If a signal is ending the program, wait for it instead of reporting a failure that it caused.
     let _signals_wait = temporary_outputs::hold();
     done.unwrap_or_else(Failure::report)
 }
 
-/// Parses the command-line arguments. Prints help or the version if they ask for it, and exits.
-fn arguments<T: Parser>() -> Result<T, Failure> {
+/// Parses the command-line arguments, and whether one of them is `--quiet`. Prints help or the version if they ask for it, and exits.
+fn arguments<T: Parser>() -> Result<(T, bool), Failure> {
     let mut command = args::command::<T>();
     let parsed = command.try_get_matches_from_mut(env::args_os());
-    let parsed = parsed.and_then(|matches| T::from_arg_matches(&matches).map_err(|error| error.format(&mut command)));
+    let parsed = parsed.and_then(|matches| {
+        let of_command = matches.subcommand().map_or(&matches, |(_, matches)| matches);
+        let is_quiet = matches!(of_command.try_get_one("quiet"), Ok(Some(true)));
+        let parsed = T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        Ok((parsed, is_quiet))
+    });
     parsed.or_else(|error| {
         if error.use_stderr() {
             return Err(Failure::Arguments(usage_message(&error)));
@@ -82,10 +89,11 @@ fn usage_message(error: &clap::Error) -> String {
 }
 
 fn run() -> Result<ExitCode, Failure> {
-    let cli: Cli = arguments()?;
+    let (cli, is_quiet): (Cli, _) = arguments()?;
     if cli.command.is_none() {
         unknown_command::check(cli.convert.inputs.first().map(|input| input.as_path()))?;
     }
+    progress::start(cli.progress, is_quiet);
     match cli.command {
         Some(Command::Convert(args)) => convert::run(*args),
         Some(Command::Rewrite(args)) => convert::rewrite(*args),

@@ -1,6 +1,6 @@
 //! Output targets: a file that appears only when complete, standard output, or a special file.
 
-use super::{failure::Failure, pending_output::PendingOutput, standard_streams, temporary_outputs};
+use super::{failure::Failure, pending_output::PendingOutput, progress, standard_streams, temporary_outputs};
 use perfconv::error::{Error, Result};
 use perfconv::rewrite::output::{RecordingOutput, WriteSeek};
 use same_file::Handle;
@@ -136,7 +136,7 @@ impl Output {
             Self::Stdout => {
                 standard_streams::require_stdout()?;
                 let written = Handle::stdout().map_err(Error::Output);
-                let written = written.and_then(|stdout| buffered(stdout.as_file(), write));
+                let written = written.and_then(|stdout| buffered(progress::AfterDisplay(stdout.as_file()), write));
                 written.map(|()| PendingOutput::in_place()).map_err(|error| self.failure_of(error))
             }
             Self::Special(path) => {

@@ -25,6 +25,7 @@ impl Pager {
         let mut words = command.split_whitespace();
         let mut child = Command::new(words.next()?).args(words).stdin(Stdio::piped()).spawn().ok()?;
         let pipe = child.stdin.take()?;
+        super::progress::share_terminal();
         rustix::stdio::dup2_stdout(&pipe).ok()?;
         Some(Self(child))
     }

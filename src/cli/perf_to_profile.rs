@@ -53,7 +53,7 @@ pub fn is_program_name() -> bool {
 /// # Errors
 /// If the recording cannot be read, or the output cannot be written.
 pub fn run() -> Result<ExitCode, Failure> {
-    let args: PerfToProfileArgs = super::arguments()?;
+    let (args, _): (PerfToProfileArgs, _) = super::arguments()?;
     let rules = OutputRules { overwrite: args.force, on_terminal: false, replaceable: None, is_directory: false };
     let output = Output::check(&args.output, &args.input, rules)?;
     let options = ReadOptions::default();

@@ -1,6 +1,7 @@
 //! Messages on standard error: warnings and the ledger.
 
 use super::args::ReportArg;
+use super::progress;
 use perfconv::abi::record::RecordType;
 use perfconv::profile::unsymbolized::{UnnamedObject, Unsymbolized};
 pub use perfconv::stream::ledger::counted;
@@ -21,7 +22,8 @@ const BUILD_ID_DIGITS: usize = 8;
 
 /// Writes a line to standard error. A failure cannot be reported anywhere.
 pub fn print_message(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{}", escape_controls(line));
+    let line = escape_controls(line);
+    progress::without_display(|| _ = writeln!(io::stderr(), "{line}"));
 }
 
 /// Escapes control characters, so that names in a recording cannot send control sequences to the terminal.
@@ -66,7 +68,8 @@ impl Report<'_> {
                 print_message(format_args!("[ perfconv: {}: {} ]", self.output, self.ledger));
             }
             ReportArg::Json => {
-                let _ = writeln!(io::stderr(), "{}", escape_json(&self.to_json().to_string()));
+                let line = escape_json(&self.to_json().to_string());
+                progress::without_display(|| _ = writeln!(io::stderr(), "{line}"));
             }
         }
     }

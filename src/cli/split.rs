@@ -7,6 +7,7 @@ use super::input::Recording;
 use super::merge::{form, report_result};
 use super::output::{Output, OutputRules};
 use super::part_file::PartFile;
+use super::progress;
 use perfconv::container::read::{Container, ReadOptions};
 use perfconv::error::{Error, Result};
 use perfconv::rewrite::endian::EndianPass;
@@ -45,7 +46,7 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     let rules =
         OutputRules { overwrite: args.force, on_terminal: false, replaceable: Some(is_split), is_directory: true };
     let output = Output::check(&args.output, &args.input, rules)?;
-    let read = ReadOptions::default().with_spool_dir(args.written.spool_dir.clone());
+    let read = progress::observed(ReadOptions::default().with_spool_dir(args.written.spool_dir.clone()));
     let name = args.input.display().to_string();
     let recording = Recording::new(args.input, None, &read)?;
     let (input, damage) = recording.input().repeatable(&read)?;

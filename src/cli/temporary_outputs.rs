@@ -71,6 +71,7 @@ fn register<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) ->
 
 #[cfg(unix)]
 mod signals {
+    use crate::cli::progress;
     use perfconv::container::temp_directory::{remove, remove_all};
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
@@ -88,6 +89,8 @@ mod signals {
         let mut signals = Signals::new(watched.chain([SIGBUS]))?;
         let watch = move || {
             for signal in signals.forever() {
+                // Before the lock: a thread that prints may hold the display.
+                progress::end_for_signal();
                 let incomplete = super::hold();
                 incomplete.iter().for_each(|path| remove(path));
                 remove_all();

@@ -96,6 +96,7 @@ mod search {
     use super::*;
     use crate::error::Result;
     use crate::profile::symbolize::SymbolOptions;
+    use crate::progress::Progress;
     use crate::rewrite::build_ids::find::FindOptions;
     use crate::symbol::demangle::Demangle;
     use crate::symbol::find::fetch::{Fetcher, Notice};
@@ -111,6 +112,7 @@ mod search {
         values: &OptionValues,
         find: &FindOptions,
         announce: Option<fn(&Notice)>,
+        progress: &Progress,
     ) -> Result<Option<SymbolOptions>> {
         let policy = match values.word(&SYMBOLS) {
             Some("no") => return Ok(None),
@@ -126,7 +128,7 @@ mod search {
             search.archive_dirs.push(cache.dir.clone());
         }
         search.debug_dirs.splice(0..0, values.files(&DEBUG_DIR).iter().cloned());
-        search.fetcher = fetcher(values, &search, announce)?;
+        search.fetcher = fetcher(values, &search, announce, progress)?;
         search.vmlinux = values.file(&VMLINUX).map(Into::into);
         search.kallsyms = values.file(&KALLSYMS).map(Into::into);
         let mut options =
@@ -137,6 +139,7 @@ mod search {
             options = options.max_stack(frames);
         }
         options.without_splicing = values.is_given(&NO_SPLICE);
+        options.lookup.progress = progress.clone();
         options.lookup.demangle = match values.word(&DEMANGLE) {
             Some("short") => Demangle::Short,
             Some("no") => Demangle::No,
@@ -150,6 +153,7 @@ mod search {
         values: &OptionValues,
         search: &SearchOptions,
         announce: Option<fn(&Notice)>,
+        progress: &Progress,
     ) -> Result<Option<Fetcher>> {
         use crate::error::Error;
         use crate::symbol::find::debuginfod::{Debuginfod, Limits};
@@ -163,7 +167,7 @@ mod search {
             return Err(Error::not_found(what.to_owned()));
         };
         match Debuginfod::new(&urls, cache, Limits::from_environment(), announce) {
-            Some(client) => Ok(Some(Fetcher(std::sync::Arc::new(client)))),
+            Some(client) => Ok(Some(Fetcher(std::sync::Arc::new(client.with_progress(progress.clone()))))),
             None => {
                 let what =
                     "--debuginfod: no server is named; name one with --debuginfod=http://HOST, or in DEBUGINFOD_URLS";
@@ -173,7 +177,7 @@ mod search {
     }
 
     #[cfg(not(feature = "debuginfod"))]
-    fn fetcher(_: &OptionValues, _: &SearchOptions, _: Option<fn(&Notice)>) -> Result<Option<Fetcher>> {
+    fn fetcher(_: &OptionValues, _: &SearchOptions, _: Option<fn(&Notice)>, _: &Progress) -> Result<Option<Fetcher>> {
         Ok(None)
     }
 }

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_without_the_leafs_space_does_not_repeat_the_leaf() {
+    fn a_chain_without_the_space_of_its_leaf_does_not_repeat_the_leaf() {
         let (found, _) = frames(Some(1000), Space::Kernel, &[USER, 50, 60]);
         assert_eq!(found, [(1000, Space::Kernel), (50, Space::User), (59, Space::User)]);
         let (found, _) = frames(None, Space::User, &[USER, 50, 60]);

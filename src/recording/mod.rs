@@ -39,6 +39,7 @@ pub use crate::container::walk::{Damage, DamageKind};
 pub use crate::profile::labels::Label;
 #[cfg(feature = "symbols")]
 pub use crate::profile::symbolize::SymbolOptions;
+pub use crate::progress::{Progress, TaskState, Work};
 #[cfg(feature = "rewrite")]
 pub use crate::rewrite::anonymize::key::Key;
 pub use crate::rewrite::filter::time::{Interval, Share, Times};

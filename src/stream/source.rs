@@ -11,6 +11,7 @@ use crate::container::read::pipe::HEADER_SIZE;
 use crate::container::read::{Container, ReadOptions, Reader};
 use crate::container::walk::{Damage, DamageKind, Step, is_plausible, resynchronize, step};
 use crate::error::{Error, Result};
+use crate::progress::Task;
 use crate::stream::Sink;
 use crate::stream::counts::Counts;
 use crate::stream::ledger::{Ledger, Reason};
@@ -32,6 +33,9 @@ pub struct Source {
     counts: Counts,
     /// Decompression state of the current file, once it has frames.
     frames: Option<Frames>,
+    progress: Task,
+    /// Bytes of blocks before the current one.
+    passed: u64,
 }
 
 /// The compressed frames of one file.
@@ -77,7 +81,15 @@ impl Source {
     /// Creates a source from an opened container.
     pub fn new(reader: Reader) -> Self {
         let meta = Meta::new(&reader);
-        Self { reader, meta, ledger: Ledger::default(), counts: Counts::default(), frames: None }
+        Self {
+            reader,
+            meta,
+            ledger: Ledger::default(),
+            counts: Counts::default(),
+            frames: None,
+            progress: Task::unobserved(),
+            passed: 0,
+        }
     }
 
     /// Options it is read with.
@@ -96,6 +108,7 @@ impl Source {
     /// If the sink fails, or a pipe or a corrupt recording has no readable record.
     pub fn run(mut self, sink: &mut impl Sink) -> Result<(Meta, Ledger)> {
         sink.begin(&self.meta)?;
+        self.progress = self.reader.begin_task();
         while !sink.is_done()
             && let Some(mut block) = self.reader.next_block()?
         {
@@ -104,12 +117,15 @@ impl Source {
                 self.end_frames();
             }
             while let Some(at) = self.walk(&block, sink)? {
+                self.passed += at as u64;
                 block = block.from(at, self.reader.serial());
             }
+            self.passed += block.bytes.len() as u64;
         }
         if !sink.is_done() {
             self.end_frames();
         }
+        self.progress = Task::unobserved();
         let damage = std::mem::take(&mut self.reader.damage);
         if self.counts.total() == 0 && self.is_unreadable(&damage) {
             return Err(self.nothing_read(damage));
@@ -142,6 +158,9 @@ impl Source {
                             return Ok(None);
                         }
                         until_asked = RECORDS_PER_QUESTION;
+                        if block.origin != Origin::Frame {
+                            self.progress.set(self.passed + at as u64);
+                        }
                     }
                     if header.kind.is_frame() && block.origin != Origin::Frame {
                         self.decompress(&raw, sink)?;

@@ -54,6 +54,7 @@ pub use resolve::{Addresses, ObjectReport, Request, Resolved};
 pub use source::{ObjectKey, Reference};
 pub use symbols::{Function, FunctionId, ResolvedFrame, Symbols};
 
+use crate::progress::Progress;
 use demangle::Demangle;
 use find::SearchOptions;
 use object_cache::ObjectCache;
@@ -69,6 +70,7 @@ pub struct Options {
     pub demangle: Demangle,
     /// Maximum number of threads; by default the number of CPUs, but at most 8.
     pub threads: Option<NonZeroUsize>,
+    pub(crate) progress: Progress,
 }
 
 /// Resolves addresses of objects to functions and lines.

@@ -5,6 +5,7 @@ use super::find::attempt::Attempt;
 use super::object_cache::CachedObject;
 use super::source::{ObjectKey, OpenedObject};
 use super::symbols::{FrameTable, Symbols};
+use crate::progress::{Task, Work};
 use crate::threads::{in_order, workers};
 use hashbrown::HashMap;
 use std::num::NonZeroUsize;
@@ -86,6 +87,9 @@ struct Part {
     threads: usize,
 }
 
+/// Number of addresses after which progress is noted.
+const ADDRESSES_PER_STEP: usize = 256;
+
 /// Minimum number of addresses for which reading an object's units once more is worthwhile.
 const PART: usize = 4096;
 
@@ -95,7 +99,18 @@ impl Symbolizer {
         let threads = self.options.threads.map_or_else(workers, NonZeroUsize::get);
         let groups = grouped(requests);
         let mut opened = Vec::with_capacity(groups.len());
-        in_order(threads, &groups, |group| self.open(group), |object| opened.push(Arc::new(object)));
+        let progress = &self.options.progress;
+        {
+            let task = progress.begin(Work::OpeningObjects, "", Some(groups.len() as u64));
+            let open = |group: &Group<'_>| {
+                let object = self.open(group);
+                task.add(1);
+                object
+            };
+            in_order(threads, &groups, open, |object| opened.push(Arc::new(object)));
+        }
+        let addresses = opened.iter().map(|object: &Arc<Opened>| object.addresses.len() as u64).sum();
+        let task = progress.begin(Work::ResolvingAddresses, "", Some(addresses));
         let jobs: Vec<Mutex<Option<Part>>> =
             parts(&opened, threads).into_iter().map(|part| Mutex::new(Some(part))).collect();
         let places: Vec<_> = opened.iter().map(|opened| opened.places.clone()).collect();
@@ -105,9 +120,10 @@ impl Symbolizer {
         let mut tables: Vec<(usize, usize, FrameTable)> = Vec::with_capacity(jobs.len());
         let work = |job: &Mutex<Option<Part>>| {
             let part = job.lock().unwrap_or_else(PoisonError::into_inner).take();
-            part.map(|part| (part.group, part.range.start, self.look_up(&part)))
+            part.map(|part| (part.group, part.range.start, self.look_up(&part, &task)))
         };
         in_order(threads, &jobs, work, |table| tables.extend(table));
+        drop(task);
         tables.sort_by_key(|&(group, start, _)| (group, start));
         let mut whole = FrameTable::new(self.options.demangle);
         let mut firsts = vec![0; groups.len()];
@@ -164,12 +180,17 @@ impl Symbolizer {
         }
     }
 
-    fn look_up(&self, part: &Part) -> FrameTable {
+    fn look_up(&self, part: &Part, task: &Task) -> FrameTable {
         let addresses = &part.opened.addresses[part.range.clone()];
         let look_up = |object: &dyn OpenedObject| {
             let mut table = FrameTable::new(self.options.demangle);
             object.prepare(part.threads);
-            object.with_lookup(&mut |lookup| addresses.iter().for_each(|&address| table.look_up(lookup, address)));
+            object.with_lookup(&mut |lookup| {
+                for some in addresses.chunks(ADDRESSES_PER_STEP) {
+                    some.iter().for_each(|&address| table.look_up(lookup, address));
+                    task.add(some.len() as u64);
+                }
+            });
             table
         };
         let table = part.opened.object.as_ref().map(|object| look_up(&**object));

@@ -390,7 +390,7 @@ fn suggests_similar_commands() {
         (&["repot", "in.data"][..], "; did you mean 'report'? expected one of: convert, "),
         (&["top"], "; expected one of: convert, rewrite, "),
         (&["kvm", "in.data", "-o", "out.pb.gz"], "; expected one of: "),
-        (&["completions"], "; expected one of: "),
+        (&["annotate"], "; expected one of: "),
         (&["chek", "in.data"], "; did you mean 'check'? "),
     ] {
         let run = dir.run(arguments);

@@ -12,6 +12,7 @@ mod merge;
 mod option_args;
 mod passes;
 mod profile_report;
+mod progress;
 mod read;
 mod recording_output;
 mod report;
@@ -31,6 +32,7 @@ pub use man::{CompletionsArgs, ManArgs, ShellArg};
 pub use merge::MergeArgs;
 pub use option_args::format_options;
 pub use profile_report::{ColorArg, ReportArgs};
+pub use progress::ProgressArg;
 pub use read::ReadArgs;
 pub use recording_output::RecordingOutputArgs;
 pub use report::ReportArg;
@@ -65,6 +67,10 @@ pub struct Cli {
 
     #[command(flatten)]
     pub convert: ConvertArgs,
+
+    /// How to show the progress of work that takes longer than a second, on standard error
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", global = true)]
+    pub progress: ProgressArg,
 }
 
 const EXAMPLES: &str = "\

@@ -1,5 +1,6 @@
 //! Options for reading recordings, shared by several commands.
 
+use super::super::progress;
 use super::directory;
 use super::help::INPUT;
 use clap::Args;
@@ -21,6 +22,6 @@ pub struct ReadArgs {
 impl ReadArgs {
     /// These options as the library takes them.
     pub fn options(&self) -> ReadOptions {
-        ReadOptions::default().with_spool_dir(self.spool_dir.clone())
+        progress::observed(ReadOptions::default().with_spool_dir(self.spool_dir.clone()))
     }
 }

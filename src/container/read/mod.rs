@@ -16,6 +16,7 @@ use crate::container::limits::Limits;
 use crate::container::spool::Spool;
 use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
+use crate::progress::{Progress, Task, Work};
 use bytes::Bytes;
 use file::FileAttr;
 use input::{Input, Opened};
@@ -34,6 +35,7 @@ pub struct ReadOptions {
     /// Whether files are first copied to temporary files instead of being mapped. If a mapped file is truncated while it is read,
     /// or its disk fails, the system ends the program with SIGBUS unless it has a handler.
     pub private_copy: bool,
+    pub(crate) progress: Progress,
 }
 
 impl ReadOptions {
@@ -41,6 +43,12 @@ impl ReadOptions {
     #[must_use]
     pub fn with_spool_dir(self, spool_dir: Option<PathBuf>) -> Self {
         Self { spool_dir, ..self }
+    }
+
+    /// Sets the observer of progress.
+    #[must_use]
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Self { progress, ..self }
     }
 
     /// Sets the limits.
@@ -244,6 +252,15 @@ impl Reader {
         Ok(None)
     }
 
+    /// Begins the task of reading the records.
+    pub(crate) fn begin_task(&self) -> Task {
+        let size = |records: &Records| match records {
+            Records::Whole(block) => Some(block.bytes.len() as u64),
+            Records::Arriving(_) => None,
+        };
+        self.options.progress.begin(Work::Reading, &self.files[0], self.streams.iter().map(size).sum())
+    }
+
     /// Allocates the serial number of a block.
     pub fn serial(&mut self) -> u64 {
         self.next_serial += 1;
@@ -260,7 +277,8 @@ fn failure_message(failure: &io::Error) -> String {
 fn spooled(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<(Bytes, Option<io::Error>)> {
     let spooled = (|| {
         let mut spool = Spool::new(options.spool_dir.as_deref())?;
-        let (_, failure) = spool.fill(stream)?;
+        let task = options.progress.begin(Work::Reading, name, None);
+        let (_, failure) = spool.fill(&mut task.reader(stream))?;
         Ok((spool.into_bytes()?, failure))
     })();
     spooled.map_err(Error::io(name, "cannot spool to a temporary file"))

@@ -10,6 +10,7 @@ use crate::object::pending_images::PendingImages;
 use crate::profile::mappings::{BuildIds, unpadded};
 use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
 use crate::profile::{Frame, MappingId, Place};
+use crate::progress::Progress;
 use crate::session::ProcessFiles;
 use crate::session::map::{Map, PAGE};
 use crate::session::names::NameId;
@@ -159,6 +160,13 @@ impl SymbolOptions {
     #[cfg(feature = "internals")]
     pub fn pending_images(&self) -> PendingImages {
         self.search.pending_images.clone()
+    }
+
+    /// Sets the observer of progress.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress) -> Self {
+        self.lookup.progress = progress;
+        self
     }
 
     /// Adds a source of symbols, which takes precedence over files and sources added before.

@@ -6,6 +6,7 @@ use super::candidate_paths::in_debuginfod_cache;
 use super::fetch::{Fetch, Notice, Wanted};
 use crate::container::temp_directory::TempDirectory;
 use crate::object::build_id_note::{self, Elf};
+use crate::progress::{Progress, Work};
 use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
@@ -59,6 +60,7 @@ pub struct Debuginfod {
     limits: Limits,
     agent: Agent,
     announce: Option<fn(&Notice)>,
+    progress: Progress,
     /// Servers that did not answer; they are not asked again.
     failed: Mutex<BTreeSet<String>>,
 }
@@ -89,7 +91,21 @@ impl Debuginfod {
             .user_agent(concat!("perfconv/", env!("CARGO_PKG_VERSION")));
         let agent = Agent::from(config.build());
         let (cache, failed) = (cache.to_owned(), Mutex::default());
-        (!servers.is_empty()).then_some(Self { servers, cache, limits, agent, announce, failed })
+        (!servers.is_empty()).then_some(Self {
+            servers,
+            cache,
+            limits,
+            agent,
+            announce,
+            progress: Progress::default(),
+            failed,
+        })
+    }
+
+    /// Sets the observer of progress.
+    #[must_use]
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Self { progress, ..self }
     }
 
     fn announce(&self, notice: &Notice) {
@@ -126,6 +142,7 @@ impl Debuginfod {
         let directory = TempDirectory::new(Some(directory)).map_err(stored)?;
         let temporary = directory.path().join("file");
         let mut file = File::create(&temporary).map_err(stored)?;
+        let task = self.progress.begin(Work::Downloading, url, length);
         let (mut body, mut buffer, mut left) = (response.body_mut().as_reader(), vec![0; 1 << 16], limit);
         loop {
             let read = match body.read(&mut buffer) {
@@ -136,6 +153,7 @@ impl Debuginfod {
             };
             left = left.checked_sub(read as u64).ok_or_else(too_large)?;
             file.write_all(&buffer[..read]).map_err(stored)?;
+            task.add(read as u64);
         }
         drop(file);
         if build_id_note::read(&temporary).ok() != Some(Elf::Id(wanted.build_id)) {
