@@ -1,0 +1,62 @@
+#!/bin/bash
+# Builds what a release offers for one target: bash packaging/build.sh TARGET OUT
+#
+# OUT gets perfconv-VERSION-TARGET.tar.gz with the program, its manual pages, completions, notices and list of dependencies, and
+# perfconv_VERSION_ARCH.deb. The bytes depend on the source, the toolchain and SOURCE_DATE_EPOCH only.
+set -euo pipefail
+target=$1
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+cd "$(dirname "$0")/.."
+
+export CARGO_INCREMENTAL=0
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+profile=${PROFILE:-dist}
+target_dir=${CARGO_TARGET_DIR:-target}
+# Paths of this machine stay out of the program.
+export RUSTFLAGS="${RUSTFLAGS-} --remap-path-prefix=$PWD=/perfconv --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+export CFLAGS="${CFLAGS-} -ffile-prefix-map=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+
+# cargo-auditable stores the list of dependencies in the program, for scanners.
+build=(cargo build)
+if cargo auditable --version >/dev/null 2>&1; then
+    build=(cargo auditable build)
+else
+    echo "note: cargo-auditable is missing; the program does not contain its list of dependencies" >&2
+fi
+"${build[@]}" --locked --profile "$profile" --target "$target" --features debuginfod --bin perfconv
+built=$target_dir/$target/$profile
+
+stage=$target_dir/package/$target
+rm -rf "$stage"
+mkdir -p "$stage/man" "$stage/completions"
+command -v llvm-strip >/dev/null && strip=llvm-strip || strip=strip
+case $target in
+aarch64-*) command -v aarch64-linux-gnu-strip >/dev/null && strip=aarch64-linux-gnu-strip ;;
+esac
+"$strip" -o "$stage/perfconv" "$built/perfconv"
+
+# The program writes its manual pages and completions itself; where it is for another machine, qemu runs it.
+run=()
+if ! "$stage/perfconv" --version >/dev/null 2>&1; then
+    run=("qemu-${target%%-*}")
+fi
+perfconv() { "${run[@]}" "$stage/perfconv" "$@"; }
+perfconv --version
+perfconv man "$stage/man"
+gzip -9n "$stage"/man/*.1
+perfconv completions bash >"$stage/completions/perfconv.bash"
+perfconv completions zsh >"$stage/completions/_perfconv"
+perfconv completions fish >"$stage/completions/perfconv.fish"
+perfconv completions nushell >"$stage/completions/perfconv.nu"
+python3 packaging/notices.py "$stage/THIRD-PARTY-NOTICES.txt" --target "$target"
+python3 packaging/sbom.py "$stage/perfconv.cdx.json" --target "$target"
+cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$stage/"
+
+name=perfconv-$version-$target
+tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u+rw,go=rX \
+    --transform "s,^\.,$name," -C "$stage" -cf - . | gzip -9n >"$out/$name.tar.gz"
+cp "$stage/perfconv.cdx.json" "$out/$name.cdx.json"
+bash packaging/deb.sh "$stage" "$version" "$target" "$out"
+(cd "$out" && sha256sum -- perfconv*)

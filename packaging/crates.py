@@ -1,0 +1,27 @@
+"""The crates that are part of the program."""
+
+import json
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FEATURES = "cli,debuginfod"
+
+
+def linked(target):
+    """The packages that are linked into the program, without build and test dependencies and procedural macros."""
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--no-default-features"]
+    command += ["--features", FEATURES, "--filter-platform", target]
+    data = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
+    nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
+    packages = {package["id"]: package for package in data["packages"]}
+    reached, pending = set(), [data["resolve"]["root"]]
+    while pending:
+        for dependency in nodes[pending.pop()]["deps"]:
+            is_linked = any(kind["kind"] is None for kind in dependency["dep_kinds"])
+            is_macro = any("proc-macro" in target["kind"] for target in packages[dependency["pkg"]]["targets"])
+            if is_linked and not is_macro and dependency["pkg"] not in reached:
+                reached.add(dependency["pkg"])
+                pending.append(dependency["pkg"])
+    order = lambda package: (package["name"], package["version"])
+    return packages[data["resolve"]["root"]], sorted((packages[id] for id in reached), key=order)
