@@ -4,11 +4,12 @@
 #   bash benches/unwind.sh [SAMPLES]
 #
 # The recordings: about SAMPLES (default 12,000) of a small C++ program, whose stacks pass through the recursion and the inlined
-# functions of regular expressions, maps and sorting; and of perfconv itself as built without optimization, a program with much
-# debug information. The dumps have 8 KiB. Needs g++, and perf with permission to record.
+# functions of regular expressions, maps and sorting; of a C++ program with much debug information, that of benches/symbols.sh, which
+# runs many times; and of perfconv itself as built without optimization. The dumps have 8 KiB. Needs g++, and perf with permission to
+# record.
 #
 # perfconv and hotspot-perfparser run three times, alternating; the table shows the run with the least CPU time. perf script runs
-# once, for at most 2 minutes. OTHER_PERF, if set, is another perf to run.
+# once, for at most 2 minutes, and so do programs that take over 10 seconds. OTHER_PERF, if set, is another perf to run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 samples=${1:-12000}
@@ -17,6 +18,8 @@ runs=3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source benches/measure.sh
+source benches/program.sh
+units=8
 
 cargo build --quiet --bin perfconv
 target=$(realpath "${CARGO_TARGET_DIR:-target}")
@@ -24,6 +27,8 @@ perfconv=${PERFCONV:-$target/release/perfconv}
 [[ ${PERFCONV:-} ]] || cargo build --release --quiet --bin perfconv
 perfparser=$(command -v hotspot-perfparser || ls /usr/lib/*/libexec/hotspot-perfparser 2>/dev/null || true)
 
+program
+mv "$work/cxx" "$work/templates"
 cat >"$work/walk.cpp" <<'END'
 #include <algorithm>
 #include <cstdlib>
@@ -91,6 +96,11 @@ measure() {
     fi
 }
 
+# Whether a run of a program took over 10 seconds: is_slow PROGRAM.
+is_slow() {
+    awk -v cost="${best[$1]:-0}" 'BEGIN { exit !(cost + 0 > 10) }'
+}
+
 # A row: row PROGRAM.
 row() {
     [[ ${best[$1]:-} ]] || return 0
@@ -113,7 +123,8 @@ table() {
         measure 'perfconv `--no-unwind`' "$convert --no-unwind"
         measure 'perfconv `--no-inline`' "$convert --no-inline"
         measure 'perfconv `--symbols no`' "$convert --symbols no"
-        [[ ! $perfparser ]] || measure hotspot-perfparser "$perfparser --input $data --output /dev/null"
+        [[ ! $perfparser ]] || is_slow hotspot-perfparser ||
+            measure hotspot-perfparser "$perfparser --input $data --output /dev/null"
     done
     measure 'perf script `--no-inline`' "perf script -f -i $data -F ip,sym --no-inline"
     measure 'perf script' "perf script -f -i $data -F ip,sym"
@@ -130,8 +141,10 @@ table() {
 }
 
 record cxx "$work/walk" "$samples"
+record templates sh -c 'i=0; while [ $((i += 1)) -le "$1" ]; do "$0"; done' "$work/templates" "$((samples / 12))"
 record rust timeout "$((samples / 1000))" bash -c 'while "$0" "$1" -q -f -o "$2"; do :; done' \
     "$target/debug/perfconv" "$work/cxx.data" "$work/out.pb.gz"
 about_this_machine
 table cxx "C++"
+table templates "C++, $(($(stat -c %s "$work/templates") >> 20)) MiB with debug information"
 table rust "Rust, $(($(stat -c %s "$target/debug/perfconv") >> 20)) MiB with debug information"

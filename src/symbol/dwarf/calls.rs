@@ -115,33 +115,37 @@ fn read_call(view: UnitView<'_, '_>, entry: UnitOffset, caller: Option<u32>) -> 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::Slice;
     use super::super::functions::{Depth, Functions};
     use super::super::units::Units;
     use super::*;
     use gimli::{Dwarf, RunTimeEndian, SectionId};
 
-    const FUNCTION: u8 = 2;
+    pub const FUNCTION: u8 = 2;
     const CALL: u8 = 3;
     const CALL_WITHOUT_CODE: u8 = 4;
-    const END: u8 = 0;
+    /// A type with the offset of the next entry.
+    pub const TYPE: u8 = 5;
+    pub const END: u8 = 0;
 
     /// The lowest address and the size of an entry.
     fn range(start: u64, size: u32) -> Vec<u8> {
         [&start.to_le_bytes()[..], &size.to_le_bytes()].concat()
     }
 
-    fn entry(code: u8, start: u64, size: u32) -> Vec<u8> {
+    pub fn entry(code: u8, start: u64, size: u32) -> Vec<u8> {
         [&[code][..], &range(start, size)].concat()
     }
 
     /// A unit from 0x1000 to 0x3000 with these entries.
-    fn with_unit(entries: &[u8], test: impl FnOnce(UnitView<'_, '_>, &Budget)) {
+    pub fn with_unit(entries: &[u8], test: impl FnOnce(UnitView<'_, '_>, &Budget)) {
         let low_and_high = [0x11, 1, 0x12, 6, 0, 0];
         let kind = |code, tag| [&[code, tag, 1][..], &low_and_high].concat();
         let without_code = vec![CALL_WITHOUT_CODE, 0x1d, 1, 0, 0];
-        let abbreviations = [kind(1, 0x11), kind(FUNCTION, 0x2e), kind(CALL, 0x1d), without_code, vec![0]].concat();
+        let with_sibling = vec![TYPE, 0x13, 1, 1, 0x13, 0, 0];
+        let kinds = [kind(1, 0x11), kind(FUNCTION, 0x2e), kind(CALL, 0x1d), without_code, with_sibling, vec![0]];
+        let abbreviations = kinds.concat();
         let entries = [&entry(1, 0x1000, 0x2000), entries, &[END]].concat();
         let length = (entries.len() + 7) as u32;
         let info = [&length.to_le_bytes()[..], &[4, 0, 0, 0, 0, 0, 8], &entries].concat();

@@ -5,8 +5,8 @@ use super::budget::Budget;
 use gimli::{Attribute, AttributeValue, RangeListsOffset, UnitRef};
 use std::ops::Range;
 
-/// Bytes of a range in the smallest form of a list.
-const RANGE: usize = 2;
+/// Cost of a range in bytes of the budget: about the memory that it needs, so that this is bounded, too.
+const RANGE: usize = 32;
 
 /// End of a range.
 #[derive(Clone, Copy)]

@@ -118,10 +118,14 @@ impl<'u, 'a> Walk<'u, 'a> {
         walk.seek(start.0).then_some(walk)
     }
 
-    /// Continues at an offset.
+    /// Continues at an offset, unless it is beyond the unit.
     fn seek(&mut self, offset: usize) -> bool {
-        self.rest = self.whole;
-        offset.checked_sub(self.first).is_some_and(|offset| self.rest.skip(offset).is_ok())
+        let mut rest = self.whole;
+        let is_inside = offset.checked_sub(self.first).is_some_and(|offset| rest.skip(offset).is_ok());
+        if is_inside {
+            self.rest = rest;
+        }
+        is_inside
     }
 
     /// Offset of the bytes that follow in the unit.
@@ -192,5 +196,34 @@ impl<'u, 'a> Walk<'u, 'a> {
             _ => return None,
         };
         usize::try_from(number.ok()?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::calls::tests::{END, FUNCTION, TYPE, entry, with_unit};
+    use super::super::functions::{Depth, Functions};
+
+    /// The functions found at 0x1000, in a type that refers to an offset as the next entry, and at 0x2000, after the type.
+    fn found(sibling: u32) -> ([bool; 2], bool) {
+        let inside = entry(FUNCTION, 0x1000, 0x10);
+        let kind = [&[TYPE][..], &sibling.to_le_bytes(), &inside, &[END, END]].concat();
+        let entries = [kind, entry(FUNCTION, 0x2000, 0x10), vec![END]].concat();
+        let mut found = ([false; 2], false);
+        with_unit(&entries, |view, budget| {
+            let functions = Functions::new(view, budget, Depth::Outer);
+            found = ([0x1000, 0x2000].map(|address| functions.find(address).is_some()), functions.is_partial());
+        });
+        found
+    }
+
+    #[test]
+    fn children_are_passed_over_only_forward_in_the_unit() {
+        // The header has 11 bytes, the entry of the unit 13, that of the type 5, the function in it 13, and two ends follow.
+        let next = 11 + 13 + 5 + 13 + 2;
+        assert_eq!(found(next), ([false, true], true));
+        for wrong in [0, 11, 24, 29, 1000, u32::MAX] {
+            assert_eq!(found(wrong), ([true, true], false), "{wrong}");
+        }
     }
 }
