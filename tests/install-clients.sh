@@ -6,5 +6,6 @@ mkdir -p "$1"
 npm install --silent --no-audit --no-fund --prefix "$1" \
     speedscope@1.25.0 @firefox-devtools/profiler-cli@0.10.0 node@24 @nushell/linux-x64@0.115.1
 python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target "$1/python" \
-    jsonschema==4.26.0 opentelemetry-proto==1.45.2 perfetto==0.59.1
+    jsonschema==4.26.0 opentelemetry-proto==1.45.2 perfetto==0.59.1 \
+    duckdb==2.0.1 polars==2.1.0 pyarrow==26.0.1
 cp "$0" "$1/complete"

@@ -83,6 +83,8 @@ mod suite {
     mod symbol_sources;
     mod symbolizers;
     mod symbols;
+    #[cfg(feature = "parquet")]
+    mod tables;
     mod terminal;
     mod totals;
     mod tracepoints;

@@ -53,10 +53,15 @@ pub fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Failure> {
     let conversion = Conversion::new(args, &jobs[0].1)?;
     fs::create_dir_all(directory)
         .map_err(|e| Failure::Failed(format!("{}: cannot create directory: {e}", directory.display())))?;
+    Ok(convert_each(args, &conversion, &jobs))
+}
+
+/// Converts each recording to its output, several at a time. A recording that cannot be converted does not stop the others.
+pub fn convert_each(args: &ConvertArgs, conversion: &Conversion, jobs: &[(&PathBuf, PathBuf)]) -> ExitCode {
     let (mut failed, mut incomplete) = (0, 0);
     let convert = |(input, output): &(&PathBuf, PathBuf)| conversion.convert(args, (*input).clone(), output);
     let threads = args.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    in_order(threads, &jobs, convert, |converted| match converted {
+    in_order(threads, jobs, convert, |converted| match converted {
         Ok(converted) => incomplete += usize::from(converted.report(args) != 0),
         Err(failure) => {
             failure.report();
@@ -66,11 +71,11 @@ pub fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Failure> {
     if failed > 0 {
         print_message(format_args!("perfconv: {failed} of {} recordings could not be converted", jobs.len()));
     }
-    Ok(match (failed, incomplete) {
+    match (failed, incomplete) {
         (0, 0) => ExitCode::SUCCESS,
         (0, _) => ExitCode::from(INCOMPLETE),
         _ => ExitCode::FAILURE,
-    })
+    }
 }
 
 /// Extension of an output of this format, compression included.

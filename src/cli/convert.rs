@@ -7,13 +7,14 @@ use super::input::{NamedInput, Recording};
 use super::output::{Output, OutputRules};
 use super::pending_output::PendingOutput;
 use super::report::{self, Report};
-use super::{archive, batch, profiles, progress, rewrite, temporary_outputs};
+use super::{archive, batch, dataset, profiles, progress, rewrite, temporary_outputs};
 use perfconv::bundle::unpack::Members;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::directory::is_recording;
 use perfconv::container::write::envelope::{self, Envelope, Envelopes};
 use perfconv::convert;
 use perfconv::formats::converter::{AppliedPasses, ConvertOptions};
+use perfconv::formats::directory_options::APPEND;
 use perfconv::formats::flamegraph::DIFF;
 use perfconv::formats::import::{self, CopyProfile, Values};
 use perfconv::formats::options::OptionValues;
@@ -21,7 +22,7 @@ use perfconv::formats::profile_options::split;
 use perfconv::formats::retained_fields::RetainedFields;
 use perfconv::formats::symbol_options::{OF_UNWINDING, SYMBOLS, symbol_search};
 use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
-use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writer, perf_data};
+use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, JoinDirectory, Writer, perf_data};
 use perfconv::profile::Profile;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::SymbolSources;
@@ -50,11 +51,17 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     if let Some(directory) = &args.out_dir {
         return batch::run(&args, directory);
     }
-    reject_further_inputs(&args)?;
     let Some(output) = args.output.clone().or_else(|| default_output(args.to.as_deref())) else {
+        reject_further_inputs(&args)?;
         return Err(Failure::Usage("no output is named; name one, such as -o out.pb.gz (see -h)".into()));
     };
     let conversion = Conversion::new(&args, &output)?;
+    if let Some(join) = conversion.format.join()
+        && (args.inputs.len() > 1 || conversion.values.is_given(&APPEND))
+    {
+        return dataset::run(&args, conversion, &output, join);
+    }
+    reject_further_inputs(&args)?;
     Ok(ExitCode::from(conversion.convert(&args, args.input(), &output)?.report(&args)))
 }
 
@@ -71,6 +78,8 @@ pub struct Conversion {
     envelopes: Envelopes,
     /// Values of the format's options.
     values: OptionValues,
+    /// The directory to which the outputs of all recordings are added.
+    directory: Option<(PathBuf, JoinDirectory)>,
 }
 
 /// The result of converting a recording.
@@ -141,7 +150,22 @@ impl Conversion {
                 format.name
             )));
         }
-        Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, values })
+        Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, values, directory: None })
+    }
+
+    /// The output format.
+    pub fn format(&self) -> &'static Format {
+        self.format
+    }
+
+    /// Values of the format's options.
+    pub fn values(&self) -> &OptionValues {
+        &self.values
+    }
+
+    /// The conversion that adds its outputs to a directory.
+    pub fn into_directory(self, directory: PathBuf, join: JoinDirectory) -> Self {
+        Self { directory: Some((directory, join)), ..self }
     }
 
     /// Converts a recording to an output.
@@ -149,7 +173,7 @@ impl Conversion {
     /// # Errors
     /// If the recording cannot be read, or the output cannot be written.
     pub fn convert(&self, args: &ConvertArgs, input: PathBuf, path: &Path) -> Result<Converted, Failure> {
-        let Self { format, envelopes, values } = self;
+        let Self { format, envelopes, values, .. } = self;
         let direct = format.direct(values);
         let is_split = split(values).is_some();
         let rules = OutputRules {
@@ -163,7 +187,10 @@ impl Conversion {
             },
             is_directory: matches!(format.writer, Writer::Directory { .. }) || is_split,
         };
-        let output = Output::check(path, &input, rules)?;
+        let output = match &self.directory {
+            Some((directory, join)) => Output::part(directory.clone(), *join, path.display().to_string(), &input),
+            None => Output::check(path, &input, rules)?,
+        };
         let options = args.read.options();
         let input_name = input.display().to_string();
         let reads_objects = format.shows_functions(values) || args.passes.unwind();
@@ -293,7 +320,7 @@ impl Conversion {
         if let Some(aggregated) = recording.imported().and_then(|imported| imported.size.aggregated()) {
             ledger.aggregated(aggregated);
         }
-        if args.out_dir.is_some() {
+        if args.out_dir.is_some() || self.directory.is_some() {
             ledger.name_notes(&input_name);
         }
         Ok(Converted { ledger, input: input_name, output: output.name(), images: Vec::from_iter(message), unnamed })

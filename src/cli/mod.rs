@@ -10,6 +10,7 @@ mod batch;
 mod check;
 mod completions;
 mod convert;
+mod dataset;
 mod diff;
 mod dump;
 mod failure;

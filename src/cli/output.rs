@@ -2,6 +2,7 @@
 
 use super::{failure::Failure, pending_output::PendingOutput, progress, standard_streams, temporary_outputs};
 use perfconv::error::{Error, Result};
+use perfconv::formats::JoinDirectory;
 use perfconv::rewrite::output::{RecordingOutput, WriteSeek};
 use same_file::Handle;
 use std::fs::{self, File};
@@ -27,6 +28,17 @@ pub enum Output {
         /// Whether it may replace an existing file.
         overwrite: bool,
         /// Whether only the owner may access it, as is the case for the input.
+        is_private: bool,
+    },
+    /// Files of a directory that can have several recordings, to which they are added.
+    Part {
+        /// The directory.
+        directory: PathBuf,
+        /// Moves the files into it.
+        join: JoinDirectory,
+        /// Name of the output as the user gave it.
+        name: String,
+        /// As for a file.
         is_private: bool,
     },
     /// A device, a FIFO or an open file of a process: written to directly.
@@ -106,6 +118,11 @@ impl Output {
         Ok(Self::File { target, name, overwrite: rules.overwrite, is_private: is_private(input) })
     }
 
+    /// Files to add to a directory.
+    pub fn part(directory: PathBuf, join: JoinDirectory, name: String, input: &Path) -> Self {
+        Self::Part { directory, join, name, is_private: is_private(input) }
+    }
+
     /// The same output with one more input: private as soon as one input is.
     pub fn with_input(mut self, input: &Path) -> Self {
         if let Self::File { is_private: is, .. } = &mut self {
@@ -118,7 +135,7 @@ impl Output {
     pub fn name(&self) -> String {
         match self {
             Self::Stdout => "standard output".to_owned(),
-            Self::File { name, .. } => name.clone(),
+            Self::File { name, .. } | Self::Part { name, .. } => name.clone(),
             Self::Special(path) => path.display().to_string(),
         }
     }
@@ -144,6 +161,7 @@ impl Output {
                 let file = File::options().append(true).open(path).map_err(|e| self.failed("cannot open", &e))?;
                 buffered(file, write).map(|()| PendingOutput::in_place()).map_err(|error| self.failure_of(error))
             }
+            Self::Part { name, .. } => Err(Failure::Usage(format!("{name}: is a directory; name a file in it"))),
             Self::File { target, overwrite, is_private, .. } => {
                 let file = self.create_temporary(target, *is_private)?;
                 buffered(file.as_file(), write).map_err(|error| self.failure_of(error))?;
@@ -178,19 +196,26 @@ impl Output {
         &self,
         write: impl FnOnce(&Path) -> Result<()>,
     ) -> std::result::Result<PendingOutput<'_>, Failure> {
-        let Self::File { target, name, overwrite, is_private } = self else {
-            return Err(Failure::Usage(format!("{}: the output is a directory; name one with -o", self.name())));
+        let (location, target, is_private) = match self {
+            Self::File { target, is_private, .. } => (parent(target), target, *is_private),
+            Self::Part { directory, is_private, .. } => (&**directory, directory, *is_private),
+            Self::Stdout | Self::Special(_) => {
+                return Err(Failure::Usage(format!("{}: the output is a directory; name one with -o", self.name())));
+            }
         };
         let directory =
-            temporary_outputs::directory_in(parent(target), *is_private).map_err(|e| self.cannot_create(target, &e))?;
+            temporary_outputs::directory_in(location, is_private).map_err(|e| self.cannot_create(target, &e))?;
         write(directory.path()).map_err(|error| match error {
             Error::Io { file, doing, source } => {
-                let file = file.replacen(&*directory.path().to_string_lossy(), name, 1);
+                let file = file.replacen(&*directory.path().to_string_lossy(), &self.name(), 1);
                 Error::Io { file, doing, source }.into()
             }
             error => self.failure_of(error),
         })?;
-        Ok(PendingOutput::directory(self, target, *overwrite, directory))
+        Ok(match self {
+            Self::Part { join, .. } => PendingOutput::part(self, target, *join, directory),
+            _ => PendingOutput::directory(self, target, matches!(self, Self::File { overwrite: true, .. }), directory),
+        })
     }
 
     /// Creates a temporary file in the target's directory, with the permissions of the target, or those of a new file, restricted

@@ -4,6 +4,7 @@ use super::failure::Failure;
 use super::output::{Output, parent};
 use super::temporary_outputs::{self, SignalHold};
 use perfconv::container::temp_directory::temporary;
+use perfconv::formats::JoinDirectory;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -27,6 +28,7 @@ struct Temporary<'a> {
 enum Written {
     File(NamedTempFile),
     Directory(TempDir),
+    Part(TempDir, JoinDirectory),
 }
 
 impl<'a> PendingOutput<'a> {
@@ -43,6 +45,11 @@ impl<'a> PendingOutput<'a> {
     /// A temporary directory for a target.
     pub fn directory(output: &'a Output, target: &'a Path, overwrite: bool, directory: TempDir) -> Self {
         Self(Some(Temporary { output, target, overwrite, written: Written::Directory(directory) }))
+    }
+
+    /// A temporary directory whose files are moved into another.
+    pub fn part(output: &'a Output, target: &'a Path, join: JoinDirectory, directory: TempDir) -> Self {
+        Self(Some(Temporary { output, target, overwrite: true, written: Written::Part(directory, join) }))
     }
 
     /// Moves the output into place.
@@ -63,6 +70,7 @@ impl<'a> PendingOutput<'a> {
             Written::File(file) if overwrite => file.persist(target).map(drop).map_err(|e| e.error),
             Written::File(file) => file.persist_noclobber(target).map(drop).map_err(|e| e.error),
             Written::Directory(directory) => put_directory(directory.path(), target, overwrite),
+            Written::Part(directory, join) => join(directory.path(), target),
         };
         placed.map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => output.exists(),

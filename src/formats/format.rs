@@ -16,7 +16,7 @@ use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// A format. Each is defined in its own directory and listed in [`FORMATS`](super::FORMATS).
@@ -111,6 +111,14 @@ impl Format {
         }
     }
 
+    /// Moves the files of an output into another, if an output can have several recordings.
+    pub fn join(&self) -> Option<JoinDirectory> {
+        match self.writer {
+            Writer::Directory { join, .. } => join,
+            _ => None,
+        }
+    }
+
     /// Whether it is written from a profile.
     pub fn is_of_profiles(&self) -> bool {
         matches!(self.writer, Writer::Profile(_))
@@ -149,6 +157,8 @@ pub enum Writer {
         begin: BeginDirectoryConverter,
         /// Whether a directory contains nothing but such files, so that they may be overwritten.
         is_alike: fn(&Path) -> bool,
+        /// Moves the files of a directory into another, if a directory can have several recordings.
+        join: Option<JoinDirectory>,
     },
     /// A profile: stacks and values.
     Profile(WriteProfile),
@@ -188,6 +198,9 @@ impl WriteProfile {
         Self { write, labels: None, has_times: |_| false, streamed: None, direct: |_| None }
     }
 }
+
+/// Moves the files of a directory into another of the same format.
+pub type JoinDirectory = fn(&Path, &Path) -> io::Result<()>;
 
 /// Reads a recording, and returns a function that writes the output.
 pub type Direct = fn(Source) -> Result<(WriteOut, Ledger)>;

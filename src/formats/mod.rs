@@ -9,6 +9,9 @@ pub mod chrome;
 pub mod converter;
 #[cfg(feature = "csv")]
 pub mod csv;
+#[cfg(feature = "parquet")]
+pub mod dataset;
+pub mod directory_options;
 #[cfg(feature = "firefox")]
 pub mod firefox;
 #[cfg(feature = "flamegraph")]
@@ -52,7 +55,9 @@ pub mod table;
 #[cfg(feature = "report")]
 mod tracks;
 
-pub use format::{BeginStreamed, Direct, Format, Reader, ShowsFunctions, Streamed, WriteOut, WriteProfile, Writer};
+pub use format::{
+    BeginStreamed, Direct, Format, JoinDirectory, Reader, ShowsFunctions, Streamed, WriteOut, WriteProfile, Writer,
+};
 
 /// All formats.
 pub const FORMATS: &[Format] = &[
@@ -95,6 +100,12 @@ pub const FORMATS: &[Format] = &[
     report::MARKDOWN,
     #[cfg(feature = "csv")]
     csv::FORMAT,
+    #[cfg(feature = "parquet")]
+    dataset::DATASET,
+    #[cfg(feature = "parquet")]
+    dataset::FILE,
+    #[cfg(feature = "parquet")]
+    dataset::ARROW,
 ];
 
 /// The default format for profiles.

@@ -53,6 +53,14 @@ fn by_number(source: DataSrc) -> Option<&'static str> {
     })
 }
 
+/// The operation; `None` if unavailable.
+#[cfg(feature = "parquet")]
+pub fn operation(word: u64) -> Option<&'static str> {
+    let bits = DataSrc(word).get(DataSrc::MEM_OP);
+    let operations = [(0x02, "load"), (0x04, "store"), (0x08, "prefetch"), (0x10, "exec")];
+    operations.iter().find(|(bit, _)| bits & bit != 0).map(|(_, name)| *name)
+}
+
 /// The result of snooping other caches; `None` if unavailable.
 pub fn snoop(word: u64) -> Option<&'static str> {
     let bits = DataSrc(word).get(DataSrc::MEM_SNOOP);

@@ -1,7 +1,7 @@
 //! Format-neutral profiles: interned stacks with their values.
 
 pub mod collector;
-mod data_source;
+pub(crate) mod data_source;
 pub(crate) mod deferred;
 pub(crate) mod dispatch;
 pub mod event;

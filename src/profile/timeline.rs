@@ -100,7 +100,26 @@ pub struct Timeline {
 impl Timeline {
     /// Applies a record that the session has applied; returns whether either has used it.
     pub(super) fn record(&mut self, meta: &Meta, raw: &Raw<'_>, session: &Session, applied: Applied) -> Applied {
-        let (body, trailer) = meta.events.split(raw);
+        if !matches!(raw.header().kind, RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE) {
+            self.record_thread(meta, raw, session);
+            return applied;
+        }
+        let (_, trailer) = meta.events.split(raw);
+        let trailer = trailer.and_then(|id| Some((id.task?, id.time?, id.cpu)));
+        let Some(((pid, tid), time, cpu)) = trailer else { return applied };
+        let misc = raw.header().misc;
+        let kind = match misc.contains(Misc::SWITCH_OUT) {
+            false => SwitchKind::In,
+            true if misc.contains(Misc::SWITCH_OUT_PREEMPT) => SwitchKind::Preempted,
+            true => SwitchKind::Out,
+        };
+        self.switches.push(Switch { time, cpu: cpu.map(|(cpu, _)| cpu), pid, tid, kind });
+        Applied::Consumed
+    }
+
+    /// Applies a record about threads that the session has applied.
+    pub(crate) fn record_thread(&mut self, meta: &Meta, raw: &Raw<'_>, session: &Session) {
+        let (body, _) = meta.events.split(raw);
         let task = || abi::parse::<Task>(body, raw.endian(), ()).ok().map(|(task, _)| task);
         match raw.header().kind {
             RecordType::COMM => {
@@ -120,21 +139,8 @@ impl Timeline {
                     self.thread(pid, tid).end = Some(time).filter(|&time| is_time(time));
                 }
             }
-            RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => {
-                let trailer = trailer.and_then(|id| Some((id.task?, id.time?, id.cpu)));
-                let Some(((pid, tid), time, cpu)) = trailer else { return applied };
-                let misc = raw.header().misc;
-                let kind = match misc.contains(Misc::SWITCH_OUT) {
-                    false => SwitchKind::In,
-                    true if misc.contains(Misc::SWITCH_OUT_PREEMPT) => SwitchKind::Preempted,
-                    true => SwitchKind::Out,
-                };
-                self.switches.push(Switch { time, cpu: cpu.map(|(cpu, _)| cpu), pid, tid, kind });
-                return Applied::Consumed;
-            }
             _ => {}
         }
-        applied
     }
 
     /// Notes the thread of a sample; returns when the sample was taken.
@@ -161,7 +167,7 @@ impl Timeline {
     }
 
     /// The latest thread with this ID.
-    fn thread(&mut self, pid: u32, tid: u32) -> &mut ThreadLife {
+    pub(crate) fn thread(&mut self, pid: u32, tid: u32) -> &mut ThreadLife {
         let Self { threads, latest, .. } = self;
         let known = latest.get(&tid).copied().filter(|&index| threads[index].pid == pid);
         let index = known.unwrap_or_else(|| {

@@ -49,6 +49,12 @@ const FORMATS: &[&str] = &[
     "report",
     "markdown",
     "csv",
+    #[cfg(feature = "parquet")]
+    "parquet",
+    #[cfg(feature = "parquet")]
+    "parquet-file",
+    #[cfg(feature = "parquet")]
+    "arrow",
 ];
 
 /// Maximum number of lines of `-h`.

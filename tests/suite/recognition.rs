@@ -93,10 +93,8 @@ fn an_output_without_a_known_ending_names_the_formats_that_are_written() {
         run.stderr
     };
     let said = usage(&["-o", "out.xyz"]);
-    assert!(
-        said.contains(".data, .pb, .pprof") && said.contains("--to FORMAT (perf-json, report, csv have no extension)"),
-        "{said}"
-    );
+    assert!(said.contains(".data, .pb, .pprof") && said.contains("--to FORMAT (perf-json, report, csv"), "{said}");
+    assert!(said.contains(" have no extension)"), "{said}");
     assert!(said.contains(".script") && said.contains(".folded"), "{said}");
     let said = usage(&["-o", "."]);
     assert!(said.contains("is a directory; name a file in it, such as ./out.pb.gz, or use --out-dir"), "{said}");

@@ -27,6 +27,10 @@ const RUNS: &[Run] = &[
     ("convert to a PerfDataProto", &["convert", "IN", "-f", "-o", "OUT.pb_data"]),
     ("convert to profiles", &["convert", "IN", "--split-by", "pid", "-f", "-o", "OUT"]),
     ("convert several", &["convert", "IN", "IN2", "-J", "2", "-f", "--out-dir", "OUT"]),
+    #[cfg(feature = "parquet")]
+    ("convert to a dataset", &["convert", "IN", "OTHER", "-J", "2", "-f", "-t", "parquet", "-o", "OUT"]),
+    #[cfg(feature = "parquet")]
+    ("convert to one Parquet table", &["convert", "IN", "-f", "-o", "OUT.parquet"]),
     ("JSON to a recording", &["convert", "IN.jsonl", "-f", "-o", "OUT.data"]),
     ("PerfDataProto to a recording", &["convert", "IN.pb_data", "-f", "-o", "OUT.data"]),
     ("profile to a recording and images", &["convert", "IN.txt", "--from", "perf-script", "-f", "-o", "OUT.data"]),

@@ -44,8 +44,8 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "input_option"], help_heading = OUTPUT)]
     pub out_dir: Option<PathBuf>,
 
-    /// Number of recordings to convert in parallel, with --out-dir [default: number of CPUs]
-    #[arg(short = 'J', long, value_name = "N", requires = "out_dir", help_heading = OUTPUT)]
+    /// Number of recordings to convert in parallel, if there are several [default: number of CPUs]
+    #[arg(short = 'J', long, value_name = "N", conflicts_with = "input_option", help_heading = OUTPUT)]
     pub jobs: Option<NonZeroUsize>,
 
     /// Compression level of a .gz (0 to 9) or .zst (1 to 22) output

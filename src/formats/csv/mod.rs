@@ -32,7 +32,7 @@ use super::{Format, ShowsFunctions, Writer};
 /// Tables in a directory.
 pub const FORMAT: Format = Format {
     functions: ShowsFunctions::Always,
-    writer: Writer::Directory { begin, is_alike },
+    writer: Writer::Directory { begin, is_alike, join: None },
     options: &[STACKS],
     ..Format::new("csv", "directory of tables: records, processes, results")
 };

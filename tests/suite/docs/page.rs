@@ -49,7 +49,7 @@ pub struct Command {
 }
 
 /// Languages of blocks that have no commands.
-const OTHER_LANGUAGES: [&str; 8] = ["c", "diff", "json", "proto", "rust", "text", "toml", "xml"];
+const OTHER_LANGUAGES: [&str; 10] = ["c", "diff", "json", "proto", "python", "rust", "sql", "text", "toml", "xml"];
 
 impl Page {
     /// Parses a page; `name` is what errors call it.

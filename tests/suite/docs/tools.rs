@@ -66,13 +66,16 @@ impl Tools {
         *found.entry(program.to_owned()).or_insert_with(|| self.find(program))
     }
 
-    /// `perf-record` is a perf that is permitted to record; `example:NAME` an example that cargo built; pprof is built where it is not
+    /// `perf-record` is a perf that is permitted to record; `parquet` the cargo feature; `example:NAME` an example that cargo built; pprof is built where it is not
     /// installed; all others are programs on the search path.
     fn find(&self, program: &str) -> bool {
         #[cfg(unix)]
         if program == "pprof" {
             let link = self.directory.path().join("pprof");
             return find_pprof().is_ok_and(|pprof| std::os::unix::fs::symlink(pprof, link).is_ok());
+        }
+        if program == "parquet" {
+            return cfg!(feature = "parquet");
         }
         let script = match program.split_once(':') {
             Some(("example", name)) => format!("test -x \"$EXAMPLES/{name}\""),

@@ -1,0 +1,58 @@
+//! `perfconv *.data --to parquet -o DIR`: converts several recordings to one directory, or adds them to an existing one.
+
+use super::args::ConvertArgs;
+use super::batch::convert_each;
+use super::convert::Conversion;
+use super::failure::Failure;
+use super::output::{Output, OutputRules, is_private, parent};
+use super::pending_output::PendingOutput;
+use super::temporary_outputs;
+use perfconv::formats::directory_options::APPEND;
+use perfconv::formats::{JoinDirectory, Writer};
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Converts recordings to a directory. A recording that cannot be converted does not stop the others.
+///
+/// # Errors
+/// If the arguments are invalid, or the directory cannot be created.
+pub fn run(
+    args: &ConvertArgs,
+    conversion: Conversion,
+    output: &Path,
+    join: JoinDirectory,
+) -> Result<ExitCode, Failure> {
+    let inputs = if args.inputs.is_empty() { &[args.input()][..] } else { &args.inputs };
+    let Writer::Directory { is_alike, .. } = conversion.format().writer else {
+        return Err(Failure::Usage(format!("format {} is not a directory", conversion.format().name)));
+    };
+    let is_added = conversion.values().is_given(&APPEND);
+    let jobs: Vec<_> = inputs.iter().map(|input| (input, output.to_owned())).collect();
+    let rules = OutputRules {
+        overwrite: args.force || is_added,
+        on_terminal: false,
+        replaceable: Some(is_alike),
+        is_directory: true,
+    };
+    let mut checked = Output::Stdout;
+    for input in inputs {
+        checked = Output::check(output, input, rules)?;
+    }
+    let Output::File { target, .. } = &checked else {
+        return Err(Failure::Usage(format!("{}: the output is a directory; name one with -o", checked.name())));
+    };
+    if is_added {
+        fs::create_dir_all(output).map_err(|e| checked.failed("cannot create", &e))?;
+        return Ok(convert_each(args, &conversion.into_directory(output.to_owned(), join), &jobs));
+    }
+    let is_private = inputs.iter().any(|input| is_private(input));
+    let directory =
+        temporary_outputs::directory_in(parent(target), is_private).map_err(|e| checked.failed("cannot create", &e))?;
+    let exit = convert_each(args, &conversion.into_directory(directory.path().to_owned(), join), &jobs);
+    let is_empty = fs::read_dir(directory.path()).is_ok_and(|mut entries| entries.next().is_none());
+    if !is_empty {
+        PendingOutput::directory(&checked, target, args.force, directory).put_in_place()?;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,273 @@
+//! Collects samples with their stacks, and passes them on in batches whose symbols are known.
+
+use super::id::{self, Id, RecordingHasher};
+use super::sample::{Common, SampleRow, WallClock};
+use super::stacks::Resolved;
+use crate::abi::attr::AttrType;
+use crate::abi::record::RecordType;
+use crate::abi::sample_type::BranchSampleType;
+use crate::container::read::ReadOptions;
+use crate::error::Result;
+use crate::formats::converter::{ConvertOptions, Converter};
+use crate::profile::deferred::{MAX_FRAMES, UserFrames, Waiting};
+use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
+use crate::profile::event::ProfileEvent;
+use crate::profile::frames::SampledStack;
+use crate::profile::mappings::{BuildIds, Mappings};
+use crate::profile::omissions::IncompleteStacks;
+use crate::profile::resolver::{Resolver, Viewer};
+use crate::profile::stacks::{FrameId, StackId};
+use crate::profile::symbolize::{ObjectReports, SymbolSources, Symbolization};
+use crate::profile::unwinding::Unwinding;
+use crate::profile::weights::Weights;
+use crate::session::{Applied, Session};
+use crate::stream::Sink;
+use crate::stream::events::EventIndex;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+
+/// Number of samples in a batch: symbols are looked up for many frames at once.
+const BATCH: usize = 1 << 16;
+
+/// Size of the variable parts of samples at which a batch ends.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// A sample with its stack.
+pub type StackedSample = (SampleRow, StackId);
+
+/// Writes tables.
+pub trait Tables {
+    /// Adds samples.
+    ///
+    /// # Errors
+    /// Errors of the output.
+    fn samples(&mut self, batch: &Batch<'_>) -> Result<()>;
+
+    /// Adds another record, which the session has applied.
+    ///
+    /// # Errors
+    /// Errors of the output.
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, session: &Session) -> Result<()>;
+
+    /// Ends the tables.
+    ///
+    /// # Errors
+    /// Errors of the output.
+    fn end(&mut self, end: &End<'_>, ledger: &mut Ledger) -> Result<()>;
+}
+
+/// Samples whose symbols are known.
+pub struct Batch<'a> {
+    /// The samples.
+    pub samples: &'a [StackedSample],
+    /// Their stacks.
+    pub resolved: Resolved<'a>,
+    /// What they have in common.
+    pub common: Common<'a>,
+    /// The recording.
+    pub meta: &'a Meta,
+    /// The run of perf.
+    pub origin: Id,
+}
+
+/// What is known at the end.
+pub struct End<'a> {
+    /// The recording.
+    pub meta: &'a Meta,
+    /// Its identifier.
+    pub recording: Id,
+    /// The clock.
+    pub clock: WallClock,
+    /// Why objects have no symbols.
+    pub objects: &'a ObjectReports,
+    /// Processes and threads.
+    pub session: &'a Session,
+}
+
+/// A sample that waits for its user frames.
+struct Incomplete {
+    frames: Vec<FrameId>,
+    row: SampleRow,
+}
+
+/// Collects samples in time order.
+struct Collector<T> {
+    tables: T,
+    sources: SymbolSources,
+    symbolization: Option<Symbolization>,
+    session: Session,
+    resolver: Resolver,
+    weights: Weights,
+    waiting: Waiting<Incomplete>,
+    incomplete: IncompleteStacks,
+    ledger: Ledger,
+    hasher: RecordingHasher,
+    origin: Option<Id>,
+    /// Names of the events.
+    events: Vec<String>,
+    batch: Vec<StackedSample>,
+    batch_bytes: usize,
+    /// Scratch buffer.
+    found: Vec<(EventIndex, u64)>,
+}
+
+/// Begins tables of a recording.
+pub fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+    let sources = options.symbols.clone();
+    let collector = Collector {
+        tables,
+        symbolization: None,
+        session: Session::default(),
+        // Memory with code is that of one process, in any recording.
+        resolver: Resolver::new(Mappings::new(true)),
+        weights: Weights::default(),
+        waiting: Waiting::default(),
+        incomplete: IncompleteStacks::default(),
+        ledger: Ledger::default(),
+        hasher: RecordingHasher::default(),
+        origin: None,
+        events: Vec::new(),
+        batch: Vec::new(),
+        batch_bytes: 0,
+        found: Vec::new(),
+        sources,
+    };
+    let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
+    Box::new(Unwinding::in_time_order(&options.symbols, collector, read))
+}
+
+impl<T: Tables> Collector<T> {
+    fn add(&mut self, meta: &Meta, row: SampleRow, stack: StackId) -> Result<()> {
+        self.batch_bytes += row.size();
+        self.batch.push((row, stack));
+        if self.batch.len() >= BATCH || self.batch_bytes >= BATCH_BYTES { self.write(meta) } else { Ok(()) }
+    }
+
+    /// Passes the samples of the batch on.
+    fn write(&mut self, meta: &Meta) -> Result<()> {
+        let Self { tables, sources, symbolization, session, resolver: Resolver { stacks, mappings, .. }, .. } = self;
+        self.events.extend(meta.events.list()[self.events.len()..].iter().map(|event| ProfileEvent::from(event).name));
+        let symbolization = symbolization.get_or_insert_with(|| Symbolization::new(sources, meta).keep_objects());
+        symbolization.look_up(stacks.frames(), mappings.list(), session.process_files());
+        let imported = sources.imported.as_deref();
+        tables.samples(&Batch {
+            samples: &self.batch,
+            resolved: Resolved { stacks, mappings, symbols: symbolization.symbols(), build_ids: &BuildIds::new(meta) },
+            common: Common { events: &self.events, names: &session.names, clock: WallClock::new(meta), imported },
+            meta,
+            origin: *self.origin.get_or_insert_with(|| id::origin(meta, None)),
+        })?;
+        self.batch.clear();
+        self.batch_bytes = 0;
+        Ok(())
+    }
+}
+
+impl<T: Tables> SampleConsumer for Collector<T> {
+    fn state(&mut self) -> (&mut Session, &mut Ledger) {
+        (&mut self.session, &mut self.ledger)
+    }
+
+    fn sample(&mut self, decoded: DecodedSample<'_>) -> Result<()> {
+        let DecodedSample { meta, raw, index, event, view } = decoded;
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        self.weights.of(view, index, &meta.events, &mut found);
+        if found.is_empty() {
+            // No counter has increased.
+            self.found = found;
+            self.ledger.not_applicable(RecordType::SAMPLE, 1);
+            return Ok(());
+        }
+        if raw.call_chain().is_none() && view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
+            self.incomplete.stack_dumps += 1;
+        }
+        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
+        let viewer = Viewer { pid, view: self.session.mark_running(pid).view };
+        let is_call_stack = event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
+        let calls = view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty());
+        let space = raw.header().misc.cpu_mode().into();
+        let sampled = SampledStack { ip: view.ip, space, callchain: view.callchain, calls };
+        let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
+        let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT && self.sources.imported.is_none();
+        for &weight in &found {
+            let imported = self.sources.imported.as_deref();
+            let row = SampleRow::new(&decoded, weight, &self.session, imported, is_tracepoint);
+            match resolved.cookie.zip(view.task) {
+                Some((cookie, (_, tid))) => {
+                    let frames = self.resolver.stacks.stack(resolved.stack).to_vec();
+                    self.waiting.add(tid, cookie, Incomplete { frames, row });
+                }
+                None => self.add(meta, row, resolved.stack)?,
+            }
+        }
+        self.found = found;
+        self.ledger.emitted(RecordType::SAMPLE, 1);
+        Ok(())
+    }
+
+    fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
+        let samples = self.waiting.take(frames.tid, frames.cookie);
+        if samples.is_empty() {
+            return Ok(());
+        }
+        let user_frames = self.resolver.user_frames(&mut self.session, &frames);
+        let mut room = MAX_FRAMES;
+        for Incomplete { frames, row } in samples {
+            let is_whole = user_frames.len() <= room;
+            self.incomplete.too_deep += u64::from(!is_whole);
+            let known = self.resolver.stacks.count();
+            let frames = [&*frames, if is_whole { &user_frames } else { &[] }].concat();
+            let stack = self.resolver.stacks.stack_id(&frames);
+            if self.resolver.stacks.count() > known {
+                room = room.saturating_sub(user_frames.len());
+            }
+            self.add(meta, row, stack)?;
+        }
+        Ok(())
+    }
+
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
+        let applied = match raw.header().kind {
+            RecordType::LOST | RecordType::LOST_SAMPLES => count_lost(&mut self.ledger, meta, raw),
+            _ => self.session.apply(meta, raw),
+        };
+        self.tables.record(meta, raw, &self.session)?;
+        Ok(applied)
+    }
+}
+
+impl<T: Tables> Sink for Collector<T> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        self.origin.get_or_insert_with(|| id::origin(meta, Some(raw)));
+        self.hasher.record(raw);
+        dispatch(self, meta, raw)
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        for Incomplete { frames, row } in self.waiting.take_all() {
+            self.incomplete.deferred += 1;
+            let stack = self.resolver.stacks.stack_id(&frames);
+            self.add(meta, row, stack)?;
+        }
+        self.write(meta)?;
+        self.incomplete.note(&mut self.ledger);
+        let (_, objects) = self.symbolization.take().map(Symbolization::finish).unwrap_or_default();
+        let end = End {
+            meta,
+            recording: std::mem::take(&mut self.hasher).finish(meta),
+            clock: WallClock::new(meta),
+            objects: &objects,
+            session: &self.session,
+        };
+        self.tables.end(&end, &mut self.ledger)
+    }
+}
+
+impl<T: Tables> Converter for Collector<T> {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.account_for_stream();
+        ledger.merge(self.ledger.clone());
+    }
+}

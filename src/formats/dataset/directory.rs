@@ -1,0 +1,342 @@
+//! A dataset: a directory of tables, partitioned by recording.
+
+use super::collect::{Batch, End, StackedSample, Tables, begin};
+use super::column::{Columns, saturated};
+use super::file::{ParquetFile, TableFile, Target};
+use super::id::Id;
+use super::records::RecordTables;
+use super::schema::{
+    EventColumns, FrameColumns, MappingColumns, ObjectColumns, ProcessColumns, RecordingColumns, SCHEMA_VERSION,
+    SampleColumns, StackColumns, StackOfSample, table,
+};
+use super::stacks::StackTables;
+use super::tracepoints::TracepointTable;
+use crate::abi::attr_flags::AttrFlags;
+use crate::abi::feature::FeatureId;
+use crate::abi::record::RecordType;
+use crate::error::{Error, Result};
+use crate::formats::converter::{ConvertOptions, Converter};
+use crate::profile::event::{ProfileEvent, Unit};
+use crate::session::Session;
+use crate::stream::events::EventIndex;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::tracepoint::tracepoints::Tracepoints;
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Name of the files: one in each partition.
+pub const FILE: &str = "part-0.parquet";
+
+/// Rows that are converted to columns at once.
+const ROWS: usize = 1 << 13;
+
+/// Size of the rows of all tracepoints in memory at which they are written.
+const TRACEPOINTS: usize = 64 << 20;
+
+/// Begins a dataset with one recording in an existing empty directory.
+///
+/// # Errors
+/// None: files are created when they are written.
+pub fn begin_dataset(directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
+    let schema = Schema::try_merge([StackOfSample::schema(), SampleColumns::schema()].map(|schema| (*schema).clone()))
+        .expect("the columns have different names");
+    let samples = Arc::new(schema);
+    let create = |name: &str, schema, unique: &[&str]| {
+        ParquetFile::new(schema, Target::Path(directory.join(format!("{name}.parquet"))), unique)
+    };
+    let dataset = Dataset {
+        directory: directory.to_owned(),
+        samples: create(table::SAMPLES, samples.clone(), &["time", "timestamp"]),
+        stacks: create(table::STACKS, StackColumns::schema(), &["stack"]),
+        frames: create(table::FRAMES, FrameColumns::schema(), &["frame"]),
+        mappings: create(table::MAPPINGS, MappingColumns::schema(), &[]),
+        sample_schema: samples,
+        stack_tables: None,
+        records: RecordTables::default(),
+        counts: Vec::new(),
+        times: None,
+        types: BTreeMap::new(),
+        known_tracepoints: None,
+        tracepoints: BTreeMap::new(),
+    };
+    Ok(begin(dataset, options))
+}
+
+/// Whether a directory is a dataset, or empty.
+pub fn is_dataset(directory: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(directory) else { return false };
+    entries.all(|entry| {
+        let name = entry.map(|entry| entry.file_name());
+        name.is_ok_and(|name| {
+            // Unfinished parts begin with a dot.
+            table::ALL.iter().any(|table| name == *table) || name.as_encoded_bytes().starts_with(b".")
+        })
+    })
+}
+
+/// Moves the files of a dataset with one recording into another dataset, where they replace those of the same recording.
+///
+/// # Errors
+/// Errors of the system.
+pub fn join(part: &Path, dataset: &Path) -> io::Result<()> {
+    for table in table::ALL {
+        if table != table::TRACEPOINTS {
+            join_table(&part.join(table), &dataset.join(table))?;
+            continue;
+        }
+        for system in entries(&part.join(table))? {
+            for name in entries(&part.join(table).join(&system))? {
+                let relative = Path::new(table).join(&system).join(name);
+                join_table(&part.join(&relative), &dataset.join(&relative))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn join_table(part: &Path, dataset: &Path) -> io::Result<()> {
+    for partition in entries(part)? {
+        let to = dataset.join(&partition);
+        fs::create_dir_all(&to)?;
+        fs::rename(part.join(partition).join(FILE), to.join(FILE))?;
+    }
+    Ok(())
+}
+
+/// Names in a directory; none if it does not exist.
+fn entries(directory: &Path) -> io::Result<Vec<OsString>> {
+    match fs::read_dir(directory) {
+        Ok(entries) => entries.map(|entry| entry.map(|entry| entry.file_name())).collect(),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The name of a recording's partition.
+pub fn partition(recording: Id) -> String {
+    // Begins with a letter: an identifier of digits would be taken for a number.
+    format!("recording=r{recording}")
+}
+
+/// Writes the tables of a recording.
+struct Dataset {
+    directory: PathBuf,
+    samples: ParquetFile<'static>,
+    stacks: ParquetFile<'static>,
+    frames: ParquetFile<'static>,
+    mappings: ParquetFile<'static>,
+    sample_schema: SchemaRef,
+    stack_tables: Option<StackTables>,
+    records: RecordTables,
+    /// Samples and their values, by event.
+    counts: Vec<(u64, u64)>,
+    /// Times of the first and the last sample.
+    times: Option<(u64, u64)>,
+    /// Number of records by type.
+    types: BTreeMap<RecordType, u64>,
+    /// Read at the first sample of a tracepoint.
+    known_tracepoints: Option<Tracepoints>,
+    /// Tables by system and name.
+    tracepoints: BTreeMap<(String, String), (TracepointTable, ParquetFile<'static>)>,
+}
+
+impl Dataset {
+    fn note(&mut self, (row, _): &StackedSample) {
+        let event = row.event as usize;
+        if self.counts.len() <= event {
+            self.counts.resize(event + 1, (0, 0));
+        }
+        let (samples, value) = &mut self.counts[event];
+        *samples += 1;
+        *value = value.saturating_add(row.value);
+        if let Some(time) = row.time {
+            let (first, last) = self.times.unwrap_or((time, time));
+            self.times = Some((first.min(time), last.max(time)));
+        }
+        if let Some((pid, tid)) = row.task {
+            self.records.sample(pid, tid);
+        }
+    }
+
+    /// The table of a tracepoint; `None` if its fields are unknown, or its name is not that of a table.
+    fn tracepoint(&mut self, meta: &Meta, event: EventIndex) -> Option<&mut TracepointTable> {
+        let read = || meta.features.get(&FeatureId::TRACING_DATA).map(|data| Tracepoints::read(data));
+        let known = self.known_tracepoints.get_or_insert_with(|| read().unwrap_or_default());
+        let found = known.get(meta.events.list().get(event as usize)?.attr.config)?;
+        let is_name = |name: &str| {
+            let mut chars = name.chars();
+            chars.all(|char| char.is_ascii_alphanumeric() || char == '_') && !name.is_empty() && name.len() < 128
+        };
+        if !is_name(&found.system) || !is_name(&found.name) {
+            return None;
+        }
+        let key = (found.system.clone(), found.name.clone());
+        if !self.tracepoints.contains_key(&key) {
+            let table = TracepointTable::new(found.clone());
+            let path = self.directory.join(format!("{}.{}.parquet", key.0, key.1));
+            let file = ParquetFile::new(table.schema(), Target::Path(path), &["sample_time", "sample_timestamp"]);
+            self.tracepoints.insert(key.clone(), (table, file));
+        }
+        self.tracepoints.get_mut(&key).map(|(table, _)| table)
+    }
+
+    /// Writes the rows of tracepoints, to files if they are large.
+    fn write_tracepoints(&mut self) -> Result<()> {
+        let mut size = 0;
+        for (table, file) in self.tracepoints.values_mut() {
+            let batch = table.take();
+            if batch.num_rows() > 0 {
+                file.write(&batch)?;
+            }
+            size += file.memory();
+        }
+        if size >= TRACEPOINTS {
+            self.tracepoints.values_mut().try_for_each(|(_, file)| file.flush())?;
+        }
+        Ok(())
+    }
+
+    fn events(&self, meta: &Meta) -> RecordBatch {
+        let mut columns = EventColumns::default();
+        for (index, event) in meta.events.list().iter().enumerate() {
+            let ProfileEvent { name, unit, period, .. } = ProfileEvent::from(event);
+            let (samples, value) = self.counts.get(index).copied().unwrap_or_default();
+            columns.event.push(Some(&name));
+            columns.unit.push(Some(match unit {
+                Unit::Nanoseconds => "nanoseconds",
+                Unit::Bytes => "bytes",
+                Unit::Count => "count",
+            }));
+            columns.attr_type.push(Some(event.attr.kind.0.into()));
+            columns.config.push(Some(event.attr.config));
+            columns.period.push(period.map(saturated));
+            columns.samples.push(Some(saturated(samples)));
+            columns.value.push(Some(saturated(value)));
+        }
+        columns.batch()
+    }
+
+    fn recording(&self, end: &End<'_>, ledger: &Ledger) -> RecordBatch {
+        let (mut columns, meta) = (RecordingColumns::default(), end.meta);
+        let text = |id| meta.string(id);
+        let command = meta.cmdline().map(|arguments| arguments.join(" "));
+        let mut attrs = meta.events.list().iter().map(|event| &event.attr);
+        let clock = attrs.find(|attr| attr.flags.contains(AttrFlags::USE_CLOCKID)).map(|attr| attr.clockid);
+        let (first, last) = self.times.unzip();
+        let samples = ledger.of(RecordType::SAMPLE);
+        columns.schema_version.push(Some(SCHEMA_VERSION));
+        columns.perfconv.push(Some(env!("CARGO_PKG_VERSION")));
+        columns.source.push(meta.files.first().map(String::as_str));
+        columns.host.push(text(FeatureId::HOSTNAME).as_deref());
+        columns.command.push(command.as_deref());
+        columns.kernel.push(text(FeatureId::OSRELEASE).as_deref());
+        columns.arch.push(text(FeatureId::ARCH).as_deref());
+        columns.cpu.push(text(FeatureId::CPUDESC).as_deref());
+        columns.perf.push(text(FeatureId::VERSION).as_deref());
+        columns.clock.push(clock);
+        columns.first_time.push(first.map(saturated));
+        columns.last_time.push(last.map(saturated));
+        columns.first_timestamp.push(end.clock.utc(first));
+        columns.last_timestamp.push(end.clock.utc(last));
+        columns.samples.push(Some(saturated(samples.emitted)));
+        columns.dropped.push(Some(saturated(samples.dropped())));
+        columns.lost_records.push(Some(saturated(ledger.lost_records)));
+        columns.lost_samples.push(Some(saturated(ledger.lost_samples)));
+        columns.records.push(self.types.iter().map(|(kind, count)| (kind.to_string(), count.to_string())));
+        columns.batch()
+    }
+
+    /// Writes a table with all of its rows.
+    fn table(&self, name: &str, batch: &RecordBatch, metadata: &[(&str, String)]) -> Result<()> {
+        let path = self.directory.join(format!("{name}.parquet"));
+        let mut file = ParquetFile::new(batch.schema(), Target::Path(path), &[]);
+        file.write(batch)?;
+        file.finish(metadata)
+    }
+
+    /// Moves a file into the partition of a table.
+    fn place(&self, file: &str, table: &str, partition: &str) -> Result<()> {
+        let from = self.directory.join(format!("{file}.parquet"));
+        let to = self.directory.join(table).join(partition);
+        let failed = |path: &Path| Error::io(path.display().to_string(), "cannot create");
+        fs::create_dir_all(&to).map_err(failed(&to))?;
+        fs::rename(from, to.join(FILE)).map_err(failed(&to))
+    }
+}
+
+impl Tables for Dataset {
+    fn samples(&mut self, batch: &Batch<'_>) -> Result<()> {
+        let mut stack_tables = self.stack_tables.take().unwrap_or_else(|| StackTables::new(batch.origin));
+        for chunk in batch.samples.chunks(ROWS) {
+            let (mut stacks, mut columns) = (StackOfSample::default(), SampleColumns::default());
+            for sample in chunk {
+                self.note(sample);
+                let (row, stack) = sample;
+                let id = stack_tables.stack(batch.resolved, *stack);
+                stacks.stack.push(Some(id));
+                row.append(&mut columns, &batch.common);
+                if let Some(payload) = &row.payload
+                    && let Some(table) = self.tracepoint(batch.meta, row.event)
+                {
+                    table.add(row, payload, id, &batch.common);
+                }
+            }
+            let arrays = [stacks.take(), columns.take()].concat();
+            let rows = RecordBatch::try_new(self.sample_schema.clone(), arrays);
+            self.samples.write(&rows.expect("columns have the declared types and equal lengths"))?;
+            let (stacks, frames) = stack_tables.batches();
+            self.stacks.write(&stacks)?;
+            self.frames.write(&frames)?;
+            self.write_tracepoints()?;
+        }
+        self.stack_tables = Some(stack_tables);
+        Ok(())
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, session: &Session) -> Result<()> {
+        *self.types.entry(raw.header().kind).or_default() += 1;
+        self.records.add(meta, raw, session);
+        if self.records.mappings() >= ROWS {
+            let mappings = self.records.take_mappings();
+            self.mappings.write(&mappings)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End<'_>, ledger: &mut Ledger) -> Result<()> {
+        let metadata = [("perfconv.schema_version", SCHEMA_VERSION.to_string())];
+        let samples = ledger.of(RecordType::SAMPLE);
+        if samples.emitted + samples.dropped() > 0 {
+            self.types.insert(RecordType::SAMPLE, samples.emitted + samples.dropped());
+        }
+        self.mappings.write(&self.records.take_mappings())?;
+        let stack_tables = self.stack_tables.take();
+        let objects =
+            stack_tables.map_or_else(|| ObjectColumns::default().batch(), |stacks| stacks.objects(end.objects));
+        for file in [&mut self.samples, &mut self.stacks, &mut self.frames, &mut self.mappings] {
+            file.finish(&metadata)?;
+        }
+        self.table(table::OBJECTS, &objects, &metadata)?;
+        let threads = self.records.threads(end.session);
+        debug_assert_eq!(threads.schema(), ProcessColumns::schema());
+        self.table(table::PROCESSES, &threads, &metadata)?;
+        self.table(table::EVENTS, &self.events(end.meta), &metadata)?;
+        self.table(table::RECORDINGS, &self.recording(end, ledger), &metadata)?;
+        let partition = partition(end.recording);
+        for ((system, name), (_, file)) in &mut std::mem::take(&mut self.tracepoints) {
+            file.finish(&metadata)?;
+            let table = format!("{}/{system}/{name}", table::TRACEPOINTS);
+            self.place(&format!("{system}.{name}"), &table, &partition)?;
+        }
+        let tables = table::ALL.iter().filter(|name| **name != table::TRACEPOINTS);
+        tables.into_iter().try_for_each(|name| self.place(name, name, &partition))
+    }
+}

@@ -1,0 +1,227 @@
+//! A sample as a row of a table, and its columns.
+
+use super::column::saturated;
+use super::schema::SampleColumns;
+use crate::abi::Endian;
+use crate::abi::branch::BranchFlags;
+use crate::abi::record::CpuMode;
+use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample_type::SampleType;
+use crate::abi::weight::Weight;
+use crate::profile::data_source;
+use crate::profile::dispatch::DecodedSample;
+use crate::profile::imported::{ImportedProfile, ImportedValue};
+use crate::session::Session;
+use crate::session::names::{NameId, Names};
+use crate::stream::events::{EventIndex, is_time};
+use crate::stream::meta::Meta;
+
+/// A sample of an event.
+#[derive(Clone, Debug)]
+pub struct SampleRow {
+    /// Event.
+    pub event: EventIndex,
+    /// What it counts of the event.
+    pub value: u64,
+    /// Nanoseconds of the recording's clock.
+    pub time: Option<u64>,
+    /// Process and thread.
+    pub task: Option<(u32, u32)>,
+    /// Name of the thread.
+    pub comm: Option<NameId>,
+    /// CPU.
+    pub cpu: Option<u32>,
+    process: Option<NameId>,
+    mode: CpuMode,
+    period: Option<u64>,
+    ip: Option<u64>,
+    addr: Option<u64>,
+    phys_addr: Option<u64>,
+    weights: [Option<u64>; 3],
+    data_src: Option<u64>,
+    transaction: Option<u64>,
+    cgroup: Option<u64>,
+    cgroup_path: Option<NameId>,
+    code_page_size: Option<u64>,
+    data_page_size: Option<u64>,
+    branches: Vec<Branch>,
+    labels: Vec<(u32, String)>,
+    /// RAW bytes of a tracepoint.
+    pub payload: Option<Box<[u8]>>,
+}
+
+/// A branch.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    from: u64,
+    to: u64,
+    flags: BranchFlags,
+}
+
+/// What is the same for all samples of a recording.
+pub struct Common<'a> {
+    /// Names of the events.
+    pub events: &'a [String],
+    /// Names of threads and cgroups.
+    pub names: &'a Names,
+    /// The clock.
+    pub clock: WallClock,
+    /// The profile that the recording was converted from.
+    pub imported: Option<&'a ImportedProfile>,
+}
+
+/// Converts times of the recording's clock to UTC.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WallClock(Option<i128>);
+
+impl WallClock {
+    /// The clock of a recording.
+    pub fn new(meta: &Meta) -> Self {
+        Self(meta.clock_data().map(|clock| i128::from(clock.wall_clock_ns) - i128::from(clock.clockid_ns)))
+    }
+
+    /// Nanoseconds since 1970, if known.
+    pub fn utc(self, time: Option<u64>) -> Option<i64> {
+        i64::try_from(i128::from(time?) + self.0?).ok()
+    }
+}
+
+impl SampleRow {
+    /// The row of a sample for one of the events that it counts for. `tracepoint` is whether its RAW bytes are those of a
+    /// tracepoint.
+    pub fn new(
+        decoded: &DecodedSample<'_>,
+        (event, value): (EventIndex, u64),
+        session: &Session,
+        imported: Option<&ImportedProfile>,
+        tracepoint: bool,
+    ) -> Self {
+        let DecodedSample { raw, view, event: of, .. } = decoded;
+        let comm = view.task.and_then(|(_, tid)| session.thread(tid)?.comm);
+        let process = view.task.and_then(|(pid, _)| session.process(pid)?.comm);
+        let mut labels = Vec::new();
+        if let Some((imported, payload)) = imported.zip(view.raw) {
+            imported.for_each_label(payload, |number, value| {
+                let text = match value {
+                    ImportedValue::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                    ImportedValue::Number(number) => number.to_string(),
+                };
+                labels.push((number, text));
+            });
+        }
+        let branches = view.branch_stack.map(|stack| branches(stack.entries.iter(), raw.endian()));
+        Self {
+            event,
+            value,
+            time: view.time.filter(|&time| is_time(time)),
+            task: view.task,
+            comm,
+            cpu: view.cpu.map(|(cpu, _)| cpu),
+            process,
+            mode: raw.header().misc.cpu_mode(),
+            period: view.period,
+            ip: view.ip,
+            addr: view.addr,
+            phys_addr: view.phys_addr,
+            weights: weights(view.weight, &of.layout),
+            data_src: view.data_src,
+            transaction: view.transaction,
+            cgroup: view.cgroup,
+            cgroup_path: view.cgroup.and_then(|id| session.cgroup_path(id)),
+            code_page_size: view.code_page_size,
+            data_page_size: view.data_page_size,
+            branches: branches.unwrap_or_default(),
+            labels,
+            payload: view.raw.filter(|_| tracepoint).map(Into::into),
+        }
+    }
+
+    /// Size of its variable parts.
+    pub fn size(&self) -> usize {
+        let labels: usize = self.labels.iter().map(|(_, text)| text.len()).sum();
+        labels + size_of_val(&*self.branches) + self.payload.as_ref().map_or(0, |payload| payload.len())
+    }
+
+    /// Appends the row to the columns.
+    pub fn append(&self, columns: &mut SampleColumns, common: &Common<'_>) {
+        let name = |id: NameId| common.names.name(id);
+        let signed = |value: Option<u64>| value.map(saturated);
+        columns.event.push(common.events.get(self.event as usize).map(String::as_str));
+        columns.value.push(Some(saturated(self.value)));
+        columns.time.push(signed(self.time));
+        columns.timestamp.push(common.clock.utc(self.time));
+        columns.pid.push(self.task.map(|(pid, _)| pid as i32));
+        columns.tid.push(self.task.map(|(_, tid)| tid as i32));
+        columns.comm.push_bytes(self.comm(common.names));
+        let is_idle = self.task.is_some_and(|(pid, _)| pid == 0);
+        columns.process.push_bytes(self.process.map(name).or(is_idle.then_some(IDLE)));
+        columns.cpu.push(self.cpu.map(|cpu| cpu as i32));
+        columns.mode.push(mode(self.mode));
+        columns.period.push(signed(self.period));
+        columns.ip.push(self.ip);
+        columns.addr.push(self.addr);
+        columns.phys_addr.push(self.phys_addr);
+        let [weight, ins_lat, retire_lat] = self.weights.map(signed);
+        columns.weight.push(weight);
+        columns.ins_lat.push(ins_lat);
+        columns.retire_lat.push(retire_lat);
+        columns.data_src.push(self.data_src);
+        columns.mem_op.push(self.data_src.and_then(data_source::operation));
+        columns.mem_level.push(self.data_src.map(data_source::level));
+        columns.mem_snoop.push(self.data_src.and_then(data_source::snoop));
+        columns.transaction.push(self.transaction);
+        columns.cgroup.push_bytes(self.cgroup_path.map(name));
+        columns.cgroup_id.push(self.cgroup);
+        columns.code_page_size.push(signed(self.code_page_size));
+        columns.data_page_size.push(signed(self.data_page_size));
+        for Branch { from, to, flags } in &self.branches {
+            let rows = &mut columns.branches.rows;
+            rows.from.push(Some(*from));
+            rows.to.push(Some(*to));
+            rows.mispredicted.push(flags.get(BranchFlags::MISPRED) == 1);
+            rows.predicted.push(flags.get(BranchFlags::PREDICTED) == 1);
+            rows.cycles.push(Some(flags.get(BranchFlags::CYCLES) as i32));
+        }
+        columns.branches.end((!self.branches.is_empty()).then_some(self.branches.len()));
+        let key = |number: u32| common.imported.and_then(|imported| imported.labels.get(number as usize));
+        columns.labels.push(self.labels.iter().filter_map(|(number, text)| Some((&key(*number)?.key, text))));
+    }
+
+    /// Name of the thread.
+    pub fn comm<'a>(&self, names: &'a Names) -> Option<&'a [u8]> {
+        let is_idle = self.task.is_some_and(|(_, tid)| tid == 0);
+        self.comm.map(|comm| names.name(comm)).or(is_idle.then_some(IDLE))
+    }
+}
+
+/// The name of the idle threads in perf.
+const IDLE: &[u8] = b"swapper";
+
+fn branches(mut words: impl Iterator<Item = u64>, endian: Endian) -> Vec<Branch> {
+    let mut branches = Vec::new();
+    while let (Some(from), Some(to), Some(flags)) = (words.next(), words.next(), words.next()) {
+        branches.push(Branch { from, to, flags: BranchFlags::from_word(flags, endian) });
+    }
+    branches
+}
+
+fn weights(word: Option<u64>, layout: &SampleLayout) -> [Option<u64>; 3] {
+    let is_struct = layout.sample_type().contains(SampleType::WEIGHT_STRUCT);
+    match word {
+        Some(word) if is_struct => {
+            [Weight::VAR1_DW, Weight::VAR2_W, Weight::VAR3_W].map(|field| Some(Weight(word).get(field)))
+        }
+        word => [word, None, None],
+    }
+}
+
+fn mode(mode: CpuMode) -> Option<&'static str> {
+    Some(match mode {
+        CpuMode::KERNEL => "kernel",
+        CpuMode::USER => "user",
+        CpuMode::HYPERVISOR => "hypervisor",
+        CpuMode::GUEST_KERNEL => "guest kernel",
+        CpuMode::GUEST_USER => "guest user",
+        _ => return None,
+    })
+}

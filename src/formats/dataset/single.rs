@@ -1,0 +1,79 @@
+//! A single table: samples, each with the functions of its stack.
+
+use super::collect::{Batch, End, Tables};
+use super::column::Columns;
+use super::file::TableFile;
+use super::schema::{FramesOfSample, SCHEMA_VERSION, SampleColumns};
+use super::stacks::{object_name, offset};
+use crate::error::Result;
+use crate::profile::{Frame, Place};
+use crate::session::Session;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use std::sync::Arc;
+
+/// Rows that are converted to columns at once: each has all texts of its stack.
+const ROWS: usize = 1 << 10;
+
+/// The schema.
+pub fn schema() -> SchemaRef {
+    let schemas = [SampleColumns::schema(), FramesOfSample::schema()].map(|schema| (*schema).clone());
+    Arc::new(Schema::try_merge(schemas).expect("the columns have different names"))
+}
+
+/// Writes a single table.
+pub struct SingleTable<F>(pub F);
+
+impl<F: TableFile> Tables for SingleTable<F> {
+    fn samples(&mut self, batch: &Batch<'_>) -> Result<()> {
+        for chunk in batch.samples.chunks(ROWS) {
+            let (mut columns, mut frames) = (SampleColumns::default(), FramesOfSample::default());
+            for (row, stack) in chunk {
+                row.append(&mut columns, &batch.common);
+                let stack = batch.resolved.stacks.stack(*stack);
+                let count: usize = stack.iter().map(|&frame| append(&mut frames, batch, frame)).sum();
+                frames.frames.end(Some(count));
+            }
+            let arrays = [columns.take(), frames.take()].concat();
+            let rows = RecordBatch::try_new(schema(), arrays);
+            self.0.write(&rows.expect("columns have the declared types and equal lengths"))?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, _: &Meta, _: &Raw<'_>, _: &Session) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End<'_>, _: &mut Ledger) -> Result<()> {
+        let recording = format!("r{}", end.recording);
+        self.0.finish(&[("perfconv.schema_version", SCHEMA_VERSION.to_string()), ("perfconv.recording", recording)])
+    }
+}
+
+/// Appends the functions of a frame; returns their number.
+fn append(columns: &mut FramesOfSample, batch: &Batch<'_>, frame: u32) -> usize {
+    let (resolved, rows) = (batch.resolved, &mut columns.frames.rows);
+    let Frame { place, address } = resolved.stacks.frames()[frame as usize];
+    let map = match place {
+        Place::In(mapping) => Some(&resolved.mappings.list()[mapping as usize]),
+        Place::Outside(_) => None,
+    };
+    let lines = resolved.symbols.lines(frame);
+    let count = lines.len().max(1);
+    for depth in 0..count {
+        let line = lines.get(depth);
+        let function = line.and_then(|line| resolved.symbols.function(line.function));
+        let text = |name| Some(resolved.symbols.name(name)).filter(|name| !name.is_empty());
+        rows.function.push_bytes(function.and_then(|function| text(function.name)));
+        rows.dso.push_bytes(map.map(object_name));
+        rows.offset.push(Some(map.map_or(address, |map| offset(map, address))));
+        rows.file.push_bytes(function.and_then(|function| text(function.file)));
+        rows.line.push(line.map(|line| line.line).filter(|&line| line > 0));
+        rows.inlined.push(depth + 1 < count || resolved.symbols.is_inlined(frame));
+    }
+    count
+}
