@@ -94,4 +94,5 @@ mod suite {
     mod unwind_hotspot;
     mod unwind_outputs;
     mod unwind_perf;
+    mod unwind_witness;
 }

@@ -1,0 +1,103 @@
+//! Unwound stacks, compared with those that the recorded programs wrote themselves (`roundtrip/symbols/witness.c`).
+
+use super::program::{perfconv, run};
+use perfconv::Recording;
+use perfconv::recording::SymbolOptions;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols")
+}
+
+/// The return addresses that a program wrote, innermost first, by the page that it touched then.
+fn written(path: &Path) -> BTreeMap<u64, Vec<u64>> {
+    let number = |text| u64::from_str_radix(text, 16).unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    let stacks = text.lines().map(|line| {
+        let mut numbers = line.split(' ').map(number);
+        (numbers.next().unwrap(), numbers.collect())
+    });
+    stacks.collect()
+}
+
+/// The callers of each sample, innermost first, by the page.
+fn unwound(recording: Recording) -> Vec<(u64, Vec<u64>)> {
+    let options = SymbolOptions::default().symfs(fixtures().join("files")).kallsyms("/dev/null");
+    let mut samples = recording.with_symbols(options).samples().unwrap();
+    let mut stacks = Vec::new();
+    while let Some(sample) = samples.next().unwrap() {
+        // Callers are at the last byte of their call.
+        let callers = sample.frames().skip(1).map(|frame| frame.address() + 1).collect();
+        stacks.push((sample.data_address().unwrap(), callers));
+    }
+    stacks
+}
+
+#[test]
+fn stacks_are_those_that_the_programs_wrote() {
+    for name in ["witness-gcc", "witness-clang", "witness-i386"] {
+        let path = fixtures().join(format!("{name}.data"));
+        let written = written(&fixtures().join(format!("{name}.stacks")));
+        let directory = tempfile::tempdir().unwrap();
+        let rewritten = directory.path().join("chains.data");
+        let open = || Recording::open(&path).unwrap();
+        let options = SymbolOptions::default().symfs(fixtures().join("files")).kallsyms("/dev/null");
+        open().with_symbols(options).rewrite().unwind_user_stacks().write(&rewritten).unwrap();
+        let chains = unwound(Recording::open(&rewritten).unwrap());
+        let stacks = unwound(open());
+        assert!(stacks.iter().map(|(page, _)| page).eq(chains.iter().map(|(page, _)| page)));
+        let (mut equal, mut frames, mut longest) = (0, 0, 0);
+        for ((page, callers), (_, chain)) in stacks.iter().zip(&chains) {
+            let Some(expected) = written.get(page) else { continue };
+            // The two outermost functions, which only the dump shows, are not instrumented.
+            assert_eq!(callers[..callers.len() - 2], expected[..], "{name}, page {page:#x}");
+            // Call chains have return addresses.
+            assert!(chain.iter().map(|address| address - 1).eq(callers.iter().copied()), "{name}, page {page:#x}");
+            equal += 1;
+            frames += callers.len();
+            longest = longest.max(callers.len());
+        }
+        println!("{name}: {equal} of {} stacks equal, {frames} frames, at most {longest}", written.len());
+        assert!(equal == written.len() && equal >= 250 && longest > 20);
+    }
+}
+
+/// The callers of each sample of a recording with edited records.
+fn edited(edit: impl Fn(&mut serde_json::Value)) -> Vec<(u64, Vec<u64>)> {
+    let directory = tempfile::tempdir().unwrap();
+    let [lines, data] = ["edited.jsonl", "edited.data"].map(|name| directory.path().join(name));
+    let exported = run(perfconv().arg(fixtures().join("witness-gcc.data")).args(["-t", "jsonl", "-o", "-"]));
+    assert_eq!(exported.status, 0, "{}", exported.stderr);
+    let text = String::from_utf8(exported.stdout).unwrap();
+    let edit = |line: &str| {
+        let mut value = serde_json::from_str(line).unwrap();
+        edit(&mut value);
+        format!("{value}\n")
+    };
+    fs::write(&lines, text.lines().map(edit).collect::<String>()).unwrap();
+    let imported = run(perfconv().arg(&lines).arg("-o").arg(&data));
+    assert_eq!(imported.status, 0, "{}", imported.stderr);
+    unwound(Recording::open(&data).unwrap())
+}
+
+#[test]
+fn stacks_in_deleted_files_and_without_registers() {
+    let whole = unwound(Recording::open(fixtures().join("witness-gcc.data")).unwrap());
+    // A file that was deleted, as by an upgrade, is searched without the mark.
+    let deleted = edited(|line| {
+        if line["record"] == "MMAP2" && line["body"]["filename"] == "/srv/sym/bin/witness-gcc" {
+            line["body"]["filename"] = "/srv/sym/bin/witness-gcc (deleted)".into();
+        }
+    });
+    assert!(deleted == whole && whole.iter().any(|(_, callers)| callers.len() > 20));
+    // The kernel records no registers of its own threads.
+    let without = edited(|line| {
+        if line["record"] == "SAMPLE" {
+            line["body"]["regs_user"] = serde_json::json!({ "abi": "NONE", "regs": [] });
+            line["body"]["stack_user"] = serde_json::json!({ "data": "", "dyn_size": 0 });
+        }
+    });
+    assert!(without.len() == whole.len() && without.iter().all(|(_, callers)| callers.is_empty()));
+}
