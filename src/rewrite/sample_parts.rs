@@ -3,7 +3,7 @@
 use crate::abi::record::RecordType;
 use crate::abi::sample_field::SampleField;
 use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::SampleType;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use std::ops::Range;
@@ -13,6 +13,8 @@ use std::ops::Range;
 pub struct SampleParts {
     /// The call chain; if there is none, the empty range where it would be.
     pub chain: Range<usize>,
+    /// The branch stack, if it has calls (`PERF_SAMPLE_BRANCH_CALL_STACK`); else the empty range before `dump`.
+    pub calls: Range<usize>,
     /// User registers and stack dump.
     pub dump: Range<usize>,
 }
@@ -20,18 +22,22 @@ pub struct SampleParts {
 impl SampleParts {
     /// `None` if the sample is malformed or has neither registers nor a dump.
     pub fn of(raw: &Raw<'_>, layout: &SampleLayout) -> Option<Self> {
-        let (mut chain, mut dump) = (0..0, None::<Range<usize>>);
+        let (mut chain, mut calls, mut dump) = (0..0, None, None::<Range<usize>>);
+        let has_calls = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         layout.visit(raw.body(), raw.endian(), |field, bytes| {
             if field < SampleField::Callchain {
                 chain = bytes.end..bytes.end;
             } else if field == SampleField::Callchain {
                 chain = bytes;
+            } else if field == SampleField::BranchStack && has_calls {
+                calls = Some(bytes);
             } else if field.bits().intersects(SampleType::USER_DUMP) {
                 let start = dump.as_ref().map_or(bytes.start, |before| before.start);
                 dump = Some(start..bytes.end);
             }
         })?;
-        Some(Self { chain, dump: dump? })
+        let dump = dump?;
+        Some(Self { chain, calls: calls.unwrap_or(dump.start..dump.start), dump })
     }
 }
 

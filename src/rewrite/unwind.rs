@@ -13,9 +13,10 @@ use super::spooled_chains::SpooledChains;
 use crate::abi;
 use crate::abi::Endian;
 use crate::abi::attr_flags::AttrFlags;
+
 use crate::abi::record::RecordHeader;
 use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::SampleType;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::SampleView;
 use crate::container::read::ReadOptions;
 use crate::container::write::encoded;
@@ -113,6 +114,11 @@ impl Pass for UnwindPass {
             if !self.keeps_dumps {
                 attr.sample_type.remove(SampleType::USER_DUMP);
                 (attr.sample_regs_user, attr.sample_stack_user) = (0, 0);
+                // Readers would prefer the last calls, of hardware, to the call chain, which includes them.
+                if attr.branch_sample_type.contains(BranchSampleType::CALL_STACK) {
+                    attr.sample_type.remove(SampleType::BRANCH_STACK);
+                    attr.branch_sample_type = BranchSampleType::empty();
+                }
             }
         }
         Ok(())
@@ -225,10 +231,11 @@ impl UnwindStage<'_> {
     /// Writes a sample with its chain.
     fn write(&mut self, raw: &Raw<'_>, parts: &SampleParts) -> Result<()> {
         let (body, record) = (raw.body(), &mut self.changed.record);
-        let SampleParts { chain, dump } = parts;
+        let SampleParts { chain, calls, dump } = parts;
+        let removed = if self.keeps_dumps { dump.clone() } else { calls.start..dump.end };
         // Without a dump, its fields are the ABI and the size, both 0.
-        let (whole, none) = (&body[dump.clone()], if self.keeps_dumps { &[0; 16][..] } else { &[] });
-        let others = body.len() - chain.len() - dump.len() + 8;
+        let (whole, none) = (&body[removed.clone()], if self.keeps_dumps { &[0; 16][..] } else { &[] });
+        let others = body.len() - chain.len() - removed.len() + 8;
         let count = (MAX_BODY.saturating_sub(others + none.len()) / 8).min(self.chain.len());
         let fits = others + 8 * count + whole.len() <= MAX_BODY;
         let dump_bytes = if self.keeps_dumps && fits { whole } else { none };
@@ -246,9 +253,9 @@ impl UnwindStage<'_> {
                 Endian::Big => word.to_be_bytes(),
             });
         }
-        record.extend_from_slice(&body[chain.end..dump.start]);
+        record.extend_from_slice(&body[chain.end..removed.start]);
         record.extend_from_slice(dump_bytes);
-        record.extend_from_slice(&body[dump.end..]);
+        record.extend_from_slice(&body[removed.end..]);
         Ok(())
     }
 }

@@ -8,11 +8,12 @@ use super::unwind_perf::{Frames, frames};
 use perfconv::Recording;
 use perfconv::abi::Endian;
 use perfconv::abi::attr_flags::AttrFlags;
+use perfconv::abi::branch::{BranchEntry, BranchFlags, BranchStack};
 use perfconv::abi::callchain::Context;
-use perfconv::abi::record::CpuMode;
+use perfconv::abi::record::{Body, CpuMode};
 use perfconv::abi::regs::{Regs, RegsAbi};
 use perfconv::abi::sample::{Callchain, Sample, StackUser};
-use perfconv::abi::sample_type::SampleType;
+use perfconv::abi::sample_type::{BranchSampleType, SampleType};
 use perfconv::abi::weight::Weight;
 use perfconv::recording::SymbolOptions;
 use perfconv::synth::{Event, Map};
@@ -286,6 +287,44 @@ fn several_events(endian: Endian) -> Vec<u8> {
         recording.sample_in(misc, event, sample);
     }
     recording.to_bytes().unwrap()
+}
+
+#[test]
+fn branch_call_stacks_are_replaced_as_well() {
+    let mut recording = Recording::builder();
+    "x86_64".clone_into(&mut recording.metadata.machine.as_mut().unwrap().arch);
+    let mut event =
+        Event::named("cycles").unwrap().with(SampleType::IP | SampleType::BRANCH_STACK | SampleType::WEIGHT);
+    event = event.user_stack(1 << 6 | 1 << 7 | 1 << 8, 80);
+    event.attr.branch_sample_type = BranchSampleType::USER | BranchSampleType::CALL_STACK;
+    let event = recording.event(event);
+    recording.process(7, "app").map(7, Map::of("//anon", 0x40_0000, 0x2000));
+    // The last call only.
+    let last = BranchEntry { from: FRAMES[1] - 5, to: FRAMES[0] - 16, flags: BranchFlags::default() };
+    let branch_stack = Some(BranchStack { hw_idx: None, entries: vec![last], counters: Vec::new() });
+    let weight = Some(Weight(7));
+    let sample = Sample { time: Some(1), branch_stack, weight, ..dumped(Endian::Little) };
+    recording.sample_in(CpuMode::USER, event, sample);
+    let dir = tempfile::tempdir().unwrap();
+    let [original, unwound] = ["original", "unwound"].map(|name| dir.path().join(name));
+    fs::write(&original, recording.to_bytes().unwrap()).unwrap();
+    let options = SymbolOptions::default();
+    let recording = Recording::open(&original).unwrap().with_symbols(options.clone());
+    recording.rewrite().unwind_user_stacks().write(&unwound).unwrap();
+    let expected = [[FRAMES[0], FRAMES[1] - 1, FRAMES[2] - 1]];
+    for path in [&original, &unwound] {
+        let recording = Recording::open(path).unwrap().with_symbols(options.clone());
+        assert_eq!(contents(&recording).0, expected, "{}", path.display());
+    }
+    let recording = Recording::open(&unwound).unwrap();
+    let attr = recording.features().unwrap().events().remove(0).attr;
+    assert!(!attr.sample_type.contains(SampleType::BRANCH_STACK) && attr.branch_sample_type.is_empty());
+    let mut records = recording.records().unwrap();
+    while let Some(record) = records.next().unwrap() {
+        if let Body::Sample(sample) = record.decode().body {
+            assert_eq!((sample.weight, sample.branch_stack), (weight, None));
+        }
+    }
 }
 
 /// Addresses of each sample's frames, and whether each event has call chains and dumps.
