@@ -12,8 +12,8 @@ use perfconv::container::spool::map;
 use perfconv::container::walk::Damage;
 use perfconv::error::Error;
 use perfconv::formats::import::images::Symbols;
-use perfconv::formats::import::{ImportOptions, ImportedRecording, Values, import};
-use perfconv::formats::recognize::{START, readable_format};
+use perfconv::formats::import::{ImportOptions, ImportedRecording, Values, import, import_directory};
+use perfconv::formats::recognize::{START, directory_format, readable_format};
 use perfconv::formats::retained_fields::RetainedFields;
 use perfconv::formats::table::{by_name, readable};
 use perfconv::formats::{FORMATS, Format, Reader, perf_data};
@@ -50,6 +50,9 @@ impl NamedInput {
     fn of(input: Input, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         if let Some(name) = from {
             return Ok(Self { input, format: Some(by_name(FORMATS, name).ok_or_else(|| not_readable(name))?) });
+        }
+        if let Some(format) = directory_format(&input) {
+            return Ok(Self { input, format: Some(format) });
         }
         let is_recording = |start: &[u8]| header::endian(start).is_some();
         let (input, start) = input.peek(START, is_recording, options)?;
@@ -121,6 +124,11 @@ impl Recording {
             }
             Some((format, Reader::Import(how))) => {
                 let import = import(how, input, &ImportOptions { values, ..ImportOptions::from(options) })?;
+                Ok(Self { input: import.input(), import: Some(import), format, archive: None })
+            }
+            Some((format, Reader::Directory { import, .. })) => {
+                let import =
+                    import_directory(import, &input, &ImportOptions { values, ..ImportOptions::from(options) })?;
                 Ok(Self { input: import.input(), import: Some(import), format, archive: None })
             }
             Some((name, Reader::Nothing)) => Err(not_readable(name)),

@@ -1,7 +1,7 @@
 //! The description of a format: its name, how it is recognized, and how it is read and written.
 
 use super::converter::{BeginConverter, BeginDirectoryConverter};
-use super::import::{CopyProfile, Import};
+use super::import::{CopyProfile, Import, ImportDirectory};
 use super::options::{FormatOption, OptionValues};
 use super::retained_fields::RetainedFields;
 use super::{profile_options, recording_options, symbol_options};
@@ -140,6 +140,13 @@ pub enum Reader {
     Recording,
     /// By reconstructing a recording, or converting to one.
     Import(Import),
+    /// By converting a directory.
+    Directory {
+        /// Converts it to a recording.
+        import: ImportDirectory,
+        /// Whether a directory has this format.
+        recognizes: fn(&Path) -> bool,
+    },
     /// Not at all.
     Nothing,
 }

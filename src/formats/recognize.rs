@@ -3,6 +3,7 @@
 use super::table::{by_file_name, readable_names};
 use super::{FORMATS, Format, Reader};
 use crate::container::read::header_problem;
+use crate::container::read::input::Input;
 use crate::error::{Error, Result};
 
 /// Number of bytes to inspect: enough for a long line of text, such as a deep folded stack, or a sample.
@@ -11,6 +12,13 @@ pub const START: usize = 1 << 14;
 /// The first format that recognizes these bytes.
 pub fn by_content(formats: &'static [Format], start: &[u8]) -> Option<&'static Format> {
     formats.iter().find(|format| (format.recognizes)(start))
+}
+
+/// The format of a directory other than a recording.
+pub fn directory_format(input: &Input) -> Option<&'static Format> {
+    let Input::Path(path) = input else { return None };
+    let is_alike = |format: &&Format| matches!(format.reader, Reader::Directory { recognizes, .. } if recognizes(path));
+    FORMATS.iter().filter(|_| path.is_dir()).find(is_alike)
 }
 
 /// The format to read an input as: by distinctive content, or else by name, or else by any content; `None` if it

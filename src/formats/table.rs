@@ -28,9 +28,10 @@ pub fn readable(formats: &'static [Format]) -> impl Iterator<Item = &'static For
     formats.iter().filter(|format| !matches!(format.reader, Reader::Nothing))
 }
 
-/// The names of the formats that can be read, for messages.
+/// The names of the formats of files that can be read, for messages.
 pub fn readable_names() -> String {
-    readable(FORMATS).map(|format| format.name).collect::<Vec<_>>().join(", ")
+    let is_file = |format: &&Format| !matches!(format.reader, Reader::Directory { .. });
+    readable(FORMATS).filter(is_file).map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 /// The formats that can be written.

@@ -112,7 +112,7 @@ fn join_table(part: &Path, dataset: &Path) -> io::Result<()> {
 }
 
 /// Names in a directory; none if it does not exist.
-fn entries(directory: &Path) -> io::Result<Vec<OsString>> {
+pub fn entries(directory: &Path) -> io::Result<Vec<OsString>> {
     match fs::read_dir(directory) {
         Ok(entries) => entries.map(|entry| entry.map(|entry| entry.file_name())).collect(),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),

@@ -9,7 +9,9 @@ mod column;
 mod directory;
 mod file;
 mod id;
+mod import;
 mod records;
+mod rows;
 mod sample;
 mod schema;
 mod single;
@@ -20,7 +22,7 @@ pub use schema::{DescribedColumn, SCHEMA_VERSION, describe, table};
 
 use super::converter::{ConvertOptions, Converter};
 use super::directory_options::APPEND;
-use super::{Format, ShowsFunctions, Writer};
+use super::{Format, Reader, ShowsFunctions, Writer};
 use file::{ArrowFile, ParquetFile, Target};
 use single::SingleTable;
 use std::io::Write;
@@ -34,6 +36,7 @@ pub const DATASET: Format = Format {
         is_alike: directory::is_dataset,
         join: Some(directory::join),
     },
+    reader: Reader::Directory { import: import::import, recognizes: import::is_readable },
     options: &[APPEND],
     ..Format::new("parquet", "directory of Parquet tables, for SQL engines")
 };

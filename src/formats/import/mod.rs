@@ -31,6 +31,7 @@ use crate::profile::imported::ImportedProfile;
 use crate::stream::ledger::Ledger;
 use images::Symbols;
 use std::io::{Cursor, Read, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Limit for call chain and raw data of a sample, in bytes, imposed by the size of a record.
@@ -135,6 +136,9 @@ impl From<&ReadOptions> for ImportOptions {
     }
 }
 
+/// Imports a recording from a directory.
+pub type ImportDirectory = fn(directory: &Path, options: &ImportOptions) -> Result<ImportedRecording>;
+
 /// Imports a recording from another format.
 pub type Import = fn(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording>;
 
@@ -147,6 +151,17 @@ pub type CopyProfile = fn(stream: &mut (dyn Read + Send), name: &str, out: &mut 
 /// If the input cannot be opened or has another format.
 pub fn import(import: Import, input: Input, options: &ImportOptions) -> Result<ImportedRecording> {
     opened(input, &options.read, |stream, name| import(stream, name, options))
+}
+
+/// Imports a recording from an input that is a directory of another format.
+///
+/// # Errors
+/// If it is not a directory, and errors of the format.
+pub fn import_directory(import: ImportDirectory, input: &Input, options: &ImportOptions) -> Result<ImportedRecording> {
+    match input {
+        Input::Path(path) if path.is_dir() => import(path, options),
+        _ => Err(Error::input(input.name(), None, "is not a directory")),
+    }
 }
 
 /// Copies an input of a format to an output of the same format.

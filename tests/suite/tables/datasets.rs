@@ -20,7 +20,7 @@ fn paths(dataset: &Path) -> Vec<String> {
 }
 
 /// Merges fixtures into recordings that differ, as if of several machines.
-fn recordings(directory: &Path, count: usize) -> Vec<PathBuf> {
+pub fn recordings(directory: &Path, count: usize) -> Vec<PathBuf> {
     let create = |number: usize| {
         let path = directory.join(format!("{number}.data"));
         let host = format!("hostname=host-{number}");

@@ -1,8 +1,10 @@
 //! Tables for query engines, read by DuckDB, Polars and PyArrow.
 
 mod datasets;
+mod import;
 mod queries;
 mod schema;
+mod spark;
 
 use super::clients;
 use super::files::{self, Recording};

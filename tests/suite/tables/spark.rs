@@ -1,0 +1,71 @@
+//! Datasets in Spark, of PyPI's package pyspark with Debian's Java.
+
+use super::super::clients;
+use super::super::program::{note_missing_oracle, perfconv, run, run_other};
+use super::datasets::recordings;
+use super::queries::{self, Results};
+use super::read;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::Command;
+
+/// Seconds that a script may take: a cluster is started first.
+const TIME_LIMIT: &str = "600";
+
+/// Runs a script with pyspark; `None` if it, or Java, is missing.
+fn python(clients: &Path, script: &str, args: &[&Path]) -> Option<String> {
+    let packages = ["spark", "python"].map(|name| clients.join(name).display().to_string()).join(":");
+    let mut check = Command::new("sh");
+    check.args(["-c", "command -v java && python3 -c 'import pyspark'"]).env("PYTHONPATH", &packages);
+    if run_other(&mut check).status != 0 {
+        note_missing_oracle("pyspark with java");
+        return None;
+    }
+    let mut command = Command::new("timeout");
+    command.args([TIME_LIMIT, "python3", "-c", script]).args(args).env("PYTHONPATH", &packages);
+    let run = run_other(&mut command);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    Some(String::from_utf8(run.stdout).expect("UTF-8"))
+}
+
+#[test]
+fn queries_in_spark_have_the_results_of_duckdb() {
+    let Some(clients) = clients::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (mut inputs, waiting) = queries::inputs();
+    inputs.extend(waiting);
+    let dataset = queries::dataset(directory.path(), &inputs);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/queries.md");
+    let Some(text) = python(clients, queries::SCRIPT, &[&page, &dataset, Path::new("spark")]) else { return };
+    let found: Results = serde_json::from_str(&text).expect("JSON");
+    let expected = queries::query(clients, &dataset, "duckdb");
+    let rows: usize = expected.values().map(Vec::len).sum();
+    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    for (name, expected) in expected {
+        assert_eq!(found[&name], expected, "{name}");
+    }
+    writeln!(io::stderr(), "queries: {rows} rows of {} queries in Spark equal those in DuckDB", found.len()).unwrap();
+    assert!(found.len() >= 9 && rows > 100, "only {rows} rows of {} queries", found.len());
+}
+
+#[test]
+fn a_cluster_that_loses_an_executor_writes_no_row_twice() {
+    let Some(clients) = clients::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let inputs = recordings(directory.path(), 6);
+    let (on_one, on_cluster) = (directory.path().join("one"), directory.path().join("cluster"));
+    let one = run(perfconv().args(&inputs).args(["-t", "parquet", "--symbols", "no", "-q", "-o"]).arg(&on_one));
+    assert_eq!(one.status, 0, "{}", one.stderr);
+    let program = Path::new(env!("CARGO_BIN_EXE_perfconv"));
+    let args = [&[program, &on_cluster], &inputs.iter().map(|input| &**input).collect::<Vec<_>>()[..]].concat();
+    let Some(text) = python(clients, include_str!("spark.py"), &args) else { return };
+    let in_spark: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((&in_spark["lost"], &in_spark["recordings"]), (&true.into(), &6.into()), "{text}");
+    let totals = in_spark["totals"].as_array().expect("totals");
+    let samples: u64 = totals.iter().map(|row| row[4].as_u64().expect("a count")).sum();
+    assert_eq!(samples, 6 * 377);
+    let read: Vec<_> = read(clients, &[on_one, on_cluster]).into_iter().map(Result::unwrap).collect();
+    assert_eq!(read[0], read[1]);
+    writeln!(io::stderr(), "tables: a cluster that lost an executor wrote {samples} samples of 6 recordings once")
+        .unwrap();
+}
