@@ -1,4 +1,6 @@
-//! Generates Rust types from `proto/`, for the formats that use protobuf.
+//! Generates Rust types from `proto/`, for the formats that use protobuf, and stores features and target for `--version --verbose`.
+
+use std::env;
 
 #[cfg(feature = "protobuf")]
 #[path = "proto/generate.rs"]
@@ -6,6 +8,12 @@ mod proto;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=proto");
+    println!("cargo:rustc-env=PERFCONV_TARGET={}", env::var("TARGET")?);
+    let enabled = env::vars().filter_map(|(name, _)| Some(name.strip_prefix("CARGO_FEATURE_")?.to_lowercase()));
+    let mut features: Vec<_> = enabled.map(|name| name.replace('_', "-")).collect();
+    features.retain(|name| !["cli", "default", "internals"].contains(&name.as_str()));
+    features.sort();
+    println!("cargo:rustc-env=PERFCONV_FEATURES={}", features.join(", "));
     #[cfg(feature = "protobuf")]
     proto::generate()?;
     Ok(())

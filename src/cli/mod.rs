@@ -36,10 +36,12 @@ mod standard_streams;
 mod synth;
 mod temporary_outputs;
 mod unknown_command;
+mod version;
 mod view;
 
 use args::{Cli, Command};
 use clap::Parser;
+use clap::error::ErrorKind;
 use failure::Failure;
 use std::env;
 use std::io::{self, Write};
@@ -76,6 +78,9 @@ fn arguments<T: Parser>() -> Result<(T, bool), Failure> {
         }
         standard_streams::require_stdout()?;
         match args::short_help(&error) {
+            None if error.kind() == ErrorKind::DisplayVersion && version::is_verbose(env::args_os()) => {
+                output::print(version::verbose().as_bytes())?;
+            }
             Some(help) => output::print(help.to_string().as_bytes())?,
             None => error.print().and_then(|()| io::stdout().flush()).map_err(output::stdout_failed)?,
         }

@@ -47,7 +47,7 @@ use perfconv::formats::{FORMATS, Format, Reader, Writer};
 use perfconv::rewrite::option_values::directory;
 use std::path::PathBuf;
 
-/// Date of manual pages.
+/// Date of this version, as in CHANGELOG.md.
 pub const RELEASED: &str = "2026-11-25";
 
 /// Read, convert, rewrite and inspect Linux perf.data recordings

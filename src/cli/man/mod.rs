@@ -85,6 +85,13 @@ mod tests {
     }
 
     #[test]
+    fn pages_have_the_date_of_the_version() {
+        let changes = include_str!("../../../CHANGELOG.md");
+        let heading = format!("\n## [{}] - {RELEASED}\n", env!("CARGO_PKG_VERSION"));
+        assert!(changes.contains(&heading), "CHANGELOG.md does not contain{heading}");
+    }
+
+    #[test]
     fn examples_are_valid_arguments() {
         let mut count = 0;
         for page in PAGES {
