@@ -40,7 +40,7 @@ def texts(package):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", nargs="?")
-    parser.add_argument("--target", default="x86_64-unknown-linux-musl")
+    parser.add_argument("--target", default="x86_64-unknown-linux-musl", help="target of the program")
     args = parser.parse_args()
     rules = tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]
     exceptions = {rule["crate"]: rule["allow"] for rule in rules["exceptions"]}
