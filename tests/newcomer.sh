@@ -11,8 +11,8 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 mode=${1:?deb or clone}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export HOME=$work/home
-mkdir "$HOME"
+export HOME=$work/home TMPDIR=$work/tmp
+mkdir "$HOME" "$TMPDIR"
 passed=0
 skipped=()
 
@@ -107,8 +107,8 @@ expect 'samples in' perfconv perf.data -o out.jsonl
 expect 'samples in' perfconv out.jsonl -o copy.data
 run cmp perf.data copy.data
 for output in flame.svg profile.html out.folded out.fx.json.gz out.speedscope.json out.pftrace out.otlp out.callgrind out.trace.json; do
-    expect 'samples in' perfconv perf.data -o "$output" -q --report json || true
-done 2>/dev/null
+    LINES_SHOWN=1 expect 'samples in' perfconv perf.data -o "$output"
+done
 
 say "open each output with its client"
 if has perf 'slice.data, shared.data, copy.data'; then
@@ -137,24 +137,29 @@ fi
 clients=${CLIENTS:-$here/target/tmp/clients}
 if [ -d "$clients/python" ]; then
     PYTHONPATH=$clients/python expect '^[1-9]' python3 -c '
-import sys
-from opentelemetry.proto.collector.profiles.v1development.profiles_service_pb2 import ExportProfilesServiceRequest
 from opentelemetry.proto.profiles.v1development.profiles_pb2 import ProfilesData
 data = ProfilesData.FromString(open("out.otlp", "rb").read())
-print(len(data.dictionary.stack_table))'
+print(len(data.dictionary.stack_table), "stacks")'
+    PYTHONPATH=$clients/python expect '^[1-9]' python3 -c '
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+print(len(Trace.FromString(open("out.pftrace", "rb").read()).packet), "packets")'
 else
-    skipped+=("opentelemetry-proto: out.otlp")
+    skipped+=("opentelemetry-proto and perfetto: out.otlp, out.pftrace")
 fi
-profiler=$clients/node_modules/@firefox-devtools/profiler-cli
-[ -d "$profiler" ] || skipped+=("profiler-cli: out.fx.json.gz")
-if python3 -c '' 2>/dev/null; then
-    expect '^[1-9]' python3 -c 'import gzip, json; print(len(json.load(gzip.open("out.fx.json.gz"))["threads"]))'
+profiler=$clients/node_modules/.bin/profiler-cli
+if [ -x "$profiler" ]; then
+    export PATH=$clients/node_modules/.bin:$PATH
+    expect 'sh|perf' "$profiler" load out.fx.json.gz
+    "$profiler" stop >/dev/null 2>&1 || true
+else
+    skipped+=("profiler-cli: out.fx.json.gz")
 fi
 
 say "uninstall"
 if [ "$mode" = deb ]; then
     expect 'Removing perfconv' inside dpkg --remove perfconv
-    expect '^$' bash -c "find '$root/usr' -name '*perfconv*' -o -name 'perf_to_profile*' | grep -v /var/lib/dpkg || echo"
+    remains=$(find "$root/usr" "$root/etc" -name '*perfconv*' -o -name '*perf_to_profile*')
+    run test -z "$remains"
 else
     run cargo uninstall --quiet --root "$HOME" perfconv
     run test ! -e "$HOME/bin/perfconv"
