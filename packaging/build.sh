@@ -13,10 +13,18 @@ export CARGO_INCREMENTAL=0
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 profile=${PROFILE:-dist}
-target_dir=${CARGO_TARGET_DIR:-target}
+mkdir -p "${CARGO_TARGET_DIR:-target}"
+target_dir=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 # Paths of this machine stay out of the program.
-export RUSTFLAGS="${RUSTFLAGS-} --remap-path-prefix=$PWD=/perfconv --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+export RUSTFLAGS="${RUSTFLAGS-} --remap-path-prefix=$PWD=/perfconv --remap-path-prefix=$target_dir=/target --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 export CFLAGS="${CFLAGS-} -ffile-prefix-map=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+
+# Debian's cross compiler; the startup objects and the C library of musl are part of the Rust target.
+if [ "$target" = aarch64-unknown-linux-musl ] && [ "$(uname -m)" != aarch64 ]; then
+    export CC_aarch64_unknown_linux_musl=${CC_aarch64_unknown_linux_musl:-aarch64-linux-gnu-gcc}
+    export AR_aarch64_unknown_linux_musl=${AR_aarch64_unknown_linux_musl:-aarch64-linux-gnu-ar}
+    export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=$CC_aarch64_unknown_linux_musl
+fi
 
 # cargo-auditable stores the list of dependencies in the program, for scanners.
 build=(cargo build)
@@ -26,7 +34,7 @@ else
     echo "note: cargo-auditable is missing; the program does not contain its list of dependencies" >&2
 fi
 "${build[@]}" --locked --profile "$profile" --target "$target" --features debuginfod --bin perfconv
-built=$target_dir/$target/$profile
+built=$target_dir/$target/${profile/#dev/debug}
 
 stage=$target_dir/package/$target
 rm -rf "$stage"
