@@ -5,7 +5,10 @@ use super::files;
 use super::program::{perfconv, run};
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 fn symbols() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols")
@@ -195,4 +198,35 @@ fn view_prints_the_address_of_a_page() {
     let path = printed.trim_end().strip_prefix("file://").unwrap_or_default();
     assert!(path.starts_with(&directory.path().display().to_string()), "{printed} {}", run.stderr);
     assert!(fs::read_to_string(path).expect("a page").starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
+fn view_serves_a_page_to_browsers_of_this_machine() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut command = perfconv();
+    command.arg("view").arg(files::fixture("callgraph.data")).args(["--serve", "--no-open", "-q"]);
+    let mut server = command.env("TMPDIR", directory.path()).stdout(Stdio::piped()).spawn().expect("perfconv");
+    let mut address = String::new();
+    BufReader::new(server.stdout.take().expect("standard output")).read_line(&mut address).expect("an address");
+    let (host, path) = address.trim().strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect(&address);
+    let response = |request: &str| {
+        let mut connection = TcpStream::connect(host).expect("a connection");
+        // One that sends nothing keeps no other waiting.
+        let _silent = TcpStream::connect(host).expect("a connection");
+        connection.write_all(request.as_bytes()).expect("a request");
+        let mut response = String::new();
+        connection.read_to_string(&mut response).expect("a response");
+        response
+    };
+    let page = response(&format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+    let body = page.split_once("\r\n\r\n").expect("a header").1;
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && body.starts_with("<!DOCTYPE html>"), "{page:.100}");
+    assert!(page.contains(&format!("Content-Length: {}\r\n", body.len())));
+    for request in ["GET / HTTP/1.1\r\n\r\n", &format!("POST /{path} HTTP/1.1\r\n\r\n"), "\r\n\r\n"] {
+        assert!(response(request).starts_with("HTTP/1.1 404 Not Found\r\n"), "{request}");
+    }
+    assert!(host.starts_with("127.0.0.1:") && path.len() > 32, "{address}");
+    assert_eq!(fs::read_dir(directory.path()).expect("the directory").count(), 0, "the page is in memory");
+    server.kill().expect("the end");
+    server.wait().expect("the end");
 }

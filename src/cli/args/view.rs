@@ -23,6 +23,10 @@ pub struct ViewArgs {
     #[arg(long)]
     pub no_open: bool,
 
+    /// Serve the page on 127.0.0.1 until interrupted, for a browser that cannot open files; the default for browsers in snaps
+    #[arg(long)]
+    pub serve: bool,
+
     #[command(flatten)]
     pub options: OptionArgs<OfPage>,
 
