@@ -212,6 +212,10 @@ impl Output {
             }
             error => self.failure_of(error),
         })?;
+        if is_private && matches!(self, Self::Part { .. }) {
+            // The directory that the files are moved to need not be private.
+            restrict_files(directory.path()).map_err(|e| self.failed("cannot restrict access", &e))?;
+        }
         Ok(match self {
             Self::Part { join, .. } => PendingOutput::part(self, target, *join, directory),
             _ => PendingOutput::directory(self, target, matches!(self, Self::File { overwrite: true, .. }), directory),
@@ -344,6 +348,23 @@ pub fn stdout_failed(error: io::Error) -> Failure {
 /// Errors of the system.
 pub fn print(text: &[u8]) -> std::result::Result<(), Failure> {
     Output::Stdout.write(|out| out.write_all(text).map_err(Error::Output))?.put_in_place()
+}
+
+/// Restricts access to all files in a directory to the owner.
+fn restrict_files(directory: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    for entry in fs::read_dir(directory)? {
+        use std::os::unix::fs::PermissionsExt;
+        let path = entry?.path();
+        if path.is_dir() {
+            restrict_files(&path)?;
+        } else {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = directory;
+    Ok(())
 }
 
 fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {

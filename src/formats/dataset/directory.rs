@@ -54,6 +54,7 @@ pub fn begin_dataset(directory: &Path, options: &ConvertOptions) -> Result<Box<d
     };
     let dataset = Dataset {
         directory: directory.to_owned(),
+        is_anonymized: options.passes.anonymize,
         samples: create(table::SAMPLES, samples.clone(), &["time", "timestamp"]),
         stacks: create(table::STACKS, StackColumns::schema(), &["stack"]),
         frames: create(table::FRAMES, FrameColumns::schema(), &["frame"]),
@@ -129,6 +130,7 @@ pub fn partition(recording: Id) -> String {
 /// Writes the tables of a recording.
 struct Dataset {
     directory: PathBuf,
+    is_anonymized: bool,
     samples: ParquetFile<'static>,
     stacks: ParquetFile<'static>,
     frames: ParquetFile<'static>,
@@ -234,7 +236,9 @@ impl Dataset {
         let samples = ledger.of(RecordType::SAMPLE);
         columns.schema_version.push(Some(SCHEMA_VERSION));
         columns.perfconv.push(Some(env!("CARGO_PKG_VERSION")));
-        columns.source.push(meta.files.first().map(String::as_str));
+        // The path may name a person.
+        let source = meta.files.first().filter(|_| !self.is_anonymized);
+        columns.source.push(source.map(String::as_str));
         columns.host.push(text(FeatureId::HOSTNAME).as_deref());
         columns.command.push(command.as_deref());
         columns.kernel.push(text(FeatureId::OSRELEASE).as_deref());

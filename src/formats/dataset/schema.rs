@@ -219,7 +219,7 @@ columns! {
         schema_version: Int32,
         /// Version of perfconv.
         perfconv: Text,
-        /// Name of the input file.
+        /// Name of the input file; NULL if the recording was anonymized.
         source: Text,
         /// Name of the host.
         host: Text,

@@ -7,6 +7,7 @@ use super::{convert, read, totals_of};
 use perfconv::formats::dataset::table;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -81,6 +82,41 @@ fn converting_a_recording_again_replaces_its_rows() {
     assert!(refused.failure().unwrap().contains("already exists"), "{refused:?}");
     let other = run(perfconv().arg(&inputs[0]).args(["-t", "parquet", "-q", "-f", "-o"]).arg(directory.path()));
     assert!(other.failure().unwrap().contains("other contents"), "{other:?}");
+}
+
+#[test]
+fn tables_of_a_private_recording_are_private() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (input, dataset) = (directory.path().join("perf.data"), directory.path().join("out"));
+    fs::copy(fixture("tracepoints.data"), &input).unwrap();
+    fs::set_permissions(&input, fs::Permissions::from_mode(0o600)).unwrap();
+    convert(&fixture("callgraph.data"), &dataset, &["--symbols", "no"]).unwrap();
+    let public = paths(&dataset);
+    convert(&input, &dataset, &["--symbols", "no", "--append"]).unwrap();
+    let is_private = |path: &String| fs::metadata(dataset.join(path)).unwrap().permissions().mode() & 0o077 == 0;
+    let (private, others): (Vec<_>, Vec<_>) = paths(&dataset).into_iter().partition(is_private);
+    assert_eq!(others, public);
+    assert!(private.len() >= table::ALL.len(), "{private:?}");
+}
+
+#[test]
+fn an_anonymized_dataset_names_neither_processes_nor_the_input() {
+    let Some(clients) = clients::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (input, dataset) = (directory.path().join("of-alice.data"), directory.path().join("out"));
+    fs::copy(fixture("forks.data"), &input).unwrap();
+    convert(&input, &dataset, &["--anonymize"]).unwrap();
+    const TEXTS: &str = r#"
+import glob, sys
+import duckdb
+for path in sorted(glob.glob(sys.argv[1] + "/**/*.parquet", recursive=True)):
+    print(path, duckdb.execute(f"from read_parquet('{path}')").fetchall())
+"#;
+    let texts = clients::python(clients, TEXTS, &[&dataset]).unwrap();
+    assert!(texts.contains("samples") && texts.contains("cpu-clock"), "{texts}");
+    for secret in ["forky", "libc.so", "x86_64-linux-gnu", "of-alice"] {
+        assert!(!texts.contains(secret), "{secret}: {texts}");
+    }
 }
 
 #[test]
