@@ -89,6 +89,7 @@
 //! | [`error`] | error types |
 //! | `suggest` | messages about unknown names |
 //! | `threads` | worker pools that preserve order |
+//! | `progress` | progress of long work, for programs that show it |
 //! | `tracepoint` | tracepoint formats and fields |
 //! | `container` | files, pipes, directories and compressed frames |
 //! | `object` | object files and images: build IDs, jitdumps, perf maps |
