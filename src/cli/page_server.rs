@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -51,10 +51,7 @@ impl PageServer {
     /// # Errors
     /// If the system does not know the port.
     pub fn address(&self) -> io::Result<String> {
-        let SocketAddr::V4(address) = self.listener.local_addr()? else {
-            return Err(io::Error::other("not an IPv4 address"));
-        };
-        Ok(format!("http://{address}{}", self.path))
+        Ok(format!("http://{}{}", self.listener.local_addr()?, self.path))
     }
 
     /// Answers requests until the program ends.

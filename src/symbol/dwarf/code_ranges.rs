@@ -2,7 +2,7 @@
 
 use super::Slice;
 use super::budget::Budget;
-use gimli::{Attribute, AttributeValue, RangeListsOffset, UnitRef};
+use gimli::{Attribute, AttributeValue, RangeListsOffset, UnitOffset, UnitRef};
 use std::ops::Range;
 
 /// Cost of a range in bytes of the budget: about the memory that it needs, so that this is bounded, too.
@@ -24,6 +24,18 @@ pub struct CodeRanges {
 }
 
 impl CodeRanges {
+    /// Reads an entry.
+    pub fn of<'a>(unit: UnitRef<'_, Slice<'a>>, entry: UnitOffset) -> Option<Self> {
+        let mut entries = unit.entries_raw(Some(entry)).ok()?;
+        let abbreviation = entries.read_abbreviation().ok()??;
+        let mut ranges = Self::default();
+        for spec in abbreviation.attributes() {
+            let attribute = entries.read_attribute(*spec).ok()?;
+            ranges.attribute(unit, &attribute);
+        }
+        Some(ranges)
+    }
+
     /// Takes an attribute of the entry. Others than those with addresses are ignored.
     pub fn attribute<'a>(&mut self, unit: UnitRef<'_, Slice<'a>>, attribute: &Attribute<Slice<'a>>) {
         let address = || unit.attr_address(attribute.value()).ok().flatten();

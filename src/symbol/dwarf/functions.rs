@@ -50,7 +50,7 @@ impl Functions {
                 let is_function = entry.tag == constants::DW_TAG_subprogram;
                 if is_function
                     && entry.has_code
-                    && let Some(ranges) = code_ranges(view, entry.offset)
+                    && let Some(ranges) = CodeRanges::of(view.unit, entry.offset)
                 {
                     ranges.each(view.unit, budget, |range| found.push((range.start, Reverse(range.end), entry.offset)));
                 }
@@ -74,15 +74,4 @@ impl Functions {
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }
-}
-
-fn code_ranges(view: UnitView<'_, '_>, entry: UnitOffset) -> Option<CodeRanges> {
-    let mut entries = view.unit.entries_raw(Some(entry)).ok()?;
-    let abbreviation = entries.read_abbreviation().ok()??;
-    let mut ranges = CodeRanges::default();
-    for spec in abbreviation.attributes() {
-        let attribute = entries.read_attribute(*spec).ok()?;
-        ranges.attribute(view.unit, &attribute);
-    }
-    Some(ranges)
 }

@@ -100,7 +100,8 @@ impl<'a> DwarfLookup<'a> {
         let (Some(lines_view), Some(cache)) = (self.units.unit(number), self.caches.get(number)) else { return false };
         let (own, view) = cache.code(&self.split, &self.units, lines_view).unwrap_or((&self.units, lines_view));
         let function = cache.function(view, &self.budget, address);
-        let location = cache.lines(lines_view.unit, &self.budget).find(lines_view.unit, &self.budget, address);
+        let lines = cache.lines(lines_view.unit, &self.budget);
+        let location = lines.find(lines_view.unit, &self.budget, address);
         let Some(function) = function else {
             let Some(location) = location else { return false };
             found(Position { description: Description::default(), location, is_inlined: false });
@@ -115,7 +116,6 @@ impl<'a> DwarfLookup<'a> {
         let calls = cache.calls(view, &self.budget, function);
         for call in calls.find(address) {
             found(Position { description: describe(call.entry), location, is_inlined: true });
-            let lines = cache.lines(lines_view.unit, &self.budget);
             let file = call.file.map_or(&[][..], |file| lines.path(lines_view.unit, file));
             location = Location { file, line: call.line, column: call.column };
         }

@@ -81,22 +81,15 @@ fn address_index(units: &Units<'_>, budget: &Budget) -> HashMap<usize, Vec<Range
 
 /// Ranges of a unit that is in no index.
 fn of_unit(view: UnitView<'_, '_>, budget: &Budget, add: &mut dyn FnMut(Range<u64>)) {
-    let Some(ranges) = root_ranges(view) else { return };
+    let root = view.unit.header.root_offset();
+    let tag = view.walk(root).and_then(|mut walk| walk.next()).map(|entry| entry.tag);
+    // Others refer to the entries of a partial unit, which has no code.
+    let Some(ranges) = CodeRanges::of(view.unit, root).filter(|_| tag != Some(gimli::DW_TAG_partial_unit)) else {
+        return;
+    };
     if !ranges.each(view.unit, budget, &mut *add) {
         Lines::new(view.unit, budget).ranges().for_each(add);
     }
-}
-
-/// Addresses in the root entry. `None` if the unit only has entries that others refer to.
-fn root_ranges(view: UnitView<'_, '_>) -> Option<CodeRanges> {
-    let mut entries = view.unit.entries_raw(None).ok()?;
-    let abbreviation = entries.read_abbreviation().ok()??;
-    let mut ranges = CodeRanges::default();
-    for spec in abbreviation.attributes() {
-        let attribute = entries.read_attribute(*spec).ok()?;
-        ranges.attribute(view.unit, &attribute);
-    }
-    (abbreviation.tag() != gimli::DW_TAG_partial_unit).then_some(ranges)
 }
 
 #[cfg(test)]
