@@ -14,7 +14,7 @@ use super::sample_context::{SampleContext, SampleContexts};
 use super::sample_sink::{ResolvedSample, SampleSink};
 use super::selection::Selection;
 use super::stack_cache::{self, Counted, StackCache};
-use super::stacks::FrameId;
+use super::stacks::StackId;
 use super::symbolize::{SymbolSources, Symbolization};
 use super::target::Target;
 use super::timeline::{Occurrence, Timeline};
@@ -128,14 +128,9 @@ impl SampleConsumer for Collector<'_> {
         let user_frames = self.resolver.user_frames(&mut self.session, &frames);
         let mut room = MAX_FRAMES;
         for sample in samples {
-            let known = self.resolver.stacks.count();
-            let is_whole = user_frames.len() <= room;
+            let (stack, is_whole) = self.resolver.completed_stack(&sample.frames, &user_frames, &mut room);
             self.incomplete.too_deep += u64::from(!is_whole);
-            let frames = [&*sample.frames, if is_whole { &user_frames } else { &[] }].concat();
-            self.complete(sample, &frames)?;
-            if self.resolver.stacks.count() > known {
-                room = room.saturating_sub(user_frames.len());
-            }
+            self.complete(sample, stack)?;
         }
         Ok(())
     }
@@ -314,8 +309,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Adds a sample that waited for deferred user frames.
-    fn complete(&mut self, sample: Incomplete, frames: &[FrameId]) -> Result<()> {
-        let stack = self.resolver.stacks.stack_id(frames);
+    fn complete(&mut self, sample: Incomplete, stack: StackId) -> Result<()> {
         (self.labels, self.weights_of_sample, self.occurrence) = (sample.labels, sample.weights, sample.occurrence);
         self.add(sample.part, stack, 1)
     }
@@ -363,8 +357,8 @@ impl<'a> Collector<'a> {
         labels::check(&self.selected_labels, meta)?;
         for sample in self.waiting.take_all() {
             self.incomplete.deferred += 1;
-            let frames = sample.frames.clone();
-            self.complete(sample, &frames)?;
+            let stack = self.resolver.stacks.stack_id(&sample.frames);
+            self.complete(sample, stack)?;
         }
         self.add_counted();
         self.ledger.emitted(RecordType::SAMPLE, self.samples);

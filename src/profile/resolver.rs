@@ -152,6 +152,22 @@ impl Resolver {
         found
     }
 
+    /// The stack of a sample that waited for its user frames, and whether it has them: they are left out if there is no `room`,
+    /// which each new stack reduces.
+    pub fn completed_stack(
+        &mut self,
+        frames: &[FrameId],
+        user_frames: &[FrameId],
+        room: &mut usize,
+    ) -> (StackId, bool) {
+        let (is_whole, known) = (user_frames.len() <= *room, self.stacks.count());
+        let stack = self.stacks.stack_id(&[frames, if is_whole { user_frames } else { &[] }].concat());
+        if self.stacks.count() > known {
+            *room = room.saturating_sub(user_frames.len());
+        }
+        (stack, is_whole)
+    }
+
     /// Resolves an address.
     #[inline]
     pub fn frame(&mut self, session: &Session, viewer: Viewer, space: Space, address: u64) -> FrameId {

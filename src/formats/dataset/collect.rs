@@ -215,14 +215,8 @@ impl<T: Tables> SampleConsumer for Collector<T> {
         let user_frames = self.resolver.user_frames(&mut self.session, &frames);
         let mut room = MAX_FRAMES;
         for Incomplete { frames, row } in samples {
-            let is_whole = user_frames.len() <= room;
+            let (stack, is_whole) = self.resolver.completed_stack(&frames, &user_frames, &mut room);
             self.incomplete.too_deep += u64::from(!is_whole);
-            let known = self.resolver.stacks.count();
-            let frames = [&*frames, if is_whole { &user_frames } else { &[] }].concat();
-            let stack = self.resolver.stacks.stack_id(&frames);
-            if self.resolver.stacks.count() > known {
-                room = room.saturating_sub(user_frames.len());
-            }
             self.add(meta, row, stack)?;
         }
         Ok(())
