@@ -45,6 +45,17 @@ pub trait Columns: Default {
     }
 }
 
+/// The columns of one table, then those of another.
+impl<A: Columns, B: Columns> Columns for (A, B) {
+    fn describe() -> Vec<(&'static str, DataType, String)> {
+        [A::describe(), B::describe()].concat()
+    }
+
+    fn take(&mut self) -> Vec<ArrayRef> {
+        [self.0.take(), self.1.take()].concat()
+    }
+}
+
 /// Declares a table: a structure with a builder for each column, whose documentation describes the column.
 macro_rules! columns {
     ($(#[$doc:meta])* $table:ident { $($(#[doc = $text:literal])+ $column:ident: $kind:ty,)* }) => {

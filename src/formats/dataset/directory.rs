@@ -24,13 +24,11 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::tracepoint::tracepoints::Tracepoints;
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Name of the files: one in each partition.
 pub const FILE: &str = "part-0.parquet";
@@ -46,20 +44,16 @@ const TRACEPOINTS: usize = 64 << 20;
 /// # Errors
 /// None: files are created when they are written.
 pub fn begin_dataset(directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
-    let schema = Schema::try_merge([StackOfSample::schema(), SampleColumns::schema()].map(|schema| (*schema).clone()))
-        .expect("the columns have different names");
-    let samples = Arc::new(schema);
     let create = |name: &str, schema, unique: &[&str]| {
         ParquetFile::new(schema, Target::Path(directory.join(format!("{name}.parquet"))), unique)
     };
     let dataset = Dataset {
         directory: directory.to_owned(),
         is_anonymized: options.passes.anonymize,
-        samples: create(table::SAMPLES, samples.clone(), &["time", "timestamp"]),
+        samples: create(table::SAMPLES, SampleRows::schema(), &["time", "timestamp"]),
         stacks: create(table::STACKS, StackColumns::schema(), &["stack"]),
         frames: create(table::FRAMES, FrameColumns::schema(), &["frame"]),
         mappings: create(table::MAPPINGS, MappingColumns::schema(), &[]),
-        sample_schema: samples,
         stack_tables: None,
         records: RecordTables::default(),
         counts: Vec::new(),
@@ -127,6 +121,9 @@ pub fn partition(recording: Id) -> String {
     format!("recording=r{recording}")
 }
 
+/// The columns of samples.
+type SampleRows = (StackOfSample, SampleColumns);
+
 /// Writes the tables of a recording.
 struct Dataset {
     directory: PathBuf,
@@ -135,7 +132,6 @@ struct Dataset {
     stacks: ParquetFile<'static>,
     frames: ParquetFile<'static>,
     mappings: ParquetFile<'static>,
-    sample_schema: SchemaRef,
     stack_tables: Option<StackTables>,
     records: RecordTables,
     /// Samples and their values, by event.
@@ -280,22 +276,20 @@ impl Tables for Dataset {
     fn samples(&mut self, batch: &Batch<'_>) -> Result<()> {
         let mut stack_tables = self.stack_tables.take().unwrap_or_else(|| StackTables::new(batch.origin));
         for chunk in batch.samples.chunks(ROWS) {
-            let (mut stacks, mut columns) = (StackOfSample::default(), SampleColumns::default());
+            let mut rows = SampleRows::default();
             for sample in chunk {
                 self.note(sample);
-                let (row, stack) = sample;
+                let ((row, stack), (stacks, columns)) = (sample, &mut rows);
                 let id = stack_tables.stack(batch.resolved, *stack);
                 stacks.stack.push(Some(id));
-                row.append(&mut columns, &batch.common);
+                row.append(columns, &batch.common);
                 if let Some(payload) = &row.payload
                     && let Some(table) = self.tracepoint(batch.meta, row.event)
                 {
                     table.add(row, payload, id, &batch.common);
                 }
             }
-            let arrays = [stacks.take(), columns.take()].concat();
-            let rows = RecordBatch::try_new(self.sample_schema.clone(), arrays);
-            self.samples.write(&rows.expect("columns have the declared types and equal lengths"))?;
+            self.samples.write(&rows.batch())?;
             let (stacks, frames) = stack_tables.batches();
             self.stacks.write(&stacks)?;
             self.frames.write(&frames)?;

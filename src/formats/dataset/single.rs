@@ -11,17 +11,17 @@ use crate::session::Session;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
-use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
-use std::sync::Arc;
+use arrow_schema::SchemaRef;
 
 /// Rows that are converted to columns at once: each has all texts of its stack.
 const ROWS: usize = 1 << 10;
 
+/// The columns.
+type Row = (SampleColumns, FramesOfSample);
+
 /// The schema.
 pub fn schema() -> SchemaRef {
-    let schemas = [SampleColumns::schema(), FramesOfSample::schema()].map(|schema| (*schema).clone());
-    Arc::new(Schema::try_merge(schemas).expect("the columns have different names"))
+    Row::schema()
 }
 
 /// Writes a single table.
@@ -30,16 +30,15 @@ pub struct SingleTable<F>(pub F);
 impl<F: TableFile> Tables for SingleTable<F> {
     fn samples(&mut self, batch: &Batch<'_>) -> Result<()> {
         for chunk in batch.samples.chunks(ROWS) {
-            let (mut columns, mut frames) = (SampleColumns::default(), FramesOfSample::default());
+            let mut rows = Row::default();
             for (row, stack) in chunk {
-                row.append(&mut columns, &batch.common);
+                let (columns, frames) = &mut rows;
+                row.append(columns, &batch.common);
                 let stack = batch.resolved.stacks.stack(*stack);
-                let count: usize = stack.iter().map(|&frame| append(&mut frames, batch, frame)).sum();
+                let count: usize = stack.iter().map(|&frame| append(frames, batch, frame)).sum();
                 frames.frames.end(Some(count));
             }
-            let arrays = [columns.take(), frames.take()].concat();
-            let rows = RecordBatch::try_new(schema(), arrays);
-            self.0.write(&rows.expect("columns have the declared types and equal lengths"))?;
+            self.0.write(&rows.batch())?;
         }
         Ok(())
     }
