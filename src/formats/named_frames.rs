@@ -1,5 +1,5 @@
-//! Names of frames in formats that are written sample by sample: text is kept until the symbols of its frames are looked up, many
-//! at once.
+//! Names of frames in formats that are written sample by sample: text refers to its frames by number until their symbols are looked
+//! up, many at once. A frame that occurs often is described, looked up and rendered once.
 
 use crate::error::{Error, Result};
 use crate::profile::mappings::Mappings;
@@ -7,27 +7,106 @@ use crate::profile::stacks::{FrameId, Stacks};
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::symbols::Symbols;
 use crate::session::Session;
+use crate::session::id_table::IdTable;
 use crate::session::map::{Map, MapId};
 use crate::stream::meta::Meta;
 use std::io::Write;
+use std::mem::size_of_val;
 
-/// Begins a frame: followed by its ID and the text before its name. Not a byte of UTF-8.
+/// Begins a frame in the text: followed by its number. Not a byte of UTF-8.
 const FRAME: u8 = 0xff;
-/// Ends the text before a name, and the text after it. Not a byte of UTF-8.
-const END: u8 = 0xfe;
 
-/// Size of the text at which symbols are looked up.
-const TEXT: usize = 32 << 20;
+/// Size of text and frames at which symbols are looked up.
+const TEXT: usize = 16 << 20;
+
+/// Size of rendered frames above which they are forgotten.
+const RENDERED: usize = 32 << 20;
+
+/// What the text of a frame depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FrameKey {
+    /// Mapping of the address.
+    pub map: MapId,
+    /// Recorded address.
+    pub ip: u64,
+    /// Address whose function is printed.
+    pub at: u64,
+    /// How the frame is printed, by rules of its format.
+    pub form: u8,
+}
 
 /// A frame in the text.
 #[derive(Clone, Copy, Debug)]
 pub struct TextFrame<'a> {
     /// ID, for its symbols.
     pub id: FrameId,
+    /// How it is printed.
+    pub form: u8,
     /// Text before the name.
     pub before: &'a [u8],
     /// Text after the name.
     pub after: &'a [u8],
+}
+
+/// A described frame.
+struct Described {
+    key: FrameKey,
+    id: FrameId,
+    /// Where its texts before and after the name start in [`Described frames`](Frames::texts).
+    before: usize,
+    after: usize,
+}
+
+/// Frames by number.
+#[derive(Default)]
+struct Frames {
+    numbers: IdTable,
+    list: Vec<Described>,
+    /// Texts before and after names.
+    texts: Vec<u8>,
+    /// Rendered frames, of which each starts where that before it ends.
+    rendered: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Frames {
+    /// The number of a frame, and whether it is new.
+    fn number(&mut self, key: FrameKey) -> (u32, bool) {
+        let Self { numbers, list, .. } = self;
+        let new = list.len() as u32;
+        let number = numbers.find_or_insert(numbers.hash(key), new, |number| list[number as usize].key == key);
+        (number, number == new)
+    }
+
+    /// Renders the frames that have not been rendered.
+    fn render(&mut self, mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>)) {
+        let Self { list, texts, rendered, ends, .. } = self;
+        for number in ends.len()..list.len() {
+            let Described { key, id, before, after } = list[number];
+            let end = list.get(number + 1).map_or(texts.len(), |next| next.before);
+            let frame = TextFrame { id, form: key.form, before: &texts[before..after], after: &texts[after..end] };
+            render(rendered, frame);
+            ends.push(rendered.len());
+        }
+    }
+
+    /// A rendered frame.
+    fn rendered(&self, number: u32) -> &[u8] {
+        let number = number as usize;
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.rendered[start..self.ends[number]]
+    }
+
+    /// Size of the frames.
+    fn size(&self) -> usize {
+        size_of_val(&self.list[..]) + self.texts.len() + self.rendered.len()
+    }
+
+    /// Size of the frames that have not been rendered.
+    fn new_size(&self) -> usize {
+        let new = &self.list[self.ends.len()..];
+        size_of_val(new) + new.first().map_or(0, |first| self.texts.len() - first.before)
+    }
 }
 
 /// Text with frames whose names are not yet known.
@@ -35,7 +114,8 @@ pub struct NamedFrames {
     sources: SymbolSources,
     symbolization: Option<Symbolization>,
     mappings: Mappings,
-    frames: Stacks,
+    stacks: Stacks,
+    frames: Frames,
     text: Vec<u8>,
 }
 
@@ -46,39 +126,50 @@ impl NamedFrames {
             sources: sources.clone(),
             symbolization: None,
             mappings: Mappings::new(sources.has_objects()),
-            frames: Stacks::default(),
+            stacks: Stacks::default(),
+            frames: Frames::default(),
             text: Vec::new(),
         })
     }
 
-    /// Appends the start of a frame to a line: `before` precedes its name. The text that follows in the line, up to
-    /// [`end_frame`](Self::end_frame), comes after the name.
-    pub fn begin_frame(&mut self, line: &mut Vec<u8>, before: &[u8], map_id: MapId, map: &Map, address: u64) {
-        let id = self.frames.frame_id(self.mappings.frame(map_id, map, address));
-        line.push(FRAME);
-        line.extend_from_slice(&id.to_le_bytes());
-        line.extend_from_slice(before);
-        line.push(END);
-    }
-
-    /// Ends a frame.
-    pub fn end_frame(line: &mut Vec<u8>) {
-        line.push(END);
-    }
-
-    /// Appends text, and writes all of it if there is much, each frame by `render`.
-    ///
-    /// # Errors
-    /// Errors of `out`.
-    pub fn add(
+    /// Appends a frame to a text. `before` and `after` append what surrounds its name; both depend on nothing but the key, and are
+    /// called when it is new.
+    pub fn append(
         &mut self,
-        text: &[u8],
-        (meta, session): (&Meta, &Session),
-        out: &mut dyn Write,
-        render: impl FnMut(&mut Vec<u8>, TextFrame<'_>, &Symbols),
-    ) -> Result<()> {
+        text: &mut Vec<u8>,
+        key: FrameKey,
+        map: &Map,
+        before: impl FnOnce(&mut Vec<u8>),
+        after: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let (number, is_new) = self.frames.number(key);
+        if is_new {
+            let id = self.stacks.frame_id(self.mappings.frame(key.map, map, key.at));
+            let Frames { list, texts, .. } = &mut self.frames;
+            let start = texts.len();
+            before(texts);
+            list.push(Described { key, id, before: start, after: texts.len() });
+            after(texts);
+        }
+        text.push(FRAME);
+        text.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// Appends text, to be written later.
+    pub fn add(&mut self, text: &[u8]) {
         self.text.extend_from_slice(text);
-        if self.text.len() < TEXT { Ok(()) } else { self.write((meta, session), out, render) }
+    }
+
+    /// Whether there is so much text that it should be written.
+    pub fn is_full(&self) -> bool {
+        self.text.len() + self.frames.new_size() >= TEXT
+    }
+
+    /// Forgets the frames, if there are many and all text has been written. No other text may refer to frames.
+    pub fn forget(&mut self) {
+        if self.text.is_empty() && self.frames.size() >= RENDERED {
+            self.frames = Frames::default();
+        }
     }
 
     /// Writes the text, each frame by `render`.
@@ -91,34 +182,26 @@ impl NamedFrames {
         out: &mut dyn Write,
         mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>, &Symbols),
     ) -> Result<()> {
-        let Self { sources, symbolization, mappings, frames, text } = self;
+        let Self { sources, symbolization, mappings, stacks, frames, text } = self;
         let symbolization = symbolization.get_or_insert_with(|| Symbolization::new(sources, meta).keep_objects());
-        symbolization.look_up(frames.frames(), mappings.list(), session.process_files());
-        let mut rendered = Vec::new();
+        symbolization.look_up(stacks.frames(), mappings.list(), session.process_files());
+        frames.render(|rendered, frame| render(rendered, frame, symbolization.symbols()));
         let mut rest = &text[..];
-        while let Some((before, frame, after)) = next_frame(rest) {
-            rendered.extend_from_slice(before);
-            render(&mut rendered, frame, symbolization.symbols());
+        while let Some((before, number, after)) = next_frame(rest) {
+            out.write_all(before).and_then(|()| out.write_all(frames.rendered(number))).map_err(Error::Output)?;
             rest = after;
-            if rendered.len() >= 1 << 16 {
-                out.write_all(&rendered).map_err(Error::Output)?;
-                rendered.clear();
-            }
         }
-        rendered.extend_from_slice(rest);
-        out.write_all(&rendered).map_err(Error::Output)?;
+        out.write_all(rest).map_err(Error::Output)?;
         text.clear();
         Ok(())
     }
 }
 
-/// The text before the first frame, the frame, and the text after it; `None` without a frame.
-fn next_frame(text: &[u8]) -> Option<(&[u8], TextFrame<'_>, &[u8])> {
-    let start = text.iter().position(|&byte| byte == FRAME)?;
-    let (id, rest) = text[start + 1..].split_first_chunk()?;
-    let mut parts = rest.splitn(3, |&byte| byte == END);
-    let (before, after, rest) = (parts.next()?, parts.next()?, parts.next()?);
-    Some((&text[..start], TextFrame { id: u32::from_le_bytes(*id), before, after }, rest))
+/// The text before the first frame, the number of the frame, and the text after it; `None` without a frame.
+fn next_frame(text: &[u8]) -> Option<(&[u8], u32, &[u8])> {
+    let start = memchr::memchr(FRAME, text)?;
+    let (number, rest) = text[start + 1..].split_first_chunk()?;
+    Some((&text[..start], u32::from_le_bytes(*number), rest))
 }
 
 #[cfg(test)]
@@ -127,11 +210,39 @@ mod tests {
 
     #[test]
     fn frames_are_found_in_text() {
-        let text = b"a\xff\x07\xff\0\0(\xfe)\xfeb\xff\x08\0\0\0\xfe\xfe";
-        let (before, frame, rest) = next_frame(text).unwrap();
-        assert_eq!((before, frame.id, frame.before, frame.after), (&b"a"[..], 0xff07, &b"("[..], &b")"[..]));
-        let (before, frame, rest) = next_frame(rest).unwrap();
-        assert_eq!((before, frame.id, frame.before, frame.after, rest), (&b"b"[..], 8, &b""[..], &b""[..], &b""[..]));
-        assert!(next_frame(rest).is_none());
+        let text = b"a\xff\x07\xff\0\0b\xff\x08\0\0\0";
+        let (before, number, rest) = next_frame(text).unwrap();
+        assert_eq!((before, number), (&b"a"[..], 0xff07));
+        assert_eq!(next_frame(rest), Some((&b"b"[..], 8, &b""[..])));
+        assert!(next_frame(b"c").is_none());
+    }
+
+    #[test]
+    fn a_frame_is_described_and_rendered_once() {
+        let mut frames = Frames::default();
+        let key = |ip| FrameKey { map: MapId(0), ip, at: ip, form: 3 };
+        let add = |frames: &mut Frames, ip, text: &[u8]| {
+            let (number, is_new) = frames.number(key(ip));
+            if is_new {
+                let before = frames.texts.len();
+                frames.texts.extend_from_slice(text);
+                frames.list.push(Described { key: key(ip), id: number + 10, before, after: before + 1 });
+            }
+            (number, is_new)
+        };
+        assert_eq!(
+            [(1, b"<>"), (2, b"[]"), (1, b"<>")].map(|(ip, text)| add(&mut frames, ip, text)),
+            [(0, true), (1, true), (0, false)]
+        );
+        let render = |out: &mut Vec<u8>, frame: TextFrame<'_>| {
+            let id = frame.id.to_string();
+            out.extend([frame.before, id.as_bytes(), frame.after].concat());
+        };
+        frames.render(render);
+        assert_eq!(frames.new_size(), 0);
+        assert_eq!(add(&mut frames, 3, b"{}"), (2, true));
+        frames.render(render);
+        let rendered = [0, 1, 2].map(|number| frames.rendered(number));
+        assert_eq!(rendered, [&b"<10>"[..], b"[11]", b"{12}"]);
     }
 }

@@ -204,6 +204,7 @@ pub struct SampleWriter<F, W> {
     out: W,
     state: SampleState,
     ledger: Ledger,
+    written: u64,
     weights: Weights,
     waiting: Waiting<Incomplete>,
     has_begun: bool,
@@ -225,6 +226,7 @@ pub fn begin<'a, F: SampleFormat + 'a>(
         out: BufWriter::with_capacity(1 << 17, out),
         state: SampleState { session: Session::default(), named, tracepoints: None, events: Vec::new() },
         ledger: Ledger::default(),
+        written: 0,
         weights: Weights::default(),
         waiting: Waiting::default(),
         has_begun: false,
@@ -237,24 +239,32 @@ pub fn begin<'a, F: SampleFormat + 'a>(
 }
 
 impl<F: SampleFormat, W: Write> SampleWriter<F, W> {
-    fn write(&mut self, meta: &Meta, text: &[u8]) -> Result<()> {
-        let Self { format, out, state: SampleState { session, named, .. }, .. } = self;
-        match named {
+    /// Writes texts of a sample.
+    fn write(&mut self, meta: &Meta, texts: &[&[u8]]) -> Result<()> {
+        let Self { out, state, .. } = self;
+        match &mut state.named {
             Some(named) => {
-                named.add(text, (meta, session), out, |out, frame, symbols| format.named_frame(out, frame, symbols))
+                texts.iter().for_each(|text| named.add(text));
+                if named.is_full() { self.write_named(meta) } else { Ok(()) }
             }
-            None => out.write_all(text).map_err(Error::Output),
+            None => texts.iter().try_for_each(|text| out.write_all(text)).map_err(Error::Output),
         }
     }
 
+    /// Writes the text whose frames have not been looked up.
+    fn write_named(&mut self, meta: &Meta) -> Result<()> {
+        let Self { format, out, state: SampleState { session, named, .. }, .. } = self;
+        named.as_mut().map_or(Ok(()), |named| {
+            named.write((meta, session), out, |out, frame, symbols| format.named_frame(out, frame, symbols))
+        })
+    }
+
     fn write_sample(&mut self, meta: &Meta, text: &SampleText) -> Result<()> {
-        if self.has_begun {
-            self.write(meta, F::SEPARATOR)?;
-        } else {
+        let separator = if self.has_begun { F::SEPARATOR } else { b"" };
+        if !self.has_begun {
             self.begin(meta)?;
         }
-        self.write(meta, &text.before)?;
-        self.write(meta, &text.behind)
+        self.write(meta, &[separator, &text.before, &text.behind])
     }
 
     /// Writes what precedes the first sample.
@@ -262,7 +272,7 @@ impl<F: SampleFormat, W: Write> SampleWriter<F, W> {
         self.has_begun = true;
         let mut text = Vec::new();
         self.format.begin(&mut self.state, meta, &mut text)?;
-        self.write(meta, &text)
+        self.write(meta, &[&text])
     }
 }
 
@@ -270,6 +280,7 @@ impl<F: SampleFormat, W: Write> Converter for SampleWriter<F, W> {
     fn account(&self, ledger: &mut Ledger) {
         ledger.account_for_stream();
         ledger.merge(self.ledger.clone());
+        ledger.emitted(RecordType::SAMPLE, self.written);
     }
 }
 
@@ -279,6 +290,10 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
     }
 
     fn sample(&mut self, decoded: DecodedSample<'_>) -> Result<()> {
+        // Texts of waiting samples refer to frames.
+        if let Some(named) = self.state.named.as_mut().filter(|_| self.waiting.is_empty()) {
+            named.forget();
+        }
         let DecodedSample { meta, index, view, .. } = decoded;
         // As in perf, counter values count as a sample of each event whose counter increased.
         let mut found = std::mem::take(&mut self.found);
@@ -306,7 +321,7 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
             }
         }
         self.found = found;
-        self.ledger.emitted(RecordType::SAMPLE, 1);
+        self.written += 1;
         Ok(())
     }
 
@@ -347,11 +362,8 @@ impl<F: SampleFormat, W: Write> Sink for SampleWriter<F, W> {
         if !self.has_begun {
             self.begin(meta)?;
         }
-        self.write(meta, F::END)?;
-        let Self { format, out, state: SampleState { session, named, .. }, .. } = self;
-        if let Some(named) = named {
-            named.write((meta, session), out, |out, frame, symbols| format.named_frame(out, frame, symbols))?;
-        }
+        self.write(meta, &[F::END])?;
+        self.write_named(meta)?;
         self.out.flush().map_err(Error::Output)
     }
 }

@@ -13,7 +13,7 @@ use crate::abi::tokens::Unsupported;
 use crate::error::{Error, Result};
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::formats::json::append_hex;
-use crate::formats::named_frames::{NamedFrames, TextFrame};
+use crate::formats::named_frames::{FrameKey, TextFrame};
 use crate::formats::sample_writer::{self, Chain, ChainFrame, Sample, SampleFormat, SampleState, SampleText};
 use crate::profile::symbols::Symbols;
 use crate::stream::events::Event;
@@ -28,14 +28,12 @@ struct Json {
     with_time: bool,
     /// Files of frames; created at the first sample, when build IDs are known.
     objects: Option<Objects>,
-    /// Scratch buffer: the text of a frame before its function.
-    frame_start: Vec<u8>,
 }
 
 /// Begins writing a recording as perf's JSON. The time when the file was written is omitted from anonymized recordings.
 pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let is_exact = options.values.is_given(&EXACT);
-    let format = Json { is_exact, with_time: !options.passes.anonymize, objects: None, frame_start: Vec::new() };
+    let format = Json { is_exact, with_time: !options.passes.anonymize, objects: None };
     sample_writer::begin(format, !is_exact, out, options)
 }
 
@@ -74,22 +72,23 @@ impl SampleFormat for Json {
         if out.last() != Some(&b'[') {
             out.push(b',');
         }
-        let Self { is_exact, objects, frame_start: start, .. } = self;
-        let map = if *is_exact { None } else { session.map_at(pid, space, ip) };
-        match (named.as_mut(), map) {
-            (Some(named), Some(map)) => {
-                start.clear();
-                append_ip(start, ip);
-                named.begin_frame(out, start, map, session.map(map), at);
+        let map_id = if self.is_exact { None } else { session.map_at(pid, space, ip) };
+        let objects = &mut self.objects;
+        let mut end = |out: &mut Vec<u8>| {
+            if let Some((map, objects)) = map_id.zip(objects.as_mut()) {
+                out.extend_from_slice(objects.of(map, session));
             }
-            _ => append_ip(out, ip),
-        }
-        if let Some((map, objects)) = map.zip(objects.as_mut()) {
-            out.extend_from_slice(objects.of(map, session));
-        }
-        out.push(b'}');
-        if named.is_some() && map.is_some() {
-            NamedFrames::end_frame(out);
+            out.push(b'}');
+        };
+        match named.as_mut().zip(map_id) {
+            Some((named, map)) => {
+                let key = FrameKey { map, ip, at, form: 0 };
+                named.append(out, key, session.map(map), |out| append_ip(out, ip), end);
+            }
+            None => {
+                append_ip(out, ip);
+                end(out);
+            }
         }
     }
 

@@ -26,7 +26,7 @@ pub fn functions(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         return;
     }
     print(printer, "", out, |printer, address, map, out| {
-        call_chain::symbol_at(printer, address, map, b"", out);
+        call_chain::symbol_at(printer, address, map, out);
         dso(printer, map, out);
     });
 }
@@ -75,7 +75,7 @@ fn print(printer: &mut Printer<'_>, before: &str, out: &mut Vec<u8>, end: PrintE
 
 fn dso(printer: &Printer<'_>, map: Option<MapId>, out: &mut Vec<u8>) {
     if printer.fields.has(DSO) {
-        let name = map.map_or("[unknown]".to_owned(), |map| file(printer.state.session.map(map)));
+        let name = map.map_or("[unknown]".into(), |map| file(printer.state.session.map(map)));
         let _ = write!(out, "({name})");
     }
 }

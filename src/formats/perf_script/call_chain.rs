@@ -4,22 +4,31 @@ use super::fields::{DSO, DSOFF, FieldSet, SRCLINE, SYM, SYMOFF};
 use super::printer::Printer;
 use super::style::Style;
 use crate::abi::sample_type::SampleType;
-use crate::formats::named_frames::{NamedFrames, TextFrame};
+use crate::formats::named_frames::{FrameKey, TextFrame};
 use crate::formats::sample_writer::{ChainFrame, SampleState};
 use crate::profile::symbols::{Line, Symbols};
 use crate::session::map::{Map, MapId};
+use std::borrow::Cow;
 use std::io::Write;
 
-/// Flags in the byte before the text of a frame whose function is looked up later.
-mod flag {
+/// Bits of the form of a frame.
+mod form {
     /// The printed address is that after the call.
     pub const RETURN: u8 = 1 << 0;
-    /// Only the symbol is printed, without inlined functions.
+    /// Only the symbol is printed, without address and inlined functions.
     pub const SYMBOL: u8 = 1 << 1;
+    /// The name of the function is printed.
+    pub const NAME: u8 = 1 << 2;
     /// The offset in the function is printed.
-    pub const OFFSET: u8 = 1 << 2;
+    pub const OFFSET: u8 = 1 << 3;
     /// File and line are printed.
-    pub const LINE: u8 = 1 << 3;
+    pub const LINE: u8 = 1 << 4;
+    /// The file of the mapping is printed.
+    pub const FILE: u8 = 1 << 5;
+    /// The address in the file of the mapping is printed.
+    pub const FILE_OFFSET: u8 = 1 << 6;
+    /// The address is printed as one of the mapped file.
+    pub const RELATIVE: u8 = 1 << 7;
 }
 
 /// The call chain on separate lines, or the instruction pointer on the line of the sample.
@@ -34,7 +43,7 @@ pub fn frames(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         let (pid, space) = (printer.sample.pid(), printer.sample.space());
         out.push(b' ');
         let map = printer.state.session.map_at(pid, space, ip);
-        frame(printer.state, Frame { ip, at: ip, printed: ip, map }, fields, out);
+        frame(printer.state, Frame { ip, at: ip, map, is_relative: false }, fields, out);
     }
 }
 
@@ -48,12 +57,8 @@ pub fn chain_frame(
 ) {
     let ChainFrame { pid, ip, at, space, .. } = chain_frame;
     let map = state.session.map_at(pid, space, ip);
-    let printed = match map {
-        Some(map) if !style.has_memory_addresses() => state.session.map(map).printed_address(ip),
-        _ => ip,
-    };
     out.push(b'\t');
-    frame(state, Frame { ip, at, printed, map }, fields, out);
+    frame(state, Frame { ip, at, map, is_relative: !style.has_memory_addresses() }, fields, out);
     out.push(b'\n');
 }
 
@@ -63,94 +68,116 @@ struct Frame {
     ip: u64,
     /// Address whose function is printed.
     at: u64,
-    /// The printed address.
-    printed: u64,
     /// Mapping of the address.
     map: Option<MapId>,
+    /// Whether the address is printed as one of the mapped file.
+    is_relative: bool,
 }
 
 fn frame(state: &mut SampleState, frame: Frame, fields: FieldSet, out: &mut Vec<u8>) {
-    let Frame { ip, at, printed, map } = frame;
-    // Writing to a vector cannot fail.
-    let mut address = Vec::new();
-    let _ = write!(address, "{printed:16x}");
+    let Frame { ip, at, map, is_relative } = frame;
     let SampleState { named, session, .. } = state;
-    let after = file_part(map.map(|id| session.map(id)), ip, fields);
+    let printed = |map: &Map| if is_relative { map.printed_address(ip) } else { ip };
     let Some((named, id)) = named.as_mut().zip(map).filter(|_| fields.has(SYM | SRCLINE)) else {
-        out.append(&mut address);
+        let map = map.map(|id| session.map(id));
+        address(map.map_or(ip, printed), out);
         if fields.has(SYM) {
             out.extend_from_slice(b" [unknown]");
         }
-        out.extend_from_slice(&after);
-        return;
+        return file_part(map, ip, fields, out);
     };
-    if fields.has(SYM) {
-        address.push(b' ');
-    }
-    let mut before = vec![flags(fields) | if ip == at { 0 } else { flag::RETURN }];
-    before.append(&mut address);
-    named.begin_frame(out, &before, id, session.map(id), at);
-    out.extend_from_slice(&after);
-    NamedFrames::end_frame(out);
+    let map = session.map(id);
+    let set = |is_set, bit| if is_set { bit } else { 0 };
+    let form = form_of(fields) | set(ip != at, form::RETURN) | set(is_relative, form::RELATIVE);
+    let before = |out: &mut Vec<u8>| {
+        address(printed(map), out);
+        if fields.has(SYM) {
+            out.push(b' ');
+        }
+    };
+    let after = |out: &mut Vec<u8>| file_part(Some(map), ip, fields, out);
+    named.append(out, FrameKey { map: id, ip, at, form }, map, before, after);
 }
 
-fn flags(fields: FieldSet) -> u8 {
-    let set = |field, flag| if fields.has(field) { flag } else { 0 };
-    set(SYMOFF, flag::OFFSET) | set(SRCLINE, flag::LINE)
+/// The form of frames with these fields.
+fn form_of(fields: FieldSet) -> u8 {
+    let set = |field, bit| if fields.has(field) { bit } else { 0 };
+    set(SYM, form::NAME)
+        | set(SYMOFF, form::OFFSET)
+        | set(SRCLINE, form::LINE)
+        | set(DSO, form::FILE)
+        | set(DSOFF, form::FILE_OFFSET)
+}
+
+/// An address, aligned.
+fn address(address: u64, out: &mut Vec<u8>) {
+    let width = (u64::BITS - address.leading_zeros()).div_ceil(4).max(1);
+    out.extend((0..16).rev().map(|place| match (address >> (4 * place) & 15) as usize {
+        _ if place >= width => b' ',
+        digit => b"0123456789abcdef"[digit],
+    }));
 }
 
 /// The file of a frame with a leading space, if it is printed.
-fn file_part(map: Option<&Map>, ip: u64, fields: FieldSet) -> Vec<u8> {
+fn file_part(map: Option<&Map>, ip: u64, fields: FieldSet, out: &mut Vec<u8>) {
     if !fields.has(DSO | DSOFF) {
-        return Vec::new();
+        return;
     }
+    out.extend_from_slice(b" (");
     match map {
-        Some(map) if fields.has(DSOFF) => format!(" ({}+{:#x})", file(map), map.printed_address(ip)),
-        Some(map) => format!(" ({})", file(map)),
-        None => " ([unknown])".to_owned(),
+        Some(map) => {
+            out.extend_from_slice(file(map).as_bytes());
+            if fields.has(DSOFF) {
+                // Writing to a vector cannot fail.
+                let _ = write!(out, "+{:#x}", map.printed_address(ip));
+            }
+        }
+        None => out.extend_from_slice(b"[unknown]"),
     }
-    .into_bytes()
+    out.push(b')');
 }
 
 /// The file of a mapping.
-pub fn file(map: &Map) -> String {
-    String::from_utf8_lossy(&map.printed_file()).into_owned()
+pub fn file(map: &Map) -> Cow<'_, str> {
+    match map.printed_file() {
+        Cow::Borrowed(file) => String::from_utf8_lossy(file),
+        Cow::Owned(file) => String::from_utf8_lossy(&file).into_owned().into(),
+    }
 }
 
-/// Symbol and file of a data address, after `before`.
-pub fn symbol(printer: &mut Printer<'_>, address: u64, before: &[u8], out: &mut Vec<u8>) {
+/// Symbol and file of a data address, after a space.
+pub fn symbol(printer: &mut Printer<'_>, address: u64, out: &mut Vec<u8>) {
     let (pid, space) = (printer.sample.pid(), printer.sample.space());
     let map = printer.state.session.map_at(pid, space, address);
     if printer.fields.has(SYM) {
-        symbol_at(printer, address, map, before, out);
+        out.push(b' ');
+        symbol_at(printer, address, map, out);
     }
-    out.extend_from_slice(&file_part(map.map(|id| printer.state.session.map(id)), address, printer.fields));
+    file_part(map.map(|id| printer.state.session.map(id)), address, printer.fields, out);
 }
 
-/// The symbol of an address, after `before`.
-pub fn symbol_at(printer: &mut Printer<'_>, address: u64, map: Option<MapId>, before: &[u8], out: &mut Vec<u8>) {
+/// The symbol of an address.
+pub fn symbol_at(printer: &mut Printer<'_>, address: u64, map: Option<MapId>, out: &mut Vec<u8>) {
     let SampleState { named, session, .. } = &mut *printer.state;
-    let Some((named, id)) = named.as_mut().zip(map) else {
-        out.extend_from_slice(before);
-        out.extend_from_slice(b"[unknown]");
-        return;
+    let Some((named, map)) = named.as_mut().zip(map) else {
+        return out.extend_from_slice(b"[unknown]");
     };
-    let before = [&[(flags(printer.fields) & flag::OFFSET) | flag::SYMBOL], before].concat();
-    named.begin_frame(out, &before, id, session.map(id), address);
-    NamedFrames::end_frame(out);
+    let form = form_of(printer.fields) & form::OFFSET | form::SYMBOL | form::NAME;
+    let key = FrameKey { map, ip: address, at: address, form };
+    named.append(out, key, session.map(map), |_| (), |_| ());
 }
 
 /// Writes a frame whose function is known now, on one line for each function at its address, innermost first.
 pub fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
-    let Some((&flags, address)) = frame.before.split_first() else { return };
-    let has = |flag| flags & flag != 0;
+    let address = frame.before;
+    let has = |bit| frame.form & bit != 0;
     let lines = symbols.lines(frame.id);
-    let has_name = address.last() == Some(&b' ') || has(flag::SYMBOL);
-    let offset = symbols.symbol_offset(frame.id).filter(|_| has(flag::OFFSET));
-    let offset = offset.map(|offset| offset + u64::from(has(flag::RETURN)));
+    let has_name = has(form::NAME);
+    let offset = symbols.symbol_offset(frame.id).filter(|_| has(form::OFFSET));
+    let offset = offset.map(|offset| offset + u64::from(has(form::RETURN)));
     for (index, line) in lines.iter().enumerate() {
         let is_inlined = index + 1 < lines.len();
-        if is_inlined && (has(flag::SYMBOL) || !has_name) {
+        if is_inlined && (has(form::SYMBOL) || !has_name) {
             continue;
         }
         let name = symbols.function(line.function).map_or(&b""[..], |function| symbols.name(function.name));
@@ -166,7 +193,7 @@ pub fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
         if !is_inlined {
             out.extend_from_slice(frame.after);
         }
-        if has(flag::LINE) {
+        if has(form::LINE) {
             source_line(out, line, address, frame, symbols);
         }
         if is_inlined {
@@ -180,7 +207,7 @@ pub fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
             out.extend_from_slice(b"[unknown]");
         }
         out.extend_from_slice(frame.after);
-        if has(flag::LINE) {
+        if has(form::LINE) {
             object_address(out, address, frame);
         }
     }

@@ -1,11 +1,21 @@
 //! Prints thread, CPU, time, period and event.
 
 use super::fields::{FieldSet, PID, TID};
+use super::number;
 use super::printer::{Head, Printer};
 use std::io::Write;
 
 /// Width of the comm.
 const COMM_WIDTH: usize = 16;
+
+/// Width of the CPU.
+const CPU_WIDTH: usize = 3;
+
+/// Width of the seconds of a time.
+const SECONDS_WIDTH: usize = 5;
+
+/// Width of a period.
+const PERIOD_WIDTH: usize = 10;
 
 /// Width of `misc`.
 const MISC_WIDTH: usize = 6;
@@ -25,42 +35,57 @@ pub fn comm(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
 /// Process ID, and the thread ID if it is printed.
 pub fn pid(head: &Head<'_>, fields: FieldSet, out: &mut Vec<u8>) {
     let width = head.style.id_width();
-    // Writing to a vector cannot fail.
-    let _ = write!(out, "{:width$}", head.task.0 as i32);
-    let _ = if fields.has(TID) { write!(out, "/{:<width$} ", head.task.1 as i32) } else { write!(out, " ") };
+    number::right(out, head.task.0 as i32, width);
+    if fields.has(TID) {
+        out.push(b'/');
+        number::left(out, head.task.1 as i32, width);
+    }
+    out.push(b' ');
 }
 
 /// Thread ID, unless it is printed with the process ID.
 pub fn tid(head: &Head<'_>, fields: FieldSet, out: &mut Vec<u8>) {
     if !fields.has(PID) {
-        let width = head.style.id_width();
-        let _ = write!(out, "{:width$} ", head.task.1 as i32);
+        number::right(out, head.task.1 as i32, head.style.id_width());
+        out.push(b' ');
     }
 }
 
 /// CPU.
 pub fn cpu(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
-    let _ = write!(out, "[{:03}] ", head.cpu as i32);
+    let cpu = head.cpu as i32;
+    out.push(b'[');
+    match u64::try_from(cpu) {
+        Ok(cpu) => number::zeros(out, cpu, CPU_WIDTH),
+        // As C pads a negative number.
+        Err(_) => out.extend_from_slice(format!("{cpu:0CPU_WIDTH$}").as_bytes()),
+    }
+    out.extend_from_slice(b"] ");
 }
 
 /// CPU mode and flags of the record.
 pub fn misc(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
+    // Writing to a vector cannot fail.
     let _ = write!(out, "{:MISC_WIDTH$}", format!("{}{}", head.mode(), head.flags));
 }
 
 /// Time in seconds.
 pub fn time(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
     let (seconds, nanoseconds) = (head.time / 1_000_000_000, head.time % 1_000_000_000);
-    let _ = match head.is_exact {
-        true => write!(out, "{seconds:5}.{nanoseconds:09}: "),
-        false => write!(out, "{seconds:5}.{:06}: ", nanoseconds / 1000),
-    };
+    number::right(out, seconds, SECONDS_WIDTH);
+    out.push(b'.');
+    match head.is_exact {
+        true => number::zeros(out, nanoseconds, 9),
+        false => number::zeros(out, nanoseconds / 1000, 6),
+    }
+    out.extend_from_slice(b": ");
 }
 
 /// Period.
 pub fn period(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let attr = &printer.sample.decoded.event.attr;
-    let _ = write!(out, "{:10} ", printer.sample.period.unwrap_or(attr.sample_period));
+    number::right(out, printer.sample.period.unwrap_or(attr.sample_period), PERIOD_WIDTH);
+    out.push(b' ');
 }
 
 /// Name of the event.

@@ -18,7 +18,7 @@ pub fn addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     // Writing to a vector cannot fail.
     let _ = write!(out, "{addr:16x}");
     if WITH_SYMBOLS.iter().any(|&known| event.attr.is_software(known)) && printer.fields.has(SYM | DSO) {
-        call_chain::symbol(printer, addr, b" ", out);
+        call_chain::symbol(printer, addr, out);
     }
 }
 

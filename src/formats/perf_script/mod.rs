@@ -13,6 +13,7 @@ mod frame;
 mod head;
 mod import;
 mod memory;
+mod number;
 mod printer;
 mod records;
 mod registers;
