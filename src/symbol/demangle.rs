@@ -17,9 +17,15 @@ pub enum Demangle {
 /// Maximum size of a demangled name. Back references let a short name expand to any size.
 const LIMIT: usize = 64 << 10;
 
+/// Ends the names of entries of procedure linkage tables.
+const PLT: &[u8] = b"@plt";
+
 impl Demangle {
     /// The demangled name; `None` if the name is shown unchanged.
     pub fn demangle(self, raw: &[u8]) -> Option<String> {
+        if let Some(function) = raw.strip_suffix(PLT) {
+            return self.demangle(function).map(|name| format!("{name}@plt"));
+        }
         let unversioned = without_version(raw);
         let name = str::from_utf8(unversioned).ok()?;
         let demangled = match self {
@@ -131,7 +137,7 @@ fn replaced(text: &str, words: &str, may_follow: impl Fn(&str) -> bool, by: &str
 /// The name without the version that some linkers append: `memcpy@@GLIBC_2.14`.
 fn without_version(name: &[u8]) -> &[u8] {
     match memchr::memchr(b'@', name) {
-        Some(at) if at > 0 && !name.ends_with(b"@plt") => &name[..at],
+        Some(at) if at > 0 => &name[..at],
         _ => name,
     }
 }
@@ -292,6 +298,8 @@ mod tests {
     fn versions_are_omitted() {
         assert_eq!(full("memcpy@@GLIBC_2.14").as_deref(), Some("memcpy"));
         assert_eq!(full("memcpy@plt"), None);
+        assert_eq!(full("_ZdlPvm@plt").unwrap(), "operator delete(void*, unsigned long)@plt");
+        assert_eq!(Demangle::Short.demangle(b"_ZdlPvm@plt").unwrap(), "operator delete@plt");
     }
 
     #[test]
