@@ -52,8 +52,9 @@ pub struct TextFrame<'a> {
 struct Described {
     key: FrameKey,
     id: FrameId,
-    /// Where its texts before and after the name start in [`Described frames`](Frames::texts).
+    /// Where its text before the name starts in [`Frames::texts`].
     before: usize,
+    /// Where its text after the name starts.
     after: usize,
 }
 
@@ -64,18 +65,31 @@ struct Frames {
     list: Vec<Described>,
     /// Texts before and after names.
     texts: Vec<u8>,
-    /// Rendered frames, of which each starts where that before it ends.
+    /// The frames that have been rendered, one after the other.
     rendered: Vec<u8>,
+    /// Where each of them ends.
     ends: Vec<usize>,
 }
 
 impl Frames {
-    /// The number of a frame, and whether it is new.
-    fn number(&mut self, key: FrameKey) -> (u32, bool) {
-        let Self { numbers, list, .. } = self;
+    /// The number of a frame. A new one is described: it has this ID, and `before` and `after` append what surrounds its name.
+    fn number(
+        &mut self,
+        key: FrameKey,
+        id: impl FnOnce() -> FrameId,
+        before: impl FnOnce(&mut Vec<u8>),
+        after: impl FnOnce(&mut Vec<u8>),
+    ) -> u32 {
+        let Self { numbers, list, texts, .. } = self;
         let new = list.len() as u32;
         let number = numbers.find_or_insert(numbers.hash(key), new, |number| list[number as usize].key == key);
-        (number, number == new)
+        if number == new {
+            let start = texts.len();
+            before(texts);
+            list.push(Described { key, id: id(), before: start, after: texts.len() });
+            after(texts);
+        }
+        number
     }
 
     /// Renders the frames that have not been rendered.
@@ -142,15 +156,9 @@ impl NamedFrames {
         before: impl FnOnce(&mut Vec<u8>),
         after: impl FnOnce(&mut Vec<u8>),
     ) {
-        let (number, is_new) = self.frames.number(key);
-        if is_new {
-            let id = self.stacks.frame_id(self.mappings.frame(key.map, map, key.at));
-            let Frames { list, texts, .. } = &mut self.frames;
-            let start = texts.len();
-            before(texts);
-            list.push(Described { key, id, before: start, after: texts.len() });
-            after(texts);
-        }
+        let Self { mappings, stacks, frames, .. } = self;
+        let id = || stacks.frame_id(mappings.frame(key.map, map, key.at));
+        let number = frames.number(key, id, before, after);
         text.push(FRAME);
         text.extend_from_slice(&number.to_le_bytes());
     }
@@ -220,19 +228,19 @@ mod tests {
     #[test]
     fn a_frame_is_described_and_rendered_once() {
         let mut frames = Frames::default();
-        let key = |ip| FrameKey { map: MapId(0), ip, at: ip, form: 3 };
-        let add = |frames: &mut Frames, ip, text: &[u8]| {
-            let (number, is_new) = frames.number(key(ip));
-            if is_new {
-                let before = frames.texts.len();
-                frames.texts.extend_from_slice(text);
-                frames.list.push(Described { key: key(ip), id: number + 10, before, after: before + 1 });
-            }
-            (number, is_new)
+        let mut described = 0;
+        let mut add = |frames: &mut Frames, ip, [before, after]: [u8; 2]| {
+            let key = FrameKey { map: MapId(0), ip, at: ip, form: 3 };
+            let id = || {
+                described += 1;
+                9 + described
+            };
+            let number = frames.number(key, id, |out| out.push(before), |out| out.push(after));
+            (number, described)
         };
         assert_eq!(
-            [(1, b"<>"), (2, b"[]"), (1, b"<>")].map(|(ip, text)| add(&mut frames, ip, text)),
-            [(0, true), (1, true), (0, false)]
+            [(1, *b"<>"), (2, *b"[]"), (1, *b"<>")].map(|(ip, text)| add(&mut frames, ip, text)),
+            [(0, 1), (1, 2), (0, 2)]
         );
         let render = |out: &mut Vec<u8>, frame: TextFrame<'_>| {
             let id = frame.id.to_string();
@@ -240,7 +248,7 @@ mod tests {
         };
         frames.render(render);
         assert_eq!(frames.new_size(), 0);
-        assert_eq!(add(&mut frames, 3, b"{}"), (2, true));
+        assert_eq!(add(&mut frames, 3, *b"{}"), (2, 3));
         frames.render(render);
         let rendered = [0, 1, 2].map(|number| frames.rendered(number));
         assert_eq!(rendered, [&b"<10>"[..], b"[11]", b"{12}"]);

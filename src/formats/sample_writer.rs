@@ -204,7 +204,8 @@ pub struct SampleWriter<F, W> {
     out: W,
     state: SampleState,
     ledger: Ledger,
-    written: u64,
+    /// Number of samples written.
+    samples: u64,
     weights: Weights,
     waiting: Waiting<Incomplete>,
     has_begun: bool,
@@ -226,7 +227,7 @@ pub fn begin<'a, F: SampleFormat + 'a>(
         out: BufWriter::with_capacity(1 << 17, out),
         state: SampleState { session: Session::default(), named, tracepoints: None, events: Vec::new() },
         ledger: Ledger::default(),
-        written: 0,
+        samples: 0,
         weights: Weights::default(),
         waiting: Waiting::default(),
         has_begun: false,
@@ -260,10 +261,12 @@ impl<F: SampleFormat, W: Write> SampleWriter<F, W> {
     }
 
     fn write_sample(&mut self, meta: &Meta, text: &SampleText) -> Result<()> {
-        let separator = if self.has_begun { F::SEPARATOR } else { b"" };
-        if !self.has_begun {
+        let separator = if self.has_begun {
+            F::SEPARATOR
+        } else {
             self.begin(meta)?;
-        }
+            b""
+        };
         self.write(meta, &[separator, &text.before, &text.behind])
     }
 
@@ -280,7 +283,7 @@ impl<F: SampleFormat, W: Write> Converter for SampleWriter<F, W> {
     fn account(&self, ledger: &mut Ledger) {
         ledger.account_for_stream();
         ledger.merge(self.ledger.clone());
-        ledger.emitted(RecordType::SAMPLE, self.written);
+        ledger.emitted(RecordType::SAMPLE, self.samples);
     }
 }
 
@@ -321,7 +324,7 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
             }
         }
         self.found = found;
-        self.written += 1;
+        self.samples += 1;
         Ok(())
     }
 

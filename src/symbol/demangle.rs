@@ -1,5 +1,6 @@
 //! Demangling of function names: C++ by the Itanium ABI, Rust by both of its schemes.
 
+use super::plt;
 use std::fmt::{self, Write};
 
 /// How much of a mangled name to show.
@@ -17,14 +18,11 @@ pub enum Demangle {
 /// Maximum size of a demangled name. Back references let a short name expand to any size.
 const LIMIT: usize = 64 << 10;
 
-/// Ends the names of entries of procedure linkage tables.
-const PLT: &[u8] = b"@plt";
-
 impl Demangle {
     /// The demangled name; `None` if the name is shown unchanged.
     pub fn demangle(self, raw: &[u8]) -> Option<String> {
-        if let Some(function) = raw.strip_suffix(PLT) {
-            return self.demangle(function).map(|name| format!("{name}@plt"));
+        if let Some(function) = raw.strip_suffix(plt::SUFFIX.as_bytes()) {
+            return self.demangle(function).map(|name| name + plt::SUFFIX);
         }
         let unversioned = without_version(raw);
         let name = str::from_utf8(unversioned).ok()?;

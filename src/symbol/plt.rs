@@ -7,6 +7,9 @@ use object::elf::{Rel32, Rel64};
 use object::read::elf::{Rel, Rela, Sym};
 use object::{Endianness, Pod, pod};
 
+/// Ends the names of entries.
+pub const SUFFIX: &str = "@plt";
+
 /// Maximum number of entries. Linkers write one per imported function.
 const LIMIT: usize = 1 << 20;
 
@@ -39,7 +42,7 @@ pub fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
                 _ => i386(stub, got),
             };
             if let Some(name) = slot.and_then(|slot| slots.get(&slot)) {
-                found.push((at, step as u64, [name, &b"@plt"[..]].concat()));
+                found.push((at, step as u64, [name, SUFFIX.as_bytes()].concat()));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Prints the frames of a sample: addresses, functions, files and lines.
 
 use super::fields::{DSO, DSOFF, FieldSet, SRCLINE, SYM, SYMOFF};
+use super::number;
 use super::printer::Printer;
 use super::style::Style;
 use crate::abi::sample_type::SampleType;
@@ -80,17 +81,16 @@ fn frame(state: &mut SampleState, frame: Frame, fields: FieldSet, out: &mut Vec<
     let printed = |map: &Map| if is_relative { map.printed_address(ip) } else { ip };
     let Some((named, id)) = named.as_mut().zip(map).filter(|_| fields.has(SYM | SRCLINE)) else {
         let map = map.map(|id| session.map(id));
-        address(map.map_or(ip, printed), out);
+        number::address(out, map.map_or(ip, printed));
         if fields.has(SYM) {
             out.extend_from_slice(b" [unknown]");
         }
         return file_part(map, ip, fields, out);
     };
     let map = session.map(id);
-    let set = |is_set, bit| if is_set { bit } else { 0 };
-    let form = form_of(fields) | set(ip != at, form::RETURN) | set(is_relative, form::RELATIVE);
+    let form = form_of(fields) | bit(ip != at, form::RETURN) | bit(is_relative, form::RELATIVE);
     let before = |out: &mut Vec<u8>| {
-        address(printed(map), out);
+        number::address(out, printed(map));
         if fields.has(SYM) {
             out.push(b' ');
         }
@@ -101,21 +101,15 @@ fn frame(state: &mut SampleState, frame: Frame, fields: FieldSet, out: &mut Vec<
 
 /// The form of frames with these fields.
 fn form_of(fields: FieldSet) -> u8 {
-    let set = |field, bit| if fields.has(field) { bit } else { 0 };
-    set(SYM, form::NAME)
-        | set(SYMOFF, form::OFFSET)
-        | set(SRCLINE, form::LINE)
-        | set(DSO, form::FILE)
-        | set(DSOFF, form::FILE_OFFSET)
+    bit(fields.has(SYM), form::NAME)
+        | bit(fields.has(SYMOFF), form::OFFSET)
+        | bit(fields.has(SRCLINE), form::LINE)
+        | bit(fields.has(DSO), form::FILE)
+        | bit(fields.has(DSOFF), form::FILE_OFFSET)
 }
 
-/// An address, aligned.
-fn address(address: u64, out: &mut Vec<u8>) {
-    let width = (u64::BITS - address.leading_zeros()).div_ceil(4).max(1);
-    out.extend((0..16).rev().map(|place| match (address >> (4 * place) & 15) as usize {
-        _ if place >= width => b' ',
-        digit => b"0123456789abcdef"[digit],
-    }));
+fn bit(is_set: bool, bit: u8) -> u8 {
+    if is_set { bit } else { 0 }
 }
 
 /// The file of a frame with a leading space, if it is printed.

@@ -53,13 +53,8 @@ pub fn tid(head: &Head<'_>, fields: FieldSet, out: &mut Vec<u8>) {
 
 /// CPU.
 pub fn cpu(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
-    let cpu = head.cpu as i32;
     out.push(b'[');
-    match u64::try_from(cpu) {
-        Ok(cpu) => number::zeros(out, cpu, CPU_WIDTH),
-        // As C pads a negative number.
-        Err(_) => out.extend_from_slice(format!("{cpu:0CPU_WIDTH$}").as_bytes()),
-    }
+    number::zeros(out, head.cpu as i32, CPU_WIDTH);
     out.extend_from_slice(b"] ");
 }
 
@@ -71,7 +66,7 @@ pub fn misc(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
 
 /// Time in seconds.
 pub fn time(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
-    let (seconds, nanoseconds) = (head.time / 1_000_000_000, head.time % 1_000_000_000);
+    let (seconds, nanoseconds) = (head.time / 1_000_000_000, (head.time % 1_000_000_000) as i32);
     number::right(out, seconds, SECONDS_WIDTH);
     out.push(b'.');
     match head.is_exact {

@@ -2,6 +2,7 @@
 
 use super::call_chain;
 use super::fields::{DSO, SYM};
+use super::number;
 use super::printer::Printer;
 use crate::abi::attr::SoftwareEvent;
 use crate::abi::data_src::DataSrc;
@@ -15,8 +16,7 @@ const WITH_SYMBOLS: [SoftwareEvent; 3] =
 /// Data address, with its symbol for page faults.
 pub fn addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let (event, addr) = (printer.sample.decoded.event, printer.sample.decoded.view.addr.unwrap_or(0));
-    // Writing to a vector cannot fail.
-    let _ = write!(out, "{addr:16x}");
+    number::address(out, addr);
     if WITH_SYMBOLS.iter().any(|&known| event.attr.is_software(known)) && printer.fields.has(SYM | DSO) {
         call_chain::symbol(printer, addr, out);
     }
@@ -28,7 +28,9 @@ pub fn data_src(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let text = describe(DataSrc(word));
     let width = &mut *printer.longest_source;
     *width = text.len().max(*width);
-    let _ = write!(out, "{word:16x} {text:0$}", *width);
+    number::address(out, word);
+    // Writing to a vector cannot fail.
+    let _ = write!(out, " {text:0$}", *width);
 }
 
 /// Cost.
@@ -37,18 +39,18 @@ pub fn weight(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let has_parts =
         printer.sample.decoded.event.layout.sample_type().contains(crate::abi::sample_type::SampleType::WEIGHT_STRUCT);
     let shown = if has_parts { Weight(weight).get(Weight::VAR1_DW) } else { weight };
-    let _ = write!(out, "{shown:16}");
+    number::right(out, shown, 16);
 }
 
 /// Latency of the instruction.
 pub fn ins_lat(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let weight = Weight(printer.sample.decoded.view.weight.unwrap_or(0));
-    let _ = write!(out, "{:16}", weight.get(Weight::VAR2_W));
+    number::right(out, weight.get(Weight::VAR2_W), 16);
 }
 
 /// Physical address.
 pub fn phys_addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
-    let _ = write!(out, "{:16x}", printer.sample.decoded.view.phys_addr.unwrap_or(0));
+    number::address(out, printer.sample.decoded.view.phys_addr.unwrap_or(0));
 }
 
 /// Size of the page of the data.

@@ -1,13 +1,25 @@
-//! Prints aligned decimal numbers. Head lines consist of little else, and formatting by `write!` takes longer than the frames.
+//! Prints aligned numbers. The first line of a sample consists of little else, and `write!` takes several times as long.
 
 /// Appends a number after as many spaces as the width needs.
 pub fn right(out: &mut Vec<u8>, number: impl itoa::Integer, width: usize) {
     filled(out, number, width, b' ');
 }
 
-/// Appends a number that is not negative, after as many zeros as the width needs.
-pub fn zeros(out: &mut Vec<u8>, number: u64, width: usize) {
-    filled(out, number, width, b'0');
+/// Appends a number, with as many zeros before its digits as the width needs.
+pub fn zeros(out: &mut Vec<u8>, number: i32, width: usize) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    filled(out, number.unsigned_abs(), width.saturating_sub((number < 0).into()), b'0');
+}
+
+/// Appends an address in hexadecimal, after as many spaces as 16 digits need.
+pub fn address(out: &mut Vec<u8>, address: u64) {
+    let width = (u64::BITS - address.leading_zeros()).div_ceil(4).max(1);
+    out.extend((0..16).rev().map(|place| match (address >> (4 * place) & 15) as usize {
+        _ if place >= width => b' ',
+        digit => b"0123456789abcdef"[digit],
+    }));
 }
 
 /// Appends a number, then as many spaces as the width needs.
@@ -31,8 +43,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_match_the_standard_library(number: i32, shift in 0..32_u32, width in 0..12_usize) {
-            let number = number >> shift;
+        fn numbers_match_the_standard_library(number: i32, word: u64, shift in 0..64_u32, width in 0..12_usize) {
+            let (number, word) = (number >> (shift / 2), word >> shift);
             let print = |print: &dyn Fn(&mut Vec<u8>)| {
                 let mut out = b"x".to_vec();
                 print(&mut out);
@@ -40,8 +52,8 @@ mod tests {
             };
             prop_assert_eq!(print(&|out| right(out, number, width)), format!("x{number:width$}"));
             prop_assert_eq!(print(&|out| left(out, number, width)), format!("x{number:<width$}"));
-            let positive = u64::from(number.unsigned_abs());
-            prop_assert_eq!(print(&|out| zeros(out, positive, width)), format!("x{positive:0width$}"));
+            prop_assert_eq!(print(&|out| zeros(out, number, width)), format!("x{number:0width$}"));
+            prop_assert_eq!(print(&|out| address(out, word)), format!("x{word:16x}"));
         }
     }
 }
