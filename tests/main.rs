@@ -5,6 +5,7 @@ mod suite {
     mod archive;
     mod bad_input;
     mod batch;
+    mod browser;
     mod build_ids;
     mod callgrind;
     mod check;
@@ -31,6 +32,7 @@ mod suite {
     mod header_edits;
     mod help;
     mod html;
+    mod html_input;
     mod imported_profiles;
     mod imports;
     mod independent_scan;

@@ -2,7 +2,7 @@
 
 use super::clients;
 use super::files;
-use super::program::{perfconv, run};
+use super::program::{perfconv, perfconv_with_signals, run};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,12 +10,12 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-fn symbols() -> PathBuf {
+pub fn symbols() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols")
 }
 
 /// Writes a page of a recording.
-fn page(recording: &Path, page: &Path, args: &[&str]) {
+pub fn page(recording: &Path, page: &Path, args: &[&str]) {
     let mut command = perfconv();
     command.arg(recording).arg("--symfs").arg(symbols().join("files")).arg("-o").arg(page).args(["-f", "-q"]);
     let run = run(command.args(args).env("HOME", "/nonexistent"));
@@ -45,8 +45,8 @@ fn text<'a>(document: &'a str, id: &str) -> &'a str {
 fn functions(document: &str) -> Vec<(String, u64, u64)> {
     let body = document.split_once("<tbody>").map_or("", |(_, body)| body.split("</tbody>").next().unwrap_or_default());
     let rows = body.split("<tr").skip(1).map(|row| {
-        let name =
-            row.split_once("<button>").map_or("", |(_, rest)| rest.split("</button>").next().unwrap_or_default());
+        let button = row.split_once("<button").and_then(|(_, rest)| rest.split_once('>'));
+        let name = button.map_or("", |(_, rest)| rest.split("</button>").next().unwrap_or_default());
         let name = name.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
         let number = |name: &str| attribute(row, name).parse().expect("a number");
         (name, number("data-self"), number("data-total"))
@@ -54,15 +54,16 @@ fn functions(document: &str) -> Vec<(String, u64, u64)> {
     rows.collect()
 }
 
-/// The functions of a report with their own and total values.
-fn reported(recording: &Path) -> Vec<(String, u64, u64)> {
+/// The functions of a report with these arguments, with their own and total values.
+pub fn reported(recording: &Path, args: &[&str]) -> Vec<(String, u64, u64)> {
     let mut command = perfconv();
     command
         .arg("report")
         .arg(recording)
         .arg("--symfs")
         .arg(symbols().join("files"))
-        .args(["--json", "-q", "--sort", "sym,dso"]);
+        .args(["--json", "-q", "--sort", "sym,dso"])
+        .args(args);
     let run = run(command.env("HOME", "/nonexistent"));
     let report: Value = serde_json::from_slice(&run.stdout).expect("JSON");
     let number = |entry: &Value, of: &str| entry[of]["value"].as_u64().expect("a number");
@@ -106,7 +107,7 @@ fn pages_draw_zoom_search_filter_and_sort() {
     let reversed = open(&html, "reverse=1");
     assert!(frames(&reversed) > 50 && frames(&reversed) != frames(&drawn));
 
-    let mut expected = reported(&recording);
+    let mut expected = reported(&recording, &[]);
     for (sort, key) in [("self", 1), ("total", 2)] {
         let rows = functions(&open(&html, &format!("view=functions&sort={sort}")));
         let weights: Vec<_> = rows.iter().map(|row| if key == 1 { row.1 } else { row.2 }).collect();
@@ -203,7 +204,8 @@ fn view_prints_the_address_of_a_page() {
 #[test]
 fn view_serves_a_page_to_browsers_of_this_machine() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let mut command = perfconv();
+    // The signal at the end must reach the server.
+    let mut command = perfconv_with_signals();
     command.arg("view").arg(files::fixture("callgraph.data")).args(["--serve", "--no-open", "-q"]);
     let mut server = command.env("TMPDIR", directory.path()).stdout(Stdio::piped()).spawn().expect("perfconv");
     let mut address = String::new();

@@ -138,7 +138,16 @@ class FlameGraph {
     }[key]();
     this.focused = (next ?? current).path;
     this.draw();
+    this.scrollTo(next ?? current);
     return next ?? current;
+  }
+
+  /** Scrolls the page by as much as a frame is out of view. */
+  scrollTo({ level }) {
+    const top = this.canvas.getBoundingClientRect().top + level * FRAME_HEIGHT;
+    const below = top + FRAME_HEIGHT - window.innerHeight;
+    if (top < 0) window.scrollBy(0, top);
+    else if (below > 0) window.scrollBy(0, below);
   }
 }
 

@@ -35,6 +35,7 @@ class FunctionTable {
     const columns = [["self", "self"], ["total", "total"], ...(tree.header.isDiff ? [["change", "change of self"]] : []), ["name", "function"]];
     const head = element("tr", null, ...columns.map(([key, title]) => {
       const button = element("button", title);
+      button.dataset.key = key;
       button.addEventListener("click", () => this.onSort(key));
       const cell = element("th", null, button);
       cell.ariaSort = key === this.sort ? "descending" : "none";
@@ -43,6 +44,7 @@ class FunctionTable {
     const rows = entries.slice(0, MAX_ROWS).map((entry) => {
       const { name, dso } = tree.functions[entry.func];
       const button = element("button", name);
+      button.dataset.key = entry.func;
       button.addEventListener("click", () => this.onSelect(entry.func));
       const row = element("tr", null, element("td", percent(entry.self, whole)), element("td", percent(entry.total, whole)));
       if (tree.header.isDiff) {
@@ -54,7 +56,9 @@ class FunctionTable {
       row.dataset.total = entry.total;
       return row;
     });
+    const focused = this.table.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     this.table.replaceChildren(element("thead", null, head), element("tbody", null, ...rows));
+    if (focused) this.table.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
     if (entries.length > MAX_ROWS) {
       this.table.append(element("caption", `${entries.length - MAX_ROWS} more functions; search to find them`));
     }
@@ -84,6 +88,7 @@ class FunctionTable {
       return [element("h3", title), element("ul", null, ...items)];
     };
     const { name, dso } = tree.functions[selected];
+    const hasFocus = this.details.contains(document.activeElement);
     this.details.replaceChildren(
       element("h2", name),
       element("p", dso),
@@ -91,6 +96,7 @@ class FunctionTable {
       ...list("Callees", callees, true),
       ...list("Lines", lines.filter((line) => line.source), false),
     );
+    if (hasFocus) this.details.focus({ preventScroll: true });
   }
 }
 

@@ -89,7 +89,11 @@ const start = async () => {
   });
   const heat = new HeatMap(byId("heat"), tree, (from, to) => change({ from, to }, true));
   const table = new FunctionTable(byId("table"), byId("details"), tree, {
-    onSelect: (func) => change({ function: tree.functions[func].name }),
+    onSelect: (func) => {
+      change({ function: tree.functions[func].name });
+      const { top } = byId("details").getBoundingClientRect();
+      if (top < 0 || top > window.innerHeight) byId("details").scrollIntoView();
+    },
     onSort: (sort) => change({ sort }),
   });
 
@@ -193,8 +197,9 @@ const start = async () => {
       change({ reverse: state.reverse === "1" ? "" : "1", zoom: "" });
     } else if (["1", "2", "3"].includes(event.key)) {
       change({ view: ["flame", "functions", "info"][event.key - 1] });
-    } else if (event.key.startsWith("Arrow") && state.view === "flame" && !(event.target instanceof HTMLButtonElement)) {
+    } else if (event.key.startsWith("Arrow") && state.view === "flame") {
       event.preventDefault();
+      byId("flame").focus({ preventScroll: true });
       byId("status").textContent = describe(flame.move(event.key));
     } else if (event.key === "Enter" && state.view === "flame" && flame.focused && !(event.target instanceof HTMLButtonElement)) {
       flame.onZoom(flame.focused);

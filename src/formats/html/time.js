@@ -6,6 +6,7 @@ class HeatMap {
   constructor(canvas, tree, onSelect) {
     Object.assign(this, { canvas, tree, onSelect, from: 0, to: Infinity, start: null });
     canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
       canvas.setPointerCapture(event.pointerId);
       this.start = this.slot(event);
       this.drag(event);
