@@ -11,6 +11,7 @@ use super::standard_streams::require_stdout;
 use perfconv::abi::record::RecordType;
 use perfconv::bundle::unpack::Members;
 use perfconv::convert;
+use perfconv::formats::import::Values;
 use perfconv::formats::symbol_options::symbol_search;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
 use perfconv::profile::options::ProfileOptions;
@@ -96,7 +97,13 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
 
 /// Opens a recording, or these members of an archive; `None` if it cannot be read, which is reported.
 fn open(path: &Path, members: Members, args: &CheckArgs, out: &mut impl Write) -> Result<Option<Recording>, Failure> {
-    match Recording::with_members(path.to_owned(), members, args.read.from.as_deref(), &args.read.options()) {
+    match Recording::with_members(
+        path.to_owned(),
+        members,
+        args.read.from.as_deref(),
+        Values::default(),
+        &args.read.options(),
+    ) {
         Ok(recording) => Ok(Some(recording)),
         Err(Failure::Failed(what)) => unreadable(&what, out),
         Err(usage) => Err(usage),

@@ -220,10 +220,11 @@ impl Conversion {
         let images = Images::check(&recording, &input, &output, &format.writer, args)?;
         let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
         let objects = reads_objects.then(|| symbol_search(values, &args.passes.find, announce, &progress::observer()));
-        let mut objects = objects.transpose()?.flatten();
-        if let Some(archive) = &archive {
-            objects = objects.map(|options| archive::with_objects(options, archive, &input));
-        }
+        let search = objects.transpose()?.flatten();
+        let objects = search.clone().map(|search| match &archive {
+            Some(archive) => archive::with_objects(search, archive, &input),
+            None => search,
+        });
         let objects = objects.map(Arc::new);
         let input = recording.input();
         let requests = (format.passes)(values, args.passes.list.clone());
@@ -242,7 +243,7 @@ impl Conversion {
         let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
         // Names must not enter an anonymized output, and changed addresses have none.
         let has_objects = format.shows_functions(values) && direct.is_none() && !anonymize && !replace_addresses;
-        let symbols = SymbolSources { imported, objects: objects.filter(|_| has_objects) };
+        let symbols = SymbolSources { imported, objects: objects.clone().filter(|_| has_objects) };
         let conversion = ConvertOptions {
             passes: AppliedPasses { change_records: passes.change_records(), replace_addresses, anonymize },
             retained,
@@ -288,12 +289,21 @@ impl Conversion {
                 let mut format = profiles::ProfileFormat { format, writes, values, base: None };
                 let profile = profiles::options(&format, args.passes.values(&EVENT).concat(), symbols)?;
                 let base = values.file(&DIFF).map(|base| {
+                    let recording = Recording::with_members(base.to_owned(), members, None, expansion, &options)?;
+                    let objects = match recording.archive() {
+                        Some(archive) => search.map(|search| Arc::new(archive::with_objects(search, archive, base))),
+                        None => objects,
+                    };
+                    let context = args.context(&options, path, objects.clone().unwrap_or_default());
                     let mut passes = Passes::default();
                     requests
                         .iter()
                         .filter(|_| !is_of_profile)
                         .for_each(|request| passes.push_boxed(request.pass(&context)));
-                    base_profile(base, expansion, &options, &mut passes, &profile)
+                    let imported = recording.imported().filter(|_| !anonymize).cloned();
+                    let symbols = SymbolSources { imported, objects: objects.filter(|_| has_objects) };
+                    let profile = ProfileOptions { symbols, ..profile.clone() };
+                    base_profile(&recording, &options, &mut passes, &profile)
                 });
                 format.base = base.transpose()?.map(Arc::new);
                 let (ledger, written, names) =
@@ -337,16 +347,12 @@ impl Conversion {
 
 /// The profile of the recording that another is compared with.
 fn base_profile(
-    path: &Path,
-    expansion: Values,
+    recording: &Recording,
     read: &ReadOptions,
     passes: &mut Passes,
     options: &ProfileOptions,
 ) -> Result<Profile, Failure> {
-    let recording = Recording::converted(NamedInput::open(path.to_owned(), None, read)?, read, expansion)?;
-    let symbols = SymbolSources { imported: recording.imported().cloned(), ..options.symbols.clone() };
-    let options = ProfileOptions { symbols, ..options.clone() };
-    let (profiles, ledger) = convert::passed_profiles(recording.input(), read, passes, &options)?;
+    let (profiles, ledger) = convert::passed_profiles(recording.input(), read, passes, options)?;
     report::warnings(&ledger, false);
     Ok(profiles.into_iter().next().unwrap_or_default())
 }

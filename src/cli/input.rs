@@ -79,7 +79,7 @@ impl Recording {
     /// # Errors
     /// If the format cannot be read or is unknown, or the input is not in the format.
     pub fn new(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
-        Self::with_members(path, Members::Recording, from, options)
+        Self::with_members(path, Members::Recording, from, Values::default(), options)
     }
 
     /// Opens a recording; of an archive, extracts these members.
@@ -90,6 +90,7 @@ impl Recording {
         path: PathBuf,
         members: Members,
         from: Option<&str>,
+        values: Values,
         options: &ReadOptions,
     ) -> Result<Self, Failure> {
         let archive = archive::opened(&path, members, options)?;
@@ -103,7 +104,7 @@ impl Recording {
             Some(archive) => Input::Path(archive.recording().to_owned()),
             None => named(path),
         };
-        let recording = Self::converted(NamedInput::of(input, from, options)?, options, Values::default())?;
+        let recording = Self::converted(NamedInput::of(input, from, options)?, options, values)?;
         Ok(Self { archive, ..recording })
     }
 

@@ -147,6 +147,41 @@ fn pages_compare_two_recordings() {
 }
 
 #[test]
+fn recordings_in_archives_are_compared() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| directory.path().join(name);
+    let recordings = ["cxx.data", "c.data"].map(|name| symbols().join(name));
+    let archives = ["cxx.tar.zst", "c.tar.zst"].map(at);
+    for (recording, archive) in recordings.iter().zip(&archives) {
+        let mut command = perfconv();
+        command.arg("archive").arg(recording).arg("--symfs").arg(symbols().join("files")).arg("-o").arg(archive);
+        let run = run(command.arg("-q").env("HOME", "/nonexistent"));
+        assert_eq!(run.status, 0, "{}", run.stderr);
+    }
+    let convert = |input: &Path, base: &Path, output: &str, args: &[&str]| {
+        let mut command = perfconv();
+        command.arg(input).arg("--diff").arg(base).arg("-o").arg(at(output)).args(["-f", "-q"]).args(args);
+        let run = run(command.env("HOME", "/nonexistent"));
+        assert_eq!((run.status, &*run.stderr), (0, ""), "{}", base.display());
+        fs::read(at(output)).expect("an output")
+    };
+    let files = symbols().join("files").display().to_string();
+    for output in ["page.html", "flame.svg"] {
+        let expected = convert(&recordings[0], &recordings[1], output, &["--symfs", &files]);
+        assert!(expected != convert(&recordings[0], &recordings[1], output, &[]), "{output}: files have functions");
+        assert!(expected == convert(&recordings[0], &archives[1], output, &["--symfs", &files]), "{output}: base");
+        assert!(expected == convert(&archives[0], &archives[1], output, &[]), "{output}: each has its own objects");
+    }
+
+    fs::write(at("broken.tar.zst"), &fs::read(&archives[1]).expect("an archive")[..1000]).expect("half an archive");
+    let mut command = perfconv();
+    command.arg(&recordings[0]).arg("--diff").arg(at("broken.tar.zst")).arg("-o").arg(at("none.html"));
+    let run = run(command.arg("-q"));
+    let message = run.failure().expect("a failure");
+    assert!(message.contains("broken.tar.zst: ") && !at("none.html").exists(), "{message}");
+}
+
+#[test]
 fn names_run_nothing() {
     if !clients::has_browser() {
         return;
