@@ -2,7 +2,7 @@
 
 use super::Counts;
 use super::location::{LocationId, Locations};
-use crate::profile::labels::{Label, LabelKey, LabelsId};
+use crate::profile::labels::Label;
 use crate::profile::{Profile, Tables};
 use crate::session::names::{NameId, Names};
 use crate::stream::events::EventIndex;
@@ -135,7 +135,38 @@ struct Builder {
     nodes: Interned<(u32, u32)>,
     events: Vec<String>,
     threads: Interned<Thread>,
-    rows: HashMap<Key, Counts>,
+    rows: Rows,
+}
+
+/// Samples by key. Most samples of a long recording have a key of their own, so that a sorted list is smaller than a map.
+#[derive(Default)]
+struct Rows(Vec<(Key, Counts)>);
+
+impl Rows {
+    /// Adds a row, the first of `left` remaining ones.
+    fn add(&mut self, row: (Key, Counts), left: usize) {
+        if self.0.len() == self.0.capacity() {
+            self.merge();
+            let len = self.0.len();
+            // If little was merged, further rows need space.
+            if len > self.0.capacity() / 2 {
+                self.0.reserve_exact(left.min(len));
+            }
+        }
+        self.0.push(row);
+    }
+
+    /// Sorts the rows, and merges those with equal keys.
+    fn merge(&mut self) {
+        self.0.sort_unstable_by_key(|(key, _)| *key);
+        self.0.dedup_by(|(key, counts), (kept, sum)| {
+            let is_same = key == kept;
+            if is_same {
+                *sum += *counts;
+            }
+            is_same
+        });
+    }
 }
 
 impl CallTree {
@@ -148,7 +179,7 @@ impl CallTree {
             nodes: Interned::new(),
             events: Vec::new(),
             threads: Interned::new(),
-            rows: HashMap::new(),
+            rows: Rows::default(),
         };
         let slots = Slots::new(profile.times);
         builder.add(profile, slots, false);
@@ -164,18 +195,20 @@ impl Builder {
         let locations = Locations::new(tables);
         let places: Vec<u32> = (0..locations.list().len() as LocationId).map(|id| self.place(id, &locations)).collect();
         let mut by_stack: HashMap<u32, u32> = HashMap::new();
-        let mut by_labels: HashMap<LabelsId, (u32, u32)> = HashMap::new();
+        let mut threads = HashMap::new();
         let events: HashMap<EventIndex, u32> =
             profile.has_samples.iter().map(|&event| (event, self.event(&tables.events[event as usize].name))).collect();
-        for row in &profile.rows {
+        for (index, row) in profile.rows.iter().enumerate() {
             let node = *by_stack.entry(row.stack).or_insert_with(|| {
                 let stack = locations.of_stack(tables.stacks.stack(row.stack)).rev();
                 stack.fold(0, |parent, location| self.nodes.id((parent, places[location as usize])) + 1)
             });
-            let (thread, slot) =
-                *by_labels.entry(row.labels).or_insert_with(|| self.thread_and_slot(row.labels, tables, slots));
+            let value = |wanted: Label| tables.labels.value(row.labels, wanted);
+            let (comm, tid) = (value(Label::ThreadComm), value(Label::Tid));
+            let thread = *threads.entry((comm, tid)).or_insert_with(|| self.thread(comm, tid, tables));
+            let slot = value(Label::TimestampNs).map_or(0, |time| slots.of(time));
             let Some(&event) = events.get(&row.event) else { continue };
-            *self.rows.entry(Key { node, event, thread, slot, is_base }).or_default() += row.into();
+            self.rows.add((Key { node, event, thread, slot, is_base }, row.into()), profile.rows.len() - index);
         }
     }
 
@@ -189,14 +222,10 @@ impl Builder {
         self.places.id(Place { function, file, line: location.line, is_inlined: location.is_inlined })
     }
 
-    fn thread_and_slot(&mut self, labels: LabelsId, tables: &Tables, slots: Slots) -> (u32, u32) {
-        let labels = tables.labels.labels(labels);
-        let value =
-            |wanted: Label| labels.iter().find(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value);
-        let comm = value(Label::ThreadComm).map(|comm| String::from_utf8_lossy(tables.names.name(NameId(comm as u32))));
+    fn thread(&mut self, comm: Option<u64>, tid: Option<u64>, tables: &Tables) -> u32 {
+        let comm = comm.map(|comm| String::from_utf8_lossy(tables.names.name(NameId(comm as u32))));
         let comm = comm.map(|comm| self.names.id(comm.as_bytes()));
-        let thread = self.threads.id(Thread { comm, tid: value(Label::Tid).map(|tid| tid as u32) });
-        (thread, value(Label::TimestampNs).map_or(0, |time| slots.of(time)))
+        self.threads.id(Thread { comm, tid: tid.map(|tid| tid as u32) })
     }
 
     fn event(&mut self, name: &str) -> u32 {
@@ -209,21 +238,30 @@ impl Builder {
 
     /// The tree with its nodes in depth-first order, children in order of their first occurrence.
     fn finish(self, slots: Slots) -> CallTree {
-        let nodes = &self.nodes.list;
-        let mut children: Vec<Vec<u32>> = vec![Vec::new(); nodes.len() + 1];
-        (1..).zip(nodes).for_each(|(node, &(parent, _))| children[parent as usize].push(node));
+        let Interned { list: nodes, ids } = self.nodes;
+        drop(ids);
+        // The first child and the next sibling of each node; 0 if there is none.
+        let mut links = vec![(0_u32, 0_u32); nodes.len() + 1];
+        for (index, &(parent, _)) in nodes.iter().enumerate().rev() {
+            links[index + 1].1 = links[parent as usize].0;
+            links[parent as usize].0 = index as u32 + 1;
+        }
         let mut order = vec![0_u32; nodes.len() + 1];
         let mut list = Vec::with_capacity(nodes.len());
-        let mut pending: Vec<(u32, u32)> = children[0].iter().rev().map(|&node| (node, 1)).collect();
+        let mut pending = vec![(links[0].0, 1)];
         while let Some((node, depth)) = pending.pop() {
+            if node == 0 {
+                continue;
+            }
             let (_, place) = nodes[node as usize - 1];
             list.push((depth, place));
             order[node as usize] = list.len() as u32;
-            pending.extend(children[node as usize].iter().rev().map(|&child| (child, depth + 1)));
+            let (child, sibling) = links[node as usize];
+            pending.extend([(sibling, depth), (child, depth + 1)]);
         }
-        let moved = |(key, counts): (Key, Counts)| (Key { node: order[key.node as usize], ..key }, counts);
-        let mut rows: Vec<_> = self.rows.into_iter().map(moved).collect();
-        rows.sort_unstable_by_key(|(key, _)| *key);
+        let mut rows = self.rows;
+        rows.0.iter_mut().for_each(|(key, _)| key.node = order[key.node as usize]);
+        rows.merge();
         CallTree {
             names: self.names,
             functions: self.functions.list,
@@ -232,7 +270,28 @@ impl Builder {
             events: self.events,
             threads: self.threads.list,
             slots,
-            rows,
+            rows: rows.0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted_and_merged_in_little_space() {
+        let key = |node| Key { node, event: 0, thread: 0, slot: 0, is_base: false };
+        let mut rows = Rows::default();
+        let count = 100_000;
+        (0..count).for_each(|i| rows.add((key(i as u32 * 7 % 10), Counts { value: 3, samples: 1 }), count - i));
+        assert!(rows.0.capacity() < 100, "{}", rows.0.capacity());
+        rows.merge();
+        let expected = (0..10).map(|node| (key(node), Counts { value: 30_000, samples: 10_000 }));
+        assert_eq!(rows.0, expected.collect::<Vec<_>>());
+
+        let mut rows = Rows::default();
+        (0..count).for_each(|i| rows.add((key(i as u32), Counts { value: 3, samples: 1 }), count - i));
+        assert_eq!((rows.0.len(), rows.0.capacity()), (count, count));
     }
 }
