@@ -72,6 +72,13 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The two integers at an offset, such as PID and TID.
+#[inline]
+pub fn pair_at(bytes: &[u8], at: usize, endian: Endian) -> Option<(u32, u32)> {
+    let mut reader = Reader::new(bytes.get(at..)?, endian);
+    Some((reader.u32()?, reader.u32()?))
+}
+
 /// An array of `u64` in the byte order of the recording, borrowed from a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'a> {

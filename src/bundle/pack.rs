@@ -9,6 +9,7 @@ use crate::container::read::{Container, ReadOptions};
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::profile::symbolize::SymbolOptions;
+use crate::profile::unwinding::Unwinding;
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::objects::{ObjectScan, Scope};
 use crate::rewrite::build_ids::resolve::BuildIdLookups;
@@ -17,6 +18,7 @@ use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
 use crate::stream::source::Source;
+use crate::stream::stage::Before;
 use crate::stream::write::file::ToFile;
 use crate::stream::write::form::Form;
 use crate::stream::write::verbatim::Verbatim;
@@ -59,9 +61,10 @@ pub struct PackOptions {
 /// Fails if the recording cannot be read, or the archive cannot be written.
 pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut dyn Write) -> Result<Packed> {
     let (input, damage) = input.repeatable(read)?;
-    let mut scan = ArchiveScan::new(options.scope, &options.symbols);
-    let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut Order::new(&mut scan, read.clone()))?;
-    let scan = scan.objects;
+    let scan = Before::new(Unwinding::with_objects(&options.symbols), ArchiveScan::new(options.scope));
+    let mut ordered = Order::new(scan, read.clone());
+    let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut ordered)?;
+    let scan = ordered.into_inner().sink.objects;
     let resolved = BuildIdLookups::new(&scan, &options.find);
     let search = FileSearch::new(options.symbols.for_recording(&meta));
     let (mut objects, mut processes, mut missing) = (Vec::new(), Vec::new(), 0);

@@ -4,6 +4,10 @@ pub mod collector;
 pub(crate) mod data_source;
 pub(crate) mod deferred;
 pub(crate) mod dispatch;
+#[cfg(feature = "symbols")]
+mod dump_batch;
+#[cfg(feature = "symbols")]
+mod dump_unwinder;
 pub mod event;
 pub mod frames;
 pub(crate) mod function_name;
@@ -21,7 +25,7 @@ pub mod sample_sink;
 mod selection;
 pub(crate) mod stack_cache;
 #[cfg(feature = "symbols")]
-pub(crate) mod stack_dumps;
+mod stack_dumps;
 pub mod stacks;
 pub mod symbolize;
 pub mod symbols;
@@ -31,6 +35,8 @@ pub mod unsymbolized;
 pub mod unwinding;
 #[cfg(feature = "symbols")]
 mod unwound_stacks;
+#[cfg(feature = "symbols")]
+mod user_chain;
 pub(crate) mod weights;
 
 use crate::session::map::Map;

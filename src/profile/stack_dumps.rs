@@ -1,31 +1,29 @@
-//! Unwinds the stack dumps of samples, each with the mappings of its process at its time.
+//! Unwinds the stack dumps of samples, each with the mappings of its process at its time, on several threads.
+//!
+//! Records wait in batches of a limited size until the stacks before them are unwound, and are passed on in their order. Records
+//! that change processes or mappings wait for all earlier samples.
 
-use super::mappings::BuildIds;
-use super::symbolize::{SymbolOptions, object_key};
+use super::dump_batch::{Dump, DumpBatch, Outcome};
+use super::dump_unwinder::{DumpUnwinder, Machine};
+use super::symbolize::SymbolOptions;
 use super::unwound_stacks::UnwoundStacks;
-use crate::abi::Endian;
-use crate::abi::branch::BranchStackView;
-use crate::abi::bytes::{Reader, Words};
-use crate::abi::callchain::Context;
-use crate::abi::feature::FeatureId;
+use crate::abi::bytes::{Reader, pair_at};
 use crate::abi::record::RecordType;
-use crate::abi::regs::RegsAbi;
 use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::{RegsView, SampleView};
-use crate::session::map::Map;
+use crate::abi::sample_type::SampleType;
+use crate::abi::sample_view::SampleView;
+use crate::error::{Error, Result};
+use crate::session::Session;
 use crate::session::space::Space;
-use crate::session::{ProcessFiles, Session};
+use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
-use crate::unwind::arch::Architecture;
-use crate::unwind::code::AddressSpace;
-use crate::unwind::memory::StackDump;
-use crate::unwind::objects::Objects;
-use crate::unwind::registers::Registers;
-use crate::unwind::walk::{End, Unwinder, UserState};
-use std::sync::Arc;
+use crate::threads::{WorkerPool, workers};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Maximum number of records of a batch: enough for a thread to work longer than it takes to hand them over.
+const BATCH: usize = 64;
 
 /// Unwinds the samples of a recording, whose records must arrive in time order.
 pub struct StackDumps {
@@ -33,22 +31,19 @@ pub struct StackDumps {
     max_frames: usize,
     /// Number of events that were checked for stack dumps, and whether any has them.
     checked: (usize, bool),
-    session: Session,
+    session: Arc<RwLock<Session>>,
     /// Created at the first dump, when the metadata is known.
-    machine: Option<Machine>,
+    crew: Option<Crew>,
+    /// The records after those that the crew unwinds.
+    batch: DumpBatch,
     stacks: UnwoundStacks,
-    /// Scratch buffers: addresses of the current stack, and its call chain as recorded.
-    frames: Vec<u64>,
-    chain: Vec<u8>,
 }
 
-/// What unwinding needs of the recorded machine.
-struct Machine {
-    /// Its name, as of `uname -m`.
-    arch: Option<String>,
-    /// ELF machine of a program, for recordings without the name.
-    of_program: Option<u16>,
-    unwinder: Unwinder,
+/// The threads that unwind.
+struct Crew {
+    machine: Arc<Machine>,
+    own: DumpUnwinder,
+    others: WorkerPool<DumpBatch, DumpBatch>,
 }
 
 impl StackDumps {
@@ -58,225 +53,162 @@ impl StackDumps {
             options: Arc::clone(options),
             max_frames: options.max_stack?.get(),
             checked: (0, false),
-            session: Session::default(),
-            machine: None,
+            session: Arc::default(),
+            crew: None,
+            batch: DumpBatch::default(),
             stacks: UnwoundStacks::default(),
-            frames: Vec::new(),
-            chain: Vec::new(),
         })
     }
 
-    /// Processes a record; returns the call chain of a sample with a stack dump.
+    /// Processes a record; passes it on, or earlier ones, with the call chains of samples with stack dumps.
+    ///
+    /// # Errors
+    /// Errors of the sink, or if a thread cannot be started.
     #[inline]
-    pub fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<Words<'_>> {
+    pub fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut impl Sink) -> Result<()> {
+        if !self.has_dumps(meta) {
+            return sink.record(meta, raw);
+        }
+        let dump = match raw.header().kind {
+            RecordType::SAMPLE => self.dump(meta, raw),
+            kind if Session::depends_on(kind) => {
+                self.finish(meta, sink)?;
+                self.session_mut().apply(meta, raw);
+                None
+            }
+            _ => None,
+        };
+        if dump.is_none() && self.is_idle() {
+            return sink.record(meta, raw);
+        }
+        self.batch.add(raw, dump);
+        if self.batch.records.len() < BATCH { Ok(()) } else { self.submit(meta, sink) }
+    }
+
+    /// Unwinds and passes on all records that wait.
+    ///
+    /// # Errors
+    /// As [`record`](Self::record).
+    pub fn finish(&mut self, meta: &Meta, sink: &mut impl Sink) -> Result<()> {
+        let Self { crew: Some(crew), batch, stacks, .. } = self else { return Ok(()) };
+        let mut last = std::mem::take(batch);
+        crew.own.run(&mut last);
+        while let Some(batch) = crew.others.next_result() {
+            pass(&batch, stacks, meta, sink)?;
+        }
+        pass(&last, stacks, meta, sink)
+    }
+
+    /// Adds to a ledger how many stacks are incomplete, and why.
+    pub fn note(&self, ledger: &mut Ledger) {
+        let objects = self.crew.as_ref().map(|crew| crew.machine.objects());
+        self.stacks.note(&self.session(), objects.as_deref(), ledger);
+    }
+
+    fn has_dumps(&mut self, meta: &Meta) -> bool {
         let events = meta.events.list();
         if self.checked.0 != events.len() {
             let has_dumps = events.iter().any(|event| event.layout.sample_type().contains(SampleType::USER_DUMP));
             self.checked = (events.len(), has_dumps);
         }
-        if !self.checked.1 {
-            return None;
-        }
-        if raw.header().kind != RecordType::SAMPLE {
-            self.session.apply(meta, raw);
-            return None;
-        }
-        let (_, event) = meta.events.of(raw)?;
-        if !event.layout.sample_type().contains(SampleType::USER_DUMP) {
-            return None;
-        }
-        self.sample(meta, raw, &event.layout)
+        self.checked.1
     }
 
-    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>, layout: &SampleLayout) -> Option<Words<'_>> {
-        let mut view = SampleView::default();
-        view.fill(raw.body(), layout, raw.endian()).ok()?;
-        let (regs, stack) = (view.regs_user?, view.stack_user?);
-        if stack.dyn_size == 0 || RegsAbi(regs.abi) == RegsAbi::NONE {
+    /// Whether no record waits.
+    fn is_idle(&self) -> bool {
+        self.batch.records.is_empty() && self.crew.as_ref().is_none_or(|crew| crew.others.is_empty())
+    }
+
+    /// The dump of a sample.
+    fn dump(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<Dump> {
+        let layout = meta.events.of(raw)?.1.layout;
+        if !layout.sample_type().contains(SampleType::USER_DUMP) {
             return None;
         }
-        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
-        let version = self.session.mark_running(pid).view;
-        let space = AddressSpace { session: &self.session, pid, view: version };
-        let machine = self.machine.get_or_insert_with(|| Machine::new(meta, &self.options, self.max_frames));
-        let arch = machine.arch(RegsAbi(regs.abi), space, view.ip);
-        let state = arch.and_then(|arch| {
-            let (ip, registers) = registers(arch, layout.regs_user(), regs)?;
-            let start = registers.get(arch.stack_pointer)?;
-            let len = stack.data.len().min(usize::try_from(stack.dyn_size).unwrap_or(usize::MAX));
-            let dump = StackDump { bytes: &stack.data[..len], start, endian: raw.endian() };
-            Some(UserState { arch, ip, registers, dump })
-        });
-        let Some(state) = state else {
-            self.stacks.without_registers += 1;
-            return None;
-        };
-        self.frames.clear();
-        let end = machine.unwinder.unwind(space, &state, &mut self.frames);
-        let mode: Space = raw.header().misc.cpu_mode().into();
-        let recorded = view.callchain.map(|chain| chain.iter());
-        let mut chain = Chain { bytes: &mut self.chain, endian: raw.endian() };
-        chain.bytes.clear();
-        let mut rest = recorded.into_iter().flatten().peekable();
-        if let (None, Some(context), Some(ip)) = (view.callchain, mode.context(), view.ip)
-            && mode != Space::User
+        let task = layout.task_at().and_then(|word| pair_at(raw.body(), 8 * word, raw.endian()));
+        let pid = task.map_or(u32::MAX, |(pid, _)| pid);
+        let running = self.session().running(pid);
+        let view = running.unwrap_or_else(|| self.session_mut().mark_running(pid).view);
+        if self.crew.is_none() {
+            self.crew = Some(Crew::new(meta, &self.options, self.max_frames, &self.session));
+        }
+        self.find_program(raw, &layout, pid);
+        Some(Dump { layout, pid, view, outcome: Outcome::Unchanged, chain: 0..0 })
+    }
+
+    /// For recordings without the name of their machine: finds the ELF machine of a program.
+    fn find_program(&mut self, raw: &Raw<'_>, layout: &SampleLayout, pid: u32) {
+        let Some(Crew { machine, .. }) = &self.crew else { return };
+        if machine.arch.is_some() || self.batch.of_program.is_some() {
+            return;
+        }
+        let ip = SampleView::read(raw.body(), layout, raw.endian()).ok().and_then(|view| view.ip);
+        let session = self.session.read().unwrap_or_else(PoisonError::into_inner);
+        let map = ip.and_then(|ip| session.map_at(pid, Space::User, ip));
+        self.batch.of_program = map.and_then(|map| machine.objects().machine_of(session.map(map)));
+    }
+
+    /// Hands the batch to another thread.
+    fn submit(&mut self, meta: &Meta, sink: &mut impl Sink) -> Result<()> {
+        let Self { crew: Some(crew), batch, stacks, .. } = self else { return Ok(()) };
+        let next = DumpBatch { of_program: batch.of_program, ..DumpBatch::default() };
+        let mut batch = std::mem::replace(batch, next);
+        if workers() == 1 {
+            crew.own.run(&mut batch);
+            return pass(&batch, stacks, meta, sink);
+        }
+        if crew.others.is_full()
+            && let Some(done) = crew.others.next_result()
         {
-            chain.push(context.0);
-            chain.push(ip);
+            pass(&done, stacks, meta, sink)?;
         }
-        chain.push_other_spaces(&mut rest, mode);
-        chain.push(Context::USER.0);
-        self.frames.iter().for_each(|&frame| chain.push(frame));
-        let splices = !matches!(end, End::Complete | End::MaxFrames) && !self.options.without_splicing;
-        let room = self.max_frames - self.frames.len().min(self.max_frames);
-        let calls = view.branch_stack.filter(|_| layout.branch_sample_type().contains(BranchSampleType::CALL_STACK));
-        if splices
-            && (chain.push_after(rest, self.frames.last().copied(), room)
-                || calls.is_some_and(|calls| chain.push_calls(&calls, &self.frames, room)))
-        {
-            self.stacks.continued += 1;
-        } else {
-            self.stacks.count(end);
-        }
-        Reader::new(&self.chain, raw.endian()).words(self.chain.len() as u64 / 8)
+        crew.others.give(batch).map_err(Error::io("thread", "cannot start"))
     }
 
-    /// Adds to a ledger how many stacks are incomplete, and why.
-    pub fn note(&self, ledger: &mut Ledger) {
-        let objects = self.machine.as_ref().map(|machine| machine.unwinder.objects());
-        self.stacks.note(&self.session, objects, ledger);
+    fn session(&self) -> RwLockReadGuard<'_, Session> {
+        self.session.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn session_mut(&self) -> RwLockWriteGuard<'_, Session> {
+        self.session.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Machine {
-    fn new(meta: &Meta, options: &SymbolOptions, max_frames: usize) -> Self {
-        let build_ids = BuildIds::new(meta);
-        let key_of = move |map: &Map, process_files: &ProcessFiles| object_key(map, &build_ids, process_files);
-        let objects = Objects::new(options.for_recording(meta), Box::new(key_of));
-        let unwinder = Unwinder::new(objects, max_frames);
-        Self { arch: meta.string(FeatureId::ARCH), of_program: None, unwinder }
-    }
-
-    /// The architecture of a process.
-    fn arch(&mut self, abi: RegsAbi, space: AddressSpace<'_>, ip: Option<u64>) -> Option<&'static Architecture> {
-        let is_64 = abi != RegsAbi::ABI_32;
-        if self.arch.is_none() && self.of_program.is_none() {
-            self.of_program = ip.and_then(|ip| self.unwinder.objects().machine_of(space.map_at(ip)?.1));
-        }
-        Architecture::of(self.arch.as_deref(), self.of_program, is_64)
-    }
-}
-
-/// The instruction pointer and the other registers of a sample; `None` without the instruction pointer.
-fn registers(arch: &Architecture, mask: u64, regs: RegsView<'_>) -> Option<(u64, Registers)> {
-    let (mut ip, mut registers) = (None, Registers::default());
-    let numbers = (0..u64::BITS as u8).filter(|number| mask >> number & 1 == 1);
-    for (number, value) in numbers.zip(regs.regs.iter()) {
-        let value = arch.wrapped(value);
-        if number == arch.ip {
-            ip = Some(value);
-        }
-        let column = arch.columns.get(usize::from(number)).copied().flatten();
-        if let Some(slot) = column.and_then(|column| arch.slot(column.into())) {
-            registers.set(slot, Some(value));
-        }
-    }
-    Some((ip?, registers))
-}
-
-/// A call chain in the byte order of a recording.
-struct Chain<'a> {
-    bytes: &'a mut Vec<u8>,
-    endian: Endian,
-}
-
-impl Chain<'_> {
-    fn push(&mut self, word: u64) {
-        self.bytes.extend_from_slice(&match self.endian {
-            Endian::Little => word.to_le_bytes(),
-            Endian::Big => word.to_be_bytes(),
-        });
-    }
-
-    /// Appends the part of a recorded chain before its user addresses, and leaves these.
-    fn push_other_spaces(&mut self, words: &mut std::iter::Peekable<impl Iterator<Item = u64>>, mut space: Space) {
-        while let Some(word) = words.next_if(|&word| {
-            let context = Context::of(word);
-            context.is_some_and(|context| Space::from(context) != Space::User)
-                || context.is_none() && space != Space::User
-        }) {
-            if let Some(context) = Context::of(word) {
-                space = context.into();
+impl Crew {
+    fn new(meta: &Meta, options: &SymbolOptions, max_frames: usize, session: &Arc<RwLock<Session>>) -> Self {
+        let machine = Arc::new(Machine::new(meta, options, max_frames, session));
+        let own = DumpUnwinder::new(&machine);
+        let shared = Arc::clone(&machine);
+        let others = WorkerPool::new("unwind", 2 * workers(), move || {
+            let mut unwinder = DumpUnwinder::new(&shared);
+            move |mut batch: DumpBatch| {
+                unwinder.run(&mut batch);
+                batch
             }
-            self.push(word);
-        }
-    }
-
-    /// Appends what a recorded chain, of frame pointers, has after an address, at most `room` frames; returns whether that is anything.
-    fn push_after(&mut self, mut words: impl Iterator<Item = u64>, address: Option<u64>, room: usize) -> bool {
-        let len = self.bytes.len();
-        if words.any(|word| Some(word) == address) {
-            words.take_while(|&word| Context::of(word).is_none()).take(room).for_each(|word| self.push(word));
-        }
-        self.bytes.len() > len
-    }
-
-    /// Appends the callers that a hardware call stack has after the last of `frames`, at most `room`; returns whether there are any.
-    fn push_calls(&mut self, calls: &BranchStackView<'_>, frames: &[u64], room: usize) -> bool {
-        let len = self.bytes.len();
-        let mut from = calls.entries.iter().step_by(3);
-        let is_found = match frames {
-            // The newest call entered the function of the leaf.
-            [_leaf] => true,
-            [.., last] => from.any(|from| (1..=MAX_INSTRUCTION).contains(&last.wrapping_sub(from))),
-            [] => false,
-        };
-        if is_found {
-            // As in call chains, callers have an address after their call.
-            from.take(room).for_each(|from| self.push(from.wrapping_add(1)));
-        }
-        self.bytes.len() > len
+        });
+        Self { machine, own, others }
     }
 }
 
-/// Maximum size of an instruction (x86). Call stacks have the address of a call, frames that to which it returns.
-const MAX_INSTRUCTION: u64 = 15;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(bytes: &[u8]) -> Vec<u64> {
-        bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
+/// Passes on the records of an unwound batch.
+fn pass(batch: &DumpBatch, stacks: &mut UnwoundStacks, meta: &Meta, sink: &mut impl Sink) -> Result<()> {
+    for (record, dump) in &batch.records {
+        let raw = record.raw();
+        let Some(dump) = dump else {
+            sink.record(meta, &raw)?;
+            continue;
+        };
+        match dump.outcome {
+            Outcome::Unchanged => {}
+            Outcome::WithoutRegisters => stacks.without_registers += 1,
+            Outcome::Continued => stacks.continued += 1,
+            Outcome::Ended(end) => stacks.count(end),
+        }
+        let chain = &batch.chains[dump.chain.clone()];
+        match Reader::new(chain, raw.endian()).words(chain.len() as u64 / 8).filter(|_| !chain.is_empty()) {
+            Some(words) => sink.record(meta, &raw.with_call_chain(words))?,
+            None => sink.record(meta, &raw)?,
+        }
     }
-
-    #[test]
-    fn kernel_frames_precede_unwound_ones_and_recorded_ones_follow() {
-        let (kernel, user) = (Context::KERNEL.0, Context::USER.0);
-        let mut bytes = Vec::new();
-        let mut chain = Chain { bytes: &mut bytes, endian: Endian::Little };
-        let mut recorded = [kernel, 1, 2, user, 10, 20, 30, 40].into_iter().peekable();
-        chain.push_other_spaces(&mut recorded, Space::Kernel);
-        chain.push(user);
-        assert!(!chain.push_after(recorded.clone(), Some(25), 9));
-        assert!(chain.push_after(recorded.clone(), Some(20), 9));
-        assert!(chain.push_after(recorded, Some(20), 1));
-        assert_eq!(words(&bytes), [kernel, 1, 2, user, 30, 40, 30]);
-        let mut recorded = [10, 20].into_iter().peekable();
-        let mut chain = Chain { bytes: &mut bytes, endian: Endian::Little };
-        chain.bytes.clear();
-        chain.push_other_spaces(&mut recorded, Space::User);
-        assert!(chain.bytes.is_empty() && recorded.next() == Some(10));
-    }
-
-    #[test]
-    fn registers_of_a_mask() {
-        let arch = Architecture::of(Some("x86_64"), None, true).unwrap();
-        let values: Vec<u8> = [3_u64, 7, 8, 15].iter().flat_map(|value| value.to_le_bytes()).collect();
-        let regs = |count| RegsView { abi: 2, regs: Reader::new(&values, Endian::Little).words(count).unwrap() };
-        // BX, SP, IP, R8.
-        let (ip, known) = registers(arch, 1 << 1 | 1 << 7 | 1 << 8 | 1 << 16, regs(4)).unwrap();
-        assert_eq!((ip, known.get(3), known.get(7), known.get(8), known.get(6)), (8, Some(3), Some(7), Some(15), None));
-        assert!(registers(arch, 1 << 1 | 1 << 7, regs(2)).is_none());
-    }
+    Ok(())
 }

@@ -7,11 +7,13 @@ use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
-use crate::stream::raw::Raw;
+use crate::stream::raw::{Gap, Raw};
 use crate::stream::stage::{Before, Stage};
 
 #[cfg(feature = "symbols")]
-use super::stack_dumps::StackDumps;
+use super::{stack_dumps::StackDumps, symbolize::SymbolOptions};
+#[cfg(feature = "symbols")]
+use std::sync::Arc;
 
 /// The stage. Without object files to read, it passes records on unchanged.
 pub struct Unwinding {
@@ -24,7 +26,7 @@ pub type Unwound<S> = Order<Before<Unwinding, S>>;
 
 impl Unwinding {
     /// Creates the stage.
-    pub fn new(sources: &SymbolSources) -> Self {
+    fn new(sources: &SymbolSources) -> Self {
         #[cfg(not(feature = "symbols"))]
         let _ = sources;
         Self {
@@ -33,9 +35,26 @@ impl Unwinding {
         }
     }
 
+    /// Creates the stage with how object files are searched.
+    #[cfg(feature = "symbols")]
+    pub fn with_objects(options: &Arc<SymbolOptions>) -> Self {
+        Self { dumps: StackDumps::new(options) }
+    }
+
     /// Puts the stage before a sink, behind the ordering of records by time.
     pub fn in_time_order<S: Sink>(sources: &SymbolSources, sink: S, read: ReadOptions) -> Unwound<S> {
         Order::new(Before::new(Self::new(sources), sink), read)
+    }
+
+    /// Passes on the records that wait.
+    fn finish(&mut self, meta: &Meta, sink: &mut impl Sink) -> Result<()> {
+        #[cfg(not(feature = "symbols"))]
+        let _ = (meta, sink);
+        #[cfg(feature = "symbols")]
+        if let Some(dumps) = &mut self.dumps {
+            dumps.finish(meta, sink)?;
+        }
+        Ok(())
     }
 
     /// Adds to a ledger how many stacks are complete, and why others are not.
@@ -53,11 +72,19 @@ impl<S: Sink> Stage<S> for Unwinding {
     #[inline]
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         #[cfg(feature = "symbols")]
-        if let Some(dumps) = &mut self.dumps
-            && let Some(chain) = dumps.record(meta, raw)
-        {
-            return sink.record(meta, &raw.with_call_chain(chain));
+        if let Some(dumps) = &mut self.dumps {
+            return dumps.record(meta, raw, sink);
         }
         sink.record(meta, raw)
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>, sink: &mut S) -> Result<()> {
+        self.finish(meta, sink)?;
+        sink.gap(meta, gap)
+    }
+
+    fn end(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
+        self.finish(meta, sink)?;
+        sink.end(meta)
     }
 }

@@ -45,8 +45,7 @@ impl UnwoundStacks {
         if ended > 0 {
             let mut ends: HashMap<(&[u8], bool), u64> = HashMap::new();
             for (&map, count) in without_cfi {
-                let object = objects.and_then(|objects| objects.known(map));
-                let is_missing = object.is_some_and(|object| !object.is_found());
+                let is_missing = objects.is_some_and(|objects| objects.is_missing(map));
                 *ends.entry((&session.map(map).filename, is_missing)).or_default() += count;
             }
             let mut ends: Vec<_> = ends.into_iter().collect();

@@ -13,7 +13,6 @@ use super::spooled_chains::SpooledChains;
 use crate::abi;
 use crate::abi::Endian;
 use crate::abi::attr_flags::AttrFlags;
-
 use crate::abi::record::RecordHeader;
 use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::{BranchSampleType, SampleType};
@@ -21,8 +20,8 @@ use crate::abi::sample_view::SampleView;
 use crate::container::read::ReadOptions;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
-use crate::profile::stack_dumps::StackDumps;
 use crate::profile::symbolize::SymbolOptions;
+use crate::profile::unwinding::Unwinding;
 use crate::session::space::Space;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
@@ -66,7 +65,7 @@ pub struct UnwindPass {
     options: Arc<SymbolOptions>,
     keeps_dumps: bool,
     read: ReadOptions,
-    dumps: Option<StackDumps>,
+    unwinding: Unwinding,
     /// Unwound call chains by the position of their sample.
     chains: SpooledChains<u64>,
     counts: Counts,
@@ -84,8 +83,8 @@ struct Counts {
 impl UnwindPass {
     /// Creates the pass, which searches object files as in `options`.
     pub fn new(options: Arc<SymbolOptions>, keeps_dumps: bool, read: ReadOptions) -> Self {
-        let chains = SpooledChains::default();
-        Self { options, keeps_dumps, read, dumps: None, chains, counts: Counts::default() }
+        let (unwinding, chains) = (Unwinding::with_objects(&options), SpooledChains::default());
+        Self { options, keeps_dumps, read, unwinding, chains, counts: Counts::default() }
     }
 }
 
@@ -96,9 +95,9 @@ impl Pass for UnwindPass {
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         self.chains = SpooledChains::new(self.read.spool_dir.clone());
-        self.dumps = StackDumps::new(&self.options);
-        let scan =
-            UnwindScan { dumps: self.dumps.as_mut(), chains: &mut self.chains, places: FilePositions::default() };
+        self.unwinding = Unwinding::with_objects(&self.options);
+        let scan = UnwindScan { chains: &mut self.chains, places: FilePositions::default() };
+        let scan = Before::new(&mut self.unwinding, scan);
         Some(PreScan::in_file_order(NumberedOrder::new(scan, self.read.clone())))
     }
 
@@ -138,9 +137,7 @@ impl Pass for UnwindPass {
     }
 
     fn report(&self, ledger: &mut Ledger) {
-        if let Some(dumps) = &self.dumps {
-            dumps.note(ledger);
-        }
+        self.unwinding.note(ledger);
         let Counts { unreadable, too_long } = self.counts;
         if unreadable > 0 {
             let what = "samples that cannot be decoded are dropped: they would be misread with call chains";
@@ -153,9 +150,8 @@ impl Pass for UnwindPass {
     }
 }
 
-/// The pre-scan: unwinds in time order.
+/// The pre-scan, in time order, after unwinding.
 struct UnwindScan<'a> {
-    dumps: Option<&'a mut StackDumps>,
     chains: &'a mut SpooledChains<u64>,
     places: FilePositions,
 }
@@ -167,8 +163,8 @@ impl Numbered for UnwindScan<'_> {
 }
 
 impl Sink for UnwindScan<'_> {
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        if let Some(chain) = self.dumps.as_mut().and_then(|dumps| dumps.record(meta, raw)) {
+    fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if let Some(chain) = raw.call_chain() {
             self.chains.add(self.places.of(raw), chain)?;
         }
         self.places.forget(raw);

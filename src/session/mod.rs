@@ -142,6 +142,21 @@ impl Session {
         if applied.is_ok() { Applied::Consumed } else { Applied::Damaged }
     }
 
+    /// Whether [`apply`](Self::apply) processes records of this type.
+    pub fn depends_on(kind: RecordType) -> bool {
+        matches!(
+            kind,
+            RecordType::MMAP
+                | RecordType::MMAP2
+                | RecordType::COMM
+                | RecordType::FORK
+                | RecordType::EXIT
+                | RecordType::CGROUP
+                | RecordType::NAMESPACES
+                | RecordType::KSYMBOL
+        )
+    }
+
     /// Changes with the state.
     #[inline]
     pub fn state(&self) -> u64 {
@@ -338,6 +353,18 @@ impl Session {
             process.latest_view = (generations, view);
         }
         ProcessState { view: process.latest_view.1, comm: process.comm, main_map: process.main_map }
+    }
+
+    /// The view of a running process, if [`mark_running`](Self::mark_running) would change nothing.
+    pub fn running(&self, pid: u32) -> Option<ViewId> {
+        let [kernel, guest] = [self.kernel.generation(), self.guest_kernel.generation()];
+        let Some(process) = self.processes.get(&pid) else {
+            return self.views.get(&Generations { kernel, guest, ..Generations::default() }).copied();
+        };
+        let [maps, before_exec] = process.generation();
+        let (generations, view) = process.latest_view;
+        let is_latest = generations == Generations { maps, before_exec, kernel, guest };
+        (is_latest && !process.has_exited).then_some(view)
     }
 
     /// Identifier of a view. A forgotten view gets a new one; none is reused.

@@ -117,6 +117,12 @@ impl<'a> Raw<'a> {
         self.call_chain
     }
 
+    /// The record, keeping its block alive, without an unwound call chain.
+    pub fn to_owned_raw(&self) -> OwnedRaw {
+        let Self { header, endian, block, at, payload_len, .. } = *self;
+        OwnedRaw { header, endian, block: block.clone(), at, payload_len, event: self.found_event() }
+    }
+
     /// Caches the event.
     #[inline]
     pub(super) fn keep_event(&self, found: FoundEvent) {
@@ -139,6 +145,25 @@ impl<'a> Raw<'a> {
         let event = find();
         self.event.set(FoundEvent { state, event });
         event
+    }
+}
+
+/// A record that keeps its block alive, to be passed on later.
+pub struct OwnedRaw {
+    header: RecordHeader,
+    endian: Endian,
+    block: Block,
+    at: usize,
+    payload_len: usize,
+    event: FoundEvent,
+}
+
+impl OwnedRaw {
+    /// The record.
+    pub fn raw(&self) -> Raw<'_> {
+        let Self { header, endian, ref block, at, payload_len, event } = *self;
+        let bytes = &block.bytes[at..][..header.len()];
+        Raw { header, endian, block, at, bytes, payload_len, event: Cell::new(event), call_chain: None }
     }
 }
 

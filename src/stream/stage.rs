@@ -38,6 +38,24 @@ pub trait Stage<S: Sink + ?Sized> {
     }
 }
 
+impl<T: Stage<S> + ?Sized, S: Sink + ?Sized> Stage<S> for &mut T {
+    fn begin(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
+        (**self).begin(meta, sink)
+    }
+
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        (**self).record(meta, raw, sink)
+    }
+
+    fn gap(&mut self, meta: &Meta, gap: &Gap<'_>, sink: &mut S) -> Result<()> {
+        (**self).gap(meta, gap, sink)
+    }
+
+    fn end(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
+        (**self).end(meta, sink)
+    }
+}
+
 /// A stage before a sink, as a [`Sink`]: the only type that forwards calls, so that no stage can forget one. It is done
 /// when its sink is.
 #[derive(Debug)]

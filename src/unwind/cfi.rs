@@ -2,11 +2,11 @@
 
 use super::arch::Architecture;
 use super::exidx;
-use super::rule::{ExpressionRange, Rule, Saved};
+use super::rule::Rule;
 use crate::symbol::object::Object;
 use gimli::{
-    BaseAddresses, CieOrFde, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice, Expression, RunTimeEndian,
-    Section, UnwindContext, UnwindOffset, UnwindSection, Vendor,
+    BaseAddresses, CieOrFde, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice, RunTimeEndian, Section,
+    UnwindContext, UnwindOffset, UnwindSection, Vendor,
 };
 use hashbrown::HashMap;
 use object::Endianness;
@@ -56,7 +56,6 @@ struct Compiler<'a> {
     address: u64,
     arch: &'a Architecture,
     context: &'a mut UnwindContext<usize>,
-    saved: &'a mut Vec<Saved>,
     bytes_left: &'a mut u64,
 }
 
@@ -71,40 +70,26 @@ impl Cfi {
         &self.file
     }
 
-    /// Compiles the row of an address. Appends the rules of registers to `saved`; `None` if there is no row.
-    pub fn row(
-        &mut self,
-        address: u64,
-        arch: &Architecture,
-        context: &mut UnwindContext<usize>,
-        saved: &mut Vec<Saved>,
-    ) -> Option<Row> {
+    /// Compiles the row of an address; `None` if there is none.
+    pub fn row(&mut self, address: u64, arch: &Architecture, context: &mut UnwindContext<usize>) -> Option<Row> {
         let Self { file, eh_frame, debug_frame, bytes_left } = self;
         let bases = bases(file);
-        let mut compiler = Compiler { address, arch, context, saved, bytes_left };
+        let mut compiler = Compiler { address, arch, context, bytes_left };
         let section = eh_frame_of(file);
         let offset = match SearchTable::new(file) {
             Some(table) => table.find(address),
             None => find(eh_frame.get_or_init(|| index(&section, &bases)), address),
         };
-        let found = offset.and_then(|offset| compiler.row(&section, &bases, offset.into(), false));
+        let found = offset.and_then(|offset| compiler.row(&section, &bases, offset.into()));
         let found = found.or_else(|| {
             let section = debug_frame_of(file);
             let offset = find(debug_frame.get_or_init(|| index(&section, &bases)), address)?;
-            compiler.row(&section, &bases, offset.into(), true)
+            compiler.row(&section, &bases, offset.into())
         });
         found.or_else(|| {
-            let (addresses, rule) = exidx::row(file, address, arch, saved)?;
+            let (addresses, rule) = exidx::row(file, address, arch)?;
             Some(Row { addresses, rule })
         })
-    }
-
-    /// An expression of a rule.
-    pub fn expression(&self, range: ExpressionRange) -> Expression<Data<'_>> {
-        let section = if range.is_in_debug_frame { &b".debug_frame"[..] } else { b".eh_frame" };
-        let bytes = self.file.section(section).get(range.offset as usize..);
-        let bytes = bytes.and_then(|bytes| bytes.get(..range.len as usize)).unwrap_or_default();
-        Expression(EndianSlice::new(bytes, endian(&self.file)))
     }
 }
 
@@ -115,7 +100,6 @@ impl Compiler<'_> {
         section: &S,
         bases: &BaseAddresses,
         offset: S::Offset,
-        is_in_debug_frame: bool,
     ) -> Option<Row> {
         let fde = section.fde_from_offset(bases, offset, checked_cie).ok()?;
         if !fde.contains(self.address) {
@@ -128,7 +112,7 @@ impl Compiler<'_> {
             if row.contains(self.address) {
                 let addresses = row.start_address()..row.end_address();
                 let (column, is_signal) = (fde.cie().return_address_register().0, fde.is_signal_trampoline());
-                let rule = Rule::new(row, column, is_signal, is_in_debug_frame, self.arch, self.saved)?;
+                let rule = Rule::new(row, column, is_signal, *section.reader(), self.arch)?;
                 return Some(Row { addresses, rule });
             }
         }
@@ -314,9 +298,9 @@ mod tests {
 
     fn rows(cfi: &mut Cfi, addresses: &[u64]) -> Vec<Option<(Range<u64>, i64)>> {
         let arch = Architecture::of(Some("x86_64"), None, true).unwrap();
-        let (mut context, mut saved) = (UnwindContext::new(), Vec::new());
+        let mut context = UnwindContext::new();
         let row = |&address| {
-            let Row { addresses, rule } = cfi.row(address, arch, &mut context, &mut saved)?;
+            let Row { addresses, rule } = cfi.row(address, arch, &mut context)?;
             // Changed sections have other rules.
             let offset = if let Cfa::Register(7, offset) = rule.cfa { offset } else { i64::MIN };
             Some((addresses, offset))

@@ -1,16 +1,16 @@
 //! What the unwinder knows about the code at an address, cached by address space and address.
 
-use super::object::RuleId;
-use super::objects::ObjectId;
+use super::rule::Rule;
 use crate::session::map::{Map, MapId};
 use crate::session::space::Space;
 use crate::session::{Session, ViewId};
+use std::sync::Arc;
 
 /// How to unwind from an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Code {
     /// By a rule of an object.
-    Rule(ObjectId, RuleId),
+    Rule(Arc<Rule>),
     /// A signal trampoline, by the kernel's frame.
     Trampoline,
     /// The function has no caller.
@@ -41,7 +41,7 @@ impl<'a> AddressSpace<'a> {
 }
 
 /// An address in a version of an address space, and whether it was interrupted there instead of calling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CodeAddress {
     /// The version.
     pub view: ViewId,
@@ -53,12 +53,13 @@ pub struct CodeAddress {
 
 /// A direct-mapped cache: most frames of a stack are also in other stacks.
 pub struct RecentCode {
-    slots: Box<[Option<(CodeAddress, Code)>]>,
+    slots: Box<[(CodeAddress, Code)]>,
 }
 
 impl Default for RecentCode {
     fn default() -> Self {
-        Self { slots: vec![None; 1 << Self::BITS].into() }
+        // No version is 0, so that this place is never looked up.
+        Self { slots: vec![(CodeAddress::default(), Code::Unmapped); 1 << Self::BITS].into() }
     }
 }
 
@@ -67,19 +68,26 @@ impl RecentCode {
 
     /// What is known about a place.
     #[inline]
-    pub fn get(&self, place: CodeAddress) -> Option<Code> {
-        let (cached, code) = self.slots[Self::slot(place)]?;
-        (cached == place).then_some(code)
+    pub fn get(&self, place: CodeAddress) -> Option<&Code> {
+        let (cached, code) = &self.slots[Self::slot(place)];
+        (*cached == place).then_some(code)
     }
 
-    /// Remembers a place.
-    pub fn put(&mut self, place: CodeAddress, code: Code) {
-        self.slots[Self::slot(place)] = Some((place, code));
+    /// Looks up a place unless it is known. Returns its slot.
+    #[inline]
+    pub fn find(&mut self, place: CodeAddress, look_up: impl FnOnce() -> Code) -> usize {
+        let slot = Self::slot(place);
+        let cached = &mut self.slots[slot];
+        if cached.0 != place {
+            *cached = (place, look_up());
+        }
+        slot
     }
 
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.slots.fill(None);
+    /// What is known about the place in a slot.
+    #[inline]
+    pub fn at(&self, slot: usize) -> &Code {
+        &self.slots[slot].1
     }
 
     fn slot(place: CodeAddress) -> usize {

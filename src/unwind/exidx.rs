@@ -1,11 +1,13 @@
 //! `.ARM.exidx`: the unwinding tables of 32-bit Arm (Exception Handling ABI for the Arm Architecture), compiled to rules.
 
 use super::arch::Architecture;
+use super::cfi;
 use super::memory::integer;
 use super::registers::Slot;
-use super::rule::{Cfa, Rule, Saved, Value};
+use super::rule::{Cfa, Expressions, Rule, Saved, Value};
 use crate::abi::Endian;
 use crate::symbol::object::Object;
+use gimli::RunTimeEndian;
 use object::Endianness;
 use std::ops::Range;
 
@@ -22,9 +24,8 @@ const CANT_UNWIND: u32 = 1;
 /// Set in a word that contains instructions instead of their address.
 const INLINE: u32 = 1 << 31;
 
-/// Compiles the entry of an address. Appends the rules of registers to `saved`; `None` if there is none, or its instructions cannot be
-/// expressed as a rule.
-pub fn row(file: &Object, address: u64, arch: &Architecture, saved: &mut Vec<Saved>) -> Option<(Range<u64>, Rule)> {
+/// Compiles the entry of an address; `None` if there is none, or its instructions cannot be expressed as a rule.
+pub fn row(file: &Object, address: u64, arch: &Architecture) -> Option<(Range<u64>, Rule)> {
     let section = file.sections().get(file.section_index(b".ARM.exidx")?)?;
     let table = Table {
         entries: file.section(b".ARM.exidx"),
@@ -35,16 +36,14 @@ pub fn row(file: &Object, address: u64, arch: &Architecture, saved: &mut Vec<Sav
     // The last function ends with its segment.
     let end = table.function(index + 1).unwrap_or(u32::MAX.into());
     let at = table.start + (index * ENTRY + 4) as u64;
-    let (word, first) = (table.word(index * ENTRY + 4)?, saved.len());
-    let mut frame = Frame { base: SP, offset: 0, saved };
-    match word {
+    let mut frame = Frame { base: SP, offset: 0, saved: Vec::new() };
+    match table.word(index * ENTRY + 4)? {
         // The outermost function has no return address.
         CANT_UNWIND => frame.saved.push(Saved { slot: LR, value: Value::Undefined }),
-        _ if word & INLINE != 0 => frame.run(word.to_be_bytes().into_iter().skip(1))?,
-        _ => frame.run(table.instructions(file.bytes_at(prel31(word, at)))?.into_iter())?,
+        word if word & INLINE != 0 => frame.run(word.to_be_bytes().into_iter().skip(1))?,
+        word => frame.run(table.instructions(file.bytes_at(prel31(word, at)))?.into_iter())?,
     }
-    let rule = frame.rule(first, arch);
-    Some((table.function(index)?..end, rule))
+    Some((table.function(index)?..end, frame.rule(arch, cfi::endian(file))))
 }
 
 /// The entries, sorted by address.
@@ -97,17 +96,16 @@ fn prel31(word: u32, at: u64) -> u64 {
 }
 
 /// The virtual stack pointer while instructions are executed, relative to a register.
-struct Frame<'a> {
+struct Frame {
     base: Slot,
     offset: i64,
-    /// Registers with their offsets from the base; those of the frame begin at the end of earlier ones.
-    saved: &'a mut Vec<Saved>,
+    /// Registers with their offsets from the base.
+    saved: Vec<Saved>,
 }
 
-impl Frame<'_> {
+impl Frame {
     /// Executes instructions; `None` if they are not supported.
     fn run(&mut self, mut bytes: impl Iterator<Item = u8>) -> Option<()> {
-        let first = self.saved.len();
         while let Some(byte) = bytes.next() {
             match byte {
                 0x00..=0x3f => self.offset += i64::from(byte & 0x3f) * 4 + 4,
@@ -123,7 +121,7 @@ impl Frame<'_> {
                 }
                 // The stack pointer is in a register, which must not have been restored before.
                 0x9d => return None,
-                0x90..=0x9e if self.saved.len() == first => (self.base, self.offset) = (byte & 0xf, 0),
+                0x90..=0x9e if self.saved.is_empty() => (self.base, self.offset) = (byte & 0xf, 0),
                 0x90..=0x9e => return None,
                 0xa0..=0xaf => {
                     (4..=4 + (byte & 7)).for_each(|slot| self.pop(slot));
@@ -164,12 +162,11 @@ impl Frame<'_> {
         self.offset += 4;
     }
 
-    /// The rule, whose registers are those from `first` on.
-    fn rule(self, first: usize, arch: &Architecture) -> Rule {
-        let Self { base, offset, saved } = self;
-        let registers = saved.get_mut(first..).unwrap_or_default();
-        let restores_pc = registers.iter().any(|register| register.slot == PC);
-        for register in registers {
+    /// The rule, of a file with this byte order.
+    fn rule(self, arch: &Architecture, endian: RunTimeEndian) -> Rule {
+        let Self { base, offset, mut saved } = self;
+        let restores_pc = saved.iter().any(|register| register.slot == PC);
+        for register in &mut saved {
             if let Value::At(at) = &mut register.value {
                 *at -= offset;
             }
@@ -181,8 +178,8 @@ impl Frame<'_> {
             }
         }
         let return_address = arch.slot(arch.return_address.into()).unwrap_or(LR);
-        let registers = (first as u32, (saved.len() - first) as u8);
-        Rule { cfa: Cfa::Register(base, offset), registers, return_address, is_signal: false }
+        let cfa = Cfa::Register(base, offset);
+        Rule { cfa, saved: saved.into(), return_address, is_signal: false, expressions: Expressions::new(endian) }
     }
 }
 
@@ -195,13 +192,12 @@ mod tests {
 
     fn rule(bytes: &[u8]) -> Option<Compiled> {
         let arch = Architecture::of(Some("armv7l"), None, false).unwrap();
-        let mut saved = vec![Saved { slot: 1, value: Value::Undefined }];
-        let mut frame = Frame { base: SP, offset: 0, saved: &mut saved };
+        let mut frame = Frame { base: SP, offset: 0, saved: Vec::new() };
         frame.run(bytes.iter().copied())?;
-        let rule = frame.rule(1, arch);
+        let rule = frame.rule(arch, RunTimeEndian::Little);
         let Cfa::Register(base, offset) = rule.cfa else { return None };
-        assert_eq!((rule.return_address, usize::from(rule.registers.1)), (LR, saved.len() - 1));
-        let registers = saved[1..].iter().map(|register| match register.value {
+        assert_eq!(rule.return_address, LR);
+        let registers = rule.saved.iter().map(|register| match register.value {
             Value::At(at) => (register.slot, at),
             _ => (register.slot, i64::MAX),
         });

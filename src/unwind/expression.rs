@@ -3,7 +3,7 @@
 use super::arch::Architecture;
 use super::memory::Unreadable;
 use super::registers::Registers;
-use gimli::{Encoding, EndianSlice, Expression, Operation, RunTimeEndian};
+use gimli::{Encoding, EndianSlice, Expression, Format, Operation, RunTimeEndian};
 
 /// Maximum number of operations. Expressions of compilers have a few.
 const MAX_STEPS: usize = 256;
@@ -51,7 +51,6 @@ impl Stack {
 /// If it has no value.
 pub fn evaluate(
     expression: Expression<EndianSlice<'_, RunTimeEndian>>,
-    encoding: Encoding,
     arch: &Architecture,
     registers: &Registers,
     initial: Option<u64>,
@@ -61,6 +60,8 @@ pub fn evaluate(
     if let Some(value) = initial {
         stack.push(value)?;
     }
+    // Only operations of other sections depend on format and version.
+    let encoding = Encoding { format: Format::Dwarf32, version: 4, address_size: arch.pointer_size };
     let whole = expression.0;
     let mut rest = whole;
     let address = |value: u64| arch.wrapped(value);
@@ -157,17 +158,15 @@ fn jump<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gimli::Format;
 
     fn value(expression: &[u8], initial: Option<u64>) -> Result<u64, Failed> {
         let arch = Architecture::of(Some("x86_64"), None, true).unwrap();
         let mut registers = Registers::default();
         registers.set(7, Some(0x7000));
         registers.set(16, Some(0x40_102b));
-        let encoding = Encoding { format: Format::Dwarf32, version: 4, address_size: 8 };
         let expression = Expression(EndianSlice::new(expression, RunTimeEndian::Little));
         let read = |address, size| if size == 8 { Ok(address + 1) } else { Err(Unreadable::Outside) };
-        evaluate(expression, encoding, arch, &registers, initial, read)
+        evaluate(expression, arch, &registers, initial, read)
     }
 
     #[test]

@@ -3,21 +3,18 @@
 use super::arch::{Architecture, Trampoline};
 use super::cfi::{Cfi, Row};
 use super::jit::JitCode;
-use super::rule::{ExpressionRange, Rule, Saved};
+use super::rule::Rule;
 use crate::abi::Endian;
 use crate::symbol::find::SearchOptions;
 use crate::symbol::find::search::Search;
 use crate::symbol::object::Object;
 use crate::symbol::source::ObjectKey;
-use gimli::{Encoding, EndianSlice, Expression, Format, RunTimeEndian, UnwindContext};
+use gimli::UnwindContext;
 use object::Endianness;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Index of a rule in its object.
-pub type RuleId = u32;
-
-/// Maximum number of cached rules and ranges.
+/// Maximum number of cached rules.
 const MAX_CACHED: usize = 1 << 20;
 
 /// An object file with a cache of its rules.
@@ -33,17 +30,7 @@ pub struct UnwindObject {
     debug: Option<Option<Cfi>>,
     arch: &'static Architecture,
     /// Compiled rules by the start of their addresses, with the end; `None` where there is no CFI.
-    ranges: BTreeMap<u64, (u64, Option<CompiledRule>)>,
-    rules: Vec<CompiledRule>,
-    saved: Vec<Saved>,
-}
-
-/// A rule, and the file that it is from.
-#[derive(Clone, Copy, Debug)]
-struct CompiledRule {
-    id: RuleId,
-    rule: Rule,
-    is_of_debug_file: bool,
+    ranges: BTreeMap<u64, (u64, Option<Arc<Rule>>)>,
 }
 
 impl UnwindObject {
@@ -61,8 +48,7 @@ impl UnwindObject {
     /// An object, if it is available.
     pub fn new(key: ObjectKey, object: Option<Object>, arch: &'static Architecture) -> Self {
         let object = object.map(Cfi::new);
-        let (ranges, rules, saved) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { key, options: Arc::default(), object, jit: None, debug: None, arch, ranges, rules, saved }
+        Self { key, options: Arc::default(), object, jit: None, debug: None, arch, ranges: BTreeMap::new() }
     }
 
     /// Whether the object itself is available.
@@ -80,11 +66,6 @@ impl UnwindObject {
             // The segments of a debug file are those of the object.
             self.search_debug_file();
         }
-        self.address_in_file(offset)
-    }
-
-    /// The address in the files found so far of an offset.
-    pub fn address_in_file(&self, offset: u64) -> Option<u64> {
         if let Some(jit) = &self.jit {
             return jit.address(offset);
         }
@@ -99,47 +80,30 @@ impl UnwindObject {
         code.any(|segment| address.wrapping_sub(segment.address) < segment.memory_size)
     }
 
-    /// Whether the cache must be cleared before more rules are added.
-    pub fn is_full(&self) -> bool {
-        self.ranges.len().max(self.rules.len()) >= MAX_CACHED
-    }
-
-    /// Clears the cache: numbers of rules become invalid.
-    pub fn clear(&mut self) {
-        self.ranges.clear();
-        self.rules.clear();
-        self.saved.clear();
-    }
-
     /// The rule of an address.
-    pub fn rule(&mut self, address: u64, context: &mut UnwindContext<usize>) -> Option<RuleId> {
-        if let Some((_, &(end, rule))) = self.ranges.range(..=address).next_back()
-            && address < end
+    pub fn rule(&mut self, address: u64, context: &mut UnwindContext<usize>) -> Option<Arc<Rule>> {
+        if let Some((_, (end, rule))) = self.ranges.range(..=address).next_back()
+            && address < *end
         {
-            return rule.map(|rule| rule.id);
+            return rule.clone();
         }
-        let compiled = self.compile(address, context);
-        let (addresses, rule) = match compiled {
-            Some((Row { addresses, rule }, is_of_debug_file)) => {
-                let compiled = CompiledRule { id: self.rules.len() as RuleId, rule, is_of_debug_file };
-                self.rules.push(compiled);
-                (addresses, Some(compiled))
-            }
+        if self.ranges.len() >= MAX_CACHED {
+            self.ranges.clear();
+        }
+        let (addresses, rule) = match self.compile(address, context) {
+            Some(Row { addresses, rule }) => (addresses, Some(Arc::new(rule))),
             None => (address..address.saturating_add(1), None),
         };
-        self.ranges.insert(addresses.start, (addresses.end, rule));
-        rule.map(|rule| rule.id)
+        self.ranges.insert(addresses.start, (addresses.end, rule.clone()));
+        rule
     }
 
-    fn compile(&mut self, address: u64, context: &mut UnwindContext<usize>) -> Option<(Row, bool)> {
-        let Self { object, saved, arch, .. } = self;
-        if let Some(row) = object.as_mut().and_then(|cfi| cfi.row(address, arch, context, saved)) {
-            return Some((row, false));
-        }
-        self.search_debug_file();
-        let Self { debug, saved, arch, .. } = self;
-        let debug = debug.as_mut()?.as_mut()?;
-        debug.row(address, arch, context, saved).map(|row| (row, true))
+    fn compile(&mut self, address: u64, context: &mut UnwindContext<usize>) -> Option<Row> {
+        let row = self.object.as_mut().and_then(|cfi| cfi.row(address, self.arch, context));
+        row.or_else(|| {
+            self.search_debug_file();
+            self.debug.as_mut()?.as_mut()?.row(address, self.arch, context)
+        })
     }
 
     fn search_debug_file(&mut self) {
@@ -150,26 +114,6 @@ impl UnwindObject {
             let debug = search.debug_file(file).or_else(|| file?.mini_debug_info());
             self.debug = Some(debug.map(Cfi::new));
         }
-    }
-
-    /// A rule, and its rules of registers.
-    #[inline]
-    pub fn compiled(&self, id: RuleId) -> Option<(&Rule, &[Saved])> {
-        let CompiledRule { rule, .. } = self.rules.get(id as usize)?;
-        let (first, len) = rule.registers;
-        Some((rule, self.saved.get(first as usize..)?.get(..usize::from(len))?))
-    }
-
-    /// An expression of a rule.
-    pub fn expression(
-        &self,
-        id: RuleId,
-        range: ExpressionRange,
-    ) -> Option<(Expression<EndianSlice<'_, RunTimeEndian>>, Encoding)> {
-        let is_of_debug_file = self.rules.get(id as usize)?.is_of_debug_file;
-        let cfi = if is_of_debug_file { self.debug.as_ref()?.as_ref() } else { self.object.as_ref() }?;
-        let encoding = Encoding { format: Format::Dwarf32, version: 4, address_size: self.arch.pointer_size };
-        Some((cfi.expression(range), encoding))
     }
 
     /// Whether an address is in the function at which the kernel starts a program, or in what follows it in a dynamic linker. It has

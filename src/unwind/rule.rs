@@ -2,19 +2,28 @@
 
 use super::arch::Architecture;
 use super::registers::Slot;
-use gimli::{CfaRule, RegisterRule, UnwindExpression, UnwindTableRow};
+use gimli::{CfaRule, EndianSlice, Expression, Reader, RegisterRule, RunTimeEndian, UnwindExpression, UnwindTableRow};
 
 /// A row of a CFI table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Rule {
     /// The canonical frame address.
     pub cfa: Cfa,
-    /// Where the list of its registers begins, and its length.
-    pub registers: (u32, u8),
+    /// The registers of the caller that differ.
+    pub saved: Box<[Saved]>,
     /// The slot of the return address.
     pub return_address: Slot,
     /// Whether this is the frame of a signal trampoline: its caller was interrupted, and did not call.
     pub is_signal: bool,
+    /// Its DWARF expressions.
+    pub expressions: Expressions,
+}
+
+/// The bytes of DWARF expressions.
+#[derive(Debug)]
+pub struct Expressions {
+    bytes: Vec<u8>,
+    endian: RunTimeEndian,
 }
 
 /// How the canonical frame address is found.
@@ -54,37 +63,57 @@ pub enum Value {
     Constant(u64),
 }
 
-/// Where an expression is in its section.
+/// Where an expression is in [`Expressions`].
 #[derive(Clone, Copy, Debug)]
 pub struct ExpressionRange {
-    /// Offset in the section.
-    pub offset: u32,
-    /// Number of bytes.
-    pub len: u32,
-    /// Whether the section is `.debug_frame`.
-    pub is_in_debug_frame: bool,
+    start: u16,
+    len: u16,
+}
+
+/// Maximum size of the expressions of a rule. Compilers write at most dozens of bytes.
+const MAX_EXPRESSIONS: usize = 4096;
+
+impl Expressions {
+    /// No expressions, of a file with this byte order.
+    pub fn new(endian: RunTimeEndian) -> Self {
+        Self { bytes: Vec::new(), endian }
+    }
+
+    /// Copies an expression from its section.
+    fn add(&mut self, expression: &UnwindExpression<usize>, section: &[u8]) -> Option<ExpressionRange> {
+        let bytes = section.get(expression.offset..)?.get(..expression.length)?;
+        let start = self.bytes.len();
+        if start + bytes.len() > MAX_EXPRESSIONS {
+            return None;
+        }
+        self.bytes.extend_from_slice(bytes);
+        Some(ExpressionRange { start: start as u16, len: bytes.len() as u16 })
+    }
+
+    /// An expression.
+    pub fn get(&self, range: ExpressionRange) -> Expression<EndianSlice<'_, RunTimeEndian>> {
+        let bytes = self.bytes.get(range.start.into()..).and_then(|bytes| bytes.get(..range.len.into()));
+        Expression(EndianSlice::new(bytes.unwrap_or_default(), self.endian))
+    }
 }
 
 impl Rule {
-    /// Compiles a row. Appends the rules of registers to `all`; `None` if the frame address depends on an untracked register.
+    /// Compiles a row of a section; `None` if the frame address depends on an untracked register.
     pub fn new(
         row: &UnwindTableRow<usize>,
         return_column: u16,
         is_signal: bool,
-        is_in_debug_frame: bool,
+        section: EndianSlice<'_, RunTimeEndian>,
         arch: &Architecture,
-        all: &mut Vec<Saved>,
     ) -> Option<Self> {
-        let range = |expression: &UnwindExpression<usize>| {
-            let (offset, len) = (expression.offset.try_into().ok()?, expression.length.try_into().ok()?);
-            Some(ExpressionRange { offset, len, is_in_debug_frame })
-        };
+        let mut expressions = Expressions::new(section.endian());
+        let mut range = |expression: &UnwindExpression<usize>| expressions.add(expression, section.slice());
         let cfa = match row.cfa() {
             CfaRule::RegisterAndOffset { register, offset } => Cfa::Register(arch.slot(register.0)?, *offset),
             CfaRule::Expression(expression) => Cfa::Expression(range(expression)?),
         };
         let return_address = arch.slot(return_column)?;
-        let first = all.len();
+        let mut saved = Vec::new();
         for (register, rule) in row.registers() {
             let Some(slot) = arch.slot(register.0) else { continue };
             let value = match rule {
@@ -99,10 +128,8 @@ impl Rule {
                 RegisterRule::Constant(value) => Value::Constant(*value),
                 RegisterRule::Undefined | RegisterRule::Architectural => Value::Undefined,
             };
-            all.push(Saved { slot, value });
+            saved.push(Saved { slot, value });
         }
-        // There are fewer slots than 256.
-        let registers = (first as u32, (all.len() - first) as u8);
-        Some(Self { cfa, registers, return_address, is_signal })
+        Some(Self { cfa, saved: saved.into(), return_address, is_signal, expressions })
     }
 }

@@ -3,13 +3,12 @@
 use super::arch::Architecture;
 use super::code::{AddressSpace, Code, CodeAddress, RecentCode};
 use super::expression::{Failed, evaluate};
-use super::memory::{StackDump, Unreadable, integer};
-use super::object::RuleId;
-use super::objects::{InObject, ObjectId, Objects};
+use super::memory::{StackDump, Unreadable};
+use super::objects::Objects;
 use super::registers::Registers;
-use super::rule::{Cfa, Value};
+use super::rule::{Cfa, Rule, Value};
 use crate::session::map::MapId;
-use gimli::UnwindContext;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The state of a thread in user space.
 #[derive(Clone, Debug)]
@@ -39,11 +38,10 @@ pub enum End {
     Damaged,
 }
 
-/// Unwinds stacks.
+/// Unwinds stacks on one thread.
 pub struct Unwinder {
-    objects: Objects,
+    objects: Arc<Mutex<Objects>>,
     recent: RecentCode,
-    context: Box<UnwindContext<usize>>,
     max_frames: usize,
 }
 
@@ -57,13 +55,8 @@ struct Caller {
 
 impl Unwinder {
     /// Creates an unwinder for stacks of at most `max_frames` frames.
-    pub fn new(objects: Objects, max_frames: usize) -> Self {
-        Self { objects, recent: RecentCode::default(), context: Box::default(), max_frames }
-    }
-
-    /// The objects.
-    pub fn objects(&self) -> &Objects {
-        &self.objects
+    pub fn new(objects: Arc<Mutex<Objects>>, max_frames: usize) -> Self {
+        Self { objects, recent: RecentCode::default(), max_frames }
     }
 
     /// Appends the addresses of a stack to `frames`, leaf first. As in call chains, callers have the address to which they return.
@@ -77,13 +70,15 @@ impl Unwinder {
         loop {
             // Calls are looked up by their last byte: a function can end in a call that does not return.
             let address = if is_interrupted { ip } else { ip.wrapping_sub(1) };
-            let code = self.code(space, arch, CodeAddress { view: space.view, address, is_call: !is_interrupted });
+            let place = CodeAddress { view: space.view, address, is_call: !is_interrupted };
+            let Self { objects, recent, .. } = self;
+            let slot = recent.find(place, || locked(objects).code(space, arch, place));
             let memory = Memory { arch, dump: &dump, space };
-            let caller = match code {
-                Code::Rule(object, rule) => self.apply(object, rule, &registers, &memory),
+            let caller = match self.recent.at(slot) {
+                Code::Rule(rule) => self.apply(rule, &registers, &memory),
                 Code::Trampoline => interrupted(&registers, &memory),
                 Code::Outermost => Err(End::Complete),
-                Code::NoRule(map) => self.without_cfi(map, is_leaf, &registers, &memory),
+                Code::NoRule(map) => self.without_cfi(*map, is_leaf, &registers, &memory),
                 Code::Unmapped => Err(End::Damaged),
             };
             let is_trampoline = caller.as_ref().is_ok_and(|caller| caller.is_interrupted);
@@ -98,7 +93,7 @@ impl Unwinder {
                 Ok(caller) => caller,
                 // The handler ran on another stack, of which there is no dump.
                 Err(End::Damaged) if crossed_signal => return End::Truncated,
-                Err(End::Damaged) if self.is_entry(space, arch, address) => return End::Complete,
+                Err(End::Damaged) if locked(&self.objects).is_entry(space, arch, address) => return End::Complete,
                 Err(end) => return end,
             };
             let stack_pointer = |registers: &Registers| registers.get(arch.stack_pointer);
@@ -116,7 +111,7 @@ impl Unwinder {
             if !is_mapped {
                 return if crossed_signal {
                     End::Truncated
-                } else if self.is_entry(space, arch, address) {
+                } else if locked(&self.objects).is_entry(space, arch, address) {
                     End::Complete
                 } else {
                     End::Damaged
@@ -126,68 +121,19 @@ impl Unwinder {
         }
     }
 
-    /// What is known about a place.
-    #[inline]
-    fn code(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, place: CodeAddress) -> Code {
-        if let Some(code) = self.recent.get(place) {
-            return code;
-        }
-        let code = self.look_up(space, arch, place);
-        self.recent.put(place, code);
-        code
-    }
-
-    fn look_up(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, place: CodeAddress) -> Code {
-        let Some((map_id, map)) = space.map_at(place.address) else { return Code::Unmapped };
-        let no_rule = Code::NoRule(map_id);
-        let Some(InObject { id, object, address }) = self.objects.at(space, arch, (map_id, map), place.address) else {
-            return no_rule;
-        };
-        if object.is_full() {
-            object.clear();
-            self.recent.clear();
-        }
-        let Some(address) = address else { return no_rule };
-        let start = address.wrapping_add(place.is_call.into());
-        if arch.trampoline.is_some_and(|trampoline| object.is_trampoline(start, &trampoline)) {
-            return Code::Trampoline;
-        }
-        match object.rule(address, &mut self.context) {
-            Some(rule) => Code::Rule(id, rule),
-            None if object.is_entry(address) => Code::Outermost,
-            None => no_rule,
-        }
-    }
-
-    /// Whether an address is in the function where a program starts, whose CFI need not say that it has no caller.
-    #[cold]
-    fn is_entry(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, address: u64) -> bool {
-        let Some(mapping) = space.map_at(address) else { return false };
-        let found = self.objects.at(space, arch, mapping, address);
-        found.is_some_and(|InObject { object, address, .. }| address.is_some_and(|address| object.is_entry(address)))
-    }
-
     /// Whether there is code at an address, as far as is known.
-    fn is_code(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, address: u64) -> bool {
-        let place = |is_call| CodeAddress { view: space.view, address, is_call };
-        if [true, false].into_iter().any(|is_call| matches!(self.recent.get(place(is_call)), Some(Code::Rule(..)))) {
-            return true;
-        }
-        let Some(mapping) = space.map_at(address).filter(|(_, map)| map.may_be_code()) else { return false };
-        let Some(InObject { object, address, .. }) = self.objects.at(space, arch, mapping, address) else {
-            return mapping.1.pid.is_some();
-        };
-        address.is_none_or(|address| object.is_code(address))
+    fn is_code(&self, space: AddressSpace<'_>, arch: &'static Architecture, address: u64) -> bool {
+        let recent = |is_call| self.recent.get(CodeAddress { view: space.view, address, is_call });
+        let is_known = |is_call| matches!(recent(is_call), Some(Code::Rule(_) | Code::Outermost));
+        is_known(true) || is_known(false) || locked(&self.objects).is_code(space, arch, address)
     }
 
     /// The caller by a rule.
-    fn apply(&self, object: ObjectId, id: RuleId, registers: &Registers, memory: &Memory<'_>) -> Result<Caller, End> {
+    fn apply(&self, rule: &Rule, registers: &Registers, memory: &Memory<'_>) -> Result<Caller, End> {
         let arch = memory.arch;
-        let compiled = self.objects.get(object).and_then(|object| Some((object, object.compiled(id)?)));
-        let Some((object, (rule, saved))) = compiled else { return Err(End::Damaged) };
         let expression = |range, initial| {
-            let (expression, encoding) = object.expression(id, range).ok_or(Failed::Invalid)?;
-            evaluate(expression, encoding, arch, registers, initial, |address, size| self.read(memory, address, size))
+            let read = |address, size| self.read(memory, address, size);
+            evaluate(rule.expressions.get(range), arch, registers, initial, read)
         };
         let cfa = match rule.cfa {
             Cfa::Register(slot, offset) => {
@@ -201,7 +147,7 @@ impl Unwinder {
         let mut caller = registers.clone();
         caller.set(arch.stack_pointer, Some(arch.wrapped(cfa.wrapping_sub(arch.frame_bias))));
         let mut ip = if arch.pushes_return_address { None } else { registers.get(rule.return_address) };
-        for saved in saved {
+        for saved in &rule.saved {
             let value = match saved.value {
                 Value::Undefined => Ok(None),
                 Value::At(offset) => match registers.get(arch.stack_pointer) {
@@ -234,7 +180,7 @@ impl Unwinder {
 
     /// The caller of code without CFI.
     fn without_cfi(
-        &mut self,
+        &self,
         map: MapId,
         is_leaf: bool,
         registers: &Registers,
@@ -284,17 +230,13 @@ impl Unwinder {
     #[inline]
     fn read(&self, memory: &Memory<'_>, address: u64, size: u8) -> Result<u64, Unreadable> {
         let Memory { dump, .. } = memory;
-        dump.read(address, size).or_else(|why| self.read_constant(memory, address, size).ok_or(why))
+        dump.read(address, size)
+            .or_else(|why| locked(&self.objects).constant(memory.space, memory.arch, address, size).ok_or(why))
     }
+}
 
-    #[cold]
-    fn read_constant(&self, memory: &Memory<'_>, address: u64, size: u8) -> Option<u64> {
-        let (map_id, map) = memory.space.map_at(address)?;
-        let object = self.objects.known(map_id)?;
-        let file = object.address_in_file(map.address_in_object(address))?;
-        let (bytes, endian) = object.constant(file)?;
-        integer(bytes, size, endian)
-    }
+fn locked(objects: &Mutex<Objects>) -> MutexGuard<'_, Objects> {
+    objects.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Readable memory of a process.

@@ -147,7 +147,14 @@ fn output_does_not_depend_on_the_number_of_cpus() {
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/callgraph.toml");
     let synthesized = run(perfconv().args(["synth", scenario, "--scale", "30", "-o"]).arg(path("plain.data")));
     assert_eq!(synthesized.status, 0, "{}", synthesized.stderr);
-    let jobs: [(&str, &[&str], &[&str]); 12] = [
+    let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    let dumps = ["witness-gcc", "witness-clang", "witness-i386"];
+    let dumps = dumps.map(|name| symbols.join(name).with_extension("data"));
+    let merged = run(perfconv().arg("merge").args(dumps).arg("-o").arg(path("dumps.data")));
+    assert_eq!(merged.status, 0, "{}", merged.stderr);
+    let files = symbols.join("files");
+    let unwind = ["--unwind", "--symfs", files.to_str().expect("a path in UTF-8")];
+    let jobs: [(&str, &[&str], &[&str]); 15] = [
         ("all.jsonl", &["plain.data"], &[]),
         ("all.json.gz", &["plain.data"], &[]),
         ("restored.data", &["all.jsonl"], &[]),
@@ -160,6 +167,9 @@ fn output_does_not_depend_on_the_number_of_cpus() {
         ("merged.data", &["merge", "plain.data", "compressed.data"], &["--compress"]),
         ("parts", &["split", "plain.data"], &["--by", "time=100ms"]),
         ("tables", &["plain.data"], &["-t", "csv"]),
+        ("unwound.data", &["rewrite", "dumps.data"], &unwind),
+        ("unwound-dumps.data", &["rewrite", "dumps.data"], &[unwind[0], unwind[1], unwind[2], "--keep-user-stack"]),
+        ("unwound.script", &["dumps.data"], &["-t", "perf-script", unwind[1], unwind[2]]),
     ];
     let mut bytes = 0;
     for (output, inputs, options) in jobs {

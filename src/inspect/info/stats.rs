@@ -3,8 +3,7 @@
 use super::counters::{self, Counters};
 use super::header::micros;
 use crate::abi;
-use crate::abi::Endian;
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::{Reader, pair_at};
 use crate::abi::record::RecordType;
 use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::sample_field::SampleField;
@@ -216,7 +215,7 @@ impl Counter {
         } else {
             self.samples[index] += 1;
         }
-        if let Some(task) = layout.task_at().and_then(|word| task_at(body, 8 * word, raw.endian())) {
+        if let Some(task) = layout.task_at().and_then(|word| pair_at(body, 8 * word, raw.endian())) {
             self.sampled.add(task);
         }
         let time = layout.time_at().and_then(|word| Reader::new(body.get(8 * word..)?, raw.endian()).u64());
@@ -248,13 +247,6 @@ impl Counter {
     }
 }
 
-/// PID and TID at an offset of a record body.
-#[inline]
-fn task_at(body: &[u8], at: usize, endian: Endian) -> Option<(u32, u32)> {
-    let mut reader = Reader::new(body.get(at..)?, endian);
-    Some((reader.u32()?, reader.u32()?))
-}
-
 impl Sink for Counter {
     #[inline]
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
@@ -268,11 +260,11 @@ impl Sink for Counter {
         match kind {
             RecordType::SAMPLE => self.sample(meta, raw),
             RecordType::COMM | RecordType::MMAP | RecordType::MMAP2 => {
-                task_at(raw.body(), 0, raw.endian()).into_iter().for_each(|task| self.others.add(task));
+                pair_at(raw.body(), 0, raw.endian()).into_iter().for_each(|task| self.others.add(task));
             }
             RecordType::FORK | RecordType::EXIT => {
                 // Fields: pid, ppid, tid, ptid.
-                let both = task_at(raw.body(), 0, raw.endian()).zip(task_at(raw.body(), 8, raw.endian()));
+                let both = pair_at(raw.body(), 0, raw.endian()).zip(pair_at(raw.body(), 8, raw.endian()));
                 both.into_iter().for_each(|((pid, _), (tid, _))| self.others.add((pid, tid)));
             }
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw),

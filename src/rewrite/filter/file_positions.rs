@@ -6,6 +6,7 @@ use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::raw::Raw;
+use crate::stream::stage::{Before, Stage};
 use hashbrown::HashMap;
 
 /// Minimum size of a record, and so the minimum distance of two records.
@@ -56,6 +57,12 @@ impl FilePositions {
 pub trait Numbered: Sink {
     /// The positions.
     fn places(&mut self) -> &mut FilePositions;
+}
+
+impl<T: Stage<S>, S: Numbered> Numbered for Before<T, S> {
+    fn places(&mut self) -> &mut FilePositions {
+        self.sink.places()
+    }
 }
 
 /// Sorts records by time before a sink that looks up their positions in file order.

@@ -1,0 +1,52 @@
+//! Batches of samples whose stack dumps are unwound.
+
+use crate::abi::sample_layout::SampleLayout;
+use crate::session::ViewId;
+use crate::stream::raw::{OwnedRaw, Raw};
+use crate::unwind::walk::End;
+use std::ops::Range;
+
+/// Consecutive records, of which those with stack dumps are unwound.
+#[derive(Default)]
+pub struct DumpBatch {
+    /// The records.
+    pub records: Vec<(OwnedRaw, Option<Dump>)>,
+    /// Their call chains, once they are unwound.
+    pub chains: Vec<u8>,
+    /// ELF machine of a program, for recordings without the name of their machine.
+    pub of_program: Option<u16>,
+}
+
+/// A stack dump.
+pub struct Dump {
+    /// Layout of its sample.
+    pub layout: SampleLayout,
+    /// Its process, and the version of its mappings.
+    pub pid: u32,
+    /// See `pid`.
+    pub view: ViewId,
+    /// The result.
+    pub outcome: Outcome,
+    /// Where its call chain is in [`DumpBatch::chains`]; empty if it could not be unwound.
+    pub chain: Range<usize>,
+}
+
+/// The result of unwinding a sample.
+#[derive(Clone, Copy, Debug)]
+pub enum Outcome {
+    /// It has no dump, or not yet a result.
+    Unchanged,
+    /// Registers that unwinding begins with are missing, or the architecture is not supported.
+    WithoutRegisters,
+    /// Frames of a recorded call chain continue the stack.
+    Continued,
+    /// The stack ends here.
+    Ended(End),
+}
+
+impl DumpBatch {
+    /// Appends a record.
+    pub fn add(&mut self, raw: &Raw<'_>, dump: Option<Dump>) {
+        self.records.push((raw.to_owned_raw(), dump));
+    }
+}

@@ -1,0 +1,182 @@
+//! Unwinds the stack dumps of a batch of samples on one thread.
+
+use super::dump_batch::{Dump, DumpBatch, Outcome};
+use super::mappings::BuildIds;
+use super::symbolize::{SymbolOptions, object_key};
+use super::user_chain::UserChain;
+use crate::abi::callchain::Context;
+use crate::abi::feature::FeatureId;
+use crate::abi::regs::RegsAbi;
+use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample_type::BranchSampleType;
+use crate::abi::sample_view::{RegsView, SampleView};
+use crate::session::map::Map;
+use crate::session::space::Space;
+use crate::session::{ProcessFiles, Session};
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::unwind::arch::Architecture;
+use crate::unwind::code::AddressSpace;
+use crate::unwind::memory::StackDump;
+use crate::unwind::objects::Objects;
+use crate::unwind::registers::Registers;
+use crate::unwind::walk::{End, Unwinder, UserState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// The recorded machine, as the threads that unwind its stacks share it.
+pub struct Machine {
+    /// Its name, as of `uname -m`.
+    pub arch: Option<String>,
+    /// Its processes. They do not change while batches are unwound.
+    session: Arc<RwLock<Session>>,
+    objects: Arc<Mutex<Objects>>,
+    max_frames: usize,
+    splices: bool,
+}
+
+impl Machine {
+    /// The machine of a recording.
+    pub fn new(meta: &Meta, options: &SymbolOptions, max_frames: usize, session: &Arc<RwLock<Session>>) -> Self {
+        let build_ids = BuildIds::new(meta);
+        let key_of = move |map: &Map, process_files: &ProcessFiles| object_key(map, &build_ids, process_files);
+        let objects = Objects::new(options.for_recording(meta), Box::new(key_of));
+        Self {
+            arch: meta.string(FeatureId::ARCH),
+            session: Arc::clone(session),
+            objects: Arc::new(Mutex::new(objects)),
+            max_frames,
+            splices: !options.without_splicing,
+        }
+    }
+
+    /// The objects.
+    pub fn objects(&self) -> MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Unwinds samples.
+pub struct DumpUnwinder {
+    machine: Arc<Machine>,
+    unwinder: Unwinder,
+    /// Addresses of the current stack (scratch buffer).
+    frames: Vec<u64>,
+}
+
+impl DumpUnwinder {
+    /// Creates an unwinder for the samples of a machine.
+    pub fn new(machine: &Arc<Machine>) -> Self {
+        let unwinder = Unwinder::new(Arc::clone(&machine.objects), machine.max_frames);
+        Self { machine: Arc::clone(machine), unwinder, frames: Vec::new() }
+    }
+
+    /// Unwinds the samples of a batch.
+    pub fn run(&mut self, batch: &mut DumpBatch) {
+        let machine = Arc::clone(&self.machine);
+        let session = machine.session.read().unwrap_or_else(PoisonError::into_inner);
+        let DumpBatch { records, chains, of_program } = batch;
+        for (record, dump) in records {
+            let Some(dump) = dump else { continue };
+            let start = chains.len();
+            dump.outcome = self.sample(&session, *of_program, &record.raw(), dump, chains);
+            dump.chain = start..chains.len();
+        }
+    }
+
+    /// Appends the call chain of a sample to `chains`, unless it cannot be unwound.
+    fn sample(
+        &mut self,
+        session: &Session,
+        of_program: Option<u16>,
+        raw: &Raw<'_>,
+        dump: &Dump,
+        chains: &mut Vec<u8>,
+    ) -> Outcome {
+        let mut view = SampleView::default();
+        let Ok(()) = view.fill(raw.body(), &dump.layout, raw.endian()) else { return Outcome::Unchanged };
+        let Some((regs, stack)) = view.regs_user.zip(view.stack_user) else { return Outcome::Unchanged };
+        if stack.dyn_size == 0 || RegsAbi(regs.abi) == RegsAbi::NONE {
+            return Outcome::Unchanged;
+        }
+        let is_64 = RegsAbi(regs.abi) != RegsAbi::ABI_32;
+        let arch = Architecture::of(self.machine.arch.as_deref(), of_program, is_64);
+        let state = arch.and_then(|arch| {
+            let (ip, registers) = registers(arch, dump.layout.regs_user(), regs)?;
+            let start = registers.get(arch.stack_pointer)?;
+            let len = stack.data.len().min(usize::try_from(stack.dyn_size).unwrap_or(usize::MAX));
+            let dump = StackDump { bytes: &stack.data[..len], start, endian: raw.endian() };
+            Some(UserState { arch, ip, registers, dump })
+        });
+        let Some(state) = state else { return Outcome::WithoutRegisters };
+        let space = AddressSpace { session, pid: dump.pid, view: dump.view };
+        self.frames.clear();
+        let end = self.unwinder.unwind(space, &state, &mut self.frames);
+        let chain = UserChain { bytes: chains, endian: raw.endian() };
+        if self.write(chain, raw, &view, &dump.layout, end) { Outcome::Continued } else { Outcome::Ended(end) }
+    }
+
+    /// Writes the call chain of a sample; returns whether recorded frames continue it.
+    fn write(
+        &self,
+        mut chain: UserChain<'_>,
+        raw: &Raw<'_>,
+        view: &SampleView<'_>,
+        layout: &SampleLayout,
+        end: End,
+    ) -> bool {
+        let mode: Space = raw.header().misc.cpu_mode().into();
+        let recorded = view.callchain.map(|chain| chain.iter());
+        let mut rest = recorded.into_iter().flatten().peekable();
+        if let (None, Some(context), Some(ip)) = (view.callchain, mode.context(), view.ip)
+            && mode != Space::User
+        {
+            chain.push(context.0);
+            chain.push(ip);
+        }
+        chain.push_other_spaces(&mut rest, mode);
+        chain.push(Context::USER.0);
+        self.frames.iter().for_each(|&frame| chain.push(frame));
+        if matches!(end, End::Complete | End::MaxFrames) || !self.machine.splices {
+            return false;
+        }
+        let room = self.machine.max_frames - self.frames.len().min(self.machine.max_frames);
+        let calls = view.branch_stack.filter(|_| layout.branch_sample_type().contains(BranchSampleType::CALL_STACK));
+        chain.push_after(rest, self.frames.last().copied(), room)
+            || calls.is_some_and(|calls| chain.push_calls(&calls, &self.frames, room))
+    }
+}
+
+/// The instruction pointer and the other registers of a sample; `None` without the instruction pointer.
+fn registers(arch: &Architecture, mask: u64, regs: RegsView<'_>) -> Option<(u64, Registers)> {
+    let (mut ip, mut registers) = (None, Registers::default());
+    let numbers = (0..u64::BITS as u8).filter(|number| mask >> number & 1 == 1);
+    for (number, value) in numbers.zip(regs.regs.iter()) {
+        let value = arch.wrapped(value);
+        if number == arch.ip {
+            ip = Some(value);
+        }
+        let column = arch.columns.get(usize::from(number)).copied().flatten();
+        if let Some(slot) = column.and_then(|column| arch.slot(column.into())) {
+            registers.set(slot, Some(value));
+        }
+    }
+    Some((ip?, registers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Endian;
+    use crate::abi::bytes::Reader;
+
+    #[test]
+    fn registers_of_a_mask() {
+        let arch = Architecture::of(Some("x86_64"), None, true).unwrap();
+        let values: Vec<u8> = [3_u64, 7, 8, 15].iter().flat_map(|value| value.to_le_bytes()).collect();
+        let regs = |count| RegsView { abi: 2, regs: Reader::new(&values, Endian::Little).words(count).unwrap() };
+        // BX, SP, IP, R8.
+        let (ip, known) = registers(arch, 1 << 1 | 1 << 7 | 1 << 8 | 1 << 16, regs(4)).unwrap();
+        assert_eq!((ip, known.get(3), known.get(7), known.get(8), known.get(6)), (8, Some(3), Some(7), Some(15), None));
+        assert!(registers(arch, 1 << 1 | 1 << 7, regs(2)).is_none());
+    }
+}
