@@ -56,6 +56,7 @@ mod suite {
     mod paths;
     mod perf_json;
     mod perf_script;
+    mod perf_script_clients;
     mod perf_script_text;
     mod perf_stat;
     mod perf_version;

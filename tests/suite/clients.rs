@@ -89,7 +89,13 @@ impl<'a> FirefoxSession<'a> {
     /// Loads a profile.
     pub fn load(clients: &'a Path, profile: &Path) -> Result<Self, String> {
         let session = Self { clients, home: tempfile::tempdir().expect("a temporary directory") };
-        session.run(&["load", &profile.display().to_string()]).map(|_| session)
+        let load = || session.run(&["load", &profile.display().to_string()]);
+        // Its server must start within half a second, which a busy machine may not reach.
+        let is_late = |loaded: &Result<String, String>| {
+            loaded.as_ref().is_err_and(|error| error.contains("did not become ready"))
+        };
+        let mut attempts = std::iter::repeat_with(load).take(10);
+        attempts.find(|loaded| !is_late(loaded)).ok_or("its server does not start")?.map(|_| session)
     }
 
     /// Runs a command; returns its output.
