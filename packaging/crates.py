@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FEATURES = "cli,debuginfod"
+FEATURES = "cli,debuginfod,push"
 
 
 def linked(target):

@@ -65,6 +65,8 @@ mod suite {
     mod profiles;
     mod program;
     mod progress;
+    #[cfg(feature = "push")]
+    mod push;
     mod quipper;
     mod recognition;
     mod repair;

@@ -8,6 +8,8 @@ use super::output::{Output, OutputRules};
 use super::pending_output::PendingOutput;
 use super::report::{self, Report};
 use super::{archive, batch, dataset, profiles, progress, rewrite, temporary_outputs};
+#[cfg(feature = "push")]
+use perfconv::abi::record::RecordType;
 use perfconv::bundle::unpack::Members;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::directory::is_recording;
@@ -94,6 +96,18 @@ pub struct Converted {
 }
 
 impl Converted {
+    /// Names the output in messages.
+    #[cfg(feature = "push")]
+    pub fn named(self, output: String) -> Self {
+        Self { output, ..self }
+    }
+
+    /// Whether the output has samples.
+    #[cfg(feature = "push")]
+    pub fn has_samples(&self) -> bool {
+        self.ledger.of(RecordType::SAMPLE).emitted > 0
+    }
+
     /// Reports the result as the arguments ask for, and returns the exit status.
     pub fn report(&self, args: &ConvertArgs) -> u8 {
         if !args.quiet {

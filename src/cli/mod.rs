@@ -30,6 +30,8 @@ mod perf_to_profile;
 mod profile_report;
 mod profiles;
 mod progress;
+#[cfg(feature = "push")]
+mod push;
 mod report;
 mod rewrite;
 mod split;
@@ -114,6 +116,8 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Info(args)) => info::run(args),
         Some(Command::Dump(args)) => dump::run(args),
         Some(Command::Report(args)) => profile_report::run(*args),
+        #[cfg(feature = "push")]
+        Some(Command::Push(args)) => push::run(*args),
         Some(Command::View(args)) => view::run(*args),
         Some(Command::Diff(args)) => diff::run(args),
         Some(Command::Completions(args)) => completions::run(&args),

@@ -6,7 +6,7 @@ use super::files::fixture;
 use super::program::{Run, perfconv, run};
 
 /// Commands of the program.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: &[&str] = &[
     "convert",
     "rewrite",
     "repair",
@@ -20,6 +20,8 @@ const COMMANDS: [&str; 17] = [
     "dump",
     "report",
     "view",
+    #[cfg(feature = "push")]
+    "push",
     "diff",
     "completions",
     "man",
@@ -73,7 +75,7 @@ fn help(columns: usize, arguments: &[&str]) -> String {
 
 #[test]
 fn short_help_fits_a_screen() {
-    for arguments in [&[][..]].into_iter().chain(COMMANDS.each_ref().map(std::slice::from_ref)) {
+    for arguments in [&[][..]].into_iter().chain(COMMANDS.iter().map(std::slice::from_ref)) {
         let arguments = [arguments, &["-h"]].concat();
         for columns in [80, 100] {
             let text = help(columns, &arguments);
@@ -107,7 +109,7 @@ fn options(text: &str) -> Vec<(String, String)> {
 #[test]
 fn each_option_has_help() {
     let mut count = 0;
-    for arguments in [&[][..]].into_iter().chain(COMMANDS.each_ref().map(std::slice::from_ref)) {
+    for arguments in [&[][..]].into_iter().chain(COMMANDS.iter().map(std::slice::from_ref)) {
         let text = help(100, &[arguments, &["--help"]].concat());
         for (option, help) in options(&text) {
             // Short forms have the help on the same line.

@@ -23,7 +23,7 @@ pub const PAGE: &str = "Page";
 pub const SINGLE_FORMATS: &str = "Options for specific formats";
 
 /// Options that `-h` shows of a command with more than [`MANY`], by their IDs, each with a short description.
-const COMMON: [(&str, &str); 9] = [
+const COMMON: [(&str, &str); 8] = [
     ("output", "File to write, or - for standard output"),
     ("to", "Output format [default: by the extension of OUT]"),
     ("force", "Overwrite an existing output"),
@@ -32,7 +32,6 @@ const COMMON: [(&str, &str); 9] = [
     ("time", "Keep only samples of these times, e.g. 10%-20%"),
     ("anonymize", "Replace names, paths and addresses"),
     ("symfs", "Directory with the files of the recorded machine"),
-    ("quiet", "Suppress all messages except errors"),
 ];
 
 /// Options that `-h` hides of all commands, by their IDs.

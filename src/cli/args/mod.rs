@@ -13,6 +13,8 @@ mod option_args;
 mod passes;
 mod profile_report;
 mod progress;
+#[cfg(feature = "push")]
+mod push;
 mod read;
 mod recording_output;
 mod report;
@@ -33,6 +35,8 @@ pub use merge::MergeArgs;
 pub use option_args::format_options;
 pub use profile_report::{ColorArg, ReportArgs};
 pub use progress::ProgressArg;
+#[cfg(feature = "push")]
+pub use push::{PushArgs, ServerArg};
 pub use read::ReadArgs;
 pub use recording_output::RecordingOutputArgs;
 pub use report::ReportArg;
@@ -160,6 +164,9 @@ pub enum Command {
     Report(Box<ReportArgs>),
     /// Show a recording as a page in the browser
     View(Box<ViewArgs>),
+    /// Send the profile of a recording to a server
+    #[cfg(feature = "push")]
+    Push(Box<PushArgs>),
     /// Compare two recordings
     #[command(after_help = DIFF_AFTER_HELP)]
     Diff(DiffArgs),

@@ -6,6 +6,8 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use perfconv::formats::html;
 use perfconv::formats::options::{FormatOption, OptionValue, OptionValues, ValueKind};
+#[cfg(feature = "push")]
+use perfconv::formats::otlp;
 use perfconv::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, ENDIAN};
 use perfconv::formats::report::{self, COLOR, GROUP_BY};
 use perfconv::formats::symbol_options::{DEBUG_DIR, KALLSYMS, VMLINUX};
@@ -78,6 +80,21 @@ impl OptionSet for OfPage {
     fn options() -> Vec<(FormatOption, &'static str)> {
         // Profiles are not split.
         let own = html::FORMAT.options.iter().map(|&option| (FormatOption { conflicts: &[], ..option }, PAGE));
+        own.chain(symbol_options::OPTIONS.iter().map(|&option| (option, SYMBOLS))).collect()
+    }
+}
+
+/// Options of profiles that are sent to a server.
+#[cfg(feature = "push")]
+#[derive(Debug, Default)]
+pub struct OfPushed;
+
+#[cfg(feature = "push")]
+impl OptionSet for OfPushed {
+    fn options() -> Vec<(FormatOption, &'static str)> {
+        // Profiles are not split, and arguments of their own give service and attributes.
+        let own = profile_options::OPTIONS.iter().filter(|option| option.name != profile_options::SPLIT_BY.name);
+        let own = own.chain([&otlp::TIMESTAMPS]).map(|&option| (FormatOption { conflicts: &[], ..option }, PROFILES));
         own.chain(symbol_options::OPTIONS.iter().map(|&option| (option, SYMBOLS))).collect()
     }
 }

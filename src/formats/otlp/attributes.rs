@@ -2,6 +2,8 @@
 
 use super::dictionary::Dictionary;
 use super::proto::{AnyValue, KeyValue, Resource};
+use super::{RESOURCE_ATTRIBUTES, SERVICE};
+use crate::formats::options::OptionValues;
 use crate::profile::Tables;
 use crate::profile::labels::{Label, LabelKey, LabelValue};
 use crate::session::names::NameId;
@@ -54,12 +56,12 @@ pub fn of_labels(labels: &[LabelValue], tables: &Tables, dictionary: &mut Dictio
     dictionary.attribute_list_id(&list)
 }
 
-/// The machine of a recording, and the name of the service.
-pub fn resource(tables: &Tables, service: Option<&str>) -> Resource {
+/// The machine of a recording, the name of the service, and other attributes that were given.
+pub fn resource(tables: &Tables, values: &OptionValues) -> Resource {
     let fact = |name| tables.fact(name).map(String::as_str);
     let os = fact("kernel").map(|_| "linux");
     let attributes = [
-        ("service.name", service),
+        ("service.name", values.word(&SERVICE)),
         ("host.name", fact("host")),
         ("host.arch", fact("arch").map(architecture)),
         ("host.cpu.model.name", fact("cpu")),
@@ -67,9 +69,12 @@ pub fn resource(tables: &Tables, service: Option<&str>) -> Resource {
         ("os.version", fact("kernel")),
     ];
     let text = |text: &str| AnyValue { string_value: Some(text.to_owned()), int_value: None };
-    let attribute =
-        |(key, value): (&str, Option<&str>)| Some(KeyValue { key: key.to_owned(), value: Some(text(value?)) });
-    Resource { attributes: attributes.into_iter().filter_map(attribute).collect() }
+    let attribute = |key: &str, value: &str| KeyValue { key: key.to_owned(), value: Some(text(value)) };
+    let given = values.list(&RESOURCE_ATTRIBUTES).unwrap_or_default().iter().filter_map(|text| text.split_once('='));
+    let known = attributes.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    // A given attribute replaces a known one.
+    let known = known.filter(|(key, _)| given.clone().all(|(other, _)| other != *key));
+    Resource { attributes: known.chain(given.clone()).map(|(key, value)| attribute(key, value)).collect() }
 }
 
 /// The name of an architecture in the conventions.

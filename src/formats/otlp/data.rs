@@ -1,10 +1,10 @@
 //! What a file contains: a profile for each sample type, and the dictionary.
 
+use super::TIMESTAMPS;
 use super::attributes;
 use super::dictionary::Dictionary;
 use super::proto::{InstrumentationScope, Profile as Head, Resource};
 use super::samples::{Clock, Column, ColumnSamples, SampleRows};
-use super::{SERVICE, TIMESTAMPS};
 use crate::formats::options::OptionValues;
 use crate::formats::pprof::{Columns, to_i64};
 use crate::profile::Profile;
@@ -72,7 +72,8 @@ impl<'a> ProfilesData<'a> {
             }
         }
         let scope = InstrumentationScope { name: "perfconv".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
-        Self { resource: attributes::resource(tables, values.word(&SERVICE)), scope, profiles, rows, dictionary }
+        let resource = attributes::resource(tables, values);
+        Self { resource, scope, profiles, rows, dictionary }
     }
 
     /// The profiles: each without its samples, and these.

@@ -36,7 +36,7 @@ pub const JSON_FORMAT: Format = Format {
 };
 
 /// Their options.
-const OPTIONS: &[FormatOption] = &[TIMESTAMPS, SERVICE];
+const OPTIONS: &[FormatOption] = &[TIMESTAMPS, SERVICE, RESOURCE_ATTRIBUTES];
 
 /// The option `--timestamps`.
 pub const TIMESTAMPS: FormatOption =
@@ -49,6 +49,25 @@ pub const SERVICE: FormatOption = FormatOption::new(
     "Name of the service that was recorded, for the attribute service.name",
     ValueKind::Text { is_optional: false },
 );
+
+/// The option `--resource-attribute`.
+pub const RESOURCE_ATTRIBUTES: FormatOption = FormatOption::new(
+    "resource-attribute",
+    "NAME=VALUE",
+    "Attribute of the resource that was recorded; repeat for several",
+    ValueKind::Checked(|text| name_and_value(text).map(|_| ())),
+);
+
+/// Splits `NAME=VALUE`.
+///
+/// # Errors
+/// If there is no name.
+pub fn name_and_value(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
 
 const fn writer(write: fn(&Profile, &OptionValues, &mut dyn Write) -> Result<()>) -> Writer {
     Writer::Profile(WriteProfile {

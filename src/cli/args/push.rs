@@ -1,0 +1,105 @@
+//! Arguments of `push`.
+
+use super::help::INPUT;
+use super::option_args::{OfPushed, OptionArgs};
+use super::passes::ReadingPasses;
+use super::{ConvertArgs, DEFAULT_INPUT, ReadArgs};
+use clap::{Args, ValueEnum};
+use perfconv::formats::options::OptionValue;
+use perfconv::formats::otlp::{self, RESOURCE_ATTRIBUTES, SERVICE, name_and_value};
+use perfconv::formats::pprof;
+use std::path::PathBuf;
+
+/// A server that receives profiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ServerArg {
+    /// Grafana Pyroscope, and what receives its push requests, such as Grafana Alloy
+    Pyroscope,
+    /// Parca, and Polar Signals Cloud
+    Parca,
+    /// Receivers of OTLP over HTTP, such as an OpenTelemetry Collector
+    Otlp,
+}
+
+/// Arguments of `push`.
+#[derive(Args, Debug)]
+pub struct PushArgs {
+    /// Kind of the server
+    #[arg(value_enum, value_name = "SERVER")]
+    pub server: ServerArg,
+
+    /// Address of the server, such as http://localhost:4040
+    #[arg(value_name = "URL")]
+    pub url: String,
+
+    /// Recording to send: a file, a directory, or - for standard input
+    #[arg(value_name = "IN", default_value = DEFAULT_INPUT, conflicts_with = "input_option")]
+    pub input: PathBuf,
+
+    /// Recording to send, as with perf
+    #[arg(short = 'i', long = "input", value_name = "IN", help_heading = INPUT)]
+    pub input_option: Option<PathBuf>,
+
+    /// Name of the service that was recorded, by which the server selects profiles
+    #[arg(long, value_name = "NAME")]
+    pub service_name: String,
+
+    /// Label of the profile; repeat for several
+    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub labels: Vec<(String, String)>,
+
+    /// Header of the request, such as 'Authorization: Bearer TOKEN'; @FILE reads headers from the lines of a file
+    #[arg(long = "header", value_name = "HEADER")]
+    pub headers: Vec<String>,
+
+    /// How often to try again if the server cannot be reached or is overloaded
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(..=20))]
+    pub retries: u32,
+
+    #[command(flatten)]
+    pub options: OptionArgs<OfPushed>,
+
+    #[command(flatten)]
+    pub read: ReadArgs,
+
+    #[command(flatten)]
+    pub passes: ReadingPasses,
+
+    /// Suppress all messages except errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl PushArgs {
+    /// The recording.
+    pub fn input(&self) -> PathBuf {
+        self.input_option.as_ref().unwrap_or(&self.input).clone()
+    }
+
+    /// The conversion to a profile at a path.
+    pub fn conversion(self, output: PathBuf) -> ConvertArgs {
+        let mut values = self.options.values;
+        let format = match self.server {
+            ServerArg::Pyroscope | ServerArg::Parca => &pprof::FORMAT,
+            ServerArg::Otlp => {
+                let attribute = |(name, value): &(String, String)| format!("{name}={value}");
+                values = values.with(&SERVICE, OptionValue::Word(self.service_name));
+                if !self.labels.is_empty() {
+                    let attributes = self.labels.iter().map(attribute).collect();
+                    values = values.with(&RESOURCE_ATTRIBUTES, OptionValue::List(attributes));
+                }
+                &otlp::FORMAT
+            }
+        };
+        ConvertArgs {
+            inputs: vec![self.input_option.unwrap_or(self.input)],
+            output: Some(output),
+            to: Some(format.name.to_owned()),
+            read: self.read,
+            passes: self.passes.0,
+            of_profiles: values.into(),
+            quiet: self.quiet,
+            ..ConvertArgs::default()
+        }
+    }
+}
