@@ -87,6 +87,7 @@
 //! |---|---|
 //! | [`abi`] | definitions of headers, sections, attrs, records, sample fields and features |
 //! | [`error`] | error types |
+//! | `printable` | escapes and limits of text that people read |
 //! | `suggest` | messages about unknown names |
 //! | `threads` | worker pools that preserve order |
 //! | `progress` | progress of long work, for programs that show it |
@@ -133,6 +134,7 @@ mod modules {
     pub mod inspect;
     #[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
     pub mod object;
+    pub mod printable;
     pub mod profile;
     pub mod progress;
     #[cfg(feature = "report")]

@@ -1,9 +1,14 @@
 //! Messages about unknown names, with the nearest known ones.
 
+use crate::printable;
+
+/// Maximum number of known names that are listed.
+const MAX_LISTED: usize = 100;
+
 /// The message that a name is none of the known ones:
 /// `unknown format 'jsnl'; did you mean 'jsonl'? expected one of: jsonl, json, csv`.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let (hint, known) = (hint(name, known), known.join(", "));
+    let (hint, known) = (hint(name, known), printable::list(known.iter(), MAX_LISTED, "names"));
     format!("unknown {what} '{name}'; {hint}expected one of: {known}")
 }
 

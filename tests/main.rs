@@ -100,4 +100,5 @@ mod suite {
     mod unwind_outputs;
     mod unwind_perf;
     mod unwind_witness;
+    mod view_limits;
 }

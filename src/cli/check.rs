@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::input::Recording;
 use super::output::stdout_failed;
 use super::progress;
-use super::report::{counted, escape_controls, object, print_message, unnamed_lines};
+use super::report::{counted, object, print_message, printable_line, unnamed_lines};
 use super::standard_streams::require_stdout;
 use perfconv::abi::record::RecordType;
 use perfconv::bundle::unpack::Members;
@@ -78,7 +78,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
         if written.is_ok() && args.json {
             written = writeln!(out, "{}", to_json(&finding));
         } else if written.is_ok() && (similar.count(&finding) <= MAX_SIMILAR || args.verbose) {
-            written = writeln!(out, "{}", escape_controls(finding));
+            written = writeln!(out, "{}", printable_line(finding));
         }
     });
     written.map_err(stdout_failed)?;
@@ -90,7 +90,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
         if !args.verbose {
             similar.write_omitted(&name, out).map_err(stdout_failed)?;
         }
-        writeln!(out, "{}: {}", escape_controls(&name), summary(&checked)).map_err(stdout_failed)?;
+        writeln!(out, "{}: {}", printable_line(&name), summary(&checked)).map_err(stdout_failed)?;
     }
     Ok(Some((checked, recording.damage().is_empty())))
 }
@@ -144,12 +144,12 @@ fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<
         let line = json!({ "file": name, "samples": samples, "without_function_names": without, "objects": objects });
         writeln!(out, "{line}")
     } else if unnamed.unnamed == 0 {
-        writeln!(out, "{}: all samples have function names", escape_controls(&name))
+        writeln!(out, "{}: all samples have function names", printable_line(&name))
     } else {
         let lines = unnamed_lines(&unnamed, args.verbose);
         lines.iter().enumerate().try_for_each(|(index, line)| {
             let name = if index == 0 { format!("{name}: ") } else { String::new() };
-            writeln!(out, "{}", escape_controls(format_args!("{name}{line}")))
+            writeln!(out, "{}", printable_line(format_args!("{name}{line}")))
         })
     };
     written.map_err(stdout_failed)?;
@@ -182,7 +182,7 @@ impl SimilarFindings {
 
     /// Writes how many findings were not printed.
     fn write_omitted(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
-        let name = escape_controls(name);
+        let name = printable_line(name);
         for ((rule, kind), count) in self.0.iter().filter(|&(_, &count)| count > MAX_SIMILAR) {
             let of = kind.map_or_else(String::new, |kind| format!(" of {kind} records"));
             let (omitted, severity, code) = (count - MAX_SIMILAR, rule.severity(), rule.code());

@@ -3,7 +3,7 @@
 use super::args::{DiffArgs, OrderArg};
 use super::failure::Failure;
 use super::input::Recording;
-use super::report::{counted, escape_controls, print_message, warnings};
+use super::report::{counted, print_message, printable_line, warnings};
 use perfconv::error::Error;
 use perfconv::formats::json::write_lines;
 use perfconv::inspect::diff::{Change, Count, DiffOptions, Difference, Side, Subject, Summary, diff};
@@ -58,7 +58,7 @@ fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
         } else if !args.stats && (args.verbose || *count <= MAX_SIMILAR) {
             lines(difference)
                 .iter()
-                .try_for_each(|line| writeln!(out, "{}", escape_controls(line)))
+                .try_for_each(|line| writeln!(out, "{}", printable_line(line)))
                 .map_err(Error::Output)
         } else {
             Ok(())

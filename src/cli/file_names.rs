@@ -1,6 +1,7 @@
 //! File names derived from arbitrary text.
 
 use hashbrown::{HashMap, HashSet};
+use perfconv::printable;
 
 /// Derives names that are unique and valid on every file system.
 #[derive(Debug, Default)]
@@ -36,7 +37,7 @@ fn file_stem(name: &str) -> String {
         if stem.len() >= MAX_LEN {
             break;
         }
-        let is_unsafe = char.is_control() || r#"<>:"/\|?*"#.contains(char);
+        let is_unsafe = printable::is_unsafe(char) || r#"<>:"/\|?*"#.contains(char);
         stem.push(if is_unsafe { '_' } else { char });
     }
     if stem.ends_with(['.', ' ']) {
@@ -68,7 +69,7 @@ mod tests {
         assert_eq!(file_stem("-rf"), "_-rf");
         assert_eq!(["aux", "NUL.x", "com1", "common"].map(file_stem), ["_aux", "_NUL.x", "_com1", "common"]);
         assert_eq!(file_stem("a. "), "a._");
-        assert_eq!(file_stem("../x\n"), "_.._x_");
+        assert_eq!(file_stem("../x\n\u{202e}"), "_.._x__");
         assert_eq!(file_stem(""), "_");
         assert_eq!(file_stem(&"é".repeat(300)).chars().count(), 100);
         assert_eq!(file_stem(&"🦀".repeat(300)).len(), 200);

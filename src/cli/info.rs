@@ -4,7 +4,7 @@ use super::args::{ConvertArgs, InfoArgs, ReadArgs};
 use super::failure::Failure;
 use super::input::Recording;
 use super::progress;
-use super::report::{self, escape_controls};
+use super::report::{self, printable_line};
 use super::{convert, output};
 use perfconv::container::read::ReadOptions;
 use perfconv::convert::passed_profiles;
@@ -12,6 +12,7 @@ use perfconv::formats::json;
 use perfconv::formats::symbol_options::symbol_search;
 use perfconv::inspect::info::stats::Stats;
 use perfconv::inspect::info::{Info, Parts, read_info, summary};
+use perfconv::printable;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::SymbolSources;
 use perfconv::report::key::Key;
@@ -109,10 +110,16 @@ fn hottest(recording: &Recording, read: &ReadOptions, args: &ConvertArgs) -> Res
         (event, top.totals.get(&event).copied().unwrap_or_default(), top)
     });
     let Some((event, all, top)) = lists.max_by_key(|(_, counts, _)| counts.samples) else { return Ok(Vec::new()) };
-    let heading = format!("Functions with the most samples of {}:", profile.tables.events[event as usize].name);
+    let heading =
+        format!("Functions with the most samples of {}:", printable::name(&profile.tables.events[event as usize].name));
     let functions = top.entries.iter().filter(|entry| entry.usage.own.samples > 0).take(FUNCTIONS);
     let function = |Entry { cells, usage, .. }: &Entry| {
-        format!("  {:>6.2}%  {} ({})", usage.own.percent_of(all), cells[0], cells[1])
+        format!(
+            "  {:>6.2}%  {} ({})",
+            usage.own.percent_of(all),
+            printable::name(&cells[0]),
+            printable::name(&cells[1])
+        )
     };
     Ok([heading].into_iter().chain(functions.map(function)).collect())
 }
@@ -175,6 +182,6 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 }
 
 fn print(lines: &[String]) -> Result<(), Failure> {
-    let text: String = lines.iter().map(|line| escape_controls(line) + "\n").collect();
+    let text: String = lines.iter().map(|line| printable_line(line) + "\n").collect();
     output::print(text.as_bytes())
 }

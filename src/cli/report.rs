@@ -3,6 +3,7 @@
 use super::args::ReportArg;
 use super::progress;
 use perfconv::abi::record::RecordType;
+use perfconv::printable;
 use perfconv::profile::unsymbolized::{UnnamedObject, Unsymbolized};
 pub use perfconv::stream::ledger::counted;
 use perfconv::stream::ledger::{Entry, Ledger};
@@ -22,21 +23,13 @@ const BUILD_ID_DIGITS: usize = 8;
 
 /// Writes a line to standard error. A failure cannot be reported anywhere.
 pub fn print_message(line: fmt::Arguments<'_>) {
-    let line = escape_controls(line);
+    let line = printable_line(line);
     progress::without_display(|| _ = writeln!(io::stderr(), "{line}"));
 }
 
-/// Escapes control characters, so that names in a recording cannot send control sequences to the terminal.
-pub fn escape_controls(line: impl fmt::Display) -> String {
-    let mut escaped = String::new();
-    for char in line.to_string().chars() {
-        if char.is_control() {
-            escaped.extend(char.escape_default());
-        } else {
-            escaped.push(char);
-        }
-    }
-    escaped
+/// A line in which names in a recording cannot send control sequences to the terminal.
+pub fn printable_line(line: impl fmt::Display) -> String {
+    printable::escape(&line.to_string()).into_owned()
 }
 
 /// The report on a conversion.

@@ -11,6 +11,7 @@ use crate::profile::deferred::{UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::event::ProfileEvent;
 use crate::profile::frames::walk_chain;
+use crate::profile::omissions;
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::symbols::Symbols;
 use crate::profile::unwinding::Unwinding;
@@ -364,6 +365,10 @@ impl<F: SampleFormat, W: Write> Sink for SampleWriter<F, W> {
         }
         if !self.has_begun {
             self.begin(meta)?;
+        }
+        let samples = self.ledger.of(RecordType::SAMPLE);
+        if self.samples + samples.dropped() == 0 {
+            omissions::note_empty(meta, samples.not_applicable, &mut self.ledger);
         }
         self.write(meta, &[F::END])?;
         self.write_named(meta)?;

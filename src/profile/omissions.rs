@@ -46,9 +46,8 @@ pub fn note_empty(meta: &Meta, not_applicable: u64, ledger: &mut Ledger) {
         let what = "the samples of this recording are in other files of its directory; open the directory instead";
         ledger.missing(what.to_owned());
     } else if not_applicable > 0 {
-        let what = "the recording has no samples of the selected events: the profile is empty";
-        ledger.note(what.to_owned());
+        ledger.note("the recording has no samples of the selected events".to_owned());
     } else {
-        ledger.note("the recording has no samples: the profile is empty".to_owned());
+        ledger.note("the recording has no samples".to_owned());
     }
 }

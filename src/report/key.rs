@@ -3,7 +3,7 @@
 use crate::profile::labels::Label;
 
 /// What samples are grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     /// Name of the thread.
     Comm,

@@ -9,12 +9,14 @@ use crate::session::names::NameId;
 use crate::session::slices::Slices;
 use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
+use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// A group of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The values of the keys, as text.
-    pub cells: Vec<String>,
+    /// The values of the keys, as text. Entries share equal texts, which can be long.
+    pub cells: Vec<Arc<str>>,
     /// Its event, in a list that is grouped by event.
     pub event: EventIndex,
     /// Counts.
@@ -72,8 +74,9 @@ impl Top {
             groups.count(number, row);
         }
         let mut entries = groups.entries();
-        entries
-            .sort_by(|a, b| a.usage.order(by_total).cmp(&b.usage.order(by_total)).then_with(|| a.cells.cmp(&b.cells)));
+        entries.sort_by(|a, b| {
+            a.usage.order(by_total).cmp(&b.usage.order(by_total)).then_with(|| compare(&a.cells, &b.cells))
+        });
         Self { totals, entries }
     }
 
@@ -133,11 +136,13 @@ impl<'a> Groups<'a> {
 
     fn entries(&self) -> Vec<Entry> {
         let Self { keys, of_samples, of_locations, list, .. } = self;
+        let mut texts: HashMap<(Key, Cell), Arc<str>> = HashMap::new();
         let entry = |&(sample, location, event, usage): &(u32, u32, EventIndex, Usage)| {
             let (mut of_sample, mut of_location) = (of_samples.get(sample).iter(), of_locations.get(location).iter());
             let cells = keys.iter().map(|&key| {
                 let cells = if is_of_samples(key) { &mut of_sample } else { &mut of_location };
-                self.text(key, cells.next().copied().flatten())
+                let cell = cells.next().copied().flatten();
+                texts.entry((key, cell)).or_insert_with(|| self.text(key, cell).into()).clone()
             });
             Entry { cells: cells.collect(), event, usage }
         };
@@ -158,6 +163,12 @@ impl<'a> Groups<'a> {
             Key::Event => tables.events[value as usize].name.clone(),
         }
     }
+}
+
+/// Order of cells. Those that are one text are not compared.
+fn compare(a: &[Arc<str>], b: &[Arc<str>]) -> Ordering {
+    let different = a.iter().zip(b).filter(|(a, b)| !Arc::ptr_eq(a, b));
+    different.map(|(a, b)| a.cmp(b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 
 /// Whether all frames of a sample have the same value of a key.

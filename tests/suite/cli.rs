@@ -435,7 +435,7 @@ fn escapes_control_characters_of_names() {
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(dir.run(&["named.data", "-o", "out.pb.gz"]).status, 0);
     let strings = program::profile(&dir.path("out.pb.gz")).string_table;
-    assert!(strings.iter().any(|string| string == r"a\x1b[31mb"), "{strings:?}");
+    assert!(strings.iter().any(|string| string == r"a\u{1b}[31mb"), "{strings:?}");
     assert!(!strings.iter().any(|string| string.contains(char::is_control)), "{strings:?}");
     let run = dir.run(&["named.data", "--split-by", "comm", "-o", "profiles"]);
     assert_eq!(run.status, 0, "{}", run.stderr);

@@ -6,6 +6,7 @@ use super::folded::WEIGHT;
 use super::options::OptionValues;
 use super::{Format, WriteProfile, Writer};
 use crate::error::{Error, Result};
+use crate::printable;
 use crate::profile::Profile;
 use crate::report::location::Locations;
 use costs::{Costs, Function};
@@ -37,7 +38,7 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
 fn head(profile: &Profile, costs: &Costs, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "# callgrind format\nversion: 1\ncreator: perfconv-{}", env!("CARGO_PKG_VERSION"))?;
     if let Some(command) = &profile.tables.command {
-        writeln!(out, "cmd: {}", one_line(command))?;
+        writeln!(out, "cmd: {}", printable::escape(command))?;
     }
     writeln!(out, "positions: line\nevents:{}\nsummary:{}\n", costs.event_names(profile), numbers(costs.totals()))
 }
@@ -80,12 +81,8 @@ impl Names<'_> {
             let text = self.locations.text(name);
             // Callgrind's name for an unknown file.
             let text = if text.is_empty() { "???" } else { &text };
-            writeln!(out, "{key}=({number}) {}", one_line(text))?;
+            writeln!(out, "{key}=({number}) {}", printable::escape(text))?;
         }
         Ok(())
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
 }

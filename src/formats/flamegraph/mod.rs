@@ -4,6 +4,7 @@ use super::folded::{self, FoldedStacks};
 use super::options::{FormatOption, OptionValues, ValueKind};
 use super::{Format, WriteProfile, Writer};
 use crate::error::{Error, Result};
+use crate::printable;
 use crate::profile::Profile;
 use crate::profile::event::Unit;
 use inferno::differential;
@@ -85,14 +86,14 @@ pub const REVERSE: FormatOption =
 /// # Errors
 /// If the profile has several events or no samples, and errors of `out`.
 pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let stacks = FoldedStacks::new(profile, values)?;
+    let stacks = FoldedStacks::new(profile, values, printable::name)?;
     let mut lines = lines(&stacks);
     if lines.is_empty() {
         return Err(Error::invalid("the profile has no samples to draw".to_owned()));
     }
     let event = profile.has_samples.first().map_or("", |&event| &*profile.tables.events[event as usize].name);
     let mut options = Options::default();
-    options.title = values.word(&TITLE).map_or_else(|| event.to_owned(), str::to_owned);
+    options.title = printable::name(values.word(&TITLE).unwrap_or(event)).into_owned();
     options.colors = values.word(&COLORS).and_then(|name| name.parse().ok()).unwrap_or_default();
     options.image_width = values.number(&WIDTH).map(|width| width as usize);
     options.reverse_stack_order = values.is_given(&REVERSE);
@@ -103,7 +104,7 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
         options.count_name = unit(profile).to_owned();
     }
     if let Some(base) = &profile.base {
-        lines = differences(&self::lines(&FoldedStacks::new(base, values)?), &lines)?;
+        lines = differences(&self::lines(&FoldedStacks::new(base, values, printable::name)?), &lines)?;
     }
     // Equal profiles are equal images.
     options.deterministic = true;
@@ -136,15 +137,13 @@ fn differences(before: &[String], after: &[String]) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// A folded stack. The library reads text, and takes tabs for the end of a column.
+/// A folded stack. The library would take a number at the end of the last name for a count.
 fn line<'a>(frames: impl Iterator<Item = &'a [u8]>, count: u64) -> String {
-    let mut line = String::new();
-    for frame in frames {
-        let name = String::from_utf8_lossy(frame);
-        line.extend(name.chars().map(|char| if char.is_control() { ' ' } else { char }));
-        line.push(';');
+    let stack = frames.map(|frame| String::from_utf8_lossy(frame)).collect::<Vec<_>>().join(";");
+    match stack.rsplit_once(' ') {
+        Some((start, end)) if end.starts_with(|char: char| char.is_ascii_digit()) => {
+            format!("{start}\u{a0}{end} {count}")
+        }
+        _ => format!("{stack} {count}"),
     }
-    line.pop();
-    line.push_str(&format!(" {count}"));
-    line
 }

@@ -11,9 +11,13 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Range;
 
+/// How names are shown: with escapes, also shortened.
+pub type Show = fn(&str) -> Cow<'_, str>;
+
 /// Interned names of frames, each determined once.
 pub struct FrameNames<'a> {
     tables: &'a Tables,
+    show: Show,
     has_addresses: bool,
     marks_kernel: bool,
     marks_inlined: bool,
@@ -27,10 +31,11 @@ pub struct FrameNames<'a> {
 
 impl<'a> FrameNames<'a> {
     /// Creates names without frames.
-    pub fn new(tables: &'a Tables, values: &OptionValues) -> Self {
+    pub fn new(tables: &'a Tables, values: &OptionValues, show: Show) -> Self {
         let marks = |kind: &str| values.list(&ANNOTATE).is_some_and(|kinds| kinds.iter().any(|given| given == kind));
         Self {
             tables,
+            show,
             has_addresses: values.is_given(&ADDRESSES),
             marks_kernel: marks("kernel"),
             marks_inlined: marks("inlined"),
@@ -49,9 +54,10 @@ impl<'a> FrameNames<'a> {
         self.names.id(&self.text)
     }
 
-    /// Appends a name to the text, without the separator of frames.
+    /// Appends a name to the text: on one line, and without the separator of frames.
     fn push_name(&mut self, name: &[u8]) {
-        self.text.extend(name.iter().map(|&byte| if byte == b';' { b':' } else { byte }));
+        let name = String::from_utf8_lossy(name);
+        self.text.extend((self.show)(&name).bytes().map(|byte| if byte == b';' { b':' } else { byte }));
     }
 
     /// The interned names.

@@ -11,6 +11,7 @@ pub use stacks::FoldedStacks;
 use super::options::{FormatOption, OptionValues, ValueKind};
 use super::{Format, Reader, WriteProfile, Writer};
 use crate::error::{Error, Result};
+use crate::printable;
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use std::io::Write;
@@ -56,7 +57,7 @@ pub const ADDRESSES: FormatOption =
 /// # Errors
 /// If the profile has several events, and errors of `out`.
 pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let stacks = FoldedStacks::new(profile, values)?;
+    let stacks = FoldedStacks::new(profile, values, printable::escape)?;
     let mut line = Vec::new();
     for (frames, count) in stacks.sorted() {
         line.clear();

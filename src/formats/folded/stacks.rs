@@ -1,15 +1,19 @@
 //! Stacks of frame names with their counts.
 
 use super::WEIGHT;
-use super::frame_names::FrameNames;
+use super::frame_names::{FrameNames, Show};
 use crate::error::{Error, Result};
 use crate::formats::options::OptionValues;
 use crate::formats::profile_options::LABELS;
+use crate::printable;
 use crate::profile::labels::{Label, LabelKey, LabelValue};
 use crate::profile::{Profile, Tables};
 use crate::session::names::{NameId, Names};
 use crate::session::slices::Slices;
 use std::borrow::Cow;
+
+/// Number of events that an error lists.
+const MAX_LISTED: usize = 10;
 
 /// The stacks of a profile by the names of their frames, root first: stacks whose frames have equal names are one.
 pub struct FoldedStacks {
@@ -24,10 +28,10 @@ impl FoldedStacks {
     ///
     /// # Errors
     /// If the profile has samples of several events.
-    pub fn new(profile: &Profile, values: &OptionValues) -> Result<Self> {
+    pub fn new(profile: &Profile, values: &OptionValues, show: Show) -> Result<Self> {
         check_events(profile)?;
         let tables = &*profile.tables;
-        let mut frames = FrameNames::new(tables, values);
+        let mut frames = FrameNames::new(tables, values, show);
         let has_default_labels = values.list(&LABELS).is_none();
         let by_period = values.word(&WEIGHT) != Some("samples");
         let mut stacks: Slices<NameId> = Slices::default();
@@ -48,11 +52,16 @@ impl FoldedStacks {
     }
 
     /// The stacks with their counts, sorted by the names of their frames. Stacks without a count are omitted.
-    pub fn sorted(&self) -> impl Iterator<Item = (impl Iterator<Item = &[u8]>, u64)> {
-        let names = |index: usize| self.stacks.get(index as u32).iter().map(|&id| self.names.name(id));
+    pub fn sorted<'a>(&'a self) -> impl Iterator<Item = (impl Iterator<Item = &'a [u8]>, u64)> {
+        let names = |ids: &'a [NameId]| ids.iter().map(|&id| self.names.name(id));
+        let stack = |index: usize| self.stacks.get(index as u32);
         let mut order: Vec<_> = (0..self.counts.len()).filter(|&index| self.counts[index] > 0).collect();
-        order.sort_by(|&a, &b| names(a).cmp(names(b)));
-        order.into_iter().map(move |index| (names(index), self.counts[index]))
+        order.sort_by(|&a, &b| {
+            let (a, b) = (stack(a), stack(b));
+            let common = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+            names(&a[common..]).cmp(names(&b[common..]))
+        });
+        order.into_iter().map(move |index| (names(stack(index)), self.counts[index]))
     }
 }
 
@@ -61,11 +70,11 @@ fn check_events(profile: &Profile) -> Result<()> {
     if profile.has_samples.len() < 2 {
         return Ok(());
     }
-    let name = |&event: &u32| profile.tables.events[event as usize].name.as_str();
-    let names: Vec<_> = profile.has_samples.iter().map(name).collect();
+    let names = profile.has_samples.iter().map(|&event| &profile.tables.events[event as usize].name);
+    let names = printable::list(names, MAX_LISTED, "events");
     Err(Error::invalid(format!(
-        "the profile has samples of several events: {}; choose one with --event, or write a file for each with --split-by event",
-        names.join(", ")
+        "the profile has samples of several events: {names}; choose one with --event, or write a file for each with --split-by \
+         event"
     )))
 }
 
@@ -86,7 +95,7 @@ fn roots(labels: &[LabelValue], tables: &Tables, has_default_labels: bool) -> Ve
         }
     }
     let unnamed = |id: i32| Cow::Owned(if id == 0 { b"swapper".to_vec() } else { format!(":{id}").into_bytes() });
-    let comm = comm.or_else(|| tid.or(pid).map(unnamed));
+    let comm = comm.filter(|name| !name.is_empty()).or_else(|| tid.or(pid).map(unnamed));
     let Some(mut root) = comm.map(Cow::into_owned) else { return roots };
     // As in other tools, counts are separated by a space.
     root.iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = b'_');

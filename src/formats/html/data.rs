@@ -1,5 +1,6 @@
 //! The data of a page.
 
+use crate::printable;
 use crate::profile::Profile;
 use crate::profile::event::Unit;
 use crate::report::call_tree::{CallTree, Key};
@@ -20,7 +21,7 @@ impl Strings<'_> {
     fn id(&mut self, name: NameId) -> u64 {
         let Self { names, list, ids } = self;
         *ids.entry(name).or_insert_with(|| {
-            list.push(String::from_utf8_lossy(names.name(name)).into_owned());
+            list.push(printable::name(&String::from_utf8_lossy(names.name(name))).into_owned());
             list.len() as u64 - 1
         })
     }
@@ -68,7 +69,7 @@ pub fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut dyn Writ
         "title": title,
         "facts": facts(profile),
         "warnings": warnings(profile),
-        "events": tree.events.iter().map(|name| (name, unit(name))).collect::<Vec<_>>(),
+        "events": tree.events.iter().map(|name| (printable::name(name), unit(name))).collect::<Vec<_>>(),
         "threads": threads,
         "slot": tree.slots.len,
         "inColumn": tree.slots.in_column,

@@ -8,6 +8,7 @@ mod data;
 use super::options::OptionValues;
 use super::{Format, WriteProfile, Writer};
 use crate::error::{Error, Result};
+use crate::printable;
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::report::call_tree::CallTree;
@@ -48,9 +49,9 @@ const SCRIPTS: [&str; 6] = [
 /// Errors of `out`.
 pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
     let event = profile.has_samples.first().map_or("", |&event| &*profile.tables.events[event as usize].name);
-    let title = values.word(&super::flamegraph::TITLE).unwrap_or(event);
+    let title = printable::name(values.word(&super::flamegraph::TITLE).unwrap_or(event));
     let tree = CallTree::new(profile, profile.base.as_deref());
-    write_page(profile, title, &tree, out).map_err(Error::Output)
+    write_page(profile, &title, &tree, out).map_err(Error::Output)
 }
 
 fn write_page(profile: &Profile, title: &str, tree: &CallTree, out: &mut dyn Write) -> std::io::Result<()> {

@@ -147,7 +147,7 @@ impl Script {
         }
         let names: Vec<String> = events.iter().map(|event| printed_name(event, state, meta)).collect();
         let width = names.iter().map(String::len).max().unwrap_or(0);
-        self.names = names.into_iter().map(|name| format!("{name:>width$}")).collect();
+        self.names = names.into_iter().map(|name| " ".repeat(width - name.len()) + &name).collect();
         let mut by_type = [None; TYPES.len()];
         for event in events {
             let of_type = &mut by_type[type_of(event.attr.kind)];

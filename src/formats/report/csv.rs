@@ -17,12 +17,13 @@ pub fn write(profile: &Profile, locations: &Locations, settings: &Settings, out:
     let keys = settings.keys.iter().map(|key| key.name());
     let counts = ["total_samples", "total_value", "self_samples", "self_value"];
     table.write_record(["of_event"].into_iter().chain(keys).chain(counts)).map_err(failed)?;
-    for (_, top) in settings.lists(profile, locations) {
+    for top in settings.lists(profile, locations) {
         for entry in settings.entries(&top) {
             let (total, own) = (entry.usage.total, entry.usage.own);
             let counts = [total.samples, total.value, own.samples, own.value].map(|count| count.to_string());
-            let event = &profile.tables.events[entry.event as usize].name;
-            table.write_record([event].into_iter().chain(&entry.cells).chain(&counts)).map_err(failed)?;
+            let event = &*profile.tables.events[entry.event as usize].name;
+            let cells = entry.cells.iter().map(|cell| &**cell).chain(counts.iter().map(String::as_str));
+            table.write_record([event].into_iter().chain(cells)).map_err(failed)?;
         }
     }
     table.flush().map_err(Error::Output)

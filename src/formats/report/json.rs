@@ -5,18 +5,23 @@ use crate::error::{Error, Result};
 use crate::profile::Profile;
 use crate::report::facts::{facts, warnings};
 use crate::report::location::Locations;
+use crate::report::top::Entry;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
-/// Writes one object: facts of the recording, warnings, events with their counts, and entries.
+/// Writes one object: entries, events with their counts, facts of the recording, and warnings.
 ///
 /// # Errors
 /// Errors of `out`.
 pub fn write(profile: &Profile, locations: &Locations, settings: &Settings, out: &mut dyn Write) -> Result<()> {
-    let lists = settings.lists(profile, locations);
+    write_object(profile, locations, settings, out).map_err(Error::Output)
+}
+
+fn write_object(profile: &Profile, locations: &Locations, settings: &Settings, out: &mut dyn Write) -> io::Result<()> {
     let name = |event: u32| &*profile.tables.events[event as usize].name;
-    let (mut events, mut entries) = (Vec::new(), Vec::new());
-    for (_, top) in &lists {
+    let (mut events, mut separator) = (Vec::new(), "");
+    out.write_all(b"{\"entries\":[")?;
+    for top in settings.lists(profile, locations) {
         let mut totals: Vec<_> = top.totals.iter().collect();
         totals.sort_unstable_by_key(|(event, _)| **event);
         events.extend(
@@ -24,20 +29,25 @@ pub fn write(profile: &Profile, locations: &Locations, settings: &Settings, out:
                 |(&event, counts)| json!({ "event": name(event), "samples": counts.samples, "value": counts.value }),
             ),
         );
-        entries.extend(settings.entries(top).map(|entry| {
-            let (total, own) = (entry.usage.total, entry.usage.own);
-            let keys =
-                settings.keys.iter().zip(&entry.cells).map(|(key, cell)| (key.name().to_owned(), cell.as_str().into()));
-            let mut object: Map<String, Value> = keys.collect();
-            object.insert("event".to_owned(), name(entry.event).into());
-            object.insert("total".to_owned(), json!({ "samples": total.samples, "value": total.value }));
-            object.insert("self".to_owned(), json!({ "samples": own.samples, "value": own.value }));
-            Value::Object(object)
-        }));
+        // One by one, because names can be long.
+        for entry in settings.entries(&top) {
+            out.write_all(separator.as_bytes())?;
+            serde_json::to_writer(&mut *out, &object(entry, name(entry.event), settings))?;
+            separator = ",";
+        }
     }
     let facts: Map<String, Value> =
         facts(profile).into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-    let report = json!({ "facts": facts, "warnings": warnings(profile), "events": events, "entries": entries });
-    serde_json::to_writer(&mut *out, &report).map_err(|error| Error::Output(io::Error::from(error)))?;
-    out.write_all(b"\n").map_err(Error::Output)
+    let (events, facts, warnings) = (json!(events), json!(facts), json!(warnings(profile)));
+    writeln!(out, "],\"events\":{events},\"facts\":{facts},\"warnings\":{warnings}}}")
+}
+
+fn object(entry: &Entry, event: &str, settings: &Settings) -> Map<String, Value> {
+    let (total, own) = (entry.usage.total, entry.usage.own);
+    let cells = settings.keys.iter().zip(&entry.cells);
+    let mut object: Map<_, _> = cells.map(|(key, cell)| (key.name().to_owned(), (&**cell).into())).collect();
+    object.insert("event".to_owned(), event.into());
+    object.insert("total".to_owned(), json!({ "samples": total.samples, "value": total.value }));
+    object.insert("self".to_owned(), json!({ "samples": own.samples, "value": own.value }));
+    object
 }

@@ -1,9 +1,10 @@
 //! Compact reports in Markdown, for issues, pull requests and assistants.
 
-use super::style::{event_line, safe};
+use super::style::event_line;
 use super::{LIMIT, rows, total};
 use crate::error::{Error, Result};
 use crate::formats::options::OptionValues;
+use crate::printable;
 use crate::profile::Profile;
 use crate::report::Counts;
 use crate::report::facts::{facts, warnings};
@@ -18,8 +19,11 @@ use std::io::Write;
 /// Number of functions by default; of stacks and lines half as many.
 const ENTRIES: usize = 10;
 
-/// Characters of a fact, warning or name.
-const MAX_TEXT: usize = 60;
+/// Characters of a name.
+const MAX_NAME: usize = 60;
+
+/// Characters of a fact or warning.
+const MAX_TEXT: usize = 240;
 
 /// Frames of a stack.
 const MAX_FRAMES: usize = 4;
@@ -50,10 +54,7 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
     let warnings = warnings(profile);
     if !warnings.is_empty() {
         page += "\n## Warnings\n\n";
-        warnings
-            .iter()
-            .take(limit.div_ceil(2))
-            .for_each(|warning| page += &format!("- {}\n", cut(&plain(warning), 4 * MAX_TEXT)));
+        warnings.iter().take(limit.div_ceil(2)).for_each(|warning| page += &format!("- {}\n", plain(warning)));
     }
     out.write_all(page.as_bytes()).map_err(Error::Output)
 }
@@ -97,32 +98,19 @@ fn lines(profile: &Profile, locations: &Locations, (event, all): (EventIndex, Co
     format!("\nLines:\n\n{}", lines.iter().map(line).collect::<String>())
 }
 
-/// A name as code, with its end if it is long. Backticks and column separators would end it.
+/// A name as code. Backticks and column separators would end it.
 fn code(name: &str) -> String {
-    let name = safe(name).replace('`', "'").replace('|', "\u{00a6}");
-    let count = name.chars().count();
-    let name = match count > MAX_TEXT {
-        true => format!("…{}", name.chars().skip(count - MAX_TEXT).collect::<String>()),
-        false => name,
-    };
-    format!("`{name}`")
+    format!("`{}`", printable::short(name, MAX_NAME).replace('`', "'").replace('|', "\u{00a6}"))
 }
 
 /// Text without Markdown or HTML syntax.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
-    for c in cut(&safe(text), 4 * MAX_TEXT).chars() {
+    for c in printable::short(text, MAX_TEXT).chars() {
         if matches!(c, '*' | '_' | '`' | '[' | ']' | '<' | '>' | '|' | '\\' | '#' | '&') {
             plain.push('\\');
         }
         plain.push(c);
     }
     plain
-}
-
-fn cut(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

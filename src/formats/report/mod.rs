@@ -56,7 +56,7 @@ pub const PERCENT_LIMIT: FormatOption =
 pub const LIMIT: FormatOption = FormatOption::new(
     "limit",
     "N",
-    "Print at most N entries of each list",
+    "Print at most N entries of each list [default of text: 1000]",
     ValueKind::Number { min: 1, max: i32::MAX, if_missing: None },
 );
 
@@ -104,12 +104,17 @@ pub const COLOR: FormatOption = FormatOption {
 
 const NAME: ValueKind = ValueKind::Text { is_optional: false };
 
+/// Number of entries of a list of text by default.
+const MAX_ENTRIES: usize = 1000;
+
 /// Values of the options of a report.
 struct Settings {
     keys: Vec<Key>,
     by_total: bool,
     percent_limit: f64,
     limit: usize,
+    /// Whether the limit is the default.
+    has_default_limit: bool,
 }
 
 impl Settings {
@@ -119,22 +124,25 @@ impl Settings {
         if keys.is_empty() {
             keys.extend(Key::DEFAULT);
         }
+        let is_text = !values.is_given(&JSON) && !values.is_given(&CSV);
+        let limit = values.number(&LIMIT).map(|limit| limit as usize);
         Self {
             keys,
             by_total: !values.is_given(&NO_CHILDREN),
             percent_limit: values.word(&PERCENT_LIMIT).and_then(|text| text.parse().ok()).unwrap_or(0.0),
-            limit: values.number(&LIMIT).map_or(usize::MAX, |limit| limit as usize),
+            limit: limit.unwrap_or(if is_text { MAX_ENTRIES } else { usize::MAX }),
+            has_default_limit: limit.is_none(),
         }
     }
 
     /// The lists of a report: one of each event, or one of all if it is a key.
-    fn lists(&self, profile: &Profile, locations: &Locations) -> Vec<(Option<EventIndex>, Top)> {
+    fn lists(&self, profile: &Profile, locations: &Locations) -> impl ExactSizeIterator<Item = Top> {
         let events: Vec<_> = match self.keys.contains(&Key::Event) {
             true => vec![None],
             false => profile.has_samples.iter().copied().map(Some).collect(),
         };
-        let list = |event| (event, Top::new(profile, locations, event, &self.keys, self.by_total));
-        events.into_iter().map(list).collect()
+        let list = |event| Top::new(profile, locations, event, &self.keys, self.by_total);
+        events.into_iter().map(list)
     }
 
     /// The entries that the limits permit.

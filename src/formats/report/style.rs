@@ -1,5 +1,6 @@
-//! Text of a report: colors, alignment and safe names.
+//! Text of a report: colors and headings.
 
+use crate::printable;
 use crate::profile::Tables;
 use crate::profile::event::Unit;
 use crate::report::Counts;
@@ -33,18 +34,6 @@ impl Style {
     }
 }
 
-/// A name without control characters, which could control the terminal, and without those that reverse the line.
-pub fn safe(name: &str) -> String {
-    let is_unsafe = |c: &char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut text = String::with_capacity(name.len());
-    for c in name.chars() {
-        if is_unsafe(&c) { text.extend(c.escape_default()) } else { text.push(c) }
-    }
-    text
-}
-
 /// Event with its counts: `cycles: 377 samples, 94250000 ns`.
 pub fn event_line(tables: &Tables, event: EventIndex, counts: Counts) -> String {
     let event = &tables.events[event as usize];
@@ -53,5 +42,5 @@ pub fn event_line(tables: &Tables, event: EventIndex, counts: Counts) -> String 
         Unit::Bytes => "bytes",
         Unit::Count => "events",
     };
-    format!("{}: {} samples, {} {unit}", safe(&event.name), counts.samples, counts.value)
+    format!("{}: {} samples, {} {unit}", printable::name(&event.name), counts.samples, counts.value)
 }

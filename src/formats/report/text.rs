@@ -1,14 +1,16 @@
 //! Reports as text.
 
-use super::style::{Style, event_line, safe};
+use super::style::{Style, event_line};
 use super::{Settings, rows, total};
 use crate::error::{Error, Result};
+use crate::printable;
 use crate::profile::Profile;
 use crate::report::Counts;
 use crate::report::location::Locations;
 use crate::report::neighbors::{Neighbor, Neighbors};
 use crate::report::source_lines::SourceLines;
 use crate::report::top::{Entry, Top};
+use crate::stream::events::EventIndex;
 use std::fmt::Write;
 
 /// Number of lines around those with samples.
@@ -16,6 +18,9 @@ const CONTEXT: i64 = 2;
 
 /// Widest column of names that others are aligned to.
 const MAX_WIDTH: usize = 40;
+
+/// Number of events whose texts are printed.
+const MAX_EVENTS: usize = 100;
 
 /// A report as text.
 pub struct Page<'a> {
@@ -40,26 +45,26 @@ impl<'a> Page<'a> {
 
     /// The functions, or other groups, with the most samples.
     pub fn functions(&self) -> String {
-        let mut text = String::new();
-        for (event, top) in self.settings.lists(self.profile, self.locations) {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            let mut events: Vec<_> = event.map_or_else(|| top.totals.keys().copied().collect(), |event| vec![event]);
-            events.sort_unstable();
-            for event in events {
-                let all = top.totals.get(&event).copied().unwrap_or_default();
-                line!(text, "{}", self.style.heading(&event_line(&self.profile.tables, event, all)));
-            }
+        let list = |top: Top| {
+            let mut totals: Vec<_> = top.totals.iter().map(|(&event, &all)| (event, all)).collect();
+            totals.sort_unstable_by_key(|(event, _)| *event);
+            let headings = totals.into_iter().map(|(event, all)| self.heading(event, all));
+            let mut text = of_events(headings, "");
             self.list(&top, &mut text);
-        }
-        text
+            text
+        };
+        of_events(self.settings.lists(self.profile, self.locations).map(list), "\n")
+    }
+
+    /// Line with the name and the counts of an event.
+    fn heading(&self, event: EventIndex, all: Counts) -> String {
+        self.style.heading(&event_line(&self.profile.tables, event, all)) + "\n"
     }
 
     fn list(&self, top: &Top, text: &mut String) {
         let entries: Vec<_> = self.settings.entries(top).collect();
-        let names: Vec<Vec<String>> =
-            entries.iter().map(|entry| entry.cells.iter().map(|cell| safe(cell)).collect()).collect();
+        let names: Vec<Vec<_>> =
+            entries.iter().map(|entry| entry.cells.iter().map(|cell| printable::name(cell)).collect()).collect();
         let width = |column: usize, key: &str| {
             let widths = names.iter().map(|cells| cells[column].chars().count());
             widths.max().unwrap_or(0).min(MAX_WIDTH).max(key.len())
@@ -76,12 +81,20 @@ impl<'a> Page<'a> {
             let (total, own) =
                 (self.style.percent(usage.total.percent_of(all)), self.style.percent(usage.own.percent_of(all)));
             let samples = if self.settings.by_total { usage.total.samples } else { usage.own.samples };
-            line!(text, "{total}  {own}  {samples:>8}  {}", joined(&mut cells.iter().map(String::as_str)));
+            line!(text, "{total}  {own}  {samples:>8}  {}", joined(&mut cells.iter().map(|cell| &**cell)));
         }
-        match top.entries.len() - entries.len() {
-            0 => {}
-            omitted => line!(text, "{omitted} more {} below the limit", if omitted == 1 { "entry" } else { "entries" }),
-        }
+        self.omitted(top.entries.len(), entries.len(), text);
+    }
+
+    /// Line with the number of entries that are not printed, if any.
+    fn omitted(&self, all: usize, printed: usize, text: &mut String) {
+        let entries = match all - printed {
+            0 => return,
+            1 => "1 more entry".to_owned(),
+            omitted => format!("{omitted} more entries"),
+        };
+        let is_by_default = self.settings.has_default_limit && printed == self.settings.limit;
+        line!(text, "{entries} below the limit{}", if is_by_default { "; choose another with --limit" } else { "" });
     }
 
     /// The callers or callees, or both, of functions by their names.
@@ -89,45 +102,46 @@ impl<'a> Page<'a> {
     /// # Errors
     /// If there is no such function.
     pub fn neighbors(&self, callers: Option<&str>, callees: Option<&str>) -> Result<String> {
-        let mut text = String::new();
+        let mut sections = Vec::new();
         for &event in &self.profile.has_samples {
             let all = total(self.profile, event);
-            let of = |name: &str| Neighbors::new(self.profile, self.locations, rows(self.profile, event), name);
-            let mut section = |name: &str, what: &str, list: fn(&Neighbors) -> &[Neighbor]| {
-                let neighbors = of(name);
+            let section = |name: &str, what: &str, list: fn(&Neighbors) -> &[Neighbor]| {
+                let neighbors = Neighbors::new(self.profile, self.locations, rows(self.profile, event), name);
                 if neighbors.total == Counts::default() {
-                    return;
+                    return None;
                 }
-                if !text.is_empty() {
-                    text.push('\n');
-                }
-                line!(text, "{}", self.style.heading(&event_line(&self.profile.tables, event, all)));
                 let (total, own) = (neighbors.total.percent_of(all), neighbors.own.percent_of(all));
-                line!(text, "{} of {}: total {total:.2}%, self {own:.2}%", what, safe(name));
+                let mut text = self.heading(event, all);
+                line!(text, "{what} of {}: total {total:.2}%, self {own:.2}%", printable::name(name));
                 line!(text, "  share   samples  function");
-                for neighbor in list(&neighbors).iter().take(self.settings.limit) {
-                    self.neighbor(neighbor, all, &mut text);
-                }
+                let list = list(&neighbors);
+                let printed = &list[..list.len().min(self.settings.limit)];
+                printed.iter().for_each(|neighbor| self.neighbor(neighbor, all, &mut text));
+                self.omitted(list.len(), printed.len(), &mut text);
+                Some(text)
             };
-            if let Some(name) = callers {
-                section(name, "callers", |neighbors| &neighbors.callers);
-            }
-            if let Some(name) = callees {
-                section(name, "callees", |neighbors| &neighbors.callees);
+            let of_callers = callers.and_then(|name| section(name, "callers", |neighbors| &neighbors.callers));
+            let of_callees = callees.and_then(|name| section(name, "callees", |neighbors| &neighbors.callees));
+            let of_event: Vec<_> = of_callers.into_iter().chain(of_callees).collect();
+            if !of_event.is_empty() {
+                sections.push(of_event.join("\n"));
             }
         }
-        if text.is_empty() { Err(no_function(callers.or(callees).unwrap_or_default())) } else { Ok(text) }
+        match sections.is_empty() {
+            true => Err(no_function(callers.or(callees).unwrap_or_default())),
+            false => Ok(of_events(sections.into_iter(), "\n")),
+        }
     }
 
     fn neighbor(&self, neighbor: &Neighbor, all: Counts, text: &mut String) {
         let Neighbor { function, dso, source, counts } = neighbor;
         let percent = self.style.percent(counts.percent_of(all));
         let name = match function {
-            Some(function) => format!("{} ({})", safe(function), safe(dso)),
+            Some(function) => format!("{} ({})", printable::name(function), printable::name(dso)),
             None if source.is_empty() => "-".to_owned(),
             None => "(itself)".to_owned(),
         };
-        let at = if source.is_empty() { String::new() } else { format!(" at {}", safe(source)) };
+        let at = if source.is_empty() { String::new() } else { format!(" at {}", printable::name(source)) };
         line!(text, "{percent}  {:>8}  {name}{at}", counts.samples);
     }
 
@@ -136,21 +150,21 @@ impl<'a> Page<'a> {
     /// # Errors
     /// If there is no such function.
     pub fn lines(&self, name: &str) -> Result<String> {
-        let mut text = String::new();
+        let mut sections = Vec::new();
         for &event in &self.profile.has_samples {
             let all = total(self.profile, event);
-            for lines in SourceLines::new(self.profile, self.locations, rows(self.profile, event), name) {
-                if !text.is_empty() {
-                    text.push('\n');
-                }
-                line!(text, "{}", self.style.heading(&event_line(&self.profile.tables, event, all)));
-                self.source(&lines, name, all, &mut text);
+            let lines = SourceLines::new(self.profile, self.locations, rows(self.profile, event), name);
+            let section = |lines: &SourceLines| self.heading(event, all) + &self.source(lines, name, all);
+            let of_event: Vec<_> = lines.iter().map(section).collect();
+            if !of_event.is_empty() {
+                sections.push(of_event.join("\n"));
             }
         }
-        if text.is_empty() { Err(no_function(name)) } else { Ok(text) }
+        if sections.is_empty() { Err(no_function(name)) } else { Ok(of_events(sections.into_iter(), "\n")) }
     }
 
-    fn source(&self, lines: &SourceLines, name: &str, all: Counts, text: &mut String) {
+    fn source(&self, lines: &SourceLines, name: &str, all: Counts) -> String {
+        let mut text = String::new();
         let share = lines.total.percent_of(all);
         let source = lines.text(CONTEXT);
         let note = match (&source, lines.file.is_empty()) {
@@ -158,13 +172,13 @@ impl<'a> Page<'a> {
             (None, _) => ": the file is not here",
             _ => "",
         };
-        let file = if lines.file.is_empty() { String::new() } else { format!(" in {}", safe(&lines.file)) };
-        line!(text, "{}{file}: {share:.2}%{note}", safe(name));
+        let file = if lines.file.is_empty() { String::new() } else { format!(" in {}", printable::name(&lines.file)) };
+        line!(text, "{}{file}: {share:.2}%{note}", printable::name(name));
         line!(text, "  total     self   line");
         let counts = |line: i64| lines.counts.get(&line).map(|usage| (usage.total, usage.own));
         let numbered = source.unwrap_or_else(|| lines.counts.keys().map(|&line| (line, String::new())).collect());
         for (number, source) in numbered {
-            let source = safe(&source.replace('\t', "    "));
+            let source = printable::name(&source.replace('\t', "    ")).into_owned();
             let columns = match counts(number) {
                 Some((total, own)) => {
                     let [total, own] = [total, own].map(|counts| self.style.percent(counts.percent_of(all)));
@@ -175,9 +189,23 @@ impl<'a> Page<'a> {
             let number = if number == 0 { "?".to_owned() } else { number.to_string() };
             line!(text, "{}", format!("{columns}  {number:>5}  {source}").trim_end());
         }
+        text
     }
 }
 
+/// The texts of at most [`MAX_EVENTS`] events with a separator between them, and the number of others.
+fn of_events(texts: impl ExactSizeIterator<Item = String>, separator: &str) -> String {
+    let omitted = texts.len().saturating_sub(MAX_EVENTS);
+    let mut texts: Vec<_> = texts.take(MAX_EVENTS).collect();
+    if omitted > 0 {
+        texts.push(format!("{omitted} more events; choose with --event\n"));
+    }
+    texts.join(separator)
+}
+
 fn no_function(name: &str) -> Error {
-    Error::invalid(format!("no sample has a function '{}'; names are those that the report lists", safe(name)))
+    Error::invalid(format!(
+        "no sample has a function '{}'; names are those that the report lists",
+        printable::name(name)
+    ))
 }

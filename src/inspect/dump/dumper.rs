@@ -9,6 +9,7 @@ use crate::abi::tokens::Unsupported;
 use crate::container::block::{Block, Origin};
 use crate::container::read::Container;
 use crate::error::{Error, Result};
+use crate::printable;
 use crate::profile::event::ProfileEvent;
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
@@ -38,7 +39,7 @@ pub struct DumpOptions {
 pub struct Dumper<W> {
     out: W,
     options: DumpOptions,
-    /// Names of the events.
+    /// Names of the events, escaped.
     names: Vec<String>,
     shown: u64,
     /// Text of the current record; the buffer is reused.
@@ -120,7 +121,8 @@ impl<W: Write> Dumper<W> {
                 Some((index, _)) => {
                     let list = meta.events.list();
                     let new = list[self.names.len().min(list.len())..].iter();
-                    self.names.extend(new.map(|event| ProfileEvent::from(event).name));
+                    let name = |event| printable::escape(&ProfileEvent::from(event).name).into_owned();
+                    self.names.extend(new.map(name));
                     let _ = write!(self.text, " event={}", self.names[index as usize]);
                 }
                 None => self.text.push_str(" event=?"),

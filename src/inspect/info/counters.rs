@@ -15,6 +15,9 @@ use hashbrown::HashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Widest column of event names that others are aligned to.
+const MAX_WIDTH: usize = 200;
+
 /// The counters of a recording of `perf stat record`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
@@ -235,7 +238,8 @@ impl Counters {
 
     /// Table of the counters.
     pub fn lines(&self) -> Vec<String> {
-        let width = self.list.iter().map(|counter| counter.event.chars().count()).max().unwrap_or(0).max(20);
+        let width =
+            self.list.iter().map(|counter| counter.event.chars().count()).max().unwrap_or(0).clamp(20, MAX_WIDTH);
         let row = |cells: [&str; 6]| {
             let [event, cpu, thread, value, enabled, running] = cells;
             format!("{event:<width$} {cpu:>5} {thread:>8} {value:>16} {enabled:>14} {running:>14}")

@@ -4,6 +4,7 @@ use super::header::{captured_on, micros};
 use super::stats::Stats;
 use crate::abi::feature::FeatureId;
 use crate::container::read::Container;
+use crate::printable;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 
@@ -24,12 +25,12 @@ pub fn lines(meta: &Meta, stats: &Stats, ledger: &Ledger) -> Vec<String> {
     let name = meta.files[0].trim_end_matches("/data");
     lines.push(format!("{name}: {container}{}{}", version.unwrap_or_default(), modified.unwrap_or_default()));
     if let Some(cmdline) = meta.cmdline() {
-        lines.push(format!("  command   {}", cmdline.join(" ")));
+        lines.push(format!("  command   {}", printable::name(&cmdline.join(" "))));
     }
     let host = [FeatureId::HOSTNAME, FeatureId::OSRELEASE, FeatureId::ARCH, FeatureId::CPUDESC];
     let host: Vec<String> = host.into_iter().filter_map(text).filter(|text| !text.is_empty()).collect();
     if !host.is_empty() {
-        lines.push(format!("  host      {}", host.join(", ")));
+        lines.push(format!("  host      {}", printable::name(&host.join(", "))));
     }
     if let Some((first, last)) = stats.sample_times {
         lines.push(format!("  time      {} s between the first and last sample", micros(last - first)));
@@ -67,10 +68,5 @@ pub fn lines(meta: &Meta, stats: &Stats, ledger: &Ledger) -> Vec<String> {
 
 /// The first elements of a list, and the number of others.
 fn list_first(list: impl ExactSizeIterator<Item = String>, of: &str) -> String {
-    let more = list.len().saturating_sub(MAX_LISTED);
-    let mut listed: Vec<String> = list.take(MAX_LISTED).collect();
-    if more > 0 {
-        listed.push(format!("{more} more {of}"));
-    }
-    if listed.is_empty() { "none".to_owned() } else { listed.join(", ") }
+    if list.len() == 0 { "none".to_owned() } else { printable::list(list, MAX_LISTED, of) }
 }
