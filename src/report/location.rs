@@ -1,5 +1,6 @@
 //! Places in code that frames stand for: one for each function at an address, inlined ones included.
 
+use crate::printable;
 use crate::profile::function_name::without_own_parameters;
 use crate::profile::stacks::FrameId;
 use crate::profile::{Frame, Tables};
@@ -161,8 +162,13 @@ impl Locations {
         }
     }
 
-    /// The locations of functions with this name, in any file.
+    /// The locations of functions with this name, also as views show it, in any file.
     pub fn named(&self, name: &str) -> Vec<bool> {
-        self.list.iter().map(|location| self.names.name(location.function) == name.as_bytes()).collect()
+        let is_changed = name.contains(['\\', '…', char::REPLACEMENT_CHARACTER]);
+        let is_named = |location: &Location| {
+            self.names.name(location.function) == name.as_bytes()
+                || is_changed && printable::name(&self.text(location.function)) == name
+        };
+        self.list.iter().map(is_named).collect()
     }
 }

@@ -149,6 +149,10 @@ fn names_of_a_megabyte_are_shortened_for_people() {
         let text = recording.text(format, args);
         assert!(text.len() < limit, "{format}: {} bytes", text.len());
     }
+    let list = recording.text("report", &["--group-by", "sym"]);
+    let shown = list.lines().filter_map(|line| line.split_whitespace().nth(3)).filter(|name| name.contains('…'));
+    let neighbors = |name: &str| recording.text("report", &["--callers", name]);
+    assert_eq!(shown.filter(|name| neighbors(name).contains(&format!("callers of {name}: total 20.00%"))).count(), 4);
     for format in ["report", "flamegraph", "markdown"] {
         let text = recording.text(format, &[]);
         let is_short =
@@ -216,6 +220,8 @@ fn names_control_no_terminal() {
             assert!(text.contains(name), "{format}: {name}: {text}");
         }
     }
+    let callers = recording.text("report", &["--callers", r"rlo\u{202e}eman"]);
+    assert!(callers.contains(r"callers of rlo\u{202e}eman: total 12.00%"), "{callers}");
     // Perf prints names as they are.
     let script = recording.text("perf-script", &[]);
     assert!(names.iter().all(|name| script.contains(&format!(" {name}+0x"))), "{script:.1000}");
