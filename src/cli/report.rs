@@ -116,11 +116,11 @@ fn record(entry: &Entry) -> Value {
     })
 }
 
-/// Escapes the control characters that JSON allows unescaped, such as those from U+0080.
+/// Escapes the unsafe characters that JSON allows unescaped, such as control characters from U+0080.
 fn escape_json(json: &str) -> String {
     let mut line = String::with_capacity(json.len());
     for char in json.chars() {
-        if char.is_control() {
+        if printable::is_unsafe(char) {
             line += &format!("\\u{:04x}", u32::from(char));
         } else {
             line.push(char);

@@ -6,12 +6,13 @@ use crate::profile::{Profile, Row};
 use crate::session::names::NameId;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// A function that calls or is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbor {
-    /// Name of the function; `None` for samples without a caller, or in the function itself.
-    pub function: Option<String>,
+    /// Name of the function, shared by its calls; `None` for samples without a caller, or in the function itself.
+    pub function: Option<Arc<str>>,
     /// What contains its code.
     pub dso: String,
     /// Source file and line of the call.
@@ -52,17 +53,18 @@ impl Calls {
     }
 
     fn sorted(self, locations: &Locations) -> Vec<Neighbor> {
+        let mut names: HashMap<NameId, Arc<str>> = HashMap::new();
+        let mut shared = |name| names.entry(name).or_insert_with(|| locations.text(name).into()).clone();
         let neighbor = |((function, site), (counts, _)): (Call, (Counts, usize))| Neighbor {
-            function: function.map(|(name, _)| locations.text(name).into_owned()),
+            function: function.map(|(name, _)| shared(name)),
             dso: function.map_or(String::new(), |(_, dso)| locations.text(dso).into_owned()),
             source: site.map_or(String::new(), |site| locations.source(locations.get(site))),
             counts,
         };
         let mut list: Vec<_> = self.by_call.into_iter().map(neighbor).collect();
         list.sort_by(|a, b| {
-            let key =
-                |neighbor: &Neighbor| (Reverse(neighbor.counts), neighbor.function.clone(), neighbor.source.clone());
-            key(a).cmp(&key(b))
+            let [a, b] = [a, b].map(|neighbor| (Reverse(neighbor.counts), &neighbor.function, &neighbor.source));
+            a.cmp(&b)
         });
         list
     }

@@ -331,6 +331,8 @@ fn colors_and_limits_are_options() {
     assert!(!report(&["--limit", "1"]).contains('\x1b'));
     let limited = report(&["--percent-limit", "20", "--sort", "sym"]);
     assert!(limited.lines().count() < 12 && limited.contains("more entries below the limit"), "{limited}");
+    let callees = report(&["--callees", "main", "--limit", "2"]);
+    assert!(callees.lines().count() == 6 && callees.ends_with(" more entries below the limit\n"), "{callees}");
     let by_event = report(&["--sort", "event,tid", "--no-children"]);
     assert!(by_event.lines().nth(1).is_some_and(|line| line.contains("event") && line.contains("tid")), "{by_event}");
 }
