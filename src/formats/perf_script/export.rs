@@ -29,8 +29,10 @@ struct Script {
     requested: [TypeFields; TYPES.len()],
     /// Fields by event.
     fields: Vec<FieldSet>,
-    /// Names of all events, aligned.
+    /// Names of all events.
     names: Vec<String>,
+    /// Length of the longest of them.
+    longest_event: usize,
     /// Types of records that are printed besides samples.
     shown: Vec<RecordType>,
     style: Style,
@@ -49,6 +51,7 @@ pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Co
         requested: fields::parse(values.list(&FIELDS).unwrap_or_default()).unwrap_or_default(),
         fields: Vec::new(),
         names: Vec::new(),
+        longest_event: 0,
         shown: shown.flat_map(|shown| shown.types).copied().collect(),
         style: Style::by_name(values.word(&PERF_STYLE)),
         is_exact: values.is_given(&NANOSECONDS),
@@ -87,6 +90,7 @@ impl SampleFormat for Script {
             fields,
             style: self.style,
             event: &self.names[sample.event as usize],
+            longest_event: self.longest_event,
             arch: self.arch.as_deref().unwrap_or_default(),
             longest_source: &mut self.longest_source,
             cookie: None,
@@ -145,9 +149,8 @@ impl Script {
         if self.arch.is_none() {
             self.arch = meta.string(FeatureId::ARCH);
         }
-        let names: Vec<String> = events.iter().map(|event| printed_name(event, state, meta)).collect();
-        let width = names.iter().map(String::len).max().unwrap_or(0);
-        self.names = names.into_iter().map(|name| " ".repeat(width - name.len()) + &name).collect();
+        self.names = events.iter().map(|event| printed_name(event, state, meta)).collect();
+        self.longest_event = self.names.iter().map(String::len).max().unwrap_or(0);
         let mut by_type = [None; TYPES.len()];
         for event in events {
             let of_type = &mut by_type[type_of(event.attr.kind)];

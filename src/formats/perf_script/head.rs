@@ -85,6 +85,8 @@ pub fn period(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 
 /// Name of the event.
 pub fn event(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+    // The width is in bytes.
+    out.resize(out.len() + printer.longest_event - printer.event.len(), b' ');
     out.extend_from_slice(printer.event.as_bytes());
     out.extend_from_slice(b": ");
 }

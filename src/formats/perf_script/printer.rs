@@ -60,8 +60,10 @@ pub struct Printer<'a> {
     pub fields: FieldSet,
     /// Form of the text.
     pub style: Style,
-    /// Name of the event, aligned.
+    /// Name of the event.
     pub event: &'a str,
+    /// Length of the longest name of an event.
+    pub longest_event: usize,
     /// Architecture of the recorded machine, as `uname -m` prints it.
     pub arch: &'a str,
     /// Length of the longest data source so far.
