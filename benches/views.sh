@@ -7,7 +7,7 @@
 # The recording is that of the mixed load of inputs.sh, with MB (default 160). Each job runs RUNS (default 3) times, alternating
 # with its counterpart; the table shows medians. A counterpart slower than 5 s runs once. All look up functions in the symbol tables
 # of this machine, without inlined functions. A missing program is reported in its row: inferno is on crates.io, the scripts are
-# those of FlameGraph.
+# those of FlameGraph; Debian's libdevel-nytprof-perl contains flamegraph.pl, in /usr/share/perl5/Devel/NYTProf.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 megabytes=${1:-160}
@@ -50,7 +50,7 @@ job 'perf script text, addresses' mixed "$perfconv $mixed --symbols no -t perf-s
 piped 'folded stacks' folded inferno-collapse-perf
 piped 'folded stacks' folded stackcollapse-perf.pl
 piped 'flame graph' svg inferno-collapse-perf inferno-flamegraph
-piped 'flame graph' svg stackcollapse-perf.pl flamegraph.pl
+piped 'flame graph' svg inferno-collapse-perf flamegraph.pl
 job 'report' mixed "$perfconv report $mixed --no-inline" 'perf report --stdio' "perf report --stdio -n -g none --no-inline -i $mixed"
 job 'page' mixed "$perfconv $mixed --no-inline -q -f -o $out.html" 'perf report --stdio' \
     "perf report --stdio -n -g none --no-inline -i $mixed"
