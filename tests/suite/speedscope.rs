@@ -2,7 +2,7 @@
 
 use super::clients;
 use super::files::{self, Recording, fixture};
-use super::program::{perfconv, run};
+use super::program::{self, perfconv, run};
 use super::totals::{self, Totals};
 use serde_json::Value;
 use std::fs;
@@ -87,6 +87,19 @@ jsonschema.validate(document, schema)";
         }
         totals::check_equal(&found, &totals::counts(expected))
     });
+}
+
+#[test]
+fn speedscope_reads_compressed_files() {
+    let Some(clients) = clients::directory().filter(|_| clients::has_browser()) else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let [plain, compressed] = ["forks.speedscope.json", "forks.speedscope.json.gz"].map(|name| {
+        let output = directory.path().join(name);
+        let run = program::convert(&fixture("forks.data"), &output);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        clients::speedscope_profiles(clients, &output)
+    });
+    assert!(plain.len() > 3 && plain == compressed, "{plain:?} {compressed:?}");
 }
 
 #[test]
