@@ -55,8 +55,10 @@ mod suite {
     mod passes;
     mod paths;
     mod perf_json;
+    mod perf_programs;
     mod perf_script;
     mod perf_script_clients;
+    mod perf_script_symbols;
     mod perf_script_text;
     mod perf_stat;
     mod perf_version;

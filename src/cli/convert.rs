@@ -164,6 +164,7 @@ impl Conversion {
                 format.name
             )));
         }
+        let values = (format.implied)(&values).and(&values);
         Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, values, directory: None })
     }
 

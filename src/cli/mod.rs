@@ -26,6 +26,7 @@ mod page_server;
 mod pager;
 mod part_file;
 mod pending_output;
+mod perf_options;
 mod perf_to_profile;
 mod profile_report;
 mod profiles;
@@ -77,7 +78,8 @@ fn arguments<T: Parser>() -> Result<(T, bool), Failure> {
     });
     parsed.or_else(|error| {
         if error.use_stderr() {
-            return Err(Failure::Arguments(usage_message(&error)));
+            let message = perf_options::message(&error).unwrap_or_else(|| usage_message(&error));
+            return Err(Failure::Arguments(message));
         }
         standard_streams::require_stdout()?;
         match args::short_help(&error) {

@@ -48,6 +48,8 @@ pub struct Format {
     pub keeps: fn(&RetainedFields) -> bool,
     /// The format's own options, in addition to those of [its kind](Writer::options).
     pub options: &'static [FormatOption],
+    /// Values of options that other values, or their absence, imply; used for options that are not given.
+    pub implied: fn(&OptionValues) -> OptionValues,
     /// The passes to run: those that the option values imply, and the requested ones.
     pub passes: fn(&OptionValues, Vec<PassRequest>) -> Vec<PassRequest>,
 }
@@ -85,6 +87,7 @@ impl Format {
             functions: ShowsFunctions::Never,
             keeps: RetainedFields::is_empty,
             options: &[],
+            implied: |_| OptionValues::default(),
             passes: |_, requested| requested,
         }
     }

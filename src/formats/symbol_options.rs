@@ -59,19 +59,16 @@ pub const KALLSYMS: FormatOption =
 pub const NO_INLINE: FormatOption = FormatOption::switch("no-inline", "Omit inlined functions");
 
 /// The option `--demangle`.
-pub const DEMANGLE: FormatOption = FormatOption {
-    default: Some("full"),
-    ..FormatOption::new(
-        "demangle",
-        "HOW",
-        "How to demangle C++ and Rust names",
-        ValueKind::Choice(&[
-            ("full", "With parameters"),
-            ("short", "Without parameters and return types"),
-            ("no", "Mangled, as in the symbol table"),
-        ]),
-    )
-};
+pub const DEMANGLE: FormatOption = FormatOption::new(
+    "demangle",
+    "HOW",
+    "How to demangle C++ and Rust names [default: full; in perf script text, as by --perf-style]",
+    ValueKind::Choice(&[
+        ("full", "With parameters"),
+        ("short", "Without parameters and return types"),
+        ("no", "Mangled, as in the symbol table"),
+    ]),
+);
 
 /// The option `--no-unwind`.
 pub const NO_UNWIND: FormatOption = FormatOption {

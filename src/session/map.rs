@@ -91,11 +91,13 @@ impl Map {
 
     /// An address as perf prints it: in a file, as an address of the file.
     pub fn printed_address(&self, address: u64) -> u64 {
-        if self.is_of_kernel() || self.pid.is_some() {
-            address
-        } else {
-            address.wrapping_sub(self.start).wrapping_add(self.pgoff)
-        }
+        if self.is_of_kernel() || self.pid.is_some() { address } else { self.offset_of(address) }
+    }
+
+    /// The offset in the mapped file of an address; in a kernel or a module, from its start.
+    pub fn offset_of(&self, address: u64) -> u64 {
+        let offset = if self.is_of_kernel() { 0 } else { self.pgoff };
+        address.wrapping_sub(self.start).wrapping_add(offset)
     }
 
     /// The path without the suffix that the kernel adds for a deleted file.

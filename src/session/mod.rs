@@ -114,6 +114,9 @@ struct ExitedThread {
     tid: u32,
 }
 
+/// Name of the idle threads, from which the first threads are forked.
+const IDLE: &[u8] = b"swapper";
+
 /// Number of exited threads that are remembered. A sample can follow the exit of its thread, but not many later exits.
 const MAX_EXITED: usize = 4096;
 
@@ -250,7 +253,11 @@ impl Session {
             };
             self.processes.insert(task.pid, child);
         }
-        let comm = self.threads.get(&task.ptid).and_then(|parent| parent.comm);
+        let comm = match self.threads.get(&task.ptid) {
+            Some(parent) => parent.comm,
+            // As in perf, the first threads have the name of the idle threads until they are named.
+            None => (task.ptid == 0).then(|| self.names.id(IDLE)),
+        };
         self.threads.insert(task.tid, Thread { pid: task.pid, comm });
     }
 

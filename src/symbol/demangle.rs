@@ -37,7 +37,9 @@ impl Demangle {
 
     fn cpp(self, name: &str) -> Option<String> {
         if let Some((prefix, name)) = prefixed(name) {
-            return self.cpp(&name).map(|name| format!("{prefix}{name}"));
+            // As in c++filt, a short name of these has its parameters, but no suffix of a clone.
+            let name = if self == Self::Short { name.split('.').next().unwrap_or_default() } else { &name };
+            return Self::Full.cpp(name).map(|name| format!("{prefix}{name}"));
         }
         let full = cpp_demangle::DemangleOptions::new();
         let short = full.no_params().no_return_type();
@@ -48,8 +50,16 @@ impl Demangle {
         };
         let mut out = Limited::default();
         symbol.structured_demangle(&mut out, &options).ok()?;
-        Some(as_compilers_write(with_short_literals(out.text), name))
+        let text = as_compilers_write(with_short_literals(out.text), name);
+        Some(if self == Self::Short { without_qualifiers(&text).to_owned() } else { text })
     }
+}
+
+/// The name of a member function without what follows its parameters.
+fn without_qualifiers(name: &str) -> &str {
+    const QUALIFIERS: [&str; 4] = [" const", " volatile", " &", " &&"];
+    let shorter = QUALIFIERS.iter().find_map(|qualifier| name.strip_suffix(qualifier));
+    shorter.map_or(name, without_qualifiers)
 }
 
 /// The longest proper prefix of a name that is itself a mangled name. Scopes and template arguments end with `E`.
@@ -230,13 +240,19 @@ mod tests {
         Demangle::Full.demangle(name.as_bytes())
     }
 
+    fn short(name: &str) -> Option<String> {
+        Demangle::Short.demangle(name.as_bytes())
+    }
+
     #[test]
     fn cpp_names_with_and_without_parameters() {
         let name = b"_ZN3app4leafIiEEvlS0_";
-        assert_eq!(Demangle::Short.demangle(b"_ZN3app4leafEl").as_deref(), Some("app::leaf"));
+        assert_eq!(short("_ZN3app4leafEl").as_deref(), Some("app::leaf"));
         assert_eq!(full("_ZN3app4leafEl").as_deref(), Some("app::leaf(long)"));
         assert_eq!(Demangle::No.demangle(name), None);
         assert_eq!(full("main"), None);
+        assert_eq!(full("_ZNKR3app4leafEl.cold").as_deref(), Some("app::leaf(long) const & [clone .cold]"));
+        assert_eq!(short("_ZNKR3app4leafEl.cold").as_deref(), Some("app::leaf"));
     }
 
     #[test]
@@ -272,6 +288,7 @@ mod tests {
         assert_eq!(full("_ZGTtNSt12domain_errorC1EPKc").as_deref(), Some(clone));
         assert_eq!(full("_ZThn16_N1AD1Ev").as_deref(), Some("non-virtual thunk to A::~A()"));
         assert_eq!(full("_ZTv0_n24_N1AD0Ev").as_deref(), Some("virtual thunk to A::~A()"));
+        assert_eq!(short("_ZTv0_n24_N1AD0Ev.cold").as_deref(), Some("virtual thunk to A::~A()"));
         let argument = "INS_8durationIdSt5ratioILl1ELl1EEEElS2_ILl1ELl1000000000EEEE";
         let result = "NSt9enable_ifIXsrNS_13__is_durationIT_EE5valueES8_E4typeE";
         let name = &format!("_ZNSt6chrono13duration_cast{argument}{result}RKNS1_IT0_T1_EE");
@@ -297,7 +314,7 @@ mod tests {
         assert_eq!(full("memcpy@@GLIBC_2.14").as_deref(), Some("memcpy"));
         assert_eq!(full("memcpy@plt"), None);
         assert_eq!(full("_ZdlPvm@plt").unwrap(), "operator delete(void*, unsigned long)@plt");
-        assert_eq!(Demangle::Short.demangle(b"_ZdlPvm@plt").unwrap(), "operator delete@plt");
+        assert_eq!(short("_ZdlPvm@plt").unwrap(), "operator delete@plt");
     }
 
     #[test]

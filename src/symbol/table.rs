@@ -177,7 +177,7 @@ impl SymbolTable {
     }
 
     /// The name that perf would show for an address: preferably that of a function, with a size, not weak, global, with the
-    /// fewest leading underscores, the longest.
+    /// fewest leading underscores, the longest, the first in the table.
     fn preferred(&self, aliases: &[Symbol]) -> Option<Symbol> {
         let &[first, ref rest @ ..] = aliases else { return None };
         if rest.is_empty() {
@@ -187,9 +187,10 @@ impl SymbolTable {
             let name = self.name(symbol.name);
             let underscores = name.iter().take_while(|&&byte| byte == b'_').count();
             let bind = (!symbol.is_weak, symbol.is_global);
-            (symbol.size > 0, symbol.is_function, bind, Reverse(underscores), name.len(), Reverse(name))
+            (symbol.size > 0, symbol.is_function, bind, Reverse(underscores), name.len())
         };
-        aliases.iter().max_by(|a, b| rank(a).cmp(&rank(b))).copied()
+        // Of several maxima, the iterator returns the last.
+        aliases.iter().rev().max_by_key(|symbol| rank(symbol)).copied()
     }
 
     fn name(&self, name: Name) -> &[u8] {

@@ -26,7 +26,7 @@ const UNKNOWN: &str = "[unknown]";
 type Output = (&'static str, &'static [&'static str], fn(&Path) -> Stacks);
 
 const OUTPUTS: [Output; 7] = [
-    ("out.script", &["-t", "perf-script"], perf_script),
+    ("out.script", &["-t", "perf-script", "--demangle", "full"], perf_script),
     ("out.perf.json", &["-t", "perf-json"], perf_json),
     ("out.folded", &["-t", "folded", "--weight", "samples"], folded),
     ("tables", &["-t", "csv", "--stacks"], csv),
@@ -95,7 +95,9 @@ fn perf_script(path: &Path) -> Stacks {
         let frames = sample.lines().skip(1).map(|line| {
             let name = line.trim().split_once(' ').unwrap().1;
             let name = name.rsplit_once(" (").unwrap().0;
-            name.rsplit_once("+0x").map_or(name, |(name, _)| name).to_owned()
+            let name = name.rsplit_once("+0x").map_or(name, |(name, _)| name);
+            // The other outputs omit the versions of symbols.
+            name.split_once('@').filter(|(_, version)| *version != "plt").map_or(name, |(name, _)| name).to_owned()
         });
         add(&mut stacks, frames, 1);
     }

@@ -3,6 +3,7 @@
 use super::call_chain::{self, file};
 use super::fields::{DSO, FieldSet};
 use super::printer::Printer;
+use super::style::Style;
 use crate::abi::branch::{BranchFlags, BranchType};
 use crate::session::map::MapId;
 use crate::session::space::Space;
@@ -37,7 +38,7 @@ pub fn offsets(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         return;
     }
     print(printer, " ", out, |printer, address, map, out| {
-        let in_file = map.map_or(address, |map| printer.state.session.map(map).printed_address(address));
+        let in_file = map.map_or(address, |map| printer.state.session.map(map).offset_of(address));
         let _ = write!(out, "{in_file:#x}");
         dso(printer, map, out);
     });
@@ -59,29 +60,35 @@ fn print(printer: &mut Printer<'_>, before: &str, out: &mut Vec<u8>, end: PrintE
             end(printer, address, map, out);
         }
         let flags = BranchFlags::from_word(flags, decoded.raw.endian());
-        let outcome = if flags.get(BranchFlags::MISPRED) == 1 {
-            'M'
-        } else if flags.get(BranchFlags::PREDICTED) == 1 {
-            'P'
-        } else {
-            '-'
+        let outcome = match (flags.get(BranchFlags::PREDICTED), flags.get(BranchFlags::MISPRED)) {
+            (1, _) => 'P',
+            (_, 1) => 'M',
+            _ => '-',
         };
         let set = |field, letter| if flags.get(field) == 1 { letter } else { '-' };
         let (transaction, abort) = (set(BranchFlags::IN_TX, 'X'), set(BranchFlags::ABORT, 'A'));
-        let (cycles, kind) = (flags.get(BranchFlags::CYCLES), branch_type(flags.branch_type()));
-        let _ = write!(out, "/{outcome}/{transaction}/{abort}/{cycles}/{kind} ");
+        let (cycles, kind) = (flags.get(BranchFlags::CYCLES), branch_type(flags));
+        let _ = write!(out, "/{outcome}/{transaction}/{abort}/{cycles}/{kind}");
+        if printer.style == Style::Perf612 {
+            const SPECULATION: [&str; 4] = ["-", "SPEC_WRONG_PATH", "NON_SPEC_CORRECT_PATH", "SPEC_CORRECT_PATH"];
+            let _ = write!(out, "/{}", SPECULATION[flags.get(BranchFlags::SPEC) as usize]);
+        }
+        out.push(b' ');
     }
 }
 
 fn dso(printer: &Printer<'_>, map: Option<MapId>, out: &mut Vec<u8>) {
     if printer.fields.has(DSO) {
         let name = map.map_or("[unknown]".into(), |map| file(printer.state.session.map(map)));
-        let _ = write!(out, "({name})");
+        let space = if printer.style == Style::Perf612 { " " } else { "" };
+        let _ = write!(out, "{space}({name})");
     }
 }
 
-fn branch_type(kind: BranchType) -> &'static str {
-    match kind {
+fn branch_type(flags: BranchFlags) -> &'static str {
+    const EXTENDED: [&str; 8] =
+        ["FAULT_ALGN", "FAULT_DATA", "FAULT_INST", "ARCH_1", "ARCH_2", "ARCH_3", "ARCH_4", "ARCH_5"];
+    match flags.branch_type() {
         BranchType::COND => "COND",
         BranchType::UNCOND => "UNCOND",
         BranchType::IND => "IND",
@@ -96,6 +103,7 @@ fn branch_type(kind: BranchType) -> &'static str {
         BranchType::IRQ => "IRQ",
         BranchType::SERROR => "SERROR",
         BranchType::NO_TX => "NO_TX",
+        BranchType::EXTEND_ABI => EXTENDED.get(flags.get(BranchFlags::NEW_TYPE) as usize).unwrap_or(&"(null)"),
         _ => "",
     }
 }

@@ -7,7 +7,7 @@ use super::style::Style;
 use crate::abi::sample_type::SampleType;
 use crate::formats::named_frames::{FrameKey, TextFrame};
 use crate::formats::sample_writer::{ChainFrame, SampleState};
-use crate::profile::symbols::{Line, Symbols};
+use crate::profile::symbols::{Function, Line, Symbols};
 use crate::session::map::{Map, MapId};
 use std::borrow::Cow;
 use std::io::Write;
@@ -174,7 +174,7 @@ pub fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
         if is_inlined && (has(form::SYMBOL) || !has_name) {
             continue;
         }
-        let name = symbols.function(line.function).map_or(&b""[..], |function| symbols.name(function.name));
+        let name = symbols.function(line.function).map_or(&b""[..], |function| printed_name(function, symbols));
         out.extend_from_slice(address);
         if has_name {
             let name = if name.is_empty() { "[unknown]".into() } else { String::from_utf8_lossy(name) };
@@ -205,6 +205,13 @@ pub fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
             object_address(out, address, frame);
         }
     }
+}
+
+/// The name of a function, with the version that perf prints in names that are not mangled: `cfree@GLIBC_2.2.5`.
+fn printed_name<'a>(function: &Function, symbols: &'a Symbols) -> &'a [u8] {
+    let (name, system_name) = (symbols.name(function.name), symbols.name(function.system_name));
+    let has_version = system_name.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"@"));
+    if has_version { system_name } else { name }
 }
 
 /// File and line, on a separate line.

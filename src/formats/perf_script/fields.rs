@@ -68,6 +68,11 @@ pub const FIELDS: &[Field] = &[
         print: Print::Sample(memory::weight),
     },
     Field { name: "ins_lat", needs: Needs::Sample(SampleType::WEIGHT_STRUCT), print: Print::Sample(memory::ins_lat) },
+    Field {
+        name: "retire_lat",
+        needs: Needs::Sample(SampleType::WEIGHT_STRUCT),
+        print: Print::Sample(memory::retire_lat),
+    },
     Field { name: "ip", needs: Needs::Sample(SampleType::IP), print: Print::Sample(call_chain::frames) },
     Field { name: "sym", needs: Needs::Address, print: Print::Part },
     Field { name: "symoff", needs: Needs::Field("sym"), print: Print::Part },
@@ -231,8 +236,9 @@ pub const TYPES: [EventType; 7] = {
     let plain = FieldSet(COMMON.0 | FRAMES.0 | FieldSet::of(&["period"]).0);
     let bpf = FieldSet::of(&["bpf-output"]);
     let traced = FieldSet(TRACE.0 | bpf.0);
-    let access =
-        FieldSet::of(&["addr", "data_src", "weight", "ins_lat", "phys_addr", "data_page_size", "code_page_size"]);
+    let costs = FieldSet::of(&["data_src", "weight", "ins_lat", "retire_lat"]);
+    let pages = FieldSet::of(&["addr", "phys_addr", "data_page_size", "code_page_size"]);
+    let access = FieldSet(costs.0 | pages.0);
     [
         EventType { name: Some("hw"), default: plain, invalid: traced },
         EventType { name: Some("sw"), default: FieldSet(plain.0 | bpf.0), invalid: TRACE },

@@ -4,6 +4,7 @@ use super::call_chain;
 use super::fields::{DSO, SYM};
 use super::number;
 use super::printer::Printer;
+use super::style::Style;
 use crate::abi::attr::SoftwareEvent;
 use crate::abi::data_src::DataSrc;
 use crate::abi::weight::Weight;
@@ -12,6 +13,9 @@ use std::io::Write;
 /// Events whose data address is that of code or data that may have a symbol.
 const WITH_SYMBOLS: [SoftwareEvent; 3] =
     [SoftwareEvent::PAGE_FAULTS, SoftwareEvent::PAGE_FAULTS_MIN, SoftwareEvent::PAGE_FAULTS_MAJ];
+
+/// Length at which perf truncates the description of a data source.
+const SOURCE_LIMIT: usize = 82;
 
 /// Data address, with its symbol for page faults.
 pub fn addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
@@ -25,7 +29,8 @@ pub fn addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 /// Source of the data, aligned to the longest one before.
 pub fn data_src(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let word = printer.sample.decoded.view.data_src.unwrap_or(0);
-    let text = describe(DataSrc(word));
+    let mut text = describe(DataSrc(word), printer.style);
+    text.truncate(SOURCE_LIMIT);
     let width = &mut *printer.longest_source;
     *width = text.len().max(*width);
     number::address(out, word);
@@ -46,6 +51,14 @@ pub fn weight(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 pub fn ins_lat(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let weight = Weight(printer.sample.decoded.view.weight.unwrap_or(0));
     number::right(out, weight.get(Weight::VAR2_W), 16);
+}
+
+/// Latency until the instruction retired, which perf 6.1 does not print.
+pub fn retire_lat(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+    if printer.style == Style::Perf612 {
+        let weight = Weight(printer.sample.decoded.view.weight.unwrap_or(0));
+        number::right(out, weight.get(Weight::VAR3_W), 16);
+    }
 }
 
 /// Physical address.
@@ -104,47 +117,65 @@ fn or_unavailable(text: String) -> String {
     if text.is_empty() { "N/A".to_owned() } else { text }
 }
 
-/// ` hit` or ` miss`, by the second and third bit.
-fn outcome(bits: u64) -> &'static str {
-    match bits & 6 {
-        2 => " hit",
-        4 => " miss",
-        _ => "",
+/// ` hit` and ` miss`, by the second and third bit.
+fn outcome(bits: u64) -> String {
+    names(bits, &["", " hit", " miss"]).concat()
+}
+
+fn level_number(number: u64, style: Style) -> String {
+    match (number, style) {
+        (8, Style::Perf612) => "Uncached".to_owned(),
+        (9, _) => "CXL".to_owned(),
+        (10, _) => "I/O".to_owned(),
+        (11, _) => "Any cache".to_owned(),
+        (12, _) => "LFB/MAB".to_owned(),
+        (13, _) => "RAM".to_owned(),
+        (14, _) => "PMEM".to_owned(),
+        (15, _) => "N/A".to_owned(),
+        (5, Style::Perf612) => "L2 MHB".to_owned(),
+        (6, Style::Perf612) => "Memory-side Cache".to_owned(),
+        (7, Style::Perf612) => "Unknown level 7".to_owned(),
+        _ => format!("L{number}"),
     }
 }
 
-fn level(source: DataSrc) -> String {
-    let bits = source.get(DataSrc::MEM_LVL);
-    let mut found = names(bits, LEVELS);
-    let number = source.get(DataSrc::MEM_LVL_NUM);
-    let numbered = match number {
+/// Distance of the node whose memory was accessed, with a space.
+fn hops(source: DataSrc) -> String {
+    const HOPS: [&str; 4] = ["core, same node", "node, same socket", "socket, same board", "board"];
+    match source.get(DataSrc::MEM_HOPS) {
         0 => String::new(),
-        1..=4 => format!("L{number}"),
-        9 => "CXL".to_owned(),
-        10 => "I/O".to_owned(),
-        11 => "Any cache".to_owned(),
-        12 => "LFB/MAB".to_owned(),
-        13 => "RAM".to_owned(),
-        14 => "PMEM".to_owned(),
-        15 => "N/A".to_owned(),
-        other => format!("L{other}"),
-    };
-    let remote = if source.get(DataSrc::MEM_REMOTE) == 1 { "Remote " } else { "" };
-    let numbered = format!("{remote}{numbered}");
-    if number != 0 {
-        found.push(&numbered);
+        hops => HOPS.get(hops as usize - 1).unwrap_or(&"(null)").to_string() + " ",
     }
-    or_unavailable(found.join(" or ") + outcome(bits))
+}
+
+fn level(source: DataSrc, style: Style) -> String {
+    let (bits, number) = (source.get(DataSrc::MEM_LVL), source.get(DataSrc::MEM_LVL_NUM));
+    let remote = if source.get(DataSrc::MEM_REMOTE) == 1 { "Remote " } else { "" };
+    let (hops, outcome) = (hops(source), outcome(bits));
+    if style == Style::Perf61 {
+        let mut found = if hops.is_empty() { names(bits, LEVELS) } else { Vec::new() };
+        let number = Some(number).filter(|&number| number != 0).map(|number| level_number(number, style));
+        found.extend(number.as_deref());
+        return or_unavailable(format!("{remote}{hops}{}", found.join(" or "))) + &outcome;
+    }
+    // A miss is not shown in addition to a hit, but a space for either.
+    let outcome = if outcome.starts_with(" hit") { " hit" } else { outcome.as_str() };
+    let outcome = if outcome.is_empty() { " " } else { outcome };
+    match (number, names(bits & !1, LEVELS)) {
+        (0 | 15, found) if found.is_empty() => "N/A".to_owned(),
+        (0 | 15, found) => found.join(" or ") + outcome,
+        _ => format!("{remote}{hops}{}{outcome}", level_number(number, style)),
+    }
 }
 
 /// The fields of a data source by name.
-fn describe(source: DataSrc) -> String {
-    let operation = or_unavailable(names(source.get(DataSrc::MEM_OP), OPERATIONS).join(" or "));
+fn describe(source: DataSrc, style: Style) -> String {
+    let operation = names(source.get(DataSrc::MEM_OP), OPERATIONS).first().copied().unwrap_or("No");
     let mut snoop = names(source.get(DataSrc::MEM_SNOOP), SNOOPS);
     snoop.extend(names(source.get(DataSrc::MEM_SNOOPX), EXTENDED_SNOOPS));
     let snoop = or_unavailable(snoop.join(" or "));
     let translation = source.get(DataSrc::MEM_DTLB);
-    let translation = or_unavailable(names(translation, TRANSLATIONS).join(" or ") + outcome(translation));
+    let translation = or_unavailable(names(translation, TRANSLATIONS).join(" or ")) + &outcome(translation);
     let lock = source.get(DataSrc::MEM_LOCK);
     let lock = if lock & 1 == 1 {
         "N/A"
@@ -154,9 +185,9 @@ fn describe(source: DataSrc) -> String {
         "No"
     };
     let blocked: String = match source.get(DataSrc::MEM_BLK) {
-        bits if bits & 6 == 0 => " N/A".to_owned(),
+        bits if bits & 1 == 1 || bits & 6 == 0 => " N/A".to_owned(),
         bits => [(2, " Data"), (4, " Addr")].iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| *name).collect(),
     };
-    let level = level(source);
+    let level = level(source, style);
     format!("|OP {operation}|LVL {level}|SNP {snoop}|TLB {translation}|LCK {lock}|BLK {blocked}")
 }

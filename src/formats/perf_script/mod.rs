@@ -23,9 +23,11 @@ mod trace;
 
 pub use import::{import, recognizes};
 
-use super::options::{FormatOption, ValueKind};
+use super::options::{FormatOption, OptionValue, OptionValues, ValueKind};
+use super::symbol_options::DEMANGLE;
 use super::{Format, Reader, ShowsFunctions, Writer};
 use records::SHOWN;
+use style::Style;
 
 /// The text output of perf script.
 pub const FORMAT: Format = Format {
@@ -47,6 +49,10 @@ pub const FORMAT: Format = Format {
         SHOWN[6].option,
         SHOWN[7].option,
     ],
+    implied: |values| {
+        let demangle = Style::by_name(values.word(&PERF_STYLE)).demangle();
+        OptionValues::default().with(&DEMANGLE, OptionValue::Word(demangle.to_owned()))
+    },
     ..Format::new("perf-script", "text output of perf script")
 };
 
@@ -73,8 +79,8 @@ pub const PERF_STYLE: FormatOption = FormatOption {
         "VERSION",
         "Version of perf whose text to write",
         ValueKind::Choice(&[
-            ("6.1", "Addresses in call chains are those in the file"),
-            ("6.12", "Addresses are those in memory, and columns of IDs are wider"),
+            ("6.1", "Addresses in call chains are those in the file; C++ names have no parameters"),
+            ("6.12", "Addresses are those in memory, columns of IDs are wider, and C++ names have parameters"),
             ("7", "As 6.12"),
         ]),
     )

@@ -101,8 +101,8 @@ pub fn describe(raw: &Raw<'_>, body: &[u8]) -> Option<RecordText> {
             let (Mmap { pid, tid, addr, len, pgoff, filename }, _) = abi::parse(body, endian, ()).ok()?;
             let access = if misc.contains(Misc::MMAP_DATA) { 'r' } else { 'x' };
             let (shown, file) = (pid as i32, text(filename.text()));
-            let offset = alternate(pgoff);
-            let text = format!("MMAP {shown}/{}: [{addr:#x}({len:#x}) @ {offset}]: {access} {file}", tid as i32);
+            let [addr, len, offset] = [addr, len, pgoff].map(alternate);
+            let text = format!("MMAP {shown}/{}: [{addr}({len}) @ {offset}]: {access} {file}", tid as i32);
             (text, Some((pid, tid)), flag(Misc::MMAP_DATA, "M"))
         }
         RecordType::MMAP2 => {
@@ -180,8 +180,9 @@ fn alternate(number: u64) -> String {
 }
 
 fn mmap2(map: &Mmap2) -> String {
-    let (pid, tid, addr, offset) = (map.pid as i32, map.tid as i32, map.addr, alternate(map.pgoff));
-    let mut text = format!("MMAP2 {pid}/{tid}: [{addr:#x}({:#x}) @ {offset}", map.len);
+    let (pid, tid) = (map.pid as i32, map.tid as i32);
+    let [addr, len, offset] = [map.addr, map.len, map.pgoff].map(alternate);
+    let mut text = format!("MMAP2 {pid}/{tid}: [{addr}({len}) @ {offset}");
     // Writing to a string cannot fail.
     let _ = match &map.file {
         MappedFile::Inode { maj, min, ino, ino_generation } => {
@@ -220,7 +221,7 @@ fn namespaces(record: &Namespaces) -> String {
         }
         let name = NAMESPACES.get(index).copied().unwrap_or("unknown");
         let end = if index + 1 == count { "]" } else { ", " };
-        let _ = write!(text, "{index}/{name}: {}/{:#x}{end}", namespace.dev, namespace.ino);
+        let _ = write!(text, "{index}/{name}: {}/{}{end}", namespace.dev, alternate(namespace.ino));
     }
     text
 }

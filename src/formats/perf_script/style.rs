@@ -3,10 +3,10 @@
 /// Form of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// perf 6.1: addresses in call chains are those in the file.
+    /// perf 6.1: addresses in call chains are those in the file; C++ names have no parameters.
     #[default]
     Perf61,
-    /// perf 6.12 and 7: addresses are those in memory; process and thread IDs have wider columns.
+    /// perf 6.12 and 7: addresses are those in memory; process and thread IDs have wider columns; C++ names have parameters.
     Perf612,
 }
 
@@ -24,6 +24,14 @@ impl Style {
         match self {
             Self::Perf61 => 5,
             Self::Perf612 => 7,
+        }
+    }
+
+    /// How names are demangled: a word of `--demangle`.
+    pub fn demangle(self) -> &'static str {
+        match self {
+            Self::Perf61 => "short",
+            Self::Perf612 => "full",
         }
     }
 
