@@ -297,6 +297,31 @@ pub const PAGES: &[Page] = &[
         related: &["report", "convert"],
         perf: Some("perf-report"),
     },
+    #[cfg(feature = "push")]
+    Page {
+        command: Some("push"),
+        description: &[
+            "Converts a recording to a profile, and sends it to a server over HTTP: to Pyroscope or Parca in pprof format, or to a \
+             receiver of OTLP. No other command sends data.",
+            "A profile of Pyroscope or Parca without a time, of a recording that does not relate its clock to the wall clock, gets \
+             the current time.",
+        ],
+        examples: &[
+            ("Send perf.data to Pyroscope", "perfconv push pyroscope http://localhost:4040 --service-name checkout"),
+            (
+                "Send it to a collector, with a header from a file",
+                "perfconv push otlp https://collector:4318 --service-name checkout --header @token",
+            ),
+            (
+                "Send it to Parca with a label",
+                "perfconv push parca http://localhost:7070 --service-name checkout --label region=eu",
+            ),
+        ],
+        files: &[INPUT, OBJECTS],
+        environment: OF_OBJECTS,
+        related: &["convert"],
+        perf: None,
+    },
     Page {
         command: Some("diff"),
         description: &[
