@@ -64,6 +64,7 @@ mod suite {
     mod perf_version;
     mod perfetto;
     mod pprof;
+    mod profiler_imports;
     mod profiles;
     mod program;
     mod progress;

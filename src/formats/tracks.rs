@@ -107,6 +107,56 @@ impl Track {
                 }
             };
         }
-        if name.is_empty() { "all threads".to_owned() } else { name }
+        if name.is_empty() { ALL_THREADS.to_owned() } else { name }
+    }
+}
+
+/// The name of a track without a thread and other labels.
+pub const ALL_THREADS: &str = "all threads";
+
+/// A thread as in the [name](Track::name) of a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedThread<'a> {
+    /// Name; `None` if the thread has none.
+    pub comm: Option<&'a str>,
+    /// Process and thread.
+    pub id: (u32, u32),
+    /// The rest of the name: other labels and the event.
+    pub rest: &'a str,
+}
+
+impl<'a> NamedThread<'a> {
+    /// Parses the name of a track; `None` if it has no thread.
+    pub fn parse(name: &'a str) -> Option<Self> {
+        let number = |text: &str| text.parse::<i32>().ok().map(|number| number as u32);
+        // The name of a thread may contain such words, too, and labels after it do not.
+        let words = name.rmatch_indices(' ').map(|(space, _)| (&name[..space], &name[space + 1..]));
+        words.into_iter().find_map(|(comm, from)| {
+            let (word, rest) = from.split_once(' ').unwrap_or((from, ""));
+            let (pid, tid) = word.split_once('/')?;
+            let id = (number(pid)?, number(tid)?);
+            Some(Self { comm: comm_of(comm, id.1), id, rest })
+        })
+    }
+}
+
+/// The name of a thread from its [printed name](thread_name); `None` if it has none.
+pub fn comm_of(printed: &str, tid: u32) -> Option<&str> {
+    let is_unnamed = printed.strip_prefix(':').is_some_and(|number| number == (tid as i32).to_string());
+    Some(printed).filter(|_| !is_unnamed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tracks_are_parsed() {
+        let parsed = |name| NamedThread::parse(name).map(|NamedThread { comm, id, rest }| (comm, id, rest));
+        assert_eq!(parsed("Web Content 7/8"), Some((Some("Web Content"), (7, 8), "")));
+        assert_eq!(parsed("a 1/2 7/-1 cpu 3 cycles:u"), Some((Some("a 1/2"), (7, u32::MAX), "cpu 3 cycles:u")));
+        assert_eq!(parsed(":8 7/8"), Some((None, (7, 8), "")));
+        assert_eq!(parsed(" 7/8"), Some((Some(""), (7, 8), "")));
+        assert_eq!([parsed("cpu 3"), parsed(ALL_THREADS), parsed("7/8"), parsed("a 7/x")], [None; 4]);
     }
 }

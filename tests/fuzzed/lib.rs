@@ -20,7 +20,7 @@ mod values;
 pub use definitions::{feature, record, sample};
 pub use files::{directory, open};
 pub use imports::{archive, elf, jitdump, json, quipper, quipper_text};
-pub use profiles::{folded, perf_script, pprof};
+pub use profiles::{firefox, folded, perf_script, pprof, speedscope};
 pub use rewrites::rewrite;
 pub use scenario::scenario;
 pub use streams::stream;

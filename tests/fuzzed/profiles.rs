@@ -2,7 +2,7 @@
 
 use perfconv::container::read::ReadOptions;
 use perfconv::formats::import::{Import, ImportOptions, Values};
-use perfconv::formats::{folded, perf_script, pprof};
+use perfconv::formats::{firefox, folded, perf_script, pprof, speedscope};
 use perfconv::inspect::check::{Severity, check};
 
 const VALUES: [Values; 3] = [Values::Counted, Values::Spread, Values::Single];
@@ -15,6 +15,16 @@ pub fn pprof(bytes: &[u8]) {
 /// Any bytes as folded stacks.
 pub fn folded(bytes: &[u8]) {
     import(bytes, folded::import);
+}
+
+/// Any bytes as a profile of the Firefox Profiler.
+pub fn firefox(bytes: &[u8]) {
+    import(bytes, firefox::import);
+}
+
+/// Any bytes as a file of speedscope.
+pub fn speedscope(bytes: &[u8]) {
+    import(bytes, speedscope::import);
 }
 
 /// Any bytes as `perf script` text.

@@ -13,6 +13,8 @@ const TARGETS: &[(&str, Target)] = &[
     ("record", fuzz::record),
     ("pprof", fuzz::pprof),
     ("folded", fuzz::folded),
+    ("firefox", fuzz::firefox),
+    ("speedscope", fuzz::speedscope),
     ("perf_script", fuzz::perf_script),
     ("feature", fuzz::feature),
     ("sample", fuzz::sample),

@@ -4,16 +4,22 @@
 //! fxprof-processed-profile is not used: its weights are 32-bit integers, too small for periods, and its frames have no inlined
 //! functions and lines.
 
+mod document;
+mod import;
+mod import_frames;
+mod import_tables;
 mod libs;
 mod markers;
 mod tables;
 mod threads;
 
+pub use import::{import, recognizes};
+
 use super::folded::WEIGHT;
 use super::json_text;
 use super::options::OptionValues;
 use super::tracks::{self, tracks};
-use super::{Format, WriteProfile, Writer};
+use super::{Format, Reader, WriteProfile, Writer};
 use crate::error::Result;
 use crate::profile::Profile;
 use serde::Serialize;
@@ -30,6 +36,9 @@ pub const FORMAT: Format = Format {
         has_times: |_| true,
         ..WriteProfile::new(write)
     }),
+    reader: Reader::Import(import),
+    recognizes,
+    is_distinctive: true,
     options: &[WEIGHT],
     ..Format::new("firefox", "for the Firefox Profiler: samples and markers")
 };

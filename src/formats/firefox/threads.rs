@@ -26,8 +26,10 @@ pub struct Threads<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Thread<S, M> {
+struct Thread<'a, S, M> {
     name: String,
+    /// Not in the format: the event, for an import.
+    event: &'a str,
     process_name: String,
     process_type: &'static str,
     is_main_thread: bool,
@@ -123,6 +125,7 @@ impl<'a> Threads<'a> {
         let end = |thread: Option<&ThreadLife>| thread.and_then(|thread| thread.end).map(|end| clock.milliseconds(end));
         Thread {
             name: if profile.has_samples.len() > 1 { format!("{name} {event}") } else { name },
+            event,
             process_name: main.map_or_else(String::new, |main| thread_name(tables, main)),
             process_type: "default",
             is_main_thread: thread.is_none_or(is_main),

@@ -5,6 +5,8 @@
 
 pub mod images;
 mod imported_profile;
+#[cfg(any(feature = "firefox", feature = "speedscope"))]
+pub mod json_document;
 mod labels;
 mod mapping_writer;
 mod maps;
@@ -16,8 +18,10 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod values;
+#[cfg(any(feature = "firefox", feature = "speedscope"))]
+pub mod weighted_events;
 
-pub use record::record;
+pub use record::{START, record};
 pub use values::Values;
 
 use super::retained_fields::RetainedFields;
@@ -30,6 +34,7 @@ use crate::error::{Error, Result};
 use crate::profile::imported::ImportedProfile;
 use crate::stream::ledger::Ledger;
 use images::Symbols;
+use std::borrow::Cow;
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,6 +56,34 @@ pub fn quoted(word: &str) -> String {
         Some((end, _)) => format!("'{}'...", word[..end].escape_debug()),
         None => format!("'{}'", word.escape_debug()),
     }
+}
+
+/// Shortens a long text to its ends, since fields and values may have any length.
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    const END: usize = 150;
+    let (head, tail) = (text.char_indices().nth(END), text.char_indices().nth_back(END));
+    match (head, tail) {
+        (Some((head, _)), Some((tail, _))) if head < tail => format!("{}...{}", &text[..head], &text[tail..]).into(),
+        _ => text.into(),
+    }
+}
+
+/// Reads an entire input.
+///
+/// # Errors
+/// I/O errors.
+pub fn read_all(stream: &mut (dyn Read + Send), name: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).map_err(Error::io(name, "cannot read"))?;
+    Ok(bytes)
+}
+
+/// Limit for the frames of all stacks, which can be many more than an input of this size lists: inlined frames and
+/// prefixes can be part of many stacks.
+pub fn max_total_frames(bytes: usize) -> usize {
+    const MIN: usize = 64 << 20;
+    const PER_BYTE: usize = 64;
+    bytes.saturating_mul(PER_BYTE).max(MIN)
 }
 
 /// A recording imported from another format.

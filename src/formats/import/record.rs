@@ -5,7 +5,7 @@ use super::imported_profile::imported;
 use super::labels::Fields;
 use super::mapping_writer::MappingWriter;
 use super::placement::Placement;
-use super::source::{SourceEvent, SourceProfile, SourceSample};
+use super::source::{SourceEvent, SourceMapping, SourceProfile, SourceSample};
 use super::tasks::Tasks;
 use super::values::{Values, samples, total};
 use super::{ImportOptions, ImportedRecording, MAX_PAYLOAD};
@@ -35,8 +35,9 @@ use hashbrown::hash_map::Entry;
 use std::io::BufWriter;
 use std::sync::Arc;
 
-/// Time of the first sample, where samples have no times.
-const START: u64 = 1_000_000_000;
+/// Time of the first sample, where samples have no times, and the zero of times that begin with the profile: perf takes 0
+/// for no time.
+pub const START: u64 = 1_000_000_000;
 
 /// An unknown CPU.
 const NO_CPU: u32 = u32::MAX;
@@ -212,7 +213,7 @@ impl<S: Sink> Recording<'_, S> {
         Ok(())
     }
 
-    /// Number of mappings without samples.
+    /// Number of mappings with addresses and without samples.
     fn unmapped(&self) -> usize {
         let mut is_used = vec![false; self.profile.mappings.len()];
         for map in self.placed.frames.iter().filter_map(|frame| frame.map) {
@@ -220,7 +221,8 @@ impl<S: Sink> Recording<'_, S> {
                 *used = true;
             }
         }
-        is_used.iter().filter(|used| !**used).count()
+        let has_addresses = |map: &SourceMapping| map.start < map.limit;
+        is_used.iter().zip(&self.profile.mappings).filter(|(used, map)| !**used && has_addresses(map)).count()
     }
 
     /// The order in which samples are written, and their times, if any.

@@ -44,6 +44,28 @@ pub struct SourceProfile {
     pub lost_in_recording: Vec<String>,
 }
 
+impl SourceProfile {
+    /// Interns a name, without NULs.
+    pub fn name(&mut self, text: &str) -> u32 {
+        match text.contains('\0') {
+            true => self.names.id(text.replace('\0', "").as_bytes()),
+            false => self.names.id(text.as_bytes()),
+        }
+    }
+
+    /// Sets the sampling period of each event to the mean of its samples.
+    pub fn set_mean_periods(&mut self) {
+        let mut sums = vec![(0_u128, 0_u128); self.events.len()];
+        for sample in &self.samples {
+            let (sum, samples) = &mut sums[sample.event as usize];
+            (*sum, *samples) = (*sum + u128::from(sample.value), *samples + 1);
+        }
+        for (event, (sum, samples)) in self.events.iter_mut().zip(sums) {
+            event.period = sum.checked_div(samples).and_then(|mean| u64::try_from(mean).ok()).unwrap_or(0).max(1);
+        }
+    }
+}
+
 /// A function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SourceFunction {

@@ -2,11 +2,11 @@
 
 use super::rules::{FieldPath, RuleDeserializer};
 use crate::error::Error;
+use crate::formats::import::shortened;
 use crate::stream::events::Events;
 use crate::stream::raw::Raw;
 use serde::Deserialize;
 use serde::de::DeserializeSeed;
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
@@ -43,16 +43,6 @@ impl Display for FieldError {
             write!(f, "{}: ", shortened(&self.path))?;
         }
         f.write_str(&shortened(&self.what))
-    }
-}
-
-/// Shortens a long text to its ends, since fields and values may have any length.
-fn shortened(text: &str) -> Cow<'_, str> {
-    const END: usize = 150;
-    let (head, tail) = (text.char_indices().nth(END), text.char_indices().nth_back(END));
-    match (head, tail) {
-        (Some((head, _)), Some((tail, _))) if head < tail => format!("{}...{}", &text[..head], &text[tail..]).into(),
-        _ => text.into(),
     }
 }
 

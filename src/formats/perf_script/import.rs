@@ -284,20 +284,8 @@ impl Reader {
             self.profile.lost_in_recording.push(what);
         }
         self.profile.as_recorded = true;
-        self.periods();
+        self.profile.set_mean_periods();
         self.profile
-    }
-
-    /// Sets the sampling period of each event to the mean of its samples.
-    fn periods(&mut self) {
-        let mut sums = vec![(0_u128, 0_u128); self.profile.events.len()];
-        for sample in &self.profile.samples {
-            let (sum, samples) = &mut sums[sample.event as usize];
-            (*sum, *samples) = (*sum + u128::from(sample.value), *samples + 1);
-        }
-        for (event, (sum, samples)) in self.profile.events.iter_mut().zip(sums) {
-            event.period = sum.checked_div(samples).and_then(|mean| u64::try_from(mean).ok()).unwrap_or(0).max(1);
-        }
     }
 }
 

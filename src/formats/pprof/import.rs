@@ -10,7 +10,9 @@ use crate::error::{Error, Result};
 use crate::formats::import::source::{
     SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample,
 };
-use crate::formats::import::{ImportOptions, ImportedRecording, MAX_FRAMES, MAX_PARTS, record};
+use crate::formats::import::{
+    ImportOptions, ImportedRecording, MAX_FRAMES, MAX_PARTS, max_total_frames, read_all, record,
+};
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes, totals};
 use crate::profile::labels::Label;
 use crate::session::map::Map;
@@ -25,8 +27,8 @@ use std::io::{Read, Write};
 /// # Errors
 /// If the input is not a valid profile, or exceeds a limit.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
-    let bytes = read(stream, name)?;
-    let max_frames = bytes.len().saturating_mul(FRAMES_PER_BYTE).max(MAX_TOTAL_FRAMES);
+    let bytes = read_all(stream, name)?;
+    let max_frames = max_total_frames(bytes.len());
     let (profile, ids) = decode(&bytes, name)?;
     drop(bytes);
     let too_large = |what: String| Error::input(name, None, what);
@@ -39,7 +41,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
 /// # Errors
 /// If the input is not a valid profile, and errors of `out`.
 pub fn copy(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> Result<Ledger> {
-    let bytes = read(stream, name)?;
+    let bytes = read_all(stream, name)?;
     let (profile, _) = decode(&bytes, name)?;
     out.write_all(&bytes).map_err(Error::Output)?;
     let sum = |column: usize| profile.sample.iter().fold(0_i64, |sum, sample| sum.saturating_add(sample.value[column]));
@@ -53,12 +55,6 @@ pub fn copy(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> 
     ledger.emitted(RecordType::SAMPLE, profile.sample.len() as u64);
     ledger.aggregated(Aggregated { noun: "stack", totals: totals(&sums) });
     Ok(ledger)
-}
-
-fn read(stream: &mut (dyn Read + Send), name: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).map_err(Error::io(name, "cannot read"))?;
-    Ok(bytes)
 }
 
 /// Decodes and validates a profile.
@@ -86,11 +82,6 @@ fn undecodable(error: &DecodeError) -> String {
     let reason = error.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&error);
     format!("not a protobuf message ({reason})")
 }
-
-/// Limit for the frames of all stacks: this total, or this many per byte of the profile if that is more. A location with
-/// many inlined frames can be part of many stacks.
-const MAX_TOTAL_FRAMES: usize = 64 << 20;
-const FRAMES_PER_BYTE: usize = 64;
 
 /// Checks the total size of event names: many sample types may refer to one long string.
 fn check_event_names(profile: &Profile, max: u64) -> std::result::Result<(), String> {
@@ -163,14 +154,10 @@ impl<'a> Reader<'a> {
         text(self.profile, index)
     }
 
-    /// Interns a string as a name, without NULs.
+    /// Interns a string as a name.
     fn name(&mut self, index: i64) -> u32 {
         let text = self.text(index);
-        let names = &mut self.built.names;
-        *self.texts.entry(index).or_insert_with(|| match text.contains('\0') {
-            true => names.id(text.replace('\0', "").as_bytes()),
-            false => names.id(text.as_bytes()),
-        })
+        *self.texts.entry(index).or_insert_with(|| self.built.name(text))
     }
 
     /// Defines the events: a column of sample counts and the one of their values form one event.

@@ -2,13 +2,17 @@
 //!
 //! A sample's width is its weight, not the time to the next sample: time in which a thread did not run takes no space.
 
+mod document;
 mod frames;
+mod import;
+
+pub use import::{import, recognizes};
 
 use super::folded::WEIGHT;
 use super::json_text::{self, Each};
 use super::options::{FormatOption, OptionValues, ValueKind};
 use super::tracks::{self, Track, tracks};
-use super::{Format, WriteProfile, Writer};
+use super::{Format, Reader, WriteProfile, Writer};
 use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::event::Unit;
@@ -24,6 +28,9 @@ pub const FORMAT: Format = Format {
         has_times: |_| true,
         ..WriteProfile::new(write)
     }),
+    reader: Reader::Import(import),
+    recognizes,
+    is_distinctive: true,
     options: &[WEIGHT, FRAMES],
     ..Format::new("speedscope", "profile of each thread and event, for speedscope")
 };
@@ -59,10 +66,12 @@ struct Shared<F> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SampledProfile<S, W> {
+struct SampledProfile<'a, S, W> {
     #[serde(rename = "type")]
     kind: &'static str,
     name: String,
+    /// Not in the schema, which allows other fields: the event, for an import.
+    event: &'a str,
     unit: &'static str,
     start_value: u64,
     end_value: u64,
@@ -98,6 +107,7 @@ fn of_track<'a>(track: &'a Track, profile: &'a Profile, frames: &'a Frames, by_p
     SampledProfile {
         kind: "sampled",
         name: if profile.has_samples.len() > 1 { format!("{name} {}", event.name) } else { name },
+        event: &event.name,
         unit: match event.weight_unit(by_period) {
             Unit::Nanoseconds => "nanoseconds",
             Unit::Bytes => "bytes",
