@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn errors_state_line_and_path() {
         let error = |json: &str| parse::<Vec<Vec<Number>>>(json.as_bytes(), "x.json").unwrap_err().to_string();
-        let expected = "x.json: line 2, column 5: [1][0]: invalid type: string \"a\", expected a number";
+        let expected = "x.json: line 2, column 4: [1][0]: invalid type: string \"a\", expected a number";
         assert_eq!(error("[[1],\n[\"a\"]]"), expected);
         assert!(error("[[1]").ends_with("line 1, column 4: EOF while parsing a list"), "{}", error("[[1]"));
         assert!(error("[] 1").ends_with("line 1, column 4: trailing characters"), "{}", error("[] 1"));
