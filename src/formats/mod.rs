@@ -40,6 +40,8 @@ pub mod perfetto;
 #[cfg(feature = "pprof")]
 pub mod pprof;
 pub mod profile_options;
+#[cfg(feature = "protobuf")]
+mod protobuf;
 #[cfg(feature = "quipper")]
 pub mod quipper;
 pub mod recognize;

@@ -32,8 +32,8 @@ pub struct Columns {
     /// One per event that has samples or was a column of an imported profile; those of the first event if there are
     /// none.
     pub events: Vec<EventColumns>,
-    /// By event index.
-    by_event: HashMap<EventIndex, usize>,
+    /// Places in `events` by event index.
+    by_event: Vec<Option<usize>>,
     /// Number of columns that would have each name.
     names: HashMap<String, usize>,
     len: usize,
@@ -45,8 +45,9 @@ impl Columns {
         let first = BTreeSet::from([0]);
         let has_samples = if has_samples.is_empty() { &first } else { has_samples };
         let is_alone = has_samples.len() == 1;
-        let mut columns = Self { events: Vec::new(), by_event: HashMap::new(), names: HashMap::new(), len: 0 };
+        let mut columns = Self { events: Vec::new(), by_event: Vec::new(), names: HashMap::new(), len: 0 };
         for (index, event) in (0..).zip(events) {
+            columns.by_event.push(None);
             let types = match &event.sample_types {
                 Some(types) => types.clone(),
                 None if has_samples.contains(&index) => columns.types_of(event, is_alone),
@@ -54,7 +55,7 @@ impl Columns {
             };
             let columns_of_event = EventColumns { types, period: event.period.unwrap_or(0), first: columns.len };
             columns.len = columns_of_event.places().1 + 1;
-            columns.by_event.insert(index, columns.events.len());
+            columns.by_event[index as usize] = Some(columns.events.len());
             columns.events.push(columns_of_event);
         }
         columns
@@ -67,14 +68,13 @@ impl Columns {
 
     /// The columns of each event that has some.
     pub fn by_event(&self) -> impl Iterator<Item = (EventIndex, &EventColumns)> {
-        let mut events: Vec<_> = self.by_event.iter().collect();
-        events.sort_unstable_by_key(|(_, index)| **index);
-        events.into_iter().map(|(&event, &index)| (event, &self.events[index]))
+        let places = (0..).zip(&self.by_event);
+        places.filter_map(|(event, place)| Some((event, &self.events[(*place)?])))
     }
 
     /// The columns of an event.
     pub fn of(&self, event: EventIndex) -> Option<&EventColumns> {
-        self.events.get(*self.by_event.get(&event)?)
+        self.events.get((*self.by_event.get(event as usize)?)?)
     }
 
     /// Sample types for an event, with unique names.

@@ -1,6 +1,7 @@
 //! Writes a profile, one message at a time.
 
 use super::columns::{Columns, EventColumns};
+use super::encoded_labels::EncodedLabels;
 use super::functions::Functions;
 use super::messages::{Messages, field};
 use super::proto;
@@ -9,14 +10,14 @@ use crate::abi::hex::to_hex;
 use crate::error::{Error, Result};
 use crate::formats::Streamed;
 use crate::profile::event::ProfileEvent;
-use crate::profile::imported::{ImportedProfile, ProfileHeader, SampleType};
-use crate::profile::labels::{LabelKey, LabelValue};
+use crate::profile::imported::{ProfileHeader, SampleType};
+use crate::profile::labels::{LabelValue, LabelsId};
 use crate::profile::sample_sink::{ResolvedSample, SampleSink};
 use crate::profile::stacks::FrameId;
 use crate::profile::symbols::{Origin, Symbols};
-use crate::profile::{MappingId, Profile};
+use crate::profile::{MappingId, Profile, Tables};
 use crate::session::map::Map;
-use crate::session::names::{NameId, Names};
+use crate::session::names::Names;
 use crate::session::slices::Slices;
 use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
@@ -31,10 +32,9 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<()> {
     let tables = &profile.tables;
     let mut encoder = Encoder::new(out, &tables.events, &profile.has_samples, Some(&tables.symbols));
     for rows in profile.rows.chunk_by(|a, b| (a.stack, a.labels) == (b.stack, b.labels)) {
-        let (stack, labels) = (tables.stacks.stack(rows[0].stack), tables.labels.labels(rows[0].labels));
-        encoder.begin(stack, labels, &tables.names, tables.imported.as_deref());
+        encoder.begin(tables.stacks.stack(rows[0].stack));
         rows.iter().for_each(|row| encoder.value(row.event, row.samples, row.value));
-        encoder.end().map_err(Error::Output)?;
+        encoder.end_with_set(rows[0].labels, tables).map_err(Error::Output)?;
     }
     encoder.rest(profile).map_err(Error::Output)
 }
@@ -54,15 +54,16 @@ struct Encoder<'a> {
     columns: Columns,
     /// Which frames are inlined into others; `None` if samples are written before symbols are looked up: then none is.
     symbols: Option<&'a Symbols>,
-    /// The current sample, reused.
-    sample: proto::Sample,
+    /// Location IDs of the current sample.
+    stack: Vec<u64>,
+    /// Values of the current sample.
+    values: Vec<i64>,
+    labels: EncodedLabels,
     /// Location IDs of single frames, 0 if not yet used.
     location_ids: Vec<u64>,
     /// The used locations, as frames. The last frame is the function that contains the code, the others are inlined
     /// into it.
     locations: Slices<FrameId>,
-    /// String IDs of label values.
-    texts: HashMap<NameId, i64>,
 }
 
 impl<'a> Encoder<'a> {
@@ -76,30 +77,26 @@ impl<'a> Encoder<'a> {
             messages: Messages::new(out),
             columns: Columns::new(events, has_samples),
             symbols,
-            sample: proto::Sample::default(),
+            stack: Vec::new(),
+            values: Vec::new(),
+            labels: EncodedLabels::default(),
             location_ids: Vec::new(),
             locations: Slices::default(),
-            texts: HashMap::new(),
         }
     }
 
-    fn begin(&mut self, frames: &[FrameId], labels: &[LabelValue], names: &Names, imported: Option<&ImportedProfile>) {
-        self.sample.location_id.clear();
+    fn begin(&mut self, frames: &[FrameId]) {
+        self.stack.clear();
         let mut rest = frames;
         while !rest.is_empty() {
             let len = self.symbols.map_or(1, |symbols| symbols.location_len(rest));
             let (location, callers) = rest.split_at(len);
             let id = self.location(location);
-            self.sample.location_id.push(id);
+            self.stack.push(id);
             rest = callers;
         }
-        self.sample.label.clear();
-        for label in labels {
-            let label = self.label(label, names, imported);
-            self.sample.label.push(label);
-        }
-        self.sample.value.clear();
-        self.sample.value.resize(self.columns.len(), 0);
+        self.values.clear();
+        self.values.resize(self.columns.len(), 0);
     }
 
     /// Returns the ID of a location, assigning one if needed.
@@ -116,35 +113,25 @@ impl<'a> Encoder<'a> {
         location_ids[index]
     }
 
-    fn label(&mut self, label: &LabelValue, names: &Names, imported: Option<&ImportedProfile>) -> proto::Label {
-        let Self { messages: Messages { strings, .. }, texts, .. } = self;
-        let (key, unit, num) = match label.key {
-            LabelKey::Known(known) => (known.key(), known.unit(), to_i64(label.value)),
-            LabelKey::Imported(number) => {
-                let own = imported.and_then(|imported| imported.labels.get(number as usize));
-                own.map_or(("", None, 0), |own| (&*own.key, own.unit.as_deref(), label.value as i64))
-            }
-        };
-        let key = strings.id(key);
-        match unit {
-            Some(unit) => proto::Label { key, num, num_unit: strings.id(unit), ..Default::default() },
-            None => {
-                let name = NameId(label.value as u32);
-                let text = || strings.id(&String::from_utf8_lossy(names.name(name)));
-                proto::Label { key, str: *texts.entry(name).or_insert_with(text), ..Default::default() }
-            }
-        }
-    }
-
     fn value(&mut self, event: u32, samples: u64, value: u64) {
         if let Some((of_samples, of_value)) = self.columns.of(event).map(EventColumns::places) {
-            self.sample.value[of_value] = to_i64(value);
-            of_samples.into_iter().for_each(|place| self.sample.value[place] = to_i64(samples));
+            self.values[of_value] = to_i64(value);
+            of_samples.into_iter().for_each(|place| self.values[place] = to_i64(samples));
         }
     }
 
-    fn end(&mut self) -> io::Result<()> {
-        self.messages.message(field::SAMPLE, &self.sample)
+    /// Writes the current sample with labels of the profile.
+    fn end_with_set(&mut self, labels: LabelsId, tables: &Tables) -> io::Result<()> {
+        let Self { messages, stack, values, .. } = self;
+        let labels = self.labels.of_set(labels, tables, &mut messages.strings);
+        messages.sample(stack, values, labels)
+    }
+
+    /// Writes the current sample with these labels.
+    fn end(&mut self, labels: &[LabelValue], names: &Names) -> io::Result<()> {
+        let Self { messages, stack, values, .. } = self;
+        let labels = self.labels.of(labels, names, &mut messages.strings);
+        messages.sample(stack, values, labels)
     }
 
     /// Writes everything that samples refer to.
@@ -281,7 +268,7 @@ impl<'a> Encoder<'a> {
             location.id = number as u64 + 1;
             location.mapping_id = mapping.and_then(|mapping| order.known_id(mapping)).unwrap_or(0);
             location.address = address;
-            self.messages.message(field::LOCATION, &location)?;
+            self.messages.location(&location)?;
         }
         Ok(())
     }
@@ -361,11 +348,11 @@ impl SymbolCounts {
 
 impl SampleSink for Encoder<'_> {
     fn sample(&mut self, sample: &ResolvedSample<'_>) -> Result<()> {
-        self.begin(sample.frames, sample.labels, sample.names, None);
+        self.begin(sample.frames);
         for &(event, value) in sample.weights {
             self.value(event, sample.samples, value);
         }
-        self.end().map_err(Error::Output)
+        self.end(sample.labels, sample.names).map_err(Error::Output)
     }
 }
 
@@ -417,8 +404,8 @@ pub fn to_i64(value: u64) -> i64 {
 mod tests {
     use super::*;
     use crate::profile::event::Unit;
-    use crate::profile::labels::Label;
-    use crate::profile::{Frame, Place, Row, Tables};
+    use crate::profile::labels::{Label, LabelKey};
+    use crate::profile::{Frame, Place, Row};
     use prost::Message;
 
     #[test]

@@ -17,21 +17,16 @@ use std::fmt::Write as _;
 /// Interns functions.
 #[derive(Default)]
 pub struct Functions {
-    ids: HashMap<(Container, u64), u64>,
+    /// IDs of synthetic functions in files, by the string ID of the file's name and the offset; without offset if all addresses
+    /// share one function.
+    in_files: HashMap<(i64, Option<u64>), u64>,
+    /// IDs of those outside any mapping, by name.
+    outside: Vec<(&'static str, u64)>,
     /// IDs of symbolized functions.
     known: HashMap<FunctionId, u64>,
     /// By mapping.
     files: Vec<Option<File>>,
     name: String,
-}
-
-/// The container of a synthetic function.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Container {
-    /// A file, by the string ID of its name; false if all its addresses share one function.
-    File(i64, bool),
-    /// An address space, outside any mapping.
-    Space(&'static str),
 }
 
 /// A mapped file.
@@ -57,9 +52,9 @@ impl File {
 impl Functions {
     /// Returns the ID of a frame's synthetic function, and the function itself if it is new.
     pub fn id(&mut self, frame: Frame, tables: &Tables, strings: &mut Strings) -> (u64, Option<proto::Function>) {
-        let new = self.next_id();
-        let Self { ids, files, name, .. } = self;
-        let (container, offset, text) = match frame.place {
+        let id = self.next_id();
+        let Self { in_files, outside, files, name, .. } = self;
+        let filename = match frame.place {
             Place::In(mapping) => {
                 let (index, map) = (mapping as usize, &tables.mappings[mapping as usize]);
                 if files.len() <= index {
@@ -67,24 +62,29 @@ impl Functions {
                 }
                 let file = files[index].get_or_insert_with(|| File::new(map, strings));
                 let offset = offset(map, frame.address);
-                (Container::File(file.filename, offset.is_some()), offset, &*file.last)
+                let known = *in_files.entry((file.filename, offset)).or_insert(id);
+                if known != id {
+                    return (known, None);
+                }
+                write_name(name, &file.last, offset);
+                file.filename
             }
-            Place::Outside(space) => (Container::Space(space_name(space)), None, space_name(space)),
+            Place::Outside(space) => {
+                let space = space_name(space);
+                if let Some(&(_, known)) = outside.iter().find(|(name, _)| *name == space) {
+                    return (known, None);
+                }
+                outside.push((space, id));
+                write_name(name, space, None);
+                0
+            }
         };
-        let id = *ids.entry((container, offset.unwrap_or(0))).or_insert(new);
-        if id != new {
-            return (id, None);
-        }
-        write_name(name, text, offset);
-        let filename = if let Container::File(filename, _) = container { filename } else { 0 };
         let name = strings.id(name);
         (id, Some(proto::Function { id, name, system_name: name, filename, start_line: 0 }))
     }
-}
 
-impl Functions {
     fn next_id(&self) -> u64 {
-        (self.ids.len() + self.known.len()) as u64 + 1
+        (self.in_files.len() + self.outside.len() + self.known.len()) as u64 + 1
     }
 
     /// Returns the ID of a symbolized function, and the function itself if it is new.

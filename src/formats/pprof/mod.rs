@@ -7,6 +7,7 @@
 mod columns;
 pub mod compat;
 mod encode;
+mod encoded_labels;
 mod functions;
 mod import;
 mod messages;

@@ -2,7 +2,7 @@
 
 use super::Fidelity;
 use super::encode::field;
-use super::plain_sample::{PlainSamples, is_plain};
+use super::plain_sample::{self, is_plain};
 use super::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent, Splice};
 use super::stats::Stats;
 use super::{message_to_record, record_to_message, sample};
@@ -29,7 +29,6 @@ pub struct EventWriter {
     spare: Box<SampleEvent>,
     encoded: Vec<u8>,
     encoded_body: Vec<u8>,
-    plain: PlainSamples,
     /// Record counts.
     pub stats: Stats,
 }
@@ -45,7 +44,6 @@ impl EventWriter {
             spare: Box::default(),
             encoded: Vec::new(),
             encoded_body: Vec::new(),
-            plain: PlainSamples::default(),
             stats: Stats::new(options.passes.replace_addresses),
         }
     }
@@ -91,7 +89,7 @@ impl EventWriter {
             return None;
         }
         self.stats.count_plain(&view);
-        self.plain.write(&raw.header(), &view, out);
+        plain_sample::write(&raw.header(), &view, out);
         Some(())
     }
 

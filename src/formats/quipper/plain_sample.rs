@@ -9,6 +9,7 @@ use crate::abi::sample_field::{FieldKind, SampleField};
 use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
+use crate::formats::protobuf::{LONGEST, put, put_bytes, put_message};
 
 /// Supported fields of samples: numbers, call chain, raw data, and the weight as a number.
 const PLAIN: SampleType = SampleField::of_kinds(&[
@@ -20,12 +21,6 @@ const PLAIN: SampleType = SampleField::of_kinds(&[
 ])
 .difference(SampleType::WEIGHT_STRUCT);
 
-/// Maximum length of a varint.
-const LONGEST: usize = 10;
-/// Wire types of varints, and of length-delimited fields.
-const NUMBER: u32 = 0;
-const LENGTH: u32 = 2;
-
 /// Whether the fast path supports a sample, and [`encode`](super::sample::encode) would reproduce its exact bytes.
 pub fn is_plain(view: &SampleView<'_>, layout: &SampleLayout) -> bool {
     let same_id = view.identifier.zip(view.id).is_none_or(|(identifier, id)| identifier == id);
@@ -35,32 +30,17 @@ pub fn is_plain(view: &SampleView<'_>, layout: &SampleLayout) -> bool {
         && view.tail.is_empty()
 }
 
-/// Writes events, with scratch buffers that are reused between samples.
-#[derive(Default)]
-pub struct PlainSamples {
-    sample: Vec<u8>,
-    header: Vec<u8>,
-    time: Vec<u8>,
-}
-
-impl PlainSamples {
-    /// Appends an event.
-    pub fn write(&mut self, header: &RecordHeader, view: &SampleView<'_>, out: &mut Vec<u8>) {
-        self.header.clear();
-        put(&mut self.header, 1, header.kind.0.into());
-        put(&mut self.header, 2, header.misc.bits().into());
-        put(&mut self.header, 3, header.size.into());
-        self.time.clear();
-        put(&mut self.time, 10, view.time.unwrap_or(0));
-        self.sample.clear();
-        sample(view, &mut self.sample);
-        let around = |bytes: &[u8]| 1 + len_of(bytes.len() as u64) + bytes.len();
-        key(out, field::EVENTS, LENGTH);
-        varint(out, (around(&self.header) + around(&self.sample) + self.time.len()) as u64);
-        put_bytes(out, 1, &self.header);
-        put_bytes(out, 3, &self.sample);
-        out.extend_from_slice(&self.time);
-    }
+/// Appends an event.
+pub fn write(header: &RecordHeader, view: &SampleView<'_>, out: &mut Vec<u8>) {
+    put_message(out, field::EVENTS, |out| {
+        put_message(out, 1, |out| {
+            put(out, 1, header.kind.0.into());
+            put(out, 2, header.misc.bits().into());
+            put(out, 3, header.size.into());
+        });
+        put_message(out, 3, |out| sample(view, out));
+        put(out, 10, view.time.unwrap_or(0));
+    });
 }
 
 /// Appends the fields of a SampleEvent in order of their numbers.
@@ -98,77 +78,20 @@ fn put_if(out: &mut Vec<u8>, number: u32, value: Option<u64>) {
     }
 }
 
-#[inline]
-fn put(out: &mut Vec<u8>, number: u32, value: u64) {
-    key(out, number, NUMBER);
-    varint(out, value);
-}
-
-fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
-    key(out, number, LENGTH);
-    varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-#[inline]
-fn key(out: &mut Vec<u8>, number: u32, kind: u32) {
-    varint(out, (number << 3 | kind).into());
-}
-
-/// Encoded length of a varint.
-fn len_of(value: u64) -> usize {
-    (70 - (value | 1).leading_zeros() as usize) / 7
-}
-
-/// Appends a varint.
-#[inline]
-fn varint(out: &mut Vec<u8>, value: u64) {
-    if value < 0x80 {
-        return out.push(value as u8);
-    }
-    let len = len_of(value);
-    let mut bytes = [0; 16];
-    // Spreads 56 bits to 8 bytes of 7 bits, by halves, quarters and eighths.
-    let spread = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
-    let spread = spread & 0x0000_3fff_0000_3fff | (spread & 0x0fff_c000_0fff_c000) << 2;
-    let spread = spread & 0x007f_007f_007f_007f | (spread & 0x3f80_3f80_3f80_3f80) << 1;
-    bytes[..8].copy_from_slice(&(spread | 0x8080_8080_8080_8080).to_le_bytes());
-    bytes[8] = (value >> 56) as u8 | 0x80;
-    bytes[9] = (value >> 63) as u8;
-    bytes[len - 1] &= 0x7f;
-    // A copy of constant length compiles to stores instead of a call.
-    let at = out.len();
-    out.extend_from_slice(&bytes);
-    out.truncate(at + len);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::abi::Endian;
     use crate::abi::record::{Misc, RecordType};
+    use crate::formats::protobuf::tests::number;
     use crate::formats::quipper::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent};
     use crate::formats::quipper::sample;
     use proptest::collection::vec;
     use proptest::prelude::*;
     use prost::Message;
-    use prost::encoding::{encode_varint, message};
-
-    /// Numbers of every encoded length.
-    fn number() -> impl Strategy<Value = u64> {
-        (any::<u64>(), 0..64_u32).prop_map(|(number, shift)| number >> shift)
-    }
+    use prost::encoding::message;
 
     proptest! {
-        #[test]
-        fn varints_match_prost(value in number()) {
-            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-            varint(&mut ours, value);
-            encode_varint(value, &mut theirs);
-            prop_assert_eq!(len_of(value), theirs.len());
-            prop_assert_eq!(ours, theirs);
-        }
-
         #[test]
         fn plain_sample_matches_prost_and_round_trips(
             bits in any::<u64>(), numbers in vec(number(), 20), callchain in vec(number(), 0..40), raw in vec(any::<u8>(), 0..200)
@@ -200,7 +123,7 @@ mod tests {
                 ..PerfEvent::default()
             };
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-            PlainSamples::default().write(&header, &view, &mut ours);
+            write(&header, &view, &mut ours);
             message::encode(field::EVENTS, &event, &mut theirs);
             prop_assert_eq!(ours, theirs, "{:?}", event.encoded_len());
         }
