@@ -361,6 +361,7 @@ impl<'a> Collector<'a> {
             self.complete(sample, stack)?;
         }
         self.add_counted();
+        self.resolved = StackCache::default();
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
         self.incomplete.note(&mut self.ledger);
         let samples = self.ledger.of(RecordType::SAMPLE);
@@ -388,6 +389,7 @@ impl<'a> Collector<'a> {
             };
             parts.push((profile, part.key));
         }
+        self.resolver.stacks.seal();
         let mappings = self.resolver.mappings.finish(meta);
         let mut symbolization = Symbolization::new(&self.symbols, meta);
         symbolization.look_up(self.resolver.stacks.frames(), &mappings, self.session.process_files());

@@ -46,12 +46,12 @@ pub enum Key {
 pub struct Part {
     /// Its key.
     pub key: Key,
-    /// Rows, at first sorted ones with unique keys, then new ones.
+    /// Rows with unique keys, sorted; with times, all rows.
     rows: Vec<Row>,
+    /// Rows that are not yet merged into the others.
+    new: Vec<Row>,
     /// Times of the rows, if those are kept: then rows are not merged.
     occurrences: Vec<Occurrence>,
-    /// Number of rows at which those with equal keys are merged.
-    merge_at: usize,
     /// The events with samples.
     pub has_samples: BTreeSet<EventIndex>,
     /// Times of the first and the last sample; `first > last` without samples.
@@ -134,16 +134,28 @@ impl Row {
     fn key(&self) -> (StackId, LabelsId, EventIndex) {
         (self.stack, self.labels, self.event)
     }
+
+    /// Adds the counts of a row with the same key; returns whether it has that.
+    fn add_if_same(&mut self, row: &Self) -> bool {
+        let is_same = self.key() == row.key();
+        if is_same {
+            self.samples = self.samples.saturating_add(row.samples);
+            self.value = self.value.saturating_add(row.value);
+        }
+        is_same
+    }
 }
 
 impl Part {
     /// Adds samples.
     pub fn add(&mut self, row: Row) {
-        if self.rows.last().is_none_or(|last| last.event != row.event) {
+        /// Few rows are not worth merging.
+        const MIN_ROWS: usize = 1 << 15;
+        if self.new.last().is_none_or(|last| last.event != row.event) {
             self.has_samples.insert(row.event);
         }
-        self.rows.push(row);
-        if self.rows.len() >= self.merge_at {
+        self.new.push(row);
+        if self.new.len() >= MIN_ROWS.max(self.rows.len() / 4) {
             self.merge();
         }
     }
@@ -155,21 +167,29 @@ impl Part {
         self.occurrences.push(occurrence);
     }
 
-    /// Sorts the rows, and merges those with the same key.
+    /// Merges the new rows into the others.
     fn merge(&mut self) {
-        /// Few rows are not worth merging.
-        const MIN_ROWS: usize = 1 << 16;
-        let Self { rows, merge_at, .. } = self;
-        rows.sort_unstable_by_key(Row::key);
-        rows.dedup_by(|row, merged| {
-            let is_same = row.key() == merged.key();
-            if is_same {
-                merged.samples = merged.samples.saturating_add(row.samples);
-                merged.value = merged.value.saturating_add(row.value);
-            }
-            is_same
+        let Self { rows, new, .. } = self;
+        new.sort_unstable_by_key(Row::key);
+        new.dedup_by(|row, merged| merged.add_if_same(row));
+        let mut known = rows.iter_mut().peekable();
+        new.retain(|row| {
+            while known.next_if(|known| known.key() < row.key()).is_some() {}
+            !known.peek_mut().is_some_and(|known| known.add_if_same(row))
         });
-        *merge_at = (2 * rows.len()).max(MIN_ROWS);
+        // From the end, where there is room.
+        let mut left = rows.len();
+        rows.extend_from_slice(new);
+        for end in (1..=rows.len()).rev() {
+            let Some(row) = new.last() else { break };
+            if left > 0 && rows[left - 1].key() > row.key() {
+                left -= 1;
+                rows[end - 1] = rows[left];
+            } else {
+                rows[end - 1] = *row;
+                new.pop();
+            }
+        }
     }
 
     /// Records the time and program of values of a sample.

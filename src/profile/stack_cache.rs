@@ -44,8 +44,8 @@ impl<const N: usize> Key<'_, N> {
 const COUNTS: usize = 3;
 
 /// Maximum number of words and of entries, beyond which the cache is cleared.
-const MAX_WORDS: usize = 4 << 20;
-const MAX_ENTRIES: usize = 1 << 18;
+const MAX_WORDS: usize = 1 << 20;
+const MAX_ENTRIES: usize = 1 << 16;
 
 /// A cache of stacks, distinguished by `N` numbers besides the stack, that counts samples.
 ///

@@ -68,6 +68,12 @@ impl Stacks {
         self.stacks.ids(frames, ends, found);
     }
 
+    /// Releases the memory that serves to intern more frames and stacks; none may be interned from now on.
+    pub fn seal(&mut self) {
+        self.frame_ids = IdTable::default();
+        self.stacks.seal();
+    }
+
     /// Number of stacks.
     pub fn count(&self) -> usize {
         self.stacks.iter().len()

@@ -2,7 +2,7 @@
 
 use super::stacks::{FrameId, StackId};
 use super::symbolize::MissingSymbols;
-use super::{Frame, MappingId, Profile, Tables};
+use super::{Frame, MappingId, Place, Profile, Tables};
 use crate::abi::hex::to_hex;
 use crate::session::map::Map;
 use std::fmt;
@@ -36,11 +36,13 @@ pub struct UnnamedObject {
     pub missing: Option<Arc<MissingSymbols>>,
 }
 
-/// Spaces of the unnamed frames in a stack.
+/// What the unnamed frames among some are in.
 #[derive(Clone, Copy, Default)]
-struct Spaces {
+struct Unnamed {
     kernel: bool,
     user: bool,
+    /// Index of the object, if all are in one.
+    object: Option<usize>,
 }
 
 impl Unsymbolized {
@@ -52,23 +54,27 @@ impl Unsymbolized {
     /// Adds stacks with their sample counts.
     pub fn add_stacks(&mut self, tables: &Tables, samples_of_stacks: impl Iterator<Item = (StackId, u64)>) {
         let Tables { stacks, symbols, .. } = tables;
-        let objects: Vec<usize> = (0..).zip(&tables.mappings).map(|(id, map)| self.object(id, map, tables)).collect();
-        let of_frame = |(id, &frame): (FrameId, &Frame)| match symbols.function_of(id) {
-            None => {
-                let kernel = tables.is_of_kernel(frame);
-                let object = frame.mapping().map(|mapping| objects[mapping as usize]);
-                (Spaces { kernel, user: !kernel }, object)
-            }
-            Some(_) => (Spaces::default(), None),
+        // Kinds of frames: named ones, those of each mapping, and those outside any.
+        let mut kinds = vec![Unnamed::default()];
+        for (id, map) in (0..).zip(&tables.mappings) {
+            let is_kernel = tables.is_of_kernel(Frame { place: Place::In(id), address: map.start });
+            kinds.push(Unnamed { kernel: is_kernel, user: !is_kernel, object: Some(self.object(id, map, tables)) });
+        }
+        let outside = kinds.len() as u32;
+        kinds.extend([false, true].map(|kernel| Unnamed { kernel, user: !kernel, object: None }));
+        let kind_of = |(id, &frame): (FrameId, &Frame)| match (symbols.function_of(id), frame.place) {
+            (Some(_), _) => 0,
+            (None, Place::In(mapping)) => mapping + 1,
+            (None, Place::Outside(_)) => outside + u32::from(tables.is_of_kernel(frame)),
         };
-        let frames: Vec<_> = (0..).zip(stacks.frames()).map(of_frame).collect();
+        let frames: Vec<u32> = (0..).zip(stacks.frames()).map(kind_of).collect();
         let mut of_stack = Vec::new();
         for (stack, samples) in samples_of_stacks {
-            let mut lacks = Spaces::default();
+            let mut lacks = Unnamed::default();
             of_stack.clear();
             for &frame in stacks.stack(stack) {
-                let (Spaces { kernel, user }, object) = frames[frame as usize];
-                lacks = Spaces { kernel: lacks.kernel || kernel, user: lacks.user || user };
+                let Unnamed { kernel, user, object } = kinds[frames[frame as usize] as usize];
+                (lacks.kernel, lacks.user) = (lacks.kernel | kernel, lacks.user | user);
                 of_stack.extend(object.filter(|object| !of_stack.contains(object)));
             }
             let count = |lacks: bool| if lacks { samples } else { 0 };
@@ -117,8 +123,8 @@ impl fmt::Display for Unsymbolized {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::Row;
     use crate::profile::symbols::{Function, Line};
-    use crate::profile::{Place, Row};
     use crate::session::space::Space;
     use std::sync::Arc;
 

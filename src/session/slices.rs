@@ -48,6 +48,11 @@ impl<T: Copy + Eq + Hash> Slices<T> {
         if id == new { self.push(slice) } else { id }
     }
 
+    /// Releases the memory that serves to intern more slices; none may be interned from now on.
+    pub fn seal(&mut self) {
+        self.ids = IdTable::default();
+    }
+
     /// Adds a slice that is known to be new. It is not found by [`Self::id`].
     pub fn push(&mut self, slice: &[T]) -> u32 {
         self.arena.extend_from_slice(slice);

@@ -60,7 +60,7 @@ struct Encoder<'a> {
     values: Vec<i64>,
     labels: EncodedLabels,
     /// Location IDs of single frames, 0 if not yet used.
-    location_ids: Vec<u64>,
+    location_ids: Vec<u32>,
     /// The used locations, as frames. The last frame is the function that contains the code, the others are inlined
     /// into it.
     locations: Slices<FrameId>,
@@ -108,9 +108,9 @@ impl<'a> Encoder<'a> {
             location_ids.resize(index + 1, 0);
         }
         if location_ids[index] == 0 {
-            location_ids[index] = u64::from(locations.push(frames)) + 1;
+            location_ids[index] = locations.push(frames) + 1;
         }
-        location_ids[index]
+        location_ids[index].into()
     }
 
     fn value(&mut self, event: u32, samples: u64, value: u64) {
