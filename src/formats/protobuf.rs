@@ -75,9 +75,11 @@ fn len_of(value: u64) -> usize {
 /// Appends a varint.
 #[inline]
 fn varint(out: &mut Vec<u8>, value: u64) {
-    if value < 0x80 {
-        return out.push(value as u8);
-    }
+    if value < 0x80 { out.push(value as u8) } else { long_varint(out, value) }
+}
+
+/// Appends a varint of several bytes.
+fn long_varint(out: &mut Vec<u8>, value: u64) {
     let len = len_of(value);
     let mut bytes = [0; 16];
     // Spreads 56 bits to 8 bytes of 7 bits, by halves, quarters and eighths.
