@@ -1,5 +1,6 @@
-//! Compression of an output as a whole, on a separate thread.
+//! Compression of an output as a whole, on other threads.
 
+use super::gzip::GzipWriter;
 use crate::error::{Error, Result};
 use crate::threads::returned;
 use std::io::{self, ErrorKind, Write};
@@ -59,16 +60,35 @@ fn around(
     write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
 ) -> Result<()> {
     let Some((outermost, inner)) = envelopes.split_first() else { return write(out) };
-    let (sender, receiver) = sync_channel::<Vec<u8>>(CHUNKS);
-    thread::scope(|scope| {
-        let compressor = scope.spawn(move || outermost.compress(receiver.into_iter(), level, out));
-        let mut feed = Feed { chunk: Vec::with_capacity(CHUNK), sender };
-        let written = around(inner, level, &mut feed, write).and_then(|()| feed.flush().map_err(Error::Output));
-        drop(feed);
-        // A compression error is the cause of a write error.
-        let compressed = returned(compressor.join());
-        compressed.map_err(Error::Output).and(written)
-    })
+    let own_level = level.map(|level| level.min(outermost.highest_level()));
+    match outermost {
+        Envelope::Gzip => {
+            let mut gzip = GzipWriter::new(out, own_level.unwrap_or(GZIP_LEVEL)).map_err(Error::Output)?;
+            around(inner, level, &mut gzip, write)?;
+            gzip.finish().map_err(Error::Output)
+        }
+        Envelope::Zstd => {
+            let (sender, receiver) = sync_channel::<Vec<u8>>(CHUNKS);
+            thread::scope(|scope| {
+                let compressor = scope.spawn(move || zstd(receiver.into_iter(), own_level, out));
+                let mut feed = Feed { chunk: Vec::with_capacity(CHUNK), sender };
+                let written = around(inner, level, &mut feed, write).and_then(|()| feed.flush().map_err(Error::Output));
+                drop(feed);
+                // A compression error is the cause of a write error.
+                let compressed = returned(compressor.join());
+                compressed.map_err(Error::Output).and(written)
+            })
+        }
+    }
+}
+
+fn zstd(chunks: impl Iterator<Item = Vec<u8>>, level: Option<u32>, out: &mut dyn Write) -> io::Result<()> {
+    let level = level.map_or(zstd::DEFAULT_COMPRESSION_LEVEL, |level| level as i32);
+    let mut encoder = zstd::Encoder::new(out, level)?;
+    for chunk in chunks {
+        encoder.write_all(&chunk)?;
+    }
+    encoder.finish().map(drop)
 }
 
 /// Default level of gzip. For a profile with many stacks, zlib's default of 6 would take a third of the time of the conversion to
@@ -89,33 +109,6 @@ impl Envelope {
         match self {
             Self::Gzip => 9,
             Self::Zstd => 22,
-        }
-    }
-
-    fn compress(
-        self,
-        chunks: impl Iterator<Item = Vec<u8>>,
-        level: Option<u32>,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let level = level.map(|level| level.min(self.highest_level()));
-        match self {
-            Self::Gzip => {
-                let level = flate2::Compression::new(level.unwrap_or(GZIP_LEVEL));
-                let mut encoder = flate2::write::GzEncoder::new(out, level);
-                for chunk in chunks {
-                    encoder.write_all(&chunk)?;
-                }
-                encoder.finish().map(drop)
-            }
-            Self::Zstd => {
-                let level = level.map_or(zstd::DEFAULT_COMPRESSION_LEVEL, |level| level as i32);
-                let mut encoder = zstd::Encoder::new(out, level)?;
-                for chunk in chunks {
-                    encoder.write_all(&chunk)?;
-                }
-                encoder.finish().map(drop)
-            }
         }
     }
 }

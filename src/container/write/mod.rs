@@ -4,6 +4,7 @@ pub mod compressing;
 pub mod envelope;
 pub mod file;
 pub mod frames;
+mod gzip;
 pub mod pipe;
 
 use crate::error::{Error, Result};
