@@ -19,6 +19,7 @@ pub mod options;
 mod parts;
 pub mod pre_scan;
 mod programs;
+pub mod recent;
 pub(crate) mod resolver;
 mod sample_context;
 pub mod sample_sink;

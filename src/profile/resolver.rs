@@ -3,6 +3,7 @@
 use super::deferred::UserFrames;
 use super::frames::{Address, SampledStack};
 use super::mappings::Mappings;
+use super::recent::{Recent, RecentKey};
 use super::stack_cache::Cached;
 use super::stacks::{FrameId, StackId, Stacks};
 use super::{Frame, Place};
@@ -16,7 +17,8 @@ pub struct Resolver {
     pub stacks: Stacks,
     /// Interned mappings.
     pub mappings: Mappings,
-    recent: RecentFrames,
+    /// Most stacks differ from others only in a few frames.
+    recent: Recent<Query, FrameId>,
     /// Frames of the current stack (scratch buffer).
     frames: Vec<FrameId>,
     batch: Batch,
@@ -200,60 +202,18 @@ struct Query {
     address: u64,
 }
 
+impl RecentKey for Query {
+    #[inline]
+    fn number(&self) -> u64 {
+        self.address ^ self.view.rotate_left(32)
+    }
+}
+
 impl Query {
     #[inline]
     fn new(session: &Session, viewer: Viewer, space: Space, address: u64) -> Self {
         // The kernel's frames are the same for all processes.
         let view = if space == Space::Kernel { session.kernel_generation() } else { viewer.view };
         Self { view, space, address }
-    }
-}
-
-/// A direct-mapped cache of frames: most stacks differ from others only in a few frames.
-struct RecentFrames {
-    slots: Box<[Option<(Query, FrameId)>]>,
-}
-
-impl Default for RecentFrames {
-    fn default() -> Self {
-        Self { slots: vec![None; 1 << Self::BITS].into() }
-    }
-}
-
-impl RecentFrames {
-    /// Sized to stay in the CPU caches.
-    const BITS: u32 = 13;
-
-    fn get(&self, asked: Query) -> Option<FrameId> {
-        let (cached, frame) = self.slots[Self::place(asked)]?;
-        (cached == asked).then_some(frame)
-    }
-
-    fn put(&mut self, asked: Query, frame: FrameId) {
-        self.slots[Self::place(asked)] = Some((asked, frame));
-    }
-
-    fn place(asked: Query) -> usize {
-        // An odd number without a pattern spreads the bits to the highest.
-        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mixed = (asked.address ^ asked.view.rotate_left(32)).wrapping_mul(SPREAD);
-        (mixed >> (64 - Self::BITS)) as usize
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_colliding_frame_replaces_a_cached_one() {
-        let mut recent = RecentFrames::default();
-        let asked = Query { view: 1, space: Space::User, address: 0x40_1000 };
-        recent.put(asked, 7);
-        assert_eq!(recent.get(asked), Some(7));
-        let others = [Query { view: 2, ..asked }, Query { space: Space::Unknown, ..asked }];
-        assert!(others.iter().all(|&other| recent.get(other).is_none()));
-        recent.put(others[1], 8);
-        assert_eq!((recent.get(asked), recent.get(others[1])), (None, Some(8)), "both have the same slot");
     }
 }

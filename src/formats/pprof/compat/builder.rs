@@ -15,6 +15,7 @@ use crate::abi::record::task::Task;
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
+use crate::profile::recent::{Recent, RecentKey};
 use crate::profile::stack_cache::{Key, StackCache};
 use crate::profile::stacks::StackId;
 use crate::rewrite::mmap::Mmap;
@@ -49,8 +50,10 @@ pub struct Builder {
     /// Samples with a stack dump instead of a call chain.
     stack_dumps: u64,
     ledger: Ledger,
-    /// Scratch buffers: frames, locations, and the key of the stack.
-    frames: Vec<(u64, Option<MapId>)>,
+    /// Locations of recent addresses; `None` if they are not in the stack.
+    recent: Recent<Query, Option<u32>>,
+    /// Scratch buffers: addresses, locations, and the key of the stack.
+    addresses: Vec<(Space, Frame)>,
     locations: Vec<u32>,
     key: Vec<[u8; 8]>,
 }
@@ -130,28 +133,43 @@ impl Builder {
     }
 
     fn resolve(&mut self, pid: u32, sampled: SampledStack<'_>) -> StackId {
-        let mut frames = std::mem::take(&mut self.frames);
-        frames.clear();
+        let mut addresses = std::mem::take(&mut self.addresses);
+        addresses.clear();
+        sampled.for_each(|space, frame| addresses.push((space, frame)));
+        let mut locations = std::mem::take(&mut self.locations);
+        locations.clear();
+        let epochs = self.processes.epochs(pid);
+        for &(space, frame) in &addresses {
+            let query = Query { epochs, space, frame };
+            let location = self.recent.get(query).unwrap_or_else(|| {
+                let location = self.location_of(pid, space, frame);
+                self.recent.put(query, location);
+                location
+            });
+            locations.extend(location);
+        }
+        let stack = self.profile.stacks.stack_id(&locations);
+        (self.addresses, self.locations) = (addresses, locations);
+        stack
+    }
+
+    /// The location of a frame, if the stack has it.
+    fn location_of(&mut self, pid: u32, space: Space, frame: Frame) -> Option<u32> {
         let processes = &self.processes;
-        let find = |space, address| {
+        let find = |address| {
             let is_searchable = space != Space::Other && is_address(address);
             if is_searchable { processes.find(pid, address, space != Space::User) } else { None }
         };
-        sampled.for_each(|space, frame| match frame {
-            Frame::Leaf(ip) => frames.push(find(space, ip).map_or((0, None), |map| (ip, Some(map)))),
+        let (address, map) = match frame {
+            Frame::Leaf(ip) => find(ip).map_or((0, None), |map| (ip, Some(map))),
             Frame::Return(ip) => {
                 // The first address of a map has no call before it.
-                let map = find(space, ip).filter(|&map| ip > processes.mapping(map).start);
-                frames.extend(map.map(|map| (ip - 1, Some(map))));
+                let map = find(ip).filter(|&map| ip > processes.mapping(map).start)?;
+                (ip - 1, Some(map))
             }
-            Frame::Branch(from) => frames.extend(find(space, from).map(|map| (from, Some(map)))),
-        });
-        let mut locations = std::mem::take(&mut self.locations);
-        locations.clear();
-        locations.extend(frames.iter().map(|&(address, map)| self.location(pid, address, map)));
-        let stack = self.profile.stacks.stack_id(&locations);
-        (self.frames, self.locations) = (frames, locations);
-        stack
+            Frame::Branch(from) => (from, Some(find(from)?)),
+        };
+        Some(self.location(pid, address, map))
     }
 
     /// Returns the number of a location. It is kept per process and address until something is mapped there.
@@ -249,6 +267,23 @@ impl Builder {
             ));
         }
         (self.profile, self.ledger)
+    }
+}
+
+/// Everything that determines the location of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Query {
+    /// Of the process and of the kernel.
+    epochs: [u64; 2],
+    space: Space,
+    frame: Frame,
+}
+
+impl RecentKey for Query {
+    #[inline]
+    fn number(&self) -> u64 {
+        let (Frame::Leaf(address) | Frame::Return(address) | Frame::Branch(address)) = self.frame;
+        address ^ self.epochs[0].rotate_left(32)
     }
 }
 

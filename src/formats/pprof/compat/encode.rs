@@ -30,7 +30,7 @@ impl Encoder<'_> {
         for (number, &(address, mapping)) in profile.locations.iter().enumerate() {
             let mapping_id = mapping.map_or(0, |mapping| u64::from(mapping) + 1);
             let location = proto::Location { id: number as u64 + 1, mapping_id, address, ..Default::default() };
-            self.messages.message(field::LOCATION, &location)?;
+            self.messages.location(&location)?;
         }
         self.messages.string_table()
     }
@@ -51,18 +51,18 @@ impl Encoder<'_> {
     }
 
     fn samples(&mut self, profile: &CompatProfile) -> io::Result<()> {
-        let mut sample = proto::Sample::default();
+        let (mut locations, mut values) = (Vec::new(), Vec::new());
         for rows in profile.rows().chunk_by(|a, b| a.0 == b.0) {
             let stack = profile.stacks.stack(rows[0].0);
-            sample.location_id.clear();
-            sample.location_id.extend(stack.iter().map(|&location| u64::from(location) + 1));
-            sample.value.clear();
-            sample.value.resize(2 * profile.events.names.len(), 0);
+            locations.clear();
+            locations.extend(stack.iter().map(|&location| u64::from(location) + 1));
+            values.clear();
+            values.resize(2 * profile.events.names.len(), 0);
             for &(_, event, samples, value) in rows {
                 let at = 2 * event as usize;
-                (sample.value[at], sample.value[at + 1]) = (samples as i64, value as i64);
+                (values[at], values[at + 1]) = (samples as i64, value as i64);
             }
-            self.messages.message(field::SAMPLE, &sample)?;
+            self.messages.sample(&locations, &values, &[])?;
         }
         Ok(())
     }
