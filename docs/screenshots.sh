@@ -1,5 +1,7 @@
 #!/bin/bash
-# Takes docs/page-*.png, screenshots of a page, with chromium: bash docs/screenshots.sh
+# Takes docs/page-*.png and docs/speedscope.png, screenshots of a page and of speedscope, with chromium:
+#
+#     bash docs/screenshots.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(command -v perfconv) || { cargo build --release --quiet && program=$PWD/target/release/perfconv; }
@@ -16,8 +18,16 @@ take() {
     local name=$1 page=$2 size=$3
     shift 3
     chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=10000 --window-size="$size" \
-        --user-data-dir="$directory/browser" --screenshot="$PWD/docs/page-$name.png" "$@" "file://$directory/$page" 2>/dev/null
+        --user-data-dir="$directory/browser" --screenshot="$PWD/docs/$name.png" "$@" "file://$page" 2>/dev/null
 }
-take flame 'page.html' 1000,520
-take functions 'page.html#view=functions&function=foundry::v2::heap_phase' 1000,520 --force-dark-mode
-take diff 'diff.html' 1000,520
+take page-flame "$directory/page.html" 1000,520
+take page-functions "$directory/page.html#view=functions&function=foundry::v2::heap_phase" 1000,520 --force-dark-mode
+take page-diff "$directory/diff.html" 1000,520
+
+# speedscope opens a script that contains the profile.
+[ -f target/tmp/clients/complete ] || sh tests/install-clients.sh target/tmp/clients
+"$program" $symbols/cxx.data --symfs $symbols/files -o "$directory/foundry.speedscope.json" -q
+printf 'speedscope.loadFileFromBase64("foundry.speedscope.json", "%s")' "$(base64 -w 0 "$directory/foundry.speedscope.json")" \
+    > "$directory/profile.js"
+speedscope=$PWD/target/tmp/clients/node_modules/speedscope/dist/release/index.html
+take speedscope "$speedscope#localProfilePath=$directory/profile.js" 1000,520 --enable-unsafe-swiftshader
