@@ -27,7 +27,7 @@ use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, JoinDirectory, Writer, perf_data};
 use perfconv::profile::Profile;
 use perfconv::profile::options::ProfileOptions;
-use perfconv::profile::symbolize::SymbolSources;
+use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
 use perfconv::profile::unsymbolized::Unsymbolized;
 use perfconv::rewrite::filter::event::EVENT;
 use perfconv::rewrite::passes::Passes;
@@ -235,7 +235,10 @@ impl Conversion {
         let images = Images::check(&recording, &input, &output, &format.writer, args)?;
         let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
         let objects = reads_objects.then(|| symbol_search(values, &args.passes.find, announce, &progress::observer()));
-        let search = objects.transpose()?.flatten();
+        let mut search = objects.transpose()?.flatten();
+        if !(format.lines)(values) {
+            search = search.map(SymbolOptions::without_lines);
+        }
         let objects = search.clone().map(|search| match &archive {
             Some(archive) => archive::with_objects(search, archive, &input),
             None => search,

@@ -44,6 +44,8 @@ pub struct Format {
     pub is_distinctive: bool,
     /// When it shows the functions of frames; formats written from a profile always do.
     pub functions: ShowsFunctions,
+    /// Whether it shows the source lines of functions, if it shows functions.
+    pub lines: fn(&OptionValues) -> bool,
     /// Whether an output can store these unknown fields.
     pub keeps: fn(&RetainedFields) -> bool,
     /// The format's own options, in addition to those of [its kind](Writer::options).
@@ -85,6 +87,7 @@ impl Format {
             recognizes: |_| false,
             is_distinctive: false,
             functions: ShowsFunctions::Never,
+            lines: |_| true,
             keeps: RetainedFields::is_empty,
             options: &[],
             implied: |_| OptionValues::default(),

@@ -147,7 +147,8 @@ impl OpenedObject for ElfFiles {
         let split = |unit: &SplitUnit| split_dwarf(&self.options, unit, &path);
         let opened = Arena::default();
         let (supplementary, package) = (self.supplementary.as_ref(), self.package.as_ref());
-        let files = DwarfFiles { main, supplementary, package, split: &split, table, opened: &opened };
+        let has_lines = !self.options.without_lines;
+        let files = DwarfFiles { main, supplementary, package, split: &split, table, opened: &opened, has_lines };
         lookups(&DwarfLookup::new(files));
     }
 }

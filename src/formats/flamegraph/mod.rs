@@ -16,6 +16,7 @@ pub const FORMAT: Format = Format {
     extensions: &[("svg", None)],
     writer: Writer::Profile(WriteProfile { labels: Some(folded::LABELS), ..WriteProfile::new(write) }),
     options: &[TITLE, DIFF, COLORS, WIDTH, ICICLE, REVERSE, folded::WEIGHT, folded::ANNOTATE, folded::ADDRESSES],
+    lines: |_| false,
     ..Format::new("flamegraph", "SVG image of all stacks, with search and zoom")
 };
 

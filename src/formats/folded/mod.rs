@@ -23,6 +23,7 @@ pub const FORMAT: Format = Format {
     reader: Reader::Import(import),
     recognizes,
     options: &[WEIGHT, ANNOTATE, ADDRESSES],
+    lines: |_| false,
     ..Format::new("folded", "folded stacks, for flame graph tools")
 };
 

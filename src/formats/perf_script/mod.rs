@@ -33,6 +33,7 @@ use style::Style;
 pub const FORMAT: Format = Format {
     extensions: &[("script", None)],
     functions: ShowsFunctions::Always,
+    lines: |values| values.list(&FIELDS).unwrap_or_default().iter().any(|fields| fields.contains("srcline")),
     writer: Writer::Converter(export::begin),
     reader: Reader::Import(import),
     recognizes,

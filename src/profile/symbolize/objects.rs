@@ -133,6 +133,13 @@ impl SymbolOptions {
         self
     }
 
+    /// Omits source files and lines, which take a third of the time of a lookup in debug information.
+    #[must_use]
+    pub fn without_lines(mut self) -> Self {
+        self.search.without_lines = true;
+        self
+    }
+
     /// Does not unwind the user stack dumps of `perf record --call-graph dwarf`.
     #[must_use]
     pub fn without_unwinding(mut self) -> Self {

@@ -50,6 +50,8 @@ pub struct DwarfFiles<'a> {
     pub table: &'a SymbolTable,
     /// Keeps the files opened by [`split`](Self::split).
     pub opened: &'a Arena<Object>,
+    /// Whether files and lines are looked up.
+    pub has_lines: bool,
 }
 
 /// Lookup in the DWARF of an object. Each thread needs its own.
@@ -64,6 +66,7 @@ pub struct DwarfLookup<'a> {
     /// Functions by unit and entry.
     descriptions: RefCell<HashMap<(usize, UnitOffset), Description<'a>>>,
     budget: Budget,
+    has_lines: bool,
 }
 
 /// A function that an address is in, with the position in it.
@@ -92,6 +95,7 @@ impl<'a> DwarfLookup<'a> {
             descriptions: RefCell::default(),
             units,
             budget,
+            has_lines: files.has_lines,
         }
     }
 
@@ -100,8 +104,8 @@ impl<'a> DwarfLookup<'a> {
         let (Some(lines_view), Some(cache)) = (self.units.unit(number), self.caches.get(number)) else { return false };
         let (own, view) = cache.code(&self.split, &self.units, lines_view).unwrap_or((&self.units, lines_view));
         let function = cache.function(view, &self.budget, address);
-        let lines = cache.lines(lines_view.unit, &self.budget);
-        let location = lines.find(lines_view.unit, &self.budget, address);
+        let lines = self.has_lines.then(|| cache.lines(lines_view.unit, &self.budget));
+        let location = lines.and_then(|lines| lines.find(lines_view.unit, &self.budget, address));
         let Some(function) = function else {
             let Some(location) = location else { return false };
             found(Position { description: Description::default(), location, is_inlined: false });
@@ -116,7 +120,8 @@ impl<'a> DwarfLookup<'a> {
         let calls = cache.calls(view, &self.budget, function);
         for call in calls.find(address) {
             found(Position { description: describe(call.entry), location, is_inlined: true });
-            let file = call.file.map_or(&[][..], |file| lines.path(lines_view.unit, file));
+            let path = |file| lines.map(|lines| lines.path(lines_view.unit, file));
+            let file = call.file.and_then(path).unwrap_or_default();
             location = Location { file, line: call.line, column: call.column };
         }
         found(Position { description: describe(function), location, is_inlined: false });
@@ -169,20 +174,28 @@ mod tests {
         let object = object();
         let (table, opened) = (SymbolTable::new(&object, None), Arena::default());
         let split: &dyn Fn(&SplitUnit) -> Option<Object> = &|_| None;
-        let files =
-            DwarfFiles { main: &object, supplementary: None, package: None, split, table: &table, opened: &opened };
-        let lookup = DwarfLookup::new(files);
-        let mut lines = Vec::new();
-        for address in [0x1000, 0x1007, 0x1008, 0x1018, 0x2000] {
-            lookup.look_up(address, &mut |frame| {
-                lines.push((String::from_utf8_lossy(frame.name).into_owned(), frame.line, frame.symbol_start));
-            });
-        }
+        let lookup = |has_lines| {
+            let (supplementary, package) = (None, None);
+            let (table, opened) = (&table, &opened);
+            DwarfLookup::new(DwarfFiles { main: &object, supplementary, package, split, table, opened, has_lines })
+        };
+        let found = |lookup: &DwarfLookup<'_>| {
+            let mut found = Vec::new();
+            for address in [0x1000, 0x1007, 0x1008, 0x1018, 0x2000] {
+                lookup.look_up(address, &mut |frame| {
+                    found.push((String::from_utf8_lossy(frame.name).into_owned(), frame.line, frame.symbol_start));
+                });
+            }
+            found
+        };
         let line = |name: &str, line, start| (name.to_owned(), line, Some(start));
         let [first, second] = [0x1000, 0x1010];
+        let with_lines = found(&lookup(true));
         assert_eq!(
-            lines,
+            with_lines,
             [line("first", 10, first), line("first", 10, first), line("first", 11, first), line("second", 21, second)]
         );
+        let names = with_lines.into_iter().map(|(name, _, start)| (name, 0, start));
+        assert!(names.eq(found(&lookup(false))));
     }
 }

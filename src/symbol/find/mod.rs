@@ -67,6 +67,8 @@ pub struct SearchOptions {
     pub recorded: Option<SystemTime>,
     /// Whether the recording may be of another machine: without a build ID, files below recorded paths do not match.
     pub is_foreign: bool,
+    /// Whether source files and lines are omitted.
+    pub without_lines: bool,
 }
 
 /// Where distributions install debug files.
