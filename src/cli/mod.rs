@@ -43,7 +43,7 @@ mod unknown_command;
 mod version;
 mod view;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Deferred};
 use clap::Parser;
 use clap::error::ErrorKind;
 use failure::Failure;
@@ -70,10 +70,10 @@ pub fn main() -> ExitCode {
 fn arguments<T: Parser>() -> Result<(T, bool), Failure> {
     let mut command = args::command::<T>();
     let parsed = command.try_get_matches_from_mut(env::args_os());
-    let parsed = parsed.and_then(|matches| {
+    let parsed = parsed.and_then(|mut matches| {
         let of_command = matches.subcommand().map_or(&matches, |(_, matches)| matches);
         let is_quiet = matches!(of_command.try_get_one("quiet"), Ok(Some(true)));
-        let parsed = T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        let parsed = T::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
         Ok((parsed, is_quiet))
     });
     parsed.or_else(|error| {
@@ -106,25 +106,25 @@ fn run() -> Result<ExitCode, Failure> {
     }
     progress::start(cli.progress, is_quiet);
     match cli.command {
-        Some(Command::Convert(args)) => convert::run(*args),
-        Some(Command::Rewrite(args)) => convert::rewrite(*args),
-        Some(Command::Repair(args)) => convert::repair(*args),
-        Some(Command::Inject(args)) => convert::rewrite(args.rewrite().map_err(Failure::Usage)?),
-        Some(Command::Merge(args)) => merge::run(*args),
-        Some(Command::Split(args)) => split::run(*args),
-        Some(Command::Synth(args)) => synth::run(args),
-        Some(Command::Archive(args)) => archive::run(*args),
-        Some(Command::Check(args)) => check::run(args),
-        Some(Command::Info(args)) => info::run(args),
-        Some(Command::Dump(args)) => dump::run(args),
-        Some(Command::Report(args)) => profile_report::run(*args),
+        Some(Command::Convert(Deferred(args))) => convert::run(*args),
+        Some(Command::Rewrite(Deferred(args))) => convert::rewrite(args.convert),
+        Some(Command::Repair(Deferred(args))) => convert::repair(args.convert),
+        Some(Command::Inject(Deferred(args))) => convert::rewrite(args.rewrite().map_err(Failure::Usage)?),
+        Some(Command::Merge(Deferred(args))) => merge::run(*args),
+        Some(Command::Split(Deferred(args))) => split::run(*args),
+        Some(Command::Synth(Deferred(args))) => synth::run(*args),
+        Some(Command::Archive(Deferred(args))) => archive::run(*args),
+        Some(Command::Check(Deferred(args))) => check::run(*args),
+        Some(Command::Info(Deferred(args))) => info::run(*args),
+        Some(Command::Dump(Deferred(args))) => dump::run(*args),
+        Some(Command::Report(Deferred(args))) => profile_report::run(*args),
         #[cfg(feature = "push")]
-        Some(Command::Push(args)) => push::run(*args),
-        Some(Command::View(args)) => view::run(*args),
-        Some(Command::Diff(args)) => diff::run(args),
-        Some(Command::Completions(args)) => completions::run(&args),
-        Some(Command::Man(args)) => man::run(args),
-        Some(Command::Help(args)) => help::run(args),
+        Some(Command::Push(Deferred(args))) => push::run(*args),
+        Some(Command::View(Deferred(args))) => view::run(*args),
+        Some(Command::Diff(Deferred(args))) => diff::run(*args),
+        Some(Command::Completions(Deferred(args))) => completions::run(&args),
+        Some(Command::Man(Deferred(args))) => man::run(*args),
+        Some(Command::Help(Deferred(args))) => help::run(*args),
         None if cli.convert.asks_for_no_output() => info::summary(&cli.convert),
         None => convert::run(cli.convert),
     }

@@ -1,6 +1,6 @@
 //! Arguments of `convert`, `rewrite` and `repair`.
 
-use super::help::{IMPORTING, INPUT, OUTPUT};
+use super::help::{IMPORTING, INPUT, OUTPUT, for_recordings_only};
 use super::option_args::{FromProfile, FromRecords, OptionArgs};
 use super::passes::PassArgs;
 use super::read::ReadArgs;
@@ -92,6 +92,14 @@ pub struct ConvertArgs {
     /// Suppress all messages except errors
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
+}
+
+/// Arguments of commands that write only recordings: `rewrite` and `repair`.
+#[derive(Args, Debug)]
+#[command(mut_args(for_recordings_only))]
+pub struct RecordingArgs {
+    #[command(flatten)]
+    pub convert: ConvertArgs,
 }
 
 impl ConvertArgs {

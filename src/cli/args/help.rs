@@ -35,7 +35,7 @@ const COMMON: [(&str, &str); 8] = [
 ];
 
 /// Options that `-h` hides of all commands, by their IDs.
-const RARE: [&str; 11] = [
+const RARE: [&str; 12] = [
     "allow-mixed",
     "buildid-dir",
     "endian",
@@ -43,11 +43,15 @@ const RARE: [&str; 11] = [
     "jit-dump",
     "kernel_from",
     "known-build-ids",
+    "progress",
     "report",
     "spool_dir",
     "strict",
     "symfs",
 ];
+
+/// Options that `-h` shows of all commands, by their IDs.
+const ALWAYS: [&str; 3] = ["short_help", "long_help", "version"];
 
 /// Number of options up to which `-h` shows all but the rare ones.
 const MANY: usize = 25;
@@ -78,7 +82,14 @@ pub struct HelpArgs {
 
 /// The program's command, with `-h` and `--help`.
 pub fn command<T: CommandFactory>() -> Command {
-    with_help(T::command())
+    let short = Arg::new("short_help")
+        .short('h')
+        .global(true)
+        .help("Print the most common options")
+        .action(ArgAction::SetTrue)
+        .value_parser(ShortHelp);
+    let long = Arg::new("long_help").long("help").global(true).help("Print all options").action(ArgAction::HelpLong);
+    T::command().disable_help_flag(true).arg(short).arg(long)
 }
 
 /// The help that `-h` requested, if this error represents it.
@@ -89,19 +100,6 @@ pub fn short_help(error: &clap::Error) -> Option<&StyledStr> {
     }
 }
 
-fn with_help(command: Command) -> Command {
-    let is_large = command.get_opts().count() > MANY;
-    let command = command.mut_args(|arg| if is_large { shortened(arg) } else { without_rare(arg) });
-    let command = command.disable_help_flag(true).mut_subcommands(with_help);
-    let short = Arg::new("short_help")
-        .short('h')
-        .help("Print the most common options")
-        .action(ArgAction::SetTrue)
-        .value_parser(ShortHelp);
-    let long = Arg::new("long_help").long("help").help("Print all options").action(ArgAction::HelpLong);
-    command.arg(short).arg(long)
-}
-
 /// An argument of a large command: `-h` shows common ones, with a short description.
 fn shortened(arg: Arg) -> Arg {
     match COMMON.iter().find(|(id, _)| *id == arg.get_id().as_str()) {
@@ -110,8 +108,8 @@ fn shortened(arg: Arg) -> Arg {
             arg.help(*short).long_help(long)
         }
         None => {
-            let is_positional = arg.is_positional();
-            arg.hide_short_help(!is_positional)
+            let is_shown = arg.is_positional() || ALWAYS.contains(&arg.get_id().as_str());
+            arg.hide_short_help(!is_shown)
         }
     }
 }
@@ -141,6 +139,7 @@ impl TypedValueParser for ShortHelp {
 
 /// Help without headings of options, which take separate lines.
 fn render_short(command: &Command) -> StyledStr {
+    let is_large = command.get_opts().count() > MANY;
     let header = command.get_styles().get_header();
     let mut template = "{about}\n\n{usage-heading} {usage}".to_owned();
     let mut section = |is_shown: bool, title: &str, tag: &str| {
@@ -152,5 +151,6 @@ fn render_short(command: &Command) -> StyledStr {
     section(!command.has_subcommands() && command.get_positionals().next().is_some(), "Arguments", "positionals");
     section(true, "Options", "options");
     template += "{after-help}";
-    command.clone().help_template(template).render_help()
+    let command = command.clone().mut_args(|arg| if is_large { shortened(arg) } else { without_rare(arg) });
+    command.help_template(template).render_help()
 }

@@ -3,6 +3,7 @@
 mod archive;
 mod build_ids;
 mod convert;
+mod deferred;
 mod diff;
 mod help;
 mod inject;
@@ -25,9 +26,10 @@ mod test_format;
 mod view;
 
 pub use archive::ArchiveArgs;
-pub use convert::{ConvertArgs, DEFAULT_INPUT};
+pub use convert::{ConvertArgs, DEFAULT_INPUT, RecordingArgs};
+pub use deferred::Deferred;
 pub use diff::DiffArgs;
-pub use help::{HelpArgs, command, for_recordings_only, short_help};
+pub use help::{HelpArgs, command, short_help};
 pub use inject::InjectArgs;
 pub use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use man::{CompletionsArgs, ManArgs, ShellArg};
@@ -135,47 +137,45 @@ pub fn formats_table() -> String {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Convert a recording to another format (the default command)
-    Convert(Box<ConvertArgs>),
+    Convert(Deferred<ConvertArgs>),
     /// Filter or change a recording, or write it to another container
-    #[command(mut_args(for_recordings_only))]
-    Rewrite(Box<ConvertArgs>),
+    Rewrite(Deferred<RecordingArgs>),
     /// Write a valid perf.data from a truncated or corrupt recording
-    #[command(mut_args(for_recordings_only))]
-    Repair(Box<ConvertArgs>),
+    Repair(Deferred<RecordingArgs>),
     /// Rewrite a recording with the options of perf inject
-    Inject(Box<InjectArgs>),
+    Inject(Deferred<InjectArgs>),
     /// Merge recordings into one, in time order
-    Merge(Box<MergeArgs>),
+    Merge(Deferred<MergeArgs>),
     /// Split a recording by time, size, process, thread, CPU or event
-    Split(Box<SplitArgs>),
+    Split(Deferred<SplitArgs>),
     /// Generate a recording from a scenario of programs and events
     #[command(after_long_help = SYNTH_AFTER_HELP)]
-    Synth(SynthArgs),
+    Synth(Deferred<SynthArgs>),
     /// Pack a recording and its binaries into one file, or unpack it
-    Archive(Box<ArchiveArgs>),
+    Archive(Deferred<ArchiveArgs>),
     /// Report problems in recordings
     #[command(after_help = CHECK_AFTER_HELP)]
-    Check(CheckArgs),
+    Check(Deferred<CheckArgs>),
     /// Print header, features, events and statistics of a recording
-    Info(InfoArgs),
+    Info(Deferred<InfoArgs>),
     /// Print the records of a recording as text
-    Dump(DumpArgs),
+    Dump(Deferred<DumpArgs>),
     /// Print the functions with the most samples
-    Report(Box<ReportArgs>),
+    Report(Deferred<ReportArgs>),
     /// Show a recording as a page in the browser
-    View(Box<ViewArgs>),
+    View(Deferred<ViewArgs>),
     /// Send the profile of a recording to a server
     #[cfg(feature = "push")]
-    Push(Box<PushArgs>),
+    Push(Deferred<PushArgs>),
     /// Compare two recordings
     #[command(after_help = DIFF_AFTER_HELP)]
-    Diff(DiffArgs),
+    Diff(Deferred<DiffArgs>),
     /// Print a script that completes command lines in a shell
-    Completions(CompletionsArgs),
+    Completions(Deferred<CompletionsArgs>),
     /// Write manual pages to a directory
-    Man(ManArgs),
+    Man(Deferred<ManArgs>),
     /// Print help for a command or a format, or list the formats
-    Help(HelpArgs),
+    Help(Deferred<HelpArgs>),
 }
 
 const DIFF_AFTER_HELP: &str = "\

@@ -22,7 +22,9 @@ pub enum Insertion {
 
 /// The program's command, with the values of each argument.
 pub fn program(insertion: Insertion) -> Command {
-    with_values(command::<Cli>(), insertion)
+    let mut program = command::<Cli>();
+    program.build();
+    with_values(program, insertion)
 }
 
 fn with_values(command: Command, insertion: Insertion) -> Command {
