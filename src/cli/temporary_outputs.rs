@@ -1,14 +1,17 @@
-//! Incomplete outputs under their temporary names. They are removed when a signal ends the program, SIGBUS included, which the
-//! system sends if a memory-mapped input was truncated.
+//! Incomplete outputs under their temporary names. They are removed when a panic or a signal ends the program, SIGBUS included,
+//! which the system sends if a memory-mapped input was truncated.
 
-use perfconv::container::temp_directory::temporary;
-use std::io;
+use perfconv::container::temp_directory::{remove, remove_all, temporary};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{io, panic, process};
 use tempfile::{NamedTempFile, TempDir};
 
 /// Message when a memory-mapped input can no longer be read.
 pub const INPUT_TRUNCATED: &str = "an input can no longer be read: it was truncated while in use, or its disk failed";
+
+/// Exit status after a panic, as Rust's runtime sets it.
+const PANICKED: i32 = 101;
 
 /// Paths of the outputs being written. The signal thread takes the lock before it ends the program.
 static INCOMPLETE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -49,14 +52,33 @@ pub fn directory_in(directory: &Path, is_private: bool) -> io::Result<TempDir> {
     register(|| builder.tempdir_in(directory), TempDir::path)
 }
 
-/// Starts the thread that removes incomplete outputs when a signal ends the program.
+/// Removes incomplete outputs when a panic or, from now on in a thread, a signal ends the program.
 ///
 /// # Errors
 /// Errors of the system.
 pub fn watch() -> io::Result<()> {
+    watch_panics();
     #[cfg(unix)]
     signals::watch()?;
     Ok(())
+}
+
+/// Ends the program on a panic in any thread, whether or not the program was built to unwind.
+fn watch_panics() {
+    let report = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        report(info);
+        // The thread may hold the lock itself.
+        if let Ok(incomplete) = INCOMPLETE.try_lock() {
+            remove_outputs(&incomplete);
+        }
+        process::exit(PANICKED);
+    }));
+}
+
+fn remove_outputs(incomplete: &[PathBuf]) {
+    incomplete.iter().for_each(|path| remove(path));
+    remove_all();
 }
 
 fn register<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io::Result<T> {
@@ -72,7 +94,6 @@ fn register<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) ->
 #[cfg(unix)]
 mod signals {
     use crate::cli::progress;
-    use perfconv::container::temp_directory::{remove, remove_all};
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::{emulate_default_handler, exit};
@@ -92,8 +113,7 @@ mod signals {
                 // Before the lock: a thread that prints may hold the display.
                 progress::end_for_signal();
                 let incomplete = super::hold();
-                incomplete.iter().for_each(|path| remove(path));
-                remove_all();
+                super::remove_outputs(&incomplete);
                 if signal == SIGBUS {
                     // `exit` runs no destructors or exit handlers: the faulting thread may be in the middle of a write.
                     let _ = writeln!(io::stderr(), "perfconv: {}", super::INPUT_TRUNCATED);
@@ -125,5 +145,31 @@ mod signals {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{env, fs};
+
+    /// Set in the process that panics, to the directory of its output.
+    const DIRECTORY: &str = "PERFCONV_TEST_PANIC";
+
+    #[test]
+    fn a_panic_removes_incomplete_outputs() {
+        if let Some(directory) = env::var_os(DIRECTORY) {
+            watch_panics();
+            let output = file_in(Path::new(&directory), false).unwrap();
+            panic!("while writing {}", output.path().display());
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let mut test = process::Command::new(env::current_exe().unwrap());
+        test.args(["--exact", "cli::temporary_outputs::tests::a_panic_removes_incomplete_outputs", "--nocapture"]);
+        let output = test.env(DIRECTORY, directory.path()).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(PANICKED), "{errors}");
+        assert!(errors.contains("while writing "), "{errors}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 }
