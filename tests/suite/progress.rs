@@ -76,6 +76,39 @@ fn a_terminal_shows_a_line_that_leaves_nothing_behind() {
     assert!(screen.lines().count() <= 5, "{screen}");
 }
 
+#[test]
+#[cfg(feature = "debuginfod")]
+fn a_terminal_shows_downloads_and_ctrl_c_removes_them() {
+    use super::symbols::{mill, serve};
+    let (recording, program) = mill();
+    let id = perfconv::symbol::object::Object::open(&program).unwrap().unwrap().build_id().unwrap();
+    let path = format!("/buildid/{id}/debuginfo");
+    let slow = serve([(path.clone(), program.clone())].into(), Duration::from_millis(80));
+    let Some(terminal) = shell() else { return };
+    let cache = terminal.home().join(".cache/debuginfod_client").join(id.to_string());
+    let files =
+        || std::fs::read_dir(&cache).map_or(Vec::new(), |files| files.map(|file| file.unwrap().path()).collect());
+    let line = format!("perfconv {} --debuginfod={slow} -fo out.folded; echo \"end $?\"", recording.display());
+    let downloading = |screen: &str| screen.lines().any(|line| line.starts_with("perfconv: downloading debuginfo  "));
+
+    enter(&terminal, &line);
+    terminal.wait("download", downloading);
+    terminal.press("C-c");
+    let screen = terminal.wait("prompt", |screen| screen.lines().last().is_some_and(|line| line.trim() == "$"));
+    assert!(!downloading(&screen), "{screen}");
+    assert_eq!(files(), Vec::<std::path::PathBuf>::new());
+    assert!(!terminal.home().join("out.folded").exists());
+
+    enter(&terminal, &line);
+    let screen = terminal.wait("rate", |screen| downloading(screen) && screen.contains(" left"));
+    let shown = screen.lines().find(|line| downloading(line)).unwrap();
+    assert!(shown.contains("% [") && shown.contains("iB of ") && shown.contains("iB/s, "), "{screen}");
+    eprintln!("{shown}");
+    let screen = terminal.wait("end", |screen| screen.contains("\nend 0"));
+    assert!(!downloading(&screen), "{screen}");
+    assert_eq!(std::fs::read(cache.join("debuginfo")).unwrap(), std::fs::read(&program).unwrap());
+}
+
 /// Runs a conversion to JSON Lines whose reader waits.
 fn slow(input: &Path, options: &[&str]) -> Run {
     let mut command = perfconv();

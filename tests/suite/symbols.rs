@@ -552,9 +552,9 @@ fn a_cache_of_perf_has_the_objects() {
     }
 }
 
-/// A server of files by path, for a test. It runs until the test ends.
+/// A server of files by path, for a test. It sends a file in 50 parts with a pause before each, and runs until the test ends.
 #[cfg(feature = "debuginfod")]
-fn serve(files: std::collections::HashMap<String, PathBuf>) -> String {
+pub fn serve(files: std::collections::HashMap<String, PathBuf>, pause: std::time::Duration) -> String {
     use std::io::{BufRead, BufReader, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -568,7 +568,9 @@ fn serve(files: std::collections::HashMap<String, PathBuf>) -> String {
                 None => ("404 Not Found", Vec::new()),
             };
             let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-            let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+            let parts = [head.as_bytes()].into_iter().chain(body.chunks(body.len() / 50 + 1));
+            let _ =
+                parts.map(|part| (std::thread::sleep(pause), stream.write_all(part))).find(|(_, sent)| sent.is_err());
         }
     });
     url
@@ -600,7 +602,7 @@ fn frames_of(text: &str, object: &str) -> usize {
 
 /// A recording of a program, and the program.
 #[cfg(feature = "debuginfod")]
-fn mill() -> (PathBuf, PathBuf) {
+pub fn mill() -> (PathBuf, PathBuf) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
     (directory.join("c.data"), directory.join("files/srv/sym/bin/mill-fp"))
 }
@@ -612,7 +614,7 @@ fn missing_objects_are_downloaded_from_debuginfod_servers() {
     let id = Object::open(&program).unwrap().unwrap().build_id().unwrap();
     for kind in ["debuginfo", "executable"] {
         let cache = tempfile::tempdir().unwrap();
-        let url = serve([(format!("/buildid/{id}/{kind}"), program.clone())].into());
+        let url = serve([(format!("/buildid/{id}/{kind}"), program.clone())].into(), std::time::Duration::ZERO);
         let (text, messages) = downloaded(&recording, &url, cache.path());
         assert!(frames_of(&text, "mill-fp") > 4000, "{messages}");
         assert!(
