@@ -50,7 +50,9 @@ deb)
     if [ -z "$root" ]; then
         root=$work/root
         say "a new Debian"
-        run mmdebstrap --variant=minbase --include=man-db,bash-completion --quiet \
+        # Packages are downloaded as on this machine: through its proxy, and from mirrors of any age.
+        apt-config dump Acquire >"$work/apt.conf"
+        run mmdebstrap --variant=minbase --include=man-db,bash-completion --quiet --aptopt="$work/apt.conf" \
             --dpkgopt='path-include=/usr/share/man/*' stable "$root"
     fi
     say "install the package"
@@ -63,6 +65,10 @@ deb)
     expect 'complete .*perfconv' inside bash -c '. /usr/share/bash-completion/completions/perfconv && complete -p perfconv'
     expect 'Usage: perf_to_profile' inside perf_to_profile --help
     expect '/usr/lib/perfconv/perf_to_profile' inside update-alternatives --query perf_to_profile
+    cp "$here/roundtrip/fixtures/callgraph.data" "$root/tmp/perf.data"
+    expect '377 samples in' inside perfconv /tmp/perf.data -o /tmp/out.pb.gz
+    expect '377 samples in' inside perf_to_profile -i /tmp/perf.data -o /tmp/out.pb
+    run test -s "$root/tmp/out.pb.gz" -a -s "$root/tmp/out.pb"
     # The commands below run the same program, where perf and the clients are.
     mkdir -p "$HOME/bin"
     cp "$root/usr/bin/perfconv" "$HOME/bin/perfconv"
