@@ -52,7 +52,12 @@ command -v llvm-strip >/dev/null && strip=llvm-strip || strip=strip
 case $target in
 aarch64-*) command -v aarch64-linux-gnu-strip >/dev/null && strip=aarch64-linux-gnu-strip ;;
 esac
-"$strip" -o "$stage/perfconv" "$built/perfconv"
+# `.dep-v0` is the list of dependencies.
+"$strip" --keep-section=.dep-v0 -o "$stage/perfconv" "$built/perfconv"
+if [ "${build[1]}" = auditable ] && ! readelf -SW "$stage/perfconv" | grep -qF .dep-v0; then
+    echo "error: the program does not contain its list of dependencies" >&2
+    exit 1
+fi
 
 # The program writes its manual pages and completions itself; where it is for another machine, qemu runs it.
 run=()

@@ -30,17 +30,24 @@ doc=$root/usr/share/doc/perfconv
 install -Dm644 packaging/copyright "$doc/copyright"
 install -Dm644 "$stage/completions/perfconv.nu" "$doc/perfconv.nu"
 install -Dm644 "$stage/perfconv.cdx.json" "$doc/perfconv.cdx.json"
-for file in README.md THIRD-PARTY-NOTICES.txt; do
+for file in README.md CHANGELOG.md THIRD-PARTY-NOTICES.txt; do
     gzip -9n <"$stage/$file" | install -Dm644 /dev/stdin "$doc/$file.gz"
 done
-gzip -9n <"$stage/CHANGELOG.md" | install -Dm644 /dev/stdin "$doc/changelog.gz"
+maintainer=${PACKAGE_MAINTAINER:-The perfconv developers <root@localhost>}
+gzip -9n <<CHANGELOG | install -Dm644 /dev/stdin "$doc/changelog.gz"
+perfconv ($version) unstable; urgency=medium
+
+  * /usr/share/doc/perfconv/CHANGELOG.md.gz lists the changes.
+
+ -- $maintainer  $(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")
+CHANGELOG
 
 mkdir "$root/DEBIAN"
 cat >"$root/DEBIAN/control" <<CONTROL
 Package: perfconv
 Version: $version
 Architecture: $arch
-Maintainer: ${PACKAGE_MAINTAINER:-The perfconv developers <root@localhost>}
+Maintainer: $maintainer
 Installed-Size: $(du -sk --apparent-size --exclude=DEBIAN "$root" | cut -f 1)
 Section: devel
 Priority: optional
