@@ -88,7 +88,7 @@ fn a_terminal_shows_downloads_and_ctrl_c_removes_them() {
     let cache = terminal.home().join(".cache/debuginfod_client").join(id.to_string());
     let files =
         || std::fs::read_dir(&cache).map_or(Vec::new(), |files| files.map(|file| file.unwrap().path()).collect());
-    let line = format!("perfconv {} --debuginfod={slow} -fo out.folded; echo \"end $?\"", recording.display());
+    let line = format!("perfconv {} --debuginfod={slow} -f -o out.folded; echo \"end $?\"", recording.display());
     let downloading = |screen: &str| screen.lines().any(|line| line.starts_with("perfconv: downloading debuginfo  "));
 
     enter(&terminal, &line);
