@@ -18,11 +18,6 @@ target_dir=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 # Paths of this machine stay out of the program.
 export RUSTFLAGS="${RUSTFLAGS-} --remap-path-prefix=$PWD=/perfconv --remap-path-prefix=$target_dir=/target --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 export CFLAGS="${CFLAGS-} -ffile-prefix-map=${CARGO_HOME:-$HOME/.cargo}=/cargo"
-# The profile does not unwind and the program is stripped, so tables for unwinding and backtraces are of no use.
-if [ "$profile" = dist ]; then
-    RUSTFLAGS+=" -C force-unwind-tables=no"
-    CFLAGS+=" -fno-asynchronous-unwind-tables"
-fi
 # Packed relocations take a tenth of the size; linkers for Arm write them since binutils 2.43.
 case $target in
 x86_64-*) RUSTFLAGS+=" -C link-arg=-Wl,-z,pack-relative-relocs" ;;
