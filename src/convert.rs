@@ -151,7 +151,11 @@ pub fn convert_records_to_directory(
     convert_with(input, read, passes, &mut *begin(directory, options)?)
 }
 
-fn convert_with(
+/// Applies passes to a recording, and writes its records to a converter.
+///
+/// # Errors
+/// If the recording cannot be read, and errors of the converter.
+pub fn convert_with(
     input: Input,
     read: &ReadOptions,
     passes: &mut Passes,

@@ -70,6 +70,8 @@ mod suite {
     mod progress;
     #[cfg(feature = "push")]
     mod push;
+    #[cfg(feature = "parquet")]
+    mod python;
     mod quipper;
     mod recognition;
     mod repair;

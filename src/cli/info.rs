@@ -34,7 +34,7 @@ pub fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
     let parts = match (parts == Parts::default(), args.json) {
         (false, _) => parts,
         (true, false) => Parts { header: true, stats: true, ..parts },
-        (true, true) => Parts { header: true, events: true, build_ids: true, stats: true },
+        (true, true) => Parts::ALL,
     };
     let name = args.input.display().to_string();
     let (recording, options) = open(args.input, &args.read)?;

@@ -10,6 +10,8 @@ mod import;
 #[cfg(not(feature = "formats"))]
 #[path = "no_import.rs"]
 mod import;
+#[cfg(feature = "json")]
+mod json;
 mod output;
 #[cfg(feature = "formats")]
 mod profile;
@@ -20,6 +22,8 @@ mod sample_sender;
 mod samples;
 #[cfg(feature = "symbols")]
 mod symbolizer;
+#[cfg(feature = "parquet")]
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -50,9 +54,15 @@ pub use crate::symbol::custom::{SymbolObject, SymbolSource};
 pub use crate::symbol::lookup::Frame as FrameSymbol;
 
 use crate::container::read::input::Input;
+#[cfg(feature = "formats")]
+use crate::convert::convert_with;
 use crate::error::Result;
+#[cfg(feature = "formats")]
+use crate::formats::converter::{ConvertOptions, Converter};
 use crate::profile::symbolize::SymbolSources;
-use import::{Imported, convert};
+#[cfg(feature = "formats")]
+use crate::rewrite::passes::Passes;
+use import::Imported;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -106,9 +116,9 @@ impl Recording {
     }
 
     fn opened(input: Input, read: ReadOptions) -> Result<Self> {
-        let (input, imported) = convert(input, &read)?;
+        let (input, imported) = import::convert(input, &read)?;
         if let Some(imported) = imported {
-            let (input, damage) = (imported.input(), imported.damage.clone());
+            let (input, damage) = (imported.input(), imported.damage().to_vec());
             return Ok(Self { imported: Some(Arc::new(imported)), ..Self::plain(input, read, damage) });
         }
         let (input, damage) = match input {
@@ -140,10 +150,30 @@ impl Recording {
 
     fn symbol_sources(&self) -> SymbolSources {
         SymbolSources {
-            imported: self.imported.as_ref().and_then(|imported| import::profile(imported)),
+            imported: self.imported.as_ref().and_then(|imported| imported.profile()),
             #[cfg(feature = "symbols")]
             objects: self.symbols.clone(),
         }
+    }
+
+    /// Options for writing the recording in another format.
+    #[cfg(feature = "formats")]
+    fn convert_options(&self) -> ConvertOptions {
+        let imported = self.imported.as_ref();
+        ConvertOptions {
+            retained: imported.map(|imported| imported.recording.retained.clone()).unwrap_or_default(),
+            symbols: self.symbol_sources(),
+            spool_dir: self.read.spool_dir.clone(),
+            ..ConvertOptions::default()
+        }
+    }
+
+    /// Writes the recording to a converter; returns the ledger of the records.
+    #[cfg(feature = "formats")]
+    fn convert_with(&self, converter: &mut dyn Converter) -> Result<Ledger> {
+        let mut ledger = convert_with(self.input.clone(), &self.read, &mut Passes::default(), converter)?;
+        self.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
+        Ok(ledger)
     }
 
     /// The records, in file order.

@@ -10,25 +10,26 @@ use std::sync::Arc;
 
 /// Uninhabited.
 #[derive(Debug)]
-pub(super) struct Imported {
-    /// Problems of the input.
-    pub damage: Vec<Damage>,
-    never: Infallible,
-}
+pub(super) struct Imported(Infallible);
 
 impl Imported {
     /// The recording.
     pub fn input(&self) -> Input {
-        match self.never {}
+        match self.0 {}
+    }
+
+    /// Problems of the input.
+    pub fn damage(&self) -> &[Damage] {
+        match self.0 {}
+    }
+
+    /// The profile, if it is one.
+    pub fn profile(&self) -> Option<Arc<ImportedProfile>> {
+        match self.0 {}
     }
 }
 
 /// Returns the input unchanged.
 pub(super) fn convert(input: Input, _: &ReadOptions) -> Result<(Input, Option<Imported>)> {
     Ok((input, None))
-}
-
-/// Unreachable.
-pub(super) fn profile(imported: &Imported) -> Option<Arc<ImportedProfile>> {
-    match imported.never {}
 }

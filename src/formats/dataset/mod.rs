@@ -19,12 +19,15 @@ mod stacks;
 mod tracepoints;
 
 pub use schema::{DescribedColumn, SCHEMA_VERSION, describe, table};
+pub use single::schema as single_schema;
 
 use super::converter::{ConvertOptions, Converter};
 use super::directory_options::APPEND;
 use super::{Format, Reader, ShowsFunctions, Writer};
+use crate::error::Result;
+use arrow_array::RecordBatch;
 use file::{ArrowFile, ParquetFile, Target};
-use single::SingleTable;
+use single::{PassedRows, SingleTable};
 use std::io::Write;
 
 /// A dataset.
@@ -66,4 +69,12 @@ fn begin_parquet<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dy
 
 fn begin_arrow<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     collect::begin(SingleTable(ArrowFile::new(&single::schema(), Target::Output(out))), options)
+}
+
+/// Begins a single table whose rows are passed to a function.
+pub fn begin_rows<'a>(
+    use_rows: impl FnMut(RecordBatch) -> Result<()> + 'a,
+    options: &ConvertOptions,
+) -> Box<dyn Converter + 'a> {
+    collect::begin(SingleTable(PassedRows(use_rows)), options)
 }

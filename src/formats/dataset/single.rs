@@ -11,6 +11,7 @@ use crate::session::Session;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 /// Rows that are converted to columns at once: each has all texts of its stack.
@@ -50,6 +51,19 @@ impl<F: TableFile> Tables for SingleTable<F> {
     fn end(&mut self, end: &End<'_>, _: &mut Ledger) -> Result<()> {
         let recording = format!("r{}", end.recording);
         self.0.finish(&[("perfconv.schema_version", SCHEMA_VERSION.to_string()), ("perfconv.recording", recording)])
+    }
+}
+
+/// Passes rows on instead of writing a file.
+pub struct PassedRows<F>(pub F);
+
+impl<F: FnMut(RecordBatch) -> Result<()>> TableFile for PassedRows<F> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        (self.0)(batch.clone())
+    }
+
+    fn finish(&mut self, _: &[(&str, String)]) -> Result<()> {
+        Ok(())
     }
 }
 

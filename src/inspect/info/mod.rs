@@ -40,6 +40,11 @@ pub struct Parts {
     pub stats: bool,
 }
 
+impl Parts {
+    /// All parts.
+    pub const ALL: Self = Self { header: true, events: true, build_ids: true, stats: true };
+}
+
 /// Information on a recording.
 pub struct Info {
     /// The requested parts.

@@ -23,11 +23,18 @@ fn convert(recording: &Path, dataset: &Path, args: &[&str]) -> Result<(), String
 
 /// Reads datasets, after checks of their tables.
 fn read(clients: &Path, datasets: &[PathBuf]) -> Vec<Result<Value, String>> {
+    read_each(datasets, |paths| clients::python(clients, include_str!("read.py"), paths))
+}
+
+/// The values that a script prints for paths, as a list of objects. The script is run with several paths at once.
+pub fn read_each(
+    paths: &[PathBuf],
+    script: impl Fn(&[&Path]) -> Result<String, String> + Sync,
+) -> Vec<Result<Value, String>> {
     // As many as are read within the time limit.
-    let chunks: Vec<_> = datasets.chunks(40).collect();
+    let chunks: Vec<_> = paths.chunks(40).collect();
     let read = for_each(&chunks, |chunk| {
-        let paths: Vec<_> = chunk.iter().map(PathBuf::as_path).collect();
-        let text = clients::python(clients, include_str!("read.py"), &paths)?;
+        let text = script(&chunk.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         serde_json::from_str::<Vec<Value>>(&text).map_err(|error| error.to_string())
     });
     let of_one = |value: Value| match value["error"].as_str() {
@@ -41,8 +48,8 @@ fn read(clients: &Path, datasets: &[PathBuf]) -> Vec<Result<Value, String>> {
     chunks.iter().zip(read).flat_map(of_chunk).collect()
 }
 
-/// The totals of a dataset.
-fn totals_of(dataset: &Value) -> Totals {
+/// The totals that a script prints.
+pub fn totals_of(dataset: &Value) -> Totals {
     let totals = dataset["totals"].as_object().expect("totals").iter().map(|(key, sums)| {
         let key: (String, String) = serde_json::from_str(key).expect("a key");
         (key, (sums[0].as_u64().unwrap_or(0), sums[1].as_u64().unwrap_or(0)))
@@ -51,7 +58,7 @@ fn totals_of(dataset: &Value) -> Totals {
 }
 
 /// Totals without threads, if the profile has none.
-fn like(found: Totals, expected: &Totals) -> Totals {
+pub fn like(found: Totals, expected: &Totals) -> Totals {
     if expected.keys().any(|(thread, _)| !thread.is_empty()) {
         return found;
     }

@@ -1,0 +1,20 @@
+#!/bin/bash
+# Builds the wheel of the Python package: bash packaging/wheel.sh OUT
+#
+# PROGRAM is the program that it installs; without it, one is built. MATURIN_ARGS are added to the arguments of maturin.
+set -euo pipefail
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+cd "$(dirname "$0")/.."
+
+export CARGO_INCREMENTAL=0
+profile=${PROFILE:-dist}
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+if [ -z "${PROGRAM-}" ]; then
+    cargo build --locked --profile "$profile" --features debuginfod,parquet,push --bin perfconv
+    PROGRAM=$CARGO_TARGET_DIR/$profile/perfconv
+fi
+rm -rf python/data
+mkdir -p python/data/scripts
+strip -o python/data/scripts/perfconv "$PROGRAM"
+maturin build --manifest-path python/Cargo.toml --profile "$profile" --out "$out" ${MATURIN_ARGS-}

@@ -1,0 +1,89 @@
+//! The Python package: its wheel, and its tests with pytest.
+
+use super::clients;
+use super::files::{self, Recording};
+use super::program::{note_missing_oracle, run_other, with_time_limit};
+use super::tables::{like, read_each, totals_of};
+use super::totals;
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// The environment variable with the directories of packages.
+const PATH: &str = "PYTHONPATH";
+
+/// The directories of the installed package and of those that the tests use; `None` if they cannot be installed.
+pub fn packages() -> Option<&'static str> {
+    static PACKAGES: OnceLock<Option<String>> = OnceLock::new();
+    PACKAGES.get_or_init(|| clients::directory().and_then(install)).as_deref()
+}
+
+/// Builds the wheel with the program of this build, and installs it.
+fn install(clients: &Path) -> Option<String> {
+    let began = Instant::now();
+    let others = clients.join("python");
+    let (wheels, target) = ["wheels", "python"].map(|name| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)).into();
+    [&wheels, &target].map(|directory| fs::remove_dir_all(directory).unwrap_or_default());
+    let mut build = Command::new("bash");
+    build.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/wheel.sh")).arg(&wheels);
+    build.env("PROFILE", "release").env("PROGRAM", env!("CARGO_BIN_EXE_perfconv")).env(PATH, &others);
+    build.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target directory"));
+    let built = run_other(&mut build);
+    if built.status == 127 {
+        note_missing_oracle("maturin");
+        return None;
+    }
+    assert_eq!(built.status, 0, "{}", built.stderr);
+    let wheel: PathBuf = fs::read_dir(&wheels).expect("wheels").next().expect("a wheel").expect("a wheel").path();
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action", "ignore"]);
+    let installed = run_other(pip.args(["--no-deps", "--target"]).arg(&target).arg(&wheel));
+    assert_eq!(installed.status, 0, "{}", installed.stderr);
+    let (size, seconds) = (fs::metadata(&wheel).expect("a wheel").len(), began.elapsed().as_secs());
+    writeln!(io::stderr(), "python: a wheel of {size} bytes is built and installed in {seconds} s").unwrap();
+    Some([target, others].map(|directory| directory.display().to_string()).join(":"))
+}
+
+/// Runs `python3` with the package.
+fn python(packages: &str, args: &[&str], paths: &[&Path]) -> Result<String, String> {
+    let mut command = with_time_limit("python3");
+    let run = run_other(command.args(args).args(paths).env(PATH, packages).env("PYTHONDONTWRITEBYTECODE", "1"));
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    if run.status == 0 { Ok(text) } else { Err(format!("{text}{}", run.stderr)) }
+}
+
+#[test]
+fn totals_in_pandas_polars_and_duckdb_equal_the_profile() {
+    /// One of so many recordings of the corpus.
+    const ONE_OF: usize = 4;
+    let Some(packages) = packages() else { return };
+    let recordings = files::share(ONE_OF);
+    let paths: Vec<PathBuf> = recordings.iter().map(|recording| recording.path.clone()).collect();
+    let read = read_each(&paths, |paths| python(packages, &["-c", include_str!("totals.py")], paths));
+    let found: HashMap<_, _> = recordings.iter().map(|Recording { name, .. }| name.as_str()).zip(read).collect();
+    let enough = files::enough("python", ONE_OF, 500, 20);
+    totals::compare("python (pandas 3.1, Polars 2.1, DuckDB 2.0)", &recordings, enough, |recording, expected| {
+        let found = found[recording.name.as_str()].clone()?;
+        totals::check_equal(&like(totals_of(&found), expected), expected)
+    });
+}
+
+#[test]
+fn the_package_passes_its_tests() {
+    let Some(packages) = packages() else { return };
+    let began = Instant::now();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
+    let args = ["-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--rootdir"];
+    let text = python(packages, &args, &[&tests, &tests]).unwrap_or_else(|text| panic!("{text}"));
+    let summary = text.lines().last().unwrap_or_default();
+    text.lines().filter(|line| line.contains(" of ") || line.contains(" are ")).for_each(|line| {
+        writeln!(io::stderr(), "python: {}", line.trim_start_matches('.')).unwrap();
+    });
+    writeln!(io::stderr(), "python: {summary}; {} s", began.elapsed().as_secs()).unwrap();
+    let passed: usize = summary.split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
+    assert!(passed >= 25 && !summary.contains("skipped"), "{text}");
+}
