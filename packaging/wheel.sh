@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the wheel of the Python package: bash packaging/wheel.sh OUT
 #
-# PROGRAM is the program that it installs; without it, one is built. MATURIN_ARGS are added to the arguments of maturin.
+# PROGRAM is the program that it installs; without it, one is built. Requires maturin on the path.
 set -euo pipefail
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
@@ -17,4 +17,4 @@ fi
 rm -rf python/data
 mkdir -p python/data/scripts
 strip -o python/data/scripts/perfconv "$PROGRAM"
-maturin build --manifest-path python/Cargo.toml --profile "$profile" --out "$out" ${MATURIN_ARGS-}
+maturin build --manifest-path python/Cargo.toml --profile "$profile" --out "$out"

@@ -1,6 +1,8 @@
 import os
 from typing import Any, Iterator, List, Optional, Tuple, Union, final
 
+__all__ = ["Batch", "Batches", "Recording", "Records", "Samples", "open"]
+
 _Path = Union[str, os.PathLike[str]]
 
 def open(

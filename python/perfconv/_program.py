@@ -28,7 +28,7 @@ def program() -> str:
     """The path of the program that the package has installed."""
     beside = Path(__file__).resolve().parent.parent / "bin"  # of pip install --target
     user = sysconfig.get_path("scripts", f"{os.name}_user")
-    for directory in [beside, sysconfig.get_path("scripts"), user]:
+    for directory in [str(beside), sysconfig.get_path("scripts"), user]:
         path = os.path.join(directory, "perfconv")
         if os.access(path, os.X_OK):
             return path
@@ -81,7 +81,7 @@ def _run(command: str, inputs: Sequence[_Path], output: _Path, options: Dict[str
     if not inputs:
         raise TypeError("no input is named")
     arguments = [program(), command, f"--output={os.fspath(output)}", "--report=json", "--progress=never"]
-    arguments += [*_arguments(options), "--", *map(os.fspath, inputs)]
+    arguments += [*_arguments(options), "--", *(os.fspath(path) for path in inputs)]
     status, messages = _wait(arguments)
     lines = messages.splitlines()
     reports = [line for line in lines if line.startswith("{")]

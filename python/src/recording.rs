@@ -44,7 +44,8 @@ impl Recording {
 /// Opens a recording, or a file in another format that perfconv reads.
 ///
 /// The options are those of the program. ``symbols="no"`` reads no object files: functions are unknown, and stack dumps are not
-/// unwound. Raises ``Error`` if the file cannot be opened, or its format is unknown.
+/// unwound. Raises ``Error`` if the file cannot be opened; one that is no recording is an
+/// error when it is read.
 #[pyfunction]
 #[pyo3(signature = (
     path, *, symbols="auto", symfs=None, buildid_dir=None, debug_dir=None, vmlinux=None, kallsyms=None, no_inline=false,

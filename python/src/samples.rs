@@ -7,6 +7,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::io;
 use std::sync::{Arc, Mutex};
 
 /// The samples of a recording, as an Arrow table.
@@ -136,7 +137,7 @@ impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let ended = || Err(ArrowError::CDataInterface("the interpreter has ended".to_owned()));
+        let ended = || Err(failed("the interpreter has ended".to_owned()));
         Python::try_attach(|py| self.0.next(py).map_err(|error| describe(py, &error))).unwrap_or_else(ended).transpose()
     }
 }
@@ -147,12 +148,13 @@ impl RecordBatchReader for Stream {
     }
 }
 
-/// The interface passes a text on. An interrupt is raised once more when the caller returns to Python.
+/// The interface passes on a text, and that it is an error of reading. An interrupt is raised once the caller returns to Python.
 fn describe(py: Python<'_>, error: &PyErr) -> ArrowError {
-    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-        let again = py.import("_thread").and_then(|module| module.call_method0("interrupt_main"));
-        let text = if again.is_ok() { "interrupted" } else { "interrupted by a signal" };
-        return ArrowError::CDataInterface(text.to_owned());
-    }
-    ArrowError::CDataInterface(error.value(py).to_string())
+    let is_interrupt = error.is_instance_of::<PyKeyboardInterrupt>(py)
+        && py.import("_thread").and_then(|module| module.call_method0("interrupt_main")).is_ok();
+    failed(if is_interrupt { "interrupted".to_owned() } else { error.value(py).to_string() })
+}
+
+fn failed(message: String) -> ArrowError {
+    ArrowError::IoError(message.clone(), io::Error::other(message))
 }

@@ -30,7 +30,7 @@ def run(*args):
 def large(tmp_path_factory):
     """A recording of many samples."""
     path = tmp_path_factory.mktemp("large") / "large.data"
-    run("synth", ROOT / "scenarios" / "callgraph.toml", "--scale", "200", "-o", path)
+    run("synth", ROOT / "scenarios" / "callgraph.toml", "--scale", "100", "-o", path)
     return path
 
 

@@ -3,6 +3,8 @@
 import os
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import duckdb
 import pandas
@@ -19,15 +21,13 @@ def read(path, **options):
     return pyarrow.RecordBatchReader.from_stream(perfconv.open(path, **options).samples()).read_all()
 
 
-def names_of_threads():
-    tasks = [f"/proc/self/task/{task}/comm" for task in os.listdir("/proc/self/task")]
+def reads():
+    """Whether a thread of the package runs."""
     names = []
-    for task in tasks:
-        try:
-            names.append(open(task).read().strip())
-        except OSError:
-            pass  # It has ended.
-    return names
+    for path in Path("/proc/self/task").glob("*/comm"):
+        with suppress(OSError):  # It has ended.
+            names.append(path.read_text().strip())
+    return "perfconv" in names
 
 
 def test_a_table_equals_the_file_that_the_program_writes(tmp_path):
@@ -45,18 +45,17 @@ def test_a_table_equals_the_file_that_the_program_writes(tmp_path):
 
 def test_functions_are_those_of_object_files():
     directory = ROOT / "roundtrip" / "symbols"
-    functions = {}
-    for options in [{"symfs": directory / "files"}, {"symbols": "no"}]:
+
+    def frames(**options):
         table = read(directory / "words.data", **options)
-        stacks = table["frames"].to_pylist()
-        functions[len(options)] = {frame["function"] for stack in stacks for frame in stack}
         assert table.num_rows == 495
-        if "symfs" in options:
-            assert {"find", "count_words"} < {frame["function"] for stack in stacks for frame in stack}
-            lines = [frame for stack in stacks for frame in stack if frame["line"]]
-            assert len(lines) > 495 and any(frame["inlined"] for frame in lines)
-        else:
-            assert all(frame["function"] is None for stack in stacks for frame in stack)
+        return [frame for stack in table["frames"].to_pylist() for frame in stack]
+
+    named = frames(symfs=directory / "files")
+    assert {"find", "count_words"} < {frame["function"] for frame in named}
+    assert any(frame["line"] for frame in named) and any(frame["inlined"] for frame in named)
+    assert not any(frame["inlined"] for frame in frames(symfs=directory / "files", no_inline=True))
+    assert all(frame["function"] is None for frame in frames(symbols="no"))
 
 
 def test_a_table_can_be_read_again_and_by_duckdb():
@@ -98,10 +97,10 @@ def test_batches_outlive_their_recording():
 def test_reading_ends_when_a_reader_is_dropped(large):
     batches = iter(perfconv.open(large, symbols="no").samples())
     assert len(next(batches)) > 0
-    assert "perfconv" in names_of_threads()
+    assert reads()
     del batches
     deadline = time.monotonic() + 10
-    while "perfconv" in names_of_threads():
+    while reads():
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -145,7 +144,7 @@ def test_other_threads_run_while_samples_are_read(large):
 
 
 def test_an_interrupt_ends_iteration(large):
-    with interrupt_after(0.2) as elapsed, pytest.raises(KeyboardInterrupt):
+    with interrupt_after(0.1) as elapsed, pytest.raises(KeyboardInterrupt):
         while True:
             for _ in perfconv.open(large, symbols="no").samples():
                 pass
@@ -155,7 +154,7 @@ def test_an_interrupt_ends_iteration(large):
 def test_an_interrupt_ends_the_opening(tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    with interrupt_after(0.2) as elapsed, pytest.raises(KeyboardInterrupt):
+    with interrupt_after(0.1) as elapsed, pytest.raises(KeyboardInterrupt):
         perfconv.open(fifo)
     assert elapsed() < 5
 
@@ -163,7 +162,7 @@ def test_an_interrupt_ends_the_opening(tmp_path):
 def test_an_interrupt_ends_a_reader_of_another_package(large):
     samples = perfconv.open(large, symbols="no").samples()
     is_interrupted = False
-    with interrupt_after(0.2) as elapsed:
+    with interrupt_after(0.1) as elapsed:
         try:
             try:
                 pyarrow.RecordBatchReader.from_stream(samples).read_all()
@@ -180,17 +179,15 @@ def test_errors_have_a_file_and_a_kind(tmp_path):
     with pytest.raises(perfconv.Error) as missing:
         perfconv.open(tmp_path / "missing.data")
     assert (missing.value.kind, missing.value.file) == ("io", str(tmp_path / "missing.data"))
-    other = tmp_path / "other.data"
-    other.write_bytes(b"not a recording" * 10)
-    with pytest.raises(perfconv.Error, match="other.data") as unknown:
-        perfconv.open(other)
-    assert unknown.value.kind == "input"
     broken = tmp_path / "broken.data"
-    broken.write_bytes((FIXTURES / "callgraph.data").read_bytes()[:60])
-    for take in [list, lambda samples: perfconv.open(broken).info(), lambda samples: list(perfconv.open(broken).records())]:
-        with pytest.raises(perfconv.Error) as error:
-            take(perfconv.open(broken).samples())
-        assert error.value.file == str(broken) and error.value.kind == "input"
+    for contents in [b"not a recording" * 10, (FIXTURES / "callgraph.data").read_bytes()[:60]]:
+        broken.write_bytes(contents)
+        recording = perfconv.open(broken)
+        for read_all in [lambda: list(recording.samples()), recording.info, lambda: list(recording.records())]:
+            with pytest.raises(perfconv.Error, match="broken.data: ") as error:
+                read_all()
+            assert (error.value.kind, error.value.file) == ("input", str(broken))
+    assert error.value.offset == 0
     with pytest.raises(OSError, match="broken.data"):
         pyarrow.RecordBatchReader.from_stream(perfconv.open(broken).samples()).read_all()
 

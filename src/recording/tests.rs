@@ -131,3 +131,32 @@ fn writes_a_profile_in_the_format_of_the_extension() {
     assert!(sizes[0] > sizes[1] && sizes[1] > 100, "{sizes:?}");
     assert!(recording.profile().write(directory.path().join("out.xyz")).is_err());
 }
+
+#[test]
+#[cfg(feature = "parquet")]
+fn passes_on_the_table_of_samples() {
+    let recording = Recording::open(fixture("callgraph.data")).unwrap();
+    let (mut rows, mut batches) = (0, 0);
+    let ledger = recording.sample_table(|batch| {
+        assert_eq!(batch.schema(), Recording::sample_schema());
+        (rows, batches) = (rows + batch.num_rows() as u64, batches + 1);
+        Ok(())
+    });
+    assert_eq!(rows, ledger.unwrap().of(crate::abi::record::RecordType::SAMPLE).emitted);
+    assert!(rows == 377 && batches > 0);
+    let stopped = recording.sample_table(|_| Err(crate::Error::invalid("enough")));
+    assert_eq!(stopped.unwrap_err().to_string(), "enough");
+}
+
+#[test]
+#[cfg(feature = "json")]
+fn writes_records_and_information_as_json() {
+    let recording = Recording::open(fixture("callgraph.data")).unwrap();
+    let mut lines = Vec::new();
+    recording.write_json_lines(&mut lines).unwrap();
+    let copy = Recording::from_bytes("copy.jsonl", lines).unwrap();
+    let info = [&recording, &copy].map(|recording| recording.info_json().unwrap());
+    assert!(info[0].contains("\"SAMPLE\"") && info[0].contains("loop-pie"), "{}", info[0]);
+    let parsed: serde_json::Value = serde_json::from_str(&info[1]).unwrap();
+    assert!(parsed.is_object());
+}

@@ -2,7 +2,7 @@
 
 use super::clients;
 use super::files::{self, Recording};
-use super::program::{note_missing_oracle, run_other, with_time_limit};
+use super::program::{note_missing_oracle, run_other};
 use super::tables::{like, read_each, totals_of};
 use super::totals;
 use std::collections::HashMap;
@@ -16,6 +16,9 @@ use std::time::Instant;
 /// The environment variable with the directories of packages.
 const PATH: &str = "PYTHONPATH";
 
+/// Seconds that a run of Python may take: the native module is built without optimization.
+const TIME_LIMIT: &str = "300";
+
 /// The directories of the installed package and of those that the tests use; `None` if they cannot be installed.
 pub fn packages() -> Option<&'static str> {
     static PACKAGES: OnceLock<Option<String>> = OnceLock::new();
@@ -25,13 +28,18 @@ pub fn packages() -> Option<&'static str> {
 /// Builds the wheel with the program of this build, and installs it.
 fn install(clients: &Path) -> Option<String> {
     let began = Instant::now();
-    let others = clients.join("python");
+    let tools = clients.join("wheel");
     let (wheels, target) = ["wheels", "python"].map(|name| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)).into();
+    let search = std::env::join_paths(
+        [tools.join("bin")].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+    );
     [&wheels, &target].map(|directory| fs::remove_dir_all(directory).unwrap_or_default());
     let mut build = Command::new("bash");
     build.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/wheel.sh")).arg(&wheels);
-    build.env("PROFILE", "release").env("PROGRAM", env!("CARGO_BIN_EXE_perfconv")).env(PATH, &others);
-    build.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target directory"));
+    build.env("PROFILE", "quick").env("PROGRAM", env!("CARGO_BIN_EXE_perfconv"));
+    build
+        .env("PATH", search.expect("a search path"))
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target directory"));
     let built = run_other(&mut build);
     if built.status == 127 {
         note_missing_oracle("maturin");
@@ -45,13 +53,14 @@ fn install(clients: &Path) -> Option<String> {
     assert_eq!(installed.status, 0, "{}", installed.stderr);
     let (size, seconds) = (fs::metadata(&wheel).expect("a wheel").len(), began.elapsed().as_secs());
     writeln!(io::stderr(), "python: a wheel of {size} bytes is built and installed in {seconds} s").unwrap();
-    Some([target, others].map(|directory| directory.display().to_string()).join(":"))
+    Some([target, clients.join("python"), tools].map(|directory| directory.display().to_string()).join(":"))
 }
 
 /// Runs `python3` with the package.
 fn python(packages: &str, args: &[&str], paths: &[&Path]) -> Result<String, String> {
-    let mut command = with_time_limit("python3");
-    let run = run_other(command.args(args).args(paths).env(PATH, packages).env("PYTHONDONTWRITEBYTECODE", "1"));
+    let mut command = Command::new("timeout");
+    command.args([TIME_LIMIT, "python3"]).args(args).args(paths);
+    let run = run_other(command.env(PATH, packages).env("PYTHONDONTWRITEBYTECODE", "1"));
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     if run.status == 0 { Ok(text) } else { Err(format!("{text}{}", run.stderr)) }
 }

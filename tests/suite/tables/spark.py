@@ -1,13 +1,14 @@
 """Converts recordings on the executors of a cluster, one of which is lost, and prints what the dataset then contains."""
-import json, os, signal, subprocess, sys
+import json, os, signal, sys
 
+import perfconv
 import pyspark
 from pyspark.sql import SparkSession
 
 
-def convert(path, dataset, program):
+def convert(path, dataset):
     """Runs on an executor: adds a recording to the dataset."""
-    subprocess.run([program, path, "-t", "parquet", "--append", "-o", dataset, "-q", "--symbols", "no"], check=True)
+    perfconv.convert(path, dataset, to="parquet", append=True, symbols="no")
 
 
 def executor():
@@ -18,8 +19,8 @@ def executor():
     return process
 
 
-def convert_or_die(path, dataset, program, victim):
-    convert(path, dataset, program)
+def convert_or_die(path, dataset, victim):
+    convert(path, dataset)
     marker = dataset + ".lost"
     if path == victim and not os.path.exists(marker):
         # The rows are written, but the task has not ended: Spark retries it elsewhere.
@@ -28,8 +29,7 @@ def convert_or_die(path, dataset, program, victim):
     return executor()
 
 
-program, dataset = sys.argv[1:3]
-recordings = sys.argv[3:]
+dataset, *recordings = sys.argv[1:]
 os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
 os.environ["PYSPARK_PYTHON"] = sys.executable
 session = (SparkSession.builder.master("local-cluster[2,1,512]").appName("perfconv")
@@ -39,7 +39,7 @@ session = (SparkSession.builder.master("local-cluster[2,1,512]").appName("perfco
 session.sparkContext.setLogLevel("OFF")
 victim = recordings[len(recordings) // 2]
 executors = session.sparkContext.parallelize(recordings, len(recordings)).map(
-    lambda path: convert_or_die(path, dataset, program, victim)).collect()
+    lambda path: convert_or_die(path, dataset, victim)).collect()
 rows = session.read.parquet(f"{dataset}/samples").groupBy("recording", "pid", "tid", "event").agg({"*": "count", "value": "sum"}).collect()
 recorded = session.read.parquet(f"{dataset}/recordings").count()
 json.dump(dict(executors=len(set(executors)), lost=os.path.exists(dataset + ".lost"), recordings=recorded,

@@ -2,6 +2,7 @@
 
 use super::super::clients;
 use super::super::program::{note_missing_oracle, perfconv, run, run_other};
+use super::super::python;
 use super::datasets::recordings;
 use super::queries::{self, Results};
 use super::read;
@@ -13,8 +14,8 @@ use std::process::Command;
 const TIME_LIMIT: &str = "600";
 
 /// Runs a script with pyspark; `None` if it, or Java, is missing.
-fn python(clients: &Path, script: &str, args: &[&Path]) -> Option<String> {
-    let packages = ["spark", "python"].map(|name| clients.join(name).display().to_string()).join(":");
+fn spark(clients: &Path, script: &str, args: &[&Path]) -> Option<String> {
+    let packages = format!("{}:{}", clients.join("spark").display(), python::packages()?);
     let mut check = Command::new("sh");
     check.args(["-c", "command -v java && python3 -c 'import pyspark'"]).env("PYTHONPATH", &packages);
     if run_other(&mut check).status != 0 {
@@ -36,7 +37,7 @@ fn queries_in_spark_have_the_results_of_duckdb() {
     inputs.extend(waiting);
     let dataset = queries::dataset(directory.path(), &inputs);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/queries.md");
-    let Some(text) = python(clients, queries::SCRIPT, &[&page, &dataset, Path::new("spark")]) else { return };
+    let Some(text) = spark(clients, queries::SCRIPT, &[&page, &dataset, Path::new("spark")]) else { return };
     let found: Results = serde_json::from_str(&text).expect("JSON");
     let expected = queries::query(clients, &dataset, "duckdb");
     let rows: usize = expected.values().map(Vec::len).sum();
@@ -56,9 +57,8 @@ fn a_cluster_that_loses_an_executor_writes_no_row_twice() {
     let (on_one, on_cluster) = (directory.path().join("one"), directory.path().join("cluster"));
     let one = run(perfconv().args(&inputs).args(["-t", "parquet", "--symbols", "no", "-q", "-o"]).arg(&on_one));
     assert_eq!(one.status, 0, "{}", one.stderr);
-    let program = Path::new(env!("CARGO_BIN_EXE_perfconv"));
-    let args = [&[program, &on_cluster], &inputs.iter().map(|input| &**input).collect::<Vec<_>>()[..]].concat();
-    let Some(text) = python(clients, include_str!("spark.py"), &args) else { return };
+    let args = [&[&*on_cluster], &inputs.iter().map(|input| &**input).collect::<Vec<_>>()[..]].concat();
+    let Some(text) = spark(clients, include_str!("spark.py"), &args) else { return };
     let in_spark: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((&in_spark["lost"], &in_spark["recordings"]), (&true.into(), &6.into()), "{text}");
     let totals = in_spark["totals"].as_array().expect("totals");
