@@ -33,7 +33,9 @@ fn install(clients: &Path) -> Option<String> {
     let search = std::env::join_paths(
         [tools.join("bin")].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
     );
-    [&wheels, &target].map(|directory| fs::remove_dir_all(directory).unwrap_or_default());
+    for directory in [&wheels, &target] {
+        let _ = fs::remove_dir_all(directory);
+    }
     let mut build = Command::new("bash");
     build.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/wheel.sh")).arg(&wheels);
     build.env("PROFILE", "quick").env("PROGRAM", env!("CARGO_BIN_EXE_perfconv"));
