@@ -30,7 +30,7 @@ impl<T> Results<T> {
     /// Sends a result; blocks while others wait.
     ///
     /// # Errors
-    /// If nobody takes results any more, which ends the work.
+    /// If results are no longer taken, which ends the work.
     pub fn send(&self, result: T) -> perfconv::Result<()> {
         self.0.send(result).map_err(|_| Error::Output(io::ErrorKind::BrokenPipe.into()))
     }
