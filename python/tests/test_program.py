@@ -44,7 +44,7 @@ def test_errors_have_the_message_of_the_program(tmp_path):
         perfconv.convert(tmp_path / "missing.data", output)
     assert error.value.kind is None
     with pytest.raises(perfconv.Error, match="a similar argument exists: '--symbols'") as error:
-        perfconv.convert(CALLGRAPH, output, symbls="no")
+        perfconv.convert(CALLGRAPH, output, symbol_s="no")
     assert error.value.kind == "invalid_request"
     with pytest.raises(perfconv.Error, match="no samples of thread name 'nginx'"):
         perfconv.rewrite(CALLGRAPH, tmp_path / "out.data", comm="nginx")

@@ -193,7 +193,7 @@ def test_errors_have_a_file_and_a_kind(tmp_path):
 
 
 def test_options_are_checked():
-    with pytest.raises(TypeError, match="symbls"):
-        perfconv.open(FIXTURES / "callgraph.data", symbls="no")
+    with pytest.raises(TypeError, match="symbol_s"):
+        perfconv.open(FIXTURES / "callgraph.data", symbol_s="no")
     with pytest.raises(ValueError, match="expected one of: auto, no, force"):
         perfconv.open(FIXTURES / "callgraph.data", symbols="none")

@@ -54,7 +54,8 @@ fn install(clients: &Path) -> Option<String> {
     let installed = run_other(pip.args(["--no-deps", "--target"]).arg(&target).arg(&wheel));
     assert_eq!(installed.status, 0, "{}", installed.stderr);
     let (size, seconds) = (fs::metadata(&wheel).expect("a wheel").len(), began.elapsed().as_secs());
-    writeln!(io::stderr(), "python: a wheel of {size} bytes is built and installed in {seconds} s").unwrap();
+    let mut out = io::stderr().lock();
+    writeln!(out, "python: a wheel of {size} bytes is built and installed in {seconds} s").unwrap();
     Some([target, clients.join("python"), tools].map(|directory| directory.display().to_string()).join(":"))
 }
 
