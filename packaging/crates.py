@@ -1,4 +1,4 @@
-"""The crates that are part of the program."""
+"""The crates that are part of the program, and of the Python package."""
 
 import json
 import pathlib
@@ -8,10 +8,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FEATURES = "cli,debuginfod,push"
 
 
-def linked(target):
+def linked(target, features=FEATURES, manifest="Cargo.toml"):
     """The packages that are linked into the program, without build and test dependencies and procedural macros."""
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--no-default-features"]
-    command += ["--features", FEATURES, "--filter-platform", target]
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--no-default-features", "--manifest-path", manifest]
+    command += ["--features", features, "--filter-platform", target]
     data = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
     packages = {package["id"]: package for package in data["packages"]}
@@ -25,3 +25,12 @@ def linked(target):
                 pending.append(dependency["pkg"])
     order = lambda package: (package["name"], package["version"])
     return packages[data["resolve"]["root"]], sorted((packages[id] for id in reached), key=order)
+
+
+def linked_into_wheel(target):
+    """The packages that are linked into the Python package and its program."""
+    _, of_program = linked(target, FEATURES + ",parquet")
+    _, of_module = linked(target, "", "python/Cargo.toml")
+    # perfconv itself has no source.
+    packages = {package["id"]: package for package in of_program + of_module if package["source"]}
+    return sorted(packages.values(), key=lambda package: (package["name"], package["version"]))

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the licenses of all crates that are part of the program: python3 packaging/notices.py [OUT] [--target TRIPLE]
+"""Writes the licenses of all crates that are part of the program, or of the Python package with its program:
+
+    python3 packaging/notices.py [OUT] [--target TRIPLE] [--wheel]
 
 Fails if a crate has no license text, or a license that deny.toml does not allow. Without OUT, only checks.
 """
@@ -10,7 +12,7 @@ import re
 import sys
 import tomllib
 
-from crates import ROOT, linked
+from crates import ROOT, linked, linked_into_wheel
 
 FILES = re.compile(r"(licen[cs]e|copying|notice|unlicense)", re.IGNORECASE)
 
@@ -41,10 +43,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", nargs="?")
     parser.add_argument("--target", default="x86_64-unknown-linux-musl", help="target of the program")
+    parser.add_argument("--wheel", action="store_true", help="of the Python package")
     args = parser.parse_args()
     rules = tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]
     exceptions = {rule["crate"]: rule["allow"] for rule in rules["exceptions"]}
-    (_, packages), failures, groups, without = linked(args.target), [], {}, []
+    packages = linked_into_wheel(args.target) if args.wheel else linked(args.target)[1]
+    failures, groups, without = [], {}, []
     for package in packages:
         name = f"{package['name']} {package['version']}"
         licenses = chosen(package["license"] or "", rules["allow"] + exceptions.get(package["name"], []))

@@ -17,4 +17,8 @@ fi
 rm -rf python/data
 mkdir -p python/data/scripts
 strip -o python/data/scripts/perfconv "$PROGRAM"
+rm -rf python/licenses
+mkdir -p python/licenses
+cp LICENSE-APACHE LICENSE-MIT python/licenses
+python3 packaging/notices.py --wheel --target "$(rustc -vV | sed -n 's/^host: //p')" python/licenses/THIRD-PARTY-NOTICES.txt
 maturin build --manifest-path python/Cargo.toml --profile "$profile" --out "$out"
