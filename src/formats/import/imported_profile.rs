@@ -24,7 +24,7 @@ pub fn imported(
     let sample_types = ids.zip(types).filter_map(|(id, types)| Some((id, types?))).collect();
     let is_printed = source.events.iter().any(|event| event.is_printed);
     let label = |(key, size): (u32, u64)| {
-        let (name, unit) = source.labels.keys[key as usize];
+        let (name, unit) = source.labels.keys.list()[key as usize];
         let text = |name: u32| String::from_utf8_lossy(source.names.get(name)).into_owned();
         ImportedLabel { key: text(name), unit: unit.map(text), size: size as usize }
     };
@@ -40,7 +40,7 @@ pub fn imported(
 
 /// The labels that samples have.
 fn default_labels(source: &SourceProfile) -> Vec<Label> {
-    let has = |field: fn(&SourceSample) -> bool| source.samples.iter().any(field);
+    let has = |field: fn(&SourceSample) -> bool| source.samples.iter().any(|sample| field(&sample));
     [
         (Label::Pid, has(|sample| sample.pid.is_some())),
         (Label::Tid, has(|sample| sample.tid.is_some())),
@@ -63,7 +63,7 @@ fn size(source: &SourceProfile, values: Values) -> ImportedSize {
         Values::Single => false,
     };
     let mut sums = vec![0_u64; source.events.len()];
-    for sample in &source.samples {
+    for sample in source.samples.iter() {
         let sum = &mut sums[sample.event as usize];
         *sum = sum.saturating_add(sample.value);
     }

@@ -24,7 +24,7 @@ impl Fields {
 
     /// Determines the fields for the labels of a profile.
     pub fn new(profile: &SourceProfile, lost: &mut Vec<String>) -> Self {
-        let keys = &profile.labels.keys;
+        let keys = profile.labels.keys.list();
         if keys.is_empty() {
             return Self { sizes: Vec::new(), tracepoints: vec![None; profile.events.len()] };
         }

@@ -5,6 +5,7 @@
 
 pub mod images;
 mod imported_profile;
+mod interned;
 #[cfg(any(feature = "firefox", feature = "speedscope"))]
 pub mod json_document;
 mod labels;
@@ -13,6 +14,7 @@ mod maps;
 pub mod placement;
 mod record;
 pub mod source;
+mod source_samples;
 pub mod symbols;
 mod tasks;
 #[cfg(test)]

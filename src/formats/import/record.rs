@@ -100,7 +100,7 @@ fn metadata(profile: &SourceProfile, labels: &Fields) -> Result<Metadata> {
     let mut metadata = Metadata::default();
     metadata.machine = None;
     let mut fields_of = vec![SampleType::IDENTIFIER | SampleType::CALLCHAIN; profile.events.len()];
-    for sample in &profile.samples {
+    for sample in profile.samples.iter() {
         let fields = &mut fields_of[sample.event as usize];
         fields.set(SampleType::CGROUP, fields.contains(SampleType::CGROUP) || sample.cgroup.is_some());
         fields.set(SampleType::CPU, fields.contains(SampleType::CPU) || sample.cpu.is_some());
@@ -225,41 +225,42 @@ impl<S: Sink> Recording<'_, S> {
         is_used.iter().zip(&self.profile.mappings).filter(|(used, map)| !**used && has_addresses(map)).count()
     }
 
-    /// The order in which samples are written, and their times, if any.
-    fn order(&self) -> (Vec<usize>, Vec<Option<u64>>) {
+    /// The order in which samples are written, and their times; no times if none has one.
+    fn order(&self) -> (Vec<u32>, Vec<u64>) {
         let samples = &self.profile.samples;
+        let mut order: Vec<_> = (0..samples.len() as u32).collect();
         // A sample without a time gets that of the one before it, or the first time.
-        let mut latest = samples.iter().find_map(|sample| sample.time);
-        let times: Vec<_> = samples
-            .iter()
-            .map(|sample| {
-                latest = sample.time.or(latest);
-                latest
-            })
-            .collect();
-        let mut order: Vec<_> = (0..samples.len()).collect();
-        if latest.is_some() {
-            order.sort_by_key(|&sample| times[sample]);
+        if let Some(first) = samples.iter().find_map(|sample| sample.time) {
+            let times: Vec<_> = samples
+                .iter()
+                .scan(first, |latest, sample| {
+                    *latest = sample.time.unwrap_or(*latest);
+                    Some(*latest)
+                })
+                .collect();
+            order.sort_by_key(|&sample| times[sample as usize]);
             return (order, times);
         }
         // Groups samples that need the same overlapping maps.
-        let mut sets = Slices::default();
-        let mut by_stack = HashMap::new();
-        let mut set_of = |stack: u32| {
-            *by_stack.entry(stack).or_insert_with(|| {
-                let frames = self.profile.stacks.get(stack).iter();
-                let maps = frames.filter_map(|&frame| self.placed.frames[frame as usize].map);
-                let mut maps: Vec<u32> = maps.filter(|&map| self.mappings.overlaps(map)).collect();
-                maps.sort_unstable();
-                maps.dedup();
-                sets.id(&maps)
-            })
-        };
-        order.sort_by_cached_key(|&sample| {
-            let (pid, _) = self.tasks.of(&samples[sample]);
-            (pid, samples[sample].comm, set_of(samples[sample].stack), samples[sample].thread_comm)
+        let (mut sets, mut maps) = (Slices::default(), Vec::new());
+        let overlapping = self.profile.stacks.iter().map(|stack| {
+            maps.clear();
+            maps.extend(stack.iter().filter_map(|&frame| self.placed.frames[frame as usize].map));
+            maps.retain(|&map| self.mappings.overlaps(map));
+            maps.sort_unstable();
+            maps.dedup();
+            sets.id(&maps)
         });
-        (order, times)
+        let overlapping: Vec<u32> = overlapping.collect();
+        let key = |&index: &u32| {
+            let sample = samples.get(index as usize);
+            let (pid, _) = self.tasks.of(&sample);
+            (pid, sample.comm, overlapping[sample.stack as usize], sample.thread_comm)
+        };
+        if !order.is_sorted_by_key(key) {
+            order.sort_by_cached_key(key);
+        }
+        (order, Vec::new())
     }
 
     fn samples(&mut self, total: u64, values: Values) -> Result<()> {
@@ -269,13 +270,13 @@ impl<S: Sink> Recording<'_, S> {
         let mut number = 0;
         let (mut chain, mut raw) = (Vec::new(), Vec::new());
         for index in order {
-            let sample = &self.profile.samples[index];
+            let sample = &self.profile.samples.get(index as usize);
             let count = samples(self.profile, sample, values);
             if count == 0 {
                 continue;
             }
             let (pid, tid) = self.tasks.of(sample);
-            let time = |number| times[index].unwrap_or_else(|| step(number));
+            let time = |number| times.get(index as usize).copied().unwrap_or_else(|| step(number));
             let cpu = sample.cpu.unwrap_or(NO_CPU);
             let stamp = Stamp { event: 0, task: (pid, tid), time: time(number), cpu };
             self.name(sample, stamp)?;

@@ -1,9 +1,10 @@
 //! A profile as decoded from one of the imported formats, independent of the format: stacks and values.
 
+use super::interned::Interned;
+pub use super::source_samples::{SourceSample, SourceSamples};
 use crate::profile::imported::{ProfileHeader, SampleTypes};
 use crate::session::slices::Slices;
 use bytes::Bytes;
-use hashbrown::HashMap;
 
 /// A profile to be converted to a recording. Everything is interned and referred to by number.
 #[derive(Debug, Default)]
@@ -25,7 +26,7 @@ pub struct SourceProfile {
     /// Labels that samples have no field for.
     pub labels: SourceLabels,
     /// Samples in the order of the input.
-    pub samples: Vec<SourceSample>,
+    pub samples: SourceSamples,
     /// Start time, in nanoseconds since 1970.
     pub wall_clock_start: Option<u64>,
     /// Duration in nanoseconds, where samples have no times.
@@ -56,7 +57,7 @@ impl SourceProfile {
     /// Sets the sampling period of each event to the mean of its samples.
     pub fn set_mean_periods(&mut self) {
         let mut sums = vec![(0_u128, 0_u128); self.events.len()];
-        for sample in &self.samples {
+        for sample in self.samples.iter() {
             let (sum, samples) = &mut sums[sample.event as usize];
             (*sum, *samples) = (*sum + u128::from(sample.value), *samples + 1);
         }
@@ -80,30 +81,12 @@ pub struct SourceFunction {
 }
 
 /// Interned functions.
-#[derive(Debug, Default)]
-pub struct SourceFunctions {
-    list: Vec<SourceFunction>,
-    known: HashMap<SourceFunction, u32>,
-}
+pub type SourceFunctions = Interned<SourceFunction>;
 
 impl SourceFunctions {
-    /// Interns a function.
-    pub fn id(&mut self, function: SourceFunction) -> u32 {
-        let Self { list, known } = self;
-        *known.entry(function).or_insert_with(|| {
-            list.push(function);
-            list.len() as u32 - 1
-        })
-    }
-
     /// Interns a function with only a name.
     pub fn named(&mut self, name: u32) -> u32 {
         self.id(SourceFunction { name, system_name: Some(name), ..SourceFunction::default() })
-    }
-
-    /// All functions, by number.
-    pub fn list(&self) -> &[SourceFunction] {
-        &self.list
     }
 }
 
@@ -193,41 +176,11 @@ pub struct SourceFrame {
     pub is_kernel: bool,
 }
 
-/// One or more samples with the same stack and labels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SourceSample {
-    /// Event number.
-    pub event: u32,
-    /// Stack number.
-    pub stack: u32,
-    /// Process.
-    pub pid: Option<u32>,
-    /// Thread.
-    pub tid: Option<u32>,
-    /// Name of the process.
-    pub comm: Option<u32>,
-    /// Name of the thread.
-    pub thread_comm: Option<u32>,
-    /// CPU.
-    pub cpu: Option<u32>,
-    /// Time.
-    pub time: Option<u64>,
-    /// Path of the cgroup.
-    pub cgroup: Option<u32>,
-    /// Number of the set of further labels.
-    pub labels: u32,
-    /// Number of samples; `None` if unknown.
-    pub count: Option<u64>,
-    /// Sum of their periods.
-    pub value: u64,
-}
-
 /// Labels that samples have no field for, in interned sets. Set 0 is empty.
 #[derive(Debug)]
 pub struct SourceLabels {
     /// Keys: number of the name, and of the unit for numbers, `None` for strings.
-    pub keys: Vec<(u32, Option<u32>)>,
-    known: HashMap<(u32, Option<u32>), u32>,
+    pub keys: Interned<(u32, Option<u32>)>,
     /// Sets of key numbers and values, sorted by key. Values are numbers, or numbers of names.
     pub sets: Slices<(u32, u64)>,
 }
@@ -236,17 +189,6 @@ impl Default for SourceLabels {
     fn default() -> Self {
         let mut sets = Slices::default();
         sets.id(&[]);
-        Self { keys: Vec::new(), known: HashMap::new(), sets }
-    }
-}
-
-impl SourceLabels {
-    /// Interns a key.
-    pub fn key(&mut self, name: u32, unit: Option<u32>) -> u32 {
-        let Self { keys, known, .. } = self;
-        *known.entry((name, unit)).or_insert_with(|| {
-            keys.push((name, unit));
-            keys.len() as u32 - 1
-        })
+        Self { keys: Interned::default(), sets }
     }
 }

@@ -26,7 +26,7 @@ impl Tasks {
         let mut free = (1..Self::MAX_PID).filter(|number| !known.contains(number));
         let mut next = || free.next().unwrap_or(Self::MAX_PID);
         let mut tasks = Self::default();
-        for sample in &profile.samples {
+        for sample in profile.samples.iter() {
             let pid = sample.pid.or(sample.tid);
             let pid = pid.unwrap_or_else(|| *tasks.by_comm.entry(sample.comm).or_insert_with(&mut next));
             if let (None, Some(name)) = (sample.tid, sample.thread_comm.filter(|_| sample.thread_comm != sample.comm)) {
@@ -36,7 +36,7 @@ impl Tasks {
         // Names that a recording lacks are not invented.
         let is_of_recording = profile.as_recorded || profile.perf_version.is_some();
         let is_anonymous = |s: &SourceSample| [s.pid, s.tid, s.comm, s.thread_comm].iter().all(Option::is_none);
-        if !is_of_recording && profile.samples.iter().all(is_anonymous) {
+        if !is_of_recording && profile.samples.iter().all(|sample| is_anonymous(&sample)) {
             let main = profile.mappings.first().map(|map| &map.path[..]).filter(|path| !path.is_empty());
             let main = main.unwrap_or(program.as_bytes());
             tasks.program = Some(main.rsplit(|&byte| byte == b'/').next().unwrap_or(main).to_vec());

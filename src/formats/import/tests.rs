@@ -72,7 +72,7 @@ fn handles_a_function_with_many_lines() {
 fn rejects_samples_beyond_the_limit() {
     let deep = |count| {
         let mut source = of_frames(vec![SourceFrame { address: Some(0x1000), ..SourceFrame::default() }; 8000]);
-        source.samples[0] = SourceSample { count: Some(count), ..source.samples[0] };
+        source.samples = [SourceSample { count: Some(count), ..source.samples.get(0) }].into_iter().collect();
         source
     };
     recorded(deep(10)).unwrap();
@@ -96,15 +96,16 @@ fn labels_become_fields_with_unique_names() {
     let long = source.names.id("x".repeat(1000).as_bytes());
     let mut set: Vec<_> = all.map(|(key, text)| (source.names.id(key.as_bytes()), text.into())).to_vec();
     set.push((long, texts[0].into()));
-    let set: Vec<_> = set.into_iter().map(|(key, text)| (source.labels.key(key, None), text)).collect();
-    source.samples[0].labels = source.labels.sets.id(&set);
+    let set: Vec<_> = set.into_iter().map(|(key, text)| (source.labels.keys.id((key, None)), text)).collect();
+    let sample = SourceSample { labels: source.labels.sets.id(&set), ..source.samples.get(0) };
+    source.samples = [sample].into_iter().collect();
     let (fields, lost) = labels(&source);
     let long = format!("char {}[8]", "x".repeat(128));
     assert_eq!(fields, ["char a_b[8]", "char a_b_2[1024]", "char a_b_3[8]", "char a_b_2_2[8]", &long]);
     assert_eq!(lost, ["1 label strings are truncated to 1023 bytes"]);
     let (mut raw, own) =
         (Vec::new(), |text: &str, size: usize| [text.as_bytes(), &vec![0; size - text.len()]].concat());
-    Fields::new(&source, &mut Vec::new()).raw(&source, &source.samples[0], 1, &mut raw);
+    Fields::new(&source, &mut Vec::new()).raw(&source, &source.samples.get(0), 1, &mut raw);
     assert!(raw[8..].starts_with(&own("short", 8)) && raw[1040..].starts_with(&own("short", 8).repeat(3)));
 }
 
@@ -116,9 +117,9 @@ fn events_share_the_limit_for_fields() {
     source.events = vec![source.events[0].clone(); EVENTS as usize];
     let unit = Some(source.names.id(b"bytes"));
     let keys = (0..400_000_u32).map(|key| source.names.id(&key.to_le_bytes())).collect::<Vec<_>>();
-    let set: Vec<_> = keys.into_iter().map(|key| (source.labels.key(key, unit), 1)).collect();
+    let set: Vec<_> = keys.into_iter().map(|key| (source.labels.keys.id((key, unit)), 1)).collect();
     let labels_of_all = source.labels.sets.id(&set);
-    let sample = SourceSample { labels: labels_of_all, ..source.samples[0] };
+    let sample = SourceSample { labels: labels_of_all, ..source.samples.get(0) };
     source.samples = (0..EVENTS).map(|event| SourceSample { event, ..sample }).collect();
     let (fields, lost) = labels(&source);
     assert_eq!(fields.len(), 32);

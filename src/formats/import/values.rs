@@ -41,8 +41,8 @@ pub(super) fn total(profile: &SourceProfile, labels: &Fields, options: &ImportOp
     let max = options.most_samples;
     let max_bytes = max.saturating_mul(AVERAGE);
     let (mut total, mut bytes) = (0_u64, 0_u64);
-    for sample in &profile.samples {
-        let count = samples(profile, sample, options.values);
+    for sample in profile.samples.iter() {
+        let count = samples(profile, &sample, options.values);
         let frames = profile.stacks.get(sample.stack).len().min(MAX_FRAMES) as u64;
         let size = SAMPLE + frames * size_of::<u64>() as u64 + labels.size(sample.event);
         total = total.saturating_add(count);

@@ -141,7 +141,7 @@ impl Reader {
                 }
                 _ => {
                     let key = self.profile.names.id(b"trace");
-                    let key = self.profile.labels.key(key, None);
+                    let key = self.profile.labels.keys.id((key, None));
                     let text = self.profile.names.id(head.rest.as_bytes());
                     sample.labels = self.profile.labels.sets.id(&[(key, text.into())]);
                     self.sample = Some(sample);

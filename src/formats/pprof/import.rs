@@ -306,7 +306,7 @@ impl<'a> Reader<'a> {
                 _ => {
                     let (name, unit) = (self.name(label.key), (!text).then(|| self.name(label.num_unit)));
                     let value = if text { self.name(label.str).into() } else { label.num as u64 };
-                    others.push((self.built.labels.key(name, unit), value));
+                    others.push((self.built.labels.keys.id((name, unit)), value));
                     true
                 }
             };
@@ -397,7 +397,7 @@ mod tests {
         let line = vec![proto::Line::default(); 25_000];
         profile.location.push(proto::Location { id: 1, line, ..proto::Location::default() });
         let built = read(&profile, MAX_FRAMES).unwrap();
-        assert_eq!(built.stacks.get(built.samples[0].stack).len(), MAX_FRAMES);
+        assert_eq!(built.stacks.get(built.samples.get(0).stack).len(), MAX_FRAMES);
         let refused = read(&profile, MAX_FRAMES - 1).unwrap_err();
         assert_eq!(refused, format!("its stacks have more than {} frames in total", MAX_FRAMES - 1));
     }
@@ -408,7 +408,7 @@ mod tests {
         let labels = vec![label(3, 30), label(2, 20), label(3, 31), label(2, 20)];
         let built = read(&profile(&["", "x", "b", "a"], vec![proto::Sample { label: labels, ..<_>::default() }]), 1);
         let built = built.unwrap();
-        assert_eq!(built.labels.sets.get(built.samples[0].labels), [(0, 30), (1, 20)]);
+        assert_eq!(built.labels.sets.get(built.samples.get(0).labels), [(0, 30), (1, 20)]);
         assert!(built.lost.contains(&"2 duplicate labels of a key are omitted".to_owned()), "{:?}", built.lost);
     }
 
