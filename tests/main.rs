@@ -106,4 +106,5 @@ mod suite {
     mod unwind_perf;
     mod unwind_witness;
     mod view_limits;
+    mod work_dir;
 }

@@ -4,30 +4,19 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tempfile::{TempDir, tempdir};
 
 use super::files::fixture;
 use super::program::{self, Run, perfconv, run};
-
-/// A working directory for a test.
-struct WorkDir(TempDir);
+use super::work_dir::WorkDir;
 
 impl WorkDir {
-    fn new() -> WorkDir {
-        WorkDir(tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }

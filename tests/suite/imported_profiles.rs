@@ -1,6 +1,7 @@
 //! Data of an imported profile that a recording has no field for is preserved in outputs that have one.
 
 use super::program::{self, column, perfconv, run};
+use super::work_dir::WorkDir;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use perfconv::formats::pprof::proto::Profile;
@@ -61,17 +62,7 @@ fn json_of(bytes: &[u8]) -> serde_json::Value {
     serde_json::from_slice(bytes).expect("JSON")
 }
 
-struct WorkDir(tempfile::TempDir);
-
 impl WorkDir {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a temporary directory"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     /// Converts an input. Returns the output and the messages.
     fn convert(&self, input: &Path, args: &[&str], output: &str) -> (PathBuf, String) {
         let output = self.path(output);

@@ -13,7 +13,7 @@ const BLOCK: usize = 128 << 10;
 /// How far deflate refers back.
 const WINDOW: usize = 32 << 10;
 
-/// Compresses what is written to it into `out`.
+/// A writer that compresses its input, and writes the result to another one.
 pub struct GzipWriter<'a> {
     out: &'a mut (dyn Write + Send),
     pool: WorkerPool<Block, io::Result<Compressed>>,

@@ -37,7 +37,7 @@ pub struct SourceSamples {
     list: Vec<Stored>,
     contexts: Interned<Context>,
     /// The number of the latest context, which the next sample often has, too.
-    latest: Option<(Context, u32)>,
+    latest: u32,
 }
 
 /// What differs between samples.
@@ -58,12 +58,10 @@ impl SourceSamples {
     pub fn push(&mut self, sample: SourceSample) {
         let SourceSample { stack, time, count, value, .. } = sample;
         let context = Context { stack: 0, time: None, count: None, value: 0, ..sample };
-        let context = match self.latest {
-            Some((latest, number)) if latest == context => number,
-            _ => self.contexts.id(context),
-        };
-        self.latest = Some((self.contexts.list()[context as usize], context));
-        self.list.push(Stored { context, stack, time, count, value });
+        if self.contexts.list().get(self.latest as usize) != Some(&context) {
+            self.latest = self.contexts.id(context);
+        }
+        self.list.push(Stored { context: self.latest, stack, time, count, value });
     }
 
     /// Number of samples.

@@ -20,6 +20,7 @@ use crate::container::read::file::FileAttr;
 use crate::container::spool::Spool;
 use crate::error::{Error, Result};
 use crate::formats::converter::{ConvertOptions, Converter};
+use crate::formats::protobuf::put_bytes;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -27,7 +28,6 @@ use crate::stream::raw::{Gap, Raw};
 use bytes::Bytes;
 use hashbrown::HashSet;
 use prost::Message;
-use prost::encoding::{WireType, encode_key, encode_varint};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -179,9 +179,7 @@ impl<W: Write> Encoder<W> {
         let (event, _) = unknown.merge(event.value, self.is_lossless);
         self.merged += 1;
         self.buffer.truncate(start);
-        encode_key(field::EVENTS, WireType::LengthDelimited, &mut self.buffer);
-        encode_varint(event.len() as u64, &mut self.buffer);
-        self.buffer.extend_from_slice(&event);
+        put_bytes(&mut self.buffer, field::EVENTS, &event);
     }
 
     /// The metadata that the schema places after the records.

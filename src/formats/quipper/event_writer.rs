@@ -10,11 +10,11 @@ use crate::abi::record::{self, RecordHeader, RecordType};
 use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_view::SampleView;
 use crate::formats::converter::ConvertOptions;
+use crate::formats::protobuf::put_message;
 use crate::stream::events::Events;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use prost::Message;
-use prost::encoding::{WireType, encode_key, encode_varint};
 
 /// Converts records to events.
 pub struct EventWriter {
@@ -27,7 +27,6 @@ pub struct EventWriter {
     event: PerfEvent,
     /// The unused sample part of the message, kept for reuse.
     spare: Box<SampleEvent>,
-    encoded: Vec<u8>,
     encoded_body: Vec<u8>,
     /// Record counts.
     pub stats: Stats,
@@ -42,7 +41,6 @@ impl EventWriter {
             has_samples: Vec::new(),
             event: PerfEvent::default(),
             spare: Box::default(),
-            encoded: Vec::new(),
             encoded_body: Vec::new(),
             stats: Stats::new(options.passes.replace_addresses),
         }
@@ -55,12 +53,8 @@ impl EventWriter {
         }
         self.describe(meta, raw)?;
         self.stats.count(&self.event);
-        // Encoding into a buffer is faster than computing the encoded length first.
-        self.encoded.clear();
-        self.event.encode_raw(&mut self.encoded);
-        encode_key(field::EVENTS, WireType::LengthDelimited, out);
-        encode_varint(self.encoded.len() as u64, out);
-        out.extend_from_slice(&self.encoded);
+        // Inserting the length afterwards is faster than computing it first.
+        put_message(out, field::EVENTS, |out| self.event.encode_raw(out));
         Some(())
     }
 

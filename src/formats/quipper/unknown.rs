@@ -3,8 +3,8 @@
 use super::encode::field;
 use super::schema::{Kind, MESSAGES, PERF_DATA_PROTO, PERF_EVENT};
 use super::wire::Fields;
+use crate::formats::protobuf::put_bytes;
 use crate::formats::retained_fields::RetainedFields;
-use prost::encoding::{WireType, encode_key, encode_varint};
 use std::collections::BTreeMap;
 
 /// Unknown fields of a PerfDataProto.
@@ -108,9 +108,7 @@ impl Unknown {
                 Some(nested) => {
                     let (value, inner) = nested.merge(field.value, is_lossless);
                     done += inner + usize::from(!nested.own.is_empty());
-                    encode_key(field.number, WireType::LengthDelimited, &mut merged);
-                    encode_varint(value.len() as u64, &mut merged);
-                    merged.extend_from_slice(&value);
+                    put_bytes(&mut merged, field.number, &value);
                 }
             }
         }
@@ -135,9 +133,8 @@ mod tests {
         let event = PerfEvent { header: Some(EventHeader::default()), ..PerfEvent::default() };
         let mut bytes = event.encode_to_vec();
         let sample = [&sample.encode_to_vec()[..], &FIELD_99, &FIELD_1500].concat();
-        encode_key(3, WireType::LengthDelimited, &mut bytes);
-        encode_varint(sample.len() as u64, &mut bytes);
-        [&bytes[..], &sample, &FIELD_99].concat()
+        put_bytes(&mut bytes, 3, &sample);
+        [&bytes[..], &FIELD_99].concat()
     }
 
     #[test]
@@ -145,9 +142,8 @@ mod tests {
         const BUILD_IDS: u32 = 7;
         let of = |bytes: &[u8]| {
             let mut message = Vec::new();
-            encode_key(BUILD_IDS, WireType::LengthDelimited, &mut message);
-            encode_varint(bytes.len() as u64, &mut message);
-            [&message[..], bytes].concat()
+            put_bytes(&mut message, BUILD_IDS, bytes);
+            message
         };
         let [extended, known] = [of(&FIELD_99), of(&[])].map(|message| message.repeat(400_000));
         let unknown = Unknown::of_message(&extended);
@@ -175,9 +171,7 @@ mod tests {
         let mut bytes = Vec::new();
         for (index, field) in Fields::new(&known).flatten().enumerate() {
             let more: &[u8] = if index == 1 { &FIELD_99 } else { &[] };
-            encode_key(field.number, WireType::LengthDelimited, &mut bytes);
-            encode_varint((field.value.len() + more.len()) as u64, &mut bytes);
-            bytes.extend([field.value, more].concat());
+            put_bytes(&mut bytes, field.number, &[field.value, more].concat());
         }
         let unknown = Unknown::of_message(&bytes);
         assert_eq!(unknown.merge(&known, true), (bytes, 1));

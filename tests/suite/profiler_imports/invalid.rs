@@ -1,6 +1,7 @@
 //! Invalid files are rejected with the place of the problem.
 
-use super::{EVENTED, SPEEDSCOPE, WorkDir, processed};
+use super::super::work_dir::WorkDir;
+use super::{EVENTED, SPEEDSCOPE, processed};
 
 /// Replaces a part of a document, which must be there.
 fn with(document: &str, from: &str, to: &str) -> String {

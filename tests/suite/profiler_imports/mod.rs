@@ -5,7 +5,8 @@ mod invalid;
 use super::files;
 use super::program::{self, Run, perfconv, run};
 use super::symbol_outputs::plain;
-use super::totals::{self, Totals};
+use super::totals;
+use super::work_dir::WorkDir;
 use perfconv::formats::pprof::proto::{Line, Location, Profile};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -18,20 +19,9 @@ fn convert(input: &Path, output: &Path, args: &[&str]) -> Run {
     run(perfconv().arg(input).args(["-f", "-o"]).arg(output).args(args).env("HOME", "/nonexistent"))
 }
 
-/// A directory for inputs and outputs.
-struct WorkDir(tempfile::TempDir);
-
 impl WorkDir {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a temporary directory"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     /// Converts an input to an output in the directory. Returns its path and the messages.
-    fn convert(&self, input: &Path, output: &str, args: &[&str]) -> Result<(PathBuf, String), String> {
+    fn try_convert(&self, input: &Path, output: &str, args: &[&str]) -> Result<(PathBuf, String), String> {
         let output = self.path(output);
         let run = convert(input, &output, args);
         if run.status == 0 { Ok((output, run.stderr)) } else { Err(run.stderr) }
@@ -41,24 +31,11 @@ impl WorkDir {
     fn import(&self, name: &str, text: &str) -> Result<(String, String), String> {
         let input = self.path(name);
         fs::write(&input, text).expect("an input");
-        let (recording, messages) = self.convert(&input, "back.data", &[])?;
+        let (recording, messages) = self.try_convert(&input, "back.data", &[])?;
         let images = self.path("back.data.images").display().to_string();
-        let (script, _) = self.convert(&recording, "back.script", &["-q", "--buildid-dir", &images])?;
+        let (script, _) = self.try_convert(&recording, "back.script", &["-q", "--buildid-dir", &images])?;
         Ok((fs::read_to_string(script).expect("text"), messages))
     }
-}
-
-/// The totals, without threads if the expected ones have none: an import invents a thread for samples without one.
-fn comparable(found: Totals, expected: &Totals) -> Totals {
-    if expected.keys().any(|(thread, _)| !thread.is_empty()) {
-        return found;
-    }
-    let mut totals = Totals::new();
-    for ((_, event), (samples, sum)) in found {
-        let total = totals.entry((String::new(), event)).or_default();
-        *total = (total.0 + samples, total.1 + sum);
-    }
-    totals
 }
 
 fn totals_survive(format: &str, output: &str, enough: (usize, usize)) {
@@ -66,9 +43,9 @@ fn totals_survive(format: &str, output: &str, enough: (usize, usize)) {
     let enough = if files::has_corpus("profiler imports") { enough.0 } else { enough.1 };
     totals::compare(&format!("{format} and back"), &recordings, enough, |recording, expected| {
         let dir = WorkDir::new();
-        let (profile, _) = dir.convert(&recording.path, output, &["-q", "--symbols", "no"])?;
-        let (back, _) = dir.convert(&profile, "back.data", &["-q"])?;
-        totals::check_equal(&comparable(totals::of_recording(&back)?, expected), expected)
+        let (profile, _) = dir.try_convert(&recording.path, output, &["-q", "--symbols", "no"])?;
+        let (back, _) = dir.try_convert(&profile, "back.data", &["-q"])?;
+        totals::check_equal(&totals::like(totals::of_recording(&back)?, expected), expected)
     });
 }
 
@@ -151,7 +128,7 @@ fn stacks_survive_with_functions_files_and_lines() {
     let dir = WorkDir::new();
     let labels = ["-q", "--labels", "pid,tid,thread_comm"];
     let read = |input: &Path, args: &[&str]| {
-        let (output, _) = dir.convert(input, "out.pb.gz", &[&labels, args].concat()).expect("a profile");
+        let (output, _) = dir.try_convert(input, "out.pb.gz", &[&labels, args].concat()).expect("a profile");
         stacks(&program::profile(&output))
     };
     let (mut compared, mut inlined) = (0, 0);
@@ -159,15 +136,15 @@ fn stacks_survive_with_functions_files_and_lines() {
         let recording = symbols.join(name).with_extension("data");
         let original = read(&recording, &["--symfs", &files]);
         let (speedscope, _) =
-            dir.convert(&recording, SPEEDSCOPE, &["-q", "--symfs", &files, "--frames", "lines"]).expect("a file");
-        let (firefox, _) = dir.convert(&recording, FIREFOX, &["-q", "--symfs", &files]).expect("a profile");
+            dir.try_convert(&recording, SPEEDSCOPE, &["-q", "--symfs", &files, "--frames", "lines"]).expect("a file");
+        let (firefox, _) = dir.try_convert(&recording, FIREFOX, &["-q", "--symfs", &files]).expect("a profile");
         // Inlined functions are frames like any other in speedscope, and in a recording with its images.
         check_stacks(&read(&firefox, &[]), &original, &format!("{name}: firefox"));
         inlined += original.keys().flat_map(|(_, frames)| frames).filter(|functions| functions.len() > 1).count();
         let original = flat(original);
         check_stacks(&flat(read(&speedscope, &[])), &original, &format!("{name}: speedscope"));
         for profile in [speedscope, firefox] {
-            let (back, _) = dir.convert(&profile, "back.data", &["-q"]).expect("a recording");
+            let (back, _) = dir.try_convert(&profile, "back.data", &["-q"]).expect("a recording");
             let images = dir.path("back.data.images").display().to_string();
             let found = flat(read(&back, &["--buildid-dir", &images]));
             let what = format!("{name}: {} in a recording", profile.display());
@@ -199,8 +176,9 @@ fn speedscope_keeps_first_lines_of_functions() {
         let file: serde_json::Value = serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON");
         file["shared"]["frames"].as_array().expect("frames").iter().map(ToString::to_string).collect()
     };
-    let (original, _) = dir.convert(&symbols.join("cxx.data"), SPEEDSCOPE, &["-q", "--symfs", &files]).expect("a file");
-    let (again, _) = dir.convert(&original, "again.speedscope.json", &["-q"]).expect("a file");
+    let (original, _) =
+        dir.try_convert(&symbols.join("cxx.data"), SPEEDSCOPE, &["-q", "--symfs", &files]).expect("a file");
+    let (again, _) = dir.try_convert(&original, "again.speedscope.json", &["-q"]).expect("a file");
     assert_eq!(frames(&again), frames(&original));
 }
 
@@ -313,7 +291,8 @@ fn imports_processed_profiles_of_each_layout() {
     let lines = script.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     assert_eq!(lines.collect::<Vec<_>>().join("\n").trim(), PROCESSED_AS_SCRIPT);
     // Without the recording, functions keep files, lines, and what is inlined.
-    let (profile, _) = dir.convert(&dir.path("x.json"), "x.pb.gz", &["-q", "--labels", "pid,tid"]).expect("a profile");
+    let (profile, _) =
+        dir.try_convert(&dir.path("x.json"), "x.pb.gz", &["-q", "--labels", "pid,tid"]).expect("a profile");
     let profile = program::profile(&profile);
     let inlined =
         vec![("inner".to_owned(), "/src/main.c".to_owned(), 4), ("main".to_owned(), "/src/main.c".to_owned(), 7)];

@@ -3,7 +3,7 @@
 use super::clients;
 use super::files::{self, Recording};
 use super::program::{note_missing_oracle, run_other};
-use super::tables::{like, read_each, totals_of};
+use super::tables::{read_each, totals_of};
 use super::totals;
 use std::collections::HashMap;
 use std::fs;
@@ -80,7 +80,7 @@ fn totals_in_pandas_polars_and_duckdb_equal_the_profile() {
     let enough = files::enough("python", ONE_OF, 500, 20);
     totals::compare("python (pandas 3.1, Polars 2.1, DuckDB 2.0)", &recordings, enough, |recording, expected| {
         let found = found[recording.name.as_str()].clone()?;
-        totals::check_equal(&like(totals_of(&found), expected), expected)
+        totals::check_equal(&totals::like(totals_of(&found), expected), expected)
     });
 }
 

@@ -57,19 +57,6 @@ pub fn totals_of(dataset: &Value) -> Totals {
     totals.collect()
 }
 
-/// Totals without threads, if the profile has none.
-pub fn like(found: Totals, expected: &Totals) -> Totals {
-    if expected.keys().any(|(thread, _)| !thread.is_empty()) {
-        return found;
-    }
-    let mut sums = Totals::new();
-    for ((_, event), (samples, value)) in found {
-        let sum = sums.entry((String::new(), event)).or_default();
-        (sum.0, sum.1) = (sum.0 + samples, sum.1 + value);
-    }
-    sums
-}
-
 /// Converts all recordings, and compares what DuckDB and Polars read with the profile.
 fn compare(name: &str, recordings: &[Recording], enough: usize, args: &[&str]) {
     let Some(clients) = clients::directory() else { return };
@@ -84,7 +71,7 @@ fn compare(name: &str, recordings: &[Recording], enough: usize, args: &[&str]) {
     totals::compare(name, recordings, enough, |recording, expected| {
         errors[recording.name.as_str()].clone()?;
         let found = read.get(recording.name.as_str()).ok_or("no dataset")?.clone()?;
-        totals::check_equal(&like(totals_of(&found), expected), expected)
+        totals::check_equal(&totals::like(totals_of(&found), expected), expected)
     });
 }
 
