@@ -60,8 +60,16 @@ pub fn browse(address: &str) -> String {
     String::from_utf8_lossy(&run_other(browser.arg(address)).stdout).into_owned()
 }
 
-/// The profiles that speedscope lists for a file: their names and values.
-pub fn speedscope_profiles(clients: &Path, file: &Path) -> Vec<(String, String)> {
+/// What speedscope shows of a file.
+pub struct Speedscope {
+    /// The title of the page, which contains the name of a loaded file.
+    pub title: String,
+    /// Names and values of the profiles; empty if there is only one.
+    pub profiles: Vec<(String, String)>,
+}
+
+/// Loads a file in speedscope.
+pub fn speedscope(clients: &Path, file: &Path) -> Speedscope {
     let encoded = STANDARD.encode(fs::read(file).expect("a file"));
     let name = file.file_name().expect("a name").to_string_lossy();
     let script = file.with_extension("js");
@@ -73,9 +81,14 @@ pub fn speedscope_profiles(clients: &Path, file: &Path) -> Vec<(String, String)>
             |part: &str| part.split_once('>').map_or("", |(_, rest)| rest).split('<').next().unwrap_or("").to_owned();
         let name = row.split_once("<span").map_or(String::new(), |(_, rest)| text(rest));
         let value = row.rsplit_once("<td ").map_or(String::new(), |(_, rest)| text(rest));
-        (name.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"), value)
+        (unescape(&name), value)
     });
-    rows.collect()
+    let title = document.split_once("<title>").and_then(|(_, rest)| rest.split("</title>").next());
+    Speedscope { title: unescape(title.unwrap_or_default()), profiles: rows.collect() }
+}
+
+fn unescape(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
 /// A session of the command line of the Firefox Profiler with a profile.

@@ -75,7 +75,7 @@ fn speedscope_loads_perf_script_text() {
             return None;
         }
         // It shows times instead of numbers of samples. Idle threads have no TID in their name.
-        let profiles = clients::speedscope_profiles(clients, text);
+        let profiles = clients::speedscope(clients, text).profiles;
         let tid = |name: &str| name.split_once(" tid: ").map_or(0, |(_, tid)| tid.parse().unwrap_or(u64::MAX));
         let mut tids: Vec<_> = profiles.iter().map(|(name, _)| tid(name)).collect();
         tids.sort_unstable();

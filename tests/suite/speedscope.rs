@@ -1,7 +1,7 @@
 //! Files of speedscope.
 
 use super::clients;
-use super::files::{self, Recording, fixture};
+use super::files::{self, fixture};
 use super::program::{self, perfconv, run};
 use super::totals::{self, Totals};
 use serde_json::Value;
@@ -61,26 +61,30 @@ fn speedscope_totals_equal_the_profile() {
 }
 
 #[test]
-fn speedscope_lists_the_threads_of_fixtures() {
+fn speedscope_lists_the_threads() {
+    const ONE_OF: usize = 64;
     let Some(clients) = clients::directory().filter(|_| clients::has_browser()) else { return };
     let schema = clients.join("node_modules/speedscope/dist/release/file-format-schema.json");
     const VALIDATE: &str = "import json, sys, jsonschema
 schema, document = (json.load(open(path)) for path in sys.argv[1:])
 jsonschema.validate(document, schema)";
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let recordings: Vec<Recording> = files::fixtures();
-    totals::compare("speedscope 1.25", &recordings, 15, |recording, expected| {
-        let name = recording.name.replace('.', "-");
+    let enough = files::enough("speedscope", ONE_OF, 300, 15);
+    totals::compare("speedscope 1.25", &files::share(ONE_OF), enough, |recording, expected| {
+        let name = recording.name.replace(['.', '/'], "-");
         let output = directory.path().join(format!("{name}.speedscope.json"));
         let file = convert(&recording.path, &output, &["--weight", "samples", "--symbols", "no"])?;
         clients::python(clients, VALIDATE, &[&schema, &output])?;
-        let listed = clients::speedscope_profiles(clients, &output);
-        let mut found = Totals::new();
-        // A single profile is not listed, but its file is valid.
+        let page = clients::speedscope(clients, &output);
+        // A single profile is not listed, but the title shows that it is loaded.
         if file["profiles"].as_array().map_or(0, Vec::len) < 2 {
+            if !page.title.starts_with(file["name"].as_str().unwrap_or_default()) {
+                return Err(format!("the title of the page is {:?}", page.title));
+            }
             return totals::check_equal(&totals_of(&file, expected)?, &totals::counts(expected));
         }
-        for (name, value) in &listed {
+        let mut found = Totals::new();
+        for (name, value) in &page.profiles {
             let total = found.entry(thread_and_event(name, expected)).or_default();
             let samples: u64 = value.replace(',', "").parse().map_err(|_| format!("{name}: {value}"))?;
             *total = (total.0 + samples, total.1 + samples);
@@ -97,7 +101,7 @@ fn speedscope_reads_compressed_files() {
         let output = directory.path().join(name);
         let run = program::convert(&fixture("forks.data"), &output);
         assert_eq!(run.status, 0, "{}", run.stderr);
-        clients::speedscope_profiles(clients, &output)
+        clients::speedscope(clients, &output).profiles
     });
     assert!(plain.len() > 3 && plain == compressed, "{plain:?} {compressed:?}");
 }
