@@ -236,6 +236,10 @@ impl<T: Tables> Sink for Collector<T> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.origin.get_or_insert_with(|| id::origin(meta, Some(raw)));
         self.hasher.record(raw);
+        // Dispatched as user frames of samples, not as another record.
+        if raw.header().kind == RecordType::CALLCHAIN_DEFERRED {
+            self.tables.record(meta, raw, &self.session)?;
+        }
         dispatch(self, meta, raw)
     }
 

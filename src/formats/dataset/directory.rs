@@ -1,17 +1,19 @@
 //! A dataset: a directory of tables, partitioned by recording.
 
+use super::RECORDS;
 use super::collect::{Batch, End, StackedSample, Tables, begin};
 use super::column::{Columns, saturated};
 use super::file::{ParquetFile, TableFile, Target};
 use super::id::Id;
+use super::record_table::RecordTable;
+use super::recording;
 use super::records::RecordTables;
 use super::schema::{
-    EventColumns, FrameColumns, MappingColumns, ObjectColumns, ProcessColumns, RecordingColumns, SCHEMA_VERSION,
+    EventColumns, FrameColumns, MappingColumns, ObjectColumns, ProcessColumns, RecordColumns, SCHEMA_VERSION,
     SampleColumns, StackColumns, StackOfSample, table,
 };
 use super::stacks::StackTables;
 use super::tracepoints::TracepointTable;
-use crate::abi::attr_flags::AttrFlags;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::error::{Error, Result};
@@ -47,6 +49,10 @@ pub fn begin_dataset(directory: &Path, options: &ConvertOptions) -> Result<Box<d
     let create = |name: &str, schema, unique: &[&str]| {
         ParquetFile::new(schema, Target::Path(directory.join(format!("{name}.parquet"))), unique)
     };
+    let records_file = options
+        .values
+        .is_given(&RECORDS)
+        .then(|| create(table::RECORDS, RecordColumns::schema(), &["time", "timestamp", "json"]));
     let dataset = Dataset {
         directory: directory.to_owned(),
         is_anonymized: options.passes.anonymize,
@@ -56,6 +62,7 @@ pub fn begin_dataset(directory: &Path, options: &ConvertOptions) -> Result<Box<d
         mappings: create(table::MAPPINGS, MappingColumns::schema(), &[]),
         stack_tables: None,
         records: RecordTables::default(),
+        record_table: records_file.map(RecordTable::new),
         counts: Vec::new(),
         times: None,
         types: BTreeMap::new(),
@@ -134,6 +141,8 @@ struct Dataset {
     mappings: ParquetFile<'static>,
     stack_tables: Option<StackTables>,
     records: RecordTables,
+    /// The table of all records, if wanted.
+    record_table: Option<RecordTable>,
     /// Samples and their values, by event.
     counts: Vec<(u64, u64)>,
     /// Times of the first and the last sample.
@@ -222,36 +231,12 @@ impl Dataset {
         columns.batch()
     }
 
-    fn recording(&self, end: &End<'_>, ledger: &Ledger) -> RecordBatch {
-        let (mut columns, meta) = (RecordingColumns::default(), end.meta);
-        let text = |id| meta.string(id);
-        let command = meta.cmdline().map(|arguments| arguments.join(" "));
-        let mut attrs = meta.events.list().iter().map(|event| &event.attr);
-        let clock = attrs.find(|attr| attr.flags.contains(AttrFlags::USE_CLOCKID)).map(|attr| attr.clockid);
-        let (first, last) = self.times.unzip();
-        let samples = ledger.of(RecordType::SAMPLE);
-        columns.schema_version.push(Some(SCHEMA_VERSION));
-        columns.perfconv.push(Some(env!("CARGO_PKG_VERSION")));
-        // The path may name a person.
-        let source = meta.files.first().filter(|_| !self.is_anonymized);
-        columns.source.push(source.map(String::as_str));
-        columns.host.push(text(FeatureId::HOSTNAME).as_deref());
-        columns.command.push(command.as_deref());
-        columns.kernel.push(text(FeatureId::OSRELEASE).as_deref());
-        columns.arch.push(text(FeatureId::ARCH).as_deref());
-        columns.cpu.push(text(FeatureId::CPUDESC).as_deref());
-        columns.perf.push(text(FeatureId::VERSION).as_deref());
-        columns.clock.push(clock);
-        columns.first_time.push(first.map(saturated));
-        columns.last_time.push(last.map(saturated));
-        columns.first_timestamp.push(end.clock.utc(first));
-        columns.last_timestamp.push(end.clock.utc(last));
-        columns.samples.push(Some(saturated(samples.emitted)));
-        columns.dropped.push(Some(saturated(samples.dropped())));
-        columns.lost_records.push(Some(saturated(ledger.lost_records)));
-        columns.lost_samples.push(Some(saturated(ledger.lost_samples)));
-        columns.records.push(self.types.iter().map(|(kind, count)| (kind.to_string(), count.to_string())));
-        columns.batch()
+    fn recording(&self, end: &End<'_>, ledger: &Ledger) -> Result<RecordBatch> {
+        let mut ledger = ledger.clone();
+        for (&kind, &count) in &self.types {
+            ledger.read(kind, count);
+        }
+        recording::row(end, self.times, self.is_anonymized, &ledger)
     }
 
     /// Writes a table with all of its rows.
@@ -302,6 +287,9 @@ impl Tables for Dataset {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, session: &Session) -> Result<()> {
         *self.types.entry(raw.header().kind).or_default() += 1;
         self.records.add(meta, raw, session);
+        if let Some(table) = self.record_table.as_mut().filter(|_| !raw.header().kind.is_frame()) {
+            table.add(meta, raw)?;
+        }
         if self.records.mappings() >= ROWS {
             let mappings = self.records.take_mappings();
             self.mappings.write(&mappings)?;
@@ -322,19 +310,24 @@ impl Tables for Dataset {
         for file in [&mut self.samples, &mut self.stacks, &mut self.frames, &mut self.mappings] {
             file.finish(&metadata)?;
         }
+        if let Some(table) = &mut self.record_table {
+            table.finish(&metadata)?;
+        }
         self.table(table::OBJECTS, &objects, &metadata)?;
         let threads = self.records.threads(end.session);
         debug_assert_eq!(threads.schema(), ProcessColumns::schema());
         self.table(table::PROCESSES, &threads, &metadata)?;
         self.table(table::EVENTS, &self.events(end.meta), &metadata)?;
-        self.table(table::RECORDINGS, &self.recording(end, ledger), &metadata)?;
+        self.table(table::RECORDINGS, &self.recording(end, ledger)?, &metadata)?;
         let partition = partition(end.recording);
         for ((system, name), (_, file)) in &mut std::mem::take(&mut self.tracepoints) {
             file.finish(&metadata)?;
             let table = format!("{}/{system}/{name}", table::TRACEPOINTS);
             self.place(&format!("{system}.{name}"), &table, &partition)?;
         }
-        let tables = table::ALL.iter().filter(|name| **name != table::TRACEPOINTS);
+        let has_records = self.record_table.is_some();
+        let is_written = |name: &str| name != table::TRACEPOINTS && (name != table::RECORDS || has_records);
+        let tables = table::ALL.iter().filter(|name| is_written(name));
         tables.into_iter().try_for_each(|name| self.place(name, name, &partition))
     }
 }

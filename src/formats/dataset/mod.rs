@@ -10,6 +10,8 @@ mod directory;
 mod file;
 mod id;
 mod import;
+mod record_table;
+mod recording;
 mod records;
 mod rows;
 mod sample;
@@ -23,6 +25,7 @@ pub use single::schema as single_schema;
 
 use super::converter::{ConvertOptions, Converter};
 use super::directory_options::APPEND;
+use super::options::FormatOption;
 use super::{Format, Reader, ShowsFunctions, Writer};
 use crate::error::Result;
 use arrow_array::RecordBatch;
@@ -40,9 +43,12 @@ pub const DATASET: Format = Format {
         join: Some(directory::join),
     },
     reader: Reader::Directory { import: import::import, recognizes: import::is_readable },
-    options: &[APPEND],
+    options: &[APPEND, RECORDS],
     ..Format::new("parquet", "directory of Parquet tables, for SQL engines")
 };
+
+/// The option `--records`.
+const RECORDS: FormatOption = FormatOption::switch("records", "Also write a table of records other than samples");
 
 /// A single Parquet file.
 pub const FILE: Format = Format {

@@ -193,6 +193,40 @@ columns! {
 }
 
 columns! {
+    /// Records other than samples and those that the stream uses.
+    RecordColumns {
+        /// Nanoseconds of the recording's clock; NULL if perf synthesized the record.
+        time: Int64,
+        /// Time in UTC, if the recording has clock data.
+        timestamp: Timestamp,
+        /// Type, such as `COMM`.
+        record: Text,
+        /// Process that was running.
+        pid: Int32,
+        /// Thread that was running.
+        tid: Int32,
+        /// CPU.
+        cpu: Int32,
+        /// The object of the record in [JSON Lines](json.md), without the data of AUXTRACE.
+        json: Text,
+    }
+}
+
+columns! {
+    /// A part of the ledger.
+    LedgerColumns {
+        /// Type of the records.
+        record: Text,
+        /// `emitted` to the tables, `consumed` to interpret others, `not applicable` to tables, or `dropped`.
+        outcome: Text,
+        /// Why they were dropped.
+        reason: Text,
+        /// Number of records.
+        count: Int64,
+    }
+}
+
+columns! {
     /// Events.
     EventColumns {
         /// Name.
@@ -251,8 +285,12 @@ columns! {
         lost_records: Int64,
         /// Samples that the kernel lost.
         lost_samples: Int64,
-        /// Number of records by type.
+        /// Number of records by type, without those that are listed at the table of records.
         records: TextMap,
+        /// What became of these records.
+        ledger: Structs<LedgerColumns>,
+        /// Features by name, with their content in [JSON Lines](json.md); in base64 if perfconv cannot decode it.
+        features: TextMap,
     }
 }
 
@@ -316,6 +354,8 @@ pub mod table {
     pub const PROCESSES: &str = "processes";
     /// Mappings.
     pub const MAPPINGS: &str = "mappings";
+    /// Records other than samples. Optional.
+    pub const RECORDS: &str = "records";
     /// Events.
     pub const EVENTS: &str = "events";
     /// Recordings.
@@ -323,7 +363,8 @@ pub mod table {
     /// Directory of the tables of tracepoints: one for each system and name.
     pub const TRACEPOINTS: &str = "tracepoints";
     /// All of them, in the order in which files are put in place: a recording is complete once it has a row in the last.
-    pub const ALL: [&str; 9] = [OBJECTS, FRAMES, STACKS, PROCESSES, MAPPINGS, EVENTS, TRACEPOINTS, SAMPLES, RECORDINGS];
+    pub const ALL: [&str; 10] =
+        [OBJECTS, FRAMES, STACKS, PROCESSES, MAPPINGS, RECORDS, EVENTS, TRACEPOINTS, SAMPLES, RECORDINGS];
 }
 
 /// A column for documentation: its name, its type in SQL, and its description.
@@ -342,6 +383,7 @@ pub fn describe() -> Vec<(&'static str, Vec<DescribedColumn>)> {
         (table::OBJECTS, columns::<ObjectColumns>()),
         (table::PROCESSES, columns::<ProcessColumns>()),
         (table::MAPPINGS, columns::<MappingColumns>()),
+        (table::RECORDS, columns::<RecordColumns>()),
         (table::EVENTS, columns::<EventColumns>()),
         (table::RECORDINGS, columns::<RecordingColumns>()),
         (table::TRACEPOINTS, columns::<TracepointColumns>()),

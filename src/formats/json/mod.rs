@@ -37,6 +37,8 @@ pub(crate) use digits::append_hex;
 pub use export::Export;
 pub use import::import;
 pub use objects::VERSION;
+pub use render::{feature_content, without_payload};
+pub use render_queue::failed;
 pub use value_writer::append;
 
 use super::options::{FormatOption, OptionValues, ValueKind};

@@ -9,7 +9,7 @@ use super::tracepoint::TracepointFields;
 use super::value_writer::append;
 use crate::abi;
 use crate::abi::feature::tracing_data::TracingData;
-use crate::abi::feature::{Feature, FeatureContext, FeatureSection};
+use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 use crate::abi::readable::MAX_ZEROS;
 use crate::abi::record::descriptor::RecordFlags;
 use crate::abi::record::named_misc::NamedMisc;
@@ -17,6 +17,7 @@ use crate::abi::record::{Body, Misc, Record, RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::abi::tokens::Unsupported;
 use crate::profile::stacks::StackId;
+use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use serde::ser::Error as _;
 use serde_bytes::Bytes as Base64;
@@ -84,13 +85,44 @@ pub fn feature_record(
     context: &FeatureContext,
 ) -> Result<(), Unsupported> {
     let record = read(raw, info)?;
-    let Some(section) = feature_section(&record, raw, context) else {
-        return write_object(out, raw, &record, object(raw, info, &record));
+    write_with_feature(out, raw, &record, object(raw, info, &record), context)
+}
+
+/// Appends the object of a record without its payload, and without its place in the file.
+///
+/// # Errors
+/// Those of [`record`].
+pub fn without_payload(out: &mut Vec<u8>, meta: &Meta, raw: &Raw<'_>) -> Result<(), Unsupported> {
+    let info = RecordInfo { context: meta.context(raw), nr: None, frame: None, tracepoint: None, stack: None };
+    let record = read(raw, &info)?;
+    let object = RecordObject { payload: None, ..object(raw, &info, &record) };
+    write_with_feature(out, raw, &record, object, &meta.feature_context())
+}
+
+/// Appends the content of a feature section; its bytes in base64 if they cannot be decoded.
+///
+/// # Errors
+/// Those of [`record`].
+pub fn feature_content(out: &mut Vec<u8>, meta: &Meta, id: FeatureId, bytes: &[u8]) -> Result<(), Unsupported> {
+    match FeatureSection::read(id, bytes, meta.endian, &meta.feature_context()).feature {
+        Feature::Opaque(bytes) => append(out, &Base64::new(&bytes)),
+        content => append(out, &content),
+    }
+}
+
+fn write_with_feature<'a>(
+    out: &mut Vec<u8>,
+    raw: &Raw<'a>,
+    record: &'a Record,
+    object: RecordObject<'a>,
+    context: &FeatureContext,
+) -> Result<(), Unsupported> {
+    let Some(section) = feature_section(record, raw, context) else {
+        return write_object(out, raw, record, object);
     };
-    let mut object = object(raw, info, &record);
     let covered = raw.body().len() - size_of::<u64>() - section.tail.len();
-    (object.room, object.tail) = left_over(covered, &section.tail, |covered| covered);
-    (object.feature, object.content) = (Some(section.id), Some(&section.feature));
+    let (room, tail) = left_over(covered, &section.tail, |covered| covered);
+    let object = RecordObject { feature: Some(section.id), content: Some(&section.feature), room, tail, ..object };
     append(out, &object)
 }
 

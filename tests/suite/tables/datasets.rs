@@ -5,6 +5,7 @@ use super::super::files::{files_in, fixture, fixtures, is_temporary};
 use super::super::program::{for_each, perfconv, perfconv_with_signals, run};
 use super::{convert, read, totals_of};
 use perfconv::formats::dataset::table;
+use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// Tables of a recording without tracepoints: all but theirs and that of records, which is optional.
+const TABLES: usize = table::ALL.len() - 2;
 
 /// Paths of the files of a dataset, without those of unfinished parts.
 fn paths(dataset: &Path) -> Vec<String> {
@@ -55,7 +59,7 @@ fn a_union_of_datasets_equals_a_dataset_of_all() {
         }
     }
     assert_eq!(paths(&all), paths(&union));
-    assert_eq!(paths(&all).len(), 20 * (table::ALL.len() - 1));
+    assert_eq!(paths(&all).len(), 20 * TABLES);
     let read: Vec<_> = read(clients, &[all, union]).into_iter().map(Result::unwrap).collect();
     assert_eq!(totals_of(&read[0]), totals_of(&read[1]));
     assert_eq!(read[0]["recordings"], 20);
@@ -96,7 +100,7 @@ fn tables_of_a_private_recording_are_private() {
     let is_private = |path: &String| fs::metadata(dataset.join(path)).unwrap().permissions().mode() & 0o077 == 0;
     let (private, others): (Vec<_>, Vec<_>) = paths(&dataset).into_iter().partition(is_private);
     assert_eq!(others, public);
-    assert!(private.len() >= table::ALL.len(), "{private:?}");
+    assert!(private.len() > TABLES, "{private:?}");
 }
 
 #[test]
@@ -105,7 +109,7 @@ fn an_anonymized_dataset_names_neither_processes_nor_the_input() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (input, dataset) = (directory.path().join("of-alice.data"), directory.path().join("out"));
     fs::copy(fixture("forks.data"), &input).unwrap();
-    convert(&input, &dataset, &["--anonymize"]).unwrap();
+    convert(&input, &dataset, &["--anonymize", "--records"]).unwrap();
     const TEXTS: &str = r#"
 import glob, sys
 import duckdb
@@ -174,6 +178,27 @@ fn damaged_recordings_give_an_error_or_a_valid_dataset() {
 }
 
 #[test]
+fn compacted_tables_have_the_rows_of_the_dataset() {
+    let Some(clients) = clients::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let inputs = recordings(directory.path(), 20);
+    let dataset = directory.path().join("dataset");
+    let output =
+        run(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&dataset));
+    assert_eq!(output.status, 0, "{}", output.stderr);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/spark.md");
+    let compact = directory.path().join("compact");
+    let found = clients::python(clients, include_str!("compact.py"), &[&page, &dataset, &compact]).unwrap();
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let rows = found["rows"].as_object().unwrap();
+    assert!(rows.len() >= 5 && rows["samples"] == 20 * 377 && rows["recordings"] == 20, "{found}");
+    assert_eq!(found["differ"], 0, "{found}");
+    let (before, after) = (paths(&dataset).len(), paths(&compact).len());
+    assert_eq!((before, after), (20 * TABLES, rows.len()));
+    writeln!(io::stderr(), "tables: {before} files compacted to {after} with the same rows: {found}").unwrap();
+}
+
+#[test]
 fn a_killed_conversion_leaves_only_whole_files() {
     let Some(clients) = clients::directory() else { return };
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -208,7 +233,7 @@ fn a_killed_conversion_leaves_only_whole_files() {
         // A recording in the last table is in all others.
         for partition in &complete {
             let tables = found.iter().filter(|path| path.ends_with(partition)).count();
-            assert_eq!(tables, table::ALL.len() - 1, "{partition}");
+            assert_eq!(tables, TABLES, "{partition}");
         }
         // The rows of an incomplete recording are no part of the dataset.
         for path in found.iter().filter(|path| !complete.iter().any(|partition| path.ends_with(partition))) {

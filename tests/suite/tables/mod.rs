@@ -3,6 +3,7 @@
 mod datasets;
 mod import;
 mod queries;
+mod records;
 mod schema;
 mod spark;
 

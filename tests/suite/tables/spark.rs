@@ -1,11 +1,13 @@
 //! Datasets in Spark, of PyPI's package pyspark with Debian's Java.
 
 use super::super::clients;
-use super::super::program::{note_missing_oracle, perfconv, run, run_other};
+use super::super::files;
+use super::super::program::{for_each, note_missing_oracle, perfconv, run, run_other};
 use super::super::python;
 use super::datasets::recordings;
 use super::queries::{self, Results};
-use super::read;
+use super::{convert, read};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
@@ -47,6 +49,36 @@ fn queries_in_spark_have_the_results_of_duckdb() {
     }
     writeln!(io::stderr(), "queries: {rows} rows of {} queries in Spark equal those in DuckDB", found.len()).unwrap();
     assert!(found.len() >= 9 && rows > 100, "only {rows} rows of {} queries", found.len());
+}
+
+#[test]
+fn totals_in_spark_equal_those_in_duckdb() {
+    const ONE_OF: usize = 16;
+    let Some(clients) = clients::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let dataset = directory.path().join("dataset");
+    let recordings = files::share(ONE_OF);
+    let converted =
+        for_each(&recordings, |recording| convert(&recording.path, &dataset, &["--symbols", "no", "--append"]));
+    let unreadable = converted.iter().filter(|result| result.is_err()).count();
+    let Some(text) = spark(clients, include_str!("totals.py"), &[&dataset, Path::new("spark")]) else { return };
+    let in_spark: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
+    let text = clients::python(clients, include_str!("totals.py"), &[&dataset, Path::new("duckdb")]).expect("totals");
+    let in_duckdb: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
+    let different = in_spark.iter().zip(&in_duckdb).find(|(one, other)| one != other);
+    assert!(in_spark == in_duckdb, "{} rows and {}: {different:?}", in_spark.len(), in_duckdb.len());
+    let compared: BTreeSet<_> = in_spark.iter().map(|row| row[0].to_string()).collect();
+    let samples: u64 = in_spark.iter().map(|row| row[4].as_u64().expect("a count")).sum();
+    writeln!(
+        io::stderr(),
+        "tables: {samples} samples of {} recordings in {} threads and events are the same in Spark as in DuckDB; \
+         {unreadable} files skipped: no readable record; others have no samples, or the same contents as another",
+        compared.len(),
+        in_spark.len()
+    )
+    .unwrap();
+    let enough = files::enough("tables in Spark", ONE_OF, 450, 20);
+    assert!(compared.len() >= enough, "compared only {} recordings, expected {enough}", compared.len());
 }
 
 #[test]
