@@ -141,7 +141,7 @@ struct Dataset {
     mappings: ParquetFile<'static>,
     stack_tables: Option<StackTables>,
     records: RecordTables,
-    /// The table of all records, if wanted.
+    /// The table of records with all of their fields, if wanted.
     record_table: Option<RecordTable>,
     /// Samples and their values, by event.
     counts: Vec<(u64, u64)>,
@@ -287,7 +287,7 @@ impl Tables for Dataset {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, session: &Session) -> Result<()> {
         *self.types.entry(raw.header().kind).or_default() += 1;
         self.records.add(meta, raw, session);
-        if let Some(table) = self.record_table.as_mut().filter(|_| !raw.header().kind.is_frame()) {
+        if let Some(table) = &mut self.record_table {
             table.add(meta, raw)?;
         }
         if self.records.mappings() >= ROWS {
