@@ -114,6 +114,7 @@ job 'compressed standard input: pprof' compressed_pipe "$perfconv - --symbols no
 rm -f "$pipe" "$compressed_pipe" "$out".*
 
 printf '\n## How cost grows with size\n\n'
+mixed 10 && mv "$mixed" "$work/mixed.base"
 growth_heading
 for size in 10 100 1000 2000; do
     grown deep $size
@@ -132,4 +133,9 @@ for size in 10 100 1000 2000; do
     grown compressed_pipe $size
     growth "$size MB" 'pprof, compressed pipe' compressed_pipe "$perfconv - --symbols no -f -o $out.pb.gz < <(cat $compressed_pipe)"
     rm -f "$compressed_pipe" "$out".*
+    if [[ -e $work/mixed.base ]]; then
+        grown mixed $size
+        growth "$size MB" 'pprof, mixed' mixed "$perfconv $mixed --symbols no -f -o $out.pb.gz"
+        rm -f "$mixed" "$out".*
+    fi
 done

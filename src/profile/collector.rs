@@ -241,10 +241,11 @@ impl<'a> Collector<'a> {
     /// Adds the counts of the cached stacks to the rows.
     fn add_counted(&mut self) {
         self.intern_batch();
-        for Counted { stack, view: [_, row, event], samples, value } in self.resolved.take_counted() {
+        let Self { resolved, parts, .. } = self;
+        resolved.take_counted(|Counted { stack, view: [_, row, event], samples, value }| {
             let (part, labels) = unpacked(row);
-            self.parts.part(part).add(Row { stack, labels, event: event as EventIndex, samples, value });
-        }
+            parts.part(part).add(Row { stack, labels, event: event as EventIndex, samples, value });
+        });
     }
 
     /// Adds the current sample, or stores it until its deferred user frames arrive.

@@ -1,5 +1,6 @@
 //! Format-neutral profiles: interned stacks with their values.
 
+mod cache_size;
 pub mod collector;
 pub(crate) mod data_source;
 pub(crate) mod deferred;

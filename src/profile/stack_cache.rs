@@ -1,5 +1,6 @@
 //! Cache of resolved stacks by recorded stack, with sample counts.
 
+use super::cache_size::CacheSize;
 use super::stacks::StackId;
 use crate::abi::record::CpuMode;
 use crate::session::id_table::{IdTable, KeyHash};
@@ -43,9 +44,8 @@ impl<const N: usize> Key<'_, N> {
 /// Words at the start of an entry: stack, samples, sum of values.
 const COUNTS: usize = 3;
 
-/// Maximum number of words and of entries, beyond which the cache is cleared.
-const MAX_WORDS: usize = 1 << 20;
-const MAX_ENTRIES: usize = 1 << 16;
+/// Maximum average number of words of an entry.
+const WORDS: usize = 16;
 
 /// A cache of stacks, distinguished by `N` numbers besides the stack, that counts samples.
 ///
@@ -56,6 +56,7 @@ pub struct StackCache<const N: usize> {
     /// Consecutive entries: stack, counts, head of the key, view, chain. The parts of an entry are adjacent, because most of the
     /// time of a lookup is spent waiting for memory.
     entries: Vec<Word>,
+    size: CacheSize,
 }
 
 /// A cached stack, until the cache is cleared.
@@ -77,14 +78,15 @@ pub struct Counted<const N: usize> {
 
 impl<const N: usize> Default for StackCache<N> {
     fn default() -> Self {
-        Self { starts: IdTable::default(), entries: Vec::new() }
+        Self { starts: IdTable::default(), entries: Vec::new(), size: CacheSize::default() }
     }
 }
 
 impl<const N: usize> StackCache<N> {
     /// Looks up the stack of a key.
     #[inline]
-    pub fn find(&self, key: &Key<'_, N>) -> Option<Cached> {
+    pub fn find(&mut self, key: &Key<'_, N>) -> Option<Cached> {
+        self.size.count_lookup();
         self.starts.find(self.hash(key), |at| key.is_of(&self.entries[at as usize..])).map(Cached)
     }
 
@@ -120,11 +122,13 @@ impl<const N: usize> StackCache<N> {
 
     /// Whether a key can be added without clearing the cache and its counts.
     pub fn has_room(&self, key: &Key<'_, N>) -> bool {
-        self.entries.len() + key.chain.len() <= MAX_WORDS && self.starts.count() < MAX_ENTRIES
+        let entries = self.size.entries();
+        self.entries.len() + key.chain.len() <= WORDS * entries && self.starts.count() < entries
     }
 
     /// Clears the cache and its counts.
     pub fn clear(&mut self) {
+        self.size.next(self.starts.count());
         self.starts.clear();
         self.entries.clear();
     }
@@ -141,18 +145,18 @@ impl<const N: usize> StackCache<N> {
         Cached(at)
     }
 
-    /// Clears the cache and returns its counts.
-    pub fn take_counted(&mut self) -> impl Iterator<Item = Counted<N>> {
-        self.starts.clear();
-        let entries = std::mem::take(&mut self.entries);
-        let mut at = 0;
-        let all = std::iter::from_fn(move || {
-            let ([stack, samples, value], entry) = entries.get(at..)?.split_first_chunk()?;
-            at += COUNTS + 2 + N + chain_len(entry);
-            let view = std::array::from_fn(|i| number(entry[2 + i]));
-            Some(Counted { stack: number(*stack) as StackId, view, samples: number(*samples), value: number(*value) })
-        });
-        all.filter(|counted| counted.samples > 0)
+    /// Clears the cache, and calls `found` with its counts.
+    pub fn take_counted(&mut self, mut found: impl FnMut(Counted<N>)) {
+        let mut rest = &*self.entries;
+        while let Some(([stack, samples, value], entry)) = rest.split_first_chunk() {
+            let samples = number(*samples);
+            if samples > 0 {
+                let view = std::array::from_fn(|i| number(entry[2 + i]));
+                found(Counted { stack: number(*stack) as StackId, view, samples, value: number(*value) });
+            }
+            rest = &entry[2 + N + chain_len(entry)..];
+        }
+        self.clear();
     }
 }
 
@@ -171,7 +175,7 @@ fn number(word: Word) -> u64 {
 mod tests {
     use super::*;
 
-    fn stack<const N: usize>(cache: &StackCache<N>, key: &Key<'_, N>) -> Option<StackId> {
+    fn stack<const N: usize>(cache: &mut StackCache<N>, key: &Key<'_, N>) -> Option<StackId> {
         cache.find(key).map(|known| cache.stack(known))
     }
 
@@ -193,20 +197,20 @@ mod tests {
             cache.set_stack(known, stack);
         };
         insert(&mut cache, &key, 7);
-        assert_eq!(stack(&cache, &key), Some(7));
+        assert_eq!(stack(&mut cache, &key), Some(7));
         assert!(others.iter().all(|other| cache.find(other).is_none()));
         for (other, number) in others.iter().zip(8..) {
             insert(&mut cache, other, number);
         }
-        assert!(others.iter().zip(8..).all(|(other, number)| stack(&cache, other) == Some(number)));
-        assert_eq!(stack(&cache, &key), Some(7));
-        let long = vec![[0; 8]; MAX_WORDS];
+        assert!(others.iter().zip(8..).all(|(other, number)| stack(&mut cache, other) == Some(number)));
+        assert_eq!(stack(&mut cache, &key), Some(7));
+        let long = vec![[0; 8]; WORDS * cache.size.entries()];
         let long = Key { chain: &long, ..key };
         assert!(cache.has_room(&key) && !cache.has_room(&long));
         insert(&mut cache, &long, 20);
-        assert_eq!((stack(&cache, &key), stack(&cache, &long)), (Some(7), Some(20)));
+        assert_eq!((stack(&mut cache, &key), stack(&mut cache, &long)), (Some(7), Some(20)));
         cache.clear();
-        assert_eq!(stack(&cache, &key), None);
+        assert_eq!(stack(&mut cache, &key), None);
     }
 
     #[test]
@@ -218,7 +222,7 @@ mod tests {
             let known = cache.insert(&key(n));
             cache.set_stack(known, n as StackId);
         }
-        assert!((0..3000).all(|n| stack(&cache, &key(n)) == Some(n as StackId)));
+        assert!((0..3000).all(|n| stack(&mut cache, &key(n)) == Some(n as StackId)));
     }
 
     #[test]
@@ -228,12 +232,14 @@ mod tests {
         let known: Vec<_> = (0..3).map(|view| cache.insert(&key(view))).collect();
         (70..).zip(&known).for_each(|(stack, &known)| cache.set_stack(known, stack));
         [(0, 5), (2, u64::MAX), (2, 1), (0, 6)].iter().for_each(|&(at, value)| cache.count(known[at], value));
-        let counted: Vec<_> = cache.take_counted().collect();
+        let mut counted = Vec::new();
+        cache.take_counted(|found| counted.push(found));
         let expected = [
             Counted { stack: 70, view: [0, 9], samples: 2, value: 11 },
             Counted { stack: 72, view: [2, 9], samples: 2, value: u64::MAX },
         ];
         assert_eq!(counted, expected);
-        assert!(cache.take_counted().next().is_none() && cache.find(&key(0)).is_none());
+        cache.take_counted(|found| panic!("{found:?} is returned again"));
+        assert!(cache.find(&key(0)).is_none());
     }
 }

@@ -77,7 +77,7 @@ fn tracing_data(raw: &Raw<'_>) -> Option<TracingData> {
 /// Appends the object of a HEADER_FEATURE, with the fields of its feature where they can be decoded.
 ///
 /// # Errors
-/// Those of [`record`].
+/// If its definition has a kind of value that this format does not support.
 pub fn feature_record(
     out: &mut Vec<u8>,
     raw: &Raw<'_>,
@@ -91,7 +91,7 @@ pub fn feature_record(
 /// Appends the object of a record without its payload, and without its place in the file.
 ///
 /// # Errors
-/// Those of [`record`].
+/// If its definition has a kind of value that this format does not support.
 pub fn without_payload(out: &mut Vec<u8>, meta: &Meta, raw: &Raw<'_>) -> Result<(), Unsupported> {
     let info = RecordInfo { context: meta.context(raw), nr: None, frame: None, tracepoint: None, stack: None };
     let record = read(raw, &info)?;
@@ -102,7 +102,7 @@ pub fn without_payload(out: &mut Vec<u8>, meta: &Meta, raw: &Raw<'_>) -> Result<
 /// Appends the content of a feature section; its bytes in base64 if they cannot be decoded.
 ///
 /// # Errors
-/// Those of [`record`].
+/// If its definition has a kind of value that this format does not support.
 pub fn feature_content(out: &mut Vec<u8>, meta: &Meta, id: FeatureId, bytes: &[u8]) -> Result<(), Unsupported> {
     match FeatureSection::read(id, bytes, meta.endian, &meta.feature_context()).feature {
         Feature::Opaque(bytes) => append(out, &Base64::new(&bytes)),

@@ -21,8 +21,7 @@ def in_duckdb(dataset, views):
 
 def in_spark(dataset, views):
     from pyspark.sql import SparkSession
-    session = (SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1")
-               .config("spark.sql.shuffle.partitions", "4").config("spark.sql.legacy.parquet.nanosAsLong", "true").config("spark.log.level", "ERROR").getOrCreate())
+    session = SparkSession.builder.getOrCreate()
     for table in ["samples", "stacks", "frames", "objects", "recordings", "tracepoints/sched/sched_switch"]:
         if os.path.exists(f"{dataset}/{table}"):
             session.sql(f"create temporary view {table.split('/')[-1]} using parquet options (path '{dataset}/{table}')")

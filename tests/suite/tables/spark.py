@@ -32,10 +32,7 @@ def convert_or_die(path, dataset, victim):
 dataset, *recordings = sys.argv[1:]
 os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
 os.environ["PYSPARK_PYTHON"] = sys.executable
-session = (SparkSession.builder.master("local-cluster[2,1,512]").appName("perfconv")
-           .config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1")
-           .config("spark.driver.host", "127.0.0.1").config("spark.executor.memory", "512m").config("spark.sql.shuffle.partitions", "4")
-           .config("spark.sql.legacy.parquet.nanosAsLong", "true").getOrCreate())
+session = SparkSession.builder.getOrCreate()
 session.sparkContext.setLogLevel("OFF")
 victim = recordings[len(recordings) // 2]
 executors = session.sparkContext.parallelize(recordings, len(recordings)).map(

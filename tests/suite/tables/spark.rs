@@ -15,8 +15,20 @@ use std::process::Command;
 /// Seconds that a script may take: a cluster is started first.
 const TIME_LIMIT: &str = "600";
 
-/// Runs a script with pyspark; `None` if it, or Java, is missing.
-fn spark(clients: &Path, script: &str, args: &[&Path]) -> Option<String> {
+/// A cluster of two threads in the process of the script.
+const IN_PROCESS: &str = "local[2]";
+
+const CONFIGURATION: [&str; 6] = [
+    "spark.driver.bindAddress=127.0.0.1",
+    "spark.driver.host=127.0.0.1",
+    "spark.log.level=ERROR",
+    "spark.sql.legacy.parquet.nanosAsLong=true",
+    "spark.sql.shuffle.partitions=4",
+    "spark.ui.enabled=false",
+];
+
+/// Runs a script with pyspark on a cluster; `None` if it, or Java, is missing.
+fn spark(clients: &Path, cluster: &str, script: &str, args: &[&Path]) -> Option<String> {
     let packages = format!("{}:{}", clients.join("spark").display(), python::packages()?);
     let mut check = Command::new("sh");
     check.args(["-c", "command -v java && python3 -c 'import pyspark'"]).env("PYTHONPATH", &packages);
@@ -25,7 +37,9 @@ fn spark(clients: &Path, script: &str, args: &[&Path]) -> Option<String> {
         return None;
     }
     let mut command = Command::new("timeout");
+    let submit = format!("--master {cluster} --conf {} pyspark-shell", CONFIGURATION.join(" --conf "));
     command.args([TIME_LIMIT, "python3", "-c", script]).args(args).env("PYTHONPATH", &packages);
+    command.env("PYSPARK_SUBMIT_ARGS", submit);
     let run = run_other(&mut command);
     assert_eq!(run.status, 0, "{}", run.stderr);
     Some(String::from_utf8(run.stdout).expect("UTF-8"))
@@ -39,7 +53,9 @@ fn queries_in_spark_have_the_results_of_duckdb() {
     inputs.extend(waiting);
     let dataset = queries::dataset(directory.path(), &inputs);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/queries.md");
-    let Some(text) = spark(clients, queries::SCRIPT, &[&page, &dataset, Path::new("spark")]) else { return };
+    let Some(text) = spark(clients, IN_PROCESS, queries::SCRIPT, &[&page, &dataset, Path::new("spark")]) else {
+        return;
+    };
     let found: Results = serde_json::from_str(&text).expect("JSON");
     let expected = queries::query(clients, &dataset, "duckdb");
     let rows: usize = expected.values().map(Vec::len).sum();
@@ -61,7 +77,9 @@ fn totals_in_spark_equal_those_in_duckdb() {
     let converted =
         for_each(&recordings, |recording| convert(&recording.path, &dataset, &["--symbols", "no", "--append"]));
     let unreadable = converted.iter().filter(|result| result.is_err()).count();
-    let Some(text) = spark(clients, include_str!("totals.py"), &[&dataset, Path::new("spark")]) else { return };
+    let Some(text) = spark(clients, IN_PROCESS, include_str!("totals.py"), &[&dataset, Path::new("spark")]) else {
+        return;
+    };
     let in_spark: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
     let text = clients::python(clients, include_str!("totals.py"), &[&dataset, Path::new("duckdb")]).expect("totals");
     let in_duckdb: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
@@ -90,7 +108,10 @@ fn a_cluster_that_loses_an_executor_writes_no_row_twice() {
     let one = run(perfconv().args(&inputs).args(["-t", "parquet", "--symbols", "no", "-q", "-o"]).arg(&on_one));
     assert_eq!(one.status, 0, "{}", one.stderr);
     let args = [&[&*on_cluster], &inputs.iter().map(|input| &**input).collect::<Vec<_>>()[..]].concat();
-    let Some(text) = spark(clients, include_str!("spark.py"), &args) else { return };
+    let Some(text) = spark(clients, "local-cluster[2,1,512] --executor-memory 512m", include_str!("spark.py"), &args)
+    else {
+        return;
+    };
     let in_spark: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((&in_spark["lost"], &in_spark["recordings"]), (&true.into(), &6.into()), "{text}");
     let totals = in_spark["totals"].as_array().expect("totals");

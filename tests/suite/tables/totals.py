@@ -11,8 +11,7 @@ def in_duckdb(dataset):
 
 def in_spark(dataset):
     from pyspark.sql import SparkSession
-    session = (SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1")
-               .config("spark.sql.shuffle.partitions", "4").config("spark.sql.legacy.parquet.nanosAsLong", "true").config("spark.log.level", "ERROR").getOrCreate())
+    session = SparkSession.builder.getOrCreate()
     session.read.parquet(f"{dataset}/samples").createOrReplaceTempView("samples")
     query = "select recording, pid, tid, event, count(*), sum(cast(value as decimal(38, 0))) from samples group by recording, pid, tid, event"
     return session.sql(query).collect()
