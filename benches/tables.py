@@ -45,7 +45,7 @@ QUERIES = {
         " group by function",
         "dataset": "select function, count(*) from read_parquet('DATASET/samples/*/*.parquet') samples"
         " left join read_parquet('DATASET/stacks/*/*.parquet') stacks using (stack)"
-        " left join read_parquet('DATASET/frames/*/*.parquet') frames on frames.frame = stacks.frames[1] and depth = 0"
+        " left join read_parquet('DATASET/frames/*/*.parquet') frames on frames.frame = stacks.frames[1] and frames.depth = 0"
         " group by function",
         "table": "select frames[1].function, count(*) from read_parquet('TABLE') group by all",
     },

@@ -18,9 +18,10 @@ const TIME_LIMIT: &str = "600";
 /// A cluster of two threads in the process of the script.
 const IN_PROCESS: &str = "local[2]";
 
-const CONFIGURATION: [&str; 6] = [
+const CONFIGURATION: [&str; 7] = [
     "spark.driver.bindAddress=127.0.0.1",
     "spark.driver.host=127.0.0.1",
+    "spark.executor.memory=512m",
     "spark.log.level=ERROR",
     "spark.sql.legacy.parquet.nanosAsLong=true",
     "spark.sql.shuffle.partitions=4",
@@ -108,8 +109,7 @@ fn a_cluster_that_loses_an_executor_writes_no_row_twice() {
     let one = run(perfconv().args(&inputs).args(["-t", "parquet", "--symbols", "no", "-q", "-o"]).arg(&on_one));
     assert_eq!(one.status, 0, "{}", one.stderr);
     let args = [&[&*on_cluster], &inputs.iter().map(|input| &**input).collect::<Vec<_>>()[..]].concat();
-    let Some(text) = spark(clients, "local-cluster[2,1,512] --executor-memory 512m", include_str!("spark.py"), &args)
-    else {
+    let Some(text) = spark(clients, "local-cluster[2,1,512]", include_str!("spark.py"), &args) else {
         return;
     };
     let in_spark: serde_json::Value = serde_json::from_str(&text).expect("JSON");
