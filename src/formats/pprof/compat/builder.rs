@@ -16,8 +16,7 @@ use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::profile::recent::{Recent, RecentKey};
-use crate::profile::stack_cache::{Key, StackCache};
-use crate::profile::stacks::StackId;
+use crate::profile::stack_cache::{Cached, Key, StackCache};
 use crate::rewrite::mmap::Mmap;
 use crate::rewrite::quipper::combine::combine;
 use crate::rewrite::quipper::huge_pages::deduce_huge_pages;
@@ -46,16 +45,33 @@ pub struct Builder {
     profile: CompatProfile,
     /// Resolved stacks by epochs of process and kernel, and length of the call chain in the key.
     resolved: StackCache<3>,
+    batch: Batch,
     samples: u64,
     /// Samples with a stack dump instead of a call chain.
     stack_dumps: u64,
     ledger: Ledger,
     /// Locations of recent addresses; `None` if they are not in the stack.
     recent: Recent<Query, Option<u32>>,
-    /// Scratch buffers: addresses, locations, and the key of the stack.
+    /// Scratch buffers: addresses, and the key of the stack.
     addresses: Vec<(Space, Frame)>,
-    locations: Vec<u32>,
     key: Vec<[u8; 8]>,
+}
+
+/// Samples whose stacks are not yet interned: the lookups of a batch wait for memory at the same time.
+#[derive(Default)]
+struct Batch {
+    /// Locations of the new stacks.
+    locations: Vec<u32>,
+    /// Each new stack's place in the cache, and the end of its locations.
+    stacks: Vec<(Cached, usize)>,
+    /// The samples: stack, event, period.
+    samples: Vec<(Cached, u32, Option<u64>)>,
+}
+
+impl Batch {
+    fn is_full(&self) -> bool {
+        self.locations.len() >= 512 || self.samples.len() >= 4096
+    }
 }
 
 impl Builder {
@@ -90,7 +106,10 @@ impl Builder {
             self.add_first_mapping(pid, main);
         }
         let stack = self.stack(pid, mode, &view);
-        self.profile.add(stack, event, 1, view.period);
+        self.batch.samples.push((stack, event, view.period));
+        if self.batch.is_full() {
+            self.add_batch();
+        }
         Ok(())
     }
 
@@ -105,8 +124,24 @@ impl Builder {
         }
     }
 
-    /// Interns the stack of a sample, from the cache if the same was resolved with the same maps.
-    fn stack(&mut self, pid: u32, mode: CpuMode, view: &SampleView<'_>) -> StackId {
+    /// Adds the samples of the batch to the profile.
+    fn add_batch(&mut self) {
+        let Self { profile, resolved, batch: Batch { locations, stacks, samples }, .. } = self;
+        let mut places = stacks.iter().map(|&(place, _)| place);
+        profile.stacks.stack_ids(locations, stacks.iter().map(|&(_, end)| end), |stack| {
+            places.next().into_iter().for_each(|place| resolved.set_stack(place, stack));
+        });
+        for &(place, event, period) in &*samples {
+            profile.add(resolved.stack(place), event, 1, period);
+        }
+        locations.clear();
+        stacks.clear();
+        samples.clear();
+    }
+
+    /// Finds the stack of a sample in the cache, or adds it to the cache and the batch. It has the same stack as an earlier one with
+    /// the same maps.
+    fn stack(&mut self, pid: u32, mode: CpuMode, view: &SampleView<'_>) -> Cached {
         let [process, kernel] = self.processes.epochs(pid);
         let chain = view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
         let branches = view.branch_stack.map(|stack| stack.entries);
@@ -119,25 +154,25 @@ impl Builder {
             key.chain = &both;
         }
         let known = self.resolved.find(&key).unwrap_or_else(|| {
-            let ip = view.ip.unwrap_or(0);
-            let stack = self.resolve(pid, SampledStack { ip, mode, callchain: view.callchain, branches });
             if !self.resolved.has_room(&key) {
+                self.add_batch();
                 self.resolved.clear();
             }
+            let ip = view.ip.unwrap_or(0);
+            self.resolve(pid, SampledStack { ip, mode, callchain: view.callchain, branches });
             let known = self.resolved.insert(&key);
-            self.resolved.set_stack(known, stack);
+            self.batch.stacks.push((known, self.batch.locations.len()));
             known
         });
         self.key = both;
-        self.resolved.stack(known)
+        known
     }
 
-    fn resolve(&mut self, pid: u32, sampled: SampledStack<'_>) -> StackId {
+    /// Adds the locations of a stack to the batch.
+    fn resolve(&mut self, pid: u32, sampled: SampledStack<'_>) {
         let mut addresses = std::mem::take(&mut self.addresses);
         addresses.clear();
         sampled.for_each(|space, frame| addresses.push((space, frame)));
-        let mut locations = std::mem::take(&mut self.locations);
-        locations.clear();
         let epochs = self.processes.epochs(pid);
         for &(space, frame) in &addresses {
             let query = Query { epochs, space, frame };
@@ -146,11 +181,9 @@ impl Builder {
                 self.recent.put(query, location);
                 location
             });
-            locations.extend(location);
+            self.batch.locations.extend(location);
         }
-        let stack = self.profile.stacks.stack_id(&locations);
-        (self.addresses, self.locations) = (addresses, locations);
-        stack
+        self.addresses = addresses;
     }
 
     /// The location of a frame, if the stack has it.
@@ -219,6 +252,8 @@ impl Builder {
             // Lost samples have no main mapping, even if their process has mappings.
             self.add_first_mapping(pid, None);
         }
+        // The stacks are in the order of the samples.
+        self.add_batch();
         let Self { processes, .. } = self;
         let map = *self.lost.get_or_insert_with(|| {
             let (filename, build_id) = (Arc::from(&b"[lost]"[..]), Arc::default());
@@ -258,6 +293,7 @@ impl Builder {
 
     /// Returns the profile, and the ledger of the records.
     pub fn finish(mut self) -> (CompatProfile, Ledger) {
+        self.add_batch();
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
         if self.stack_dumps > 0 {
             self.ledger.missing(format!(
