@@ -6,7 +6,6 @@ Needs the Python package duckdb and perf. Both look up functions on this machine
 return the same number of samples.
 """
 
-import os
 import pathlib
 import subprocess
 import sys

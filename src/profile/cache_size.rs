@@ -48,9 +48,7 @@ impl CacheSize {
     pub fn next(&mut self, entries: usize) {
         let misses = entries as f64 / std::mem::take(&mut self.lookups).max(1) as f64;
         (self.bits, self.phase) = match self.phase {
-            Phase::Growing { before } if misses >= before * 0.9 => {
-                ((self.bits - 1).max(Self::SMALLEST), Phase::SETTLED)
-            }
+            Phase::Growing { before } if misses >= before * 0.9 => (self.bits - 1, Phase::SETTLED),
             Phase::Growing { .. } if self.bits < Self::LARGEST => (self.bits + 1, Phase::Growing { before: misses }),
             Phase::Growing { .. } => (self.bits, Phase::SETTLED),
             Phase::Settled { rounds: 0 } => (Self::SMALLEST, Phase::START),

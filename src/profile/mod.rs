@@ -15,6 +15,7 @@ pub(crate) mod function_name;
 pub mod imported;
 pub mod labels;
 pub(crate) mod mappings;
+pub(crate) mod new_stacks;
 pub(crate) mod omissions;
 pub mod options;
 mod parts;

@@ -3,6 +3,7 @@
 use super::deferred::UserFrames;
 use super::frames::{Address, SampledStack};
 use super::mappings::Mappings;
+use super::new_stacks::NewStacks;
 use super::recent::{Recent, RecentKey};
 use super::stack_cache::Cached;
 use super::stacks::{FrameId, StackId, Stacks};
@@ -24,20 +25,13 @@ pub struct Resolver {
     batch: Batch,
 }
 
-/// Stacks that are resolved, but not yet interned: the lookups in large tables wait for memory, those of a batch at the same time.
+/// Stacks that are resolved, but not yet interned.
 #[derive(Default)]
 struct Batch {
-    /// The frames of all stacks, 0 where they are not yet known.
-    frames: Vec<FrameId>,
+    /// The stacks, with 0 for frames that are not yet known.
+    new_stacks: NewStacks,
     /// The frames that are not yet known, with their indexes.
     unknown: Vec<(usize, Query, Frame)>,
-    /// Each stack's place in the cache, and the end of its frames.
-    stacks: Vec<(Cached, usize)>,
-}
-
-impl Batch {
-    /// Number of frames from which on a batch is full: more do not fit the fastest caches.
-    const FULL: usize = 512;
 }
 
 /// The process whose address space is used, and its version.
@@ -96,53 +90,48 @@ impl Resolver {
         sampled: &SampledStack<'_>,
         place: impl FnOnce() -> Cached,
     ) -> Option<Cached> {
-        let Self { mappings, recent, batch, .. } = self;
-        let (known_frames, known_unknown) = (batch.frames.len(), batch.unknown.len());
+        let Self { mappings, recent, batch: Batch { new_stacks, unknown }, .. } = self;
+        let (known_frames, known_unknown) = (new_stacks.frames.len(), unknown.len());
         let cookie = sampled.for_each(|Address { address, space }| {
             let query = Query::new(session, viewer, space, address);
             let frame = recent.get(query).unwrap_or_else(|| {
-                batch.unknown.push((batch.frames.len(), query, frame(mappings, session, viewer, space, address)));
+                unknown.push((new_stacks.frames.len(), query, frame(mappings, session, viewer, space, address)));
                 0
             });
-            batch.frames.push(frame);
+            new_stacks.frames.push(frame);
         });
         if cookie.is_some() {
-            batch.frames.truncate(known_frames);
-            batch.unknown.truncate(known_unknown);
+            new_stacks.frames.truncate(known_frames);
+            unknown.truncate(known_unknown);
             return None;
         }
-        if batch.frames.len() == known_frames {
+        if new_stacks.frames.len() == known_frames {
             // As in Self::stack.
-            batch.frames.push(self.stacks.frame_id(Frame { place: Place::Outside(Space::Unknown), address: 0 }));
+            new_stacks.frames.push(self.stacks.frame_id(Frame { place: Place::Outside(Space::Unknown), address: 0 }));
         }
         let place = place();
-        batch.stacks.push((place, batch.frames.len()));
+        new_stacks.end(place);
         Some(place)
     }
 
     /// Whether the batch should be interned.
     #[inline]
     pub fn is_batch_full(&self) -> bool {
-        self.batch.frames.len() >= Batch::FULL
+        self.batch.new_stacks.is_full()
     }
 
     /// Interns the stacks of the batch, and calls `found` with each.
-    pub fn intern_batch(&mut self, mut found: impl FnMut(Cached, StackId)) {
-        let Self { stacks, recent, batch: Batch { frames, unknown, stacks: places }, .. } = self;
+    pub fn intern_batch(&mut self, found: impl FnMut(Cached, StackId)) {
+        let Self { stacks, recent, batch: Batch { new_stacks, unknown }, .. } = self;
         let mut next = unknown.iter();
         stacks.frame_ids(unknown.iter().map(|&(.., frame)| frame), |id| {
             if let Some(&(index, query, _)) = next.next() {
-                frames[index] = id;
+                new_stacks.frames[index] = id;
                 recent.put(query, id);
             }
         });
-        let mut next = places.iter();
-        stacks.stack_ids(frames, places.iter().map(|&(_, end)| end), |stack| {
-            next.next().into_iter().for_each(|&(place, _)| found(place, stack));
-        });
-        frames.clear();
         unknown.clear();
-        places.clear();
+        new_stacks.intern(stacks, found);
     }
 
     /// Resolves the frames of a CALLCHAIN_DEFERRED record.

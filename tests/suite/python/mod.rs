@@ -75,7 +75,7 @@ fn totals_in_pandas_polars_and_duckdb_equal_the_profile() {
     let Some(packages) = packages() else { return };
     let recordings = files::share(ONE_OF);
     let paths: Vec<PathBuf> = recordings.iter().map(|recording| recording.path.clone()).collect();
-    let read = read_each(&paths, |paths| python(packages, &["-c", include_str!("totals.py")], paths));
+    let read = read_each(&paths, include_str!("totals.py"), |script, paths| python(packages, &["-c", script], paths));
     let found: HashMap<_, _> = recordings.iter().map(|Recording { name, .. }| name.as_str()).zip(read).collect();
     let enough = files::enough("python", ONE_OF, 500, 20);
     totals::compare("python (pandas 3.1, Polars 2.1, DuckDB 2.0)", &recordings, enough, |recording, expected| {

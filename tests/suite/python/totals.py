@@ -9,7 +9,7 @@ def key(pid, tid, event):
     return json.dumps([f"{pid}/{tid}" if tid is not None else "", event])
 
 
-def totals(path):
+def read(path):
     samples = perfconv.open(path, symbols="no").samples()
     reader = pyarrow.RecordBatchReader.from_stream(samples)
     rows = duckdb.sql("select pid, tid, event, count(*), sum(value) from reader group by all").fetchall()
@@ -26,13 +26,3 @@ def totals(path):
     assert in_duckdb == in_polars, "DuckDB and Polars differ"
     assert in_pandas == in_polars, "pandas and Polars differ"
     return {"totals": in_pandas}
-
-
-def result(path):
-    try:
-        return totals(path)
-    except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
-
-
-json.dump([result(path) for path in sys.argv[1:]], sys.stdout)

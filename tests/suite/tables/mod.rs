@@ -24,18 +24,20 @@ fn convert(recording: &Path, dataset: &Path, args: &[&str]) -> Result<(), String
 
 /// Reads datasets, after checks of their tables.
 fn read(clients: &Path, datasets: &[PathBuf]) -> Vec<Result<Value, String>> {
-    read_each(datasets, |paths| clients::python(clients, include_str!("read.py"), paths))
+    read_each(datasets, include_str!("read.py"), |script, paths| clients::python(clients, script, paths))
 }
 
-/// The values that a script prints for paths, as a list of objects. The script is run with several paths at once.
+/// The values, or errors, of the function `read` of a script for paths. The script is run with several paths at once.
 pub fn read_each(
     paths: &[PathBuf],
-    script: impl Fn(&[&Path]) -> Result<String, String> + Sync,
+    script: &str,
+    run: impl Fn(&str, &[&Path]) -> Result<String, String> + Sync,
 ) -> Vec<Result<Value, String>> {
+    let script = [script, include_str!("each.py")].concat();
     // As many as are read within the time limit.
     let chunks: Vec<_> = paths.chunks(40).collect();
     let read = for_each(&chunks, |chunk| {
-        let text = script(&chunk.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+        let text = run(&script, &chunk.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         serde_json::from_str::<Vec<Value>>(&text).map_err(|error| error.to_string())
     });
     let of_one = |value: Value| match value["error"].as_str() {

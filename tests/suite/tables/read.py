@@ -51,13 +51,3 @@ def read(directory):
     named = connection.execute("select count(*) from frames where function is not null").fetchall()[0][0]
     recordings = connection.execute("select count(*) from recordings").fetchall()[0][0]
     return {"totals": in_duckdb, "named": named, "recordings": recordings}
-
-
-def result(directory):
-    try:
-        return read(directory)
-    except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
-
-
-json.dump([result(directory) for directory in sys.argv[1:]], sys.stdout)

@@ -13,23 +13,17 @@ use std::path::{Path, PathBuf};
 const SCRIPT: &str = r#"
 import json, sys
 import duckdb
-def of(dataset):
-    read = lambda table: f"read_parquet('{dataset}/{table}/*/*.parquet', hive_partitioning = true)"
-    records = [row[0] for row in duckdb.execute(f"select json from {read('records')} where record = json ->> '$.record'").fetchall()]
-    [(count,)] = duckdb.execute(f"select count(*) from {read('records')}").fetchall()
+def read(dataset):
+    table = lambda name: f"read_parquet('{dataset}/{name}/*/*.parquet', hive_partitioning = true)"
+    records = [row[0] for row in duckdb.execute(f"select json from {table('records')} where record = json ->> '$.record'").fetchall()]
+    [(count,)] = duckdb.execute(f"select count(*) from {table('records')}").fetchall()
     assert count == len(records), "a record has another type than its object"
-    [(ledger, types, features)] = duckdb.execute(f"select ledger, records, features from {read('recordings')}").fetchall()
+    [(ledger, types, features)] = duckdb.execute(f"select ledger, records, features from {table('recordings')}").fetchall()
     sums = {}
     for part in ledger:
         sums[part["record"]] = sums.get(part["record"], 0) + part["count"]
     assert sums == {record: int(count) for record, count in (types or {}).items()}, f"{ledger}, but {types}"
     return dict(records=records, features=features or {}, ledger=ledger)
-def result(dataset):
-    try:
-        return of(dataset)
-    except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
-json.dump([result(dataset) for dataset in sys.argv[1:]], sys.stdout)
 "#;
 
 /// The objects of records and the contents of features in JSON Lines. Those of the last of several features of a number.
@@ -99,7 +93,7 @@ fn records_and_features_are_those_of_json_lines() {
         }
     }
     let paths: Vec<_> = written.iter().map(|(_, dataset)| dataset.clone()).collect();
-    let read = read_each(&paths, |paths| clients::python(clients, SCRIPT, paths));
+    let read = read_each(&paths, SCRIPT, |script, paths| clients::python(clients, script, paths));
     let (mut records, mut features, mut failures) = (0, 0, Vec::new());
     for ((recording, _), found) in written.iter().zip(read) {
         match found.and_then(|found| compare(&found, &recording.path)) {

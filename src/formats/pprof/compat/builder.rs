@@ -15,6 +15,7 @@ use crate::abi::record::task::Task;
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
+use crate::profile::new_stacks::NewStacks;
 use crate::profile::recent::{Recent, RecentKey};
 use crate::profile::stack_cache::{Cached, Key, StackCache};
 use crate::rewrite::mmap::Mmap;
@@ -32,6 +33,9 @@ use std::vec;
 /// Where perf_to_profile places lost samples: an address that nothing else can have.
 const LOST_ADDRESS: u64 = 9 << 60;
 
+/// Number of samples that wait at most.
+const MAX_WAITING: usize = 4096;
+
 /// Builds perf_to_profile's profile.
 #[derive(Default)]
 pub struct Builder {
@@ -45,7 +49,10 @@ pub struct Builder {
     profile: CompatProfile,
     /// Resolved stacks by epochs of process and kernel, and length of the call chain in the key.
     resolved: StackCache<3>,
-    batch: Batch,
+    /// Stacks of locations that `resolved` has, but not yet the profile.
+    new_stacks: NewStacks,
+    /// Samples that are not yet in the profile: stack, event, period.
+    waiting: Vec<(Cached, u32, Option<u64>)>,
     samples: u64,
     /// Samples with a stack dump instead of a call chain.
     stack_dumps: u64,
@@ -55,23 +62,6 @@ pub struct Builder {
     /// Scratch buffers: addresses, and the key of the stack.
     addresses: Vec<(Space, Frame)>,
     key: Vec<[u8; 8]>,
-}
-
-/// Samples whose stacks are not yet interned: the lookups of a batch wait for memory at the same time.
-#[derive(Default)]
-struct Batch {
-    /// Locations of the new stacks.
-    locations: Vec<u32>,
-    /// Each new stack's place in the cache, and the end of its locations.
-    stacks: Vec<(Cached, usize)>,
-    /// The samples: stack, event, period.
-    samples: Vec<(Cached, u32, Option<u64>)>,
-}
-
-impl Batch {
-    fn is_full(&self) -> bool {
-        self.locations.len() >= 512 || self.samples.len() >= 4096
-    }
 }
 
 impl Builder {
@@ -106,9 +96,9 @@ impl Builder {
             self.add_first_mapping(pid, main);
         }
         let stack = self.stack(pid, mode, &view);
-        self.batch.samples.push((stack, event, view.period));
-        if self.batch.is_full() {
-            self.add_batch();
+        self.waiting.push((stack, event, view.period));
+        if self.new_stacks.is_full() || self.waiting.len() >= MAX_WAITING {
+            self.add_waiting();
         }
         Ok(())
     }
@@ -124,22 +114,16 @@ impl Builder {
         }
     }
 
-    /// Adds the samples of the batch to the profile.
-    fn add_batch(&mut self) {
-        let Self { profile, resolved, batch: Batch { locations, stacks, samples }, .. } = self;
-        let mut places = stacks.iter().map(|&(place, _)| place);
-        profile.stacks.stack_ids(locations, stacks.iter().map(|&(_, end)| end), |stack| {
-            places.next().into_iter().for_each(|place| resolved.set_stack(place, stack));
-        });
-        for &(place, event, period) in &*samples {
+    /// Adds the waiting samples to the profile.
+    fn add_waiting(&mut self) {
+        let Self { profile, resolved, new_stacks, waiting, .. } = self;
+        new_stacks.intern(&mut profile.stacks, |place, stack| resolved.set_stack(place, stack));
+        for (place, event, period) in waiting.drain(..) {
             profile.add(resolved.stack(place), event, 1, period);
         }
-        locations.clear();
-        stacks.clear();
-        samples.clear();
     }
 
-    /// Finds the stack of a sample in the cache, or adds it to the cache and the batch. It has the same stack as an earlier one with
+    /// Finds the stack of a sample in the cache, or adds it to the cache and the new stacks. It has the same stack as an earlier one with
     /// the same maps.
     fn stack(&mut self, pid: u32, mode: CpuMode, view: &SampleView<'_>) -> Cached {
         let [process, kernel] = self.processes.epochs(pid);
@@ -155,20 +139,20 @@ impl Builder {
         }
         let known = self.resolved.find(&key).unwrap_or_else(|| {
             if !self.resolved.has_room(&key) {
-                self.add_batch();
+                self.add_waiting();
                 self.resolved.clear();
             }
             let ip = view.ip.unwrap_or(0);
             self.resolve(pid, SampledStack { ip, mode, callchain: view.callchain, branches });
             let known = self.resolved.insert(&key);
-            self.batch.stacks.push((known, self.batch.locations.len()));
+            self.new_stacks.end(known);
             known
         });
         self.key = both;
         known
     }
 
-    /// Adds the locations of a stack to the batch.
+    /// Adds the locations of a stack to the new stacks.
     fn resolve(&mut self, pid: u32, sampled: SampledStack<'_>) {
         let mut addresses = std::mem::take(&mut self.addresses);
         addresses.clear();
@@ -181,7 +165,7 @@ impl Builder {
                 self.recent.put(query, location);
                 location
             });
-            self.batch.locations.extend(location);
+            self.new_stacks.frames.extend(location);
         }
         self.addresses = addresses;
     }
@@ -253,7 +237,7 @@ impl Builder {
             self.add_first_mapping(pid, None);
         }
         // The stacks are in the order of the samples.
-        self.add_batch();
+        self.add_waiting();
         let Self { processes, .. } = self;
         let map = *self.lost.get_or_insert_with(|| {
             let (filename, build_id) = (Arc::from(&b"[lost]"[..]), Arc::default());
@@ -293,7 +277,7 @@ impl Builder {
 
     /// Returns the profile, and the ledger of the records.
     pub fn finish(mut self) -> (CompatProfile, Ledger) {
-        self.add_batch();
+        self.add_waiting();
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
         if self.stack_dumps > 0 {
             self.ledger.missing(format!(
