@@ -5,6 +5,7 @@ use super::named_frames::{NamedFrames, TextFrame};
 use crate::abi::bytes::Words;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
+use crate::abi::sample_type::SampleType;
 use crate::container::read::ReadOptions;
 use crate::error::{Error, Result};
 use crate::profile::deferred::{UserFrames, Waiting};
@@ -97,10 +98,14 @@ impl Sample<'_> {
 
     /// The call chain, recorded or unwound.
     pub fn chain(&self) -> Option<Chain<'_>> {
-        let DecodedSample { raw, view, .. } = self.decoded;
-        let is_unwound = raw.call_chain().is_some();
+        let DecodedSample { raw, view, event, .. } = self.decoded;
+        let unwound = match raw.call_chain() {
+            None => UnwoundFrames::None,
+            Some(_) if event.layout.sample_type().contains(SampleType::STACK_USER) => UnwoundFrames::All,
+            Some(_) => UnwoundFrames::FirstCaller,
+        };
         let (event, pid, space, ip) = (self.decoded.index, self.pid(), self.space(), view.ip);
-        view.callchain.map(|words| Chain { event, pid, space, ip, words, is_unwound })
+        view.callchain.map(|words| Chain { event, pid, space, ip, words, unwound })
     }
 }
 
@@ -117,17 +122,32 @@ pub struct Chain<'a> {
     pub ip: Option<u64>,
     /// Addresses and context markers.
     pub words: Words<'a>,
-    /// Whether its user frames were unwound from a stack dump.
-    pub is_unwound: bool,
+    /// Which of its user frames were unwound.
+    pub unwound: UnwoundFrames,
+}
+
+/// User frames that were not recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnwoundFrames {
+    /// All were recorded.
+    None,
+    /// The caller of the interrupted function, from the link register.
+    FirstCaller,
+    /// All, from a stack dump.
+    All,
 }
 
 impl Chain<'_> {
     /// Calls `found` for each frame. Returns the cookie of deferred user frames, if any.
     pub fn walk(self, mut found: impl FnMut(ChainFrame)) -> Option<u64> {
-        let Self { event, pid, space, ip, words, is_unwound } = self;
+        let Self { event, pid, space, ip, words, unwound } = self;
+        let mut user_frames = 0;
         walk_chain(ip, words, space, |ip, at, space| {
-            // As in perf, callers in unwound chains have the address of their call.
-            let ip = if is_unwound && space == Space::User { at } else { ip };
+            user_frames += u32::from(space == Space::User);
+            let is_unwound = space == Space::User
+                && (unwound == UnwoundFrames::All || unwound == UnwoundFrames::FirstCaller && user_frames == 2);
+            // As in perf, callers that were unwound have the address of their call.
+            let ip = if is_unwound { at } else { ip };
             found(ChainFrame { event, pid, ip, at, space });
         })
     }
@@ -345,7 +365,7 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
     fn user_frames(&mut self, meta: &Meta, frames: UserFrames<'_>) -> Result<()> {
         let UserFrames { cookie, tid, chain, .. } = frames;
         for Incomplete { mut text, event, pid } in self.waiting.take(tid, cookie) {
-            let chain = Chain { event, pid, space: Space::User, ip: None, words: chain, is_unwound: false };
+            let chain = Chain { event, pid, space: Space::User, ip: None, words: chain, unwound: UnwoundFrames::None };
             self.format.chain(&mut self.state, chain, &mut text.before);
             self.write_sample(meta, &text)?;
         }

@@ -1,4 +1,4 @@
-//! Batches of samples whose stack dumps are unwound.
+//! Batches of samples whose stacks are unwound or completed.
 
 use crate::abi::sample_layout::SampleLayout;
 use crate::session::ViewId;
@@ -42,6 +42,10 @@ pub enum Outcome {
     Continued,
     /// The stack ends here.
     Ended(End),
+    /// It has no dump. Its call chain is complete, or was completed from the link register.
+    Recorded,
+    /// It has no dump. Its caller may be in the link register only, but there is no CFI that tells.
+    WithoutCfi,
 }
 
 impl DumpBatch {

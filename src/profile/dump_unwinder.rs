@@ -1,9 +1,11 @@
 //! Unwinds the stack dumps of a batch of samples on one thread.
 
 use super::dump_batch::{Dump, DumpBatch, Outcome};
+use super::link_register::InterruptedFrame;
 use super::mappings::BuildIds;
 use super::symbolize::{SymbolOptions, object_key};
 use super::user_chain::UserChain;
+use crate::abi::bytes::Words;
 use crate::abi::callchain::Context;
 use crate::abi::feature::FeatureId;
 use crate::abi::regs::RegsAbi;
@@ -20,7 +22,7 @@ use crate::unwind::code::AddressSpace;
 use crate::unwind::memory::StackDump;
 use crate::unwind::objects::Objects;
 use crate::unwind::registers::Registers;
-use crate::unwind::walk::{End, Unwinder, UserState};
+use crate::unwind::walk::{End, NoCfi, Unwinder, UserState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// The recorded machine, as the threads that unwind its stacks share it.
@@ -94,25 +96,67 @@ impl DumpUnwinder {
     ) -> Outcome {
         let mut view = SampleView::default();
         let Ok(()) = view.fill(raw.body(), &dump.layout, raw.endian()) else { return Outcome::Unchanged };
-        let Some((regs, stack)) = view.regs_user.zip(view.stack_user) else { return Outcome::Unchanged };
-        if stack.dyn_size == 0 || RegsAbi(regs.abi) == RegsAbi::NONE {
+        let Some(regs) = view.regs_user.filter(|regs| RegsAbi(regs.abi) != RegsAbi::NONE) else {
             return Outcome::Unchanged;
-        }
+        };
         let is_64 = RegsAbi(regs.abi) != RegsAbi::ABI_32;
         let arch = Architecture::of(self.machine.arch.as_deref(), of_program, is_64);
+        let space = AddressSpace { session, pid: dump.pid, view: dump.view };
+        let Some(stack) = view.stack_user else {
+            let chain = UserChain { bytes: chains, endian: raw.endian() };
+            return match arch.zip(view.callchain) {
+                Some((arch, recorded)) => self.complete(space, arch, raw, dump, regs, recorded, chain),
+                None => Outcome::Unchanged,
+            };
+        };
+        if stack.dyn_size == 0 {
+            return Outcome::Unchanged;
+        }
         let state = arch.and_then(|arch| {
-            let (ip, registers) = registers(arch, dump.layout.regs_user(), regs)?;
+            let (ip, registers) = registers(arch, dump.layout.regs_user(), regs);
+            let ip = ip?;
             let start = registers.get(arch.stack_pointer)?;
             let len = stack.data.len().min(usize::try_from(stack.dyn_size).unwrap_or(usize::MAX));
             let dump = StackDump { bytes: &stack.data[..len], start, endian: raw.endian() };
             Some(UserState { arch, ip, registers, dump })
         });
         let Some(state) = state else { return Outcome::WithoutRegisters };
-        let space = AddressSpace { session, pid: dump.pid, view: dump.view };
         self.frames.clear();
         let end = self.unwinder.unwind(space, &state, &mut self.frames);
         let chain = UserChain { bytes: chains, endian: raw.endian() };
         if self.write(chain, raw, &view, &dump.layout, end) { Outcome::Continued } else { Outcome::Ended(end) }
+    }
+
+    /// Writes the recorded call chain of a sample with the caller that only the link register contains, if that is the case.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one sample, and where its chain goes")]
+    fn complete(
+        &mut self,
+        space: AddressSpace<'_>,
+        arch: &'static Architecture,
+        raw: &Raw<'_>,
+        dump: &Dump,
+        regs: RegsView<'_>,
+        recorded: Words<'_>,
+        chain: UserChain<'_>,
+    ) -> Outcome {
+        let link = arch.link_register().and_then(|_| {
+            let (_, registers) = registers(arch, dump.layout.regs_user(), regs);
+            registers.get(arch.slot(arch.return_address.into())?)
+        });
+        let Some(link) = link else { return Outcome::Unchanged };
+        let Some(frame) = InterruptedFrame::new(recorded, raw.header().misc.cpu_mode().into()) else {
+            return Outcome::Recorded;
+        };
+        // Hand-written functions save their frame without CFI that says so.
+        if frame.next.is_some_and(|next| arch.code_address(next) == arch.code_address(link)) {
+            return Outcome::Recorded;
+        }
+        match self.unwinder.caller_in_register(space, arch, arch.code_address(frame.address), link) {
+            Ok(Some(caller)) => frame.write_with_caller(recorded, caller, chain),
+            Ok(None) => {}
+            Err(NoCfi) => return Outcome::WithoutCfi,
+        }
+        Outcome::Recorded
     }
 
     /// Writes the call chain of a sample; returns whether recorded frames continue it.
@@ -146,8 +190,8 @@ impl DumpUnwinder {
     }
 }
 
-/// The instruction pointer and the other registers of a sample; `None` without the instruction pointer.
-fn registers(arch: &Architecture, mask: u64, regs: RegsView<'_>) -> Option<(u64, Registers)> {
+/// The instruction pointer and the other registers of a sample.
+fn registers(arch: &Architecture, mask: u64, regs: RegsView<'_>) -> (Option<u64>, Registers) {
     let (mut ip, mut registers) = (None, Registers::default());
     let numbers = (0..u64::BITS as u8).filter(|number| mask >> number & 1 == 1);
     for (number, value) in numbers.zip(regs.regs.iter()) {
@@ -160,7 +204,7 @@ fn registers(arch: &Architecture, mask: u64, regs: RegsView<'_>) -> Option<(u64,
             registers.set(slot, Some(value));
         }
     }
-    Some((ip?, registers))
+    (ip, registers)
 }
 
 #[cfg(test)]
@@ -175,8 +219,9 @@ mod tests {
         let values: Vec<u8> = [3_u64, 7, 8, 15].iter().flat_map(|value| value.to_le_bytes()).collect();
         let regs = |count| RegsView { abi: 2, regs: Reader::new(&values, Endian::Little).words(count).unwrap() };
         // BX, SP, IP, R8.
-        let (ip, known) = registers(arch, 1 << 1 | 1 << 7 | 1 << 8 | 1 << 16, regs(4)).unwrap();
-        assert_eq!((ip, known.get(3), known.get(7), known.get(8), known.get(6)), (8, Some(3), Some(7), Some(15), None));
-        assert!(registers(arch, 1 << 1 | 1 << 7, regs(2)).is_none());
+        let (ip, known) = registers(arch, 1 << 1 | 1 << 7 | 1 << 8 | 1 << 16, regs(4));
+        let known = [3, 7, 8, 6].map(|slot| known.get(slot));
+        assert_eq!((ip, known), (Some(8), [Some(3), Some(7), Some(15), None]));
+        assert_eq!(registers(arch, 1 << 1 | 1 << 7, regs(2)).0, None);
     }
 }

@@ -14,6 +14,8 @@ pub mod frames;
 pub(crate) mod function_name;
 pub mod imported;
 pub mod labels;
+#[cfg(feature = "symbols")]
+mod link_register;
 pub(crate) mod mappings;
 pub(crate) mod new_stacks;
 pub(crate) mod omissions;

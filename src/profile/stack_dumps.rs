@@ -1,13 +1,16 @@
-//! Unwinds the stack dumps of samples, each with the mappings of its process at its time, on several threads.
+//! Unwinds the stack dumps of samples, and completes call chains from sampled link registers, each with the mappings of its process
+//! at its time, on several threads.
 //!
 //! Records wait in batches of a limited size until the stacks before them are unwound, and are passed on in their order. Records
 //! that change processes or mappings wait for all earlier samples.
 
 use super::dump_batch::{Dump, DumpBatch, Outcome};
 use super::dump_unwinder::{DumpUnwinder, Machine};
+use super::link_register::samples_link_register;
 use super::symbolize::SymbolOptions;
 use super::unwound_stacks::UnwoundStacks;
 use crate::abi::bytes::{Reader, pair_at};
+use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
@@ -29,8 +32,8 @@ const BATCH: usize = 64;
 pub struct StackDumps {
     options: Arc<SymbolOptions>,
     max_frames: usize,
-    /// Number of events that were checked for stack dumps, and whether any has them.
-    checked: (usize, bool),
+    /// By event: whether the stacks of its samples are unwound or completed.
+    is_unwound: Vec<bool>,
     session: Arc<RwLock<Session>>,
     /// Created at the first dump, when the metadata is known.
     crew: Option<Crew>,
@@ -52,7 +55,7 @@ impl StackDumps {
         Some(Self {
             options: Arc::clone(options),
             max_frames: options.max_stack?.get(),
-            checked: (0, false),
+            is_unwound: Vec::new(),
             session: Arc::default(),
             crew: None,
             batch: DumpBatch::default(),
@@ -66,7 +69,7 @@ impl StackDumps {
     /// Errors of the sink, or if a thread cannot be started.
     #[inline]
     pub fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut impl Sink) -> Result<()> {
-        if !self.has_dumps(meta) {
+        if !self.is_needed(meta) {
             return sink.record(meta, raw);
         }
         let dump = match raw.header().kind {
@@ -105,13 +108,14 @@ impl StackDumps {
         self.stacks.note(&self.session(), objects.as_deref(), ledger);
     }
 
-    fn has_dumps(&mut self, meta: &Meta) -> bool {
+    /// Whether the stacks of any event are unwound or completed.
+    fn is_needed(&mut self, meta: &Meta) -> bool {
         let events = meta.events.list();
-        if self.checked.0 != events.len() {
-            let has_dumps = events.iter().any(|event| event.layout.sample_type().contains(SampleType::USER_DUMP));
-            self.checked = (events.len(), has_dumps);
+        if self.is_unwound.len() != events.len() {
+            let arch = meta.string(FeatureId::ARCH);
+            self.is_unwound = events.iter().map(|event| is_unwound(arch.as_deref(), &event.layout)).collect();
         }
-        self.checked.1
+        self.is_unwound.contains(&true)
     }
 
     /// Whether no record waits.
@@ -119,12 +123,13 @@ impl StackDumps {
         self.batch.records.is_empty() && self.crew.as_ref().is_none_or(|crew| crew.others.is_empty())
     }
 
-    /// The dump of a sample.
+    /// A sample whose stack is unwound or completed.
     fn dump(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<Dump> {
-        let layout = meta.events.of(raw)?.1.layout;
-        if !layout.sample_type().contains(SampleType::USER_DUMP) {
+        let (index, event) = meta.events.of(raw)?;
+        if !self.is_unwound.get(index as usize).is_some_and(|&is_unwound| is_unwound) {
             return None;
         }
+        let layout = event.layout;
         let task = layout.task_at().and_then(|word| pair_at(raw.body(), 8 * word, raw.endian()));
         let pid = task.map_or(u32::MAX, |(pid, _)| pid);
         let running = self.session().running(pid);
@@ -190,6 +195,11 @@ impl Crew {
     }
 }
 
+/// Whether samples of a layout have a stack dump, or a call chain that can lack the caller in a link register.
+fn is_unwound(arch: Option<&str>, layout: &SampleLayout) -> bool {
+    layout.sample_type().contains(SampleType::USER_DUMP) || samples_link_register(arch, layout)
+}
+
 /// Passes on the records of an unwound batch.
 fn pass(batch: &DumpBatch, stacks: &mut UnwoundStacks, meta: &Meta, sink: &mut impl Sink) -> Result<()> {
     for (record, dump) in &batch.records {
@@ -200,6 +210,8 @@ fn pass(batch: &DumpBatch, stacks: &mut UnwoundStacks, meta: &Meta, sink: &mut i
         };
         match dump.outcome {
             Outcome::Unchanged => {}
+            Outcome::Recorded => stacks.recorded += 1,
+            Outcome::WithoutCfi => stacks.without_leaf_cfi += 1,
             Outcome::WithoutRegisters => stacks.without_registers += 1,
             Outcome::Continued => stacks.continued += 1,
             Outcome::Ended(end) => stacks.count(end),

@@ -20,6 +20,10 @@ pub struct UnwoundStacks {
     pub continued: u64,
     /// Dumps without the registers that unwinding begins with, or of an unknown architecture.
     pub without_registers: u64,
+    /// Call chains that are complete, or were completed from the link register.
+    pub recorded: u64,
+    /// Call chains whose first caller may be in the link register only.
+    pub without_leaf_cfi: u64,
 }
 
 /// Number of objects that a message lists.
@@ -39,7 +43,7 @@ impl UnwoundStacks {
 
     /// Adds to a ledger how many stacks are incomplete, and why.
     pub fn note(&self, session: &Session, objects: Option<&Objects>, ledger: &mut Ledger) {
-        let Self { complete, at_limit, truncated, damaged, without_cfi, continued, without_registers } = self;
+        let Self { complete, at_limit, truncated, damaged, without_cfi, continued, without_registers, .. } = self;
         let ended: u64 = without_cfi.values().sum();
         let all = complete + at_limit + truncated + damaged + continued + ended;
         if ended > 0 {
@@ -82,6 +86,14 @@ impl UnwoundStacks {
         if *at_limit > 0 {
             ledger.note(format!(
                 "user stacks that are longer than the limit: {at_limit} of {all}; --max-stack N changes it"
+            ));
+        }
+        let Self { recorded, without_leaf_cfi, .. } = self;
+        if *without_leaf_cfi > 0 {
+            let all = recorded + without_leaf_cfi;
+            ledger.note(format!(
+                "call chains that may lack the caller of the interrupted function, whose unwind information is missing: \
+                 {without_leaf_cfi} of {all}; --symfs DIR or --debug-dir DIR may provide it"
             ));
         }
         if *without_registers > 0 {

@@ -98,6 +98,17 @@ impl Expressions {
 }
 
 impl Rule {
+    /// Whether a function that was interrupted where this rule applies has its return address in the link register.
+    pub fn returns_to_link_register(&self, arch: &Architecture) -> bool {
+        let Some(link) = arch.slot(arch.return_address.into()).filter(|_| !self.is_signal) else { return false };
+        let saved = self.saved.iter().find(|saved| saved.slot == self.return_address);
+        match saved.map(|saved| saved.value) {
+            None => self.return_address == link,
+            Some(Value::Register(slot)) => slot == link,
+            Some(_) => false,
+        }
+    }
+
     /// Compiles a row of a section; `None` if the frame address depends on an untracked register.
     pub fn new(
         row: &UnwindTableRow<usize>,

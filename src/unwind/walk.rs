@@ -38,6 +38,10 @@ pub enum End {
     Damaged,
 }
 
+/// No CFI covers an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoCfi;
+
 /// Unwinds stacks on one thread.
 pub struct Unwinder {
     objects: Arc<Mutex<Objects>>,
@@ -64,7 +68,7 @@ impl Unwinder {
     pub fn unwind(&mut self, space: AddressSpace<'_>, state: &UserState<'_>, frames: &mut Vec<u64>) -> End {
         let UserState { arch, ip, dump, .. } = *state;
         let mut registers = state.registers.clone();
-        let (mut ip, mut is_interrupted, mut is_leaf) = (arch.wrapped(ip & !arch.ignored_bits), true, true);
+        let (mut ip, mut is_interrupted, mut is_leaf) = (arch.code_address(ip), true, true);
         let (first, mut crossed_signal) = (frames.len(), false);
         frames.push(ip);
         loop {
@@ -121,6 +125,29 @@ impl Unwinder {
         }
     }
 
+    /// The caller of a function that was interrupted at an address, if it is in the link register, whose value is given; `Err` if the
+    /// code at the address has no CFI.
+    pub fn caller_in_register(
+        &mut self,
+        space: AddressSpace<'_>,
+        arch: &'static Architecture,
+        address: u64,
+        link: u64,
+    ) -> Result<Option<u64>, NoCfi> {
+        let place = CodeAddress { view: space.view, address, is_call: false };
+        let Self { objects, recent, .. } = self;
+        let slot = recent.find(place, || locked(objects).code(space, arch, place));
+        match self.recent.at(slot) {
+            Code::Rule(rule) if !rule.returns_to_link_register(arch) => return Ok(None),
+            Code::Trampoline | Code::Outermost => return Ok(None),
+            Code::NoRule(_) | Code::Unmapped => return Err(NoCfi),
+            Code::Rule(_) => {}
+        }
+        let caller = arch.code_address(link);
+        // 0 in the outermost function. A function that never returns can have any value in it.
+        Ok(Some(caller).filter(|&caller| caller != 0 && self.is_code(space, arch, caller.wrapping_sub(1))))
+    }
+
     /// Whether there is code at an address, as far as is known.
     fn is_code(&self, space: AddressSpace<'_>, arch: &'static Architecture, address: u64) -> bool {
         let recent = |is_call| self.recent.get(CodeAddress { view: space.view, address, is_call });
@@ -171,7 +198,7 @@ impl Unwinder {
             }
         }
         // The return address of the outermost function is undefined or 0.
-        let ip = ip.map(|ip| arch.wrapped(ip & !arch.ignored_bits)).filter(|&ip| ip != 0).ok_or(End::Complete)?;
+        let ip = ip.map(|ip| arch.code_address(ip)).filter(|&ip| ip != 0).ok_or(End::Complete)?;
         if arch.pushes_return_address {
             caller.set(rule.return_address, Some(ip));
         }
@@ -209,7 +236,7 @@ impl Unwinder {
         }
         let read = |offset| dump.read(at(offset), size);
         let (ip, saved) = match (read(chain.return_address), read(chain.saved_register)) {
-            (Ok(ip), Ok(saved)) => (arch.wrapped(ip & !arch.ignored_bits), saved),
+            (Ok(ip), Ok(saved)) => (arch.code_address(ip), saved),
             _ => return Err(End::NoCfi(map)),
         };
         if ip == 0 && saved == 0 {

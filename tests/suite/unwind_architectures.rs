@@ -22,24 +22,24 @@ use std::num::NonZeroUsize;
 
 /// An architecture: registers by perf's numbers, and columns by its ABI.
 #[derive(Clone, Copy)]
-struct Arch {
+pub struct Arch {
     /// As of `uname -m`.
-    name: &'static str,
-    machine: u16,
-    is_64: bool,
-    endian: Endian,
-    ip: u32,
-    sp: u32,
+    pub name: &'static str,
+    pub machine: u16,
+    pub is_64: bool,
+    pub endian: Endian,
+    pub ip: u32,
+    pub sp: u32,
     /// The link register; calls push the return address if there is none.
-    link: Option<u32>,
-    sp_column: u16,
-    return_column: u16,
-    frame_column: u16,
+    pub link: Option<u32>,
+    pub sp_column: u16,
+    pub return_column: u16,
+    pub frame_column: u16,
     /// Distance from the caller's stack pointer to the frame address.
-    bias: u64,
+    pub bias: u64,
 }
 
-const X86_64: Arch = Arch {
+pub const X86_64: Arch = Arch {
     name: "x86_64",
     machine: 62,
     is_64: true,
@@ -53,7 +53,7 @@ const X86_64: Arch = Arch {
     bias: 0,
 };
 
-const AARCH64: Arch = Arch {
+pub const AARCH64: Arch = Arch {
     name: "aarch64",
     machine: 183,
     ip: 32,
@@ -65,7 +65,7 @@ const AARCH64: Arch = Arch {
     ..X86_64
 };
 
-const ALL: [Arch; 11] = [
+pub const ALL: [Arch; 11] = [
     X86_64,
     I386,
     Arch { name: "i686", ..I386 },
@@ -135,7 +135,7 @@ const ALL: [Arch; 11] = [
 /// A 32-bit program on a 64-bit kernel.
 const I386: Arch = Arch { machine: 3, is_64: false, sp_column: 4, return_column: 8, frame_column: 5, ..X86_64 };
 
-const ARM: Arch = Arch {
+pub const ARM: Arch = Arch {
     machine: 40,
     is_64: false,
     ip: 15,
@@ -151,7 +151,7 @@ const ARM: Arch = Arch {
 const SIZE: u64 = 32;
 
 /// Address of the image in the process.
-const BASE: u64 = 0x2000_0000;
+pub const BASE: u64 = 0x2000_0000;
 
 /// Size of the frame of `work` in words.
 const WORK: u64 = 6;
@@ -208,7 +208,7 @@ impl Arch {
     }
 
     /// An object with the functions, and their addresses.
-    fn image(self) -> (Vec<u8>, [u64; 3]) {
+    pub fn image(self) -> (Vec<u8>, [u64; 3]) {
         let mut image = Image::new(Target { machine: self.machine, is_64: self.is_64, endian: self.endian });
         let places = self.functions().map(|function| image.push(function).unwrap());
         let mut file = Vec::new();

@@ -102,6 +102,19 @@ impl Architecture {
         }
     }
 
+    /// perf's number of the register in which a call leaves its return address; `None` if calls push it.
+    pub fn link_register(&self) -> Option<u8> {
+        let column = Some(self.return_address).filter(|_| !self.pushes_return_address)?;
+        let number = self.columns.iter().position(|known| *known == Some(column))?;
+        u8::try_from(number).ok()
+    }
+
+    /// The address that a return address register contains.
+    #[inline]
+    pub fn code_address(&self, value: u64) -> u64 {
+        self.wrapped(value & !self.ignored_bits)
+    }
+
     /// An address with the width of this architecture's pointers.
     #[inline]
     pub fn wrapped(&self, address: u64) -> u64 {
@@ -135,6 +148,14 @@ mod tests {
         assert_eq!(find(Some("armv7l"), None, false), Some(elf::EM_ARM));
         assert_eq!(find(None, None, true), None);
         assert_eq!(find(Some("vax"), Some(75), false), None);
+    }
+
+    #[test]
+    fn link_registers_have_their_number_in_perf() {
+        let numbers = ALL.map(|arch| (arch.machines[0], arch.link_register()));
+        let of = |machine| numbers.iter().find(|(known, _)| *known == machine).and_then(|(_, number)| *number);
+        assert_eq!([elf::EM_AARCH64, elf::EM_ARM, elf::EM_RISCV].map(of), [Some(30), Some(14), Some(1)]);
+        assert_eq!([elf::EM_X86_64, elf::EM_386].map(of), [None, None]);
     }
 
     #[test]
