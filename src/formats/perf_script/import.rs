@@ -1,10 +1,10 @@
 //! Imports the output of perf script as a recording.
 
 use super::frame::Frame;
-use super::sample_line::SampleLine;
+use super::sample_line::{Certainty, SampleLine, begins_with_address};
 use crate::error::{Error, Result};
 use crate::formats::import::source::{SourceEvent, SourceFrame, SourceMapping, SourceProfile, SourceSample};
-use crate::formats::import::{ImportOptions, ImportedRecording, record};
+use crate::formats::import::{ImportOptions, ImportedRecording, quoted, record};
 use crate::formats::recognize::lines;
 use crate::session::map::PAGE;
 use bytes::Bytes;
@@ -19,10 +19,16 @@ const MAX_GAP: u64 = 1 << 30;
 /// Addresses for files; those that do not fit are all mapped at its end.
 const SPACE: std::ops::Range<u64> = 0x10_0000_0000..1 << 46;
 
-/// Converts the output of perf script to a recording.
+/// How the lines of records other than samples begin, after the fields that samples have, too.
+const RECORD: &str = "PERF_RECORD_";
+
+/// Name of the event where the text does not have it.
+const UNNAMED_EVENT: &str = "samples";
+
+/// Converts the output of perf script to a recording. Lines that are not part of a sample are skipped and counted.
 ///
 /// # Errors
-/// If a line is not part of a sample, with line number and field, or a recording cannot represent it.
+/// If no line is a sample, or a recording cannot represent the samples.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let mut reader = Reader::default();
     let mut input = BufReader::new(stream);
@@ -34,30 +40,71 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         }
         // Nearly all lines are valid, which this finds out faster.
         let text = std::str::from_utf8(&line).map_or_else(|_| String::from_utf8_lossy(&line), Cow::Borrowed);
-        let text = text.trim_end_matches(['\n', '\r']);
-        let invalid = |what: String| Error::input(name, None, format!("line {number}: {what}"));
-        reader.line(text).map_err(invalid)?;
+        reader.line(number, text.trim_end_matches(['\n', '\r']));
     }
     reader.end();
     if reader.profile.samples.is_empty() {
-        return Err(Error::input(name, None, "it has no samples as perf script prints them"));
+        let first = reader.skipped.first.map(|first| format!("; {first}")).unwrap_or_default();
+        return Err(Error::input(name, None, format!("it has no samples as perf script prints them{first}")));
     }
     record(name, reader.finish(), options)
 }
 
-/// Whether an input with these first bytes is output of perf script: after comments, the first line of a sample, with
-/// a time, a CPU or a frame, or followed by a frame.
+/// Whether an input with these first bytes is output of perf script: after comments, the first line of a sample, with a time, a CPU
+/// or a frame, or followed by a frame; after other lines, such as messages of perf, one with a thread and a time.
 pub fn recognizes(start: &[u8]) -> bool {
-    let mut lines = lines(start).map(String::from_utf8_lossy);
-    let head = lines.find(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    let Some(head) = head.as_deref().filter(|line| !line.starts_with('\t')) else { return false };
-    let mut has_frame = || lines.next().is_some_and(|line| line.starts_with([' ', '\t']) && is_frame(&line));
-    SampleLine::parse(head).is_ok_and(|head| {
-        let is_in_file = |frame: Frame<'_>| frame.dso.is_some();
-        let has_own_frame = || is_frame(head.rest) && Frame::parse(head.rest).is_ok_and(is_in_file);
-        let is_sample = head.time.is_some() || head.cpu.is_some() || has_own_frame() || has_frame();
-        !head.comm.is_empty() && is_sample
+    let lines: Vec<_> = lines(start).map(String::from_utf8_lossy).filter(|line| !line.trim().is_empty()).collect();
+    let first = lines.iter().position(|line| !line.starts_with('#')).unwrap_or(lines.len());
+    let is_frame_line = |line: &str| line.starts_with([' ', '\t']) && begins_with_address(line);
+    (first..lines.len()).any(|at| {
+        let Some((head, certainty)) = SampleLine::parse(&lines[at]).filter(|_| !lines[at].starts_with('\t')) else {
+            return false;
+        };
+        let followed = |is_followed: fn(&Frame<'_>) -> bool| {
+            let line = lines.get(at + 1).filter(|line| is_frame_line(line));
+            line.is_some_and(|line| Frame::parse(line).is_ok_and(|frame| is_followed(&frame)))
+        };
+        let has_named_frame = |frame: &Frame<'_>| frame.dso.is_some() || frame.function.is_some();
+        let has_own_frame =
+            || head.has_frame() && Frame::parse(head.frame_text()).is_ok_and(|frame| frame.dso.is_some());
+        match certainty {
+            Certainty::High if at > first => head.time.is_some() && head.tid.is_some(),
+            Certainty::High => head.time.is_some() || head.cpu.is_some() || has_own_frame() || followed(|_| true),
+            Certainty::Low => {
+                at == first
+                    && lines[at + 1..].first().is_some_and(|line| line.starts_with('\t'))
+                    && followed(has_named_frame)
+            }
+        }
     })
+}
+
+/// Lines that are not part of a sample.
+#[derive(Debug, Default)]
+struct SkippedLines {
+    count: u64,
+    /// The first of them, with its number.
+    first: Option<String>,
+    /// Lines of other records, of `--show-mmap-events` and similar options.
+    records: u64,
+}
+
+impl SkippedLines {
+    fn add(&mut self, number: u64, text: &str) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| format!("line {number} is no part of a sample: {}", quoted(text.trim())));
+    }
+
+    /// Messages about them.
+    fn messages(self) -> impl Iterator<Item = String> {
+        let lines = self.first.map(|first| match self.count {
+            1 => format!("{first}; it is skipped"),
+            count => format!("{first}; {count} such lines are skipped"),
+        });
+        let records =
+            (self.records > 0).then(|| format!("lines of records other than samples are skipped: {}", self.records));
+        lines.into_iter().chain(records)
+    }
 }
 
 /// A frame as printed. Its mapping is determined when all frames are known.
@@ -86,57 +133,94 @@ struct Reader {
     inlined: Vec<Option<u32>>,
     /// Number of inlined frames.
     inlined_frames: u64,
+    /// Whether the only frame is in the line of the sample.
+    has_own_frame: bool,
+    /// A line that begins a sample if a frame follows, and its number.
+    uncertain: Option<(u64, String)>,
+    skipped: SkippedLines,
+    /// Number of samples with fields that are not read.
+    unread_fields: u64,
 }
 
 impl Reader {
-    fn line(&mut self, text: &str) -> std::result::Result<(), String> {
-        // Formats cannot store it.
-        if text.contains('\0') {
-            return Err("it has a NUL".to_owned());
+    fn line(&mut self, number: u64, text: &str) {
+        let is_indented = text.starts_with([' ', '\t']);
+        let is_frame = is_indented && begins_with_address(text);
+        if let Some((uncertain, line)) = self.uncertain.take() {
+            match SampleLine::parse(&line).filter(|_| is_frame) {
+                Some((head, _)) => self.head(&head),
+                None => self.skipped.add(uncertain, &line),
+            }
         }
-        if text.trim().is_empty() {
+        if text.contains('\0') {
+            // Formats cannot store it.
+            self.skipped.add(number, &text.replace('\0', "\\0"));
+        } else if text.trim().is_empty() {
             // An empty call chain is one, too.
             let empty = self.sample.filter(|_| self.stack.is_empty());
             if let Some(sample) = empty.filter(|sample| sample.labels == 0) {
                 self.profile.events[sample.event as usize].has_no_chain = false;
             }
             self.end();
-        } else if text.starts_with('#') && self.sample.is_none() {
-            // Output of perf script --header.
-        } else if text.starts_with('\t') || self.sample.is_some() && text.starts_with("        ") && is_frame(text) {
-            if self.sample.is_none() {
-                return Err("ip: a frame outside a sample".to_owned());
-            }
-            let frame = Frame::parse(text)?;
-            if let Some(sample) = &self.sample {
-                self.profile.events[sample.event as usize].has_no_chain = false;
-            }
-            self.frame(&frame, false);
+        } else if text.starts_with('\t') && is_frame && self.sample.is_some() {
+            self.frame_line(text);
         } else {
-            self.end();
-            self.head(&SampleLine::parse(text)?)?;
+            self.other_line(number, text, is_frame);
         }
-        Ok(())
     }
 
-    fn head(&mut self, head: &SampleLine<'_>) -> std::result::Result<(), String> {
+    /// A line that does not have the form of a frame of a call chain.
+    fn other_line(&mut self, number: u64, text: &str, is_frame: bool) {
+        match SampleLine::parse(text) {
+            Some((head, _)) if head.event.starts_with(RECORD) || head.rest.starts_with(RECORD) => {
+                self.end();
+                self.skipped.records += 1;
+            }
+            Some((head, Certainty::High)) => {
+                self.end();
+                self.head(&head);
+            }
+            // Tabs may have become spaces.
+            _ if is_frame && self.sample.is_some() => self.frame_line(text),
+            // Output of perf script --header.
+            _ if text.starts_with('#') && self.sample.is_none() => {}
+            Some((_, Certainty::Low)) if self.sample.is_none() => self.uncertain = Some((number, text.to_owned())),
+            _ => self.skipped.add(number, text),
+        }
+    }
+
+    fn frame_line(&mut self, text: &str) {
+        let (Some(sample), Ok(frame)) = (&self.sample, Frame::parse(text)) else { return };
+        self.profile.events[sample.event as usize].has_no_chain = false;
+        if std::mem::take(&mut self.has_own_frame) {
+            // It was the address of the data, which `addr` prints before the chain.
+            self.stack.clear();
+        }
+        self.frame(&frame, false);
+    }
+
+    /// Begins a sample.
+    fn head(&mut self, head: &SampleLine<'_>) {
         let (event, value) = (self.event(head), head.period.unwrap_or(1));
         let mut sample = SourceSample { event, count: Some(1), value, ..SourceSample::default() };
-        sample.tid = Some(head.tid as u32);
+        sample.tid = head.tid.map(|tid| tid as u32);
         sample.pid = head.pid.map(|pid| pid as u32);
         sample.cpu = head.cpu.map(|cpu| cpu as u32);
         sample.time = head.time;
         // perf prints this for a thread without a comm.
-        let is_named = head.comm.strip_prefix(':').and_then(|tid| tid.parse().ok()) != Some(head.tid);
-        sample.thread_comm = is_named.then(|| self.profile.names.id(head.comm.as_bytes()));
+        let is_id = head.comm.strip_prefix(':').is_some_and(|id| id.parse().ok() == head.tid);
+        sample.thread_comm = (!is_id && !head.comm.is_empty()).then(|| self.profile.names.id(head.comm.as_bytes()));
+        if head.tid.is_none() {
+            sample.comm = sample.thread_comm;
+        }
+        self.has_own_frame = false;
         self.sample = Some(sample);
         if head.rest.contains("|OP ") {
-            let fields = "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso";
-            return Err(format!("addr, data_src, weight: unsupported fields; use perf script -F {fields}"));
-        }
-        if !head.rest.is_empty() {
-            match Frame::parse(head.rest) {
-                Ok(frame) if frame.dso.is_some() || frame.function.is_some() || is_frame(head.rest) => {
+            self.unread_fields += 1;
+        } else if !head.rest.is_empty() {
+            match Frame::parse(head.frame_text()) {
+                Ok(frame) if frame.dso.is_some() || frame.function.is_some() || head.has_frame() => {
+                    self.has_own_frame = true;
                     self.frame(&frame, true);
                 }
                 _ => {
@@ -149,14 +233,14 @@ impl Reader {
                 }
             }
         }
-        Ok(())
     }
 
     fn event(&mut self, head: &SampleLine<'_>) -> u32 {
         let Self { profile, events, .. } = self;
-        let event = *events.entry_ref(head.event).or_insert_with(|| {
+        let name = if head.event.is_empty() { UNNAMED_EVENT } else { head.event };
+        let event = *events.entry_ref(name).or_insert_with(|| {
             let unit = "count".to_owned();
-            let name = head.event.to_owned();
+            let name = name.to_owned();
             let has_no = SourceEvent { has_no_period: true, has_no_chain: true, ..SourceEvent::default() };
             profile.events.push(SourceEvent { name, unit, ..has_no });
             profile.events.len() as u32 - 1
@@ -198,6 +282,9 @@ impl Reader {
 
     /// Ends a sample.
     fn end(&mut self) {
+        if let Some((number, line)) = self.uncertain.take() {
+            self.skipped.add(number, &line);
+        }
         let Some(mut sample) = self.sample.take() else { return };
         // The frame that they are inlined into is missing.
         self.inlined.clear();
@@ -236,7 +323,9 @@ impl Reader {
             // The kernel has one map.
             let max_gap = if path.starts_with(b"[kernel.kallsyms]") { u64::MAX } else { MAX_GAP };
             for (first, last) in ranges(&places[&key], max_gap) {
-                let pgoff = first / PAGE * PAGE;
+                // Callers are looked up in the call before their address, which can be in the page before it.
+                let call = u64::from(!is_kernel && !key.1);
+                let pgoff = first.saturating_sub(call) / PAGE * PAGE;
                 let end = last.saturating_add(2).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
                 let len = end - pgoff;
                 let start = if is_kernel || key.1 {
@@ -283,6 +372,11 @@ impl Reader {
             let what = format!("{} inlined frames became ordinary frames", self.inlined_frames);
             self.profile.lost_in_recording.push(what);
         }
+        self.profile.lost.extend(self.skipped.messages());
+        if self.unread_fields > 0 {
+            let what = "samples whose data_src and weight are not read";
+            self.profile.lost.push(format!("{what}: {}", self.unread_fields));
+        }
         self.profile.as_recorded = true;
         self.profile.set_mean_periods();
         self.profile
@@ -294,12 +388,6 @@ impl SourceMapping {
     fn first_place(&self) -> u64 {
         if self.is_kernel { self.start } else { self.pgoff }
     }
-}
-
-/// Whether a text begins with an address.
-fn is_frame(text: &str) -> bool {
-    let word = text.split_ascii_whitespace().next().unwrap_or_default();
-    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit()) && u64::from_str_radix(word, 16).is_ok()
 }
 
 /// Whether an address belongs to the kernel.
@@ -326,8 +414,8 @@ mod tests {
     /// Converts one stack with these frames.
     fn profile(frames: impl Iterator<Item = String>) -> SourceProfile {
         let mut reader = Reader::default();
-        reader.line("a 7 1.000000: cycles: ").unwrap();
-        frames.for_each(|frame| reader.line(&frame).unwrap());
+        reader.line(1, "a 7 1.000000: cycles: ");
+        frames.zip(2..).for_each(|(frame, number)| reader.line(number, &frame));
         reader.end();
         reader.finish()
     }

@@ -1,110 +1,226 @@
-//! Parses the first line of a sample: `comm  pid/tid [cpu] time: period event: `, with any of these fields missing.
-
-use crate::formats::import::quoted;
+//! Parses the first line of a sample: `comm  pid/tid [cpu] misc tod time: period event: `, with any of these fields missing.
+//!
+//! A comm can contain anything, and messages of perf or of the programs that it calls can be between the lines. Fields are therefore
+//! recognized from those with an unmistakable form (a time, a CPU, a task before an event) outwards.
 
 /// A parsed line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleLine<'a> {
-    /// Comm of the thread.
+    /// Comm of the thread, if printed.
     pub comm: &'a str,
     /// Process, where printed in addition to the thread.
     pub pid: Option<i32>,
-    /// Thread.
-    pub tid: i32,
+    /// Thread, or process where only that is printed.
+    pub tid: Option<i32>,
     /// CPU.
     pub cpu: Option<i32>,
     /// Time in nanoseconds.
     pub time: Option<u64>,
     /// Period.
     pub period: Option<u64>,
-    /// Name of the event.
+    /// Name of the event, if printed.
     pub event: &'a str,
     /// Text after the event: empty, fields of a tracepoint, or the only frame.
     pub rest: &'a str,
 }
 
-/// Words and their offsets.
-fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
-    line.split_ascii_whitespace().map(move |word| (word.as_ptr() as usize - line.as_ptr() as usize, word))
+/// How certain it is that a line begins a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// Only if frames follow: any text looks like this.
+    Low,
+    /// It has the form of fields.
+    High,
+}
+
+/// Words of a line.
+struct Words<'a> {
+    line: &'a str,
+    /// Offsets and texts.
+    list: Vec<(usize, &'a str)>,
+}
+
+impl<'a> Words<'a> {
+    fn new(line: &'a str) -> Self {
+        let offset = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
+        Self { line, list: line.split_ascii_whitespace().map(|word| (offset(word), word)).collect() }
+    }
+
+    fn get(&self, at: usize) -> Option<&'a str> {
+        self.list.get(at).map(|(_, word)| *word)
+    }
+
+    /// The text from a word on.
+    fn from(&self, at: usize) -> &'a str {
+        self.list.get(at).map_or("", |(offset, _)| &self.line[*offset..])
+    }
+
+    /// The text before a word.
+    fn before(&self, at: usize) -> &'a str {
+        self.list.get(at).map_or(self.line, |(offset, _)| &self.line[..*offset]).trim()
+    }
+
+    /// Width of a number, with the spaces by which it is aligned to the right.
+    fn aligned_width(&self, at: usize) -> usize {
+        let start = at.checked_sub(1).and_then(|before| self.list.get(before)).map_or(0, |(at, word)| at + word.len());
+        self.list.get(at).map_or(0, |(offset, word)| offset + word.len() - start)
+    }
+
+    /// Whether a word is the name of an event.
+    fn is_event(&self, at: usize) -> bool {
+        self.get(at).is_some_and(|word| word.len() > 1 && word.ends_with(':') && time(word).is_none())
+    }
+
+    /// Index of the event, with or without a period before it.
+    fn event_at(&self, at: usize) -> Option<usize> {
+        let is_period = |word: &str| word.parse::<u64>().is_ok();
+        if self.is_event(at) {
+            return Some(at);
+        }
+        (self.get(at).is_some_and(is_period) && self.is_event(at + 1)).then_some(at + 1)
+    }
 }
 
 impl<'a> SampleLine<'a> {
-    /// Parses a line.
-    ///
-    /// # Errors
-    /// The missing or invalid field.
-    pub fn parse(line: &'a str) -> Result<Self, String> {
-        let words: Vec<_> = words(line).collect();
-        let is_cpu = |word: &str| word.starts_with('[') && word.ends_with(']') && cpu(word).is_some();
-        // A comm may contain spaces and numbers: the fields after it are recognized by their form.
-        let time_at =
-            (1..words.len()).find(|&at| time(words[at].1).is_some() && task_before(&words, at, is_cpu).is_some());
-        let cpu_at = || (2..words.len()).find(|&at| is_cpu(words[at].1) && task_before(&words, at, is_cpu).is_some());
-        let plain = || (1..words.len()).find(|&at| task(&words[at..]).is_some());
-        let (task_at, mut at) = if let Some(at) = time_at {
-            (task_before(&words, at, is_cpu).unwrap_or(at), at)
-        } else if let Some(at) = cpu_at() {
-            (task_before(&words, at, is_cpu).unwrap_or(at), at)
-        } else {
-            let at = plain().ok_or("pid or tid: missing")?;
-            (at, at + task(&words[at..]).map_or(1, |(_, _, used)| used))
+    /// Parses a line. `None` if it cannot begin a sample.
+    pub fn parse(line: &'a str) -> Option<(Self, Certainty)> {
+        let words = Words::new(line);
+        let count = words.list.len();
+        // A comm may have the form of a time, a CPU or a task, so the last field before the event decides.
+        let has_time = |at: &usize| words.get(*at).is_some_and(|word| time(word).is_some());
+        let is_preceded = |at: &usize| Prefix::parse(&words, *at).tid.is_some();
+        let times: Vec<_> = (0..count).filter(has_time).collect();
+        let time_at = times.iter().copied().find(is_preceded).or(times.first().copied());
+        let is_cpu = |at: &usize| words.get(*at).and_then(cpu).is_some();
+        let cpu_at = || (1..count).filter(is_cpu).find(|at| Prefix::parse(&words, at + 1).tid.is_some());
+        let task_at = || {
+            let ends = (1..=count).filter(|end| Prefix::task(&words, *end).is_some());
+            ends.into_iter().find(|end| words.event_at(*end).is_some())
         };
-        let (pid, tid, used) = task(&words[task_at..]).ok_or("pid or tid: missing")?;
-        let mut head = SampleLine { comm: line[..words[task_at].0].trim(), pid, tid, ..SampleLine::default() };
-        if let Some((_, word)) = words.get(task_at + used).filter(|(_, word)| is_cpu(word)) {
-            head.cpu = cpu(word);
-            at = at.max(task_at + used + 1);
-        }
-        if let Some(found) = words.get(at).and_then(|(_, word)| time(word)) {
-            head.time = Some(found);
-            at += 1;
-        }
-        if let Some((_, word)) = words.get(at).filter(|(_, word)| is_of_a_time(word)) {
-            return Err(format!("time: {} is not a time", quoted(word)));
-        }
-        let is_event = |place: usize| words.get(place).is_some_and(|(_, word)| word.len() > 1 && word.ends_with(':'));
-        if let Some((_, word)) = words.get(at).filter(|_| !is_event(at)) {
-            let period = word.parse().ok().filter(|_| is_event(at + 1));
-            head.period = Some(period.ok_or_else(|| format!("event: {} is not an event", quoted(word)))?);
-            at += 1;
-        }
-        let Some(&(place, event)) = words.get(at) else { return Err("event: missing".to_owned()) };
-        head.event = event.strip_suffix(':').unwrap_or(event);
-        head.rest = line[place + event.len()..].trim();
-        Ok(head)
+        let (mut sample, at) = if let Some(at) = time_at {
+            (Self { time: words.get(at).and_then(time), ..Prefix::parse(&words, at) }, at + 1)
+        } else if let Some(at) = cpu_at() {
+            (Prefix::parse(&words, at + 1), at + 1)
+        } else if let Some(end) = task_at() {
+            (Prefix::parse(&words, end), end)
+        } else if let Some(event) = (0..count).find(|at| words.is_event(*at)) {
+            let has_period = event > 0 && words.get(event - 1).is_some_and(|word| word.parse::<u64>().is_ok());
+            let at = event - usize::from(has_period);
+            (Self { comm: words.before(at), ..Self::default() }, at)
+        } else {
+            // `-F comm,ip`: the kernel limits comms to 15 bytes.
+            let comm = line.trim();
+            let sample = Self { comm, ..Self::default() };
+            return (comm.len() <= 15 && !comm.is_empty()).then_some((sample, Certainty::Low));
+        };
+        let rest_at = if let Some(event) = words.event_at(at) {
+            sample.period = words.get(at).filter(|_| event > at).and_then(|word| word.parse().ok());
+            sample.event = words.get(event).and_then(|word| word.strip_suffix(':')).unwrap_or_default();
+            event + 1
+        } else {
+            // perf aligns periods to 10 columns and addresses to 16.
+            let period = words.get(at).filter(|_| words.aligned_width(at) < 16).and_then(|word| word.parse().ok());
+            sample.period = period.filter(|_| at + 1 == count);
+            at + usize::from(sample.period.is_some())
+        };
+        sample.rest = words.from(rest_at).trim();
+        let is_task_of_event = sample.tid.is_some() && (sample.rest.is_empty() || sample.event.contains(':'));
+        let has_aligned_frame = sample.has_frame() && words.aligned_width(rest_at) >= 16;
+        let is_certain = has_aligned_frame
+            || sample.time.is_some() && (sample.tid.is_some() || sample.comm.len() <= 15)
+            || sample.cpu.is_some()
+            || is_task_of_event;
+        Some((sample, if is_certain { Certainty::High } else { Certainty::Low }))
+    }
+
+    /// Whether the text after the event is a frame rather than fields of a tracepoint.
+    pub fn has_frame(&self) -> bool {
+        begins_with_address(self.rest)
+    }
+
+    /// The frame after the event, without the `addr` that can precede it.
+    pub fn frame_text(&self) -> &'a str {
+        let Some((_, after)) = self.rest.split_once(|c: char| c.is_ascii_whitespace()) else { return self.rest };
+        let word = after.split_ascii_whitespace().next().unwrap_or_default();
+        // A function such as `add` follows its address after one space; addresses are aligned.
+        let is_address = begins_with_address(word) && (word.len() > 8 || after.starts_with(' '));
+        if is_address { after.trim_start() } else { self.rest }
     }
 }
 
-/// Index of the word with process and thread, before a word and possibly the CPU.
-fn task_before(words: &[(usize, &str)], at: usize, is_cpu: impl Fn(&str) -> bool) -> Option<usize> {
-    let end = if at > 1 && is_cpu(words[at - 1].1) { at - 1 } else { at };
-    // They are one word or, with a space after the slash, two.
-    [2, 1]
-        .into_iter()
-        .filter_map(|used| end.checked_sub(used))
-        .find(|&start| start > 0 && task(&words[start..end]).is_some_and(|(.., used)| start + used == end))
+/// Whether a text begins with an address.
+pub fn begins_with_address(text: &str) -> bool {
+    let word = text.split_ascii_whitespace().next().unwrap_or_default();
+    word.bytes().all(|byte| byte.is_ascii_hexdigit()) && u64::from_str_radix(word, 16).is_ok()
 }
 
-/// Parses process, if printed, and thread; returns the number of words.
-fn task(words: &[(usize, &str)]) -> Option<(Option<i32>, i32, usize)> {
-    let (_, first) = words.first()?;
-    let number = |text: &str| text.parse::<i32>().ok();
-    match first.split_once('/') {
-        None => Some((None, number(first)?, 1)),
-        Some((pid, "")) => Some((Some(number(pid)?), number(words.get(1)?.1)?, 2)),
-        Some((pid, tid)) => Some((Some(number(pid)?), number(tid)?, 1)),
+/// The fields before a time, from right to left.
+struct Prefix;
+
+impl Prefix {
+    /// Parses the words before `end`: comm, process and thread, CPU, `misc`, and the time of day.
+    fn parse<'a>(words: &Words<'a>, end: usize) -> SampleLine<'a> {
+        let mut at = end;
+        let mut sample = SampleLine::default();
+        let before = |at: usize| at.checked_sub(1).and_then(|at| words.get(at));
+        if at >= 2 && before(at).is_some_and(is_time_of_day) && before(at - 1).is_some_and(is_date) {
+            at -= 2;
+        }
+        let without_misc = if before(at).is_some_and(is_misc) { at - 1 } else { at };
+        for at in [without_misc, at] {
+            let cpu = before(at).and_then(cpu);
+            let task_end = at - usize::from(cpu.is_some());
+            if let Some((start, pid, tid)) = Self::task(words, task_end) {
+                return SampleLine { comm: words.before(start), pid, tid: Some(tid), cpu, ..sample };
+            }
+        }
+        // Without a task, `misc` and CPU are recognized only if something precedes them, or nothing else is there.
+        if without_misc > 0 {
+            at = without_misc;
+        }
+        if let Some(cpu) = before(at).and_then(cpu) {
+            sample.cpu = Some(cpu);
+            at -= 1;
+        }
+        sample.comm = words.before(at);
+        sample
     }
+
+    /// Process, if printed, and thread, in the words before `end`; and the first of these words.
+    fn task(words: &Words<'_>, end: usize) -> Option<(usize, Option<i32>, i32)> {
+        let number = |text: &str| text.parse::<i32>().ok();
+        let last = words.get(end.checked_sub(1)?)?;
+        if let Some((pid, tid)) = last.split_once('/') {
+            return Some((end - 1, Some(number(pid)?), number(tid)?));
+        }
+        let tid = number(last)?;
+        // With a space after the slash, they are two words.
+        let pid = end.checked_sub(2).and_then(|at| words.get(at)).and_then(|word| number(word.strip_suffix('/')?));
+        Some((end - 1 - usize::from(pid.is_some()), pid, tid))
+    }
+}
+
+/// The letters of `misc`: the space of a sample, and marks of other records.
+fn is_misc(word: &str) -> bool {
+    word.len() <= 2 && word.bytes().all(|byte| b"KUHGgESDTMp".contains(&byte))
+}
+
+/// `2026-01-31`.
+fn is_date(word: &str) -> bool {
+    let mut parts = word.split('-').map(|part| part.len() >= 2 && part.bytes().all(|byte| byte.is_ascii_digit()));
+    [parts.next(), parts.next(), parts.next(), parts.next()] == [Some(true), Some(true), Some(true), None]
+}
+
+/// `12:34:56.123456`.
+fn is_time_of_day(word: &str) -> bool {
+    let mut parts = word.split(':');
+    let mut is_number = || parts.next().is_some_and(|part| !part.is_empty() && part.parse::<f64>().is_ok());
+    is_number() && is_number() && is_number() && parts.next().is_none()
 }
 
 /// Parses `[003]`.
 fn cpu(word: &str) -> Option<i32> {
     word.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
-}
-
-/// Whether a word has the form of a time, valid or not.
-fn is_of_a_time(word: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    word.strip_suffix(':').and_then(|time| time.split_once('.')).is_some_and(|(a, b)| is_number(a) && is_number(b))
 }
 
 /// Parses `1806.624218:`, seconds with six or nine decimals.
@@ -122,24 +238,28 @@ fn time(word: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
+    fn parse(line: &str) -> SampleLine<'_> {
+        let (sample, certainty) = SampleLine::parse(line).unwrap();
+        assert_eq!(certainty, Certainty::High, "{line}");
+        sample
+    }
+
     #[test]
     fn parses_lines_by_the_form_of_fields() {
         let plain = SampleLine {
             comm: "loop",
-            tid: 21998,
+            tid: Some(21998),
             time: Some(1_806_624_218_000),
             event: "cpu-clock",
             ..SampleLine::default()
         };
-        let parsed = SampleLine::parse("loop 21998  1806.624218:     250000 cpu-clock: ").unwrap();
+        let parsed = parse("loop 21998  1806.624218:     250000 cpu-clock: ");
         assert_eq!(parsed, SampleLine { period: Some(250_000), ..plain });
-        let parsed =
-            SampleLine::parse("   Web Content 12  34/56 [003]  1.000000005:  9 cycles:u:   401000 main+0x2 (/bin/a)")
-                .unwrap();
+        let parsed = parse("   Web Content 12  34/56 [003]  1.000000005:  9 cycles:u:   401000 main+0x2 (/bin/a)");
         let expected = SampleLine {
             comm: "Web Content 12",
             pid: Some(34),
-            tid: 56,
+            tid: Some(56),
             cpu: Some(3),
             time: Some(1_000_000_005),
             period: Some(9),
@@ -147,27 +267,78 @@ mod tests {
             rest: "401000 main+0x2 (/bin/a)",
         };
         assert_eq!(parsed, expected);
-        let parsed = SampleLine::parse("swapper     0/0     [000]     1.500000: sched:sched_switch: a=b c").unwrap();
+        let parsed = parse("swapper     0/0     [000]     1.500000: sched:sched_switch: a=b c");
         assert_eq!(
             (parsed.pid, parsed.period, parsed.event, parsed.rest),
             (Some(0), None, "sched:sched_switch", "a=b c")
         );
-        let parsed = SampleLine::parse(":-1    -1 [000] 5 cycles: ").unwrap();
-        assert_eq!((parsed.comm, parsed.tid, parsed.time, parsed.period), (":-1", -1, None, Some(5)));
-        let parsed = SampleLine::parse("a 7/     8 cycles: ").unwrap();
-        assert_eq!((parsed.pid, parsed.tid, parsed.event), (Some(7), 8, "cycles"));
+        let parsed = parse(":-1    -1 [000] 5 cycles: ");
+        assert_eq!((parsed.comm, parsed.tid, parsed.time, parsed.period), (":-1", Some(-1), None, Some(5)));
+        let parsed = parse("a 7/     8 cycles: ");
+        assert_eq!((parsed.pid, parsed.tid, parsed.event), (Some(7), Some(8), "cycles"));
     }
 
     #[test]
-    fn errors_name_the_field() {
-        assert_eq!(SampleLine::parse("nonsense").unwrap_err(), "pid or tid: missing");
-        assert_eq!(SampleLine::parse("a 7 1.000000: ").unwrap_err(), "event: missing");
-        for time in ["99999999999999999999.000000:", "1.5:", "18446744073.709551616:"] {
+    fn comms_can_have_the_form_of_other_fields() {
+        for comm in [
+            "dd",
+            "cc1",
+            "1234",
+            "f",
+            "a b: c",
+            "12 [001]",
+            "[003]",
+            "1.000000:",
+            "x 1.500000:",
+            "7/8",
+            "K",
+            ":5",
+            "",
+            "#a",
+        ] {
+            let line =
+                format!("{comm:>16} 1461 [002]  2021.560023:    2004008 cpu-clock:  ffffffff81b7ba3f chacha_permute");
+            let parsed = parse(&line);
+            let expected = (comm, Some(1461), Some(2), Some(2_021_560_023_000), Some(2_004_008), "cpu-clock");
             assert_eq!(
-                SampleLine::parse(&format!("a 7 [000] {time} 5 cycles: ")).unwrap_err(),
-                format!("time: '{time}' is not a time")
+                (parsed.comm, parsed.tid, parsed.cpu, parsed.time, parsed.period, parsed.event),
+                expected,
+                "{line}"
             );
         }
-        assert_eq!(SampleLine::parse("a 7 1.000000: many cycles: ").unwrap_err(), "event: 'many' is not an event");
+    }
+
+    #[test]
+    fn fields_can_be_missing() {
+        let time = Some(445_071_241_000);
+        let parsed = parse("spin 19909/19909   445.071241: ");
+        assert_eq!((parsed.comm, parsed.tid, parsed.time, parsed.event), ("spin", Some(19909), time, ""));
+        let parsed = parse("spin 19909 U       445.071241:    2004008 cpu-clock: ");
+        assert_eq!((parsed.comm, parsed.tid, parsed.time, parsed.period), ("spin", Some(19909), time, Some(2_004_008)));
+        let parsed = parse("spin 19909 2026-11-26 14:41:42.123456   445.071241:  cpu-clock: ");
+        assert_eq!((parsed.comm, parsed.tid, parsed.time, parsed.event), ("spin", Some(19909), time, "cpu-clock"));
+        let parsed = parse("spin   445.071241:  cpu-clock: ");
+        assert_eq!((parsed.comm, parsed.tid, parsed.time, parsed.event), ("spin", None, time, "cpu-clock"));
+        let parsed = parse("  445.071241:  cpu-clock: ");
+        assert_eq!((parsed.comm, parsed.tid, parsed.time, parsed.event), ("", None, time, "cpu-clock"));
+        let parsed = parse("spin 7   445.071241:    2004008 ");
+        assert_eq!((parsed.period, parsed.event, parsed.rest), (Some(2_004_008), "", ""));
+        let parsed = parse("spin 7   445.071241:           401000 ");
+        assert_eq!((parsed.period, parsed.rest), (None, "401000"));
+    }
+
+    #[test]
+    fn messages_are_not_certain_to_be_samples() {
+        for line in [
+            "Failed to open /tmp/perf-8011.map, continuing without symbols",
+            "addr2line: DWARF error: could not find variable specification",
+            "Processed 1000 events and lost 5 chunks!",
+            "Warning:",
+            "Check IO/CPU overload!",
+            " instruction trace error type 1 time 707.133 cpu 0 pid 1 tid 1 ip 0 code 5: Lost trace data",
+            "nonsense",
+        ] {
+            assert_ne!(SampleLine::parse(line).map(|(_, certainty)| certainty), Some(Certainty::High), "{line}");
+        }
     }
 }
