@@ -3,6 +3,7 @@
 
 use super::files::fixture;
 use super::program::{note_missing_oracle, perfconv, run, run_other};
+use perfconv::abi::feature::FeatureId;
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::inspect::check::check;
 use std::collections::BTreeMap;
@@ -166,10 +167,15 @@ fn rewritten_recordings_lack_features_that_perf_rejects() {
             assert_eq!(written.status, 0, "{name}: {}", written.stderr);
             // The writer decides about the directory format anyway.
             let is_reported = written.warnings().iter().any(|what| what.contains("is omitted, because perf"));
-            assert_eq!(is_reported, *is_rejected && *id != 24, "{name}, {option:?}: {}", written.stderr);
+            // A pipe has no room for some features, whatever their values.
+            let feature = FeatureId(*id).to_string();
+            let is_unstorable =
+                written.warnings().iter().any(|what| what.contains("a pipe cannot store") && what.contains(&feature));
+            let is_expected = *is_rejected && *id != 24 && !is_unstorable;
+            assert_eq!(is_reported, is_expected, "{name}, {option:?}: {}", written.stderr);
             let strict =
                 run(perfconv().arg("rewrite").arg(&input).args(option).args(["-f", "--strict", "-o"]).arg(output));
-            assert_eq!(strict.status == 3, is_reported, "{name}, {option:?}: {}", strict.stderr);
+            assert!(strict.status == 3 || !is_reported, "{name}, {option:?}: {}", strict.stderr);
             assert_eq!(printed_by_perf(output), expected, "{name}, {option:?}");
         }
         assert_eq!(printed_by_perf(&input), expected, "{name}");
