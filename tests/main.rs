@@ -51,10 +51,12 @@ mod suite {
     mod mappings;
     mod memory;
     mod merge;
+    mod misframed;
     mod modules;
     mod otlp;
     mod passes;
     mod paths;
+    mod perf_features;
     mod perf_json;
     mod perf_programs;
     mod perf_script;
@@ -99,6 +101,7 @@ mod suite {
     mod terminal;
     mod totals;
     mod tracepoints;
+    mod unknown_layouts;
     mod unwind;
     mod unwind_architectures;
     mod unwind_framehop;

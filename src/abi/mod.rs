@@ -46,6 +46,7 @@ mod stored_size;
 mod testing;
 pub mod text;
 pub mod transaction;
+pub mod unknown_layout;
 pub mod version;
 pub mod weight;
 

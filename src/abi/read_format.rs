@@ -22,6 +22,11 @@ bit_set! {
     }
 }
 
+impl ReadFormat {
+    /// All bits with a known layout.
+    pub const KNOWN: Self = Self::from_bits_retain((1 << 5) - 1);
+}
+
 /// Value of one event.
 #[binrw]
 #[br(import_raw(format: ReadFormat))]
@@ -43,9 +48,10 @@ pub struct ReadValue {
 /// struct { u64 value; u64 time_enabled; u64 time_running; u64 id; u64 lost; }          // without GROUP
 /// struct { u64 nr; u64 time_enabled; u64 time_running; { u64 value, id, lost } [nr]; } // with GROUP
 /// ```
-/// Members other than `value` and `nr` are present only if their bits are set.
+/// Members other than `value` and `nr` are present only if their bits are set. With bits beyond [`ReadFormat::KNOWN`], it is not
+/// decoded.
 #[binrw]
-#[br(import_raw(format: ReadFormat))]
+#[br(import_raw(format: ReadFormat), pre_assert(ReadFormat::KNOWN.contains(format)))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -19,6 +19,13 @@ open_enum! {
 }
 
 impl RegsAbi {
+    /// Whether the layout of the registers is known. A combination of bits is not: `PERF_SAMPLE_REGS_ABI_SIMD`, proposed for
+    /// Linux, adds vector registers behind the others.
+    #[inline]
+    pub fn is_known(self) -> bool {
+        self <= Self::ABI_64
+    }
+
     /// Number of registers that follow, for a mask of the attr.
     #[inline]
     pub fn count(self, mask: u64) -> u64 {
@@ -36,6 +43,7 @@ impl RegsAbi {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Regs {
     /// ABI.
+    #[br(assert(abi.is_known(), "unknown ABI of registers {:#x}", abi.0))]
     pub abi: RegsAbi,
     /// Values of the registers in the mask, lowest bit first.
     #[br(parse_with = counted::u64s, args(abi.count(mask)))]

@@ -9,9 +9,11 @@ use super::attr::Attr;
 use super::branch::BranchStackView;
 use super::bytes::Reader;
 use super::read_format::{ReadFormat, ReadView};
+use super::regs::RegsAbi;
 use super::sample_field::{FieldKind, SampleField, TABLE};
 use super::sample_type::{BranchSampleType, SampleType};
 use super::sample_words::SampleWords;
+use super::unknown_layout::{FIRST_UNCERTAIN, LayoutWord, UnknownBits};
 use std::ops::Range;
 
 /// Layout of the samples of an event.
@@ -22,7 +24,9 @@ pub struct SampleLayout {
     branch_sample_type: BranchSampleType,
     regs_user: u64,
     regs_intr: u64,
-    /// Present fields: a bit for each row of the table.
+    /// The fields that are decoded: all, unless there are [unknown bits](super::unknown_layout).
+    decoded: SampleType,
+    /// Decoded fields: a bit for each row of the table.
     present: u32,
     /// Number of single-word fields before the first larger field.
     head: u8,
@@ -46,9 +50,16 @@ impl SampleLayout {
     /// The layout of samples with these fields, without optional parts of counter values and branch stacks, and without
     /// registers.
     pub fn new(sample_type: SampleType) -> Self {
-        let mut this = Self { sample_type, ..Self::default() };
+        Self { sample_type, ..Self::default() }.compiled()
+    }
+
+    /// Derives what follows from the words of the attr.
+    fn compiled(self) -> Self {
+        let end = self.unknown_bits().map(|unknown| unknown.from).min();
+        let decoded = end.map_or(self.sample_type, |end| self.sample_type & (end.up_to() - end.bits()));
+        let mut this = Self { decoded, present: 0, ..self };
         for (index, row) in TABLE.iter().enumerate() {
-            this.present |= u32::from(sample_type.intersects(row.bits)) << index;
+            this.present |= u32::from(decoded.intersects(row.bits)) << index;
         }
         this.head = this.fields().take_while(|field| field.kind().is_word()).count() as u8;
         let word_at = |field| this.word_at(field).map(|at| at as u8);
@@ -57,13 +68,66 @@ impl SampleLayout {
         Self { task_at, time_at, id_at, words: SampleWords::of(&this), ..this }
     }
 
-    /// Restricts the layout to the given fields.
+    /// The unknown bits of the attr that decide the layout.
+    pub fn unknown_bits(&self) -> impl Iterator<Item = UnknownBits> + use<> {
+        let unknown = |word, bits, from| UnknownBits { word, bits, from };
+        let read_format = self.read_format - ReadFormat::KNOWN;
+        let branches = self.branch_sample_type - BranchSampleType::KNOWN;
+        let words = [
+            (true, unknown(LayoutWord::SampleType, (self.sample_type - SampleType::KNOWN).bits(), FIRST_UNCERTAIN)),
+            (
+                self.sample_type.contains(SampleType::READ),
+                unknown(LayoutWord::ReadFormat, read_format.bits(), SampleField::Read),
+            ),
+            (
+                self.sample_type.contains(SampleType::BRANCH_STACK),
+                unknown(LayoutWord::BranchSampleType, branches.bits(), SampleField::BranchStack),
+            ),
+        ];
+        words.into_iter().filter(|(applies, unknown)| *applies && unknown.bits != 0).map(|(_, unknown)| unknown)
+    }
+
+    /// The fields that are decoded: those before the first whose place or size depends on unknown bits.
+    #[inline]
+    pub fn decoded(&self) -> SampleType {
+        self.decoded
+    }
+
+    /// Whether only the first fields of samples are decoded, because of unknown bits of the attr.
+    #[inline]
+    pub fn is_partial(&self) -> bool {
+        self.decoded != self.sample_type
+    }
+
+    /// Whether a sample may be decoded in part only: because of the attr, or of an unknown ABI of its registers.
+    #[inline]
+    pub fn may_be_partial(&self) -> bool {
+        self.is_partial() || self.decoded.intersects(REGS)
+    }
+
+    /// The unknown bits because of which a sample is decoded in part only, those of the first field that is not decoded;
+    /// `None` if it is decoded as a whole, or malformed.
+    pub fn unknown_bits_of(&self, body: &[u8], endian: Endian) -> Option<UnknownBits> {
+        if self.decoded.intersects(REGS) {
+            let mut reader = Reader::new(body, endian);
+            let hw_idx_if_empty = self.has_hw_idx_if_empty(body, endian);
+            for field in self.fields() {
+                if let Some(bits) = unknown_abi(field, reader) {
+                    return Some(UnknownBits { word: LayoutWord::RegsAbi, bits, from: field });
+                }
+                self.skip(field, &mut reader, hw_idx_if_empty)?;
+            }
+        }
+        self.unknown_bits().min_by_key(|unknown| unknown.from)
+    }
+
+    /// Restricts the layout to the given fields, of those that are decoded.
     #[must_use]
     pub fn keeping(self, fields: SampleType) -> Self {
-        if fields.contains(self.sample_type) {
+        if fields.contains(self.sample_type) && !self.is_partial() {
             return self;
         }
-        Self::new(self.sample_type.intersection(fields))
+        Self::new(self.decoded.intersection(fields))
             .with_read_format(self.read_format)
             .with_branch_sample_type(self.branch_sample_type)
             .with_regs(self.regs_user, self.regs_intr)
@@ -72,13 +136,13 @@ impl SampleLayout {
     /// Sets the format of counter values.
     #[must_use]
     pub fn with_read_format(self, read_format: ReadFormat) -> Self {
-        Self { read_format, ..self }
+        Self { read_format, ..self }.compiled()
     }
 
     /// Sets the type of branch stacks.
     #[must_use]
     pub fn with_branch_sample_type(self, branch_sample_type: BranchSampleType) -> Self {
-        Self { branch_sample_type, ..self }
+        Self { branch_sample_type, ..self }.compiled()
     }
 
     /// Sets the masks of user and interrupt registers.
@@ -117,13 +181,13 @@ impl SampleLayout {
         self.regs_intr
     }
 
-    /// Whether samples have a field.
+    /// Whether samples have a field that is decoded.
     #[inline]
     pub fn has(&self, field: SampleField) -> bool {
         self.present >> field as u32 & 1 == 1
     }
 
-    /// The fields of samples, in order.
+    /// The decoded fields of samples, in order.
     #[inline]
     pub fn fields(&self) -> impl Iterator<Item = SampleField> + use<> {
         let mut left = self.present;
@@ -181,11 +245,11 @@ impl SampleLayout {
     pub fn has_hw_idx_if_empty(&self, body: &[u8], endian: Endian) -> bool {
         let ends =
             |hw_idx_if_empty| self.walk(body, endian, hw_idx_if_empty, |_, _| {}).is_some_and(|end| end == body.len());
-        !self.may_lack_hw_idx() || ends(true) || !ends(false)
+        !self.may_lack_hw_idx() || self.is_partial() || ends(true) || !ends(false)
     }
 
-    /// Visits the fields of a sample's body, each with its byte range. Returns the end of the last field; `None` if they do not
-    /// fit.
+    /// Visits the decoded fields of a sample's body, each with its byte range. Returns the end of the last field; `None` if they
+    /// do not fit.
     pub fn visit(&self, body: &[u8], endian: Endian, visit: impl FnMut(SampleField, Range<usize>)) -> Option<usize> {
         self.walk(body, endian, self.has_hw_idx_if_empty(body, endian), visit)
     }
@@ -200,6 +264,9 @@ impl SampleLayout {
         let mut reader = Reader::new(body, endian);
         let mut at = 0;
         for field in self.fields() {
+            if unknown_abi(field, reader).is_some() {
+                break;
+            }
             self.skip(field, &mut reader, hw_idx_if_empty)?;
             let end = body.len() - reader.rest().len();
             visit(field, at..end);
@@ -247,6 +314,15 @@ impl SampleLayout {
         }
         Some(())
     }
+}
+
+/// The fields with registers.
+const REGS: SampleType = SampleType::REGS_USER.union(SampleType::REGS_INTR);
+
+/// The ABI at the front of a field with registers, if it is unknown.
+fn unknown_abi(field: SampleField, mut reader: Reader<'_>) -> Option<u64> {
+    let abi = reader.u64().filter(|_| field.kind() == FieldKind::Regs)?;
+    (!RegsAbi(abi).is_known()).then_some(abi)
 }
 
 #[cfg(test)]

@@ -111,3 +111,8 @@ bit_set! {
         COUNTERS = 1 << 19,
     }
 }
+
+impl BranchSampleType {
+    /// All bits with a known layout.
+    pub const KNOWN: Self = Self::from_bits_retain((1 << 20) - 1);
+}

@@ -4,6 +4,7 @@ use super::Endian;
 use super::branch::BranchStackView;
 use super::bytes::{Reader, Words};
 use super::read_format::ReadView;
+use super::regs::RegsAbi;
 use super::sample_field::SampleField;
 use super::sample_layout::SampleLayout;
 use super::sample_type::SampleType;
@@ -80,8 +81,10 @@ pub struct SampleView<'a> {
     pub code_page_size: Option<u64>,
     /// [`SampleType::AUX`].
     pub aux: Option<&'a [u8]>,
-    /// Bytes after the known fields: those of bits beyond [`SampleType::KNOWN`].
+    /// Bytes after the decoded fields.
     pub tail: &'a [u8],
+    /// Whether there are [unknown bits](super::unknown_layout), so that the tail has fields that are not decoded.
+    pub is_partial: bool,
 }
 
 impl<'a> SampleView<'a> {
@@ -101,7 +104,8 @@ impl<'a> SampleView<'a> {
     /// The name of the first field that exceeds the body.
     #[inline]
     pub fn fill(&mut self, body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<(), &'static str> {
-        if layout.may_lack_hw_idx() {
+        // Whether it is there follows from the end of the fields, which is unknown in a part of them.
+        if layout.may_lack_hw_idx() && !layout.is_partial() {
             self.fill_with_or_without_hw_idx(body, layout, endian)
         } else {
             self.fill_as(body, layout, endian, true)
@@ -138,7 +142,8 @@ impl<'a> SampleView<'a> {
         hw_idx_if_empty: bool,
     ) -> Result<(), &'static str> {
         let mut reader = Reader::new(body, endian);
-        let has = |field| layout.sample_type().contains(field);
+        self.is_partial = layout.is_partial();
+        let has = |field| layout.decoded().contains(field);
         if has(SampleType::IDENTIFIER) {
             self.identifier = Some(reader.u64().ok_or("IDENTIFIER")?);
         }
@@ -175,7 +180,7 @@ impl<'a> SampleView<'a> {
             let nr = reader.u64().ok_or("CALLCHAIN")?;
             self.callchain = Some(reader.words(nr).ok_or("CALLCHAIN")?);
         }
-        if TO_CALLCHAIN.contains(layout.sample_type()) {
+        if TO_CALLCHAIN.contains(layout.decoded()) {
             self.tail = reader.rest();
             return Ok(());
         }
@@ -190,7 +195,7 @@ impl<'a> SampleView<'a> {
         layout: &SampleLayout,
         hw_idx_if_empty: bool,
     ) -> Result<(), &'static str> {
-        let has = |field| layout.sample_type().contains(field);
+        let has = |field| layout.decoded().contains(field);
         if has(SampleType::RAW) {
             let size = reader.u32().ok_or("RAW")?;
             self.raw = Some(reader.take(size as usize).ok_or("RAW")?);
@@ -200,12 +205,15 @@ impl<'a> SampleView<'a> {
             self.branch_stack = Some(stack.ok_or("BRANCH_STACK")?);
         }
         if has(SampleType::REGS_USER) {
-            self.regs_user = Some(regs(&mut reader, layout.regs_user()).ok_or("REGS_USER")?);
+            match regs(&mut reader, layout.regs_user()).ok_or("REGS_USER")? {
+                Some(regs) => self.regs_user = Some(regs),
+                None => return self.end_before(reader),
+            }
         }
         if has(SampleType::STACK_USER) {
             self.stack_user = Some(stack(&mut reader).ok_or("STACK_USER")?);
         }
-        if layout.sample_type().intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT) {
+        if layout.decoded().intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT) {
             self.weight = Some(reader.u64().ok_or("WEIGHT")?);
         }
         if has(SampleType::DATA_SRC) {
@@ -215,7 +223,10 @@ impl<'a> SampleView<'a> {
             self.transaction = Some(reader.u64().ok_or("TRANSACTION")?);
         }
         if has(SampleType::REGS_INTR) {
-            self.regs_intr = Some(regs(&mut reader, layout.regs_intr()).ok_or("REGS_INTR")?);
+            match regs(&mut reader, layout.regs_intr()).ok_or("REGS_INTR")? {
+                Some(regs) => self.regs_intr = Some(regs),
+                None => return self.end_before(reader),
+            }
         }
         if has(SampleType::PHYS_ADDR) {
             self.phys_addr = Some(reader.u64().ok_or("PHYS_ADDR")?);
@@ -237,12 +248,25 @@ impl<'a> SampleView<'a> {
         self.tail = reader.rest();
         Ok(())
     }
+
+    /// Leaves a field of unknown layout, and all behind it, in the tail.
+    #[cold]
+    fn end_before(&mut self, field: Reader<'a>) -> Result<(), &'static str> {
+        (self.tail, self.is_partial) = (field.rest(), true);
+        Ok(())
+    }
 }
 
-fn regs<'a>(reader: &mut Reader<'a>, mask: u64) -> Option<RegsView<'a>> {
-    let abi = reader.u64()?;
-    let count = if abi == 0 { 0 } else { mask.count_ones() };
-    Some(RegsView { abi, regs: reader.words(count.into())? })
+/// The registers at the front of `reader`. `Some(None)` if their ABI is unknown: nothing is consumed.
+fn regs<'a>(reader: &mut Reader<'a>, mask: u64) -> Option<Option<RegsView<'a>>> {
+    let mut behind = *reader;
+    let abi = RegsAbi(behind.u64()?);
+    if !abi.is_known() {
+        return Some(None);
+    }
+    let regs = behind.words(abi.count(mask))?;
+    *reader = behind;
+    Some(Some(RegsView { abi: abi.0, regs }))
 }
 
 fn stack<'a>(reader: &mut Reader<'a>) -> Option<StackView<'a>> {
@@ -314,6 +338,32 @@ mod tests {
         let view =
             SampleView::read(&body, &layout(SampleType::IP | SampleType::from_bits_retain(1 << 30)), Endian::Little)
                 .unwrap();
-        assert_eq!((view.ip, view.tail.len()), (Some(9), 16));
+        assert_eq!((view.ip, view.tail.len(), view.is_partial), (Some(9), 16, true));
+    }
+
+    #[test]
+    fn fields_from_unknown_ones_on_are_left_in_the_tail() {
+        use crate::abi::read_format::ReadFormat;
+        let all =
+            SampleType::IP | SampleType::READ | SampleType::BRANCH_STACK | SampleType::REGS_USER | SampleType::WEIGHT;
+        let layout = |sample_type| layout(sample_type).with_regs(1, 0);
+        let body = |abi| words(&[9, 5, 0, abi, 6, 7]);
+        let tail = |layout: SampleLayout, abi| {
+            let body = body(abi);
+            let view = SampleView::read(&body, &layout, Endian::Little).unwrap();
+            assert_eq!(view.is_partial, layout.unknown_bits_of(&body, Endian::Little).is_some());
+            (view.tail.len() / 8, view.is_partial)
+        };
+        assert_eq!(tail(layout(all), 2), (0, false));
+        assert_eq!(tail(layout(all), 6), (3, true), "the ABI");
+        assert_eq!(tail(layout(all | SampleType::from_bits_retain(1 << 25)), 2), (1, true));
+        let bit = BranchSampleType::from_bits_retain(1 << 20);
+        assert_eq!(tail(layout(all).with_branch_sample_type(bit), 2), (4, true));
+        assert_eq!(tail(layout(all).with_read_format(ReadFormat::from_bits_retain(1 << 5)), 2), (5, true));
+        let without = all - SampleType::READ - SampleType::BRANCH_STACK;
+        let unused =
+            layout(without).with_branch_sample_type(bit).with_read_format(ReadFormat::from_bits_retain(1 << 5));
+        let view = SampleView::read(&words(&[9, 2, 6, 7]), &unused, Endian::Little).map(|view| view.weight);
+        assert_eq!(view, Ok(Some(7)), "the bits decide nothing without the fields");
     }
 }

@@ -82,6 +82,7 @@ impl Report<'_> {
             "sums": ledger.aggregate().map(|aggregate| &aggregate.totals),
             "lost_by_kernel": { "records": ledger.lost_records, "samples": ledger.lost_samples },
             "unreadable_bytes": ledger.unread_bytes(),
+            "samples_used_in_part": ledger.samples_used_in_part(),
             "warnings": warnings,
             "further_warnings": ledger.further_messages(),
             "missing": ledger.missing_notes(),

@@ -1,8 +1,13 @@
 //! COMPRESSED2 records with the wrong header that perf 6.16 to 7.1 writes.
 //!
-//! The compressed data of one ring buffer can exceed the size of a record. perf then writes several records in a row, and
-//! overwrites the header of the first as if it covered all of them: its `data_size` counts everything that follows,
-//! including the headers of the other records, and its size is the sum truncated to 16 bits.
+//! perf stores the size of a record rounded up to a multiple of 8 in 16 bits, which goes wrong in two cases:
+//!
+//! - 65,513 to 65,519 bytes of compressed data fit into a record, but its rounded size is 65,536, stored as 0. The data follows
+//!   whole, without padding, because the size of the padding, computed from the stored size, is wrong, too.
+//! - The compressed data of one ring buffer exceeds a record. perf then writes several records in a row, and overwrites the
+//!   header of the first as if it covered all of them: its `data_size` counts everything that follows, including the headers of
+//!   the other records, and its size is the rounded sum truncated to 16 bits. That can be any multiple of 8, also one smaller
+//!   than the header.
 
 use crate::abi;
 use crate::abi::Endian;
@@ -18,12 +23,26 @@ const CHUNK: usize = u16::MAX as usize - HEADER;
 /// Upper bound of the compressed size of one ring buffer.
 const MAX_DATA_SIZE: u64 = 1 << 30;
 
+/// Maximum of compressed bytes in a record whose size is a multiple of 8 of 16 bits.
+const MAX_PADDED: usize = CHUNK / 8 * 8;
+
+/// Whether the bytes are the beginning of a COMPRESSED2 record that is too short to decide whether it is misframed.
+pub fn is_undecided(bytes: &[u8], endian: Endian) -> bool {
+    bytes.len() < HEADER && RecordHeader::peek(bytes, endian).is_some_and(|h| h.kind == RecordType::COMPRESSED2)
+}
+
 /// Total size of a misframed record at the start of `bytes`, including the records it covers; `None` if it is not misframed.
 /// The bytes after the first record may not have arrived yet.
 pub fn size(bytes: &[u8], endian: Endian) -> Option<u64> {
     let header = RecordHeader::peek(bytes, endian)?;
     let data_size = Reader::new(bytes.get(RecordHeader::SIZE..)?, endian).u64()?;
-    let is_misframed = header.kind == RecordType::COMPRESSED2 && (CHUNK as u64 + 1..MAX_DATA_SIZE).contains(&data_size);
+    if header.kind != RecordType::COMPRESSED2 {
+        return None;
+    }
+    if header.size == 0 && (MAX_PADDED as u64 + 1..=CHUNK as u64).contains(&data_size) {
+        return Some(HEADER as u64 + data_size);
+    }
+    let is_misframed = (CHUNK as u64 + 1..MAX_DATA_SIZE).contains(&data_size);
     let continues = || match bytes.get(HEADER + CHUNK..) {
         Some(next) => RecordHeader::peek(next, endian).is_none_or(|next| next.kind == RecordType::COMPRESSED2),
         None => true,
@@ -39,8 +58,7 @@ pub fn reframed(bytes: &[u8], endian: Endian) -> Vec<u8> {
         let (record, next) = rest.split_at(len.clamp(HEADER.min(rest.len()), rest.len()));
         let data = record.get(HEADER..).unwrap_or_default();
         // A full record has no room for padding, so the remainder goes into another record that continues the stream.
-        let most = CHUNK / 8 * 8;
-        data.chunks(most).for_each(|data| records.extend(compressed2(data, endian)));
+        data.chunks(MAX_PADDED).for_each(|data| records.extend(compressed2(data, endian)));
         let Some(header) = RecordHeader::peek(next, endian) else { return records };
         (rest, len) = (next, header.len().max(HEADER));
     }
@@ -82,7 +100,9 @@ mod tests {
     #[test]
     fn splits_a_misframed_record() {
         let data: Vec<u8> = (0..200_000_u32).map(|i| (i % 251) as u8).collect();
-        for len in [CHUNK + 1, CHUNK + 9, 2 * CHUNK, 131_056, 200_000] {
+        let single = MAX_PADDED + 1..=CHUNK;
+        // From 131,017 bytes in two chunks, the stored size runs through 0, 8 and 16 again.
+        for len in single.chain([CHUNK + 1, CHUNK + 9, 2 * CHUNK, 131_056, 200_000]).chain(131_000..131_040) {
             let bytes = misframed(&data[..len]);
             assert_eq!(size(&bytes, Endian::Little), Some(bytes.len() as u64));
             assert_eq!(size(&bytes[..100], Endian::Little), Some(bytes.len() as u64));
@@ -99,7 +119,9 @@ mod tests {
 
     #[test]
     fn ignores_fitting_and_corrupt_records() {
-        assert_eq!(size(&misframed(&[7; 1000]), Endian::Little), None);
+        for len in [1000, MAX_PADDED - 1, MAX_PADDED] {
+            assert_eq!(size(&misframed(&[7; MAX_PADDED][..len]), Endian::Little), None);
+        }
         let mut corrupt = misframed(&[7; 100_000]);
         corrupt[HEADER + CHUNK] = 9;
         assert_eq!(size(&corrupt, Endian::Little), None);

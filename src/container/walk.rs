@@ -62,6 +62,9 @@ fn other_step(header: Option<RecordHeader>, rest: &[u8], endian: Endian) -> Step
     let Some(header) = header else {
         return if rest.is_empty() { Step::End } else { Step::Cut { needed: RecordHeader::SIZE as u64 } };
     };
+    if misframed::is_undecided(rest, endian) {
+        return Step::Cut { needed: (RecordHeader::SIZE + size_of::<u64>()) as u64 };
+    }
     let len = header.len();
     if len < RecordHeader::SIZE || !is_possible(header.kind) {
         return misframed(header, rest, endian).unwrap_or(Step::Garbage { header });
@@ -268,6 +271,18 @@ mod tests {
         assert!(matches!(step(&with[..20], 0, Endian::Little), Step::Cut { needed: 32 }));
         bytes.extend(record(9, 40));
         assert!(matches!(step(&bytes, 0, Endian::Little), Step::Record { len: 16, payload: 0, .. }));
+    }
+
+    #[test]
+    fn a_frame_of_size_0_waits_for_its_data_size() {
+        let mut bytes = vec![83, 0, 0, 0, 0, 0, 0, 0];
+        bytes.extend(65_516_u64.to_le_bytes());
+        bytes.resize(16 + 65_516, 0);
+        for len in 8..16 {
+            assert!(matches!(complete(&bytes[..len], Endian::Little), (0, Step::Cut { needed: 16 })), "{len}");
+        }
+        assert!(matches!(complete(&bytes[..100], Endian::Little), (0, Step::Cut { needed: 65_532 })));
+        assert!(matches!(step(&bytes, 0, Endian::Little), Step::Misframed { len: 65_532 }));
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::abi::feature::FeatureId;
 use crate::abi::record::thread_map::ThreadMap;
 use crate::abi::record::{CpuMode, RecordType};
 use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
+use crate::abi::sample_type::BranchSampleType;
 use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::session::map::{Map, MapId};
@@ -90,7 +90,7 @@ impl SampleConsumer for Collector<'_> {
 
     fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
         let DecodedSample { meta, raw, index, event, view } = sample;
-        if !view.tail.is_empty() && SampleType::KNOWN.contains(event.layout.sample_type()) {
+        if !view.tail.is_empty() && !view.is_partial {
             let why = format!("{} bytes follow the last field, possibly of other records", view.tail.len());
             let what = format!("sample is larger than its fields: {why}");
             self.ledger.damage(meta.damage(raw.block(), raw.at(), what));

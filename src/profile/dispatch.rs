@@ -91,6 +91,9 @@ fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Res
         drop_record(consumer.state().1, meta, raw, &format!("field {field} exceeds its size"));
         return Ok(());
     }
+    if view.is_partial {
+        consumer.state().1.used_in_part(1);
+    }
     if let Some(chain) = raw.call_chain() {
         view.callchain = Some(chain);
         if event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK) {

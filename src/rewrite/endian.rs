@@ -5,6 +5,7 @@ use crate::abi::Endian;
 use crate::abi::feature::{Feature, FeatureSection};
 use crate::abi::record::{Body, Record, RecordContext};
 use crate::abi::sample::Sample;
+use crate::abi::sample_type::SampleType;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
@@ -94,6 +95,10 @@ impl Sink for EndianPass {
             Body::Sample(sample) => self.check_sample(sample),
             Body::Auxtrace(_) if raw.payload_len() > 0 => self.add_unconverted("AUX areas"),
             _ => {}
+        }
+        let unknown = context.layout.sample_type() - SampleType::KNOWN;
+        if !unknown.is_empty() && context.sample_id_all && raw.header().kind.has_sample_id() && record.id.is_none() {
+            self.add_unconverted("records whose sample_id has an unknown layout");
         }
         let converted = record.to_bytes(self.to).ok();
         let context = RecordContext { endian: self.to, ..context };

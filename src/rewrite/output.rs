@@ -156,11 +156,12 @@ impl Target<'_> {
                 let meta;
                 (meta, ledger) = stream(&mut sink)?;
                 sink.account(&meta, &mut ledger);
+                form.report_obstacles(&meta, to, &mut ledger);
                 Ok(())
             }),
             Container::File => {
                 let write = |out: &mut dyn WriteSeek| {
-                    ledger = account(stream(&mut ToFile::new(out, form))?, &form);
+                    ledger = account(stream(&mut ToFile::new(out, form))?, &form, to);
                     Ok(())
                 };
                 if output.can_seek() && envelopes.list.is_empty() {
@@ -172,7 +173,7 @@ impl Target<'_> {
             Container::Pipe => output.write_stream(|out| {
                 envelopes.around(out, |out| {
                     let mut sink = ToPipe::new(out, form);
-                    ledger = account(stream(&mut sink)?, &form);
+                    ledger = account(stream(&mut sink)?, &form, to);
                     if !sink.omitted().is_empty() {
                         ledger.missing(format!("a pipe cannot store {}", sink.omitted().join(", ")));
                     }
@@ -215,7 +216,7 @@ fn copy<O: RecordingOutput>(
         }),
         Container::File | Container::Pipe => output.write_stream(|out| {
             envelopes.around(out, |out| {
-                ledger = account(recording.run(&mut Verbatim::new(vec![out]))?, form);
+                ledger = account_copy(recording.run(&mut Verbatim::new(vec![out]))?, form);
                 Ok(())
             })
         }),
@@ -272,7 +273,7 @@ fn copy_directory(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
         Ok(Box::new(BufWriter::with_capacity(1 << 17, out)) as Box<dyn Write>)
     });
     let mut sink = Verbatim::new(outs.collect::<Result<Vec<_>>>()?);
-    let mut ledger = account(recording.run(&mut sink)?, &Form::default());
+    let mut ledger = account_copy(recording.run(&mut sink)?, &Form::default());
     if let Some(directory) = directory {
         let skipped = copy_others(&directory, path)?;
         if !skipped.is_empty() {
@@ -283,7 +284,13 @@ fn copy_directory(recording: Recording<'_>, path: &Path) -> Result<Ledger> {
     Ok(ledger)
 }
 
-fn account((meta, mut ledger): (Meta, Ledger), form: &Form) -> Ledger {
+fn account_copy((meta, mut ledger): (Meta, Ledger), form: &Form) -> Ledger {
     form.account(&meta, &mut ledger);
+    ledger
+}
+
+fn account((meta, mut ledger): (Meta, Ledger), form: &Form, to: Container) -> Ledger {
+    form.account(&meta, &mut ledger);
+    form.report_obstacles(&meta, to, &mut ledger);
     ledger
 }

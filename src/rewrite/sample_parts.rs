@@ -20,8 +20,12 @@ pub struct SampleParts {
 }
 
 impl SampleParts {
-    /// `None` if the sample is malformed or has neither registers nor a dump.
+    /// `None` if the sample is malformed, has neither registers nor a dump, or fields of unknown layout, which may be anywhere
+    /// from the registers on.
     pub fn of(raw: &Raw<'_>, layout: &SampleLayout) -> Option<Self> {
+        if layout.may_be_partial() && layout.unknown_bits_of(raw.body(), raw.endian()).is_some() {
+            return None;
+        }
         let (mut chain, mut calls, mut dump) = (0..0, None, None::<Range<usize>>);
         let has_calls = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         layout.visit(raw.body(), raw.endian(), |field, bytes| {

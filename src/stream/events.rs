@@ -4,10 +4,11 @@ use crate::abi::Endian;
 use crate::abi::attr::{Attr, AttrType};
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::bytes::Reader;
+use crate::abi::read_format::ReadFormat;
 use crate::abi::record::{RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;
 use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::BranchSampleType;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +30,8 @@ pub struct Event {
     id_size: usize,
     /// Distance of the ID in the trailer from the end of the record, in bytes.
     id_from_end: Option<usize>,
+    /// Whether unknown bits of `sample_type` may add fields to the trailer.
+    may_extend_trailer: bool,
 }
 
 impl Event {
@@ -37,7 +40,17 @@ impl Event {
         let has_trailer = attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
         let id_size = if has_trailer { SampleId::size(attr.sample_type) } else { 0 };
         let id_from_end = SampleId::id_from_end(attr.sample_type).filter(|_| has_trailer).map(|words| 8 * words);
-        Self { attr, ids, name: None, unit: None, layout, id_size, id_from_end }
+        let may_extend_trailer = has_trailer && !SampleType::KNOWN.contains(attr.sample_type);
+        Self { attr, ids, name: None, unit: None, layout, id_size, id_from_end, may_extend_trailer }
+    }
+
+    /// Whether a record of the kernel should have a trailer, but has none with the known fields only.
+    pub fn lacks_trailer(&self, raw: &Raw<'_>) -> bool {
+        let header = raw.header();
+        let context = || self.context(raw.endian());
+        self.may_extend_trailer
+            && header.kind.has_sample_id()
+            && context().trailer(header.kind, header.misc, raw.body()).is_none()
     }
 
     /// Context for decoding its records.
@@ -56,6 +69,8 @@ pub struct Events {
     without_ids: HashSet<Attr>,
     /// Tracepoints by their `config`.
     tracepoints: HashMap<u64, Vec<EventIndex>>,
+    /// Whether records may have an unknown layout.
+    may_be_partial: bool,
     /// Whether an event could not be read, so that a single known event does not own all records.
     is_incomplete: bool,
     /// Changes whenever a record may belong to another event than before. Unique among all lists except unchanged copies.
@@ -116,7 +131,17 @@ impl Events {
         if attr.kind == AttrType::TRACEPOINT {
             self.tracepoints.entry(attr.config).or_default().push(index);
         }
-        self.list.push(Event::new(attr, ids));
+        let event = Event::new(attr, ids);
+        self.may_be_partial |= event.layout.may_be_partial()
+            || event.may_extend_trailer
+            || !ReadFormat::KNOWN.contains(event.layout.read_format());
+        self.list.push(event);
+    }
+
+    /// Whether some records may have an unknown layout: by the attrs, or by words in samples.
+    #[inline]
+    pub fn may_be_partial(&self) -> bool {
+        self.may_be_partial
     }
 
     /// Sets the name of the event with this ID.
@@ -202,6 +227,9 @@ impl Events {
             return word(body, first.layout.id_at()?, raw.endian());
         }
         let at = body.len().checked_sub(first.id_from_end?)?;
+        if first.lacks_trailer(raw) {
+            return None;
+        }
         Reader::new(&body[at..], raw.endian()).u64()
     }
 
@@ -223,6 +251,9 @@ impl Events {
             return (body, None);
         }
         let Some(at) = body.len().checked_sub(event.id_size) else { return (body, None) };
+        if event.lacks_trailer(raw) {
+            return (body, None);
+        }
         let (body, trailer) = body.split_at(at);
         (body, SampleId::read(trailer, event.layout.sample_type(), raw.endian()))
     }
@@ -282,7 +313,6 @@ fn word(body: &[u8], index: usize, endian: Endian) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::abi::record::RecordHeader;
-    use crate::abi::sample_type::SampleType;
     use crate::container::block::{Block, Origin};
 
     fn attr(sample_type: SampleType, flags: AttrFlags) -> Attr {

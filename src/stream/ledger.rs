@@ -81,6 +81,8 @@ pub struct Ledger {
     damage: Vec<Damage>,
     damaged: u64,
     unread: u64,
+    /// Samples of which only the first fields were used, because the layout of the others is unknown.
+    used_in_part: u64,
     notes: Vec<String>,
     changes: Vec<String>,
     missing: Vec<String>,
@@ -137,6 +139,12 @@ impl Ledger {
         *self.entry(kind).dropped.entry(reason).or_default() += 1;
     }
 
+    /// Counts samples of which only the first fields are used, because the layout of the others is unknown.
+    #[inline]
+    pub fn used_in_part(&mut self, count: u64) {
+        self.used_in_part += count;
+    }
+
     /// Adds the counts and messages of another ledger.
     pub fn merge(&mut self, other: Self) {
         for (kind, entry) in other.entries {
@@ -158,6 +166,7 @@ impl Ledger {
         self.unread = self.unread.saturating_add(other.unread);
         self.damage.extend(other.damage);
         self.damage.truncate(MAX_MESSAGES);
+        self.used_in_part += other.used_in_part;
         self.notes.extend(other.notes);
         self.changes.extend(other.changes);
         self.aggregated = self.aggregated.take().or(other.aggregated);
@@ -240,6 +249,11 @@ impl Ledger {
         self.unread
     }
 
+    /// Number of samples of which only the first fields were used, because the layout of the others is unknown.
+    pub fn samples_used_in_part(&self) -> u64 {
+        self.used_in_part
+    }
+
     /// Messages about what passes changed as requested.
     pub fn changes(&self) -> &[String] {
         &self.changes
@@ -275,7 +289,10 @@ impl Ledger {
     /// Whether the output is incomplete: records were dropped, parts of records are not supported by the output format, or parts
     /// of the input could not be read.
     pub fn is_incomplete(&self) -> bool {
-        !self.missing.is_empty() || self.damaged > 0 || self.entries.values().any(|entry| entry.dropped() > 0)
+        !self.missing.is_empty()
+            || self.damaged > 0
+            || self.used_in_part > 0
+            || self.entries.values().any(|entry| entry.dropped() > 0)
     }
 
     /// Dropped records other than samples, by reason.
@@ -304,6 +321,9 @@ impl fmt::Display for Ledger {
         write_reasons(f, &samples.dropped)?;
         if self.unread > 0 {
             write!(f, ", {} unreadable", counted(self.unread, "byte"))?;
+        }
+        if self.used_in_part > 0 {
+            write!(f, "; {} used in part", self.used_in_part)?;
         }
         if samples.removed() > 0 {
             let by = samples.removed.iter().map(|(pass, count)| format!("{count} by {pass}"));

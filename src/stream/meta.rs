@@ -3,6 +3,7 @@
 use crate::abi::bytes::Reader;
 use crate::abi::feature::clock_data::ClockData;
 use crate::abi::feature::group_desc::GroupDesc;
+use crate::abi::feature::perf_reader::PerfReader;
 use crate::abi::feature::string::{PerfStr, StrList};
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{FeatureContext, FeatureId, build_ids, event_desc};
@@ -276,6 +277,19 @@ impl Meta {
     /// Context for decoding a feature section.
     pub fn feature_context(&self) -> FeatureContext {
         FeatureContext::new(self.features.get(&FeatureId::NRCPUS).map(AsRef::as_ref), self.endian)
+    }
+
+    /// What decides whether perf accepts the features in a container.
+    pub(crate) fn perf_reader(&self, container: Container) -> PerfReader {
+        let events = self.events.list().len();
+        PerfReader {
+            // In a pipe they may come later.
+            events: (events > 0).then_some(events),
+            has_free_socket_ids: self
+                .string(FeatureId::ARCH)
+                .is_some_and(|arch| PerfReader::has_free_socket_ids(&arch)),
+            is_directory: container == Container::Directory,
+        }
     }
 
     /// A string feature, such as [`FeatureId::VERSION`].

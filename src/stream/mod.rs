@@ -15,6 +15,7 @@ pub mod runs;
 mod simpleperf_events;
 pub mod source;
 pub mod stage;
+pub mod unknown_layouts;
 pub mod write;
 
 use crate::abi::record::RecordType;

@@ -1,7 +1,7 @@
 //! Converts an opened container to a stream of records in file order. Records of a compressed frame follow the frame.
 
-use crate::abi::record::RecordHeader;
 use crate::abi::record::compressed::compressed_bytes;
+use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::{Block, Origin};
 use crate::container::misframed::reframed;
 use crate::container::read::frame_decoder::FrameDecoder;
@@ -17,6 +17,7 @@ use crate::stream::counts::Counts;
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::meta::Meta;
 use crate::stream::raw::{BLOCK_LIMIT, Gap, Raw};
+use crate::stream::unknown_layouts::UnknownLayouts;
 
 /// How far ahead of a frame further frames are submitted for decompression.
 const LOOKAHEAD: usize = 256 << 10;
@@ -31,6 +32,7 @@ pub struct Source {
     meta: Meta,
     ledger: Ledger,
     counts: Counts,
+    unknown_layouts: UnknownLayouts,
     /// Decompression state of the current file, once it has frames.
     frames: Option<Frames>,
     progress: Task,
@@ -86,6 +88,7 @@ impl Source {
             meta,
             ledger: Ledger::default(),
             counts: Counts::default(),
+            unknown_layouts: UnknownLayouts::default(),
             frames: None,
             progress: Task::unobserved(),
             passed: 0,
@@ -132,6 +135,7 @@ impl Source {
         }
         damage.into_iter().for_each(|damage| self.ledger.damage(damage));
         self.counts.iter().for_each(|(kind, count)| self.ledger.read(kind, count));
+        std::mem::take(&mut self.unknown_layouts).warnings().into_iter().for_each(|warning| self.ledger.note(warning));
         sink.end(&self.meta)?;
         Ok((self.meta, self.ledger))
     }
@@ -145,6 +149,9 @@ impl Source {
                 Step::Record { header, len, payload } => {
                     let Some(raw) = Raw::new(header, endian, block, at, payload) else { return Ok(None) };
                     self.counts.add(header.kind);
+                    if self.meta.events.may_be_partial() && header.kind < RecordType::USER_START {
+                        self.unknown_layouts.add(&self.meta.events, &raw);
+                    }
                     if header.kind.is_about_recording() && self.meta.note(&raw).is_none() {
                         self.ledger.dropped(header.kind, Reason::Damaged);
                         self.damage(block, at, format!("invalid {} record; skipped", header.kind));

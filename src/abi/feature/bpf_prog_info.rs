@@ -74,6 +74,11 @@ pub struct BpfProg {
 }
 
 impl BpfProg {
+    /// Size of the stored information from the kernel.
+    pub(crate) fn info_size(&self) -> usize {
+        self.info.stored.len()
+    }
+
     /// The bytes of an array; `None` if it is missing.
     pub fn array(&self, which: BpfArrays) -> Option<&[u8]> {
         let info = &self.info;

@@ -24,6 +24,7 @@ pub mod mark;
 pub mod mem_topology;
 pub mod nr_cpus;
 pub mod numa_topology;
+pub(crate) mod perf_reader;
 pub mod pmu_caps;
 pub mod pmu_mappings;
 pub mod sample_time;

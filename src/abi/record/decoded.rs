@@ -1,12 +1,15 @@
 //! A decoded record.
 
 use super::build_id::BuildId;
-use super::{Body, RecordHeader, RecordType};
+use super::{Body, Misc, RecordHeader, RecordType};
 use crate::abi::Endian;
 use crate::abi::attr::Attr;
 use crate::abi::attr_flags::AttrFlags;
+use crate::abi::fields::{FieldVisitor, MappingFields, TextField, TextPlace, TextRole, ignore_roles};
 use crate::abi::sample_id::SampleId;
 use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample_type::SampleType;
+use crate::abi::text::until_nul;
 use binrw::{BinResult, BinWrite};
 use std::io::Cursor;
 
@@ -30,7 +33,10 @@ impl RecordContext {
     /// Offset of the `sample_id` in a record's body, if it has one.
     ///
     /// `perf inject -b` appends one to its HEADER_BUILD_ID records since perf 6.12. Zeros after the name are taken for padding.
-    fn trailer(&self, kind: RecordType, body: &[u8]) -> Option<usize> {
+    ///
+    /// Unknown bits of `sample_type` may add a field to it: then it is one only if the other fields of the record end where it
+    /// begins.
+    pub(crate) fn trailer(&self, kind: RecordType, misc: Misc, body: &[u8]) -> Option<usize> {
         if !self.sample_id_all {
             return None;
         }
@@ -39,7 +45,19 @@ impl RecordContext {
             || kind == RecordType::HEADER_BUILD_ID
                 && BuildId::end_of_name(body) == Some(at)
                 && body[at..].iter().any(|&byte| byte != 0);
-        has_one.then_some(at)
+        let is_certain = SampleType::KNOWN.contains(self.layout.sample_type());
+        (has_one && (is_certain || self.end_of_fields(kind, misc, body) == Some(at))).then_some(at)
+    }
+
+    /// The offset in the body at which the fields of a record and their padding to a multiple of 8 end, if it had no `sample_id`.
+    fn end_of_fields(&self, kind: RecordType, misc: Misc, body: &[u8]) -> Option<usize> {
+        let (mut fields, tail) = Body::read(kind, misc, body, self);
+        if matches!(fields, Body::Opaque(_)) {
+            return None;
+        }
+        let mut padding = Padding(0);
+        fields.visit_fields(&mut padding);
+        Some((body.len() - tail.len() - padding.0).next_multiple_of(8))
     }
 }
 
@@ -63,7 +81,7 @@ impl Record {
         let header = RecordHeader::peek(bytes, context.endian).filter(|header| header.len() == bytes.len())?;
         let mut body = bytes.get(RecordHeader::SIZE..)?;
         let mut id = None;
-        if let Some(at) = context.trailer(header.kind, body) {
+        if let Some(at) = context.trailer(header.kind, header.misc, body) {
             id = SampleId::read(&body[at..], context.layout.sample_type(), context.endian);
             body = &body[..at];
         }
@@ -92,11 +110,29 @@ impl Record {
     }
 }
 
+/// Number of bytes behind the NUL of the last text of a record, which takes all bytes to the end.
+struct Padding(usize);
+
+impl FieldVisitor for Padding {
+    fn text(&mut self, _: TextRole<'_>, field: TextField<'_>) {
+        if let TextPlace::Padded(text, _) = field.place {
+            self.0 = text.as_bytes().len().saturating_sub(until_nul(text.as_bytes()).len() + 1);
+        }
+    }
+
+    fn mapping(&mut self, mapping: MappingFields<'_>) {
+        self.text(TextRole::Path, mapping.filename);
+    }
+
+    ignore_roles! {
+        task, own_process, guest, time, elapsed, clock_origin, own_event_id, event_id, attr, command_line, address, code, callchain, inode, namespace, build_id, file_build_id, cgroup_id, bpf_tag, feature, tracing_data, opaque, unknown
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::record::Misc;
-    use crate::abi::sample_type::{BranchSampleType, SampleType};
+    use crate::abi::sample_type::BranchSampleType;
     use crate::abi::testing::hex;
     use proptest::prelude::*;
 
@@ -129,6 +165,24 @@ mod tests {
         assert_eq!((record.id, &record.tail[..]), (None, &[1, 2, 3, 4][..]));
         assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
         assert_eq!(Record::read(&bytes[..11], &context(Endian::Little, SampleType::TID)), None);
+    }
+
+    #[test]
+    fn an_unknown_field_of_a_trailer_makes_it_bytes() {
+        let known = SampleType::TID | SampleType::TIME;
+        let unknown = context(Endian::Little, known | SampleType::from_bits_retain(1 << 25));
+        let trailer = "01000000 02000000 0300000000000000";
+        for body in ["03000000 01000000 05000000 02000000 0900000000000000", "05000000 06000000 'sh' 00 *6"] {
+            let kind = if body.contains("sh") { "03" } else { "04" };
+            for (added, is_known) in [("", true), ("0700000000000000", false), ("00 *8", false)] {
+                let mut bytes = hex(&format!("{kind}000000 0000 0000 {body} {added} {trailer}"));
+                bytes[6] = bytes.len() as u8;
+                let record = Record::read(&bytes, &unknown).unwrap();
+                assert_eq!(record.id.and_then(|id| id.time), is_known.then_some(3), "{body} {added}");
+                assert_eq!(record.to_bytes(Endian::Little).unwrap(), bytes);
+                assert!(Record::read(&bytes, &context(Endian::Little, known)).unwrap().id.is_some());
+            }
+        }
     }
 
     #[test]

@@ -99,6 +99,7 @@ impl Tables {
         if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian()) {
             return self.drop(meta, raw, &format!("field {field} does not fit its size"));
         }
+        self.ledger.used_in_part(view.is_partial.into());
         self.found.clear();
         self.weights.of(&view, index, &meta.events, &mut self.found);
         let pid = view.task.map(|(pid, _)| pid);

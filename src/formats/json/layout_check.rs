@@ -41,7 +41,7 @@ pub fn matches_layout(raw: &Raw<'_>, described: DescribedLayout, events: &Events
         // No event has this ID. A trailer of such a record is exported as bytes.
         return false;
     }
-    let expected = of_trailer(event);
+    let expected = of_trailer(event.filter(|event| !event.lacks_trailer(raw)));
     let is_too_short = described.fields.is_empty() && raw.body().len() < SampleId::size(expected);
     described.fields == expected || is_too_short
 }

@@ -5,12 +5,10 @@ use crate::abi::Endian;
 use crate::abi::attr::Attr;
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::read_format::ReadFormat;
-use crate::abi::sample_type::SampleType;
+use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::stream::events::Event;
 
-/// Bits that perf 7.2 defines for `read_format`, `branch_sample_type` and the flags.
-const READ_FORMAT: u64 = (1 << 5) - 1;
-const BRANCH_SAMPLE_TYPE: u64 = (1 << 20) - 1;
+/// Flags that perf 7.2 defines.
 const FLAGS: u64 = (1 << 40) - 1;
 
 /// Checks the bytes of an attr.
@@ -29,8 +27,8 @@ pub fn check(attr: &Attr, mut report: impl FnMut(Rule, String)) {
     }
     for (field, bits, known) in [
         ("sample_type", attr.sample_type.bits(), SampleType::KNOWN.bits()),
-        ("read_format", attr.read_format.bits(), READ_FORMAT),
-        ("branch_sample_type", attr.branch_sample_type.bits(), BRANCH_SAMPLE_TYPE),
+        ("read_format", attr.read_format.bits(), ReadFormat::KNOWN.bits()),
+        ("branch_sample_type", attr.branch_sample_type.bits(), BranchSampleType::KNOWN.bits()),
         ("flags", attr.flags.bits(), FLAGS),
     ] {
         if bits & !known != 0 {

@@ -118,7 +118,7 @@ impl<'a> Checker<'a> {
     fn feature(&mut self, meta: &Meta, id: FeatureId, bytes: &[u8], file: &str, offset: Option<u64>) {
         let context = meta.feature_context();
         let report = |rule, what| self.findings.add(file, offset, Subject::Feature(id), rule, what);
-        features::check(id, bytes, meta.endian, &context, meta.events.list().len(), report);
+        features::check(id, bytes, meta.endian, &context, &meta.perf_reader(meta.container), report);
     }
 
     /// Checks a record against the ones before it.
@@ -197,7 +197,8 @@ impl Sink for Checker<'_> {
         if misframed::size(bytes, meta.endian).is_some() {
             let (file, at) = (&meta.files[gap.block.source as usize], gap.block.offset(gap.at));
             let what = format!(
-                "several compressed frames of {} bytes written as one record by perf 6.16 to 7.1, which perf cannot read",
+                "compressed frames of {} bytes written by perf 6.16 to 7.1 as one record, whose 16-bit size is wrong; perf \
+                 cannot read them; 'perfconv rewrite --compress' writes frames that it can",
                 gap.len
             );
             self.findings.add(file, at, Subject::Container, Rule::Misframed, what);

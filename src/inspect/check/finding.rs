@@ -100,7 +100,7 @@ rules! {
         MissingNul = "missing-nul",
         /// A version that perf rejects.
         Version = "version",
-        /// A count above the maximum that perf accepts, or above another count.
+        /// A value or count in a feature that perf does not accept.
         Limit = "limit",
         /// A feature that contradicts the rest of the recording.
         Inconsistent = "inconsistent",
@@ -108,7 +108,7 @@ rules! {
         CompressionUnannounced = "compression-unannounced",
         /// A compressed frame that is larger than the feature COMPRESSED says.
         FrameTooLarge = "frame-too-large",
-        /// Several compressed frames written as one record.
+        /// Compressed frames written as one record whose size does not cover them.
         Misframed = "misframed",
         /// A record older than those that perf has already processed at the end of a round.
         RoundOrder = "round-order",
@@ -122,9 +122,9 @@ rules! {
         Unknown = "unknown",
         /// Nonzero bytes after the known fields.
         Tail = "tail",
-        /// Nonzero padding after text.
-        Padding = "padding",
-        /// Bytes of the file that belong to no section.
+        /// A HEADER_BUILD_ID whose size is not a multiple of 8.
+        BuildIdSize = "build-id-size",
+        /// Bytes other than zeros before the end of the records that belong to no section.
         Gap = "gap",
     }
 }

@@ -26,6 +26,10 @@ impl Replacer {
             self.note_removal("records of unknown events");
             return Ok(None);
         }
+        if meta.events.of(raw).is_some_and(|(_, event)| event.lacks_trailer(raw)) {
+            self.drop_record(kind);
+            return Ok(None);
+        }
         let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
         record.tail.clear();
         if let Some(id) = &mut record.id {

@@ -108,6 +108,9 @@ impl Replacer {
         }
         let mut view = SampleView::default();
         view.fill(raw.body(), &event.layout, raw.endian()).ok()?;
+        if view.is_partial {
+            return None;
+        }
         let removed = removed_fields(self.kept, event.attr.kind);
         let is_removed = |field| removed.contains(field);
         let space = Space::from(raw.header().misc.cpu_mode());

@@ -73,9 +73,8 @@ fn check_member(member: &Member) -> Result<()> {
     if member.meta.events.list().is_empty() {
         return refused("it has no events".to_owned());
     }
-    let fields = |event: &crate::stream::events::Event| event.attr.sample_type - SampleType::KNOWN;
-    if let Some(unknown) = member.meta.events.list().iter().map(fields).find(|unknown| !unknown.is_empty()) {
-        return refused(format!("its samples have unknown fields ({:#x})", unknown.bits()));
+    if let Some(unknown) = member.meta.events.list().iter().find_map(|event| event.layout.unknown_bits().next()) {
+        return refused(format!("its samples have fields of unknown layout ({unknown})"));
     }
     Ok(())
 }

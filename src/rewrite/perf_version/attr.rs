@@ -3,20 +3,20 @@
 use super::since::PerfVersion;
 use crate::abi::attr::Attr;
 use crate::abi::attr_flags::AuxAction;
+use crate::abi::read_format::ReadFormat;
+use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
 use bitflags::Flags;
 use std::collections::BTreeSet;
 
-/// Adapts an attr to a version of perf, and notes what is lost.
+/// Adapts an attr to a version of perf, and notes what is lost. The words that decide the layout of samples are kept where it is
+/// unknown: fields cannot be removed from such samples.
 pub fn adapt(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<String>) {
-    if attr.sample_type.contains(SampleType::WEIGHT_STRUCT) && version < PerfVersion::WEIGHT_STRUCTS {
-        attr.sample_type.insert(SampleType::WEIGHT);
+    let is_unknown = SampleLayout::from(&*attr).is_partial() || !ReadFormat::KNOWN.contains(attr.read_format);
+    if !is_unknown {
+        adapt_layout(attr, version, notes);
     }
     attr.flags = known(attr.flags, version.attr_flags(), "flags", notes);
-    attr.sample_type = known(attr.sample_type, version.sample_type(), "sample fields", notes);
-    attr.read_format = known(attr.read_format, version.read_format(), "counter values", notes);
-    let branches = version.branch_sample_type();
-    attr.branch_sample_type = known(attr.branch_sample_type, branches, "branch stack fields", notes);
     if version < PerfVersion::AUX_ACTION && attr.aux_action != AuxAction::empty() {
         attr.aux_action = AuxAction::empty();
         notes.insert("AUX area actions of events".to_owned());
@@ -30,6 +30,16 @@ pub fn adapt(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<String>
         *attr = shorter;
     }
     attr.size = attr.size.min(size as u32);
+}
+
+fn adapt_layout(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<String>) {
+    if attr.sample_type.contains(SampleType::WEIGHT_STRUCT) && version < PerfVersion::WEIGHT_STRUCTS {
+        attr.sample_type.insert(SampleType::WEIGHT);
+    }
+    attr.sample_type = known(attr.sample_type, version.sample_type(), "sample fields", notes);
+    attr.read_format = known(attr.read_format, version.read_format(), "counter values", notes);
+    let branches = version.branch_sample_type();
+    attr.branch_sample_type = known(attr.branch_sample_type, branches, "branch stack fields", notes);
 }
 
 /// Returns the known bits, and notes the names of the others.

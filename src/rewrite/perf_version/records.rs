@@ -12,7 +12,7 @@ use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::abi::sample_view::SampleView;
 use crate::abi::weight::Weight;
 use crate::container::write::{encoded, pipe};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rewrite::filter::deferred::cookie;
 use crate::rewrite::replacement::{RecordBuffer, reencode_with};
 use crate::stream::Sink;
@@ -112,6 +112,14 @@ impl<'a> ForVersion<'a> {
         let is_known = sample_type.contains(layout.sample_type())
             && branches.contains(layout.branch_sample_type())
             && reads.contains(layout.read_format());
+        if !is_known && !layout.is_partial() {
+            // The attr has lost bits that an undecodable sample keeps.
+            if let Some(unknown) = layout.unknown_bits_of(raw.body(), raw.endian()) {
+                let file = &meta.files[raw.block().source as usize];
+                let what = format!("fields cannot be removed from a sample of unknown layout ({unknown})");
+                return Err(Error::input(file, raw.offset(), what));
+            }
+        }
         let waits = if version < PerfVersion::DEFERRED_CALLCHAINS {
             let view = SampleView::read(raw.body(), layout, raw.endian()).ok();
             view.and_then(|view| Some((view.task.map_or(0, |(_, tid)| tid), cookie(&view.callchain?)?)))

@@ -10,6 +10,7 @@ use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
 use crate::container::write::encoded;
 use crate::container::write::frames::FrameOptions;
+use crate::container::write::pipe;
 use crate::error::Result;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -129,6 +130,36 @@ impl Form {
         encoded(FeatureSection::read(id, bytes, meta.endian, &context).to_bytes(self.endian(meta)))
     }
 
+    /// The features that are omitted because perf could not read the output with them, each with the reason.
+    ///
+    /// perf stops at the first feature of a file that it rejects, and needs COMPRESSED to read records. It rejects a pipe with
+    /// such a feature.
+    pub fn obstacles(&self, meta: &Meta, to: Container) -> Vec<(FeatureId, String)> {
+        let has_frames = matches!(self.frames, Frames::Compressed(_))
+            || self.keeps_frames(meta) && meta.features.contains_key(&FeatureId::COMPRESSED);
+        let is_needed = |id: FeatureId| match to {
+            Container::Pipe => meta.container != Container::Pipe && pipe::has_feature(id),
+            Container::File | Container::Directory => has_frames && id < FeatureId::COMPRESSED,
+        };
+        // This container's own are written anew.
+        let is_kept =
+            |id: FeatureId| !matches!(id, FeatureId::AUXTRACE | FeatureId::DIR_FORMAT | FeatureId::COMPRESSED);
+        let (reader, context) = (meta.perf_reader(to), meta.feature_context());
+        let read = meta.features.iter().filter(|&(&id, _)| is_kept(id) && is_needed(id));
+        read.filter_map(|(&id, bytes)| {
+            Some((id, reader.obstacle(&FeatureSection::read(id, bytes, meta.endian, &context))?))
+        })
+        .collect()
+    }
+
+    /// Reports the omitted features.
+    pub fn report_obstacles(&self, meta: &Meta, to: Container, ledger: &mut Ledger) {
+        for (id, why) in self.obstacles(meta, to) {
+            ledger
+                .missing(format!("the feature {id} is omitted, because perf could not read the output with it: {why}"));
+        }
+    }
+
     /// The features in this form, for the container of the output. AUXTRACE is omitted: the writer of the records knows their new
     /// offsets.
     ///
@@ -145,6 +176,9 @@ impl Form {
             if is_written {
                 features.insert(id, self.section(meta, id, bytes)?);
             }
+        }
+        for (id, _) in self.obstacles(meta, to) {
+            features.remove(&id);
         }
         if to == Container::Directory {
             let version: u64 = 1;

@@ -87,6 +87,7 @@ impl Builder {
             self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
             Reason::Damaged
         })?;
+        self.ledger.used_in_part(view.is_partial.into());
         let event = self.profile.events.find(view.identifier.or(view.id)).ok_or(Reason::UnknownEvent)?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
         let mode = raw.header().misc.cpu_mode();
