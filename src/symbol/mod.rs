@@ -9,7 +9,7 @@
 //!
 //! let symbolizer = Symbolizer::new(Options::default(), SearchOptions::from_system());
 //! let key = ObjectKey { path: "/usr/bin/cat".into(), ..ObjectKey::default() };
-//! let resolved = symbolizer.resolve(&[Request { key, addresses: Addresses::Offsets(vec![0x4a10]) }]);
+//! let resolved = symbolizer.resolve(&[Request::new(key, Addresses::Offsets(vec![0x4a10]))]);
 //! for frame in resolved.symbols.frames(0, 0) {
 //!     let function = frame.function.and_then(|id| resolved.symbols.function(id));
 //!     let name = function.map_or(&b"?"[..], |function| resolved.symbols.name(function.name));
