@@ -241,6 +241,30 @@ mod tests {
         table
     }
 
+    /// A function in `[100, 200)`.
+    struct OneFunction;
+
+    impl Lookup for OneFunction {
+        fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+            if (100..200).contains(&address) {
+                found(&Frame { name: b"sigreturn", symbol_start: Some(100), ..Frame::default() });
+            }
+        }
+    }
+
+    #[test]
+    fn a_caller_at_the_start_of_a_function_is_in_it() {
+        let addresses = [(99, true), (99, false), (98, true), (150, true), (199, true), (200, true), (u64::MAX, true)];
+        let mut table = FrameTable::new(Demangle::Full);
+        for (address, is_caller) in addresses {
+            table.look_up(&OneFunction, LookupAddress { address, is_caller });
+        }
+        let symbols = Symbols::new(table, vec![(0..7).collect()]);
+        let found = (0..7).map(|index| (symbols.frames(0, index).len(), symbols.symbol_offset(0, index)));
+        let none = (0, None);
+        assert_eq!(found.collect::<Vec<_>>(), [(1, Some(-1)), none, none, (1, Some(50)), (1, Some(99)), none, none]);
+    }
+
     #[test]
     fn functions_are_kept_once() {
         let numbers = (0..99).collect();
