@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let key = ObjectKey { path, ..ObjectKey::default() };
     let len = addresses.len();
-    let request = Request { key, addresses: Addresses::Virtual(addresses) };
+    let request = Request::new(key, Addresses::Virtual(addresses));
     let Resolved { symbols, objects } = symbolizer.resolve(std::slice::from_ref(&request));
     let took = start.elapsed();
     if given.is_empty() {

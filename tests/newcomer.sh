@@ -123,10 +123,10 @@ if has perf 'slice.data, shared.data, copy.data'; then
     done
 fi
 if has pprof out.pb.gz; then
-    expect 'flat%' pprof -symbolize=none -top out.pb.gz
+    expect 'flat%' pprof -top out.pb.gz
     # pprof runs perf_to_profile for a perf.data.
     ln -s perfconv "$HOME/bin/perf_to_profile"
-    expect 'flat%' pprof -symbolize=none -top perf.data
+    expect 'flat%' pprof -top perf.data
     rm "$HOME/bin/perf_to_profile"
 fi
 if has jq 'out.jsonl, out.speedscope.json, out.trace.json'; then

@@ -328,7 +328,7 @@ impl<'a> Collector<'a> {
         let each = period(&event.attr).unwrap_or(1);
         let Resolver { mappings, stacks, .. } = &mut self.resolver;
         let mapping = mappings.synthetic(&Map::new(LOST, 1, 0, b"[lost]", None));
-        let frame = stacks.frame_id(Frame { place: Place::In(mapping), address: LOST });
+        let frame = stacks.frame_id(Frame { place: Place::In(mapping), address: LOST, is_caller: false });
         let stack = stacks.stack_id(&[frame]);
         let (_, trailer) = meta.events.split(raw);
         let pid = trailer.and_then(|trailer| trailer.task).map(|(pid, _)| pid);

@@ -12,6 +12,8 @@ pub struct Address {
     pub address: u64,
     /// Its address space.
     pub space: Space,
+    /// Whether it was moved from the return address.
+    pub is_caller: bool,
 }
 
 /// The recorded stack of a sample.
@@ -36,7 +38,7 @@ impl SampledStack<'_> {
     pub fn for_each(&self, mut found: impl FnMut(Address)) -> Option<u64> {
         let mut deferred = None;
         if let Some(ip) = self.ip {
-            found(Address { address: ip, space: self.space });
+            found(Address { address: ip, space: self.space, is_caller: false });
         }
         if self.space == Space::User && self.calls.is_some() {
             self.for_each_call(self.ip.is_some(), found);
@@ -63,7 +65,7 @@ impl SampledStack<'_> {
             may_repeat_leaf = false;
             if !repeats_leaf {
                 let address = if is_first { word } else { word.saturating_sub(1) };
-                found(Address { address, space });
+                found(Address { address, space, is_caller: !is_first });
             }
             is_first = false;
         }
@@ -78,10 +80,10 @@ impl SampledStack<'_> {
         let mut is_newest = true;
         while let (Some(from), Some(to), Some(_flags)) = (words.next(), words.next(), words.next()) {
             if is_newest && !has_leaf {
-                found(Address { address: to, space: Space::User });
+                found(Address { address: to, space: Space::User, is_caller: false });
             }
             is_newest = false;
-            found(Address { address: from, space: Space::User });
+            found(Address { address: from, space: Space::User, is_caller: false });
         }
     }
 }

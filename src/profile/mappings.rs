@@ -3,9 +3,11 @@
 //! A file may be mapped at different addresses in each process. Mappings of the same part of a file are one mapping, and its
 //! addresses are rebased, so that a thousand processes of a program share their mappings and frames.
 
+use super::frames::Address;
 use super::{Frame, MappingId, Place};
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{CpuMode, Misc};
+use crate::session::Session;
 use crate::session::map::{Map, MapId};
 use crate::stream::meta::Meta;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
@@ -44,9 +46,24 @@ impl Mappings {
 
     /// The frame of an address in a session map.
     #[inline]
-    pub fn frame(&mut self, map_id: MapId, map: &Map, address: u64) -> Frame {
+    pub fn frame(&mut self, map_id: MapId, map: &Map, address: u64, is_caller: bool) -> Frame {
         let Mapped { mapping, offset } = self.mapped(map_id, map);
-        Frame { place: Place::In(mapping), address: address.wrapping_add(offset) }
+        Frame { place: Place::In(mapping), address: address.wrapping_add(offset), is_caller }
+    }
+
+    /// The frame of an address in a process.
+    #[inline]
+    pub fn frame_at(&mut self, session: &Session, pid: u32, at: Address) -> Frame {
+        let Address { address, space, is_caller } = at;
+        if let Some(id) = session.map_at(pid, space, address) {
+            return self.frame(id, session.map(id), address, is_caller);
+        }
+        // A signal handler returns to the start of the trampoline, with which a mapping can begin.
+        let start = address.saturating_add(1);
+        match session.map_at(pid, space, start).filter(|_| is_caller) {
+            Some(id) => self.frame(id, session.map(id), start, false),
+            None => Frame { place: Place::Outside(space), address, is_caller },
+        }
     }
 
     /// The ID of a synthetic mapping.
@@ -169,7 +186,8 @@ mod tests {
         let mut mappings = Mappings::default();
         let libc = Map::new(0x7000, 0x3000, 0x1000, b"/lib/libc.so.6", Some(&[1]));
         let frame = |mappings: &mut Mappings, id, map: &Map, address| {
-            let Frame { place: Place::In(mapping), address } = mappings.frame(MapId(id), map, address) else {
+            let Frame { place: Place::In(mapping), address, .. } = mappings.frame(MapId(id), map, address, false)
+            else {
                 panic!("the address is in the map")
             };
             (mapping, address)

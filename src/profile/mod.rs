@@ -69,6 +69,8 @@ pub struct Frame {
     /// The address; in a mapping, rebased to that mapping, which may be at another address in the frame's process. For a caller,
     /// the last byte of its call instead of the return address.
     pub address: u64,
+    /// Whether this is a caller: the return address is at the next byte.
+    pub is_caller: bool,
 }
 
 impl Frame {

@@ -69,12 +69,13 @@ impl Resolver {
         let mut frames = std::mem::take(&mut self.frames);
         frames.clear();
         if let Some(data) = data {
-            frames.push(self.frame(session, viewer, sampled.space, data));
+            let data = Address { address: data, space: sampled.space, is_caller: false };
+            frames.push(self.frame(session, viewer, data));
         }
-        let cookie = sampled.for_each(|found| frames.push(self.frame(session, viewer, found.space, found.address)));
+        let cookie = sampled.for_each(|found| frames.push(self.frame(session, viewer, found)));
         if frames.is_empty() && cookie.is_none() {
             // Every sample has a stack, even if its event records no address.
-            frames.push(self.stacks.frame_id(Frame { place: Place::Outside(Space::Unknown), address: 0 }));
+            frames.push(self.stacks.frame_id(NO_ADDRESS));
         }
         let stack = self.stacks.stack_id(&frames);
         self.frames = frames;
@@ -92,10 +93,10 @@ impl Resolver {
     ) -> Option<Cached> {
         let Self { mappings, recent, batch: Batch { new_stacks, unknown }, .. } = self;
         let (known_frames, known_unknown) = (new_stacks.frames.len(), unknown.len());
-        let cookie = sampled.for_each(|Address { address, space }| {
-            let query = Query::new(session, viewer, space, address);
+        let cookie = sampled.for_each(|address| {
+            let query = Query::new(session, viewer, address);
             let frame = recent.get(query).unwrap_or_else(|| {
-                unknown.push((new_stacks.frames.len(), query, frame(mappings, session, viewer, space, address)));
+                unknown.push((new_stacks.frames.len(), query, mappings.frame_at(session, viewer.pid, address)));
                 0
             });
             new_stacks.frames.push(frame);
@@ -107,7 +108,7 @@ impl Resolver {
         }
         if new_stacks.frames.len() == known_frames {
             // As in Self::stack.
-            new_stacks.frames.push(self.stacks.frame_id(Frame { place: Place::Outside(Space::Unknown), address: 0 }));
+            new_stacks.frames.push(self.stacks.frame_id(NO_ADDRESS));
         }
         let place = place();
         new_stacks.end(place);
@@ -139,7 +140,7 @@ impl Resolver {
         let viewer = Viewer { pid: frames.pid, view: session.mark_running(frames.pid).view };
         let user = SampledStack { ip: None, space: Space::User, callchain: Some(frames.chain), calls: None };
         let mut found = Vec::new();
-        user.for_each(|at| found.push(self.frame(session, viewer, at.space, at.address)));
+        user.for_each(|at| found.push(self.frame(session, viewer, at)));
         found
     }
 
@@ -161,48 +162,40 @@ impl Resolver {
 
     /// Resolves an address.
     #[inline]
-    pub fn frame(&mut self, session: &Session, viewer: Viewer, space: Space, address: u64) -> FrameId {
-        let query = Query::new(session, viewer, space, address);
+    pub fn frame(&mut self, session: &Session, viewer: Viewer, address: Address) -> FrameId {
+        let query = Query::new(session, viewer, address);
         if let Some(frame) = self.recent.get(query) {
             return frame;
         }
-        let frame = frame(&mut self.mappings, session, viewer, space, address);
-        let frame = self.stacks.frame_id(frame);
+        let frame = self.stacks.frame_id(self.mappings.frame_at(session, viewer.pid, address));
         self.recent.put(query, frame);
         frame
     }
 }
 
-/// The frame of an address.
-#[inline]
-fn frame(mappings: &mut Mappings, session: &Session, viewer: Viewer, space: Space, address: u64) -> Frame {
-    match session.map_at(viewer.pid, space, address) {
-        Some(id) => mappings.frame(id, session.map(id), address),
-        None => Frame { place: Place::Outside(space), address },
-    }
-}
+/// The leaf of samples without any address.
+const NO_ADDRESS: Frame = Frame { place: Place::Outside(Space::Unknown), address: 0, is_caller: false };
 
 /// Everything that determines the frame of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Query {
     /// Version of the process's address space, or of the kernel's for kernel addresses.
     view: ViewId,
-    space: Space,
-    address: u64,
+    address: Address,
 }
 
 impl RecentKey for Query {
     #[inline]
     fn number(&self) -> u64 {
-        self.address ^ self.view.rotate_left(32)
+        self.address.address ^ self.view.rotate_left(32)
     }
 }
 
 impl Query {
     #[inline]
-    fn new(session: &Session, viewer: Viewer, space: Space, address: u64) -> Self {
+    fn new(session: &Session, viewer: Viewer, address: Address) -> Self {
         // The kernel's frames are the same for all processes.
-        let view = if space == Space::Kernel { session.kernel_generation() } else { viewer.view };
-        Self { view, space, address }
+        let view = if address.space == Space::Kernel { session.kernel_generation() } else { viewer.view };
+        Self { view, address }
     }
 }

@@ -99,10 +99,10 @@ mod tests {
     #[test]
     fn interns_frames_and_stacks() {
         let mut stacks = Stacks::default();
-        let a = stacks.frame_id(Frame { place: Place::In(1), address: 10 });
-        let b = stacks.frame_id(Frame { place: Place::Outside(Space::User), address: 10 });
+        let a = stacks.frame_id(Frame { place: Place::In(1), address: 10, is_caller: false });
+        let b = stacks.frame_id(Frame { place: Place::Outside(Space::User), address: 10, is_caller: false });
         assert_ne!(a, b);
-        assert_eq!(stacks.frame_id(Frame { place: Place::In(1), address: 10 }), a);
+        assert_eq!(stacks.frame_id(Frame { place: Place::In(1), address: 10, is_caller: false }), a);
         let ids: Vec<_> = [&[a, b][..], &[b], &[], &[a, b], &[]].map(|stack| stacks.stack_id(stack)).into();
         assert_eq!(ids, [0, 1, 2, 0, 2]);
         assert_eq!((stacks.stack(0), stacks.stack(2), stacks.frames().len()), (&[a, b][..], &[][..], 2));
@@ -111,8 +111,13 @@ mod tests {
     #[test]
     fn ids_are_stable_as_tables_grow() {
         let mut stacks = Stacks::default();
-        let stack =
-            |i: u64| (0..i % 7).map(move |depth| Frame { place: Place::Outside(Space::User), address: i * 10 + depth });
+        let stack = |i: u64| {
+            (0..i % 7).map(move |depth| Frame {
+                place: Place::Outside(Space::User),
+                address: i * 10 + depth,
+                is_caller: false,
+            })
+        };
         for round in 0..2 {
             for i in 1..5000 {
                 let frames: Vec<_> = stack(i).map(|frame| stacks.frame_id(frame)).collect();

@@ -59,7 +59,7 @@ struct FrameEntry {
     /// Number of lines: 0 if the function is unknown, more than 1 if functions are inlined at the address.
     len: u32,
     is_inlined: bool,
-    symbol_offset: Option<u64>,
+    symbol_offset: Option<i64>,
     origin: Option<Origin>,
 }
 
@@ -98,7 +98,7 @@ impl Symbols {
     }
 
     /// Sets the lines of a frame, innermost function first, and the offset of its address from the start of its symbol.
-    pub(crate) fn set_lines(&mut self, frame: u32, lines: &[Line], symbol_offset: Option<u64>) {
+    pub(crate) fn set_lines(&mut self, frame: u32, lines: &[Line], symbol_offset: Option<i64>) {
         let (first, len) = (self.lines.len() as u32, lines.len() as u32);
         self.lines.extend_from_slice(lines);
         let entry = self.entry(frame);
@@ -134,8 +134,8 @@ impl Symbols {
         self.function(self.lines(frame).last()?.function).filter(|function| !self.name(function.name).is_empty())
     }
 
-    /// Offset of a frame's address from the start of its symbol, if known.
-    pub fn symbol_offset(&self, frame: u32) -> Option<u64> {
+    /// Offset of a frame's address from the start of its symbol, if known: -1 for a caller whose return address is the start.
+    pub fn symbol_offset(&self, frame: u32) -> Option<i64> {
         self.of(frame).symbol_offset
     }
 

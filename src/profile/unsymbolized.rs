@@ -57,7 +57,7 @@ impl Unsymbolized {
         // Kinds of frames: named ones, those of each mapping, and those outside any.
         let mut kinds = vec![Unnamed::default()];
         for (id, map) in (0..).zip(&tables.mappings) {
-            let is_kernel = tables.is_of_kernel(Frame { place: Place::In(id), address: map.start });
+            let is_kernel = tables.is_of_kernel(Frame { place: Place::In(id), address: map.start, is_caller: false });
             kinds.push(Unnamed { kernel: is_kernel, user: !is_kernel, object: Some(self.object(id, map, tables)) });
         }
         let outside = kinds.len() as u32;
@@ -133,7 +133,7 @@ mod tests {
         let mut tables = Tables::default();
         tables.mappings.push(Map::new(0x1000, 0x1000, 0, b"[kernel.kallsyms]", None));
         tables.mappings.push(Map::new(0x2000, 0x1000, 0, b"/bin/app", None));
-        let mut frame = |place, address| tables.stacks.frame_id(Frame { place, address });
+        let mut frame = |place, address| tables.stacks.frame_id(Frame { place, address, is_caller: false });
         let [kernel, app, named, outside] = [
             frame(Place::In(0), 0x1000),
             frame(Place::In(1), 0x2000),

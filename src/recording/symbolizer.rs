@@ -46,7 +46,7 @@ impl Symbolizer {
 
     fn resolve(&self, object: &SymbolObject, addresses: Addresses) -> FoundFunctions {
         let len = addresses.list().len();
-        let resolved = self.inner.resolve(&[Request { key: object.key(), addresses }]);
+        let resolved = self.inner.resolve(&[Request::new(object.key(), addresses)]);
         let symbols = &resolved.symbols;
         let text = |id| String::from_utf8_lossy(symbols.name(id)).into();
         let line = |frame: &ResolvedFrame| {

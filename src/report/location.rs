@@ -78,10 +78,10 @@ impl Locations {
         let lines = symbols.lines(id);
         for (depth, line) in lines.iter().enumerate() {
             let function = symbols.function(line.function);
-            let name = function.map_or(&b""[..], |function| symbols.name(function.name));
+            let name = function.map_or(&b""[..], |&function| without_own_parameters(function, symbols));
             let is_named = !name.is_empty();
             let location = Location {
-                function: if is_named { self.names.id(without_own_parameters(name)) } else { self.unknown(file) },
+                function: if is_named { self.names.id(name) } else { self.unknown(file) },
                 dso,
                 file: self.names.id(function.map_or(&b""[..], |function| symbols.name(function.file))),
                 line: line.line,

@@ -1,6 +1,6 @@
-//! Demangling of function names: C++ by the Itanium ABI, Rust by both of its schemes.
+//! Demangling of function names: C++ by the Itanium ABI, Rust by both of its schemes, OCaml, and Java as JVMTI agents write it.
 
-use super::plt;
+use super::{java_name, ocaml_name, plt};
 use std::fmt::{self, Write};
 
 /// How much of a mangled name to show.
@@ -30,7 +30,7 @@ impl Demangle {
             Self::No => return None,
             _ if is_rust(name) => rust(name),
             _ if name.starts_with("_Z") || name.starts_with("___Z") || name.starts_with("_GLOBAL__") => self.cpp(name),
-            _ => None,
+            _ => ocaml_name::demangle(name).or_else(|| java_name::demangle(name)),
         };
         demangled.or_else(|| (unversioned.len() < raw.len()).then(|| name.to_owned()))
     }
@@ -77,11 +77,20 @@ fn prefixed(name: &str) -> Option<(&'static str, String)> {
         let text = text.strip_prefix('n').unwrap_or(text);
         text.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('_')
     }
+    /// Skips an offset of a non-virtual or a virtual base.
+    fn call_offset(text: &str) -> Option<&str> {
+        match text.strip_prefix('h') {
+            Some(rest) => offset(rest),
+            None => offset(text.strip_prefix('v')?).and_then(offset),
+        }
+    }
     let encoding = name.strip_prefix("_Z")?;
     let (prefix, rest) = if let Some(rest) = encoding.strip_prefix("Th") {
         ("non-virtual thunk to ", offset(rest)?)
     } else if let Some(rest) = encoding.strip_prefix("Tv") {
         ("virtual thunk to ", offset(rest).and_then(offset)?)
+    } else if let Some(rest) = encoding.strip_prefix("Tc") {
+        ("covariant return thunk to ", call_offset(call_offset(rest)?)?)
     } else if let Some(rest) = encoding.strip_prefix("GTt") {
         ("transaction clone for ", rest)
     } else {
@@ -287,6 +296,8 @@ mod tests {
         let clone = "transaction clone for std::domain_error::domain_error(char const*)";
         assert_eq!(full("_ZGTtNSt12domain_errorC1EPKc").as_deref(), Some(clone));
         assert_eq!(full("_ZThn16_N1AD1Ev").as_deref(), Some("non-virtual thunk to A::~A()"));
+        assert_eq!(full("_ZTcv0_n32_v0_n24_N1C2clEv").as_deref(), Some("covariant return thunk to C::cl()"));
+        assert_eq!(full("_ZTch0_h16_N1C2clEv").as_deref(), Some("covariant return thunk to C::cl()"));
         assert_eq!(full("_ZTv0_n24_N1AD0Ev").as_deref(), Some("virtual thunk to A::~A()"));
         assert_eq!(short("_ZTv0_n24_N1AD0Ev.cold").as_deref(), Some("virtual thunk to A::~A()"));
         let argument = "INS_8durationIdSt5ratioILl1ELl1EEEElS2_ILl1ELl1000000000EEEE";

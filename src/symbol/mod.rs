@@ -9,7 +9,7 @@
 //!
 //! let symbolizer = Symbolizer::new(Options::default(), SearchOptions::from_system());
 //! let key = ObjectKey { path: "/usr/bin/cat".into(), ..ObjectKey::default() };
-//! let resolved = symbolizer.resolve(&[Request { key, addresses: Addresses::Offsets(vec![0x4a10]) }]);
+//! let resolved = symbolizer.resolve(&[Request::new(key, Addresses::Offsets(vec![0x4a10]))]);
 //! for frame in resolved.symbols.frames(0, 0) {
 //!     let function = frame.function.and_then(|id| resolved.symbols.function(id));
 //!     let name = function.map_or(&b"?"[..], |function| resolved.symbols.name(function.name));
@@ -24,7 +24,7 @@
 //! * [`bpf`]: BPF programs; [`simpleperf`]: symbols in recordings of simpleperf.
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
 //! * [`custom`]: sources outside of this library.
-//! * [`demangle`]: demangling of names; [`symbols`]: interned results.
+//! * [`demangle`]: demangling of names (`java_name`, `ocaml_name`: of these languages); [`symbols`]: interned results.
 
 mod arena;
 pub mod bpf;
@@ -35,11 +35,13 @@ pub mod elf;
 pub mod find;
 mod gopclntab;
 mod inflate;
+mod java_name;
 pub mod jit_dump;
 pub mod kernel;
 pub mod lookup;
 pub mod object;
 mod object_cache;
+mod ocaml_name;
 pub mod perf_map;
 mod plt;
 mod ranges;

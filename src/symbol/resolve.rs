@@ -4,10 +4,11 @@ use super::Symbolizer;
 use super::find::attempt::Attempt;
 use super::object_cache::CachedObject;
 use super::source::{ObjectKey, OpenedObject};
-use super::symbols::{FrameTable, Symbols};
+use super::symbols::{FrameTable, LookupAddress, Symbols};
 use crate::progress::{Task, Work};
 use crate::threads::{in_order, workers};
 use hashbrown::HashMap;
+use std::iter::repeat;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +37,16 @@ pub struct Request {
     pub key: ObjectKey,
     /// Addresses in it.
     pub addresses: Addresses,
+    /// Whether each address is the last byte of a call: if it is in no function, the next one, to which the call returns, is looked
+    /// up. False for addresses beyond its end.
+    pub callers: Vec<bool>,
+}
+
+impl Request {
+    /// A request for addresses that are no callers.
+    pub fn new(key: ObjectKey, addresses: Addresses) -> Self {
+        Self { key, addresses, callers: Vec::new() }
+    }
 }
 
 /// Report on the resolution of an object.
@@ -74,7 +85,7 @@ struct Opened {
     object: Option<Arc<dyn OpenedObject>>,
     attempts: Vec<Attempt>,
     /// Addresses to look up.
-    addresses: Vec<u64>,
+    addresses: Vec<LookupAddress>,
     /// For each request, the index of each of its addresses in `addresses`.
     places: Vec<(usize, Vec<Option<u32>>)>,
 }
@@ -149,19 +160,29 @@ impl Symbolizer {
     fn open(&self, group: &Group<'_>) -> Opened {
         let key = group.requests.first().map(|(_, request)| &request.key);
         let (object, attempts) = key.map(|key| self.find(key)).unwrap_or_default();
-        let converted = |request: &Request| -> Vec<Option<u64>> {
-            let Some(object) = &object else { return vec![None; request.addresses.list().len()] };
-            match &request.addresses {
-                Addresses::Offsets(list) => list.iter().map(|&offset| object.address_of_offset(offset)).collect(),
-                Addresses::Virtual(list) => list.iter().copied().map(Some).collect(),
-            }
+        let converted = |request: &Request| -> Vec<Option<LookupAddress>> {
+            let list = request.addresses.list();
+            let Some(object) = &object else { return vec![None; list.len()] };
+            let callers = request.callers.iter().copied().chain(repeat(false));
+            let converted = list.iter().zip(callers).map(|(&address, is_caller)| {
+                let address = match request.addresses {
+                    Addresses::Offsets(_) => object.address_of_offset(address).or_else(|| {
+                        // A segment can begin at the return address.
+                        let start = is_caller.then(|| object.address_of_offset(address.wrapping_add(1)));
+                        start.flatten()?.checked_sub(1)
+                    }),
+                    Addresses::Virtual(_) => Some(address),
+                };
+                address.map(|address| LookupAddress { address, is_caller })
+            });
+            converted.collect()
         };
         let lists: Vec<_> = group.requests.iter().map(|(number, request)| (*number, converted(request))).collect();
-        let mut addresses: Vec<u64> = lists.iter().flat_map(|(_, list)| list).flatten().copied().collect();
+        let mut addresses: Vec<LookupAddress> = lists.iter().flat_map(|(_, list)| list).flatten().copied().collect();
         addresses.sort_unstable();
         addresses.dedup();
         addresses.truncate(u32::MAX as usize - 1);
-        let place = |address: u64| addresses.binary_search(&address).ok().map(|place| place as u32);
+        let place = |address: LookupAddress| addresses.binary_search(&address).ok().map(|place| place as u32);
         let places = lists
             .into_iter()
             .map(|(number, list)| (number, list.into_iter().map(|address| address.and_then(place)).collect()));
@@ -313,7 +334,7 @@ mod tests {
     #[test]
     fn addresses_keep_their_places() {
         let of =
-            |path: &str, addresses| Request { key: ObjectKey { path: path.into(), ..ObjectKey::default() }, addresses };
+            |path: &str, addresses| Request::new(ObjectKey { path: path.into(), ..ObjectKey::default() }, addresses);
         let requests = [
             of("a", Addresses::Offsets(vec![55, 13, 5, 55])),
             of("none", Addresses::Virtual(vec![1])),
@@ -327,9 +348,9 @@ mod tests {
 
     #[test]
     fn the_result_does_not_depend_on_threads() {
-        let of = |path: &str, len: u64| Request {
-            key: ObjectKey { path: path.into(), ..ObjectKey::default() },
-            addresses: Addresses::Virtual((0..len).rev().map(|number| number * 7 % (len * 3)).collect()),
+        let of = |path: &str, len: u64| {
+            let addresses = (0..len).rev().map(|number| number * 7 % (len * 3)).collect();
+            Request::new(ObjectKey { path: path.into(), ..ObjectKey::default() }, Addresses::Virtual(addresses))
         };
         let requests = [of("a", 10), of("b", 30_000), of("c", 0), of("d", 500)];
         let one = resolve(1, &requests).0;

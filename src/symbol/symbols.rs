@@ -40,7 +40,16 @@ struct ResolvedAddress {
     first: u32,
     len: u32,
     /// Offset from the start of the symbol.
-    symbol_offset: Option<u64>,
+    symbol_offset: Option<i64>,
+}
+
+/// An address to look up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LookupAddress {
+    /// The address.
+    pub address: u64,
+    /// Whether the return address of a caller is at the next byte.
+    pub is_caller: bool,
 }
 
 /// Frames of addresses, in lookup order.
@@ -61,15 +70,38 @@ impl FrameTable {
     }
 
     /// Looks up an address and appends the result.
-    pub fn look_up(&mut self, lookup: &dyn Lookup, address: u64) {
+    pub fn look_up(&mut self, lookup: &dyn Lookup, LookupAddress { address, is_caller }: LookupAddress) {
         let first = self.frames.len();
+        let mut symbol_offset = self.add_frames(lookup, address);
+        if is_caller && !self.has_function(first) {
+            // No call precedes the return address: the kernel makes signal handlers return to the start of a function. As in perf,
+            // the return address is in that function.
+            let second = self.frames.len();
+            let of_return = address.checked_add(1).and_then(|address| self.add_frames(lookup, address));
+            if self.has_function(second) {
+                self.frames.drain(first..second);
+                symbol_offset = of_return.map(|offset| offset - 1);
+            } else {
+                self.frames.truncate(second);
+            }
+        }
+        self.add_address(first, symbol_offset);
+    }
+
+    /// Appends the frames of an address; returns its offset from the start of its symbol.
+    fn add_frames(&mut self, lookup: &dyn Lookup, address: u64) -> Option<i64> {
         let mut symbol_start = None;
         lookup.look_up(address, &mut |frame| {
             symbol_start = frame.symbol_start;
             let frame = self.intern(frame);
             self.frames.push(frame);
         });
-        self.add_address(first, symbol_start.and_then(|start| address.checked_sub(start)));
+        symbol_start.and_then(|start| address.checked_sub(start)?.try_into().ok())
+    }
+
+    /// Whether a function is known of the frames from an index on.
+    fn has_function(&self, first: usize) -> bool {
+        self.frames[first..].iter().any(|frame| frame.function.is_some())
     }
 
     /// Appends an address without a result.
@@ -77,7 +109,7 @@ impl FrameTable {
         self.add_address(self.frames.len(), None);
     }
 
-    fn add_address(&mut self, first: usize, symbol_offset: Option<u64>) {
+    fn add_address(&mut self, first: usize, symbol_offset: Option<i64>) {
         let len = (self.frames.len() - first) as u32;
         self.addresses.push(ResolvedAddress { first: first as u32, len, symbol_offset });
     }
@@ -160,8 +192,8 @@ impl Symbols {
         self.table.frames.get(first as usize..(first + len) as usize).unwrap_or_default()
     }
 
-    /// Offset of an address from the start of its symbol.
-    pub fn symbol_offset(&self, request: usize, address: usize) -> Option<u64> {
+    /// Offset of an address from the start of its symbol: -1 for a caller whose return address is the start.
+    pub fn symbol_offset(&self, request: usize, address: usize) -> Option<i64> {
         self.address(request, address).symbol_offset
     }
 
@@ -205,8 +237,32 @@ mod tests {
 
     fn table(addresses: std::ops::Range<u64>) -> FrameTable {
         let mut table = FrameTable::new(Demangle::Full);
-        addresses.for_each(|address| table.look_up(&Even, address));
+        addresses.for_each(|address| table.look_up(&Even, LookupAddress { address, is_caller: false }));
         table
+    }
+
+    /// A function in `[100, 200)`.
+    struct OneFunction;
+
+    impl Lookup for OneFunction {
+        fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+            if (100..200).contains(&address) {
+                found(&Frame { name: b"sigreturn", symbol_start: Some(100), ..Frame::default() });
+            }
+        }
+    }
+
+    #[test]
+    fn a_caller_at_the_start_of_a_function_is_in_it() {
+        let addresses = [(99, true), (99, false), (98, true), (150, true), (199, true), (200, true), (u64::MAX, true)];
+        let mut table = FrameTable::new(Demangle::Full);
+        for (address, is_caller) in addresses {
+            table.look_up(&OneFunction, LookupAddress { address, is_caller });
+        }
+        let symbols = Symbols::new(table, vec![(0..7).collect()]);
+        let found = (0..7).map(|index| (symbols.frames(0, index).len(), symbols.symbol_offset(0, index)));
+        let none = (0, None);
+        assert_eq!(found.collect::<Vec<_>>(), [(1, Some(-1)), none, none, (1, Some(50)), (1, Some(99)), none, none]);
     }
 
     #[test]

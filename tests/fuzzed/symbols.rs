@@ -57,9 +57,8 @@ fn symbolizer(create: impl FnOnce(Options) -> Symbolizer) -> Symbolizer {
 /// The functions of addresses do not depend on their order.
 fn same_in_any_order(symbolizer: &Symbolizer, keys: &[ObjectKey], addresses: &[u64]) {
     let names = |lists: &[Addresses]| {
-        let requests: Vec<_> = (keys.iter())
-            .flat_map(|key| lists.iter().map(|list| Request { key: key.clone(), addresses: list.clone() }))
-            .collect();
+        let requests: Vec<_> =
+            (keys.iter()).flat_map(|key| lists.iter().map(|list| Request::new(key.clone(), list.clone()))).collect();
         let resolved = symbolizer.resolve(&requests);
         let report = resolved.objects.iter().map(|object| (object.addresses, object.with_function, object.with_line));
         for (addresses, with_function, with_line) in report {

@@ -316,7 +316,7 @@ fn pprof_reads_perf_data_through_it() {
     let path = std::env::join_paths([dir.path(""), PathBuf::from("/usr/bin"), PathBuf::from("/bin")]).unwrap();
     let mut command = program::with_time_limit(&pprof.to_string_lossy());
     command.current_dir(&dir.0).env("PATH", path).env("PPROF_TMPDIR", dir.path("")).stdin(Stdio::null());
-    let run = program::run_other(command.args(["-symbolize=none", "-top", "perf.data"]));
+    let run = program::run_other(command.args(["-top", "perf.data"]));
     let text = String::from_utf8_lossy(&run.stdout);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(text.contains("Showing nodes accounting for") && !text.contains("0 of 0 total"), "{text}");

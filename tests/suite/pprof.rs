@@ -91,7 +91,7 @@ pub fn find_pprof() -> Result<PathBuf, String> {
 
 pub fn report_by(pprof: &Path, report: &str, profile: &Path) -> Result<String, String> {
     let mut command = program::with_time_limit(&pprof.to_string_lossy());
-    command.args(["-symbolize=none", report]).arg(profile).stdin(Stdio::null());
+    command.arg(report).arg(profile).stdin(Stdio::null());
     command.env("PPROF_TMPDIR", profile.parent().expect("the profile should have a parent directory"));
     let run = program::run(&mut command);
     let text = String::from_utf8_lossy(&run.stdout).into_owned();

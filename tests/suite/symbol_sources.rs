@@ -369,7 +369,7 @@ fn pprof_lists_and_disassembles_functions() {
         command.arg(in_repository("symbols").join(recording)).arg("--symfs").arg(&files).args(["-q", "-f", "-o"]);
         assert_eq!(run(command.arg(&path)).status, 0);
         let mut command = with_time_limit(&pprof.to_string_lossy());
-        command.args(["-symbolize=none", "-trim_path=/", report]).arg(format!("-source_path={}", files.display()));
+        command.args(["-trim_path=/", report]).arg(format!("-source_path={}", files.display()));
         command.arg(format!("-output={}", output.display())).arg(&path).stdin(Stdio::null());
         command.env("PPROF_BINARY_PATH", files.join(program)).env("PPROF_TMPDIR", directory.path());
         let run = run(&mut command);

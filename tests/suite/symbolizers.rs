@@ -374,7 +374,7 @@ pub fn resolve_key(search: SearchOptions, key: ObjectKey, addresses: Vec<u64>, t
     options.threads = NonZeroUsize::new(threads);
     let symbolizer = Symbolizer::new(options, search);
     let len = addresses.len();
-    let Resolved { symbols, .. } = symbolizer.resolve(&[Request { key, addresses: Addresses::Virtual(addresses) }]);
+    let Resolved { symbols, .. } = symbolizer.resolve(&[Request::new(key, Addresses::Virtual(addresses))]);
     let text = |id| String::from_utf8_lossy(symbols.name(id)).into_owned();
     let frame = |frame: &ResolvedFrame| {
         let name = frame.function.and_then(|id| symbols.function(id)).map(|function| text(function.name));

@@ -239,7 +239,7 @@ fn corrupt_objects_cost_their_own_names() {
             let search = SearchOptions::default();
             let symbolizer = Symbolizer::new(Options::default(), search);
             let key = ObjectKey { path, ..ObjectKey::default() };
-            let requests = [Request { key, addresses: Addresses::Virtual(list.iter().copied().step_by(9).collect()) }];
+            let requests = [Request::new(key, Addresses::Virtual(list.iter().copied().step_by(9).collect()))];
             known += symbolizer.resolve(&requests).objects[0].with_function;
             tried += 1;
         }
@@ -358,7 +358,7 @@ fn kernel_modules_have_their_functions_inlined_functions_and_lines() {
             }
         }
         let addresses = offsets.iter().map(|offset| section.address - base + offset).collect();
-        let requests = [Request { key: key(object.build_id()), addresses: Addresses::Offsets(addresses) }];
+        let requests = [Request::new(key(object.build_id()), Addresses::Offsets(addresses))];
         let resolved = Symbolizer::new(Options::default(), search.clone()).resolve(&requests);
         for (place, expected) in expected.iter().enumerate() {
             let frames = resolved.symbols.frames(0, place).iter().map(|frame| {
@@ -379,7 +379,7 @@ fn kernel_modules_have_their_functions_inlined_functions_and_lines() {
     assert!(compared > 40 && with_inlined > 8);
     // Without its build ID, it may be a module of another build.
     search.release = Some("6.1".to_owned());
-    let requests = [Request { key: key(None), addresses: Addresses::Offsets(vec![8]) }];
+    let requests = [Request::new(key(None), Addresses::Offsets(vec![8]))];
     let resolved = Symbolizer::new(Options::default(), search).resolve(&requests);
     assert_eq!(resolved.objects[0].with_function, 0);
 }

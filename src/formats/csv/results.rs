@@ -73,7 +73,7 @@ impl Results {
     /// Writes the table, sorted by event and descending sample count.
     pub fn write(&self, mut out: Writer<File>, meta: &Meta, session: &Session, sources: &SymbolSources) -> Result<()> {
         let (mut mappings, mut frames) = (Mappings::new(sources.has_objects()), Stacks::default());
-        let mut frame = |id, ip| frames.frame_id(mappings.frame(id, session.map(id), ip));
+        let mut frame = |id, ip| frames.frame_id(mappings.frame(id, session.map(id), ip, false));
         // The order of the map differs from run to run.
         let mut results: Vec<_> = self.0.iter().map(|(&key, &sum)| (key, sum)).collect();
         results.sort_by_key(|(key, _)| *key);

@@ -70,7 +70,7 @@ impl<F: FnMut(RecordBatch) -> Result<()>> TableFile for PassedRows<F> {
 /// Appends the functions of a frame; returns their number.
 fn append(columns: &mut FramesOfSample, batch: &Batch<'_>, frame: u32) -> usize {
     let (resolved, rows) = (batch.resolved, &mut columns.frames.rows);
-    let Frame { place, address } = resolved.stacks.frames()[frame as usize];
+    let Frame { place, address, .. } = resolved.stacks.frames()[frame as usize];
     let map = match place {
         Place::In(mapping) => Some(&resolved.mappings.list()[mapping as usize]),
         Place::Outside(_) => None,

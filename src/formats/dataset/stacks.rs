@@ -92,7 +92,7 @@ impl StackTables {
         if let Some(&Some(id)) = self.frames.get(frame as usize) {
             return id;
         }
-        let Frame { place, address } = resolved.stacks.frames()[frame as usize];
+        let Frame { place, address, .. } = resolved.stacks.frames()[frame as usize];
         let (id, object, offset) = match place {
             Place::In(mapping) => {
                 let object = self.object(resolved, mapping).clone();

@@ -237,7 +237,7 @@ impl<'a> SharedTables<'a> {
     fn native_symbol(&mut self, frame: FrameId, address: i64) -> Option<u32> {
         let Known { tables, .. } = self.known;
         let mapping = tables.stacks.frames()[frame as usize].mapping()?;
-        let start = address.checked_sub_unsigned(tables.symbols.symbol_offset(frame)?).filter(|&start| start >= 0)?;
+        let start = address.checked_sub(tables.symbols.symbol_offset(frame)?).filter(|&start| start >= 0)?;
         let name = tables.symbols.name(tables.symbols.function_of(frame)?.name);
         let name = self.string(String::from_utf8_lossy(name));
         let NativeSymbols { length, lib_index, address, name: names, function_size } = &mut self.native_symbols;

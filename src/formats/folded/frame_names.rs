@@ -95,12 +95,13 @@ impl<'a> FrameNames<'a> {
         let symbols = &tables.symbols;
         let lines = symbols.lines(frame);
         for (depth, line) in lines.iter().enumerate().rev() {
-            let name = symbols.function(line.function).map_or(&b""[..], |function| symbols.name(function.name));
+            let function = symbols.function(line.function);
+            let name = function.map_or(&b""[..], |&function| without_parameters(function, symbols));
             self.text.clear();
             if name.is_empty() {
                 self.unknown(place, map);
             } else {
-                self.push_name(without_parameters(name));
+                self.push_name(name);
             }
             let is_inlined = depth + 1 < lines.len() || symbols.is_inlined(frame);
             self.push(place, map, is_inlined);

@@ -4,7 +4,7 @@ use crate::abi::record::RecordType;
 use crate::error::Result;
 use crate::profile::deferred::UserFrames;
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
-use crate::profile::frames::walk_chain;
+use crate::profile::frames::{Address, walk_chain};
 use crate::profile::mappings::Mappings;
 use crate::profile::stacks::{FrameId, StackId, Stacks};
 use crate::profile::symbolize::{SymbolSources, Symbolization};
@@ -84,19 +84,16 @@ impl SampleConsumer for StackScan<'_> {
         let Self { session, mappings, found, frames, .. } = self;
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         frames.clear();
-        let mut add = |address, space| {
-            let frame = match session.map_at(pid, space, address) {
-                Some(map) => mappings.frame(map, session.map(map), address),
-                None => Frame { place: Place::Outside(space), address },
-            };
+        let mut add = |address, space, is_caller| {
+            let frame = mappings.frame_at(session, pid, Address { address, space, is_caller });
             frames.push(found.stacks.frame_id(frame));
         };
         let space: Space = raw.header().misc.cpu_mode().into();
         match (view.callchain, view.ip) {
             (Some(chain), ip) => {
-                walk_chain(ip, chain, space, |_, address, space| add(address, space));
+                walk_chain(ip, chain, space, |ip, address, space| add(address, space, ip != address));
             }
-            (None, Some(ip)) => add(ip, space),
+            (None, Some(ip)) => add(ip, space, false),
             (None, None) => return Ok(()),
         }
         let stack = found.stacks.stack_id(frames);
@@ -157,7 +154,7 @@ impl Serialize for StackFunctions<'_> {
         let text = |name| Some(symbols.name(name)).filter(|name| !name.is_empty()).map(Text);
         let mut output = serializer.serialize_seq(None)?;
         for &id in stacks.stack(self.stack) {
-            let Frame { place, address } = stacks.frames()[id as usize];
+            let Frame { place, address, .. } = stacks.frames()[id as usize];
             let map = if let Place::In(mapping) = place { mappings.get(mapping as usize) } else { None };
             let frame = || FrameFunction {
                 symbol: None,
@@ -177,7 +174,10 @@ impl Serialize for StackFunctions<'_> {
                 let is_inlined = index + 1 < lines.len();
                 output.serialize_element(&FrameFunction {
                     symbol: function.and_then(|function| text(function.name)),
-                    offset: symbols.symbol_offset(id).filter(|_| !is_inlined),
+                    offset: symbols
+                        .symbol_offset(id)
+                        .filter(|_| !is_inlined)
+                        .map(|offset| offset.try_into().unwrap_or(0)),
                     file: function.and_then(|function| text(function.file)),
                     line: (line.line > 0).then_some(line.line),
                     inlined: is_inlined.then_some(true),

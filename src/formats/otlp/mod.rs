@@ -104,7 +104,7 @@ mod tests {
         let event = ProfileEvent { name: "cycles".into(), unit: Unit::Count, period: Some(100), sample_types: None };
         let mappings = vec![Map::new(0x4000, 0x1000, 0x200, b"/bin/cat", Some(&[0xab, 1]))];
         let mut tables = Tables { events: vec![event], mappings, ..Tables::default() };
-        let frame = |place, address| Frame { place, address };
+        let frame = |place, address| Frame { place, address, is_caller: false };
         let leaf = tables.stacks.frame_id(frame(Place::In(0), 0x4010));
         // Of both, only the address is written.
         let callers = [Space::User, Space::Unknown].map(|space| frame(Place::Outside(space), 7));

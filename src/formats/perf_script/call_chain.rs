@@ -168,7 +168,7 @@ pub fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
     let lines = symbols.lines(frame.id);
     let has_name = has(form::NAME);
     let offset = symbols.symbol_offset(frame.id).filter(|_| has(form::OFFSET));
-    let offset = offset.map(|offset| offset + u64::from(has(form::RETURN)));
+    let offset = offset.map(|offset| offset + i64::from(has(form::RETURN)));
     for (index, line) in lines.iter().enumerate() {
         let is_inlined = index + 1 < lines.len();
         if is_inlined && (has(form::SYMBOL) || !has_name) {

@@ -191,7 +191,6 @@ impl<'a> Encoder<'a> {
 
     fn mappings(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
         let known = self.known(profile, order);
-        let is_imported = profile.tables.imported.is_some();
         let nameless = Map::new(0, 1, 0, b"", None);
         for (number, (&mapping, known)) in order.list.iter().zip(known).enumerate() {
             let map = match mapping {
@@ -207,11 +206,11 @@ impl<'a> Encoder<'a> {
                 file_offset: map.pgoff,
                 filename: self.messages.strings.id(&String::from_utf8_lossy(&map.filename)),
                 build_id: self.messages.strings.id(&hex),
-                has_functions: known.has_functions(),
-                has_filenames: known.has_all(known.files, is_imported),
-                has_line_numbers: known.has_all(known.lines, is_imported),
+                has_functions: known.functions,
+                has_filenames: known.files,
+                has_line_numbers: known.lines,
                 // Inlined functions come from the same debug info as lines.
-                has_inline_frames: known.has_all(known.lines, is_imported) && !profile.tables.symbols.omits_inlined,
+                has_inline_frames: known.lines && !profile.tables.symbols.omits_inlined,
             };
             self.messages.message(field::MAPPING, &mapping)?;
         }
@@ -219,25 +218,21 @@ impl<'a> Encoder<'a> {
     }
 
     /// The symbol information available for the frames of each mapping.
-    fn known(&self, profile: &Profile, order: &MappingOrder) -> Vec<SymbolCounts> {
+    fn known(&self, profile: &Profile, order: &MappingOrder) -> Vec<KnownSymbols> {
         let symbols = &profile.tables.symbols;
-        let mut known = vec![SymbolCounts::default(); order.list.len()];
+        let mut known = vec![KnownSymbols::default(); order.list.len()];
         for location in self.locations.iter() {
             let Some(id) = self.place(profile, location).0.and_then(|mapping| order.known_id(mapping)) else {
                 continue;
             };
             let known = &mut known[id as usize - 1];
             for &frame in location {
-                let lines = symbols.lines(frame);
-                if lines.is_empty() {
-                    known.add(false, false, false);
-                }
-                for line in lines {
+                for line in symbols.lines(frame) {
                     let is_known = |name| !symbols.name(name).is_empty();
                     let function = symbols.function(line.function);
-                    let [has_name, has_file] =
-                        function.map_or([false; 2], |function| [function.name, function.file].map(is_known));
-                    known.add(has_name, has_file, line.line > 0);
+                    known.functions |= function.is_some_and(|function| is_known(function.name));
+                    known.files |= function.is_some_and(|function| is_known(function.file));
+                    known.lines |= line.line > 0;
                 }
             }
         }
@@ -317,33 +312,13 @@ fn value_type(kind: &SampleType, strings: &mut Strings) -> proto::ValueType {
     proto::ValueType { r#type: strings.id(&kind.kind), unit: strings.id(&kind.unit) }
 }
 
-/// How many of the added frames have symbol information.
+/// Which symbol information any frame of a mapping has. Code without it, such as that of the C runtime, is in every mapping: pprof
+/// would symbolize all of the mapping again, without inlined functions.
 #[derive(Clone, Copy, Debug, Default)]
-struct SymbolCounts {
-    frames: u64,
-    functions: u64,
-    files: u64,
-    lines: u64,
-}
-
-impl SymbolCounts {
-    fn add(&mut self, function: bool, file: bool, line: bool) {
-        self.frames += 1;
-        self.functions += u64::from(function);
-        self.files += u64::from(file);
-        self.lines += u64::from(line);
-    }
-
-    /// Whether all frames have functions.
-    fn has_functions(self) -> bool {
-        self.frames > 0 && self.functions == self.frames
-    }
-
-    /// Whether files or lines, which this many frames have, are complete. In an object with debug information, code without it has
-    /// none, such as that of the C runtime; in an imported profile this is not known.
-    fn has_all(self, count: u64, is_imported: bool) -> bool {
-        if is_imported { count > 0 && count == self.frames } else { count > 0 && self.has_functions() }
-    }
+struct KnownSymbols {
+    functions: bool,
+    files: bool,
+    lines: bool,
 }
 
 impl SampleSink for Encoder<'_> {
@@ -424,8 +399,8 @@ mod tests {
             perf_version: Some("6.1".into()),
             ..Tables::default()
         };
-        let leaf = tables.stacks.frame_id(Frame { place: Place::In(0), address: 0x7010 });
-        let caller = tables.stacks.frame_id(Frame { place: Place::In(1), address: 0x4010 });
+        let leaf = tables.stacks.frame_id(Frame { place: Place::In(0), address: 0x7010, is_caller: false });
+        let caller = tables.stacks.frame_id(Frame { place: Place::In(1), address: 0x4010, is_caller: false });
         let stack = tables.stacks.stack_id(&[leaf, caller]);
         let comm = u64::from(tables.names.id(b"cat").0);
         let label = |label, value| LabelValue { key: LabelKey::Known(label), value };

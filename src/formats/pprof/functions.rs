@@ -2,7 +2,7 @@
 //! `libc.so.6+0x2a1b0`, so that every consumer shows a name. All frames outside any mapping share one, `[unknown]`: in libraries
 //! without frame pointers they are mostly not code, and differ in each stack.
 //!
-//! Mappings with such frames do not set `has_functions`, so that pprof symbolizes them if it has the binaries.
+//! Mappings with only such frames do not set `has_functions`, so that pprof symbolizes them if it has the binaries.
 
 use super::proto;
 use super::strings::Strings;

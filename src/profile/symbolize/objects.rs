@@ -295,10 +295,14 @@ impl ObjectSearch {
         let mut requests = Vec::with_capacity(wanted.len());
         wanted.retain(|wanted| {
             let map = &mappings[wanted.mapping as usize];
-            let addresses = wanted.frames.iter().map(|&id| frames[id as usize].address);
-            let request = self.request(map, addresses, process_files);
+            let frames = wanted.frames.iter().map(|&id| frames[id as usize]);
+            let request = self.request(map, frames.clone().map(|frame| frame.address), process_files);
             let is_any = request.is_some();
-            requests.extend(request);
+            requests.extend(request.map(|(key, addresses)| Request {
+                key,
+                addresses,
+                callers: frames.map(|frame| frame.is_caller).collect(),
+            }));
             is_any
         });
         symbols.omits_inlined |= self.without_inlined;
@@ -325,24 +329,24 @@ impl ObjectSearch {
         }
     }
 
-    /// The request for addresses in a mapping; `None` if it cannot have symbols.
+    /// The object of a mapping and addresses in it; `None` if it cannot have symbols.
     fn request(
         &self,
         map: &Map,
         addresses: impl Iterator<Item = u64>,
         process_files: &ProcessFiles,
-    ) -> Option<Request> {
+    ) -> Option<(ObjectKey, Addresses)> {
         let key = object_key(map, &self.build_ids, process_files);
         let build_id = key.build_id;
         if map.is_kernel() {
             let key = ObjectKey { reference: reference(map), ..key };
-            return Some(Request { key, addresses: Addresses::Virtual(addresses.collect()) });
+            return Some((key, Addresses::Virtual(addresses.collect())));
         }
         if map.is_of_kernel() && (is_module(&map.filename) || is_function_name(&map.filename)) {
             // Functions of modules are also among those of the kernel. Code that the kernel loads is named after its function.
             let key = ObjectKey { reference: self.kernel.clone(), load_address: Some(map.start), ..key };
             let offsets = addresses.map(|address| address.wrapping_sub(map.start)).collect();
-            return Some(Request { key, addresses: Addresses::Offsets(offsets) });
+            return Some((key, Addresses::Offsets(offsets)));
         }
         // The kernel of a guest is not that of the host.
         let is_guest_kernel = map.filename.starts_with(b"[guest.kernel");
@@ -356,7 +360,7 @@ impl ObjectSearch {
                 addresses.map(|address| address.wrapping_sub(map.start).wrapping_add(map.pgoff)).collect(),
             ),
         };
-        Some(Request { key, addresses })
+        Some((key, addresses))
     }
 
     pub fn finish(self) -> ObjectReports {
