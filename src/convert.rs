@@ -9,6 +9,7 @@ use crate::formats::converter::{BeginConverter, BeginDirectoryConverter, Convert
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
 use crate::profile::event::ProfileEvent;
+use crate::profile::merged_events::MergedEvents;
 use crate::profile::options::ProfileOptions;
 use crate::profile::pre_scan::SampleScan;
 use crate::profile::sample_sink::{ResolvedSample, SampleSink};
@@ -16,6 +17,7 @@ use crate::profile::symbolize::SymbolSources;
 use crate::profile::unsymbolized::Unsymbolized;
 use crate::profile::unwinding::{Unwinding, Unwound};
 use crate::rewrite::passes::Passes;
+use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::source::Source;
@@ -90,13 +92,17 @@ pub fn streamed(
     let (input, damage) = input.repeatable(read)?;
     let mut scan = SampleScan::default();
     let (meta, _) = passes.stream(input.clone(), read, &mut scan)?;
-    let events: Vec<_> = meta.events.list().iter().map(ProfileEvent::from).collect();
-    let mut writer = begin(out, &events, &scan.has_samples(options, &meta));
-    let mut counted = CountedStacks { sink: &mut *writer, samples: Vec::new() };
+    let mut events: Vec<_> = meta.events.list().iter().map(ProfileEvent::from).collect();
+    let has_samples = scan.has_samples(options, &meta);
+    let merged = MergedEvents::new(meta.events.list(), &events, &has_samples);
+    merged.rename(&mut events);
+    let mut writer = begin(out, &events, &merged.merged(&has_samples));
+    let mut counted = CountedStacks { sink: &mut *writer, samples: Vec::new(), merged: &merged, weights: Vec::new() };
     let collector = Collector::new(options).with_sample_sink(&mut counted);
     let run = |sink: &mut Unwound<_>| passes.run(input, read, sink);
     let (profiles, mut ledger) = collected(collector, &options.symbols, read.clone(), run)?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
+    merged.messages(meta.events.list()).for_each(|message| ledger.change(message));
     let samples = counted.samples;
     let profile = profiles.into_iter().next().unwrap_or_default();
     let mut unnamed = Unsymbolized::default();
@@ -105,11 +111,14 @@ pub fn streamed(
     Ok((ledger, unnamed))
 }
 
-/// Counts the samples of each stack, and forwards them.
+/// Counts the samples of each stack, and forwards them with the events that are added up.
 struct CountedStacks<'a> {
     sink: &'a mut dyn SampleSink,
     /// By stack number.
     samples: Vec<u64>,
+    merged: &'a MergedEvents,
+    /// Values of the current sample (scratch buffer).
+    weights: Vec<(EventIndex, u64)>,
 }
 
 impl SampleSink for CountedStacks<'_> {
@@ -117,7 +126,12 @@ impl SampleSink for CountedStacks<'_> {
         let stack = sample.stack as usize;
         self.samples.resize(self.samples.len().max(stack + 1), 0);
         self.samples[stack] += sample.samples * sample.weights.len() as u64;
-        self.sink.sample(sample)
+        if self.merged.is_empty() {
+            return self.sink.sample(sample);
+        }
+        self.weights.clear();
+        self.weights.extend(sample.weights.iter().map(|&(event, value)| (self.merged.first_of(event), value)));
+        self.sink.sample(&ResolvedSample { weights: &self.weights, ..*sample })
     }
 }
 

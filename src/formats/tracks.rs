@@ -49,6 +49,13 @@ pub fn tracks(profile: &Profile) -> Vec<Track> {
     tracks
 }
 
+/// Index of the track to show by default: that with the most samples of the event with the most.
+pub fn heaviest(tracks: &[Track], profile: &Profile) -> Option<u32> {
+    let main = profile.events_by_samples().first().copied();
+    let weight = |(_, track): &(u32, &Track)| (Some(track.event) == main, track.rows.len());
+    (0..).zip(tracks).max_by_key(weight).map(|(index, _)| index)
+}
+
 /// The text that a label has in a set.
 pub fn text(tables: &Tables, labels: LabelsId, wanted: Label) -> Option<Cow<'_, str>> {
     let name = tables.labels.value(labels, wanted);

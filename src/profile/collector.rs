@@ -6,6 +6,7 @@ use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
 use super::labels::{self, Label, LabelSets, LabelValue, LabelledSample};
 use super::mappings::Mappings;
+use super::merged_events::MergedEvents;
 use super::omissions::{self, IncompleteStacks};
 use super::options::{ProfileOptions, Split};
 use super::parts::{Key, Parts, packed, unpacked};
@@ -35,6 +36,7 @@ use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Collects stacks and values from records. Records must be in time order ([`Order`](crate::stream::order::Order)).
@@ -374,8 +376,19 @@ impl<'a> Collector<'a> {
         let target = Target::of(self.split, self.threads.as_ref(), meta);
         let mut parts: Vec<(Profile, Key)> = Vec::new();
         let list = std::mem::take(&mut self.parts).into_list();
+        let imported = self.symbols.imported.clone();
+        let mut events: Vec<_> =
+            meta.events.list().iter().map(|event| ProfileEvent::new(event, imported.as_deref())).collect();
+        let mut has_samples = BTreeSet::new();
+        if self.split != Some(Split::Event) {
+            list.iter().for_each(|part| has_samples.extend(&part.has_samples));
+        }
+        let merged = MergedEvents::new(meta.events.list(), &events, &has_samples);
+        merged.rename(&mut events);
+        merged.messages(meta.events.list()).for_each(|message| self.ledger.change(message));
         let is_empty = list.iter().all(|part| part.has_samples.is_empty());
         for mut part in list.into_iter().filter(|part| is_empty || !part.has_samples.is_empty()) {
+            part.merge_events(&merged);
             let main_map = part.programs.recorded(&target, &self.session);
             let main_mapping = main_map.map(|id| self.resolver.mappings.id(id, self.session.map(id)));
             let (rows, occurrences) = part.rows();
@@ -395,9 +408,8 @@ impl<'a> Collector<'a> {
         let mut symbolization = Symbolization::new(&self.symbols, meta);
         symbolization.look_up(self.resolver.stacks.frames(), &mappings, self.session.process_files());
         let (symbols, objects) = symbolization.finish();
-        let imported = self.symbols.imported;
         let tables = Arc::new(Tables {
-            events: meta.events.list().iter().map(|event| ProfileEvent::new(event, imported.as_deref())).collect(),
+            events,
             mappings,
             symbols,
             objects,

@@ -17,6 +17,7 @@ pub mod labels;
 #[cfg(feature = "symbols")]
 mod link_register;
 pub(crate) mod mappings;
+pub(crate) mod merged_events;
 pub(crate) mod new_stacks;
 pub(crate) mod omissions;
 pub mod options;
@@ -52,6 +53,7 @@ use event::ProfileEvent;
 use imported::ImportedProfile;
 use labels::{LabelSets, LabelsId};
 use stacks::{StackId, Stacks};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use symbolize::ObjectReports;
@@ -134,6 +136,20 @@ pub struct Tables {
     pub perf_version: Option<String>,
     /// Command line of perf.
     pub command: Option<String>,
+}
+
+impl Profile {
+    /// The events with samples, those with the most first: that is the one to show by default.
+    pub fn events_by_samples(&self) -> Vec<EventIndex> {
+        let mut samples = vec![0_u64; self.tables.events.len()];
+        for row in &self.rows {
+            let of_event = &mut samples[row.event as usize];
+            *of_event = of_event.saturating_add(row.samples);
+        }
+        let mut events: Vec<_> = self.has_samples.iter().copied().collect();
+        events.sort_by_key(|&event| Reverse(samples[event as usize]));
+        events
+    }
 }
 
 impl Tables {

@@ -1,6 +1,7 @@
 //! Rows of a profile, or of each part of a split.
 
 use super::labels::LabelsId;
+use super::merged_events::MergedEvents;
 use super::options::Split;
 use super::programs::Programs;
 use super::stacks::StackId;
@@ -211,6 +212,20 @@ impl Part {
         let ((first, _), clock) = self.times().zip(meta.clock_data())?;
         let since = i128::from(first) - i128::from(clock.clockid_ns);
         u64::try_from(i128::from(clock.wall_clock_ns) + since).ok()
+    }
+
+    /// Adds up events.
+    pub fn merge_events(&mut self, merged: &MergedEvents) {
+        if merged.is_empty() {
+            return;
+        }
+        self.has_samples = merged.merged(&self.has_samples);
+        merged.replace(&mut self.rows);
+        merged.replace(&mut self.new);
+        if self.occurrences.is_empty() {
+            // Rows whose keys are no longer unique or sorted.
+            self.new.append(&mut self.rows);
+        }
     }
 
     /// The rows, sorted by stack, without times; or sorted by time, each with its own.

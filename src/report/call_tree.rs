@@ -97,7 +97,7 @@ pub struct CallTree {
     pub places: Vec<Place>,
     /// Depth and place of each node, without the root.
     pub nodes: Vec<(u32, u32)>,
-    /// Names of the events, each with the unit of its values.
+    /// Names of the events, that with the most samples first.
     pub events: Vec<String>,
     /// Threads.
     pub threads: Vec<Thread>,
@@ -196,8 +196,11 @@ impl Builder {
         let places: Vec<u32> = (0..locations.list().len() as LocationId).map(|id| self.place(id, &locations)).collect();
         let mut by_stack: HashMap<u32, u32> = HashMap::new();
         let mut threads = HashMap::new();
-        let events: HashMap<EventIndex, u32> =
-            profile.has_samples.iter().map(|&event| (event, self.event(&tables.events[event as usize].name))).collect();
+        let events: HashMap<EventIndex, u32> = profile
+            .events_by_samples()
+            .into_iter()
+            .map(|event| (event, self.event(&tables.events[event as usize].name)))
+            .collect();
         for (index, row) in profile.rows.iter().enumerate() {
             let node = *by_stack.entry(row.stack).or_insert_with(|| {
                 let stack = locations.of_stack(tables.stacks.stack(row.stack)).rev();

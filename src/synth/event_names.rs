@@ -3,6 +3,7 @@
 use crate::abi::attr::{Attr, AttrType, HardwareEvent, SoftwareEvent};
 use crate::abi::attr_flags::AttrFlags;
 use crate::error::{Error, Result};
+use crate::stream::event_name::MODIFIERS;
 
 /// Generic hardware events.
 const HARDWARE: [(&str, HardwareEvent); 14] = [
@@ -52,7 +53,7 @@ const CACHE_OPERATIONS: [(&str, &str); 3] =
 /// follow from the name.
 ///
 /// Supports hardware, software and cache events, tracepoints (`sched:sched_switch`), raw events (`r1a8`) and breakpoints
-/// (`mem:0x1000:rw`), each with the modifiers `u`, `k`, `h`, `G`, `H`, `p` (up to three) and `D`.
+/// (`mem:0x1000:rw`), each with the modifiers of perf. `W`, `S`, `b`, `R` and `X` concern perf only, not the attr.
 ///
 /// # Errors
 /// If the event or a modifier is unknown.
@@ -102,6 +103,9 @@ fn known(name: &str) -> Option<(AttrType, u64)> {
     Some((AttrType::HW_CACHE, cache | operation << 8 | result << 16))
 }
 
+/// Highest precision of the instruction pointer: `ppp`, and what perf tries first for `P`.
+const MAX_PRECISION: usize = 3;
+
 fn modify(name: &str, modifiers: &str, attr: &mut Attr) -> Result<()> {
     let spaces = [('u', AttrFlags::EXCLUDE_USER), ('k', AttrFlags::EXCLUDE_KERNEL), ('h', AttrFlags::EXCLUDE_HV)];
     let machines = [('H', AttrFlags::EXCLUDE_HOST), ('G', AttrFlags::EXCLUDE_GUEST)];
@@ -112,14 +116,17 @@ fn modify(name: &str, modifiers: &str, attr: &mut Attr) -> Result<()> {
         }
     }
     let precise = modifiers.matches('p').count();
-    let is_known = |letter: char| "ukhGHpD".contains(letter);
-    if precise > 3 || !modifiers.chars().all(is_known) {
+    if precise > MAX_PRECISION || !modifiers.chars().all(|letter| MODIFIERS.contains(letter)) {
+        let expected = MODIFIERS.chars().map(String::from).collect::<Vec<_>>().join(", ");
         return Err(Error::invalid(format!(
-            "'{name}': unknown modifiers '{modifiers}'; expected u, k, h, G, H, p or D"
+            "'{name}': unknown modifiers '{modifiers}'; expected some of {expected}, with at most {MAX_PRECISION} p"
         )));
     }
+    let precise = if modifiers.contains('P') { MAX_PRECISION } else { precise };
     attr.flags |= AttrFlags::from_bits_retain((precise as u64) * AttrFlags::PRECISE_IP_0.bits());
     attr.flags.set(AttrFlags::PINNED, modifiers.contains('D'));
+    attr.flags.set(AttrFlags::EXCLUSIVE, modifiers.contains('e'));
+    attr.flags.set(AttrFlags::EXCLUDE_IDLE, modifiers.contains('I'));
     Ok(())
 }
 
@@ -182,6 +189,18 @@ mod tests {
         assert_eq!(attr("cycles:G").flags, AttrFlags::EXCLUDE_HOST);
         assert_eq!(attr("cycles:ppp").flags.precise_ip(), 3);
         assert_eq!(attr("cycles:pu").flags.precise_ip(), 1);
+        assert_eq!(attr("cycles:P").flags.precise_ip(), 3, "the default of perf 6.7");
+        assert_eq!(attr("cycles:I").flags, AttrFlags::EXCLUDE_IDLE);
+        assert_eq!(attr("cycles:eD").flags, AttrFlags::EXCLUSIVE | AttrFlags::PINNED);
+    }
+
+    #[test]
+    fn every_modifier_of_perf_is_known() {
+        for letter in MODIFIERS.chars() {
+            for name in ["cycles", "cpu-clock", "r1a8", "L1-dcache-loads", "sched:sched_switch", "mem:0x10:rw"] {
+                attr(&format!("{name}:{letter}"));
+            }
+        }
     }
 
     #[test]

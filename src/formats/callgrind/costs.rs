@@ -35,7 +35,7 @@ pub struct Costs {
 impl Costs {
     /// The costs of a profile: periods, or numbers of samples.
     pub fn new(profile: &Profile, locations: &Locations, by_period: bool) -> Self {
-        let events: Vec<_> = profile.has_samples.iter().copied().collect();
+        let events = profile.events_by_samples();
         let totals = vec![0; events.len()];
         let mut costs = Self { events, totals, ..Self::default() };
         let of_location = costs.intern(locations);

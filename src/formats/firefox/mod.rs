@@ -18,7 +18,7 @@ pub use import::{import, recognizes};
 use super::folded::WEIGHT;
 use super::json_text;
 use super::options::OptionValues;
-use super::tracks::{self, tracks};
+use super::tracks::{self, Track, tracks};
 use super::{Format, Reader, WriteProfile, Writer};
 use crate::error::Result;
 use crate::profile::Profile;
@@ -83,7 +83,7 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
     let tracks = tracks(profile);
     let threads = Threads::new(profile, &tracks, clock, by_period, &mut shared);
     let document = ProcessedProfile {
-        meta: meta(profile),
+        meta: meta(profile, &tracks),
         libs: libs::libs(&profile.tables),
         threads,
         pages: [],
@@ -93,11 +93,11 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
     json_text::write(&document, out)
 }
 
-fn meta(profile: &Profile) -> serde_json::Value {
+fn meta(profile: &Profile, tracks: &[Track]) -> serde_json::Value {
     let tables = &*profile.tables;
     let start = tracks::wall_clock_start(profile);
     let periods = profile.has_samples.iter().filter_map(|&event| tables.events[event as usize].nanoseconds());
-    json!({
+    let mut meta = json!({
         "version": 24,
         "preprocessedProfileVersion": VERSION,
         "product": profile.name.as_ref().or(tables.command.as_ref()).map_or("perf", |name| name),
@@ -116,5 +116,10 @@ fn meta(profile: &Profile) -> serde_json::Value {
         "categories": tables::CATEGORIES.map(|(name, color)| json!({ "name": name, "color": color, "subcategories": ["Other"] })),
         "sampleUnits": { "time": "ms", "eventDelay": "ms", "threadCPUDelta": "µs" },
         "markerSchema": markers::schemas(),
-    })
+    });
+    // By default, the viewer selects the first thread, whatever its event.
+    if profile.has_samples.len() > 1 {
+        meta["initialSelectedThreads"] = tracks::heaviest(tracks, profile).into_iter().collect();
+    }
+    meta
 }

@@ -91,7 +91,7 @@ impl<'a> Threads<'a> {
                 first_of.entry(thread).or_insert(index);
             }
         }
-        let event = profile.has_samples.first().copied().unwrap_or(0);
+        let event = profile.events_by_samples().first().copied().unwrap_or(0);
         let running = timeline.running();
         for &thread in running.keys() {
             first_of.entry(thread).or_insert_with(|| {

@@ -48,7 +48,7 @@ const SCRIPTS: [&str; 6] = [
 /// # Errors
 /// Errors of `out`.
 pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let event = profile.has_samples.first().map_or("", |&event| &*profile.tables.events[event as usize].name);
+    let event = profile.events_by_samples().first().map_or("", |&event| &*profile.tables.events[event as usize].name);
     let title = printable::name(values.word(&super::flamegraph::TITLE).unwrap_or(event));
     let tree = CallTree::new(profile, profile.base.as_deref());
     write_page(profile, &title, &tree, out).map_err(Error::Output)

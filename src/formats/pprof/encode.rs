@@ -21,6 +21,7 @@ use crate::session::names::Names;
 use crate::session::slices::Slices;
 use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -58,6 +59,8 @@ struct Encoder<'a> {
     stack: Vec<u64>,
     /// Values of the current sample.
     values: Vec<i64>,
+    /// Number of samples by event.
+    samples: Vec<u64>,
     labels: EncodedLabels,
     /// Location IDs of single frames, 0 if not yet used.
     location_ids: Vec<u32>,
@@ -79,6 +82,7 @@ impl<'a> Encoder<'a> {
             symbols,
             stack: Vec::new(),
             values: Vec::new(),
+            samples: vec![0; events.len()],
             labels: EncodedLabels::default(),
             location_ids: Vec::new(),
             locations: Slices::default(),
@@ -115,8 +119,12 @@ impl<'a> Encoder<'a> {
 
     fn value(&mut self, event: u32, samples: u64, value: u64) {
         if let Some((of_samples, of_value)) = self.columns.of(event).map(EventColumns::places) {
-            self.values[of_value] = to_i64(value);
-            of_samples.into_iter().for_each(|place| self.values[place] = to_i64(samples));
+            // A sample of a group may have values of several events that are added up.
+            for (place, added) in [(of_value, value)].into_iter().chain(of_samples.map(|place| (place, samples))) {
+                self.values[place] = self.values[place].saturating_add(to_i64(added));
+            }
+            let counted = &mut self.samples[event as usize];
+            *counted = counted.saturating_add(samples);
         }
     }
 
@@ -143,8 +151,16 @@ impl<'a> Encoder<'a> {
         self.messages.string_table()
     }
 
+    /// The columns of the event with the most samples, the first of several.
+    fn main_columns(&self) -> Option<&EventColumns> {
+        let samples = |event: EventIndex| self.samples.get(event as usize).copied().unwrap_or(0);
+        let by_event = self.columns.by_event().map(|(event, columns)| (Reverse(samples(event)), columns));
+        by_event.min_by_key(|(samples, _)| *samples).map(|(_, columns)| columns)
+    }
+
     /// Writes the fields that are not repeated per sample.
     fn head(&mut self, profile: &Profile) -> io::Result<()> {
+        let main = self.main_columns().cloned();
         let strings = &mut self.messages.strings;
         let mut head = proto::Profile::default();
         for EventColumns { types, .. } in &self.columns.events {
@@ -154,7 +170,7 @@ impl<'a> Encoder<'a> {
         }
         match profile.tables.imported.as_ref().and_then(|imported| imported.header.as_ref()) {
             Some(header) => imported_header(header, &mut head, strings),
-            None => header_of_recording(profile, &self.columns, &mut head, strings),
+            None => header_of_recording(profile, main.as_ref(), &mut head, strings),
         }
         self.messages.head(&head)
     }
@@ -282,11 +298,16 @@ impl<'a> Encoder<'a> {
 }
 
 /// Sets the header of a profile converted from a recording.
-fn header_of_recording(profile: &Profile, columns: &Columns, head: &mut proto::Profile, strings: &mut Strings) {
-    if let Some(first) = columns.events.first() {
-        head.period_type = head.sample_type.get(first.places().1).copied();
-        head.period = to_i64(first.period);
-        head.default_sample_type = strings.id(&first.types.value.kind);
+fn header_of_recording(
+    profile: &Profile,
+    main: Option<&EventColumns>,
+    head: &mut proto::Profile,
+    strings: &mut Strings,
+) {
+    if let Some(main) = main {
+        head.period_type = head.sample_type.get(main.places().1).copied();
+        head.period = to_i64(main.period);
+        head.default_sample_type = strings.id(&main.types.value.kind);
     }
     head.time_nanos = to_i64(profile.wall_clock_start.unwrap_or(0));
     head.duration_nanos = profile.times.map_or(0, |(first, last)| to_i64(last - first));

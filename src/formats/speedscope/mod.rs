@@ -87,12 +87,11 @@ pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> R
     let frames = Frames::new(&profile.tables, values.word(&FRAMES) == Some("lines"));
     let by_period = values.word(&WEIGHT) != Some("samples");
     let tracks = tracks(profile);
-    let heaviest = (0..).zip(&tracks).max_by_key(|(_, track)| track.rows.len()).map_or(0, |(index, _)| index);
     let file = File {
         schema: "https://www.speedscope.app/file-format-schema.json",
         exporter: concat!("perfconv@", env!("CARGO_PKG_VERSION")),
         name: profile.name.clone().or_else(|| profile.tables.command.clone()).unwrap_or_default(),
-        active_profile_index: heaviest,
+        active_profile_index: tracks::heaviest(&tracks, profile).unwrap_or(0),
         shared: Shared { frames: Each(|| frames.list().map(|location| frames.frame(location))) },
         profiles: Each(|| tracks.iter().map(|track| of_track(track, profile, &frames, by_period))),
     };
