@@ -37,13 +37,6 @@ pub fn locate(places: &[PathBuf], recorded: &Path) -> Option<PathBuf> {
     places.iter().find_map(in_place)
 }
 
-/// Whether a mapping is of memory for compiled code.
-pub fn is_for_code(name: &[u8]) -> bool {
-    // .NET maps its code twice, writable and executable, from a memfd of the last name.
-    let prefixes = [&b"//anon"[..], b"/anon_hugepage", b"/dev/zero", b"[anon:", b"/memfd:doublemapper"];
-    prefixes.iter().any(|prefix| name.starts_with(prefix))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

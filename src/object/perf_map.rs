@@ -31,14 +31,19 @@ impl MapFile {
 /// Parses a line: start, end and name of a function.
 fn function(line: &[u8]) -> Option<(u64, u64, &[u8])> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let mut words = line.splitn(3, |&byte| byte == b' ');
-    let mut number = || {
-        let word = std::str::from_utf8(words.next()?).ok()?;
-        u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
-    };
-    let (start, size) = (number()?, number()?);
-    let name = words.next().filter(|name| !name.is_empty() && !name.contains(&0))?;
+    let (start, rest) = number(line)?;
+    let (size, name) = number(rest)?;
+    let name = Some(name).filter(|name| !name.is_empty() && !name.contains(&0))?;
     Some((start, start.checked_add(size)?, name))
+}
+
+/// Parses a number, as perf with white space before it, and skips the separator behind it, a space or a tab.
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let text = text.trim_ascii_start();
+    let text = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
+    let end = text.iter().position(|byte| !byte.is_ascii_hexdigit()).filter(|&end| text[end].is_ascii_whitespace())?;
+    let number = u64::from_str_radix(str::from_utf8(&text[..end]).ok()?, 16).ok()?;
+    Some((number, &text[end + 1..]))
 }
 
 #[cfg(test)]
@@ -61,6 +66,14 @@ mod tests {
             read("10 10 a\n20 10 b\n18 10 c\n"),
             [of(0x10, 0x18, "a"), of(0x18, 0x28, "c"), of(0x28, 0x30, "b")]
         );
+    }
+
+    #[test]
+    fn white_space_before_numbers_is_skipped() {
+        let expected = [(0x10, 0x20, "a b".to_owned())];
+        for line in ["10 10 a b", "10\t10\ta b", "  10 10 a b", "\t0X10  10 a b", "10 \t 0x10\ta b"] {
+            assert_eq!(read(line), expected, "{line}");
+        }
     }
 
     #[test]

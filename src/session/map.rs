@@ -31,7 +31,7 @@ pub struct Map {
 }
 
 /// Prefixes of names of memory that can contain JIT code.
-const JIT_MEMORY: [&[u8]; 6] = [b"//anon", b"[anon", b"/memfd:", b"/dev/zero", b"/SYSV", b"[heap]"];
+const JIT_MEMORY: [&[u8]; 7] = [b"//anon", b"[anon", b"/anon_hugepage", b"/memfd:", b"/dev/zero", b"/SYSV", b"[heap]"];
 
 impl Map {
     /// A mapping of `len` bytes, limited to the highest address.
@@ -76,7 +76,9 @@ impl Map {
     pub fn printed_file(&self) -> Cow<'_, [u8]> {
         match self.pid {
             _ if self.is_kernel() => Cow::Borrowed(b"[kernel.kallsyms]"),
-            Some(pid) if !self.filename.starts_with(b"[") => Cow::Owned(format!("/tmp/perf-{pid}.map").into_bytes()),
+            Some(pid) if !self.filename.starts_with(b"[") && !self.filename.starts_with(b"/memfd:") => {
+                Cow::Owned(format!("/tmp/perf-{pid}.map").into_bytes())
+            }
             _ => Cow::Borrowed(&self.filename),
         }
     }
@@ -179,6 +181,18 @@ mod tests {
         assert!(!named("/bin/ls").is_of_kernel() && !named("[vdso]").is_of_kernel());
         let at = |name: &str| Map::new(0xffff_ffff_ff60_0000, 0x1000, 0, name.as_bytes(), None);
         assert!(at("bpf_prog_1").is_of_kernel() && !at("[vsyscall]").is_of_kernel());
+    }
+
+    #[test]
+    fn memory_on_huge_pages_may_be_jit_code() {
+        for name in
+            ["", "//anon", "[anon:jit]", "/anon_hugepage (deleted)", "/dev/zero (deleted)", "/memfd:jit (deleted)"]
+        {
+            assert!(Map::may_be_jit_code(name.as_bytes()), "{name}");
+        }
+        let printed = |name: &str| Map { pid: Some(7), ..named(name) }.printed_file().into_owned();
+        assert_eq!(printed("/anon_hugepage (deleted)"), b"/tmp/perf-7.map");
+        assert_eq!(printed("/memfd:jit (deleted)"), b"/memfd:jit (deleted)");
     }
 
     #[test]

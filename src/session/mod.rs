@@ -196,6 +196,10 @@ impl Session {
             return;
         }
         map.is_data = misc.contains(Misc::MMAP_DATA);
+        if map.filename.starts_with(b"[vdso") {
+            // Kernels before 4.3 record its address.
+            map.pgoff = 0;
+        }
         let mode = misc.cpu_mode();
         let is_kernel = mode == CpuMode::KERNEL || (pid == KERNEL_PID && mode != CpuMode::GUEST_KERNEL);
         if is_kernel {

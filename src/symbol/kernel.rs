@@ -9,6 +9,7 @@ use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Reference, Source};
 use super::table::SymbolTable;
 use crate::container::spool::map;
+use crate::session::map::PAGE;
 use bytes::Bytes;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -249,6 +250,11 @@ impl Kallsyms {
         symbols.sort_by_key(|&(address, ..)| address);
         symbols.reverse();
         symbols.dedup_by_key(|&mut (address, ..)| address);
+        // A truncated copy says nothing about the addresses behind it. perf gives the last symbol the rest of its page and one more.
+        if let Some((address, size, _)) = symbols.first_mut() {
+            let end = address.checked_next_multiple_of(PAGE).and_then(|end| end.checked_add(PAGE));
+            *size = end.unwrap_or(u64::MAX) - *address;
+        }
         Ok(Self { table: SymbolTable::of_symbols(symbols.into_iter()), references, ends })
     }
 
@@ -313,6 +319,14 @@ mod tests {
         assert_eq!(look_up(&*kernel, 0xffff_ffff_8100_0000), ["_text"]);
         assert_eq!(look_up(&*kernel, 0xffff_ffff_c000_0004), ["in_module"]);
         assert!(look_up(&*kernel, 0x1000).is_empty());
+    }
+
+    #[test]
+    fn the_last_symbol_does_not_reach_beyond_a_truncated_copy() {
+        let (copy, _) = TEXT.split_once("ffffffffc0000000").unwrap();
+        let kernel = open(copy, None).0.unwrap();
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_8100_1fff), ["do_two"]);
+        assert!(look_up(&*kernel, 0xffff_ffff_8100_2000).is_empty());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::ranges::Ranges;
 use bytes::Bytes;
 use object::elf::{
     EM_AARCH64, EM_ARM, EM_CSKY, EM_MIPS, EM_PPC64, EM_RISCV, SHN_UNDEF, STB_GLOBAL, STB_WEAK, STT_FUNC, STT_GNU_IFUNC,
-    STT_NOTYPE, Sym32, Sym64,
+    STT_NOTYPE, STT_OBJECT, Sym32, Sym64,
 };
 use object::read::elf::Sym;
 use object::{Endianness, Pod, pod};
@@ -110,7 +110,9 @@ impl SymbolTable {
             let kind = symbol.st_type();
             let is_function = kind == STT_FUNC || kind == STT_GNU_IFUNC;
             let section = object.sections().get(usize::from(symbol.st_shndx(endian).0));
-            let is_label = kind == STT_NOTYPE && section.is_some_and(|section| section.is_executable);
+            // GHC marks its code as objects, because data precedes each entry point.
+            let is_label =
+                [STT_NOTYPE, STT_OBJECT].contains(&kind) && section.is_some_and(|section| section.is_executable);
             if !(is_function || is_label) || symbol.st_shndx(endian) == SHN_UNDEF {
                 continue;
             }

@@ -10,12 +10,13 @@ use crate::container::block::Origin;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
 use crate::object::function_ranges::FunctionRanges;
-use crate::object::jit_files::{dump_pid, is_for_code};
+use crate::object::jit_files::dump_pid;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::replacement::{RecordBuffer, RecordPlacement};
 use crate::rewrite::request::PassFactory;
+use crate::session::map::Map;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -172,7 +173,9 @@ impl<'a> Inject<'a> {
             return false;
         }
         let Some(mmap) = Mmap::read(meta, raw, &mut self.names) else { return false };
-        let Some(live) = self.live.get(&mmap.pid).filter(|_| is_for_code(&mmap.filename)) else { return false };
+        let Some(live) = self.live.get(&mmap.pid).filter(|_| Map::may_be_jit_code(&mmap.filename)) else {
+            return false;
+        };
         live.overlaps(mmap.start, mmap.start.saturating_add(mmap.len))
     }
 }

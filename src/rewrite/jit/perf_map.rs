@@ -10,7 +10,7 @@ use crate::container::write::encoded;
 use crate::error::{Error, Result};
 use crate::object::build_id::Id;
 use crate::object::image::{Function, Image};
-use crate::object::jit_files::{is_for_code, locate};
+use crate::object::jit_files::locate;
 use crate::object::machine;
 use crate::object::perf_map::MapFile;
 use crate::rewrite::build_ids::objects::PROT_EXEC;
@@ -21,7 +21,7 @@ use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::replacement::RecordBuffer;
 use crate::rewrite::request::PassFactory;
-use crate::session::map::PAGE;
+use crate::session::map::{Map, PAGE};
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
@@ -137,7 +137,7 @@ fn code_map(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
         RecordType::MMAP2 => mmap.prot & PROT_EXEC != 0,
         _ => !raw.header().misc.contains(Misc::MMAP_DATA),
     };
-    (is_code && is_for_code(&mmap.filename)).then_some(mmap)
+    (is_code && Map::may_be_jit_code(&mmap.filename)).then_some(mmap)
 }
 
 /// Memory ranges of a process in the image: end and offset in the image, by start.

@@ -67,6 +67,9 @@ pub struct SearchOptions {
     pub recorded: Option<SystemTime>,
     /// Whether the recording may be of another machine: without a build ID, files below recorded paths do not match.
     pub is_foreign: bool,
+    /// Whether a file with the recorded inode matches even though [`is_foreign`](Self::is_foreign): the recording does not name
+    /// its machine, because `perf record` was killed or wrote to a pipe.
+    pub trusts_inodes: bool,
     /// Whether source files and lines are omitted.
     pub without_lines: bool,
 }

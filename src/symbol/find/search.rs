@@ -113,8 +113,11 @@ impl<'a> Search<'a> {
         let mut places = self.archived("elf");
         match &self.options.symfs {
             Some(root) => {
-                let flat = path.file_name().map(|name| root.join(name));
-                places.extend(candidate_paths::below(root, path).into_iter().chain(flat));
+                let deleted = path.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(Path::new);
+                for path in std::iter::once(path).chain(deleted) {
+                    let flat = path.file_name().map(|name| root.join(name));
+                    places.extend(candidate_paths::below(root, path).into_iter().chain(flat));
+                }
             }
             None => places.push(path.to_owned()),
         }
@@ -255,14 +258,16 @@ impl<'a> Search<'a> {
         if self.options.archive_dirs.iter().any(is_in) {
             return None;
         }
-        if self.options.is_foreign {
+        let metadata = fs::metadata(object.path()).ok();
+        let here = metadata.as_ref().and_then(Inode::of_file);
+        let is_same = || key.inode.zip(here).is_some_and(|(recorded, here)| here.is(&recorded));
+        if self.options.is_foreign && !(self.options.trusts_inodes && is_same()) {
             return Some(Mismatch::Foreign);
         }
-        let metadata = fs::metadata(object.path()).ok()?;
+        let metadata = metadata?;
         if key.size.is_some_and(|size| size != metadata.len()) {
             return Some(Mismatch::Size(metadata.len()));
         }
-        let here = Inode::of_file(&metadata);
         if self.options.symfs.is_none() && key.inode.zip(here).is_some_and(|(recorded, here)| !here.is(&recorded)) {
             return Some(Mismatch::Inode);
         }
@@ -359,6 +364,31 @@ mod tests {
         let cached = candidate_paths::in_cache(Path::new(".debug"), &gone.path, &id, &["elf"]).remove(0);
         write(cached.to_str().unwrap());
         assert!(search(&options, &gone).0.is_some());
+    }
+
+    #[test]
+    fn a_file_with_the_recorded_inode_matches_where_no_machine_is_recorded() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("app");
+        fs::write(&path, image(62, true, Endian::Little)).unwrap();
+        let Some(inode) = Inode::of_file(&fs::metadata(&path).unwrap()) else { return };
+        let key = |inode| ObjectKey { path: path.clone(), inode, ..ObjectKey::default() };
+        let mut options = SearchOptions { is_foreign: true, trusts_inodes: true, ..SearchOptions::default() };
+        assert_eq!(search(&options, &key(Some(inode))).1, [Outcome::Used]);
+        for inode in [None, Some((8, 1, 1).into())] {
+            assert_eq!(search(&options, &key(inode)).1, [Outcome::Mismatch(Mismatch::Foreign)]);
+        }
+        options.trusts_inodes = false;
+        assert_eq!(search(&options, &key(Some(inode))).1, [Outcome::Mismatch(Mismatch::Foreign)]);
+    }
+
+    #[test]
+    fn a_deleted_program_is_searched_below_symfs() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("app"), image(62, true, Endian::Little)).unwrap();
+        let options = SearchOptions::default().with_symfs(directory.path());
+        let key = ObjectKey { path: "/bin/app (deleted)".into(), ..ObjectKey::default() };
+        assert!(search(&options, &key).0.is_some());
     }
 
     #[test]
