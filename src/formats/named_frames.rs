@@ -16,6 +16,20 @@ use std::mem::size_of_val;
 /// Begins a frame in the text: followed by its number. Not a byte of UTF-8.
 const FRAME: u8 = 0xff;
 
+/// The number of the byte [`FRAME`] itself, which recorded text may contain.
+const LITERAL: u32 = u32::MAX;
+
+/// Appends recorded text, which may have any bytes.
+pub fn append_text(text: &[u8], out: &mut Vec<u8>) {
+    for (index, part) in text.split(|&byte| byte == FRAME).enumerate() {
+        if index > 0 {
+            out.push(FRAME);
+            out.extend_from_slice(&LITERAL.to_le_bytes());
+        }
+        out.extend_from_slice(part);
+    }
+}
+
 /// Size of text and frames at which symbols are looked up.
 const TEXT: usize = 16 << 20;
 
@@ -196,7 +210,8 @@ impl NamedFrames {
         frames.render(|rendered, frame| render(rendered, frame, symbolization.symbols()));
         let mut rest = &text[..];
         while let Some((before, number, after)) = next_frame(rest) {
-            out.write_all(before).and_then(|()| out.write_all(frames.rendered(number))).map_err(Error::Output)?;
+            let frame = if number == LITERAL { &[FRAME] } else { frames.rendered(number) };
+            out.write_all(before).and_then(|()| out.write_all(frame)).map_err(Error::Output)?;
             rest = after;
         }
         out.write_all(rest).map_err(Error::Output)?;

@@ -1,7 +1,7 @@
 //! Writes samples in time order as text, each with the state of its thread: what formats without aggregation share.
 
 use super::converter::{ConvertOptions, Converter};
-use super::named_frames::{NamedFrames, TextFrame};
+use super::named_frames::{self, NamedFrames, TextFrame};
 use crate::abi::bytes::Words;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
@@ -24,6 +24,7 @@ use crate::stream::events::{Event, EventIndex};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use crate::tracepoint::print_format::{KernelStrings, PrintedText};
 use crate::tracepoint::tracepoints::{Tracepoint, Tracepoints};
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
@@ -185,6 +186,8 @@ pub struct SampleState {
     pub named: Option<NamedFrames>,
     /// Read at the first sample of a tracepoint.
     tracepoints: Option<Tracepoints>,
+    /// Scratch buffer: the text of a tracepoint.
+    pub printed: PrintedText,
     events: Vec<String>,
 }
 
@@ -207,8 +210,22 @@ impl SampleState {
 
     /// The format of an event's tracepoint.
     pub fn tracepoint(&mut self, meta: &Meta, event: &Event) -> Option<&Tracepoint> {
+        self.tracepoint_and_strings(meta, event).map(|(tracepoint, _)| tracepoint)
+    }
+
+    /// The format of an event's tracepoint, and the strings of its kernel.
+    pub fn tracepoint_and_strings(&mut self, meta: &Meta, event: &Event) -> Option<(&Tracepoint, &KernelStrings)> {
         let read = || meta.features.get(&FeatureId::TRACING_DATA).map(|data| Tracepoints::read(data));
-        self.tracepoints.get_or_insert_with(|| read().unwrap_or_default()).get(event.attr.config)
+        let tracepoints = self.tracepoints.get_or_insert_with(|| read().unwrap_or_default());
+        Some((tracepoints.get(event.attr.config)?, tracepoints.strings()))
+    }
+
+    /// Appends recorded text, which may have any bytes.
+    pub fn append_text(&self, text: &[u8], out: &mut Vec<u8>) {
+        match self.named {
+            Some(_) => named_frames::append_text(text, out),
+            None => out.extend_from_slice(text),
+        }
     }
 }
 
@@ -246,7 +263,13 @@ pub fn begin<'a, F: SampleFormat + 'a>(
     let writer = SampleWriter {
         format,
         out: BufWriter::with_capacity(1 << 17, out),
-        state: SampleState { session: Session::default(), named, tracepoints: None, events: Vec::new() },
+        state: SampleState {
+            session: Session::default(),
+            named,
+            tracepoints: None,
+            printed: PrintedText::default(),
+            events: Vec::new(),
+        },
         ledger: Ledger::default(),
         samples: 0,
         weights: Weights::default(),

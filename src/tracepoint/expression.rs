@@ -1,7 +1,7 @@
 //! Expressions in the arguments of a print format: a subset of C over the fields of a tracepoint.
 
 use super::field::{Field, Kind};
-use super::value::Value;
+use super::value::{Value, bytes_of, unsigned};
 use crate::abi::Endian;
 use std::borrow::Cow;
 
@@ -32,6 +32,10 @@ pub enum Expression {
     Symbolic(Box<Expression>, Names),
     /// `__print_hex`: bytes of an array, and whether spaces separate them.
     Hex(usize, bool),
+    /// `__print_array`: that many elements of some bytes of an array.
+    Array(usize, Box<Expression>, Box<Expression>),
+    /// `__get_bitmask`: a dynamic array as a hexadecimal number, highest bits first.
+    Bitmask(usize),
 }
 
 /// Names of values.
@@ -70,6 +74,12 @@ pub struct Payload<'a> {
 impl<'a> Payload<'a> {
     fn value(self, field: usize) -> Option<Value<'a>> {
         Value::read(self.fields.get(field)?, self.bytes, self.endian)
+    }
+
+    /// The bytes of a field as recorded; empty if it lies beyond the end.
+    pub fn bytes_of(self, field: usize) -> &'a [u8] {
+        let field = self.fields.get(field);
+        field.and_then(|field| bytes_of(field.place, self.bytes, self.endian)).unwrap_or_default()
     }
 }
 
@@ -124,8 +134,41 @@ impl Expression {
                 let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
                 return Evaluated::Text(bytes.join(if *has_spaces { " " } else { "" }).into_bytes().into());
             }
+            Self::Array(field, count, size) => {
+                let (count, size) = (number(count), number(size));
+                return Evaluated::Text(array(payload, *field, count, size).into_bytes().into());
+            }
+            Self::Bitmask(field) => {
+                return Evaluated::Text(bitmask(payload.bytes_of(*field), payload.endian).into_bytes().into());
+            }
         })
     }
+}
+
+/// Elements of an array, separated by spaces. A size that no integer has is reported as by perf.
+fn array(payload: Payload<'_>, field: usize, count: i64, size: i64) -> String {
+    let bytes = payload.bytes_of(field);
+    let is_known = matches!(size, 1 | 2 | 4 | 8);
+    let elements = bytes.chunks_exact(if is_known { size as usize } else { 1 });
+    let texts = elements.take(usize::try_from(count).unwrap_or(0)).map(|element| match is_known {
+        true => unsigned(element, payload.endian).unwrap_or_default().to_string(),
+        false => format!("BAD SIZE:{size} {:#x}", element[0]),
+    });
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// Two digits for each byte, with a comma every 32 bits.
+fn bitmask(bytes: &[u8], endian: Endian) -> String {
+    let mut text = String::new();
+    for at in 0..bytes.len() {
+        let left = bytes.len() - at;
+        if at > 0 && left.is_multiple_of(4) {
+            text.push(',');
+        }
+        let byte = bytes[if endian == Endian::Big { at } else { left - 1 }];
+        text += &format!("{byte:02x}");
+    }
+    text
 }
 
 fn element(payload: Payload<'_>, field: usize, index: i64) -> i64 {

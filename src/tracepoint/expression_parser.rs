@@ -206,8 +206,21 @@ impl<'a> Parser<'a> {
     /// A call, after the opening parenthesis. Other functions than these are not known.
     fn call(&mut self, name: &str) -> Option<Expression> {
         let call = match name {
-            "__get_str" | "__get_rel_str" | "__get_dynamic_array" => Expression::Field(self.field()?),
-            "__get_dynamic_array_len" => Expression::Length(self.field()?),
+            "__get_str" | "__get_rel_str" | "__get_dynamic_array" | "__get_rel_dynamic_array" => {
+                Expression::Field(self.field()?)
+            }
+            "__get_dynamic_array_len" | "__get_rel_dynamic_array_len" => Expression::Length(self.field()?),
+            "__get_bitmask" | "__get_rel_bitmask" => Expression::Bitmask(self.field()?),
+            "__print_array" => {
+                let Expression::Field(field) = self.expression()? else { return None };
+                Expression::Array(field, Box::new(self.argument()?), Box::new(self.argument()?))
+            }
+            // The second argument only helps the compiler.
+            "__builtin_expect" => {
+                let value = self.expression()?;
+                self.argument()?;
+                value
+            }
             "__print_flags" | "__print_flags_u64" => {
                 let value = self.expression()?;
                 self.expect(",")?;

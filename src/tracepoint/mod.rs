@@ -13,6 +13,7 @@
 //! * [`print_format`]: text of a payload; [`expression`] has its arguments, `expression_parser` their syntax.
 //! * [`tracepoints`]: the tracepoints of a recording, by ID.
 
+mod address;
 pub mod expression;
 mod expression_parser;
 pub mod field;

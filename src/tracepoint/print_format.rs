@@ -1,8 +1,11 @@
 //! Print formats of tracepoints: a printf(3) format with arguments, as in `"comm=%s pid=%d", __get_str(comm), REC->pid`.
 
+use super::address::PointerForm;
 use super::expression::{Evaluated, Expression, Payload};
 use super::expression_parser::Parser;
-use super::field::Field;
+use super::field::{Field, Kind};
+use crate::abi::Endian;
+use hashbrown::HashMap;
 use std::io::Write;
 
 /// Maximum width of a conversion.
@@ -11,6 +14,29 @@ const MAX_WIDTH: usize = 256;
 /// Maximum size of a printed sample, beyond which the rest is omitted: a hostile format can repeat a field.
 const MAX_SIZE: usize = 256 << 10;
 
+/// The text of a sample, with functions of the kernel whose names are inserted later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PrintedText {
+    /// The text without the functions.
+    pub text: Vec<u8>,
+    /// Functions, in order of the text.
+    pub functions: Vec<PrintedFunction>,
+}
+
+/// A function in the text of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrintedFunction {
+    /// Where it is inserted in the text.
+    pub at: usize,
+    /// Its address.
+    pub address: u64,
+    /// Whether the offset in the function is printed.
+    pub has_offset: bool,
+}
+
+/// Strings of the kernel by address, which some tracepoints record instead of the text.
+pub type KernelStrings = HashMap<u64, Vec<u8>>;
+
 /// A parsed print format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PrintFormat(Vec<Piece>);
@@ -18,7 +44,8 @@ pub struct PrintFormat(Vec<Piece>);
 #[derive(Clone, Debug, PartialEq)]
 enum Piece {
     Text(String),
-    Conversion(Conversion, Expression),
+    /// A conversion, its `*` and its argument.
+    Conversion(Conversion, Option<Expression>, Expression),
 }
 
 /// A conversion such as `%08lx`.
@@ -32,6 +59,17 @@ struct Conversion {
     /// Size of the argument in bytes.
     size: u32,
     kind: char,
+    pointer: PointerForm,
+    star: Star,
+}
+
+/// What an argument before that of the conversion gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Star {
+    #[default]
+    Nothing,
+    Width,
+    Precision,
 }
 
 impl PrintFormat {
@@ -52,7 +90,8 @@ impl PrintFormat {
                 continue;
             }
             let (conversion, after) = Conversion::parse(after, long_size)?;
-            pieces.push(Piece::Conversion(conversion, parser.argument()?));
+            let star = if conversion.star == Star::Nothing { None } else { Some(parser.argument()?) };
+            pieces.push(Piece::Conversion(conversion, star, parser.argument()?));
             rest = after;
         }
         pieces.push(Piece::Text(rest.to_owned()));
@@ -60,15 +99,19 @@ impl PrintFormat {
     }
 
     /// Appends the text of a sample.
-    pub fn print(&self, payload: Payload<'_>, out: &mut Vec<u8>) {
-        let limit = out.len() + MAX_SIZE;
+    pub fn print(&self, payload: Payload<'_>, strings: &KernelStrings, printed: &mut PrintedText) {
+        let limit = printed.text.len() + MAX_SIZE;
         for piece in &self.0 {
             match piece {
-                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
-                Piece::Conversion(conversion, argument) => conversion.print(&argument.evaluate(payload), out),
+                Piece::Text(text) => printed.text.extend_from_slice(text.as_bytes()),
+                Piece::Conversion(conversion, star, argument) => {
+                    let star = star.as_ref().map(|star| star.evaluate(payload).number());
+                    conversion.argument(star, argument, payload, strings, printed);
+                }
             }
-            if out.len() > limit {
-                out.truncate(limit);
+            if printed.text.len() > limit {
+                printed.text.truncate(limit);
+                printed.functions.retain(|function| function.at <= limit);
                 return;
             }
         }
@@ -87,11 +130,19 @@ impl Conversion {
             (text[..end].parse().unwrap_or(0).min(MAX_WIDTH), end)
         };
         let mut rest = &text[flags..];
-        let (width, end) = number(rest);
-        (this.width, rest) = (width, &rest[end..]);
+        if let Some(after) = rest.strip_prefix('*') {
+            (this.star, rest) = (Star::Width, after);
+        } else {
+            let (width, end) = number(rest);
+            (this.width, rest) = (width, &rest[end..]);
+        }
         if let Some(after) = rest.strip_prefix('.') {
-            let (precision, end) = number(after);
-            (this.precision, rest) = (Some(precision), &after[end..]);
+            if let Some(after) = after.strip_prefix('*').filter(|_| this.star == Star::Nothing) {
+                (this.star, rest) = (Star::Precision, after);
+            } else {
+                let (precision, end) = number(after);
+                (this.precision, rest) = (Some(precision), &after[end..]);
+            }
         }
         let kind = rest.find(|c| !"hlLqzt".contains(c))?;
         this.size = match &rest[..kind] {
@@ -106,16 +157,49 @@ impl Conversion {
         match this.kind {
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' | 's' => {}
             'p' => {
-                // A function: its address is printed.
-                rest = rest.strip_prefix(['s', 'S', 'f', 'F', 'x', 'K']).unwrap_or(rest);
-                if rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
-                    return None;
-                }
+                (this.pointer, rest) = PointerForm::parse(rest, Endian::Little);
                 this.size = 8;
             }
             _ => return None,
         }
         Some((this, rest))
+    }
+
+    /// Appends an argument. `star` is the value of the `*`.
+    fn argument(
+        mut self,
+        star: Option<i64>,
+        argument: &Expression,
+        payload: Payload<'_>,
+        strings: &KernelStrings,
+        printed: &mut PrintedText,
+    ) {
+        let given = star.and_then(|star| usize::try_from(star).ok());
+        match self.star {
+            Star::Nothing => {}
+            Star::Width => self.width = given.unwrap_or(0).min(MAX_WIDTH),
+            Star::Precision => self.precision = given,
+        }
+        match self.pointer {
+            PointerForm::Number => {}
+            PointerForm::Function(has_offset) => {
+                let address = argument.evaluate(payload).number() as u64;
+                return printed.functions.push(PrintedFunction { at: printed.text.len(), address, has_offset });
+            }
+            form => return form.print(argument, payload, star.unwrap_or(1), &mut printed.text),
+        }
+        let value = argument.evaluate(payload);
+        if self.kind == 's' && is_pointer(argument, payload) {
+            // A pointer to a string of the kernel. perf ignores the width.
+            let address = value.number() as u64;
+            match strings.get(&address) {
+                Some(string) => printed.text.extend_from_slice(string),
+                // Writing to a vector cannot fail.
+                None => drop(write!(printed.text, "{address:x}")),
+            }
+            return;
+        }
+        self.print(&value, &mut printed.text);
     }
 
     fn print(&self, value: &Evaluated<'_>, out: &mut Vec<u8>) {
@@ -155,6 +239,12 @@ impl Conversion {
     }
 }
 
+/// Whether an argument is a field of the size of an address.
+fn is_pointer(argument: &Expression, payload: Payload<'_>) -> bool {
+    let Expression::Field(field) = argument else { return false };
+    payload.fields.get(*field).is_some_and(|field| matches!(field.kind, Kind::Pointer(_) | Kind::Number(8)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,10 +268,14 @@ mod tests {
             field("text_beyond", 40, 8, Kind::Text),
         ];
         let bytes = [&(-3_i64).to_le_bytes()[..], b"cat\0", &0xffff_u64.to_le_bytes()].concat();
-        let mut out = b"before ".to_vec();
+        let mut out = PrintedText { text: b"before ".to_vec(), ..PrintedText::default() };
         let parsed = PrintFormat::parse(format, &fields, long_size)?;
-        parsed.print(Payload { fields: &fields, bytes: &bytes, endian: Endian::Little }, &mut out);
-        Some(String::from_utf8(out).unwrap().strip_prefix("before ").unwrap().to_owned())
+        parsed.print(
+            Payload { fields: &fields, bytes: &bytes, endian: Endian::Little },
+            &KernelStrings::default(),
+            &mut out,
+        );
+        Some(String::from_utf8(out.text).unwrap().strip_prefix("before ").unwrap().to_owned())
     }
 
     #[test]
@@ -211,6 +305,20 @@ mod tests {
     }
 
     #[test]
+    fn lengths_and_addresses_come_from_arguments() {
+        for (format, expected) in [
+            (r#""%.*s|", 2, REC->s"#, "ca|"),
+            (r#""%*d|", 4, REC->n"#, "  -3|"),
+            (r#""%pI4 %pi4", REC->s, REC->s"#, "99.97.116.0 099.097.116.000"),
+            (r#""%pM", REC->s"#, "INVALIDMAC"),
+            (r#""%d", __builtin_expect(!!(7), 0)"#, "1"),
+            (r#""%s", REC->p"#, "ffff"),
+        ] {
+            assert_eq!(print(format, 8).as_deref(), Some(expected), "{format}");
+        }
+    }
+
+    #[test]
     fn a_long_has_the_size_of_the_machine() {
         assert_eq!(print(r#""%lx %zu", REC->n, REC->n"#, 4).unwrap(), "fffffffd 4294967293");
         for size in [0, 3, 255] {
@@ -220,18 +328,9 @@ mod tests {
 
     #[test]
     fn formats_that_are_not_understood_are_rejected() {
-        for format in [
-            "",
-            "REC->n",
-            r#""%d""#,
-            r#""%d", REC->missing"#,
-            r#""%f", REC->n"#,
-            r#""%"#,
-            r#""%", 1"#,
-            r#""x", 1"#,
-            r#""%pM", REC->s"#,
-            r#""%.*s", 1, REC->s"#,
-        ] {
+        for format in
+            ["", "REC->n", r#""%d""#, r#""%d", REC->missing"#, r#""%f", REC->n"#, r#""%"#, r#""%", 1"#, r#""x", 1"#]
+        {
             assert_eq!(print(format, 8), None, "{format}");
         }
     }

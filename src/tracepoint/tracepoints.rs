@@ -2,7 +2,7 @@
 
 use super::expression::Payload;
 use super::field::Field;
-use super::print_format::PrintFormat;
+use super::print_format::{KernelStrings, PrintFormat, PrintedText};
 use super::value::Value;
 use crate::abi::feature::tracepoint_format::TracepointFormat;
 use crate::abi::feature::tracing_data::TracingData;
@@ -51,10 +51,11 @@ impl Tracepoint {
     }
 
     /// Appends a payload as text by the print format, as perf does. If the format is not understood, appends the fields.
-    pub fn print(&self, payload: &[u8], out: &mut Vec<u8>) {
+    pub fn print(&self, payload: &[u8], strings: &KernelStrings, printed: &mut PrintedText) {
         if let Some(format) = &self.format {
-            return format.print(Payload { fields: &self.all, bytes: payload, endian: self.endian }, out);
+            return format.print(Payload { fields: &self.all, bytes: payload, endian: self.endian }, strings, printed);
         }
+        let out = &mut printed.text;
         out.extend_from_slice(b"[FAILED TO PARSE]");
         for (field, value) in self.values(payload) {
             // Writing to a vector cannot fail.
@@ -72,6 +73,7 @@ impl Tracepoint {
 #[derive(Clone, Debug, Default)]
 pub struct Tracepoints {
     by_id: HashMap<u64, Tracepoint>,
+    strings: KernelStrings,
 }
 
 impl Tracepoints {
@@ -97,7 +99,12 @@ impl Tracepoints {
                 by_id.insert(format.id, tracepoint(name, format, endian, long_size));
             }
         }
-        Self { by_id }
+        Self { by_id, strings: kernel_strings(&data.files.printk_formats) }
+    }
+
+    /// Strings of the kernel by address.
+    pub fn strings(&self) -> &KernelStrings {
+        &self.strings
     }
 
     /// The tracepoint with this ID.
@@ -109,6 +116,20 @@ impl Tracepoints {
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
+}
+
+/// The lines `0xffffffff82a1b2c3 : "text\n"` of `printk_formats`. As in perf, a line end is omitted.
+fn kernel_strings(lines: &[u8]) -> KernelStrings {
+    let line = |line: &[u8]| {
+        let line = String::from_utf8_lossy(line);
+        let (address, text) = line.split_once(':')?;
+        let address = u64::from_str_radix(address.trim().trim_start_matches("0x"), 16).ok()?;
+        let text = text.strip_prefix(' ').unwrap_or(text);
+        let text = text.strip_prefix('"').unwrap_or(text);
+        let text = text.strip_suffix('"').unwrap_or(text);
+        Some((address, text.strip_suffix("\\n").unwrap_or(text).as_bytes().to_vec()))
+    };
+    lines.split(|&byte| byte == b'\n').filter_map(line).collect()
 }
 
 fn tracepoint(system: String, format: TracepointFormat, endian: Endian, long_size: usize) -> Tracepoint {

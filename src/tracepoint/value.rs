@@ -85,7 +85,8 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-fn bytes_of(place: FieldLocation, payload: &[u8], endian: Endian) -> Option<&[u8]> {
+/// The bytes of a field at a location in the payload.
+pub(super) fn bytes_of(place: FieldLocation, payload: &[u8], endian: Endian) -> Option<&[u8]> {
     let (offset, base) = match place {
         FieldLocation::Here { offset, size } => return payload.get(offset..)?.get(..size),
         FieldLocation::DataLoc { offset } => (offset, 0),
@@ -106,7 +107,7 @@ fn number(bytes: &[u8], is_signed: bool, endian: Endian) -> Option<Value<'static
 }
 
 /// An unsigned integer of 1 to 8 bytes.
-fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
+pub(super) fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
     let mut word = [0; 8];
     match endian {
         Endian::Little => word.get_mut(..bytes.len())?.copy_from_slice(bytes),

@@ -4,7 +4,7 @@ use perfconv::abi::Endian;
 use perfconv::abi::feature::tracepoint_format::TracepointFormat;
 use perfconv::tracepoint::expression::Payload;
 use perfconv::tracepoint::field::Field;
-use perfconv::tracepoint::print_format::PrintFormat;
+use perfconv::tracepoint::print_format::{KernelStrings, PrintFormat, PrintedText};
 
 /// Maximum size of a printed sample.
 const MAX_SIZE: usize = 256 << 10;
@@ -20,9 +20,9 @@ pub fn tracepoint(bytes: &[u8]) {
         format.common.iter().chain(&format.fields).map(|field| Field::new(field, long_size)).collect();
     let Some(parsed) = PrintFormat::parse(&format.print_fmt, &fields, long_size) else { return };
     for endian in [Endian::Little, Endian::Big] {
-        let mut out = b"before".to_vec();
-        parsed.print(Payload { fields: &fields, bytes: payload, endian }, &mut out);
-        let text = out.strip_prefix(b"before").expect("the text should be appended");
+        let mut out = PrintedText { text: b"before".to_vec(), ..PrintedText::default() };
+        parsed.print(Payload { fields: &fields, bytes: payload, endian }, &KernelStrings::default(), &mut out);
+        let text = out.text.strip_prefix(b"before").expect("the text should be appended");
         assert!(text.len() <= MAX_SIZE, "{} bytes", text.len());
     }
 }

@@ -9,6 +9,7 @@ use crate::formats::named_frames::{FrameKey, TextFrame};
 use crate::formats::sample_writer::{ChainFrame, SampleState};
 use crate::profile::symbols::{Function, Line, Symbols};
 use crate::session::map::{Map, MapId};
+use crate::session::space::Space;
 use std::borrow::Cow;
 use std::io::Write;
 
@@ -16,7 +17,8 @@ use std::io::Write;
 mod form {
     /// The printed address is that after the call.
     pub const RETURN: u8 = 1 << 0;
-    /// Only the symbol is printed, without address and inlined functions.
+    /// Only the symbol is printed, without address and inlined functions. Without [`NAME`], it is that of a function of the kernel
+    /// in the text of a tracepoint.
     pub const SYMBOL: u8 = 1 << 1;
     /// The name of the function is printed.
     pub const NAME: u8 = 1 << 2;
@@ -161,10 +163,33 @@ pub fn symbol_at(printer: &mut Printer<'_>, address: u64, map: Option<MapId>, ou
     named.append(out, key, session.map(map), |_| (), |_| ());
 }
 
+/// A function of the kernel by its address: its name, or else the address.
+pub fn kernel_function(state: &mut SampleState, address: u64, has_offset: bool, out: &mut Vec<u8>) {
+    let SampleState { named, session, .. } = state;
+    // Writing to a vector cannot fail.
+    let number = |out: &mut Vec<u8>| drop(write!(out, "{address:#x}"));
+    let map = session.map_at(0, Space::Kernel, address);
+    let Some((named, map)) = named.as_mut().zip(map) else { return number(out) };
+    let form = form::SYMBOL | bit(has_offset, form::OFFSET);
+    named.append(out, FrameKey { map, ip: address, at: address, form }, session.map(map), number, |_| ());
+}
+
+/// The rendered function of the kernel; `before` is its address.
+fn named_kernel_function(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
+    let Some(function) = symbols.function_of(frame.id) else { return out.extend_from_slice(frame.before) };
+    out.extend_from_slice(printed_name(function, symbols));
+    if frame.form & form::OFFSET != 0 {
+        let _ = write!(out, "+{:#x}", symbols.symbol_offset(frame.id).unwrap_or(0));
+    }
+}
+
 /// Writes a frame whose function is known now, on one line for each function at its address, innermost first.
 pub fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
     let address = frame.before;
     let has = |bit| frame.form & bit != 0;
+    if has(form::SYMBOL) && !has(form::NAME) {
+        return named_kernel_function(out, frame, symbols);
+    }
     let lines = symbols.lines(frame.id);
     let has_name = has(form::NAME);
     let offset = symbols.symbol_offset(frame.id).filter(|_| has(form::OFFSET));

@@ -1,5 +1,6 @@
 //! Prints what programs add to samples: fields of tracepoints, output of BPF programs; and cgroups.
 
+use super::call_chain;
 use super::printer::Printer;
 use crate::abi::attr::{AttrType, SoftwareEvent};
 use std::io::Write;
@@ -14,9 +15,21 @@ pub fn trace(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     if event.attr.kind != AttrType::TRACEPOINT {
         return;
     }
-    if let (Some(tracepoint), Some(payload)) = (state.tracepoint(meta, event), sample.decoded.view.raw) {
-        tracepoint.print(payload, out);
+    let mut printed = std::mem::take(&mut state.printed);
+    (printed.text.clear(), printed.functions.clear());
+    if let (Some((tracepoint, strings)), Some(payload)) =
+        (state.tracepoint_and_strings(meta, event), sample.decoded.view.raw)
+    {
+        tracepoint.print(payload, strings, &mut printed);
     }
+    let mut start = 0;
+    for function in &printed.functions {
+        state.append_text(&printed.text[start..function.at], out);
+        call_chain::kernel_function(state, function.address, function.has_offset, out);
+        start = function.at;
+    }
+    state.append_text(&printed.text[start..], out);
+    state.printed = printed;
 }
 
 /// Output of a BPF program, as hexadecimal bytes and as text.
