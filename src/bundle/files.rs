@@ -87,7 +87,7 @@ impl PackedObject {
                         Some(dwz)
                     });
                 }
-                Role::Split | Role::JitDump | Role::PerfMap => {}
+                Role::RunningVdso | Role::Split | Role::JitDump | Role::PerfMap => {}
             }
         }
         for (id, path) in opened.map(OpenedObject::split_files).unwrap_or_default() {

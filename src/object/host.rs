@@ -1,7 +1,8 @@
 //! Checks whether this machine is the recorded one, and whether a local file is the one that was mapped.
 
 use crate::abi::record::mmap2::MappedFile;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
+use std::io::{Read, Seek, SeekFrom};
 
 /// The recorded machine, compared with this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,6 +83,22 @@ impl Inode {
         let is_virtual = self.maj == 0 || other.maj == 0;
         self.ino == other.ino && (is_virtual || (self.maj, self.min) == (other.maj, other.min))
     }
+}
+
+/// The vdso that the kernel maps into this process.
+pub fn vdso() -> Option<Vec<u8>> {
+    /// The largest vdso has a few pages.
+    const MAX_SIZE: u64 = 1 << 20;
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    let range = maps.lines().find(|line| line.ends_with("[vdso]"))?.split(' ').next()?;
+    let (start, end) = range.split_once('-')?;
+    let [start, end] = [start, end].map(|text| u64::from_str_radix(text, 16).ok());
+    let size = end?.checked_sub(start?).filter(|size| *size <= MAX_SIZE)?;
+    let mut memory = File::open("/proc/self/mem").ok()?;
+    memory.seek(SeekFrom::Start(start?)).ok()?;
+    let mut bytes = vec![0; size as usize];
+    memory.read_exact(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 #[cfg(test)]

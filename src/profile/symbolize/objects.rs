@@ -465,6 +465,9 @@ fn missing(report: &ObjectReport) -> MissingSymbols {
     let reason = match (key.pid, attempts.iter().find(unusable)) {
         (Some(_), _) if is_used => "no function at these addresses".to_owned(),
         (Some(pid), _) => format!("neither jit-{pid}.dump nor perf-{pid}.map"),
+        (None, _) if attempts.iter().any(|attempt| attempt.is_used() && attempt.role == Role::Kallsyms) => {
+            "the kallsyms have no function at these addresses; use --kallsyms FILE with a complete copy".to_owned()
+        }
         (None, _) if is_used => "no symbols; install its debug symbols or use --debug-dir DIR".to_owned(),
         (None, Some(attempt)) if matches!(attempt.outcome, Outcome::Mismatch(_)) => {
             format!("{attempt}; use --kallsyms FILE of the recorded kernel")

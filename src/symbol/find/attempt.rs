@@ -10,6 +10,8 @@ use std::path::PathBuf;
 pub enum Role {
     /// The object itself.
     Object,
+    /// The vdso of this process, which has no file.
+    RunningVdso,
     /// A separate file with its debug information.
     DebugFile,
     /// Debug information that dwz moved from several files to a common one.
@@ -31,6 +33,7 @@ impl Role {
     pub fn name(self) -> &'static str {
         match self {
             Self::Object => "object file",
+            Self::RunningVdso => "vdso of the running kernel",
             Self::DebugFile => "debug file",
             Self::Alternate => "dwz file",
             Self::Package => "DWARF package",

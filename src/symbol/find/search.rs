@@ -6,7 +6,7 @@ use super::fetch::Wanted;
 use super::{Policy, SearchOptions};
 use super::{candidate_paths, modules};
 use crate::object::build_id::Id;
-use crate::object::host::Inode;
+use crate::object::host::{self, Inode};
 use crate::symbol::object::Object;
 use crate::symbol::source::ObjectKey;
 use std::fs;
@@ -25,6 +25,9 @@ enum Expected<'a> {
     /// Nothing: there is nothing to compare.
     Anything,
 }
+
+/// Name of the code that the kernel maps into each process.
+const VDSO: &str = "[vdso]";
 
 /// A search for the files of one object.
 pub struct Search<'a> {
@@ -57,7 +60,19 @@ impl<'a> Search<'a> {
             _ => Vec::new(),
         });
         let places = places.into_iter().chain(in_containers.flatten());
-        self.first(Role::Object, places, Expected::Recorded(key), |_| None)
+        self.first(Role::Object, places, Expected::Recorded(key), |_| None).or_else(|| self.running_vdso())
+    }
+
+    /// The vdso of the running kernel, as the kernel maps it into this process, if it has the recorded build ID.
+    fn running_vdso(&mut self) -> Option<Object> {
+        let id = self.key.build_id.filter(|_| self.key.path.starts_with(VDSO) && self.options.symfs.is_none())?;
+        let object = Object::parse(Path::new(VDSO), host::vdso()?.into())?;
+        let mismatch = differs(&object, id);
+        let outcome = mismatch.map_or(Outcome::Used, Outcome::Mismatch);
+        // The path of no file, so that archives do not try to read it.
+        let role = Role::RunningVdso;
+        self.attempts.push(Attempt { role, path: VDSO.into(), outcome });
+        mismatch.is_none().then_some(object)
     }
 
     /// The image of a kernel.
@@ -108,6 +123,14 @@ impl<'a> Search<'a> {
             // The same path may be of another build of the kernel.
             let is_checked = self.key.build_id.is_some() || self.options.policy == Policy::Force;
             return if is_checked { modules::places(self.options, &self.key.path) } else { Vec::new() };
+        }
+        if let Some(root) = self.options.symfs.as_ref().filter(|_| self.key.path.starts_with(VDSO)) {
+            let release = self.options.release.iter();
+            let installed = release.flat_map(|release| {
+                ["vdso64.so", "vdso32.so", "vdso.so"]
+                    .map(|name| root.join("lib/modules").join(release).join("vdso").join(name))
+            });
+            return [root.join(VDSO)].into_iter().chain(installed.filter(|_| self.key.build_id.is_some())).collect();
         }
         let Some(path) = recorded_path(self.key) else { return Vec::new() };
         let mut places = self.archived("elf");
