@@ -16,6 +16,7 @@ use crate::profile::sample_sink::{ResolvedSample, SampleSink};
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unsymbolized::Unsymbolized;
 use crate::profile::unwinding::{Unwinding, Unwound};
+use crate::rewrite::disclosure::Disclosure;
 use crate::rewrite::passes::Passes;
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
@@ -41,7 +42,7 @@ pub fn profile(source: Source, options: &ProfileOptions) -> Result<(Profile, Led
 /// Those of [`profile`].
 pub fn profiles(source: Source, options: &ProfileOptions) -> Result<(Vec<Profile>, Ledger)> {
     let read = source.options().clone();
-    collected(Collector::new(options), &options.symbols, read, |sink| source.run(sink))
+    collected(Collector::new(options), &options.symbols, read, Disclosure::Everything, |sink| source.run(sink))
 }
 
 /// Converts a recording to profiles after applying passes.
@@ -54,13 +55,15 @@ pub fn passed_profiles(
     passes: &mut Passes,
     options: &ProfileOptions,
 ) -> Result<(Vec<Profile>, Ledger)> {
-    collected(Collector::new(options), &options.symbols, read.clone(), |sink| passes.run(input, read, sink))
+    let disclosure = passes.disclosure();
+    collected(Collector::new(options), &options.symbols, read.clone(), disclosure, |sink| passes.run(input, read, sink))
 }
 
 fn collected<'a>(
     collector: Collector<'a>,
     symbols: &SymbolSources,
     read: ReadOptions,
+    disclosure: Disclosure,
     run: impl FnOnce(&mut Unwound<Collector<'a>>) -> Result<(Meta, Ledger)>,
 ) -> Result<(Vec<Profile>, Ledger)> {
     let mut ordered = Unwinding::in_time_order(symbols, collector, read);
@@ -70,7 +73,7 @@ fn collected<'a>(
     ledger.account_for_stream();
     ledger.merge(collected);
     stage.note(&mut ledger);
-    let warnings = ledger.warnings();
+    let warnings = disclosure.warnings(&ledger);
     let profiles = profiles.into_iter().map(|profile| Profile { warnings: warnings.clone(), ..profile });
     Ok((profiles.collect(), ledger))
 }
@@ -99,8 +102,9 @@ pub fn streamed(
     let mut writer = begin(out, &events, &merged.merged(&has_samples));
     let mut counted = CountedStacks { sink: &mut *writer, samples: Vec::new(), merged: &merged, weights: Vec::new() };
     let collector = Collector::new(options).with_sample_sink(&mut counted);
+    let disclosure = passes.disclosure();
     let run = |sink: &mut Unwound<_>| passes.run(input, read, sink);
-    let (profiles, mut ledger) = collected(collector, &options.symbols, read.clone(), run)?;
+    let (profiles, mut ledger) = collected(collector, &options.symbols, read.clone(), disclosure, run)?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     merged.messages(meta.events.list()).for_each(|message| ledger.change(message));
     let samples = counted.samples;

@@ -1,9 +1,9 @@
 //! Collects the files that a symbolization of a recording needs, as a conversion on this machine finds them.
 
 use super::entry::{KALLSYMS, directory};
-use crate::container::spool::map;
 use crate::object::build_id::Id;
 use crate::object::host::Inode;
+use crate::object::recorded_file;
 use crate::profile::mappings::unpadded;
 use crate::rewrite::build_ids::objects::KERNEL;
 use crate::session::RecordedNamespaces;
@@ -20,10 +20,13 @@ use crate::symbol::object::Object;
 use crate::symbol::perf_map::PerfMapSource;
 use crate::symbol::source::{OpenedObject, Source};
 use bytes::Bytes;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The symbols of the running kernel.
+const LIVE_KALLSYMS: &str = "/proc/kallsyms";
 
 /// A file to pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,20 +35,8 @@ pub struct PackedFile {
     pub entry: PathBuf,
     /// Path on this machine.
     pub path: PathBuf,
-}
-
-impl PackedFile {
-    /// Reads the file.
-    ///
-    /// # Errors
-    /// Fails if it cannot be read.
-    pub fn read(&self) -> io::Result<Bytes> {
-        // Files in /proc report a size of 0.
-        if self.path.starts_with("/proc") {
-            return fs::read(&self.path).map(Bytes::from);
-        }
-        map(&File::open(&self.path)?)
-    }
+    /// The process whose functions it has. Such a file has no build ID that shows where it is from.
+    pub pid: Option<u32>,
 }
 
 /// An object with files to pack.
@@ -61,7 +52,7 @@ pub struct PackedObject {
 
 impl PackedObject {
     fn add(&mut self, name: &str, path: PathBuf) {
-        self.files.push(PackedFile { entry: self.directory.join(name), path });
+        self.files.push(PackedFile { entry: self.directory.join(name), path, pid: None });
     }
 
     /// The object with the files that were found for it, and that of dwz; empty if none were found.
@@ -109,6 +100,7 @@ pub struct FileSearch {
     elf: ElfSource,
     jit: JitDumpSource,
     maps: PerfMapSource,
+    options: Arc<SearchOptions>,
 }
 
 impl FileSearch {
@@ -119,7 +111,21 @@ impl FileSearch {
             kernel: KernelSource::new(Arc::clone(&options)),
             elf: ElfSource::new(Arc::clone(&options)),
             jit: JitDumpSource::new(Arc::clone(&options)),
-            maps: PerfMapSource::new(options),
+            maps: PerfMapSource::new(Arc::clone(&options)),
+            options,
+        }
+    }
+
+    /// Reads a file to pack.
+    ///
+    /// # Errors
+    /// Fails if it cannot be read.
+    pub fn read(&self, file: &PackedFile) -> io::Result<Bytes> {
+        match file.pid {
+            Some(pid) => self.options.read_code_map(&file.path, pid),
+            // It reports a size of 0.
+            None if file.path == Path::new(LIVE_KALLSYMS) => fs::read(&file.path).map(Bytes::from),
+            None => recorded_file::read(&file.path),
         }
     }
 
@@ -166,7 +172,7 @@ impl FileSearch {
         }
         let file = |attempt: Attempt| {
             let name = if attempt.role == Role::JitDump { JIT_DUMP } else { PERF_MAP };
-            PackedFile { entry: of_process(Path::new(""), pid, name), path: attempt.path }
+            PackedFile { entry: of_process(Path::new(""), pid, name), path: attempt.path, pid: Some(pid) }
         };
         attempts.into_iter().filter(Attempt::is_used).map(file).collect()
     }

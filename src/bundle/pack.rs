@@ -4,6 +4,7 @@ use super::entry::{link, recording_name};
 use super::files::{FileSearch, PackedFile, PackedObject};
 use super::scan::ArchiveScan;
 use crate::abi::record::CpuMode;
+use crate::container::access::Access;
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::spool::Spool;
@@ -36,8 +37,10 @@ pub struct Packed {
     pub ledger: Ledger,
     /// Number of objects with files.
     pub objects: usize,
-    /// Number of files of objects and processes.
-    pub files: usize,
+    /// The files of objects and processes.
+    pub files: Vec<PackedFile>,
+    /// Who may read these files.
+    pub access: Access,
 }
 
 /// What to pack.
@@ -102,17 +105,15 @@ pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut d
         if !directories.insert(directory.clone()) {
             continue;
         }
-        append_files(&mut tar, &files)?;
+        packed.append(&mut tar, &search, files)?;
         if let Some(id) = id {
             let (from, to) = link(&directory, id);
             let mut header = header(EntryType::Symlink, 0);
             tar.append_link(&mut header, from, to).map_err(Error::Output)?;
         }
         packed.objects += 1;
-        packed.files += files.len();
     }
-    append_files(&mut tar, &processes)?;
-    packed.files += processes.len();
+    packed.append(&mut tar, &search, processes)?;
     if missing > 0 {
         packed.ledger.missing(format!("{missing} objects are not in the archive: their build IDs are unknown"));
     }
@@ -138,13 +139,17 @@ fn recording(input: Input, read: &ReadOptions, scan: ObjectScan, options: &PackO
     Ok((spool.into_bytes().map_err(failed())?, ledger))
 }
 
-fn append_files(tar: &mut Builder<&mut dyn Write>, files: &[PackedFile]) -> Result<()> {
-    for file in files {
-        let shown = file.path.display().to_string();
-        let bytes = file.read().map_err(Error::io(shown, "cannot read"))?;
-        append(tar, &file.entry, &bytes)?;
+impl Packed {
+    fn append(&mut self, tar: &mut Builder<&mut dyn Write>, search: &FileSearch, files: Vec<PackedFile>) -> Result<()> {
+        for file in &files {
+            let shown = file.path.display().to_string();
+            let bytes = search.read(file).map_err(Error::io(shown, "cannot read"))?;
+            self.access = self.access.and(Access::of_path(&file.path));
+            append(tar, &file.entry, &bytes)?;
+        }
+        self.files.extend(files);
+        Ok(())
     }
-    Ok(())
 }
 
 fn append(tar: &mut Builder<&mut dyn Write>, path: &Path, bytes: &[u8]) -> Result<()> {

@@ -4,11 +4,12 @@
 
 use super::entry::{Entry, RECORDING, points_to_object};
 use crate::abi::header;
+use crate::container::access::Access;
 use crate::container::temp_directory::{TempDirectory, create_parent_directories, temporary};
 use crate::error::{Error, Result};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -31,20 +32,21 @@ pub struct Extracted {
     cache: PathBuf,
     directory: TempDirectory,
     found: ArchiveEntries,
+    access: Access,
 }
 
-/// Extracts an archive into a temporary directory in the cache, or near it if it does not exist. A recording that `is_private` is
-/// only readable by its owner.
+/// Extracts an archive into a temporary directory in the cache, or near it if it does not exist. `access` is that to the archive,
+/// and to what is extracted.
 ///
 /// # Errors
 /// Fails if the archive cannot be read or contains unexpected entries, or a file cannot be written; then nothing remains.
-pub fn extract(archive: impl Read, name: &str, cache: &Path, members: Members, is_private: bool) -> Result<Extracted> {
+pub fn extract(archive: impl Read, name: &str, cache: &Path, members: Members, access: Access) -> Result<Extracted> {
     let mut directories = cache.ancestors().map(|path| if path == Path::new("") { Path::new(".") } else { path });
     let near = directories.find(|path| path.exists()).unwrap_or(cache);
     let directory = TempDirectory::new(Some(near))
         .map_err(Error::io(near.display().to_string(), "cannot create a temporary directory"))?;
-    let found = extract_into(archive, name, directory.path(), is_private, members)?;
-    Ok(Extracted { cache: cache.to_owned(), directory, found })
+    let found = extract_into(archive, name, directory.path(), members)?;
+    Ok(Extracted { cache: cache.to_owned(), directory, found, access })
 }
 
 /// Members to extract.
@@ -68,8 +70,8 @@ pub fn extract_members(
     directory: TempDirectory,
     members: Members,
 ) -> Result<Extracted> {
-    let found = extract_into(archive, name, directory.path(), true, members)?;
-    Ok(Extracted { cache: directory.path().to_owned(), directory, found })
+    let found = extract_into(archive, name, directory.path(), members)?;
+    Ok(Extracted { cache: directory.path().to_owned(), directory, found, access: Access::default() })
 }
 
 impl Extracted {
@@ -99,10 +101,14 @@ impl Extracted {
     /// # Errors
     /// Fails if a file cannot be moved, or the recording exists and must not be overwritten; then the moved files are removed.
     pub fn put_in_place(self, beside: &Path, overwrite: bool) -> Result<Unpacked> {
-        let Self { cache, directory, found } = self;
-        let mut placed = CreatedPaths::default();
+        let Self { cache, directory, found, access } = self;
+        let mut placed = CreatedPaths { access, list: Vec::new() };
         let is_new = !cache.exists();
-        fs::create_dir_all(&cache).map_err(Error::io(cache.display().to_string(), "cannot create"))?;
+        let create = || {
+            access.restrict_entries(directory.path())?;
+            access.create_directories(&cache)
+        };
+        create().map_err(Error::io(cache.display().to_string(), "cannot create"))?;
         let unpacked = put_in_place(&cache, directory.path(), &found, (beside, overwrite), &mut placed);
         drop(directory);
         if unpacked.is_err() {
@@ -116,21 +122,24 @@ impl Extracted {
 }
 
 /// The created files and directories, in this order.
-#[derive(Default)]
-struct CreatedPaths(Vec<PathBuf>);
+struct CreatedPaths {
+    access: Access,
+    list: Vec<PathBuf>,
+}
 
 impl CreatedPaths {
     fn remove(self) {
-        for path in self.0.iter().rev() {
+        for path in self.list.iter().rev() {
             // Directories with files of other programs are kept.
             let _ = fs::remove_file(path).or_else(|_| fs::remove_dir(path));
         }
     }
 
-    /// Creates the directories of a file, as [`create_parent_directories`] does.
+    /// Creates the directories of a file, as [`create_parent_directories`] does, accessible as the archive is.
     fn create_directories(&mut self, below: &Path, file: &Path) -> io::Result<()> {
-        self.0.extend(create_parent_directories(file, below)?);
-        Ok(())
+        let created = create_parent_directories(file, below)?;
+        self.list.extend_from_slice(&created);
+        created.iter().try_for_each(|directory| self.access.restrict_path(directory))
     }
 }
 
@@ -150,7 +159,7 @@ fn put_in_place(
         }
         let failed = || Error::io(to.display().to_string(), "cannot move into place");
         placed.create_directories(cache, file).and_then(|()| fs::rename(directory.join(file), &to)).map_err(failed())?;
-        placed.0.push(to);
+        placed.list.push(to);
         unpacked.files += 1;
     }
     for (link, to) in &found.links {
@@ -158,7 +167,7 @@ fn put_in_place(
         if fs::symlink_metadata(&at).is_err() {
             let failed = Error::io(at.display().to_string(), "cannot link");
             placed.create_directories(cache, link).and_then(|()| symlink(to, &at)).map_err(failed)?;
-            placed.0.push(at);
+            placed.list.push(at);
         }
     }
     // Last, because replacing an existing recording cannot be undone.
@@ -233,13 +242,7 @@ struct ArchiveEntries {
 }
 
 /// Extracts all files into a directory; returns the entries found.
-fn extract_into(
-    archive: impl Read,
-    name: &str,
-    directory: &Path,
-    is_private: bool,
-    members: Members,
-) -> Result<ArchiveEntries> {
+fn extract_into(archive: impl Read, name: &str, directory: &Path, members: Members) -> Result<ArchiveEntries> {
     let mut found = ArchiveEntries::default();
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot read archive: {e}"));
     let left = Cell::new(u64::MAX);
@@ -294,7 +297,7 @@ fn extract_into(
         let to = directory.join(&file);
         let failed = || Error::io(to.display().to_string(), "cannot write");
         let is_recording = found.recording.as_deref().is_some_and(|name| file == Path::new(name));
-        let out = create_parent_directories(&file, directory).and_then(|_| new_file(&to, is_private && is_recording));
+        let out = create_parent_directories(&file, directory).and_then(|_| File::create_new(&to));
         let mut out = match out {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return unexpected("occurs twice"),
             out => out.map_err(failed())?,
@@ -360,18 +363,6 @@ fn copy(
     }
 }
 
-/// Creates a file with default permissions, or readable only by its owner.
-fn new_file(path: &Path, is_private: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if is_private {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options.open(path)
-}
-
 #[cfg(unix)]
 fn symlink(to: &Path, at: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(to, at)
@@ -399,7 +390,9 @@ mod tests {
 
     fn error_of(tar: &[u8]) -> Option<String> {
         let directory = tempfile::tempdir().unwrap();
-        extract(tar, "x.tar", &directory.path().join("cache"), Members::All, false).err().map(|error| error.to_string())
+        extract(tar, "x.tar", &directory.path().join("cache"), Members::All, Access::default())
+            .err()
+            .map(|error| error.to_string())
     }
 
     #[test]

@@ -3,14 +3,16 @@
 use super::args::{ArchiveArgs, DEFAULT_INPUT};
 use super::failure::Failure;
 use super::input::{Recording, named};
-use super::output::{Output, OutputRules, is_private};
+use super::output::{Output, OutputRules};
 use super::progress;
 use super::report::{self, counted, print_message};
 use super::temporary_outputs;
 use perfconv::bundle::entry::RECORDING;
+use perfconv::bundle::files::PackedFile;
 use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::pack::{PackOptions, Packed, pack};
 use perfconv::bundle::unpack::{Members, extract};
+use perfconv::container::access::Access;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::{Input, Opened};
 use perfconv::container::write::envelope::{Envelope, Envelopes, strip};
@@ -61,12 +63,16 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
             Ok(())
         })
     })?;
-    written.put_in_place()?;
+    written.restricted(packed.access).put_in_place()?;
     recording.record_missing(&mut packed.ledger);
     if !args.quiet {
         report::ledger(&packed.ledger, &output.name(), args.verbose);
         let [objects, files] =
-            [(packed.objects, "object"), (packed.files, "file")].map(|(n, noun)| counted(n as u64, noun));
+            [(packed.objects, "object"), (packed.files.len(), "file")].map(|(n, noun)| counted(n as u64, noun));
+        // Files of processes have no build ID that shows where they are from.
+        for PackedFile { entry, path, .. } in packed.files.iter().filter(|file| args.verbose || file.pid.is_some()) {
+            print_message(format_args!("[ perfconv: packed {} as {} ]", path.display(), entry.display()));
+        }
         print_message(format_args!("[ perfconv: {}: {objects}, {files} ]", output.name()));
     }
     let is_incomplete = args.strict && packed.ledger.is_incomplete();
@@ -143,10 +149,10 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
             (PathBuf::from(home).join(".debug"), PathBuf::new())
         }
     };
-    let is_private = is_private(&archive);
+    let access = Access::of_input(&archive);
     let (reader, name) = reader(named(archive))?;
     let members = if args.output.is_some() { Members::All } else { Members::Shareable };
-    let extracted = extract(reader, &name, &cache, members, is_private)?;
+    let extracted = extract(reader, &name, &cache, members, access)?;
     let omitted = extracted.omitted();
     let unpacked = {
         let _signals_wait = temporary_outputs::hold();

@@ -4,13 +4,13 @@ use super::args::ConvertArgs;
 use super::convert::{Conversion, INCOMPLETE};
 use super::failure::Failure;
 use super::report::print_message;
+use perfconv::container::access::Access;
 use perfconv::container::write::envelope::strip;
 use perfconv::formats::table::{by_file_name, by_name};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, profile_options};
 use perfconv::threads::in_order;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -51,7 +51,9 @@ pub fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Failure> {
         jobs.push((input, output));
     }
     let conversion = Conversion::new(args, &jobs[0].1)?;
-    fs::create_dir_all(directory)
+    let access = inputs.iter().fold(Access::default(), |access, input| access.and(Access::of_input(input)));
+    access
+        .create_directories(directory)
         .map_err(|e| Failure::Failed(format!("{}: cannot create directory: {e}", directory.display())))?;
     Ok(convert_each(args, &conversion, &jobs))
 }

@@ -20,8 +20,7 @@ use perfconv::formats::directory_options::APPEND;
 use perfconv::formats::flamegraph::DIFF;
 use perfconv::formats::import::{self, CopyProfile, Values};
 use perfconv::formats::options::OptionValues;
-use perfconv::formats::profile_options::split;
-use perfconv::formats::retained_fields::RetainedFields;
+use perfconv::formats::profile_options::{THREAD_TYPES, split};
 use perfconv::formats::symbol_options::{OF_UNWINDING, SYMBOLS, symbol_search};
 use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, JoinDirectory, Writer, perf_data};
@@ -30,6 +29,7 @@ use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
 use perfconv::profile::unsymbolized::Unsymbolized;
 use perfconv::rewrite::filter::event::EVENT;
+use perfconv::rewrite::jit::options::JIT_DUMP;
 use perfconv::rewrite::passes::Passes;
 use perfconv::rewrite::repair::RepairPass;
 use perfconv::rewrite::request::PassRequest;
@@ -206,6 +206,9 @@ impl Conversion {
             Some((directory, join)) => Output::part(directory.clone(), *join, path.display().to_string(), &input),
             None => Output::check(path, &input, rules)?,
         };
+        let jit_dumps = args.passes.values(&JIT_DUMP).into_iter().filter(|path| path.is_file());
+        let further = [values.file(&DIFF), values.file(&THREAD_TYPES)].into_iter().flatten().map(Path::to_owned);
+        let output = jit_dumps.chain(further).fold(output, |output, file| output.with_input(&file));
         let options = args.read.options();
         let input_name = input.display().to_string();
         let reads_objects = format.shows_functions(values) || args.passes.unwind();
@@ -232,7 +235,6 @@ impl Conversion {
         }
         let expansion = args.values.map(Values::from).unwrap_or_default();
         let recording = Recording::converted(named, &options, expansion)?;
-        let images = Images::check(&recording, &input, &output, &format.writer, args)?;
         let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
         let objects = reads_objects.then(|| symbol_search(values, &args.passes.find, announce, &progress::observer()));
         let mut search = objects.transpose()?.flatten();
@@ -244,26 +246,30 @@ impl Conversion {
             None => search,
         });
         let objects = objects.map(Arc::new);
+        let input_path = input;
         let input = recording.input();
         let requests = (format.passes)(values, args.passes.list.clone());
         let mut passes = Passes::default();
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
         let is_of_profile =
             matches!((&format.writer, &requests[..]), (Writer::Profile(_), [only]) if only.values().has(&EVENT));
-        let context = args.context(&options, path, objects.clone().unwrap_or_default());
+        let context = args.context(&options, path, objects.clone().unwrap_or_default(), output.access());
         requests.iter().filter(|_| !is_of_profile).for_each(|request| passes.push_boxed(request.pass(&context)));
         let held_files = passes.hold_files();
-        let (replace_addresses, anonymize) = (passes.replace_addresses(), passes.anonymize());
-        // Function names of an imported profile must not enter an anonymized output.
-        let imported = recording.imported().filter(|_| direct.is_none() && !anonymize).cloned();
+        let (replace_addresses, disclosure) = (passes.replace_addresses(), passes.disclosure());
+        let images = Images::check(&recording, disclosure, &input_path, &output, &format.writer, args)?;
+        // Function names of an imported profile.
+        let imported = disclosure.bypassing(recording.imported()).filter(|_| direct.is_none()).cloned();
         let retained_profile = imported.clone().filter(|_| format.is_of_profiles());
-        // Unknown fields could contain anything, so they are dropped when anonymizing.
-        let retained = if anonymize { RetainedFields::default() } else { recording.retained_fields() };
-        // Names must not enter an anonymized output, and changed addresses have none.
-        let has_objects = format.shows_functions(values) && direct.is_none() && !anonymize && !replace_addresses;
+        // Unknown fields could contain anything.
+        let retained = disclosure.bypassing(Some(recording.retained_fields())).unwrap_or_default();
+        // Objects have names for the original addresses only.
+        let has_objects = disclosure.bypassing(Some(format)).is_some_and(|format| format.shows_functions(values))
+            && direct.is_none()
+            && !replace_addresses;
         let symbols = SymbolSources { imported, objects: objects.clone().filter(|_| has_objects) };
         let conversion = ConvertOptions {
-            passes: AppliedPasses { change_records: passes.change_records(), replace_addresses, anonymize },
+            passes: AppliedPasses { change_records: passes.change_records(), replace_addresses, disclosure },
             retained,
             values: values.clone(),
             symbols: symbols.clone(),
@@ -312,13 +318,13 @@ impl Conversion {
                         Some(archive) => search.map(|search| Arc::new(archive::with_objects(search, archive, base))),
                         None => objects,
                     };
-                    let context = args.context(&options, path, objects.clone().unwrap_or_default());
+                    let context = args.context(&options, path, objects.clone().unwrap_or_default(), output.access());
                     let mut passes = Passes::default();
                     requests
                         .iter()
                         .filter(|_| !is_of_profile)
                         .for_each(|request| passes.push_boxed(request.pass(&context)));
-                    let imported = recording.imported().filter(|_| !anonymize).cloned();
+                    let imported = disclosure.bypassing(recording.imported()).cloned();
                     let symbols = SymbolSources { imported, objects: objects.filter(|_| has_objects) };
                     let profile = ProfileOptions { symbols, ..profile.clone() };
                     base_profile(&recording, &options, &mut passes, &profile)
@@ -342,7 +348,7 @@ impl Conversion {
         recording.missing(retained_profile.is_some()).for_each(|missing| ledger.missing(missing.clone()));
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
         let dropped = recording.retained_fields();
-        if !dropped.is_empty() && (anonymize || !(format.keeps)(&dropped)) {
+        if !dropped.is_empty() && (disclosure.is_anonymized() || !(format.keeps)(&dropped)) {
             ledger.missing(format!("{}: unknown fields cannot be stored in the output", recording.input().name()));
         }
         if let Some(aggregated) = recording.imported().and_then(|imported| imported.size.aggregated()) {

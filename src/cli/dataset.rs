@@ -4,9 +4,10 @@ use super::args::ConvertArgs;
 use super::batch::convert_each;
 use super::convert::Conversion;
 use super::failure::Failure;
-use super::output::{Output, OutputRules, is_private, parent};
+use super::output::{Output, OutputRules};
 use super::pending_output::PendingOutput;
 use super::temporary_outputs;
+use perfconv::container::output_path::parent;
 use perfconv::formats::directory_options::APPEND;
 use perfconv::formats::{JoinDirectory, Writer};
 use std::fs;
@@ -39,16 +40,15 @@ pub fn run(
     for input in inputs {
         checked = Output::check(output, input, rules)?;
     }
+    let checked = inputs.iter().fold(checked, |checked, input| checked.with_input(input));
     let Output::File { target, .. } = &checked else {
         return Err(Failure::Usage(format!("{}: the output is a directory; name one with -o", checked.name())));
     };
     if is_added {
-        fs::create_dir_all(output).map_err(|e| checked.failed("cannot create", &e))?;
+        checked.access().create_directories(output).map_err(|e| checked.failed("cannot create", &e))?;
         return Ok(convert_each(args, &conversion.into_directory(output.to_owned(), join), &jobs));
     }
-    let is_private = inputs.iter().any(|input| is_private(input));
-    let directory =
-        temporary_outputs::directory_in(parent(target), is_private).map_err(|e| checked.failed("cannot create", &e))?;
+    let directory = temporary_outputs::directory_in(parent(target)).map_err(|e| checked.failed("cannot create", &e))?;
     let exit = convert_each(args, &conversion.into_directory(directory.path().to_owned(), join), &jobs);
     let is_empty = fs::read_dir(directory.path()).is_ok_and(|mut entries| entries.next().is_none());
     if !is_empty {

@@ -1,6 +1,8 @@
 //! Output targets: a file that appears only when complete, standard output, or a special file.
 
 use super::{failure::Failure, pending_output::PendingOutput, progress, standard_streams, temporary_outputs};
+use perfconv::container::access::Access;
+use perfconv::container::output_path::{follow_links, parent};
 use perfconv::error::{Error, Result};
 use perfconv::formats::JoinDirectory;
 use perfconv::rewrite::output::{RecordingOutput, WriteSeek};
@@ -27,8 +29,8 @@ pub enum Output {
         name: String,
         /// Whether it may replace an existing file.
         overwrite: bool,
-        /// Whether only the owner may access it, as is the case for the input.
-        is_private: bool,
+        /// Who may read it.
+        access: Access,
     },
     /// Files of a directory that can have several recordings, to which they are added.
     Part {
@@ -38,8 +40,8 @@ pub enum Output {
         join: JoinDirectory,
         /// Name of the output as the user gave it.
         name: String,
-        /// As for a file.
-        is_private: bool,
+        /// Who may read them.
+        access: Access,
     },
     /// A device, a FIFO or an open file of a process: written to directly.
     Special(PathBuf),
@@ -115,20 +117,28 @@ impl Output {
         if !parent(&target).is_dir() {
             return failed(&format!("cannot create: directory {} does not exist", parent(&target).display()));
         }
-        Ok(Self::File { target, name, overwrite: rules.overwrite, is_private: is_private(input) })
+        Ok(Self::File { target, name, overwrite: rules.overwrite, access: Access::of_input(input) })
     }
 
     /// Files to add to a directory.
     pub fn part(directory: PathBuf, join: JoinDirectory, name: String, input: &Path) -> Self {
-        Self::Part { directory, join, name, is_private: is_private(input) }
+        Self::Part { directory, join, name, access: Access::of_input(input) }
     }
 
-    /// The same output with one more input: private as soon as one input is.
+    /// The same output with one more input, whose readers alone may read it.
     pub fn with_input(mut self, input: &Path) -> Self {
-        if let Self::File { is_private: is, .. } = &mut self {
-            *is |= is_private(input);
+        if let Self::File { access, .. } | Self::Part { access, .. } = &mut self {
+            *access = access.and(Access::of_input(input));
         }
         self
+    }
+
+    /// Who may read the output.
+    pub fn access(&self) -> Access {
+        match self {
+            Self::File { access, .. } | Self::Part { access, .. } => *access,
+            Self::Stdout | Self::Special(_) => Access::default(),
+        }
     }
 
     /// Name for messages.
@@ -162,8 +172,8 @@ impl Output {
                 buffered(file, write).map(|()| PendingOutput::in_place()).map_err(|error| self.failure_of(error))
             }
             Self::Part { name, .. } => Err(Failure::Usage(format!("{name}: is a directory; name a file in it"))),
-            Self::File { target, overwrite, is_private, .. } => {
-                let file = self.create_temporary(target, *is_private)?;
+            Self::File { target, overwrite, .. } => {
+                let file = self.create_temporary(target)?;
                 buffered(file.as_file(), write).map_err(|error| self.failure_of(error))?;
                 Ok(PendingOutput::file(self, target, *overwrite, file))
             }
@@ -179,9 +189,14 @@ impl Output {
         write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
     ) -> std::result::Result<(), Failure> {
         match self {
-            Self::File { target, overwrite: true, .. } if target.exists() => {
-                let file = File::options().write(true).truncate(true).open(target);
-                let file = file.map_err(|e| self.failed("cannot open", &e))?;
+            Self::File { target, overwrite: true, access, .. } if target.exists() => {
+                let open = || {
+                    let file = File::options().write(true).open(target)?;
+                    access.restrict_file(&file, target)?;
+                    file.set_len(0)?;
+                    Ok(file)
+                };
+                let file = open().map_err(|e| self.failed("cannot open", &e))?;
                 buffered(file, write).map_err(|error| self.failure_of(error))
             }
             _ => self.write(write)?.put_in_place(),
@@ -196,15 +211,14 @@ impl Output {
         &self,
         write: impl FnOnce(&Path) -> Result<()>,
     ) -> std::result::Result<PendingOutput<'_>, Failure> {
-        let (location, target, is_private) = match self {
-            Self::File { target, is_private, .. } => (parent(target), target, *is_private),
-            Self::Part { directory, is_private, .. } => (&**directory, directory, *is_private),
+        let (location, target) = match self {
+            Self::File { target, .. } => (parent(target), target),
+            Self::Part { directory, .. } => (&**directory, directory),
             Self::Stdout | Self::Special(_) => {
                 return Err(Failure::Usage(format!("{}: the output is a directory; name one with -o", self.name())));
             }
         };
-        let directory =
-            temporary_outputs::directory_in(location, is_private).map_err(|e| self.cannot_create(target, &e))?;
+        let directory = temporary_outputs::directory_in(location).map_err(|e| self.cannot_create(target, &e))?;
         write(directory.path()).map_err(|error| match error {
             Error::Io { file, doing, source } => {
                 let file = file.replacen(&*directory.path().to_string_lossy(), &self.name(), 1);
@@ -212,30 +226,18 @@ impl Output {
             }
             error => self.failure_of(error),
         })?;
-        if is_private && matches!(self, Self::Part { .. }) {
-            // The directory that the files are moved to need not be private.
-            restrict_files(directory.path()).map_err(|e| self.failed("cannot restrict access", &e))?;
-        }
         Ok(match self {
             Self::Part { join, .. } => PendingOutput::part(self, target, *join, directory),
             _ => PendingOutput::directory(self, target, matches!(self, Self::File { overwrite: true, .. }), directory),
         })
     }
 
-    /// Creates a temporary file in the target's directory, with the permissions of the target, or those of a new file, restricted
-    /// to the owner for a private input.
-    fn create_temporary(&self, target: &Path, is_private: bool) -> std::result::Result<NamedTempFile, Failure> {
+    /// Creates a temporary file in the target's directory.
+    fn create_temporary(&self, target: &Path) -> std::result::Result<NamedTempFile, Failure> {
         if target.is_dir() {
             return Err(Failure::Failed(format!("{}: {IS_DIRECTORY}", self.name())));
         }
-        let create = || {
-            let file = temporary_outputs::file_in(parent(target), is_private)?;
-            if let Ok(found) = fs::metadata(target) {
-                file.as_file().set_permissions(found.permissions())?;
-            }
-            Ok(file)
-        };
-        create().map_err(|e| self.cannot_create(target, &e))
+        temporary_outputs::file_in(parent(target)).map_err(|e| self.cannot_create(target, &e))
     }
 
     /// The failure to create a file next to a target, in a directory that exists.
@@ -315,10 +317,10 @@ impl<'a> RecordingOutput for &'a Output {
         self,
         write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
     ) -> std::result::Result<PendingOutput<'a>, Failure> {
-        let Output::File { target, overwrite, is_private, .. } = self else {
+        let Output::File { target, overwrite, .. } = self else {
             return Err(Failure::Failed(format!("{}: not seekable; name a file", Output::name(self))));
         };
-        let file = self.create_temporary(target, *is_private)?;
+        let file = self.create_temporary(target)?;
         let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
         let written = write(&mut out).and_then(|()| out.flush().map_err(Error::Output));
         drop(out);
@@ -350,51 +352,10 @@ pub fn print(text: &[u8]) -> std::result::Result<(), Failure> {
     Output::Stdout.write(|out| out.write_all(text).map_err(Error::Output))?.put_in_place()
 }
 
-/// Restricts access to all files in a directory to the owner.
-fn restrict_files(directory: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    for entry in fs::read_dir(directory)? {
-        use std::os::unix::fs::PermissionsExt;
-        let path = entry?.path();
-        if path.is_dir() {
-            restrict_files(&path)?;
-        } else {
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = directory;
-    Ok(())
-}
-
 fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 17, out);
     write(&mut out)?;
     out.flush().map_err(Error::Output)
-}
-
-/// Whether only the owner may read an input, as is the case for recordings of perf.
-pub fn is_private(input: &Path) -> bool {
-    #[cfg(unix)]
-    let is_private = {
-        use std::os::unix::fs::PermissionsExt;
-        let is_owner_only = |found: fs::Metadata| found.permissions().mode() & 0o077 == 0;
-        let is_private = |path: &Path| fs::metadata(path).is_ok_and(is_owner_only);
-        if input == Path::new("-") {
-            // The permissions of a pipe do not restrict the process that has it open.
-            let stdin = Handle::stdin().and_then(|stdin| stdin.as_file().metadata());
-            stdin.is_ok_and(|found| found.is_file() && is_owner_only(found))
-        } else {
-            let mut entries = fs::read_dir(input).into_iter().flatten().flatten();
-            is_private(input) || entries.any(|entry| is_private(&entry.path()))
-        }
-    };
-    #[cfg(not(unix))]
-    let is_private = {
-        let _ = input;
-        false
-    };
-    is_private
 }
 
 /// Whether an existing file is a terminal. Only devices are opened: opening a FIFO would wait for a reader.
@@ -404,30 +365,6 @@ fn is_terminal(path: &Path, found: &fs::Metadata) -> bool {
     #[cfg(not(unix))]
     let can_be_terminal = !found.is_dir();
     can_be_terminal && File::options().append(true).open(path).is_ok_and(|file| file.is_terminal())
-}
-
-/// The directory of a path.
-pub fn parent(target: &Path) -> &Path {
-    match target.parent() {
-        Some(directory) if directory != Path::new("") => directory,
-        _ => Path::new("."),
-    }
-}
-
-/// The path that links lead to, whether or not it exists; `None` if it is an open file of a process in `/proc`, whose link text
-/// need not be a path.
-fn follow_links(path: &Path) -> Option<PathBuf> {
-    let mut target = path.to_owned();
-    // Linux follows at most 40 links.
-    for _ in 0..40 {
-        let Ok(link) = fs::read_link(&target) else { break };
-        let directory = parent(&target);
-        if fs::canonicalize(directory).is_ok_and(|directory| directory.starts_with("/proc")) {
-            return None;
-        }
-        target = directory.join(link);
-    }
-    Some(target)
 }
 
 fn is_regular(found: io::Result<fs::Metadata>) -> bool {

@@ -1,13 +1,15 @@
 //! Serves a page to browsers of this machine, for those that cannot open files.
 
+use std::collections::VecDeque;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where snaps, which read neither `/tmp` nor hidden directories, have their desktop entries.
 const SNAPS: &str = "/var/lib/snapd/desktop/applications";
@@ -16,7 +18,13 @@ const SNAPS: &str = "/var/lib/snapd/desktop/applications";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum size of a request.
-const REQUEST: u64 = 16 << 10;
+const REQUEST: usize = 16 << 10;
+
+/// Maximum number of connections: browsers open six to a server.
+const MAX_CONNECTIONS: usize = 16;
+
+/// How long no connections are accepted after that failed.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Whether the user's browser cannot open files in the directory for temporary files.
 pub fn is_needed() -> bool {
@@ -57,37 +65,125 @@ impl PageServer {
     /// Answers requests until the program ends.
     ///
     /// # Errors
-    /// If connections can no longer be accepted.
+    /// If the system does not know the port.
     pub fn run(self) -> io::Result<()> {
-        for connection in self.listener.incoming() {
-            let (connection, page, path) = (connection?, Arc::clone(&self.page), self.path.clone());
+        let port = self.listener.local_addr()?.port();
+        let hosts = ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}"));
+        let served = Arc::new(ServedPage { page: self.page, path: self.path, hosts });
+        let mut open = VecDeque::new();
+        loop {
+            // Fails if the program has too many open files, or the other end has gone.
+            let Ok((connection, _)) = self.listener.accept() else {
+                close_oldest(&mut open);
+                thread::sleep(PAUSE);
+                continue;
+            };
+            open.retain(|connection| Weak::strong_count(connection) > 0);
+            if open.len() >= MAX_CONNECTIONS && !close_oldest(&mut open) {
+                continue;
+            }
+            let connection = Arc::new(Connection { stream: connection, is_answered: AtomicBool::new(false) });
+            open.push_back(Arc::downgrade(&connection));
+            let (of_thread, page) = (Arc::clone(&connection), Arc::clone(&served));
             // Browsers open connections in advance, and send nothing on some.
-            thread::Builder::new().spawn(move || _ = answer(connection, &page, &path))?;
+            if thread::Builder::new().spawn(move || _ = page.answer(&of_thread)).is_err() {
+                let _ = served.answer(&connection);
+            }
         }
-        Ok(())
     }
 }
 
-fn answer(mut connection: TcpStream, page: &[u8], path: &str) -> io::Result<()> {
-    connection.set_read_timeout(Some(TIMEOUT))?;
-    connection.set_write_timeout(Some(TIMEOUT))?;
-    let mut request = BufReader::new((&connection).take(REQUEST));
-    let mut line = String::new();
-    request.read_line(&mut line)?;
-    let mut header = String::new();
-    while request.read_line(&mut header)? > 0 && header.trim_end() != "" {
-        header.clear();
-    }
-    let mut words = line.split(' ');
-    let (status, body) = match (words.next(), words.next()) {
-        (Some("GET"), Some(target)) if target.split('?').next() == Some(path) => ("200 OK", page),
-        _ => ("404 Not Found", &b""[..]),
+/// A connection, closed by whoever drops it last.
+struct Connection {
+    stream: TcpStream,
+    /// Whether its request has been read.
+    is_answered: AtomicBool,
+}
+
+/// Closes the connection that has been waiting for a request for the longest time; returns whether there was one. Any user of the
+/// machine can open connections, but only those who know the path are answered.
+fn close_oldest(open: &mut VecDeque<Weak<Connection>>) -> bool {
+    let is_waiting = |connection: &Weak<Connection>| {
+        connection.upgrade().is_some_and(|connection| !connection.is_answered.load(Ordering::Relaxed))
     };
-    let size = body.len();
-    write!(
-        connection,
-        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {size}\r\n\
-         Cache-Control: no-store\r\nConnection: close\r\n\r\n"
-    )?;
-    connection.write_all(body)
+    let oldest = open.iter().position(is_waiting).and_then(|index| open.remove(index)).and_then(|it| it.upgrade());
+    oldest.is_some_and(|connection| connection.stream.shutdown(Shutdown::Both).is_ok())
+}
+
+/// The page and who may ask for it.
+struct ServedPage {
+    page: Arc<[u8]>,
+    path: String,
+    /// Values of the header Host. Others are names that a page of another site had resolved to this machine.
+    hosts: [String; 2],
+}
+
+impl ServedPage {
+    fn answer(&self, connection: &Connection) -> io::Result<()> {
+        let mut stream = &connection.stream;
+        let request = read_request(stream)?;
+        let (status, body) = match self.is_asked_for(&request) {
+            true => ("200 OK", &*self.page),
+            false => ("404 Not Found", &b""[..]),
+        };
+        connection.is_answered.store(!body.is_empty(), Ordering::Relaxed);
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        let size = body.len();
+        write!(
+            stream,
+            "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {size}\r\n\
+             Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
+        )?;
+        stream.write_all(body)
+    }
+
+    fn is_asked_for(&self, request: &[u8]) -> bool {
+        let Ok(request) = str::from_utf8(request) else { return false };
+        let mut lines = request.split("\r\n");
+        let mut words = lines.next().unwrap_or_default().split(' ');
+        let is_path = |target: &str| target.split('?').next() == Some(&*self.path);
+        let is_get = words.next() == Some("GET") && words.next().is_some_and(is_path);
+        let host = lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("host"));
+        is_get && host.is_some_and(|(_, host)| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host.trim())))
+    }
+}
+
+/// Reads the lines of a request, for a limited time in all.
+fn read_request(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
+    let end = Instant::now() + TIMEOUT;
+    let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+    while !request.windows(4).any(|bytes| bytes == b"\r\n\r\n") && request.len() < REQUEST {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut buffer)? {
+            0 => break,
+            len => request.extend_from_slice(&buffer[..len]),
+        }
+    }
+    Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_path_at_this_machine_is_answered() {
+        let hosts = ["127.0.0.1:80".to_owned(), "localhost:80".to_owned()];
+        let served = ServedPage { page: Arc::from(&b"page"[..]), path: "/secret/profile.html".to_owned(), hosts };
+        let asks = |request: &str| served.is_asked_for(request.as_bytes());
+        assert!(asks("GET /secret/profile.html?x HTTP/1.1\r\nA: b\r\nhost: LOCALHOST:80\r\n\r\n"));
+        for request in [
+            "GET /secret/profile.html HTTP/1.1\r\nHost: evil.example:80\r\n\r\n",
+            "GET /secret/profile.html HTTP/1.1\r\n\r\n",
+            "POST /secret/profile.html HTTP/1.1\r\nHost: localhost:80\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: localhost:80\r\n\r\n",
+            "",
+        ] {
+            assert!(!asks(request), "{request}");
+        }
+    }
 }

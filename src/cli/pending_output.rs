@@ -1,9 +1,11 @@
 //! Outputs that are complete but not in place yet.
 
 use super::failure::Failure;
-use super::output::{Output, parent};
+use super::output::Output;
 use super::temporary_outputs::{self, SignalHold};
-use perfconv::container::temp_directory::temporary;
+use perfconv::container::access::Access;
+use perfconv::container::output_path::parent;
+use perfconv::container::temp_directory::private;
 use perfconv::formats::JoinDirectory;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -21,6 +23,7 @@ struct Temporary<'a> {
     output: &'a Output,
     target: &'a Path,
     overwrite: bool,
+    access: Access,
     written: Written,
 }
 
@@ -39,17 +42,26 @@ impl<'a> PendingOutput<'a> {
 
     /// A temporary file for a target, which it may replace with `overwrite`.
     pub fn file(output: &'a Output, target: &'a Path, overwrite: bool, file: NamedTempFile) -> Self {
-        Self(Some(Temporary { output, target, overwrite, written: Written::File(file) }))
+        Self::temporary(output, target, overwrite, Written::File(file))
     }
 
     /// A temporary directory for a target.
     pub fn directory(output: &'a Output, target: &'a Path, overwrite: bool, directory: TempDir) -> Self {
-        Self(Some(Temporary { output, target, overwrite, written: Written::Directory(directory) }))
+        Self::temporary(output, target, overwrite, Written::Directory(directory))
     }
 
     /// A temporary directory whose files are moved into another.
     pub fn part(output: &'a Output, target: &'a Path, join: JoinDirectory, directory: TempDir) -> Self {
-        Self(Some(Temporary { output, target, overwrite: true, written: Written::Part(directory, join) }))
+        Self::temporary(output, target, true, Written::Part(directory, join))
+    }
+
+    fn temporary(output: &'a Output, target: &'a Path, overwrite: bool, written: Written) -> Self {
+        Self(Some(Temporary { output, target, overwrite, access: output.access(), written }))
+    }
+
+    /// The same output, which only users may read who have this access, too.
+    pub fn restricted(self, access: Access) -> Self {
+        Self(self.0.map(|temporary| Temporary { access: temporary.access.and(access), ..temporary }))
     }
 
     /// Moves the output into place.
@@ -65,7 +77,14 @@ impl<'a> PendingOutput<'a> {
     /// # Errors
     /// As [`put_in_place`](Self::put_in_place).
     pub fn put_in_place_held(self, _signals_wait: &SignalHold) -> Result<(), Failure> {
-        let Some(Temporary { output, target, overwrite, written }) = self.0 else { return Ok(()) };
+        let Some(Temporary { output, target, overwrite, access, written }) = self.0 else { return Ok(()) };
+        match &written {
+            Written::File(file) => access.open_file(file.path(), target),
+            Written::Directory(directory) => access.open_directory(directory.path()),
+            // The directory that the files are moved to may be accessible to others.
+            Written::Part(directory, _) => access.restrict_entries(directory.path()),
+        }
+        .map_err(|e| output.failed("cannot set permissions", &e))?;
         let placed = match written {
             Written::File(file) if overwrite => file.persist(target).map(drop).map_err(|e| e.error),
             Written::File(file) => file.persist_noclobber(target).map(drop).map_err(|e| e.error),
@@ -86,7 +105,7 @@ fn put_directory(directory: &Path, target: &Path, overwrite: bool) -> io::Result
     if exchange(directory, target) {
         return Ok(());
     }
-    let old = temporary().tempdir_in(parent(target))?;
+    let old = private().tempdir_in(parent(target))?;
     let old_inside = old.path().join("replaced");
     fs::rename(target, &old_inside)?;
     fs::rename(directory, target).inspect_err(|_| drop(fs::rename(&old_inside, target)))

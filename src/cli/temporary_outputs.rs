@@ -1,7 +1,7 @@
 //! Incomplete outputs under their temporary names. They are removed when a panic or a signal ends the program, SIGBUS included,
 //! which the system sends if a memory-mapped input was truncated.
 
-use perfconv::container::temp_directory::{remove, remove_all, temporary};
+use perfconv::container::temp_directory::{private, remove, remove_all, temporary};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{io, panic, process};
@@ -24,32 +24,20 @@ pub fn hold() -> SignalHold {
     INCOMPLETE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Creates a temporary file in a directory, with the permissions of new files or accessible to the owner only.
+/// Creates a temporary file in a directory. Only its owner can access it.
 ///
 /// # Errors
 /// Errors of the system.
-pub fn file_in(directory: &Path, is_private: bool) -> io::Result<NamedTempFile> {
-    let mut builder = temporary();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(if is_private { 0o600 } else { 0o666 }));
-    }
-    register(|| builder.tempfile_in(directory), NamedTempFile::path)
+pub fn file_in(directory: &Path) -> io::Result<NamedTempFile> {
+    register(|| temporary().tempfile_in(directory), NamedTempFile::path)
 }
 
-/// Creates a temporary directory in a directory, with the permissions of new directories or accessible to the owner only.
+/// Creates a temporary directory in a directory. Only its owner can access it.
 ///
 /// # Errors
 /// Errors of the system.
-pub fn directory_in(directory: &Path, is_private: bool) -> io::Result<TempDir> {
-    let mut builder = temporary();
-    #[cfg(unix)]
-    if is_private {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o700));
-    }
-    register(|| builder.tempdir_in(directory), TempDir::path)
+pub fn directory_in(directory: &Path) -> io::Result<TempDir> {
+    register(|| private().tempdir_in(directory), TempDir::path)
 }
 
 /// Removes incomplete outputs when a panic or, from now on in a thread, a signal ends the program.
@@ -160,7 +148,7 @@ mod tests {
     fn a_panic_removes_incomplete_outputs() {
         if let Some(directory) = env::var_os(DIRECTORY) {
             watch_panics();
-            let output = file_in(Path::new(&directory), false).unwrap();
+            let output = file_in(Path::new(&directory)).unwrap();
             panic!("while writing {}", output.path().display());
         }
         let directory = tempfile::tempdir().unwrap();

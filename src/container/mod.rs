@@ -1,9 +1,11 @@
 //! Containers of records: file, pipe and directory.
 
+pub mod access;
 pub mod block;
 pub mod image;
 pub mod limits;
 pub mod misframed;
+pub mod output_path;
 pub mod read;
 pub mod spool;
 pub mod temp_directory;

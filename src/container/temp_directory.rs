@@ -14,7 +14,7 @@ fn directories() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     DIRECTORIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A temporary directory, removed when dropped.
+/// A temporary directory that only its owner can access, removed when dropped.
 #[derive(Debug)]
 pub struct TempDirectory {
     path: PathBuf,
@@ -28,10 +28,22 @@ impl TempDirectory {
     /// # Errors
     /// I/O errors.
     pub fn new(dir: Option<&Path>) -> io::Result<Self> {
+        Self::create(&private(), dir)
+    }
+
+    /// Creates one whose name begins with a prefix, and not with the dot of hidden files.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn visible(dir: Option<&Path>, prefix: &str) -> io::Result<Self> {
+        Self::create(private().prefix(prefix).suffix(""), dir)
+    }
+
+    fn create(builder: &Builder<'_, '_>, dir: Option<&Path>) -> io::Result<Self> {
         let mut directories = directories();
         let created = match dir {
-            Some(dir) => temporary().tempdir_in(dir),
-            None => temporary().tempdir(),
+            Some(dir) => builder.tempdir_in(dir),
+            None => builder.tempdir(),
         }?;
         let path = created.path().to_owned();
         directories.insert(path.clone());
@@ -57,6 +69,18 @@ impl Drop for TempDirectory {
 pub fn temporary() -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(".perfconv-").suffix(".tmp");
+    builder
+}
+
+/// The same, for directories that only their owner can access; files already are.
+pub fn private() -> Builder<'static, 'static> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "permissions are of Unix"))]
+    let mut builder = temporary();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o700));
+    }
     builder
 }
 

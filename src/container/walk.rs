@@ -187,6 +187,21 @@ pub enum DamageKind {
     ReadError,
 }
 
+impl DamageKind {
+    /// The problem in words, without details.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Truncated => "truncated",
+            Self::Interrupted => "interrupted before its header was complete",
+            Self::MissingSection => "a section is missing",
+            Self::MissingFile => "a file is missing",
+            Self::CorruptRecord => "a corrupt record",
+            Self::CorruptFrame => "a corrupt compressed frame",
+            Self::ReadError => "a read error",
+        }
+    }
+}
+
 /// A problem of a recording, and how reading continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {

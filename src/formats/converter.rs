@@ -5,6 +5,7 @@ use super::retained_fields::RetainedFields;
 use crate::error::Result;
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unwinding::Unwinding;
+use crate::rewrite::disclosure::Disclosure;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
 use crate::stream::order::Order;
@@ -34,8 +35,8 @@ pub struct AppliedPasses {
     pub change_records: bool,
     /// Whether addresses were replaced, so that object files have no names for them.
     pub replace_addresses: bool,
-    /// Whether the recording is anonymized, so that other files of its directory must be omitted.
-    pub anonymize: bool,
+    /// What the output may contain besides the records.
+    pub disclosure: Disclosure,
 }
 
 impl AppliedPasses {

@@ -1,5 +1,6 @@
 //! Directories of object files by build ID, in the layout of perf's cache (`perf --buildid-dir DIR`).
 
+use super::recorded_file;
 use crate::abi::hex::to_hex;
 use crate::container::temp_directory::create_parent_directories;
 use crate::error::{Error, Result};
@@ -46,7 +47,7 @@ pub fn is_of_images(directory: &Path, others: &[&str]) -> bool {
 /// Whether a file has the magic of ELF.
 pub fn is_elf(path: &Path) -> bool {
     let mut magic = [0; 4];
-    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
+    recorded_file::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
 }
 
 /// Writes a file below a directory, and creates its parent directories.

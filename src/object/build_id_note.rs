@@ -1,6 +1,7 @@
 //! Reads build IDs (GNU notes) of untrusted ELF files.
 
 use super::build_id::Id;
+use super::recorded_file;
 use object::elf::{ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader};
 use object::{Endianness, FileKind, ReadCache, ReadRef};
@@ -32,11 +33,10 @@ pub enum Elf {
 /// # Errors
 /// Fails if the file cannot be read.
 pub fn read(path: &Path) -> io::Result<Elf> {
-    // Opening a FIFO or device may block.
-    if !fs::metadata(path)?.is_file() {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Ok(Elf::Other);
     }
-    let (cache, budget) = (ReadCache::new(File::open(path)?), Cell::new(MAX_BYTES));
+    let (cache, budget) = (ReadCache::new(recorded_file::open(path)?), Cell::new(MAX_BYTES));
     let data = Bounded { cache: &cache, budget: &budget };
     let id = match FileKind::parse(data) {
         Ok(FileKind::Elf32) => of_file::<FileHeader32<Endianness>, _>(data),

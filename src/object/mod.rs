@@ -3,6 +3,7 @@
 //! * [`build_id`]: build IDs; [`build_id_note`]: those of ELF files; [`host`]: whether a local file is the recorded one.
 //! * [`jit_dump`], [`perf_map`]: descriptions of code generated at run time; [`jit_files`]: locates them.
 //! * [`image`]: contents of an image; [`write`](mod@write): its encoding as a file; [`machine`]: its machine.
+//! * [`recorded_file`]: opens files at paths that others choose.
 //! * [`build_id_directory`]: directories of images; [`pending_images`]: images that are not yet in place.
 //! * [`lines`]: source lines; [`unwind`]: unwind tables.
 
@@ -18,5 +19,6 @@ pub mod lines;
 pub mod machine;
 pub mod pending_images;
 pub mod perf_map;
+pub mod recorded_file;
 pub mod unwind;
 pub mod write;

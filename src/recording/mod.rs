@@ -53,6 +53,7 @@ pub use crate::symbol::custom::{SymbolObject, SymbolSource};
 #[cfg(feature = "symbols")]
 pub use crate::symbol::lookup::Frame as FrameSymbol;
 
+use crate::container::access::Access;
 use crate::container::read::input::Input;
 #[cfg(feature = "formats")]
 use crate::convert::convert_with;
@@ -77,6 +78,8 @@ pub struct Recording {
     /// Keeps the temporary files of an imported recording alive.
     imported: Option<Arc<Imported>>,
     damage: Vec<Damage>,
+    /// Who may read what is written.
+    access: Access,
     #[cfg(feature = "symbols")]
     symbols: Option<Arc<SymbolOptions>>,
 }
@@ -116,16 +119,17 @@ impl Recording {
     }
 
     fn opened(input: Input, read: ReadOptions) -> Result<Self> {
+        let access = if let Input::Path(path) = &input { Access::of_input(path) } else { Access::default() };
         let (input, imported) = import::convert(input, &read)?;
         if let Some(imported) = imported {
             let (input, damage) = (imported.input(), imported.damage().to_vec());
-            return Ok(Self { imported: Some(Arc::new(imported)), ..Self::plain(input, read, damage) });
+            return Ok(Self { imported: Some(Arc::new(imported)), access, ..Self::plain(input, read, damage) });
         }
         let (input, damage) = match input {
             Input::Path(path) if path.is_file() || path.is_dir() => (Input::Path(path), None),
             stream => stream.repeatable(&read)?,
         };
-        Ok(Self::plain(input, read, Vec::from_iter(damage)))
+        Ok(Self { access, ..Self::plain(input, read, Vec::from_iter(damage)) })
     }
 
     fn plain(input: Input, read: ReadOptions, damage: Vec<Damage>) -> Self {
@@ -134,6 +138,7 @@ impl Recording {
             read,
             imported: None,
             damage,
+            access: Access::default(),
             #[cfg(feature = "symbols")]
             symbols: None,
         }

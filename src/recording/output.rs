@@ -1,17 +1,22 @@
 //! Output files and directories that appear when they are complete.
 
+use crate::container::access::Access;
+use crate::container::output_path::{follow_links, parent};
 use crate::container::read::input::Input;
+use crate::container::temp_directory::{private, temporary};
 use crate::error::{Error, Result};
 use crate::rewrite::output::{RecordingOutput, WriteSeek};
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{NamedTempFile, TempDir};
 
 /// An output path.
 pub(super) struct PathOutput {
+    /// Path to write, with links followed.
     target: PathBuf,
     overwrite: bool,
+    access: Access,
 }
 
 /// A complete output under a temporary name.
@@ -24,8 +29,8 @@ impl PathOutput {
     /// Checks that the path may be written.
     ///
     /// # Errors
-    /// If it exists and must not be overwritten, or is the input.
-    pub fn new(target: &Path, overwrite: bool, input: &Input) -> Result<Self> {
+    /// If it exists and must not be overwritten, is not a regular file, or is the input.
+    pub fn new(target: &Path, overwrite: bool, input: &Input, access: Access) -> Result<Self> {
         let name = target.display();
         let is_input = match (input, fs::canonicalize(target)) {
             (Input::Path(input), Ok(target)) => fs::canonicalize(input).is_ok_and(|input| target == input),
@@ -37,14 +42,12 @@ impl PathOutput {
         if target.exists() && (!overwrite || target.is_dir()) {
             return Err(Error::output_exists(format!("{name}: already exists")));
         }
-        Ok(Self { target: target.to_owned(), overwrite })
-    }
-
-    fn parent(&self) -> &Path {
-        match self.target.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        }
+        let followed = follow_links(target).filter(|target| !target.exists() || target.is_file());
+        let Some(target) = followed else {
+            let what = format!("{name}: is a device, a FIFO or a socket, which would be replaced; name a file");
+            return Err(Error::output_exists(what));
+        };
+        Ok(Self { target, overwrite, access })
     }
 
     fn failed(&self, doing: &'static str) -> impl FnOnce(io::Error) -> Error + use<> {
@@ -58,16 +61,9 @@ impl PathOutput {
         Ok(Pending::File(file, self))
     }
 
-    /// A temporary file next to the target, with default permissions.
+    /// A temporary file next to the target.
     fn temporary_file(&self) -> Result<NamedTempFile> {
-        #[cfg_attr(not(unix), allow(unused_mut))]
-        let mut builder = Builder::new();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
-        builder.tempfile_in(self.parent()).map_err(self.failed("cannot create"))
+        temporary().tempfile_in(parent(&self.target)).map_err(self.failed("cannot create"))
     }
 }
 
@@ -80,10 +76,12 @@ impl Pending {
         match self {
             Self::File(file, output) => {
                 let target = &output.target;
+                output.access.open_file(file.path(), target).map_err(output.failed("cannot set permissions"))?;
                 let moved = if output.overwrite { file.persist(target) } else { file.persist_noclobber(target) };
                 moved.map(drop).map_err(|e| output.failed("cannot create")(e.error))
             }
             Self::Directory(directory, output) => {
+                output.access.open_directory(directory.path()).map_err(output.failed("cannot set permissions"))?;
                 fs::rename(directory.path(), &output.target).map_err(output.failed("cannot create"))?;
                 // The directory has been renamed.
                 let _ = directory.keep();
@@ -118,7 +116,7 @@ impl RecordingOutput for PathOutput {
     }
 
     fn write_directory(self, write: impl FnOnce(&Path) -> Result<()>) -> Result<Pending> {
-        let directory = tempfile::tempdir_in(self.parent()).map_err(self.failed("cannot create"))?;
+        let directory = private().tempdir_in(parent(&self.target)).map_err(self.failed("cannot create"))?;
         write(directory.path())?;
         Ok(Pending::Directory(directory, self))
     }

@@ -87,7 +87,7 @@ impl<'a> ProfileBuilder<'a> {
                 path.display()
             )));
         };
-        let output = PathOutput::new(path, self.overwrite, &self.recording.input)?;
+        let output = PathOutput::new(path, self.overwrite, &self.recording.input, self.recording.access)?;
         let (profile, ledger) = self.read(format.labels, (format.has_times)(&OptionValues::default()))?;
         let envelopes = Envelopes { list, level: None };
         output

@@ -149,8 +149,8 @@ impl<'a> Rewrite<'a> {
     /// If the recording cannot be read, a filter matches nothing in it, or the file exists or cannot be written.
     pub fn write(self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
-        let Recording { input, read, .. } = self.recording;
-        let output = PathOutput::new(path, self.overwrite, input)?;
+        let Recording { input, read, access, .. } = self.recording;
+        let output = PathOutput::new(path, self.overwrite, input, *access)?;
         let mut passes = Passes::default();
         if !self.events.is_empty() {
             passes.push(EventPass::new(self.events, false));

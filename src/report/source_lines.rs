@@ -2,9 +2,9 @@
 
 use super::location::Locations;
 use super::{Counts, Usage};
+use crate::object::recorded_file;
 use crate::profile::{Profile, Row};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -62,11 +62,8 @@ impl SourceLines {
     /// file cannot be read.
     pub fn text(&self, context: i64) -> Option<Vec<(i64, String)>> {
         let path = Path::new(&self.file);
-        if !path.metadata().is_ok_and(|file| file.is_file()) {
-            return None;
-        }
         let mut bytes = Vec::new();
-        File::open(path).ok()?.take(MAX_SOURCE).read_to_end(&mut bytes).ok()?;
+        recorded_file::open(path).ok()?.take(MAX_SOURCE).read_to_end(&mut bytes).ok()?;
         let mut known = self.counts.keys().copied().filter(|&line| line > 0);
         let first = known.next()?;
         let last = known.next_back().unwrap_or(first);

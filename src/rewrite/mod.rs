@@ -2,7 +2,8 @@
 //!
 //! The framework:
 //!
-//! * [`pass`]: the pass trait; [`passes`]: a chain of passes; [`output`]: the recording that a chain writes.
+//! * [`pass`]: the pass trait; [`passes`]: a chain of passes; [`output`]: the recording that a chain writes;
+//!   [`disclosure`]: what else an output may contain.
 //! * [`registry`]: the table of all passes; [`option`], [`option_values`]: options that request passes, and their values;
 //!   [`request`]: a requested pass.
 //! * [`header`]: a recording's metadata, and edits of it that work in any container.
@@ -16,6 +17,7 @@
 pub mod anonymize;
 #[cfg(feature = "rewrite")]
 pub mod build_ids;
+pub mod disclosure;
 pub mod endian;
 pub mod filter;
 pub mod header;

@@ -1,5 +1,6 @@
 //! A chain of passes: each sees what the previous one passes on.
 
+use super::disclosure::Disclosure;
 use super::header::Header;
 use super::header::metadata_edit::{HeaderRewriter, MetadataEdit};
 use super::pass::{Pass, PreScanOrder};
@@ -75,9 +76,10 @@ impl Passes {
         self.list.iter().any(|step| step.pass.replaces_addresses())
     }
 
-    /// Whether any pass [anonymizes](Pass::anonymizes).
-    pub fn anonymize(&self) -> bool {
-        self.list.iter().any(|step| step.pass.anonymizes())
+    /// What the output may contain besides the records that leave the passes: nothing if one [anonymizes](Pass::anonymizes).
+    pub fn disclosure(&self) -> Disclosure {
+        let is_anonymized = self.list.iter().any(|step| step.pass.anonymizes());
+        if is_anonymized { Disclosure::Anonymized } else { Disclosure::Everything }
     }
 
     /// Holds back the files that passes write besides records, for outputs that are not yet complete when [`run`](Self::run)

@@ -7,6 +7,7 @@ use super::request::{PassRequest, Values};
 #[cfg(feature = "symbols")]
 use super::unwind;
 use super::{anonymize, build_ids, jit, perf_version, quipper, sched_stat, sort, strip_user_stack};
+use std::iter;
 
 /// Tables of the options that request passes and refine them, each with the heading under which help shows it.
 pub type PassTable<'a> = &'a [(&'static str, &'a [PassOption])];
@@ -79,6 +80,14 @@ pub fn requests(table: PassTable<'_>, given: &Values) -> Result<Vec<PassRequest>
         requests.extend(option.request(own, &settings, given).transpose()?);
     }
     if requests.iter().any(|request| request.place == PassOrder::Anonymizing) {
+        let of_images = || iter::once(&jit::pass::OPTION).chain(jit::perf_map::OPTIONS);
+        let writes_images = |request: &&PassRequest| of_images().any(|option| option.name() == request.option());
+        if let Some(request) = requests.iter().find(writes_images) {
+            let option = request.option();
+            return Err(format!(
+                "{option} cannot be used with --anonymize, since the images that it writes contain function names"
+            ));
+        }
         requests.sort_by_key(|request| request.place);
     }
     Ok(requests)

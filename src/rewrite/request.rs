@@ -2,6 +2,7 @@
 
 use super::option::{Outputs, Parameter, PassOrder, Value};
 use super::pass::Pass;
+use crate::container::access::Access;
 use crate::container::read::ReadOptions;
 #[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
 use crate::object::pending_images::PendingImages;
@@ -65,6 +66,8 @@ pub struct PassContext {
     pub output_dir: Option<PathBuf>,
     /// Whether files may be overwritten.
     pub overwrite: bool,
+    /// Who may read the files that are written.
+    pub access: Access,
     /// Where passes list the code images that they write.
     #[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
     pub images: PendingImages,

@@ -10,14 +10,14 @@ use super::find::{Policy, SearchOptions};
 use super::lookup::{Frame, Lookup};
 use super::perf_map::PerfMapSource;
 use super::source::{ObjectKey, OpenedObject, Source};
-use crate::container::spool::map;
 use crate::object::function_ranges::FunctionRanges;
 use crate::object::image::Function;
 use crate::object::jit_dump::{Dump, EventKind};
 use crate::object::jit_files::dump_pid;
 use crate::session::map::Map;
+use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,7 +82,8 @@ impl JitDumpSource {
         });
         let places = self.places(recorded, pid, container.as_ref()).into_iter().map(|path| (path, Some(pid)));
         for (path, pid) in archived.chain(places) {
-            let dump = open(&path, pid);
+            let bytes = self.options.read_code_map(&path, key.pid.or(pid).unwrap_or_default());
+            let dump = read(bytes, pid);
             let outcome = dump.as_ref().map_or_else(Outcome::clone, |_| Outcome::Used);
             attempts.push(Attempt { role: Role::JitDump, path, outcome });
             if let Ok(dump) = dump {
@@ -101,12 +102,7 @@ impl Source for JitDumpSource {
 }
 
 /// Reads a jitdump, which must be of a process if its ID is given.
-fn open(path: &Path, pid: Option<u32>) -> Result<Dump, Outcome> {
-    // Opening a FIFO could block forever.
-    let bytes = fs::metadata(path).and_then(|metadata| match metadata.is_file() {
-        true => map(&File::open(path)?),
-        false => Err(ErrorKind::NotFound.into()),
-    });
+fn read(bytes: io::Result<Bytes>, pid: Option<u32>) -> Result<Dump, Outcome> {
     let bytes = bytes.map_err(|e: io::Error| match e.kind() {
         ErrorKind::NotFound => Outcome::NotFound,
         _ => Outcome::Unreadable(e.to_string()),

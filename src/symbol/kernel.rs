@@ -9,9 +9,9 @@ use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Reference, Source};
 use super::table::SymbolTable;
 use crate::container::spool::map;
+use crate::object::recorded_file;
 use crate::session::map::PAGE;
 use bytes::Bytes;
-use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,13 +113,8 @@ impl KernelSource {
 fn read_all(path: &Path) -> io::Result<Bytes> {
     /// Maximum size: a few hundred thousand symbols take about ten MB.
     const LIMIT: u64 = 1 << 30;
-    let metadata = fs::metadata(path)?;
-    // Opening a FIFO could block forever.
-    if !metadata.is_file() {
-        return Err(ErrorKind::NotFound.into());
-    }
-    let file = File::open(path)?;
-    if metadata.len() > 0 {
+    let file = recorded_file::open(path)?;
+    if file.metadata()?.len() > 0 {
         return map(&file);
     }
     let mut bytes = Vec::new();
@@ -292,6 +287,7 @@ fn symbol(line: &[u8]) -> Option<(u64, u8, &[u8])> {
 mod tests {
     use super::super::lookup::names;
     use super::*;
+    use std::fs;
 
     const TEXT: &str = "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000100 t do_one\n\
         ffffffff81000200 D some_data\nffffffff81000300 T do_two\nffffffffc0000000 t in_module\t[nf_nat]\n";

@@ -1,9 +1,9 @@
 //! An opened ELF file: segments, sections, build ID. The file is untrusted.
 
 use super::{inflate, relocation};
-use crate::container::spool::map;
 use crate::object::build_id::Id;
 use crate::object::build_id_note;
+use crate::object::recorded_file;
 use crate::session::map::PAGE;
 use bytes::Bytes;
 use object::elf::{
@@ -11,7 +11,7 @@ use object::elf::{
 };
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, FileKind};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -84,11 +84,11 @@ impl Object {
     /// # Errors
     /// If the file cannot be read.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
-        // Opening a FIFO could block forever.
-        if !fs::metadata(path)?.is_file() {
+        // Not a missing file, which the search reports differently.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
             return Ok(None);
         }
-        Ok(Self::parse(path, map(&File::open(path)?)?))
+        Ok(Self::parse(path, recorded_file::read(path)?))
     }
 
     /// An ELF file from its bytes. `None` if they are not an ELF file.

@@ -5,11 +5,9 @@ use super::find::candidate_paths::{PERF_MAP, of_process};
 use super::find::{Policy, SearchOptions};
 use super::lookup::{Frame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
-use crate::container::spool::map;
 use crate::object::perf_map::MapFile;
 use crate::session::RecordedNamespaces;
 use crate::session::map::Map;
-use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,11 +44,7 @@ impl Source for PerfMapSource {
             return None;
         }
         for path in self.places(pid, key.namespaces) {
-            // Opening a FIFO could block forever.
-            let bytes = fs::metadata(&path).and_then(|metadata| match metadata.is_file() {
-                true => map(&File::open(&path)?),
-                false => Err(ErrorKind::NotFound.into()),
-            });
+            let bytes = self.options.read_code_map(&path, pid);
             let outcome = match &bytes {
                 Ok(_) => Outcome::Used,
                 Err(e) if e.kind() == ErrorKind::NotFound => Outcome::NotFound,

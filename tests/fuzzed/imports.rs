@@ -9,6 +9,7 @@ use perfconv::abi::attr_flags::AttrFlags;
 use perfconv::abi::jitdump::header::Header;
 use perfconv::abi::sample_type::SampleType;
 use perfconv::bundle::unpack::{Members, extract};
+use perfconv::container::access::Access;
 use perfconv::container::read::file::FileAttr;
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::container::write::pipe;
@@ -123,7 +124,7 @@ pub fn archive(bytes: &[u8]) {
     let Ok(tar) = tar_of(bytes) else { return };
     let dir = tempfile::tempdir().expect("a temporary directory");
     let cache = dir.path().join("cache");
-    let unpacked = extract(&tar[..], "archive", &cache, Members::All, false)
+    let unpacked = extract(&tar[..], "archive", &cache, Members::All, Access::default())
         .and_then(|extracted| extracted.put_in_place(dir.path(), false));
     let mut names: Vec<_> =
         entries(dir.path()).iter().map(|path| path.file_name().expect("a name").to_owned()).collect();

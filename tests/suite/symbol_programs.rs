@@ -231,7 +231,7 @@ fn resolves_from_an_archive(object: &Path, search: SearchOptions, addresses: Vec
     };
     let by_id = id.map_or_else(Vec::new, |id| files.object(name, id, false));
     assert_eq!(by_id.is_empty(), id.is_none());
-    for PackedFile { entry, path } in
+    for PackedFile { entry, path, .. } in
         by_id.into_iter().chain(files.without_build_id(name, None)).flat_map(|object| object.files)
     {
         let copy = archive.path().join(entry);

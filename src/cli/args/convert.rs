@@ -6,6 +6,7 @@ use super::passes::PassArgs;
 use super::read::ReadArgs;
 use super::report::ReportArg;
 use clap::{ArgAction, Args, ValueEnum};
+use perfconv::container::access::Access;
 use perfconv::container::read::ReadOptions;
 use perfconv::formats::import::Values;
 use perfconv::formats::options::OptionValues;
@@ -125,14 +126,20 @@ impl ConvertArgs {
     }
 
     /// What passes read and write besides records: object files, and files in the directory of the output.
-    pub fn context(&self, read: &ReadOptions, output: &Path, objects: Arc<SymbolOptions>) -> PassContext {
+    pub fn context(
+        &self,
+        read: &ReadOptions,
+        output: &Path,
+        objects: Arc<SymbolOptions>,
+        access: Access,
+    ) -> PassContext {
         let output = Some(output).filter(|output| *output != Path::new("-"));
         let output_dir = output.and_then(Path::parent).map(|directory| match directory {
             directory if directory == Path::new("") => PathBuf::from("."),
             directory => directory.to_owned(),
         });
         let images = objects.pending_images();
-        PassContext { read: read.clone(), output_dir, overwrite: self.force, images, objects }
+        PassContext { read: read.clone(), output_dir, overwrite: self.force, access, images, objects }
     }
 }
 

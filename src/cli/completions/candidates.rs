@@ -11,36 +11,26 @@ use perfconv::formats::{FORMATS, Format};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
-/// How a shell inserts a candidate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Insertion {
-    /// Quoted if needed.
-    Quoted,
-    /// As it is.
-    Raw,
-}
-
 /// The program's command, with the values of each argument.
-pub fn program(insertion: Insertion) -> Command {
+pub fn program() -> Command {
     let mut program = command::<Cli>();
     program.build();
-    with_values(program, insertion)
+    with_values(program)
 }
 
-fn with_values(command: Command, insertion: Insertion) -> Command {
-    let command = command.mut_args(|arg| with_value(arg, insertion));
-    command.mut_subcommands(|command| with_values(command, insertion))
+fn with_values(command: Command) -> Command {
+    command.mut_args(with_value).mut_subcommands(with_values)
 }
 
 /// An argument with its values. Arguments that have a fixed set of values declare it where they are parsed.
-fn with_value(arg: Arg, insertion: Insertion) -> Arg {
+fn with_value(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "to" => arg.add(ArgValueCandidates::new(|| formats(writable(FORMATS)))),
         "from" => arg.add(ArgValueCandidates::new(|| formats(readable(FORMATS)))),
         "topic" => arg.add(ArgValueCandidates::new(topics)),
         "event" => arg.add(ArgValueCompleter::new(events)),
-        "comm" => arg.add(names(insertion, |recorded| recorded.comms)),
-        "dso" => arg.add(names(insertion, |recorded| recorded.objects)),
+        "comm" => arg.add(names(|recorded| recorded.comms)),
+        "dso" => arg.add(names(|recorded| recorded.objects)),
         "pid" => arg.add(ArgValueCandidates::new(|| recorded(|recorded| numbered(recorded.processes)))),
         "tid" => arg.add(ArgValueCandidates::new(|| recorded(|recorded| numbered(recorded.threads)))),
         "cpu" => arg
@@ -70,15 +60,11 @@ fn named(values: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
 }
 
 /// Names, which may contain blanks.
-fn names(insertion: Insertion, of: fn(Recorded) -> BTreeSet<String>) -> ArgValueCompleter {
+fn names(of: fn(Recorded) -> BTreeSet<String>) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
         let current = current.to_string_lossy();
         let names = Recorded::at_hand().map(of).unwrap_or_default().into_iter();
-        let inserted = names.filter(|name| name.starts_with(&*current)).map(|name| match insertion {
-            Insertion::Quoted => shlex::try_quote(&name).map_or(name.clone(), |quoted| quoted.into_owned()),
-            Insertion::Raw => name,
-        });
-        named(inserted)
+        named(names.filter(|name| name.starts_with(&*current)))
     })
 }
 

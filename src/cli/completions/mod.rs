@@ -6,15 +6,16 @@
 mod candidates;
 mod input;
 mod nushell;
+mod quoting;
 mod recorded;
 
 use super::args::{CompletionsArgs, ShellArg};
 use super::failure::Failure;
 use super::output;
-use candidates::Insertion;
 use clap_complete::CompleteEnv;
-use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
+use clap_complete::env::{Elvish, EnvCompleter, Fish, Shells, Zsh};
 use nushell::Nushell;
+use quoting::{Bash, Powershell};
 use std::env;
 use std::process::ExitCode;
 
@@ -31,11 +32,11 @@ const SHELLS: Shells<'static> = Shells(&[&Bash, &Elvish, &Fish, &Nushell, &Power
 /// # Errors
 /// If the shell is unknown, or the completions cannot be printed.
 pub fn complete() -> Result<bool, Failure> {
-    let Some(shell) = env::var_os(VARIABLE) else { return Ok(false) };
-    // Other shells quote what they insert, or get it quoted by their adapter.
-    let insertion = if shell == Bash.name() { Insertion::Quoted } else { Insertion::Raw };
+    if env::var_os(VARIABLE).is_none() {
+        return Ok(false);
+    }
     let directory = env::current_dir().ok();
-    let completions = CompleteEnv::with_factory(|| candidates::program(insertion));
+    let completions = CompleteEnv::with_factory(candidates::program);
     let completions = completions.var(VARIABLE).completer(PROGRAM).shells(SHELLS);
     completions.try_complete(env::args_os(), directory.as_deref()).map_err(|error| Failure::Failed(error.to_string()))
 }

@@ -1,6 +1,7 @@
 //! What the beginning of a recording contains, for completions.
 
 use super::input;
+use super::quoting::is_line;
 use perfconv::abi::feature::FeatureId;
 use perfconv::abi::record::body::Body;
 use perfconv::abi::record::{Record, RecordType};
@@ -62,7 +63,7 @@ impl Recorded {
     /// Adds the events and features known by now: in a pipe they are records.
     fn note(&mut self, meta: &Meta) {
         if self.events.len() < meta.events.list().len() {
-            self.events.extend(meta.events.list().iter().map(event_name));
+            self.events.extend(meta.events.list().iter().map(event_name).filter(|name| is_line(name)));
         }
         if self.features.len() < meta.features.len() {
             self.features.extend(meta.features.keys());
@@ -75,7 +76,7 @@ impl Recorded {
     }
 
     fn object(&mut self, path: &[u8]) {
-        self.objects.insert(text(path));
+        self.objects.extend(text(path));
     }
 }
 
@@ -90,7 +91,7 @@ impl Sink for Recorded {
         let Some(record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(()) };
         match record.body {
             Body::Comm(comm) => {
-                let name = text(comm.comm.text());
+                let Some(name) = text(comm.comm.text()) else { return Ok(()) };
                 self.comms.insert(name.clone());
                 self.threads.insert(comm.tid, name.clone());
                 if comm.pid == comm.tid {
@@ -105,6 +106,7 @@ impl Sink for Recorded {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// A name that can be typed. Others would end the line of a completion, or be taken for another name.
+fn text(bytes: &[u8]) -> Option<String> {
+    str::from_utf8(bytes).ok().filter(|name| is_line(name)).map(str::to_owned)
 }

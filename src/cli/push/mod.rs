@@ -12,6 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::{Client, Header, Request};
 use messages::{ExportResponse, Label, TIME_NANOS, has_field, with_time};
+use perfconv::container::temp_directory::private;
 use prost::Message;
 use std::fs;
 use std::io::{self, Write};
@@ -35,7 +36,7 @@ pub fn run(args: PushArgs) -> Result<ExitCode, Failure> {
     let (server, labels, input, address) = (args.server, labels(&args), args.input(), args.url.clone());
 
     let failed = |error: io::Error| Failure::Failed(format!("temporary file: {error}"));
-    let directory = tempfile::Builder::new().prefix("perfconv-push-").tempdir().map_err(failed)?;
+    let directory = private().prefix("perfconv-push-").suffix("").tempdir().map_err(failed)?;
     let output = directory.path().join(if server == ServerArg::Otlp { "profile.otlp" } else { "profile.pb" });
     let conversion_args = args.conversion(output.clone());
     let conversion = Conversion::new(&conversion_args, &output)?;

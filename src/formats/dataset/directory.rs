@@ -16,9 +16,11 @@ use super::stacks::StackTables;
 use super::tracepoints::TracepointTable;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
+use crate::container::access::Access;
 use crate::error::{Error, Result};
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::profile::event::{ProfileEvent, Unit};
+use crate::rewrite::disclosure::Disclosure;
 use crate::session::Session;
 use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
@@ -55,7 +57,7 @@ pub fn begin_dataset(directory: &Path, options: &ConvertOptions) -> Result<Box<d
         .then(|| create(table::RECORDS, RecordColumns::schema(), &["time", "timestamp", "json"]));
     let dataset = Dataset {
         directory: directory.to_owned(),
-        is_anonymized: options.passes.anonymize,
+        disclosure: options.passes.disclosure,
         samples: create(table::SAMPLES, SampleRows::schema(), &["time", "timestamp"]),
         stacks: create(table::STACKS, StackColumns::schema(), &["stack"]),
         frames: create(table::FRAMES, FrameColumns::schema(), &["frame"]),
@@ -107,7 +109,8 @@ pub fn join(part: &Path, dataset: &Path) -> io::Result<()> {
 fn join_table(part: &Path, dataset: &Path) -> io::Result<()> {
     for partition in entries(part)? {
         let to = dataset.join(&partition);
-        fs::create_dir_all(&to)?;
+        // The part's directories have the permissions that those of the dataset need.
+        Access::of_path(&part.join(&partition)).create_directories(&to)?;
         fs::rename(part.join(partition).join(FILE), to.join(FILE))?;
     }
     Ok(())
@@ -134,7 +137,7 @@ type SampleRows = (StackOfSample, SampleColumns);
 /// Writes the tables of a recording.
 struct Dataset {
     directory: PathBuf,
-    is_anonymized: bool,
+    disclosure: Disclosure,
     samples: ParquetFile<'static>,
     stacks: ParquetFile<'static>,
     frames: ParquetFile<'static>,
@@ -236,7 +239,7 @@ impl Dataset {
         for (&kind, &count) in &self.types {
             ledger.read(kind, count);
         }
-        recording::row(end, self.times, self.is_anonymized, &ledger)
+        recording::row(end, self.times, self.disclosure, &ledger)
     }
 
     /// Writes a table with all of its rows.

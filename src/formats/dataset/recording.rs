@@ -8,6 +8,7 @@ use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::error::Result;
 use crate::formats::json;
+use crate::rewrite::disclosure::Disclosure;
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use arrow_array::RecordBatch;
@@ -16,7 +17,7 @@ use arrow_array::RecordBatch;
 ///
 /// # Errors
 /// If a feature has a kind of value that JSON Lines do not support.
-pub fn row(end: &End<'_>, times: Option<(u64, u64)>, is_anonymized: bool, ledger: &Ledger) -> Result<RecordBatch> {
+pub fn row(end: &End<'_>, times: Option<(u64, u64)>, disclosure: Disclosure, ledger: &Ledger) -> Result<RecordBatch> {
     let (mut columns, meta) = (RecordingColumns::default(), end.meta);
     let text = |id| meta.string(id);
     let command = meta.cmdline().map(|arguments| arguments.join(" "));
@@ -27,7 +28,7 @@ pub fn row(end: &End<'_>, times: Option<(u64, u64)>, is_anonymized: bool, ledger
     columns.schema_version.push(Some(SCHEMA_VERSION));
     columns.perfconv.push(Some(env!("CARGO_PKG_VERSION")));
     // The path may name a person.
-    let source = meta.files.first().filter(|_| !is_anonymized);
+    let source = disclosure.bypassing(meta.files.first());
     columns.source.push(source.map(String::as_str));
     columns.host.push(text(FeatureId::HOSTNAME).as_deref());
     columns.command.push(command.as_deref());

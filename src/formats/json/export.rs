@@ -85,7 +85,7 @@ impl<W: Write> Export<W> {
             symbol_sources: decodes(&options.values, SYMBOLS).then(|| options.symbols.clone()),
             symbols: Arc::default(),
             spool_dir: options.spool_dir.clone(),
-            writes_extra_files: !options.passes.anonymize,
+            writes_extra_files: !options.passes.disclosure.is_anonymized(),
             is_first: true,
             events: Vec::new(),
             event_types: Vec::new(),

@@ -33,7 +33,7 @@ struct Json {
 /// Begins writing a recording as perf's JSON. The time when the file was written is omitted from anonymized recordings.
 pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let is_exact = options.values.is_given(&EXACT);
-    let format = Json { is_exact, with_time: !options.passes.anonymize, objects: None };
+    let format = Json { is_exact, with_time: !options.passes.disclosure.is_anonymized(), objects: None };
     sample_writer::begin(format, !is_exact, out, options)
 }
 

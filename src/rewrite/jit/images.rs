@@ -1,5 +1,6 @@
 //! Writes image files to temporary names, and moves them into place at the end.
 
+use crate::container::access::Access;
 use crate::container::temp_directory::{TempDirectory, temporary};
 use crate::error::{Error, Result};
 use crate::object::build_id::Id;
@@ -20,6 +21,8 @@ pub struct ImageOptions {
     pub dir: Option<PathBuf>,
     /// Whether existing images may be overwritten.
     pub overwrite: bool,
+    /// Who may read the images, if the source file's readers include them.
+    pub access: Access,
     /// Where images are listed until they are in place.
     pub pending: PendingImages,
 }
@@ -38,6 +41,8 @@ struct PendingImage {
     // Closed, because there may be more images than open files are allowed.
     file: TempPath,
     target: PathBuf,
+    /// Who may read it.
+    access: Access,
     // Dropped after the file that is in it.
     _directory: TempDirectory,
 }
@@ -85,19 +90,14 @@ impl Images {
         let failed = Error::io(&shown, "cannot create");
         let create = || {
             let directory = TempDirectory::new(Some(&dir))?;
-            let mut builder = temporary();
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt;
-                builder.permissions(fs::Permissions::from_mode(0o666));
-            }
-            let file = builder.tempfile_in(directory.path())?;
+            let file = temporary().tempfile_in(directory.path())?;
             let mut out = BufWriter::with_capacity(1 << 17, file.as_file());
             image.write(&mut out)?;
             out.flush()?;
             drop(out);
             let file = file.into_temp_path();
-            Ok(PendingImage { file, target: target.clone(), _directory: directory })
+            let access = self.options.access.and(Access::of_path(source));
+            Ok(PendingImage { file, target: target.clone(), access, _directory: directory })
         };
         let image = create().map_err(failed)?;
         self.options.pending.insert(&target, &image.file);
@@ -113,8 +113,11 @@ impl Images {
     pub fn put_in_place(&mut self) -> Result<()> {
         self.options.pending.clear();
         let mut placed = Vec::new();
-        for PendingImage { file, target, .. } in self.pending.drain(..) {
+        for PendingImage { file, target, access, .. } in self.pending.drain(..) {
             let exists_already = fs::symlink_metadata(&target).is_ok();
+            access
+                .open_file(&file, &target)
+                .map_err(Error::io(target.display().to_string(), "cannot set permissions"))?;
             let done = match (self.options.overwrite && exists_already, is_image(&target)) {
                 (true, true) => file.persist(&target).map_err(|e| e.error),
                 // The recording itself may have been written there.

@@ -32,6 +32,6 @@ impl ImageOptions {
     /// Where to write images: as given, otherwise next to the output.
     pub fn new(values: &Values, context: &PassContext) -> Self {
         let dir = values.get(&JIT_DIR).or_else(|| context.output_dir.clone());
-        Self { dir, overwrite: context.overwrite, pending: context.images.clone() }
+        Self { dir, overwrite: context.overwrite, access: context.access, pending: context.images.clone() }
     }
 }

@@ -5,7 +5,6 @@ use crate::abi::feature::FeatureId;
 use crate::abi::record::mmap2::Mmap2;
 use crate::abi::record::{Body, Misc, Record, RecordType};
 use crate::abi::text::PaddedStr;
-use crate::container::spool::map;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
 use crate::object::build_id::Id;
@@ -13,6 +12,7 @@ use crate::object::image::{Function, Image};
 use crate::object::jit_files::locate;
 use crate::object::machine;
 use crate::object::perf_map::MapFile;
+use crate::object::recorded_file::{Owner, read_code_map};
 use crate::rewrite::build_ids::objects::PROT_EXEC;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -27,7 +27,6 @@ use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// `--perf-map`: paths of map files; without a value, those in `/tmp`.
@@ -96,7 +95,15 @@ impl PerfMapPass {
             let recorded = PathBuf::from(format!("/tmp/perf-{pid}.map"));
             let Some(path) = locate(&self.places, &recorded) else { continue };
             let file = path.display().to_string();
-            let bytes = File::open(&path).and_then(|file| map(&file)).map_err(Error::io(&file, "cannot read"))?;
+            let owner = if self.places.is_empty() { Owner::OfProcess(pid) } else { Owner::Any };
+            let bytes = match read_code_map(&path, owner) {
+                Ok(bytes) => bytes,
+                // A process of another user must not end the conversion.
+                Err(error) => {
+                    self.notes.push(format!("{file}: not used: {error}"));
+                    continue;
+                }
+            };
             let functions = MapFile::read(&bytes);
             if functions.unreadable > 0 {
                 self.notes.push(format!("{file}: {} malformed lines", functions.unreadable));

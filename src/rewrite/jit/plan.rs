@@ -7,7 +7,6 @@ use crate::abi::record::mmap2::Mmap2;
 use crate::abi::record::time_conv::TimeConv;
 use crate::abi::record::{Body, CpuMode, Misc, Record, RecordType};
 use crate::abi::text::PaddedStr;
-use crate::container::spool::map;
 use crate::container::walk::Damage;
 use crate::container::write::encoded;
 use crate::error::{Error, Result};
@@ -17,10 +16,11 @@ use crate::object::image::{Function, Image};
 use crate::object::jit_dump::{Dump, Event, EventKind};
 use crate::object::jit_files::locate;
 use crate::object::machine;
+use crate::object::recorded_file::{Owner, read_code_map};
 use crate::rewrite::build_ids::objects::PROT_EXEC;
 use crate::stream::meta::Meta;
 use hashbrown::{HashMap, HashSet};
-use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A mapping of a jitdump, by which the recording refers to it.
@@ -134,7 +134,14 @@ impl Plan {
                 format!("{file} is already used for another jitdump of this name"),
             ));
         }
-        let bytes = File::open(&path).and_then(|file| map(&file)).map_err(Error::io(&file, "cannot read"))?;
+        let owner = if places.is_empty() { Owner::OfProcess(mapped.pid) } else { Owner::Any };
+        let bytes = read_code_map(&path, owner).map_err(|error| match error.kind() {
+            // A process of another user must not end the conversion.
+            ErrorKind::NotFound | ErrorKind::PermissionDenied if places.is_empty() => {
+                Error::input(&file, None, format!("not used: {error}"))
+            }
+            _ => Error::io(&file, "cannot read")(error),
+        })?;
         let dump = Dump::read(&bytes, &file)?;
         check(&dump, &file, mapped.own_pid, meta)?;
         let clock = Clock::new(&dump.header, meta, conv).map_err(|what| Error::input(&file, None, what))?;

@@ -14,9 +14,12 @@ pub mod modules;
 pub mod search;
 
 use crate::object::pending_images::PendingImages;
+use crate::object::recorded_file::{self, Owner};
+use bytes::Bytes;
 use containers::Containers;
 use fetch::Fetcher;
 use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -105,6 +108,17 @@ impl SearchOptions {
         self.symfs = Some(symfs.to_owned());
         self.containers = Containers::default();
         self
+    }
+
+    /// Reads the jitdump or `perf-PID.map` file of a process. It must belong to the process's user, unless the user named the place or
+    /// the policy forces its use.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not the process's.
+    pub fn read_code_map(&self, path: &Path, pid: u32) -> io::Result<Bytes> {
+        let mut named = self.symfs.iter().chain(&self.archive_dirs);
+        let is_any = self.policy == Policy::Force || named.any(|directory| path.starts_with(directory));
+        recorded_file::read_code_map(path, if is_any { Owner::Any } else { Owner::OfProcess(pid) })
     }
 
     /// Excludes files of this machine that cannot be compared with the recorded ones, which may be of another machine.

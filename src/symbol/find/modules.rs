@@ -2,7 +2,7 @@
 
 use super::SearchOptions;
 use super::candidate_paths::below;
-use std::fs::File;
+use crate::object::recorded_file;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -64,12 +64,8 @@ pub fn places(options: &SearchOptions, recorded: &Path) -> Vec<PathBuf> {
 /// The path of a module in a directory of modules, from its `modules.dep`: lines `PATH: DEPENDENCIES`.
 fn in_index(directory: &Path, name: &str) -> Option<PathBuf> {
     let path = directory.join("modules.dep");
-    // Opening a FIFO could block forever.
-    if !path.metadata().ok()?.is_file() {
-        return None;
-    }
     let mut text = String::new();
-    File::open(path).ok()?.take(MAX_INDEX).read_to_string(&mut text).ok()?;
+    recorded_file::open(&path).ok()?.take(MAX_INDEX).read_to_string(&mut text).ok()?;
     let files = text.lines().filter_map(|line| line.split_once(':')).map(|(file, _)| Path::new(file));
     files.filter(|file| file.is_relative()).find(|file| module_name(file).as_deref() == Some(name)).map(Path::to_owned)
 }

@@ -1,0 +1,261 @@
+//! Who may read an input, and therefore its outputs.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::path::Path;
+
+/// The users other than the owner who may read all inputs of an output. They are all who may read the output, if the umask permits
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    group: GroupAccess,
+    others: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GroupAccess {
+    /// Any group.
+    Any,
+    /// The group with this ID.
+    Only(u32),
+    /// No group.
+    Denied,
+}
+
+impl Default for Access {
+    /// The access to data that is not of a file: anyone's.
+    fn default() -> Self {
+        Self { group: GroupAccess::Any, others: true }
+    }
+}
+
+impl Access {
+    /// No other user's.
+    pub const OWNER: Self = Self { group: GroupAccess::Denied, others: false };
+
+    /// The access to a file or a directory with its entries; to standard input if it is a file. The permissions of a pipe do not
+    /// restrict the process that has it open.
+    pub fn of_input(input: &Path) -> Self {
+        if input == Path::new("-") {
+            return of_stdin();
+        }
+        let Ok(found) = fs::metadata(input) else { return Self::default() };
+        let entries = fs::read_dir(input).into_iter().flatten().flatten().filter(|_| found.is_dir());
+        entries.fold(Self::of_metadata(&found), |access, entry| access.and(Self::of_path(&entry.path())))
+    }
+
+    /// The access to a file.
+    pub fn of_path(path: &Path) -> Self {
+        fs::metadata(path).map_or_else(|_| Self::default(), |found| Self::of_metadata(&found))
+    }
+
+    #[cfg(unix)]
+    fn of_metadata(found: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        if !found.is_file() && !found.is_dir() {
+            return Self::default();
+        }
+        let group = match (found.mode() & 0o040, found.mode() & 0o004) {
+            (0, _) => GroupAccess::Denied,
+            (_, 0) => GroupAccess::Only(found.gid()),
+            _ => GroupAccess::Any,
+        };
+        Self { group, others: found.mode() & 0o004 != 0 }
+    }
+
+    #[cfg(not(unix))]
+    fn of_metadata(_: &fs::Metadata) -> Self {
+        Self::default()
+    }
+
+    /// The access to an output of two inputs.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let group = match (self.group, other.group) {
+            (GroupAccess::Any, group) | (group, GroupAccess::Any) => group,
+            (one, other) if one == other => one,
+            _ => GroupAccess::Denied,
+        };
+        Self { group, others: self.others && other.others }
+    }
+
+    /// Removes permissions that inputs do not have.
+    fn permitted(self, mode: u32, group: u32) -> u32 {
+        let has_group = match self.group {
+            GroupAccess::Any => true,
+            GroupAccess::Only(of_input) => of_input == group,
+            GroupAccess::Denied => false,
+        };
+        mode & (0o7700 | if has_group { 0o070 } else { 0 } | if self.others { 0o007 } else { 0 })
+    }
+
+    /// Restricts what was written to a temporary directory, before it is moved into place: all files and directories in it.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn restrict_entries(self, directory: &Path) -> io::Result<()> {
+        if self == Self::default() {
+            return Ok(());
+        }
+        for entry in fs::read_dir(directory)? {
+            let path = entry?.path();
+            let found = fs::symlink_metadata(&path)?;
+            if found.is_dir() {
+                self.restrict_entries(&path)?;
+            }
+            if !found.is_symlink() {
+                self.restrict(&path, &found)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    fn restrict(self, path: &Path, found: &fs::Metadata) -> io::Result<()> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let (mode, permitted) = (found.mode() & 0o7777, self.permitted(found.mode() & 0o7777, found.gid()));
+        if mode == permitted { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(permitted)) }
+    }
+
+    #[cfg(not(unix))]
+    fn restrict(self, _: &Path, _: &fs::Metadata) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Restricts a new file or directory.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn restrict_path(self, path: &Path) -> io::Result<()> {
+        self.restrict(path, &fs::symlink_metadata(path)?)
+    }
+
+    /// Restricts a file that is written in place, before anything is written to it.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn restrict_file(self, file: &File, path: &Path) -> io::Result<()> {
+        self.restrict(path, &file.metadata()?)
+    }
+
+    /// Gives a complete temporary file, which only its owner may read, the permissions of the file that it replaces, or those of a
+    /// new one, as far as inputs have them.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn open_file(self, file: &Path, target: &Path) -> io::Result<()> {
+        let default = || new_file_permissions(file);
+        self.open(
+            file,
+            fs::metadata(target).ok().filter(fs::Metadata::is_file).map(|found| found.permissions()),
+            default,
+        )
+    }
+
+    /// As [`open_file`](Self::open_file), for a directory, which does not take the permissions of one that it replaces.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn open_directory(self, directory: &Path) -> io::Result<()> {
+        self.restrict_entries(directory)?;
+        self.open(directory, None, || new_directory_permissions(directory))
+    }
+
+    #[cfg(unix)]
+    fn open(
+        self,
+        path: &Path,
+        replaced: Option<Permissions>,
+        default: impl FnOnce() -> io::Result<Permissions>,
+    ) -> io::Result<()> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let wanted = replaced.map_or_else(default, Ok)?.mode() & 0o777;
+        let permitted = self.permitted(wanted, fs::symlink_metadata(path)?.gid());
+        fs::set_permissions(path, Permissions::from_mode(permitted))
+    }
+
+    #[cfg(not(unix))]
+    fn open(
+        self,
+        path: &Path,
+        replaced: Option<Permissions>,
+        _: impl FnOnce() -> io::Result<Permissions>,
+    ) -> io::Result<()> {
+        replaced.map_or(Ok(()), |replaced| fs::set_permissions(path, replaced))
+    }
+
+    /// Creates a directory and those above it, unless they exist. A new one is accessible as the inputs are.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn create_directories(self, directory: &Path) -> io::Result<()> {
+        if directory.is_dir() {
+            return Ok(());
+        }
+        if let Some(above) = directory.parent().filter(|above| *above != Path::new("")) {
+            self.create_directories(above)?;
+        }
+        match fs::create_dir(directory) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
+            created => created.and_then(|()| self.restrict_path(directory)),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn of_stdin() -> Access {
+    use std::os::fd::AsFd;
+    let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    let found = stdin.and_then(|stdin| stdin.metadata()).ok();
+    found.filter(fs::Metadata::is_file).map_or_else(Access::default, |found| Access::of_metadata(&found))
+}
+
+#[cfg(not(unix))]
+fn of_stdin() -> Access {
+    Access::default()
+}
+
+/// The permissions of a new file: the umask can only be read by creating one, without changing it for other threads.
+#[cfg(unix)]
+fn new_file_permissions(beside: &Path) -> io::Result<Permissions> {
+    use super::temp_directory::temporary;
+    use std::os::unix::fs::PermissionsExt;
+    let directory = beside.parent().unwrap_or(Path::new("."));
+    let file = temporary().permissions(Permissions::from_mode(0o666)).tempfile_in(directory)?;
+    Ok(file.as_file().metadata()?.permissions())
+}
+
+/// As [`new_file_permissions`], of a new directory.
+#[cfg(unix)]
+fn new_directory_permissions(beside: &Path) -> io::Result<Permissions> {
+    use super::temp_directory::temporary;
+    use std::os::unix::fs::PermissionsExt;
+    let parent = beside.parent().unwrap_or(Path::new("."));
+    let directory = temporary().permissions(Permissions::from_mode(0o777)).tempdir_in(parent)?;
+    Ok(fs::metadata(directory.path())?.permissions())
+}
+
+#[cfg(not(unix))]
+fn new_file_permissions(file: &Path) -> io::Result<Permissions> {
+    Ok(fs::metadata(file)?.permissions())
+}
+
+#[cfg(not(unix))]
+use new_file_permissions as new_directory_permissions;
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_readers_of_all_inputs_may_read_the_output() {
+        let group = |group, others| Access { group, others };
+        let private = group(GroupAccess::Denied, false);
+        let [of_5, of_6] = [5, 6].map(|id| group(GroupAccess::Only(id), false));
+        assert_eq!(Access::default().permitted(0o644, 5), 0o644);
+        assert_eq!(private.permitted(0o4755, 5), 0o4700);
+        assert_eq!((of_5.permitted(0o664, 5), of_5.permitted(0o664, 6)), (0o660, 0o600));
+        assert_eq!(of_5.and(Access::default()), of_5);
+        assert_eq!((of_5.and(of_5), of_5.and(of_6), of_5.and(private)), (of_5, private, private));
+    }
+}
