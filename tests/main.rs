@@ -61,6 +61,7 @@ mod suite {
     mod perf_programs;
     mod perf_script;
     mod perf_script_clients;
+    mod perf_script_import;
     mod perf_script_symbols;
     mod perf_script_text;
     mod perf_stat;

@@ -75,7 +75,13 @@ impl Recording {
         for (read, original) in read.records.iter().zip(&self.records) {
             // The size was unknown before encoding.
             let header = RecordHeader { size: read.header.size, ..original.header };
-            assert_eq!(*read, Record { header, ..original.clone() });
+            let original = Record { header, ..original.clone() };
+            if matches!((&read.body, &original.body), (Body::Opaque(_), Body::Sample(_))) {
+                // With bits of a layout that is unknown, a sample is kept as bytes.
+                assert_eq!(read.to_bytes(self.endian).ok(), original.to_bytes(self.endian).ok());
+                continue;
+            }
+            assert_eq!(*read, original);
         }
     }
 }

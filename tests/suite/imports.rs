@@ -607,10 +607,9 @@ fn errors_name_the_line_or_field() {
         ("a.folded", b"main;work 3\n\nmain;leaf\n".to_vec(), "line 3: count: missing"),
         ("b.folded", b"main;work 3\nmain;leaf x7\n".to_vec(), "line 2: count: 'x7' is not an unsigned integer"),
         ("c.folded", b"\n\n".to_vec(), "it has no stacks"),
-        ("a.script", b"a 7 1.000000: cycles: \n\tzz main (/bin/a)\n".to_vec(), "line 2: ip: 'zz' is not an address"),
-        ("b.script", b"\n\n\t401000 main (/bin/a)\n".to_vec(), "line 3: ip: a frame outside a sample"),
-        ("c.script", b"a 7 1.000000: cycles: \n\nnonsense\n".to_vec(), "line 3: pid or tid: missing"),
-        ("d.script", Vec::new(), "it has no samples"),
+        ("a.script", b"\n\n\t401000 main (/bin/a)\n".to_vec(), "line 3 is no part of a sample: '401000 main (/bin/a)'"),
+        ("b.script", b"Warning:\nnonsense\n".to_vec(), "line 1 is no part of a sample: 'Warning:'"),
+        ("c.script", Vec::new(), "it has no samples"),
     ];
     profile.sample[0].value.pop();
     inputs.push(("values.pb", encoded(&profile), "sample 0 has 1 values; expected 2"));

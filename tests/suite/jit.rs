@@ -413,9 +413,7 @@ fn bytes_of(make: impl FnOnce(DumpBuilder) -> DumpBuilder) -> Vec<u8> {
 #[test]
 fn rejects_dumps_of_other_recordings() {
     for (change, said) in [
-        ((|header| header.elf_mach = 183) as fn(&mut Header), "another machine (little-endian, e_machine 183)"),
-        (|header| header.elf_mach = 62 + (1 << 16), "another machine"),
-        (|header| header.pid = 7, "jitdump of process 7, expected 11901"),
+        ((|header| header.pid = 7) as fn(&mut Header), "jitdump of process 7, expected 11901"),
         (|header| header.version = 2, "unsupported jitdump version 2; expected 1"),
         (|header| header.flags = 4, "flags 0x4"),
         (|header| header.flags = 1, "record without -k"),
@@ -425,7 +423,7 @@ fn rejects_dumps_of_other_recordings() {
         assert_rejected(&dump, said);
     }
     let big = DumpBuilder::new(Endian::Big, |_| {}).load(1, 1, ADDRESS, 16, "f", &CODE);
-    assert_rejected(&big, "another machine (big-endian, e_machine 62); the recording is of x86_64");
+    assert_rejected(&big, "another machine (big-endian); the recording has the other byte order");
     let bytes = DumpBuilder::new(Endian::Little, |_| {}).bytes;
     for len in [0, 3, 39] {
         assert_rejected(&DumpBuilder { bytes: bytes[..len].to_vec(), endian: Endian::Little }, "jit-11901.dump: ");

@@ -119,7 +119,7 @@ fn cases(cpus: u32) -> Vec<Case> {
         add(format!("CACHE version {version}"), 20, u32s(&[version, 0]), is_rejected);
         add(format!("MEM_TOPOLOGY version {version}"), 22, u64s(&[version.into(), 1, 0]), is_rejected);
     }
-    for (size, is_rejected) in [(0, false), (104, false), (232, false), (256, true)] {
+    for (size, is_rejected) in [(104, false), (232, false), (256, true)] {
         add(format!("BPF_PROG_INFO of {size} bytes"), 25, bpf(size), is_rejected);
     }
     add("DIR_FORMAT".to_owned(), 24, u64s(&[1]), true);

@@ -71,8 +71,8 @@ impl PerfReader {
     /// Why a recording with this feature is unreadable for every perf that needs a feature behind it, or reads a pipe.
     pub fn obstacle(&self, section: &FeatureSection) -> Option<String> {
         // perf goes on after build IDs and descriptions of events that it cannot read. Without tracing data, tracepoints could
-        // not be read either.
-        let ignored = [FeatureId::TRACING_DATA, FeatureId::BUILD_ID, FeatureId::EVENT_DESC];
+        // not be read either. It accepts sizes of descriptions of BPF programs that older kernels do not have.
+        let ignored = [FeatureId::TRACING_DATA, FeatureId::BUILD_ID, FeatureId::EVENT_DESC, FeatureId::BPF_PROG_INFO];
         if matches!(section.feature, Feature::Opaque(_))
             && section.id.name().is_some()
             && !ignored.contains(&section.id)
