@@ -79,10 +79,13 @@ mod tests {
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
+    /// Space of the sample, chain, interrupted address with the next one, and the chain with a caller.
+    type Case<'a> = (Space, &'a [u64], Option<(u64, Option<u64>)>, &'a [u64]);
+
     #[test]
     fn a_caller_follows_the_first_user_address() {
         let (user, kernel) = (Space::User, Space::Kernel);
-        let cases: [(Space, &[u64], Option<(u64, Option<u64>)>, &[u64]); 6] = [
+        let cases: [Case<'_>; 6] = [
             (user, &[USER, 10, 20], Some((10, Some(20))), &[USER, 10, 7, 20]),
             (user, &[10], Some((10, None)), &[10, 7]),
             (kernel, &[KERNEL, 1, 2, USER, 10, 20], Some((10, Some(20))), &[KERNEL, 1, 2, USER, 10, 7, 20]),

@@ -16,7 +16,8 @@ pub fn trace(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         return;
     }
     let mut printed = std::mem::take(&mut state.printed);
-    (printed.text.clear(), printed.functions.clear());
+    printed.text.clear();
+    printed.functions.clear();
     if let (Some((tracepoint, strings)), Some(payload)) =
         (state.tracepoint_and_strings(meta, event), sample.decoded.view.raw)
     {
