@@ -103,7 +103,7 @@ const COMPLETED: &[&str] = &["leaf+4", "work+7", "main+7"];
 const RECORDED: &[&str] = &["leaf+4", "main+7"];
 
 #[test]
-fn a_leafs_caller_is_taken_from_the_link_register_of_each_architecture() {
+fn the_caller_of_a_leaf_is_taken_from_the_link_register_of_each_architecture() {
     let with_link = ALL.into_iter().filter(|arch| arch.link.is_some());
     let count = with_link.inspect(|&arch| Scene::new(arch).assert_frames(COMPLETED)).count();
     println!("{count} architectures");

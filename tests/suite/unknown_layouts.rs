@@ -133,7 +133,8 @@ fn problem(case: Case, other_formats: bool) -> Option<String> {
     let path = |name: &str| dir.path().join(name);
     let input = path("in.data");
     fs::write(&input, case.bytes()).unwrap();
-    let convert = |from: &Path, to: &Path, options: &[&str]| run(perfconv().arg(from).args(options).arg("-fo").arg(to));
+    let convert =
+        |from: &Path, to: &Path, options: &[&str]| run(perfconv().arg(from).args(options).args(["-f", "-o"]).arg(to));
     let lossless: &[&str] =
         if other_formats { &["out.jsonl", "out.json", "out.quipper", "copy.data"] } else { &["out.jsonl"] };
     for name in lossless {
@@ -213,7 +214,7 @@ fn trailers_with_an_unknown_word_are_not_used() {
     assert!(!fs::read_to_string(&json).unwrap().contains("\"sample_id\""), "they would be misread");
     assert_eq!(run(perfconv().arg(&input).args(["-t", "quipper", "-o"]).arg(&quipper)).status, 0);
     for lossless in [&json, &quipper] {
-        let import = run(perfconv().arg(lossless).arg("-fo").arg(&back));
+        let import = run(perfconv().arg(lossless).args(["-f", "-o"]).arg(&back));
         assert_eq!(import.status, 0, "{}", import.stderr);
         assert!(fs::read(&back).unwrap() == case.bytes(), "{}", lossless.display());
     }

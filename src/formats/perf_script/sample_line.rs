@@ -297,7 +297,7 @@ mod tests {
             "#a",
         ] {
             let line =
-                format!("{comm:>16} 1461 [002]  2021.560023:    2004008 cpu-clock:  ffffffff81b7ba3f chacha_permute");
+                format!("{comm:>16} 1461 [002]  2021.560023:    2004008 cpu-clock:  ffffffff81070040 chacha_permute");
             let parsed = parse(&line);
             let expected = (comm, Some(1461), Some(2), Some(2_021_560_023_000), Some(2_004_008), "cpu-clock");
             assert_eq!(
