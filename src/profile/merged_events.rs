@@ -122,7 +122,8 @@ impl Counted<'_> {
     fn is_disjoint(&self, other: &Self) -> bool {
         let is_other_pmu = match (self.parts.pmu, other.parts.pmu) {
             (Some(one), Some(other)) => one != other,
-            _ => pmu(self.attr) != pmu(other.attr),
+            // Other types say nothing: imported events have that of an event with another name.
+            _ => generic_pmu(self.attr).zip(generic_pmu(other.attr)).is_some_and(|(one, other)| one != other),
         };
         let by_name = [self, other].map(|counted| modes_of_name(counted.parts.modifiers));
         let by_attr = [self, other].map(|counted| modes(counted.attr));
@@ -130,12 +131,12 @@ impl Counted<'_> {
     }
 }
 
-/// The number of the PMU. Generic events name it in the upper half of `config`; otherwise they are of the CPU, as raw events.
-fn pmu(attr: &Attr) -> u64 {
+/// The number of a generic event's PMU, which is in the upper half of `config`; without it, that of the CPU, as of raw events.
+fn generic_pmu(attr: &Attr) -> Option<u64> {
     match (attr.kind, attr.config >> 32) {
-        (AttrType::HARDWARE | AttrType::HW_CACHE, 0) => AttrType::RAW.0.into(),
-        (AttrType::HARDWARE | AttrType::HW_CACHE, extended) => extended,
-        (kind, _) => kind.0.into(),
+        (AttrType::HARDWARE | AttrType::HW_CACHE, 0) => Some(AttrType::RAW.0.into()),
+        (AttrType::HARDWARE | AttrType::HW_CACHE, extended) => Some(extended),
+        _ => None,
     }
 }
 
@@ -214,6 +215,7 @@ mod tests {
             &[("cycles", hardware, 0, none), ("cycles:u", hardware, 0, user)][..],
             &[("cycles", hardware, 0, none), ("cpu/cycles/", AttrType::RAW, 0x3c, none)],
             &[("cycles:p", hardware, 0, none), ("cycles:pp", hardware, 0, none)],
+            &[("cpu-clock", AttrType::SOFTWARE, 0, none), ("cpu-clock/max-stack=4/", AttrType::RAW, 0, none)],
             &[("cycles:u", hardware, 0, user), ("instructions:k", hardware, 1, none)],
             &[("a:u", AttrType::TRACEPOINT, 7, none), ("a:k", AttrType::TRACEPOINT, 8, none)],
         ] {
