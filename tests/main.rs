@@ -53,6 +53,7 @@ mod suite {
     mod merge;
     mod misframed;
     mod modules;
+    mod off_cpu;
     mod otlp;
     mod passes;
     mod paths;

@@ -1,6 +1,7 @@
 //! `PERF_CONTEXT_*`: context markers in call chains.
 
 use crate::abi::open_enum::open_enum;
+use crate::abi::record::CpuMode;
 
 open_enum! {
     /// A context marker: the address space of the frames after it. Values from [`Context::MAX`] on are markers, others are
@@ -30,5 +31,17 @@ impl Context {
     #[inline]
     pub fn of(word: u64) -> Option<Self> {
         (word >= Self::MAX.0).then_some(Self(word))
+    }
+
+    /// The CPU mode of the addresses after it, if it is known.
+    pub fn cpu_mode(self) -> Option<CpuMode> {
+        Some(match self {
+            Self::KERNEL => CpuMode::KERNEL,
+            Self::USER | Self::USER_DEFERRED => CpuMode::USER,
+            Self::HV => CpuMode::HYPERVISOR,
+            Self::GUEST_KERNEL => CpuMode::GUEST_KERNEL,
+            Self::GUEST_USER => CpuMode::GUEST_USER,
+            _ => return None,
+        })
     }
 }

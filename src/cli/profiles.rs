@@ -130,6 +130,7 @@ pub fn options(
     Ok(ProfileOptions {
         labels,
         default_labels: format.writes.labels,
+        required_labels: format.writes.required_labels,
         events,
         split: split(values),
         lost_as_samples: values.is_given(&LOST),

@@ -197,6 +197,8 @@ pub struct WriteProfile {
     pub write: fn(&Profile, &OptionValues, &mut dyn Write) -> Result<()>,
     /// Labels of samples by default, if not those of [all profiles](crate::profile::options::ProfileOptions::DEFAULT_LABELS).
     pub labels: Option<&'static [Label]>,
+    /// Labels that the format cannot do without, such as those of its time axis.
+    pub required_labels: &'static [Label],
     /// Whether it needs the [timeline](crate::profile::options::ProfileOptions::timeline) with these values of its options.
     pub has_times: fn(&OptionValues) -> bool,
     /// Writes samples one by one, if the format supports that.
@@ -208,7 +210,7 @@ pub struct WriteProfile {
 impl WriteProfile {
     /// A format that is only written from a complete profile.
     pub const fn new(write: fn(&Profile, &OptionValues, &mut dyn Write) -> Result<()>) -> Self {
-        Self { write, labels: None, has_times: |_| false, streamed: None, direct: |_| None }
+        Self { write, labels: None, required_labels: &[], has_times: |_| false, streamed: None, direct: |_| None }
     }
 }
 

@@ -94,7 +94,7 @@ impl Sample<'_> {
 
     /// Address space of the instruction pointer.
     pub fn space(&self) -> Space {
-        self.decoded.raw.header().misc.cpu_mode().into()
+        self.decoded.cpu_mode().into()
     }
 
     /// The call chain, recorded or unwound.

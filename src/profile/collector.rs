@@ -110,7 +110,7 @@ impl SampleConsumer for Collector<'_> {
         if raw.call_chain().is_none() && view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
             self.incomplete.stack_dumps += 1;
         }
-        let mode = raw.header().misc.cpu_mode();
+        let mode = event.cpu_mode(view, raw);
         let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
         let Self { contexts, session, label_sets, parts, labels, .. } = self;
         let context = contexts.of(session, (label_sets, parts), sample, labels);
@@ -327,7 +327,7 @@ impl<'a> Collector<'a> {
             return Ok(Some(()));
         }
         let Some(event) = meta.events.list().get(index as usize) else { return Ok(Some(())) };
-        let each = period(&event.attr).unwrap_or(1);
+        let each = period(event).unwrap_or(1);
         let Resolver { mappings, stacks, .. } = &mut self.resolver;
         let mapping = mappings.synthetic(&Map::new(LOST, 1, 0, b"[lost]", None));
         let frame = stacks.frame_id(Frame { place: Place::In(mapping), address: LOST, is_caller: false });

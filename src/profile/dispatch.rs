@@ -2,6 +2,7 @@
 
 use super::deferred::UserFrames;
 use crate::abi;
+use crate::abi::record::CpuMode;
 use crate::abi::record::RecordType;
 use crate::abi::record::lost::{Lost, LostSamples};
 use crate::abi::sample_type::BranchSampleType;
@@ -27,6 +28,13 @@ pub struct DecodedSample<'a> {
     pub event: &'a Event,
     /// The fields.
     pub view: &'a SampleView<'a>,
+}
+
+impl DecodedSample<'_> {
+    /// The CPU mode at its address.
+    pub fn cpu_mode(&self) -> CpuMode {
+        self.event.cpu_mode(self.view, self.raw)
+    }
 }
 
 /// Receives samples in time order, with the state of the machine at each.
@@ -90,6 +98,10 @@ fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Res
     if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian()) {
         drop_record(consumer.state().1, meta, raw, &format!("field {field} exceeds its size"));
         return Ok(());
+    }
+    if event.replace_by_wait(&mut view, raw.endian()).is_err() {
+        let what = "raw data of an off-CPU sample is malformed; the sample is used as recorded";
+        consumer.state().1.damage(meta.damage(raw.block(), raw.at(), what.to_owned()));
     }
     if view.is_partial {
         consumer.state().1.used_in_part(1);

@@ -10,7 +10,7 @@ use crate::stream::events::Event;
 /// The unit that an event counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Nanoseconds of CPU time.
+    /// Nanoseconds, of CPU time or off the CPU.
     Nanoseconds,
     /// Bytes.
     Bytes,
@@ -25,6 +25,8 @@ pub struct ProfileEvent {
     pub name: String,
     /// Unit of its values.
     pub unit: Unit,
+    /// Whether its values are times off the CPU.
+    pub is_off_cpu: bool,
     /// Period between two samples, if it is fixed or follows from the frequency.
     pub period: Option<u64>,
     /// Its sample types in the imported profile.
@@ -33,10 +35,9 @@ pub struct ProfileEvent {
 
 impl From<&Event> for ProfileEvent {
     fn from(event: &Event) -> Self {
-        let attr = &event.attr;
         let name = event_name(event);
-        let unit = event.unit.as_deref().and_then(Unit::by_name).unwrap_or(Unit::of(attr));
-        Self { name, unit, period: period(attr), sample_types: None }
+        let unit = event.unit.as_deref().and_then(Unit::by_name).unwrap_or_else(|| Unit::of(event));
+        Self { name, unit, is_off_cpu: event.is_off_cpu(), period: period(event), sample_types: None }
     }
 }
 
@@ -78,20 +79,26 @@ impl Unit {
         }
     }
 
-    fn of(attr: &Attr) -> Self {
-        let is_clock = attr.is_software(SoftwareEvent::CPU_CLOCK) || attr.is_software(SoftwareEvent::TASK_CLOCK);
-        if is_clock { Self::Nanoseconds } else { Self::Count }
+    fn of(event: &Event) -> Self {
+        if is_clock(&event.attr) || event.is_off_cpu() { Self::Nanoseconds } else { Self::Count }
     }
 }
 
 /// The period between two samples, if it is fixed or follows from the frequency.
-pub fn period(attr: &Attr) -> Option<u64> {
-    let period = match (attr.flags.contains(AttrFlags::FREQ), Unit::of(attr)) {
+pub fn period(event: &Event) -> Option<u64> {
+    let attr = &event.attr;
+    let period = match (attr.flags.contains(AttrFlags::FREQ), is_clock(attr)) {
+        // Each sample has the length of its wait; what the attr has is a threshold.
+        _ if event.is_off_cpu() => None,
         (false, _) => Some(attr.sample_period),
-        (true, Unit::Nanoseconds) => 1_000_000_000_u64.checked_div(attr.sample_period),
-        (true, _) => None,
+        (true, true) => 1_000_000_000_u64.checked_div(attr.sample_period),
+        (true, false) => None,
     };
     period.filter(|&period| period > 0)
+}
+
+fn is_clock(attr: &Attr) -> bool {
+    attr.is_software(SoftwareEvent::CPU_CLOCK) || attr.is_software(SoftwareEvent::TASK_CLOCK)
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ pub struct ProfileOptions {
     pub labels: Option<Vec<Label>>,
     /// Labels of samples if none are selected, where the recording has them; by default [these](Self::DEFAULT_LABELS).
     pub default_labels: Option<&'static [Label]>,
+    /// Labels that samples always have, where the recording has them, whichever are selected.
+    pub required_labels: &'static [Label],
     /// Names of the selected events, with or without modifiers; all events if empty.
     pub events: Vec<String>,
     /// Write one profile for each of these.

@@ -45,7 +45,7 @@ impl Sink for SampleScan {
         }
         let Some((index, event)) = meta.events.of(raw) else { return Ok(()) };
         let mut view = SampleView::default();
-        if view.fill(raw.body(), &event.layout, raw.endian()).is_err() {
+        if event.fill_sample(&mut view, raw).is_err() {
             return Ok(());
         }
         self.found.clear();

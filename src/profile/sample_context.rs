@@ -48,11 +48,17 @@ impl SampleContexts {
         // Selected labels replace those of the imported profile.
         let imported = options.symbols.imported.clone().filter(|_| options.labels.is_none());
         let has_imported = imported.as_ref().is_some_and(|imported| !imported.labels.is_empty());
-        let labels = options
+        let mut labels = options
             .labels
             .clone()
-            .or(own)
+            .or_else(|| own.clone())
             .unwrap_or_else(|| options.default_labels.unwrap_or(ProfileOptions::DEFAULT_LABELS).to_vec());
+        for label in options.required_labels {
+            // The fields of the recording that the imported profile has no values for are placeholders.
+            if !labels.contains(label) && own.as_ref().is_none_or(|own| own.contains(label)) {
+                labels.push(*label);
+            }
+        }
         let is_by_process = !has_imported
             && labels.iter().all(|label| matches!(label, Label::Pid | Label::Comm))
             && matches!(options.split, None | Some(Split::Pid | Split::Comm | Split::Event));

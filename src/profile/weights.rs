@@ -59,7 +59,7 @@ impl Weights {
 
 /// The sample's period, or else that of the event.
 fn weight(view: &SampleView<'_>, event: &Event) -> u64 {
-    view.period.or_else(|| period(&event.attr)).unwrap_or(1)
+    view.period.or_else(|| period(event)).unwrap_or(1)
 }
 
 #[cfg(test)]

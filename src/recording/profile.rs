@@ -61,12 +61,16 @@ impl<'a> ProfileBuilder<'a> {
     /// If the recording cannot be read, or has no such event or label.
     #[cfg(feature = "internals")]
     pub fn collect(&self) -> Result<(Profile, Ledger)> {
-        self.read(None, false)
+        self.read((None, &[]), false)
     }
 
-    fn read(&self, default_labels: Option<&'static [Label]>, timeline: bool) -> Result<(Profile, Ledger)> {
+    fn read(
+        &self,
+        (default_labels, required_labels): (Option<&'static [Label]>, &'static [Label]),
+        timeline: bool,
+    ) -> Result<(Profile, Ledger)> {
         let Recording { input, read, damage, .. } = self.recording;
-        let options = ProfileOptions { default_labels, timeline, ..self.options.clone() };
+        let options = ProfileOptions { default_labels, required_labels, timeline, ..self.options.clone() };
         let (profiles, mut ledger) = passed_profiles(input.clone(), read, &mut Passes::default(), &options)?;
         damage.iter().for_each(|damage| ledger.damage(damage.clone()));
         Ok((profiles.into_iter().next().unwrap_or_default(), ledger))
@@ -88,7 +92,8 @@ impl<'a> ProfileBuilder<'a> {
             )));
         };
         let output = PathOutput::new(path, self.overwrite, &self.recording.input, self.recording.access)?;
-        let (profile, ledger) = self.read(format.labels, (format.has_times)(&OptionValues::default()))?;
+        let (profile, ledger) =
+            self.read((format.labels, format.required_labels), (format.has_times)(&OptionValues::default()))?;
         let envelopes = Envelopes { list, level: None };
         output
             .write_stream(|out| envelopes.around(out, |out| (format.write)(&profile, &OptionValues::default(), out)))?

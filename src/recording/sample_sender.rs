@@ -158,7 +158,7 @@ impl SampleConsumer for Sender {
         let is_call_stack = event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         let sampled = SampledStack {
             ip: view.ip,
-            space: raw.header().misc.cpu_mode().into(),
+            space: sample.cpu_mode().into(),
             callchain: view.callchain,
             calls: view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty()),
         };
@@ -168,7 +168,7 @@ impl SampleConsumer for Sender {
             time: view.time,
             task: view.task,
             cpu: view.cpu.map(|(cpu, _)| cpu),
-            period: view.period.or_else(|| period(&event.attr)).unwrap_or(1),
+            period: view.period.or_else(|| period(event)).unwrap_or(1),
             addr: view.addr,
             thread: view.task.and_then(|(_, tid)| self.thread(tid)),
             stack: (0, 0),

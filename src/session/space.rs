@@ -49,13 +49,6 @@ impl From<CpuMode> for Space {
 
 impl From<Context> for Space {
     fn from(context: Context) -> Self {
-        match context {
-            Context::KERNEL => Self::Kernel,
-            Context::USER | Context::USER_DEFERRED => Self::User,
-            Context::HV => Self::Hypervisor,
-            Context::GUEST_KERNEL => Self::GuestKernel,
-            Context::GUEST_USER => Self::GuestUser,
-            _ => Self::Unknown,
-        }
+        context.cpu_mode().map_or(Self::Unknown, Self::from)
     }
 }

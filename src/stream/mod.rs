@@ -6,6 +6,7 @@ pub mod event_types;
 pub mod events;
 pub mod ledger;
 pub mod meta;
+pub mod off_cpu;
 pub mod order;
 mod packed_records;
 pub mod raw;

@@ -54,6 +54,21 @@ fn functions(document: &str) -> Vec<(String, u64, u64)> {
     rows.collect()
 }
 
+/// The page needs the times and threads of samples, whichever labels are selected.
+#[test]
+fn labels_do_not_change_what_the_page_shows() {
+    let directory = tempfile::tempdir().unwrap();
+    let written = |name: &str, args: &[&str]| {
+        let path = directory.path().join(name);
+        page(&symbols().join("words.data"), &path, args);
+        fs::read(path).unwrap()
+    };
+    let plain = written("plain.html", &[]);
+    for labels in ["pid", "comm,execution_mode", "none"] {
+        assert_eq!(written("labels.html", &["--labels", labels]).len(), plain.len(), "{labels}");
+    }
+}
+
 /// The functions of a report with these arguments, with their own and total values.
 pub fn reported(recording: &Path, args: &[&str]) -> Vec<(String, u64, u64)> {
     let mut command = perfconv();

@@ -605,7 +605,7 @@ fn errors_name_the_line_or_field() {
         ("empty.pb", Vec::new(), "not a valid pprof profile: it is empty"),
         ("text.pb", b"main;work 3\n".to_vec(), "not a valid pprof profile: "),
         ("a.folded", b"main;work 3\n\nmain;leaf\n".to_vec(), "line 3: count: missing"),
-        ("b.folded", b"main;work 3\nmain;leaf x7\n".to_vec(), "line 2: count: 'x7' is not an unsigned integer"),
+        ("b.folded", b"main;work 3\nmain;leaf x7\n".to_vec(), "line 2: count: 'x7' is not an unsigned number"),
         ("c.folded", b"\n\n".to_vec(), "it has no stacks"),
         ("a.script", b"\n\n\t401000 main (/bin/a)\n".to_vec(), "line 3 is no part of a sample: '401000 main (/bin/a)'"),
         ("b.script", b"Warning:\nnonsense\n".to_vec(), "line 1 is no part of a sample: 'Warning:'"),
@@ -630,4 +630,24 @@ fn errors_name_the_line_or_field() {
     let out = dir.path().join("out.data");
     let run = run(perfconv().arg(&input).args(["--values", "spread", "-o"]).arg(&out));
     assert!(run.failure().unwrap().contains("--values single"), "{run:?}");
+}
+
+/// The largest remainder that is lost is that of the total, however the counts are divided among lines.
+#[test]
+fn decimal_counts_of_folded_stacks_keep_their_sum() {
+    let dir = tempfile::tempdir().unwrap();
+    let converted = |name: &str, text: &str| {
+        let input = dir.path().join(name);
+        fs::write(&input, text).unwrap();
+        let run = run(perfconv().arg(&input).args(["-t", "folded", "-o", "-"]));
+        let lines = String::from_utf8(run.stdout).unwrap();
+        lines.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(converted("one.folded", "a;b 1.5\n"), [2]);
+    assert_eq!(converted("two.folded", "a;b 1.4\na;c 10\n"), [1, 10]);
+    let counts = (2..=1001).map(|number| f64::from(number) * 0.3).collect::<Vec<_>>();
+    let text = counts.iter().enumerate().map(|(number, count)| format!("a;f{number:04} {count:.1}\n"));
+    let rounded = converted("many.folded", &text.collect::<String>());
+    assert_eq!((rounded.len(), rounded.iter().sum::<u64>()), (1000, 150_450));
+    assert!(rounded.iter().zip(&counts).all(|(&rounded, count)| (rounded as f64 - count).abs() < 1.0));
 }

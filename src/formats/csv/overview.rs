@@ -9,7 +9,6 @@ use crate::abi::record::mmap::Mmap;
 use crate::abi::record::mmap2::Mmap2;
 use crate::abi::record::task::Task;
 use crate::abi::record::{Misc, RecordType};
-use crate::abi::sample_view::SampleView;
 use crate::error::{Error, Result};
 use crate::profile::event::ProfileEvent;
 use crate::stream::meta::Meta;
@@ -59,7 +58,7 @@ impl Overview {
         let new = meta.events.list()[self.names.len().min(meta.events.list().len())..].iter();
         self.names.extend(new.map(|event| ProfileEvent::from(event).name));
         self.info.push_str(&self.names[index as usize]);
-        let Ok(view) = SampleView::read(raw.body(), &event.layout, raw.endian()) else { return (None, None) };
+        let Ok(view) = event.sample(raw) else { return (None, None) };
         if let Some(ip) = view.ip {
             let _ = write!(self.info, " at {ip:#x}");
         }

@@ -96,7 +96,7 @@ impl Tables {
         let kind = RecordType::SAMPLE;
         let Some((index, event)) = meta.events.of(raw) else { return self.ledger.dropped(kind, Reason::UnknownEvent) };
         let mut view = SampleView::default();
-        if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian()) {
+        if let Err(field) = event.fill_sample(&mut view, raw) {
             return self.drop(meta, raw, &format!("field {field} does not fit its size"));
         }
         self.ledger.used_in_part(view.is_partial.into());
@@ -106,7 +106,7 @@ impl Tables {
         if let Some(pid) = pid {
             self.found.iter().for_each(|&(_, period)| self.processes.sample(pid, period));
         }
-        let (space, ip) = (raw.header().misc.cpu_mode().into(), view.ip.unwrap_or(0));
+        let (space, ip) = (event.cpu_mode(&view, raw).into(), view.ip.unwrap_or(0));
         let map = self.session.map_at(pid.unwrap_or(u32::MAX), space, ip);
         for &(event, period) in &self.found {
             self.results.add(event, map, ip, period);

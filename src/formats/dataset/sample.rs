@@ -118,7 +118,7 @@ impl SampleRow {
             comm,
             cpu: view.cpu.map(|(cpu, _)| cpu),
             process,
-            mode: raw.header().misc.cpu_mode(),
+            mode: decoded.cpu_mode(),
             period: view.period,
             ip: view.ip,
             addr: view.addr,

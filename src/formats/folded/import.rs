@@ -11,10 +11,16 @@ use std::io::{BufRead, BufReader, Read};
 /// Suffix of kernel functions in the output of stackcollapse.
 const KERNEL: &[u8] = b"_[k]";
 
+/// Billionths of a count: the digits of decimal counts that are read.
+const BILLION: u64 = 1_000_000_000;
+
 /// Converts folded stacks to a recording: one value per line, with the count as its value.
 ///
+/// Decimal counts become integers: what rounding leaves is carried to the next line, so that the total is that of the
+/// input, rounded to the nearest integer, and no line differs by 1 or more.
+///
 /// # Errors
-/// If a line is invalid, with its number, or a recording cannot represent it.
+/// If a line is invalid, with its number, every line has two counts, or a recording cannot represent it.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let samples = SampleType { kind: "samples".to_owned(), unit: "count".to_owned() };
     let types = SampleTypes { samples: None, value: samples.clone() };
@@ -30,6 +36,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     let mut frames: HashMap<(u32, bool), u32> = HashMap::new();
     let mut input = BufReader::new(stream);
     let (mut line, mut stack) = (Vec::new(), Vec::new());
+    let (mut carry, mut decimals, mut pairs) = (BILLION / 2, 0_u64, 0);
     for number in 1_u64.. {
         line.clear();
         if input.read_until(b'\n', &mut line).map_err(Error::io(name, "cannot read"))? == 0 {
@@ -43,9 +50,17 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         let Some((names, count)) = split(text) else {
             return invalid("count: missing; expected FRAME;FRAME;... COUNT");
         };
-        let Some(value) = count_of(count) else {
-            return invalid(&format!("count: {} is not an unsigned integer", quoted(&String::from_utf8_lossy(count))));
+        let Some((whole, fraction)) = count_of(count) else {
+            return invalid(&format!("count: {} is not an unsigned number", quoted(&String::from_utf8_lossy(count))));
         };
+        let mut value = whole;
+        if fraction > 0 {
+            decimals += 1;
+            carry += fraction;
+            value = value.saturating_add(carry / BILLION);
+            carry %= BILLION;
+        }
+        pairs += usize::from(has_two_counts(names));
         if profile.samples.len() == MAX_PARTS {
             return invalid(&format!("more than {MAX_PARTS} stacks"));
         }
@@ -70,7 +85,21 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     if profile.samples.is_empty() {
         return Err(Error::input(name, None, "it has no stacks; expected lines of FRAME;FRAME;... COUNT"));
     }
+    // Only differential profiles have a number before every count; single functions may have names that end in one.
+    if pairs == profile.samples.len() {
+        let what = "every line has two counts, as in a differential profile; keep one: sed -E 's/ [0-9.]+$//' for the \
+                    first, sed -E 's/ [0-9.]+( [0-9.]+)$/\\1/' for the second";
+        return Err(Error::input(name, None, what));
+    }
+    if decimals > 0 {
+        profile.lost.push(format!("{decimals} decimal counts are rounded; their sum is kept to the nearest integer"));
+    }
     record(name, profile, options)
+}
+
+/// Whether the text before a count ends with another one.
+fn has_two_counts(names: &[u8]) -> bool {
+    split(names).is_some_and(|(names, count)| !names.is_empty() && count_of(count).is_some())
 }
 
 /// Splits a line into frames and count.
@@ -79,8 +108,16 @@ fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((line[..space].trim_ascii_end(), &line[space + 1..]))
 }
 
-fn count_of(count: &[u8]) -> Option<u64> {
-    std::str::from_utf8(count).ok()?.parse().ok()
+/// Parses `12` or `12.5`: the integer, and the fraction in billionths. Further digits are ignored.
+fn count_of(count: &[u8]) -> Option<(u64, u64)> {
+    let count = std::str::from_utf8(count).ok()?;
+    let Some((whole, digits)) = count.split_once('.') else { return Some((count.parse().ok()?, 0)) };
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let fraction =
+        digits.bytes().chain(std::iter::repeat(b'0')).take(9).fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    Some((whole.parse().ok()?, fraction))
 }
 
 /// Whether an input with these first bytes is folded stacks: lines with a count, and at least one with several
@@ -93,4 +130,45 @@ pub fn recognizes(start: &[u8]) -> bool {
         split(line).is_some_and(|(names, count)| !names.is_empty() && count_of(count).is_some())
     });
     are_stacks && has_stack
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn imported(text: &str) -> Result<ImportedRecording> {
+        import(&mut Cursor::new(text.as_bytes().to_vec()), "a.folded", &ImportOptions::default())
+    }
+
+    #[test]
+    fn counts_are_integers_or_decimals() {
+        let valid = [("12", (12, 0)), ("1.5", (1, 500_000_000)), ("3.", (3, 0)), ("0.1234567899", (0, 123_456_789))];
+        for (text, expected) in valid {
+            assert_eq!(count_of(text.as_bytes()), Some(expected), "{text}");
+        }
+        for text in ["", ".", ".5", "-1.5", "1.-5", "1.5.2", "1e3", "x", "99999999999999999999.5"] {
+            assert_eq!(count_of(text.as_bytes()), None, "{text}");
+        }
+        assert!(recognizes(b"a;b 1.5\na;c 2\n"));
+    }
+
+    #[test]
+    fn rounding_of_decimal_counts_is_reported() {
+        let notes = |text| imported(text).unwrap().missing;
+        assert!(notes("a;b 1\na;c 2.0\n").is_empty());
+        let expected = "2 decimal counts are rounded; their sum is kept to the nearest integer";
+        assert_eq!(notes("a;b 1.5\na;c 2\na;d 0.25\n"), [expected]);
+    }
+
+    #[test]
+    fn rejects_two_counts_in_every_line() {
+        for text in ["a;b 10 12\na;c 5 0\n", "a;b 1.5 12.25\n"] {
+            let error = imported(text).unwrap_err().to_string();
+            assert!(error.contains("a.folded") && error.contains("every line has two counts"), "{error}");
+        }
+        // Names may end with a number.
+        imported("a;worker 10 12\na;c 5\n").unwrap();
+        imported("7 12\n8\u{20}x 3\n").unwrap();
+    }
 }

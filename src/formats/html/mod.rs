@@ -23,7 +23,7 @@ use std::io::Write;
 /// The page.
 pub const FORMAT: Format = Format {
     extensions: &[("html", None), ("htm", None)],
-    writer: Writer::Profile(WriteProfile { labels: Some(LABELS), ..WriteProfile::new(write) }),
+    writer: Writer::Profile(WriteProfile { labels: Some(&[]), required_labels: LABELS, ..WriteProfile::new(write) }),
     options: &[super::flamegraph::TITLE, super::flamegraph::DIFF],
     ..Format::new("html", "page with flame graph, timeline, functions")
 };

@@ -101,7 +101,13 @@ mod tests {
     use prost::Message;
 
     fn profile() -> Profile {
-        let event = ProfileEvent { name: "cycles".into(), unit: Unit::Count, period: Some(100), sample_types: None };
+        let event = ProfileEvent {
+            name: "cycles".into(),
+            unit: Unit::Count,
+            is_off_cpu: false,
+            period: Some(100),
+            sample_types: None,
+        };
         let mappings = vec![Map::new(0x4000, 0x1000, 0x200, b"/bin/cat", Some(&[0xab, 1]))];
         let mut tables = Tables { events: vec![event], mappings, ..Tables::default() };
         let frame = |place, address| Frame { place, address, is_caller: false };

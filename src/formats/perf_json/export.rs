@@ -168,7 +168,7 @@ fn thread_fields(state: &SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) ->
 fn extra_fields(state: &mut SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> WriteResult {
     let (raw, event) = (sample.decoded.raw, sample.decoded.event);
     field(out, "event", &state.event_names(sample.decoded.meta)[sample.event as usize])?;
-    let mode = raw.header().misc.cpu_mode();
+    let mode = sample.decoded.cpu_mode();
     if mode != CpuMode::UNKNOWN {
         field(out, "cpumode", &mode)?;
     }

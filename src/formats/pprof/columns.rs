@@ -86,7 +86,7 @@ impl Columns {
             Unit::Count => "count",
         };
         let (samples, value) = match (is_alone, event.unit) {
-            (true, Unit::Nanoseconds) => (SAMPLES.to_owned(), "cpu".to_owned()),
+            (true, Unit::Nanoseconds) if !event.is_off_cpu => (SAMPLES.to_owned(), "cpu".to_owned()),
             (true, _) if event.name != SAMPLES => (SAMPLES.to_owned(), event.name.clone()),
             _ => {
                 let value = self.unused(&event.name);
@@ -118,6 +118,7 @@ mod tests {
         let event = |&(name, unit, _): &(&str, _, _)| ProfileEvent {
             name: name.into(),
             unit,
+            is_off_cpu: false,
             period: None,
             sample_types: None,
         };
@@ -175,6 +176,7 @@ mod tests {
         let event = |samples: Option<&str>, value| ProfileEvent {
             name: "x".into(),
             unit: Unit::Count,
+            is_off_cpu: false,
             period: None,
             sample_types: Some(SampleTypes { samples: samples.map(kind), value: kind(value) }),
         };

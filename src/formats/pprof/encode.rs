@@ -410,6 +410,7 @@ mod tests {
             events: vec![ProfileEvent {
                 name: "cpu-clock".into(),
                 unit: Unit::Nanoseconds,
+                is_off_cpu: false,
                 period: Some(250),
                 sample_types: None,
             }],

@@ -20,7 +20,7 @@ use std::io::Write;
 
 /// Reports.
 pub const FORMAT: Format = Format {
-    writer: Writer::Profile(WriteProfile { labels: Some(LABELS), ..WriteProfile::new(write) }),
+    writer: Writer::Profile(WriteProfile { labels: Some(&[]), required_labels: LABELS, ..WriteProfile::new(write) }),
     options: &[GROUP_BY, NO_CHILDREN, PERCENT_LIMIT, LIMIT, CALLERS, CALLEES, SYMBOL, LINES, JSON, CSV, COLOR],
     ..Format::new("report", "functions with the most samples, as text")
 };

@@ -215,7 +215,9 @@ impl Counter {
         } else {
             self.samples[index] += 1;
         }
-        if let Some(task) = layout.task_at().and_then(|word| pair_at(body, 8 * word, raw.endian())) {
+        let recorded = || layout.task_at().and_then(|word| pair_at(body, 8 * word, raw.endian()));
+        let task = if event.is_off_cpu() { event.sample(raw).ok().and_then(|view| view.task) } else { recorded() };
+        if let Some(task) = task {
             self.sampled.add(task);
         }
         let time = layout.time_at().and_then(|word| Reader::new(body.get(8 * word..)?, raw.endian()).u64());

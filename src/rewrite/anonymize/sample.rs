@@ -13,7 +13,7 @@ use crate::abi::read_format::{ReadFormat, ReadView};
 use crate::abi::record::RecordHeader;
 use crate::abi::sample_field::SampleField;
 use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::{RegsView, SampleView, StackView};
+use crate::abi::sample_view::{RegsView, StackView};
 use crate::session::space::Space;
 use crate::stream::events::{Event, EventIndex};
 use crate::stream::raw::Raw;
@@ -106,14 +106,14 @@ impl Replacer {
         if !self.knows_layout(index, &event.attr) {
             return None;
         }
-        let mut view = SampleView::default();
-        view.fill(raw.body(), &event.layout, raw.endian()).ok()?;
+        // The raw data of direct off-CPU samples is removed; the wait that it describes becomes the sample's own fields.
+        let view = event.sample(raw).ok()?;
         if view.is_partial {
             return None;
         }
         let removed = removed_fields(self.kept, event.attr.kind);
         let is_removed = |field| removed.contains(field);
-        let space = Space::from(raw.header().misc.cpu_mode());
+        let space = Space::from(event.cpu_mode(&view, raw));
         record.clear();
         record.resize(RecordHeader::SIZE, 0);
         let mut out = Out { record, endian: raw.endian() };

@@ -78,6 +78,7 @@ pub const EVENTS: &[&str] = &[
     "mem-stores",
     "migrations",
     "minor-faults",
+    "offcpu-time",
     "page-faults",
     "ref-cycles",
     "slots",

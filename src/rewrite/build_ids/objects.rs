@@ -4,7 +4,6 @@ use crate::abi::bytes::{Reader, Words};
 use crate::abi::callchain::Context;
 use crate::abi::record::mmap2::MappedFile;
 use crate::abi::record::{CpuMode, Misc, RecordType};
-use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::object::build_id::Id;
 use crate::object::host::Inode;
@@ -169,9 +168,9 @@ impl ObjectScan {
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (_, event) = meta.events.of(raw)?;
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
+        let view = event.sample(raw).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
-        let space = Space::from(raw.header().misc.cpu_mode());
+        let space = Space::from(event.cpu_mode(&view, raw));
         let view_id = self.session.mark_running(pid).view;
         if let Some(ip) = view.ip {
             self.hit(view_id, pid, space, ip);

@@ -98,7 +98,7 @@ impl Filter for DsoFilter {
             self.without_field += 1;
             return false;
         };
-        let space = Space::from(sample.raw.header().misc.cpu_mode());
+        let space = Space::from(sample.mode);
         match self.session.map_at(pid, space, ip) {
             Some(id) => self.is_wanted(id),
             None => {

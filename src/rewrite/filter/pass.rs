@@ -6,7 +6,7 @@ use super::file_positions::{FilePositions, Numbered, NumberedOrder, PlaceSet};
 use super::related_processes::RelatedProcesses;
 use crate::abi::feature::FeatureId;
 use crate::abi::feature::sample_time::SampleTime;
-use crate::abi::record::RecordType;
+use crate::abi::record::{CpuMode, RecordType};
 use crate::abi::sample_view::SampleView;
 use crate::container::read::ReadOptions;
 use crate::error::Result;
@@ -26,6 +26,8 @@ pub struct Sample<'a> {
     pub raw: &'a Raw<'a>,
     /// Its event.
     pub event: EventIndex,
+    /// The CPU mode at its address.
+    pub mode: CpuMode,
     /// Its fields.
     pub view: &'a SampleView<'a>,
 }
@@ -169,8 +171,8 @@ pub fn extend(times: &mut Option<(u64, u64)>, time: Option<u64>) {
 fn with_sample<T>(meta: &Meta, raw: &Raw<'_>, function: impl FnOnce(&Sample<'_>) -> T) -> Option<T> {
     let (event, descriptor) = meta.events.of(raw)?;
     let mut view = SampleView::default();
-    view.fill(raw.body(), &descriptor.layout, raw.endian()).ok()?;
-    Some(function(&Sample { raw, event, view: &view }))
+    descriptor.fill_sample(&mut view, raw).ok()?;
+    Some(function(&Sample { raw, event, mode: descriptor.cpu_mode(&view, raw), view: &view }))
 }
 
 /// The first pass: asks the filter, and records what is kept.

@@ -5,7 +5,6 @@ use super::mmaps::counted;
 use super::remap::branches;
 use crate::abi::callchain::Context;
 use crate::abi::record::RecordType;
-use crate::abi::sample_view::SampleView;
 use crate::error::Result;
 use crate::rewrite::mmap::Names;
 use crate::rewrite::pass::{Pass, PreScan};
@@ -52,7 +51,7 @@ impl Default for UseScan {
 impl UseScan {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (_, event) = meta.events.of(raw)?;
-        let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
+        let view = event.sample(raw).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
         let callers = view.callchain.iter().flat_map(|chain| chain.iter());
         let branches = view.branch_stack.iter().flat_map(branches).flatten();

@@ -47,7 +47,7 @@ impl SplitScan {
 /// Decodes a sample; `None` if it is malformed.
 pub fn read<'a>(view: &mut SampleView<'a>, meta: &Meta, raw: &Raw<'a>) -> Option<()> {
     let (_, event) = meta.events.of(raw)?;
-    view.fill(raw.body(), &event.layout, raw.endian()).ok()
+    event.fill_sample(view, raw).ok()
 }
 
 impl Sink for SplitScan {
