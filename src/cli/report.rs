@@ -83,6 +83,7 @@ impl Report<'_> {
             "lost_by_kernel": { "records": ledger.lost_records, "samples": ledger.lost_samples },
             "unreadable_bytes": ledger.unread_bytes(),
             "samples_used_in_part": ledger.samples_used_in_part(),
+            "undecoded_trace_bytes": ledger.traces.total(),
             "warnings": warnings,
             "further_warnings": ledger.further_messages(),
             "missing": ledger.missing_notes(),
@@ -188,7 +189,7 @@ pub fn warnings(ledger: &Ledger, verbose: bool) {
     ledger
         .notes()
         .iter()
-        .chain(ledger.missing_notes())
+        .chain(&ledger.missing_notes())
         .for_each(|note| print_message(format_args!("perfconv: warning: {note}")));
 }
 

@@ -80,6 +80,7 @@ pub fn dispatch(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) 
         _ => consumer.other(meta, raw)?,
     };
     let (_, ledger) = consumer.state();
+    ledger.traces.record(raw);
     match applied {
         Applied::Consumed => ledger.consumed(kind, 1),
         Applied::NotApplicable => ledger.not_applicable(kind, 1),
@@ -102,6 +103,9 @@ fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Res
     if event.replace_by_wait(&mut view, raw.endian()).is_err() {
         let what = "raw data of an off-CPU sample is malformed; the sample is used as recorded";
         consumer.state().1.damage(meta.damage(raw.block(), raw.at(), what.to_owned()));
+    }
+    if let Some(trace) = view.aux {
+        consumer.state().1.traces.add(trace.len() as u64);
     }
     if view.is_partial {
         consumer.state().1.used_in_part(1);

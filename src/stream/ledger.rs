@@ -3,6 +3,7 @@
 use crate::abi::record::RecordType;
 use crate::container::walk::Damage;
 use crate::stream::is_used_by_stream;
+use crate::stream::traces::UndecodedTraces;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -83,6 +84,8 @@ pub struct Ledger {
     unread: u64,
     /// Samples of which only the first fields were used, because the layout of the others is unknown.
     used_in_part: u64,
+    /// Hardware traces that are missing from the output.
+    pub traces: UndecodedTraces,
     notes: Vec<String>,
     changes: Vec<String>,
     missing: Vec<String>,
@@ -167,6 +170,7 @@ impl Ledger {
         self.damage.extend(other.damage);
         self.damage.truncate(MAX_MESSAGES);
         self.used_in_part += other.used_in_part;
+        self.traces.merge(&other.traces);
         self.notes.extend(other.notes);
         self.changes.extend(other.changes);
         self.aggregated = self.aggregated.take().or(other.aggregated);
@@ -265,15 +269,15 @@ impl Ledger {
     }
 
     /// Notes about input data missing from the output without a dropped record.
-    pub fn missing_notes(&self) -> &[String] {
-        &self.missing
+    pub fn missing_notes(&self) -> Vec<String> {
+        self.missing.iter().cloned().chain(self.traces.messages()).collect()
     }
 
     /// All warnings, as text: problems of the input, remarks on the result, and what is missing from it.
     pub fn warnings(&self) -> Vec<String> {
         let damage = self.messages().iter().map(ToString::to_string);
         let further = (self.further_messages() > 0).then(|| format!("{} more corrupt places", self.further_messages()));
-        damage.chain(further).chain(self.notes.iter().chain(&self.missing).cloned()).collect()
+        damage.chain(further).chain(self.notes.iter().cloned()).chain(self.missing_notes()).collect()
     }
 
     /// Counts by record type.
@@ -292,6 +296,7 @@ impl Ledger {
         !self.missing.is_empty()
             || self.damaged > 0
             || self.used_in_part > 0
+            || self.traces.total() > 0
             || self.entries.values().any(|entry| entry.dropped() > 0)
     }
 

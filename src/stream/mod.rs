@@ -16,6 +16,7 @@ pub mod runs;
 mod simpleperf_events;
 pub mod source;
 pub mod stage;
+pub mod traces;
 pub mod unknown_layouts;
 pub mod write;
 

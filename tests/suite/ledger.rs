@@ -23,3 +23,29 @@ fn ledger_is_balanced_for_every_record_type() {
     assert!(unbalanced.is_empty(), "{} of {} rows:\n{}", unbalanced.len(), rows.len(), unbalanced.join("\n"));
     assert!(rows.len() >= 8 * recordings.len(), "only {} rows of {} recordings", rows.len(), recordings.len());
 }
+
+/// A trace holds nearly everything that its recording is about, so an output without it is not complete.
+#[test]
+fn outputs_without_the_hardware_trace_are_incomplete() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let sources = [("intel-pt", "Intel PT"), ("intel-bts", "Intel BTS"), ("arm-spe", "Arm SPE")];
+    for (scenario, source) in sources {
+        let toml = format!("{}/scenarios/{scenario}.toml", env!("CARGO_MANIFEST_DIR"));
+        let data = dir.path().join(scenario).with_extension("data");
+        assert_eq!(run(perfconv().args(["synth", &toml, "-o"]).arg(&data)).status, 0);
+        let converted = |format: &str| {
+            let output = dir.path().join(format!("{scenario}-{format}"));
+            run(perfconv().arg(&data).args(["--strict", "-t", format, "-o"]).arg(output))
+        };
+        let decoded = ["pprof", "folded", "perf-script", "perf-json", "report", "html", "firefox", "perfetto", "csv"];
+        for format in decoded {
+            let run = converted(format);
+            let message = format!("hardware trace ({source}): ");
+            assert!(run.status == 3 && run.stderr.contains(&message), "{scenario}: {format}: {}", run.stderr);
+        }
+        for format in ["perf.data", "json", "quipper"] {
+            let run = converted(format);
+            assert_eq!((run.status, run.warnings()), (0, vec![]), "{scenario}: {format}");
+        }
+    }
+}

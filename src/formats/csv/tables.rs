@@ -100,6 +100,7 @@ impl Tables {
             return self.drop(meta, raw, &format!("field {field} does not fit its size"));
         }
         self.ledger.used_in_part(view.is_partial.into());
+        self.ledger.traces.add(view.aux.map_or(0, |trace| trace.len() as u64));
         self.found.clear();
         self.weights.of(&view, index, &meta.events, &mut self.found);
         let pid = view.task.map(|(pid, _)| pid);
@@ -129,6 +130,7 @@ impl Sink for Tables {
         if let Some(stacks) = &mut self.stacks {
             stacks.add(meta, raw)?;
         }
+        self.ledger.traces.record(raw);
         match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw),
             // The stream accounts for these.

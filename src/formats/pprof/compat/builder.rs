@@ -88,6 +88,7 @@ impl Builder {
             Reason::Damaged
         })?;
         self.ledger.used_in_part(view.is_partial.into());
+        self.ledger.traces.add(view.aux.map_or(0, |trace| trace.len() as u64));
         let event = self.profile.events.find(view.identifier.or(view.id)).ok_or(Reason::UnknownEvent)?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
         let mode = raw.header().misc.cpu_mode();
@@ -321,6 +322,7 @@ impl Sink for Builder {
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw),
             _ => self.state(meta, raw).map_err(|_| Reason::Damaged),
         };
+        self.ledger.traces.record(raw);
         match result {
             Ok(()) => self.ledger.consumed(kind, 1),
             Err(reason) => {
