@@ -38,6 +38,7 @@ mod suite {
     mod independent_scan;
     mod info;
     mod input_errors;
+    mod interrupted;
     mod jit;
     mod json;
     mod json_edits;

@@ -3,6 +3,7 @@
 use crate::abi::record::mmap2::MappedFile;
 use std::fs::{self, File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
+use std::time::SystemTime;
 
 /// The recorded machine, compared with this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,55 @@ impl Host {
             (None, None) => Self::Unknown,
             (_, osrelease) => Self::This { runs_the_kernel: osrelease.is_some() },
         }
+    }
+}
+
+/// Why a local file may not be the one that was mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The recording is of another machine.
+    OtherHost,
+    /// The recording names neither its machine, because `perf record` was killed or wrote to a pipe, nor the file's inode.
+    Unproven,
+    /// It has another inode.
+    Inode,
+    /// It was modified after the recording. A compiler's new output may reuse the inode of the old one.
+    Modified,
+}
+
+/// What a recording without build IDs shows about a mapped file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecordedFile {
+    /// Its inode.
+    pub inode: Option<Inode>,
+    /// Time of the recording.
+    pub recorded: Option<SystemTime>,
+}
+
+impl RecordedFile {
+    /// Checks whether the machine can have the file.
+    ///
+    /// # Errors
+    /// If it is another machine, or nothing shows that it is the recorded one.
+    pub fn may_be_on(&self, host: &Host) -> Result<(), Doubt> {
+        match host {
+            Host::Other(_) => Err(Doubt::OtherHost),
+            Host::Unknown if self.inode.is_none() => Err(Doubt::Unproven),
+            Host::Unknown | Host::This { .. } => Ok(()),
+        }
+    }
+
+    /// Checks whether a file of that machine is this one.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn is(&self, file: &Metadata) -> Result<(), Doubt> {
+        let here = Inode::of_file(file);
+        if self.inode.is_some_and(|recorded| !here.is_some_and(|here| here.is(&recorded))) {
+            return Err(Doubt::Inode);
+        }
+        let is_later = self.recorded.zip(file.modified().ok()).is_some_and(|(recorded, modified)| modified > recorded);
+        if is_later { Err(Doubt::Modified) } else { Ok(()) }
     }
 }
 

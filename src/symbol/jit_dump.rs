@@ -38,19 +38,19 @@ impl JitDumpSource {
 
     /// Candidates for the jitdump of a process with this ID in its own PID namespace.
     fn places(&self, recorded: Option<&Path>, pid: u32, container: Option<&ContainerProcess>) -> Vec<PathBuf> {
-        let SearchOptions { symfs, perf_map_dirs, build_id_dirs, is_foreign, .. } = &*self.options;
+        let SearchOptions { symfs, perf_map_dirs, build_id_dirs, host, .. } = &*self.options;
         let name = format!("jit-{pid}.dump");
         let recorded_there = container.zip(recorded).and_then(|(process, path)| below(&process.root, path));
         let mut places: Vec<PathBuf> = recorded_there.into_iter().collect();
         match (symfs, recorded) {
             (Some(root), Some(path)) => places.extend(below(root, path).into_iter().chain([root.join(&name)])),
             (Some(root), None) => places.push(root.join(&name)),
-            (None, Some(path)) if !is_foreign && path.is_absolute() => places.push(path.to_owned()),
+            (None, Some(path)) if host.is_none() && path.is_absolute() => places.push(path.to_owned()),
             (None, _) => {}
         }
         places.extend(perf_map_dirs.iter().map(|directory| directory.join(&name)));
         // Process IDs of another machine may be those of other programs here.
-        let is_of_machine = |cache: &&PathBuf| symfs.as_ref().map_or(!is_foreign, |root| cache.starts_with(root));
+        let is_of_machine = |cache: &&PathBuf| symfs.as_ref().map_or(host.is_none(), |root| cache.starts_with(root));
         for cache in build_id_dirs.iter().filter(is_of_machine) {
             let mut directories: Vec<PathBuf> =
                 fs::read_dir(cache.join("jit")).into_iter().flatten().flatten().map(|entry| entry.path()).collect();

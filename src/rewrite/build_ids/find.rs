@@ -7,7 +7,7 @@ use crate::abi::hex::from_hex;
 use crate::abi::record::CpuMode;
 use crate::object::build_id::Id;
 use crate::object::build_id_note::{self, Elf};
-use crate::object::host::{Host, Inode};
+use crate::object::host::{Doubt, Host, Inode, RecordedFile};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -67,6 +67,18 @@ impl From<Reason> for MissingBuildId {
     }
 }
 
+impl From<Doubt> for MissingBuildId {
+    fn from(doubt: Doubt) -> Self {
+        let (reason, detail) = match doubt {
+            Doubt::OtherHost => (Reason::OtherHost, ""),
+            Doubt::Unproven => (Reason::Unproven, ""),
+            Doubt::Inode => (Reason::OtherFile, "another inode"),
+            Doubt::Modified => (Reason::OtherFile, "modified after the recording"),
+        };
+        Self { reason, detail: detail.to_owned() }
+    }
+}
+
 /// How far a mapping may reach beyond the end of its file: the largest page size.
 const PAGE: u64 = 1 << 16;
 
@@ -115,27 +127,22 @@ impl<'a> Finder<'a> {
         let Some(path) = path(name) else { return Ok(None) };
         let found = match (&self.options.symfs, &self.host) {
             (Some(root), _) => read(&below(root, path), end),
-            (None, Host::Other(_)) => Err(Reason::OtherHost.into()),
-            (None, Host::Unknown) if file.inode.is_none() => Err(Reason::Unproven.into()),
-            (None, _) => self.read_here(path, file.inode, end),
+            (None, host) => self.read_here(host, path, file.inode, end),
         };
         found.or_else(|why| self.cached(name, file, Some(end), &why).map(Some).ok_or(why))
     }
 
     /// Reads the build ID of a local file, if it is the recorded one.
-    fn read_here(&self, path: &Path, recorded: Option<Inode>, end: u64) -> Result<Option<Id>, MissingBuildId> {
-        let metadata = fs::metadata(path).map_err(|e| unreadable(&e))?;
-        let here = Inode::of_file(&metadata);
-        if recorded.is_some_and(|recorded| !here.is_some_and(|here| here.is(&recorded))) {
-            return Err(MissingBuildId { reason: Reason::OtherFile, detail: "another inode".to_owned() });
-        }
-        // A compiler's new output may reuse the inode of the old one.
-        if self.written.zip(metadata.modified().ok()).is_some_and(|(recording, file)| file > recording) {
-            return Err(MissingBuildId {
-                reason: Reason::OtherFile,
-                detail: "modified after the recording".to_owned(),
-            });
-        }
+    fn read_here(
+        &self,
+        host: &Host,
+        path: &Path,
+        inode: Option<Inode>,
+        end: u64,
+    ) -> Result<Option<Id>, MissingBuildId> {
+        let recorded = RecordedFile { inode, recorded: self.written };
+        recorded.may_be_on(host)?;
+        recorded.is(&fs::metadata(path).map_err(|e| unreadable(&e))?)?;
         read(path, end)
     }
 

@@ -1,6 +1,7 @@
 //! Attempts to find a file, and their outcomes.
 
 use crate::object::build_id::Id;
+use crate::object::host::Doubt;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -83,6 +84,16 @@ pub enum Mismatch {
     KernelSize(u64),
     /// No build ID was recorded, and the recording may be of another machine.
     Foreign,
+}
+
+impl From<Doubt> for Mismatch {
+    fn from(doubt: Doubt) -> Self {
+        match doubt {
+            Doubt::OtherHost | Doubt::Unproven => Self::Foreign,
+            Doubt::Inode => Self::Inode,
+            Doubt::Modified => Self::Modified,
+        }
+    }
 }
 
 /// An attempt to find a file.

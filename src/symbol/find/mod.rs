@@ -13,6 +13,7 @@ pub mod fetch;
 pub mod modules;
 pub mod search;
 
+use crate::object::host::Host;
 use crate::object::pending_images::PendingImages;
 use crate::object::recorded_file::{self, Owner};
 use bytes::Bytes;
@@ -68,11 +69,9 @@ pub struct SearchOptions {
     pub pending_images: PendingImages,
     /// Time of the recording: without a build ID, files modified later do not match.
     pub recorded: Option<SystemTime>,
-    /// Whether the recording may be of another machine: without a build ID, files below recorded paths do not match.
-    pub is_foreign: bool,
-    /// Whether a file with the recorded inode matches even though [`is_foreign`](Self::is_foreign): the recording does not name
-    /// its machine, because `perf record` was killed or wrote to a pipe.
-    pub trusts_inodes: bool,
+    /// The recorded machine, if it may be another one: without a build ID, files at recorded paths [may not
+    /// match](crate::object::host::RecordedFile).
+    pub host: Option<Host>,
     /// Whether source files and lines are omitted.
     pub without_lines: bool,
 }
@@ -122,9 +121,9 @@ impl SearchOptions {
     }
 
     /// Excludes files of this machine that cannot be compared with the recorded ones, which may be of another machine.
-    pub fn of_other_machine(&mut self) {
+    pub fn of_machine(&mut self, host: Host) {
         self.perf_map_dirs.clear();
         self.containers = Containers::default();
-        self.is_foreign = true;
+        self.host = Some(host);
     }
 }

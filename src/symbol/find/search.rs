@@ -6,7 +6,7 @@ use super::fetch::Wanted;
 use super::{Policy, SearchOptions};
 use super::{candidate_paths, modules};
 use crate::object::build_id::Id;
-use crate::object::host::{self, Inode};
+use crate::object::host::{self, Doubt, RecordedFile};
 use crate::symbol::object::Object;
 use crate::symbol::source::ObjectKey;
 use std::fs;
@@ -281,25 +281,22 @@ impl<'a> Search<'a> {
         if self.options.archive_dirs.iter().any(is_in) {
             return None;
         }
-        let metadata = fs::metadata(object.path()).ok();
-        let here = metadata.as_ref().and_then(Inode::of_file);
-        let is_same = || key.inode.zip(here).is_some_and(|(recorded, here)| here.is(&recorded));
-        if self.options.is_foreign && !(self.options.trusts_inodes && is_same()) {
-            return Some(Mismatch::Foreign);
+        let recorded = RecordedFile { inode: key.inode, recorded: self.options.recorded };
+        if let Some(Err(doubt)) = self.options.host.as_ref().map(|host| recorded.may_be_on(host)) {
+            return Some(doubt.into());
         }
-        let metadata = metadata?;
+        let metadata = fs::metadata(object.path()).ok()?;
         if key.size.is_some_and(|size| size != metadata.len()) {
             return Some(Mismatch::Size(metadata.len()));
         }
-        if self.options.symfs.is_none() && key.inode.zip(here).is_some_and(|(recorded, here)| !here.is(&recorded)) {
-            return Some(Mismatch::Inode);
+        let found = if self.options.symfs.is_none() { recorded.is(&metadata) } else { Ok(()) };
+        match (found, key.modified) {
+            // A recorded time of the file shows more than that of the recording.
+            (Ok(()) | Err(Doubt::Modified), Some(modified)) => {
+                (Some(modified) != metadata.modified().ok()).then_some(Mismatch::Modified)
+            }
+            (found, _) => found.err().map(Mismatch::from),
         }
-        let modified = metadata.modified().ok();
-        if key.modified.is_some() {
-            return (key.modified != modified).then_some(Mismatch::Modified);
-        }
-        let is_later = self.options.recorded.zip(modified).is_some_and(|(recorded, modified)| modified > recorded);
-        (is_later && self.options.symfs.is_none()).then_some(Mismatch::Modified)
     }
 }
 
@@ -396,12 +393,11 @@ mod tests {
         fs::write(&path, image(62, true, Endian::Little)).unwrap();
         let Some(inode) = Inode::of_file(&fs::metadata(&path).unwrap()) else { return };
         let key = |inode| ObjectKey { path: path.clone(), inode, ..ObjectKey::default() };
-        let mut options = SearchOptions { is_foreign: true, trusts_inodes: true, ..SearchOptions::default() };
+        let mut options = SearchOptions { host: Some(Host::Unknown), ..SearchOptions::default() };
         assert_eq!(search(&options, &key(Some(inode))).1, [Outcome::Used]);
-        for inode in [None, Some((8, 1, 1).into())] {
-            assert_eq!(search(&options, &key(inode)).1, [Outcome::Mismatch(Mismatch::Foreign)]);
-        }
-        options.trusts_inodes = false;
+        assert_eq!(search(&options, &key(None)).1, [Outcome::Mismatch(Mismatch::Foreign)]);
+        assert_eq!(search(&options, &key(Some((8, 1, 1).into()))).1, [Outcome::Mismatch(Mismatch::Inode)]);
+        options.host = Some(Host::Other("another".to_owned()));
         assert_eq!(search(&options, &key(Some(inode))).1, [Outcome::Mismatch(Mismatch::Foreign)]);
     }
 
