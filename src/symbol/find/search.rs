@@ -348,6 +348,7 @@ fn path_of(bytes: &[u8]) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::abi::Endian;
+    use crate::object::host::{Host, Inode};
     use crate::symbol::object::tests::image;
 
     fn search(options: &SearchOptions, key: &ObjectKey) -> (Option<Object>, Vec<Outcome>) {
