@@ -12,6 +12,7 @@ mod suite {
     mod chrome;
     mod cli;
     mod clients;
+    mod code_maps;
     mod compat;
     mod consumers;
     mod conversions;

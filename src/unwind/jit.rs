@@ -22,7 +22,7 @@ impl JitCode {
     pub fn find(options: &Arc<SearchOptions>, key: &ObjectKey) -> Option<(Self, Object)> {
         let dump = JitDumpSource::new(Arc::clone(options)).dump(key, &mut Vec::new())?;
         let end = dump.events.iter().map(|event| event.address).max().unwrap_or(0);
-        let target = machine::target(dump.header.elf_mach as u16, dump.endian, end);
+        let target = machine::target(machine::of_jit_dump(dump.header.elf_mach, None), dump.endian, end);
         let (functions, mut image) = (JitFunctions::new(dump), Image::new(target));
         let place = |function: &Function| match function.eh_frame.is_empty() {
             true => None,

@@ -352,6 +352,23 @@ fn function_at(ip: u64) -> Option<String> {
 const ADDRESS: u64 = 0x7000_0000_0000;
 const CODE: [u8; 16] = [0x90; 16];
 
+/// CPython 3.13 writes machine 0. perf does not read the field, and the recorded architecture is known.
+#[test]
+fn the_machine_of_a_dump_may_be_missing_or_wrong() {
+    let dump = dump_of_ours();
+    let names = [62_u32, 0, 183].map(|machine| {
+        let dir = tempfile::tempdir().unwrap();
+        let mut dump = dump.clone();
+        dump[12..16].copy_from_slice(&machine.to_le_bytes());
+        let recording = relocate(&dir, &ours("java.data"), "jit-11901.dump", &dump);
+        let output = path(&dir, "out.data");
+        rewrite(&recording, &output, &["--jit"]);
+        let run = run(perfconv().arg(&output).args(["-t", "folded", "-q", "-o", "-"]));
+        String::from_utf8(run.stdout).unwrap().replace(&dir.path().display().to_string(), "")
+    });
+    assert!(names[0].contains("Interpreter") && names[0] == names[1] && names[0] == names[2], "{names:?}");
+}
+
 #[test]
 fn reports_unusable_records_of_a_dump_and_uses_the_rest() {
     let dump = || DumpBuilder::new(Endian::Little, |_| {}).load(1, 1, ADDRESS, 16, "before", &CODE);
