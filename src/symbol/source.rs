@@ -22,6 +22,8 @@ pub struct ObjectKey {
     pub modified: Option<SystemTime>,
     /// Inode of the file on the recorded machine, if recorded.
     pub inode: Option<Inode>,
+    /// Whether it is mapped below 4 GiB, as in 32-bit processes. Only set for the vdso, which differs for them.
+    pub is_32_bit: bool,
     /// Process ID, for memory without a file.
     pub pid: Option<u32>,
     /// Namespaces of the process, if recorded.

@@ -23,7 +23,7 @@ use crate::symbol::find::{Policy, SearchOptions};
 use crate::symbol::simpleperf::{self, SimpleperfSource};
 use crate::symbol::source::Source;
 use crate::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -210,7 +210,8 @@ impl SymbolOptions {
             search.kallsyms = copy.filter(|copy| copy.is_file());
         }
         let runs_the_kernel = host == Host::This { runs_the_kernel: true };
-        if runs_the_kernel && search.kallsyms.is_none() && is_running_kernel(meta) {
+        search.runs_the_kernel = runs_the_kernel && is_running_kernel(meta);
+        if search.runs_the_kernel && search.kallsyms.is_none() {
             search.kallsyms = Some("/proc/kallsyms".into());
         }
         search.release = meta.string(FeatureId::OSRELEASE).filter(|release| is_plain(release));
@@ -320,8 +321,15 @@ impl ObjectSearch {
                 }
             }
         }
+        let in_files: HashSet<&ObjectKey> = wanted
+            .iter()
+            .zip(&requests)
+            .filter(|(wanted, _)| is_at_file(&mappings[wanted.mapping as usize], mappings))
+            .map(|(_, request)| &request.key)
+            .collect();
+        let missing = |report| Arc::new(missing(report, in_files.contains(&report.key)));
         let reports: HashMap<&ObjectKey, Arc<MissingSymbols>> =
-            resolved.objects.iter().map(|report| (&report.key, Arc::new(missing(report)))).collect();
+            resolved.objects.iter().map(|report| (&report.key, missing(report))).collect();
         for (wanted, request) in wanted.iter().zip(&requests) {
             if let Some(missing) = reports.get(&request.key) {
                 self.reports.missing.entry(wanted.mapping).or_insert_with(|| Arc::clone(missing));
@@ -375,7 +383,9 @@ pub fn object_key(map: &Map, build_ids: &BuildIds, process_files: &ProcessFiles)
     let inode = map.inode.map(Into::into);
     let jit_dump = map.pid.and_then(|pid| process_files.jit_dumps.get(&pid)).map(|name| path(name));
     let namespaces = map.pid.and_then(|pid| process_files.namespaces.get(&pid)).copied();
-    ObjectKey { path: path(&map.filename), build_id, inode, pid: map.pid, jit_dump, namespaces, ..ObjectKey::default() }
+    let is_32_bit = map.filename.starts_with(b"[vdso") && map.limit <= 1 << 32;
+    let path = path(&map.filename);
+    ObjectKey { path, build_id, inode, is_32_bit, pid: map.pid, jit_dump, namespaces, ..ObjectKey::default() }
 }
 
 /// Copies results to the symbols of a profile, each function and name once.
@@ -452,8 +462,16 @@ fn path(name: &[u8]) -> PathBuf {
     String::from_utf8_lossy(name).into_owned().into()
 }
 
-/// What an object lacks and what to do about it.
-fn missing(report: &ObjectReport) -> MissingSymbols {
+/// Whether memory is in a mapping of a file, or where the text before it would be, so that it may have replaced that text.
+fn is_at_file(memory: &Map, mappings: &[Map]) -> bool {
+    let is_file = |map: &Map| map.pid.is_none() && !map.is_of_kernel() && map.filename.starts_with(b"/");
+    let is_inside = |map: &Map| map.start <= memory.start && memory.limit <= map.limit;
+    let is_before = |map: &Map| map.start == memory.limit && map.pgoff >= memory.limit - memory.start;
+    memory.pid.is_some() && mappings.iter().any(|map| is_file(map) && (is_inside(map) || is_before(map)))
+}
+
+/// What an object lacks and what to do about it; `is_in_file` if it is memory that may be the text of a file.
+fn missing(report: &ObjectReport, is_in_file: bool) -> MissingSymbols {
     let ObjectReport { key, attempts, .. } = report;
     let is_used = attempts.iter().any(Attempt::is_used);
     let unusable = |attempt: &&Attempt| match attempt.outcome {
@@ -463,6 +481,10 @@ fn missing(report: &ObjectReport) -> MissingSymbols {
     };
     let reason = match (key.pid, attempts.iter().find(unusable)) {
         (Some(_), _) if is_used => "no function at these addresses".to_owned(),
+        (Some(pid), _) if is_in_file => format!(
+            "neither jit-{pid}.dump nor perf-{pid}.map; if the program moved its text to huge pages, use perfconv rewrite \
+             --pass huge-pages first"
+        ),
         (Some(pid), _) => format!("neither jit-{pid}.dump nor perf-{pid}.map"),
         (None, _) if attempts.iter().any(|attempt| attempt.is_used() && attempt.role == Role::Kallsyms) => {
             "the kallsyms have no function at these addresses; use --kallsyms FILE with a complete copy".to_owned()

@@ -1,6 +1,7 @@
 //! Restores the files of mappings that huge pages have hidden.
 
 use crate::rewrite::mmap::Mmap;
+use hashbrown::HashMap;
 use std::ops::Range;
 
 /// Assigns anonymous mappings that directly precede a file mapping, and fill the file up to it, to that file: a program that
@@ -34,6 +35,35 @@ pub fn deduce_huge_pages(mmaps: &mut [Mmap]) {
             mmap.file = mapped;
             mmap.pgoff = pgoff;
             pgoff += mmap.len;
+        }
+    }
+}
+
+/// Assigns executable anonymous mappings that replace a part of a mapped file to that file: the program copied its text there. They
+/// are recorded where perf saw the program start.
+pub fn restore_replaced_text(mmaps: &mut [Mmap]) {
+    const PROT_EXEC: u32 = 4;
+    let mut in_time_order: Vec<usize> = (0..mmaps.len()).collect();
+    in_time_order.sort_by_key(|&index| mmaps[index].time);
+    // The mappings of files, latest last, by process.
+    let mut files: HashMap<u32, Vec<Mmap>> = HashMap::new();
+    for index in in_time_order {
+        let mmap = &mmaps[index];
+        let files = files.entry(mmap.pid).or_default();
+        if !mmap.is_anonymous() {
+            files.push(mmap.clone());
+            continue;
+        }
+        let is_text = mmap.time > 0 && mmap.prot & PROT_EXEC > 0;
+        let Some(end) = mmap.start.checked_add(mmap.len).filter(|_| is_text) else { continue };
+        let is_around = |file: &&Mmap| file.start <= mmap.start && file.start.saturating_add(file.len) >= end;
+        let overlaps = |file: &&Mmap| file.start < end && file.start.saturating_add(file.len) > mmap.start;
+        // Only the latest is still mapped there.
+        let Some(file) = files.iter().rev().find(overlaps).filter(is_around) else { continue };
+        let Some(pgoff) = file.pgoff.checked_add(mmap.start - file.start) else { continue };
+        if file.filename.starts_with(b"/") {
+            let restored = Mmap { filename: file.filename.clone(), file: file.file, pgoff, ..mmap.clone() };
+            mmaps[index] = restored;
         }
     }
 }
@@ -95,6 +125,27 @@ mod tests {
             mmap(0x1300, 0x50, 0xa00, "/bin/x"),
         ]);
         assert_eq!(found, named(&[(0x700, "/bin/x"), (0x800, "/bin/x"), (0xa00, "/bin/x")]));
+    }
+
+    #[test]
+    fn assigns_text_that_replaces_a_part_of_a_file() {
+        let timed = |time, mut mmap: Mmap| {
+            (mmap.time, mmap.prot) = (time, 5);
+            mmap
+        };
+        let restored = |memory: Mmap| {
+            let mut mmaps = [timed(1, mmap(0x1000, 0x800, 0x200, "/bin/x")), memory];
+            restore_replaced_text(&mut mmaps);
+            (mmaps[1].pgoff, String::from_utf8_lossy(&mmaps[1].filename).into_owned())
+        };
+        let memory = mmap(0x1200, 0x400, 0x1200, "//anon");
+        assert_eq!(restored(timed(2, memory.clone())), (0x400, "/bin/x".to_owned()));
+        // Earlier, found in /proc, not executable, larger than the file, of another process.
+        let kept = (0x1200, "//anon".to_owned());
+        assert_eq!(restored(timed(0, memory.clone())), kept);
+        assert_eq!(restored(Mmap { prot: 3, time: 2, ..memory.clone() }), kept);
+        assert_eq!(restored(timed(2, Mmap { len: 0x800, ..memory.clone() })), kept);
+        assert_eq!(restored(timed(2, Mmap { pid: 7, ..memory })), kept);
     }
 
     #[test]

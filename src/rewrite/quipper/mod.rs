@@ -14,7 +14,7 @@ use crate::rewrite::request::{PassFactory, PassRequest};
 use crate::rewrite::sort::{SortPass, Untimed};
 use combine::combine;
 use discard_unused::UnusedPass;
-use huge_pages::deduce_huge_pages;
+use huge_pages::{deduce_huge_pages, restore_replaced_text};
 use mmaps::MmapsPass;
 use remap::RemapPass;
 
@@ -42,8 +42,12 @@ pub const OPTIONS: &[PassOption] = &[PassOption::new(
 pub enum Quipper {
     /// Sorts records by time.
     Sort,
-    /// Restores the file names of mappings that huge pages replaced.
-    HugePages,
+    /// Restores the file names of mappings that huge pages replaced: all of them, or as perf_converter only those that perf found
+    /// in `/proc`.
+    HugePages {
+        /// Whether programs that perf started are considered.
+        is_of_started: bool,
+    },
     /// Merges adjacent mappings of the same file.
     Combine,
     /// Replaces addresses so that they do not reveal the address space layout.
@@ -54,12 +58,12 @@ pub enum Quipper {
 
 impl Quipper {
     /// The passes that perf_converter applies to every recording.
-    pub const PERF_CONVERTER: [Self; 3] = [Self::Sort, Self::HugePages, Self::Combine];
+    pub const PERF_CONVERTER: [Self; 3] = [Self::Sort, Self::HugePages { is_of_started: false }, Self::Combine];
 
     fn parse(text: &str) -> Result<Self, String> {
         match text {
             "sort" => Ok(Self::Sort),
-            "huge-pages" => Ok(Self::HugePages),
+            "huge-pages" => Ok(Self::HugePages { is_of_started: true }),
             "combine" => Ok(Self::Combine),
             "remap" => Ok(Self::Remap),
             "discard-unused" => Ok(Self::DiscardUnused),
@@ -80,10 +84,21 @@ impl Quipper {
     pub fn pass(self, options: &ReadOptions) -> Box<dyn Pass> {
         match self {
             Self::Sort => Box::new(SortPass::new(Untimed::First, options.clone())),
-            Self::HugePages => Box::new(MmapsPass::new("huge-pages", |mut mmaps| {
-                deduce_huge_pages(&mut mmaps);
-                mmaps.into_iter().map(Some).collect()
-            })),
+            Self::HugePages { is_of_started } => Box::new(MmapsPass::new(
+                "huge-pages",
+                if is_of_started {
+                    |mut mmaps| {
+                        deduce_huge_pages(&mut mmaps);
+                        restore_replaced_text(&mut mmaps);
+                        mmaps.into_iter().map(Some).collect()
+                    }
+                } else {
+                    |mut mmaps| {
+                        deduce_huge_pages(&mut mmaps);
+                        mmaps.into_iter().map(Some).collect()
+                    }
+                },
+            )),
             Self::Combine => Box::new(MmapsPass::new("combine", combine)),
             Self::Remap => Box::new(RemapPass),
             Self::DiscardUnused => Box::new(UnusedPass::default()),

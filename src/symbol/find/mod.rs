@@ -10,6 +10,7 @@ pub mod containers;
 #[cfg(feature = "debuginfod")]
 pub mod debuginfod;
 pub mod fetch;
+mod living_programs;
 pub mod modules;
 pub mod search;
 
@@ -19,6 +20,7 @@ use crate::object::recorded_file::{self, Owner};
 use bytes::Bytes;
 use containers::Containers;
 use fetch::Fetcher;
+use living_programs::LivingPrograms;
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -56,6 +58,8 @@ pub struct SearchOptions {
     pub kallsyms: Option<PathBuf>,
     /// Release of the recorded kernel, as in `/lib/modules/RELEASE`.
     pub release: Option<String>,
+    /// Whether the recorded kernel is the running one.
+    pub runs_the_kernel: bool,
     /// Image of the recorded kernel.
     pub vmlinux: Option<PathBuf>,
     /// Directories of `perf-PID.map` files and jitdumps.
@@ -65,6 +69,8 @@ pub struct SearchOptions {
     pub archive_dirs: Vec<PathBuf>,
     /// Containers whose files are searched by their recorded paths.
     pub containers: Containers,
+    /// Programs that are no longer at their recorded paths.
+    pub living_programs: LivingPrograms,
     /// Code images of the same conversion, which are not yet at the recorded paths.
     pub pending_images: PendingImages,
     /// Time of the recording: without a build ID, files modified later do not match.
@@ -95,6 +101,7 @@ impl SearchOptions {
             debuginfod_cache: debuginfod.or_else(|| cache.map(|cache| cache.join("debuginfod_client"))),
             perf_map_dirs: vec![TEMPORARY.into()],
             containers: Containers::of_system(),
+            living_programs: LivingPrograms::of_system(),
             ..Self::default()
         }
     }
@@ -106,6 +113,7 @@ impl SearchOptions {
         self.perf_map_dirs = vec![symfs.join(TEMPORARY.trim_start_matches('/'))];
         self.symfs = Some(symfs.to_owned());
         self.containers = Containers::default();
+        self.living_programs = LivingPrograms::default();
         self
     }
 

@@ -3,6 +3,7 @@
 use super::attempt::{Attempt, Mismatch, Outcome, Role};
 use super::candidate_paths::SplitUnit;
 use super::fetch::Wanted;
+use super::living_programs::without_deleted;
 use super::{Policy, SearchOptions};
 use super::{candidate_paths, modules};
 use crate::object::build_id::Id;
@@ -59,15 +60,23 @@ impl<'a> Search<'a> {
             Some(path) if key.inode.is_some() => options.containers.files(path, false),
             _ => Vec::new(),
         });
-        let places = places.into_iter().chain(in_containers.flatten());
+        let replaced = std::iter::once_with(|| match key.build_id.is_some() || key.inode.is_some() {
+            true => options.living_programs.once_at(without_deleted(&key.path).unwrap_or(&key.path)),
+            false => Vec::new(),
+        });
+        let places = places.into_iter().chain(in_containers.flatten()).chain(replaced.flatten());
         self.first(Role::Object, places, Expected::Recorded(key), |_| None).or_else(|| self.running_vdso())
     }
 
-    /// The vdso of the running kernel, as the kernel maps it into this process, if it has the recorded build ID.
+    /// The vdso of the running kernel, as the kernel maps it into this process, if it has the recorded build ID. Recordings with
+    /// build IDs in mappings have none for the vdso; then the kernel must be the recorded one.
     fn running_vdso(&mut self) -> Option<Object> {
-        let id = self.key.build_id.filter(|_| self.key.path.starts_with(VDSO) && self.options.symfs.is_none())?;
-        let object = Object::parse(Path::new(VDSO), host::vdso()?.into())?;
-        let mismatch = differs(&object, id);
+        if !self.key.path.starts_with(VDSO) || self.options.symfs.is_some() {
+            return None;
+        }
+        let is_known = self.key.build_id.is_some() || self.options.runs_the_kernel && !self.key.is_32_bit;
+        let object = Object::parse(Path::new(VDSO), host::vdso().filter(|_| is_known)?.into())?;
+        let mismatch = self.key.build_id.and_then(|id| differs(&object, id));
         let outcome = mismatch.map_or(Outcome::Used, Outcome::Mismatch);
         // The path of no file, so that archives do not try to read it.
         let role = Role::RunningVdso;
@@ -124,19 +133,14 @@ impl<'a> Search<'a> {
             let is_checked = self.key.build_id.is_some() || self.options.policy == Policy::Force;
             return if is_checked { modules::places(self.options, &self.key.path) } else { Vec::new() };
         }
-        if let Some(root) = self.options.symfs.as_ref().filter(|_| self.key.path.starts_with(VDSO)) {
-            let release = self.options.release.iter();
-            let installed = release.flat_map(|release| {
-                ["vdso64.so", "vdso32.so", "vdso.so"]
-                    .map(|name| root.join("lib/modules").join(release).join("vdso").join(name))
-            });
-            return [root.join(VDSO)].into_iter().chain(installed.filter(|_| self.key.build_id.is_some())).collect();
+        if self.key.path.starts_with(VDSO) {
+            return self.vdso_places();
         }
         let Some(path) = recorded_path(self.key) else { return Vec::new() };
         let mut places = self.archived("elf");
         match &self.options.symfs {
             Some(root) => {
-                let deleted = path.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(Path::new);
+                let deleted = without_deleted(path);
                 for path in std::iter::once(path).chain(deleted) {
                     let flat = path.file_name().map(|name| root.join(name));
                     places.extend(candidate_paths::below(root, path).into_iter().chain(flat));
@@ -145,6 +149,19 @@ impl<'a> Search<'a> {
             None => places.push(path.to_owned()),
         }
         places
+    }
+
+    /// Candidates for the vdso: a copy below `--symfs`, and the files that are installed with the kernel, which are of 64-bit and of
+    /// 32-bit processes.
+    fn vdso_places(&self) -> Vec<PathBuf> {
+        let SearchOptions { symfs, release, .. } = self.options;
+        let release = release.iter().filter(|_| self.key.build_id.is_some());
+        let root = symfs.as_deref().unwrap_or(Path::new("/"));
+        let installed = release.flat_map(|release| {
+            let directory = root.join("lib/modules").join(release).join("vdso");
+            ["vdso64.so", "vdso32.so", "vdso.so"].map(|name| directory.join(name))
+        });
+        symfs.iter().map(|root| root.join(VDSO)).chain(installed).collect()
     }
 
     /// Candidates for a file of an object without build ID in archives of the recording.
@@ -303,8 +320,8 @@ impl<'a> Search<'a> {
 /// The recorded path of an object; `None` if it has no file.
 fn recorded_path(key: &ObjectKey) -> Option<&Path> {
     // A replaced file may have been restored, which only its build ID can confirm.
-    let name = key.path.to_str().filter(|_| key.build_id.is_some());
-    let path = name.and_then(|name| name.strip_suffix(" (deleted)")).map_or(&*key.path, Path::new);
+    let deleted = without_deleted(&key.path).filter(|_| key.build_id.is_some());
+    let path = deleted.unwrap_or(&key.path);
     (path.is_absolute() && !path.to_string_lossy().starts_with("//")).then_some(path)
 }
 
@@ -400,6 +417,18 @@ mod tests {
         assert_eq!(search(&options, &key(Some((8, 1, 1).into()))).1, [Outcome::Mismatch(Mismatch::Inode)]);
         options.host = Some(Host::Other("another".to_owned()));
         assert_eq!(search(&options, &key(Some(inode))).1, [Outcome::Mismatch(Mismatch::Foreign)]);
+    }
+
+    #[test]
+    fn the_vdso_without_a_build_id_is_that_of_the_recorded_kernel() {
+        if host::vdso().is_none() {
+            return;
+        }
+        let used = |runs_the_kernel, is_32_bit| {
+            let options = SearchOptions { runs_the_kernel, ..SearchOptions::default() };
+            search(&options, &ObjectKey { path: VDSO.into(), is_32_bit, ..ObjectKey::default() }).0.is_some()
+        };
+        assert!(used(true, false) && !used(false, false) && !used(true, true));
     }
 
     #[test]
