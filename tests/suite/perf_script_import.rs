@@ -89,6 +89,86 @@ fn all_samples_of_a_text_are_read_whatever_its_fields_and_comms() {
 const SAMPLE: &str = "spin  8011   100.000001:    2004008 cpu-clock: \n\t            1200 leaf+0x5c (/tmp/spin)\n\
                       \t            1300 main+0x1 (/tmp/spin)\n\n";
 
+/// Fields that are printed beside those that identify a sample.
+const OTHERS: [&str; 22] = [
+    "addr",
+    "brstack",
+    "brstacksym",
+    "brstackoff",
+    "bpf-output",
+    "callindent",
+    "code_page_size",
+    "data_page_size",
+    "data_src",
+    "dso",
+    "flags",
+    "iregs",
+    "ins_lat",
+    "period",
+    "phys_addr",
+    "retire_lat",
+    "srcline",
+    "synth",
+    "trace",
+    "uregs",
+    "weight",
+    "misc",
+];
+
+/// The text with those of these fields that the samples have.
+fn script_with_available(recording: &Path, fields: &[&str]) -> String {
+    let mut fields = fields.to_vec();
+    loop {
+        let mut command = perfconv();
+        command.arg(recording).args(["-t", "perf-script", "--symbols", "no", "-q", "-o", "-", "-F", &fields.join(",")]);
+        let run = run(&mut command);
+        if run.status == 0 {
+            return String::from_utf8_lossy(&run.stdout).into_owned();
+        }
+        let missing = run.stderr.split_once(" have no '").and_then(|(_, rest)| rest.split('\'').next());
+        let missing = missing.unwrap_or_else(|| panic!("{}: {fields:?}: {}", recording.display(), run.stderr));
+        fields.retain(|field| *field != missing);
+    }
+}
+
+/// Combinations of fields, with registers, branch stacks, data sources and source lines among them.
+#[test]
+fn samples_are_read_back_with_any_other_fields() {
+    let identifying = [&["comm", "tid"][..], &["tid", "time"], &["comm", "cpu", "time"], &["pid", "tid", "cpu"]];
+    let names = ["callgraph.data", "page-sizes.data", "weight.data", "plain.data", "cgroup.data", "big-endian.data"];
+    let mut recordings = names.map(fixture).to_vec();
+    let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    recordings.extend(["dwarf.data", "words.data"].map(|name| symbols.join(name)));
+    // Branch stacks, data sources, interrupted and user registers, which only hardware records.
+    let directory = tempfile::tempdir().unwrap();
+    for scenario in ["lbr", "memory", "registers"] {
+        let toml = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(scenario).with_extension("toml");
+        let data = directory.path().join(scenario);
+        let run = run(perfconv().arg("synth").arg(&toml).arg("-o").arg(&data));
+        assert_eq!(run.status, 0, "{}: {}", toml.display(), run.stderr);
+        recordings.push(data);
+    }
+    let (mut texts, mut seed) = (0, 1_u64);
+    for recording in &recordings {
+        let (expected, _) = folded(recording, &[]);
+        let expected: u64 = expected.values().sum();
+        for identifying in identifying {
+            let chosen = OTHERS.iter().filter(|_| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                seed >> 63 == 1
+            });
+            let fields: Vec<_> =
+                [&["event", "ip", "sym"], identifying].concat().into_iter().chain(chosen.copied()).collect();
+            let text = script_with_available(recording, &fields);
+            let (read, messages) = imported(&text);
+            assert_eq!(read.values().sum::<u64>(), expected, "{}: {fields:?}: {messages}", recording.display());
+            texts += 1;
+        }
+    }
+    println!("{texts} texts of {} recordings", recordings.len());
+    assert!(texts >= 44, "only {texts} texts");
+}
+
 #[test]
 fn other_lines_are_skipped_counted_and_reported() {
     for (other, message) in [

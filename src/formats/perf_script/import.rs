@@ -87,6 +87,8 @@ struct SkippedLines {
     first: Option<String>,
     /// Lines of other records, of `--show-mmap-events` and similar options.
     records: u64,
+    /// Lines with the source lines of frames, of `-F srcline`.
+    source_lines: u64,
 }
 
 impl SkippedLines {
@@ -103,7 +105,9 @@ impl SkippedLines {
         });
         let records =
             (self.records > 0).then(|| format!("lines of records other than samples are skipped: {}", self.records));
-        lines.into_iter().chain(records)
+        let source_lines =
+            (self.source_lines > 0).then(|| format!("source lines of frames are skipped: {}", self.source_lines));
+        lines.into_iter().chain(records).chain(source_lines)
     }
 }
 
@@ -148,7 +152,10 @@ impl Reader {
         let is_frame = is_indented && begins_with_address(text);
         if let Some((uncertain, line)) = self.uncertain.take() {
             match SampleLine::parse(&line).filter(|_| is_frame) {
-                Some((head, _)) => self.head(&head),
+                Some((head, _)) => {
+                    self.end();
+                    self.head(&head);
+                }
                 None => self.skipped.add(uncertain, &line),
             }
         }
@@ -182,9 +189,14 @@ impl Reader {
             }
             // Tabs may have become spaces.
             _ if is_frame && self.sample.is_some() => self.frame_line(text),
+            // Indented below a frame.
+            _ if text.starts_with("  ") && !self.stack.is_empty() => self.skipped.source_lines += 1,
             // Output of perf script --header.
             _ if text.starts_with('#') && self.sample.is_none() => {}
-            Some((_, Certainty::Low)) if self.sample.is_none() => self.uncertain = Some((number, text.to_owned())),
+            // Registers after a call chain are not followed by an empty line.
+            Some((head, Certainty::Low)) if self.sample.is_none() || self.events.contains_key(head.event) => {
+                self.uncertain = Some((number, text.to_owned()));
+            }
             _ => self.skipped.add(number, text),
         }
     }

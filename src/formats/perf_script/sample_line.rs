@@ -126,7 +126,11 @@ impl<'a> SampleLine<'a> {
         sample.rest = words.from(rest_at).trim();
         let is_task_of_event = sample.tid.is_some() && (sample.rest.is_empty() || sample.event.contains(':'));
         let has_aligned_frame = sample.has_frame() && words.aligned_width(rest_at) >= 16;
+        // Nothing follows the event, or its registers do; a message has no `misc` before it.
+        let has_misc = rest_at >= 2 && words.get(rest_at - 2).is_some_and(is_misc);
+        let is_end = !sample.event.is_empty() && (sample.rest.is_empty() || sample.rest.starts_with("ABI:"));
         let is_certain = has_aligned_frame
+            || is_end && (has_misc || sample.rest.starts_with("ABI:"))
             || sample.time.is_some() && (sample.tid.is_some() || sample.comm.len() <= 15)
             || sample.cpu.is_some()
             || is_task_of_event;
