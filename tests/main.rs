@@ -53,6 +53,7 @@ mod suite {
     mod mappings;
     mod memory;
     mod merge;
+    mod merged_events;
     mod misframed;
     mod modules;
     mod off_cpu;
