@@ -105,6 +105,7 @@ mod suite {
     mod tables;
     mod terminal;
     mod totals;
+    mod tracepoint_text;
     mod tracepoints;
     mod unknown_layouts;
     mod unwind;

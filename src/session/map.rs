@@ -76,7 +76,11 @@ impl Map {
     pub fn printed_file(&self) -> Cow<'_, [u8]> {
         match self.pid {
             _ if self.is_kernel() => Cow::Borrowed(b"[kernel.kallsyms]"),
-            Some(pid) if !self.filename.starts_with(b"[") && !self.filename.starts_with(b"/memfd:") => {
+            Some(pid)
+                if !self.filename.starts_with(b"[")
+                    && !self.filename.starts_with(b"/memfd:")
+                    && !self.has_no_file() =>
+            {
                 Cow::Owned(format!("/tmp/perf-{pid}.map").into_bytes())
             }
             _ => Cow::Borrowed(&self.filename),
@@ -93,7 +97,11 @@ impl Map {
 
     /// An address as perf prints it: in a file, as an address of the file.
     pub fn printed_address(&self, address: u64) -> u64 {
-        if self.is_of_kernel() || self.pid.is_some() { address } else { self.offset_of(address) }
+        if self.is_of_kernel() || self.pid.is_some() || self.has_no_file() { address } else { self.offset_of(address) }
+    }
+
+    fn has_no_file(&self) -> bool {
+        NO_FILES.iter().any(|prefix| self.filename.starts_with(prefix))
     }
 
     /// The offset in the mapped file of an address; in a kernel or a module, from its start.
@@ -144,6 +152,9 @@ pub fn cut_name(name: &[u8]) -> &[u8] {
     &name[..name.len().min(end.unwrap_or(KSYM_NAME_LEN))]
 }
 
+/// Prefixes of the names of memory whose addresses perf leaves as they are.
+const NO_FILES: [&[u8]; 3] = [b"[stack", b"/SYSV", b"[heap]"];
+
 /// Whether a name is one that the kernel or perf uses for memory without a file.
 fn is_synthetic(path: &[u8]) -> bool {
     [&b"//"[..], b"[", b"/memfd:", b"/anon_hugepage", b"anon_inode:", b"/dev/", b"/SYSV"]
@@ -193,6 +204,16 @@ mod tests {
         let printed = |name: &str| Map { pid: Some(7), ..named(name) }.printed_file().into_owned();
         assert_eq!(printed("/anon_hugepage (deleted)"), b"/tmp/perf-7.map");
         assert_eq!(printed("/memfd:jit (deleted)"), b"/memfd:jit (deleted)");
+    }
+
+    #[test]
+    fn addresses_in_memory_without_a_file_are_printed_as_they_are() {
+        for name in ["[stack]", "[stack:12]", "[heap]", "/SYSV00000000 (deleted)"] {
+            assert_eq!(named(name).printed_address(0x1234), 0x1234, "{name}");
+        }
+        for name in ["[vdso]", "/usr/bin/cat", "/memfd:x (deleted)"] {
+            assert_eq!(named(name).printed_address(0x1234), 0x234, "{name}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub mod raw;
 mod record_buffer;
 mod record_position;
 pub mod runs;
-mod simpleperf_events;
+pub(crate) mod simpleperf_events;
 pub mod source;
 pub mod stage;
 pub mod traces;

@@ -153,13 +153,14 @@ fn argument_kind(argument: &Expression, payload: Payload<'_>) -> u32 {
         },
         Expression::Flags(..) => 3,
         Expression::Symbolic(..) => 4,
-        Expression::Hex(_, true) => 5,
+        Expression::Hex(_, _, true) => 5,
         Expression::Array(..) => 6,
         Expression::Cast(..) => 7,
         Expression::Element(..) | Expression::Unary(..) | Expression::Binary(..) | Expression::Choice(_) => 11,
         Expression::Bitmask(_) => 13,
         Expression::Length(_) => 14,
-        Expression::Hex(_, false) => 15,
+        Expression::CpuList(_) => 16,
+        Expression::Hex(_, _, false) => 15,
     }
 }
 

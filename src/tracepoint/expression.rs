@@ -1,6 +1,6 @@
 //! Expressions in the arguments of a print format: a subset of C over the fields of a tracepoint.
 
-use super::field::{Field, Kind};
+use super::field::{Field, FieldLocation, Kind};
 use super::value::{Value, bytes_of, unsigned};
 use crate::abi::Endian;
 use std::borrow::Cow;
@@ -24,18 +24,20 @@ pub enum Expression {
     Binary(&'static str, Box<Expression>, Box<Expression>),
     /// `condition ? yes : no`.
     Choice(Box<[Expression; 3]>),
-    /// A cast to an integer of some bytes, signed or not.
-    Cast(u32, bool, Box<Expression>),
+    /// A cast to an integer, which keeps these bits.
+    Cast(u64, Box<Expression>),
     /// `__print_flags`: names of the set bits.
     Flags(Box<Expression>, String, Names),
     /// `__print_symbolic`: name of the value.
     Symbolic(Box<Expression>, Names),
-    /// `__print_hex`: bytes of an array, and whether spaces separate them.
-    Hex(usize, bool),
+    /// `__print_hex`: that many bytes of an array, and whether spaces separate them.
+    Hex(usize, Box<Expression>, bool),
     /// `__print_array`: that many elements of some bytes of an array.
     Array(usize, Box<Expression>, Box<Expression>),
     /// `__get_bitmask`: a dynamic array as a hexadecimal number, highest bits first.
     Bitmask(usize),
+    /// `__get_cpumask`: the set bits of a dynamic array as a list of ranges.
+    CpuList(usize),
 }
 
 /// Names of values.
@@ -72,6 +74,18 @@ pub struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
+    /// The bytes of the payload from the start of a field: lengths that are recorded apart may reach beyond the field.
+    fn bytes_from(self, field: usize) -> &'a [u8] {
+        let Some(field) = self.fields.get(field) else { return &[] };
+        let begin = match field.place {
+            FieldLocation::Here { offset, .. } => Some(offset),
+            place => {
+                bytes_of(place, self.bytes, self.endian).map(|bytes| bytes.as_ptr().addr() - self.bytes.as_ptr().addr())
+            }
+        };
+        begin.and_then(|begin| self.bytes.get(begin..)).unwrap_or_default()
+    }
+
     fn value(self, field: usize) -> Option<Value<'a>> {
         Value::read(self.fields.get(field)?, self.bytes, self.endian)
     }
@@ -91,8 +105,9 @@ impl Expression {
             Self::Number(number) => *number,
             Self::Text(text) => return Evaluated::Text(text.as_bytes().into()),
             Self::Field(field) => match payload.value(*field) {
-                Some(Value::Signed(number)) => number,
-                Some(Value::Unsigned(number) | Value::Pointer(number)) => number as i64,
+                Some(Value::Signed(_) | Value::Unsigned(_) | Value::Pointer(_)) => {
+                    unsigned(payload.bytes_of(*field), payload.endian).unwrap_or_default() as i64
+                }
                 Some(Value::Text(text) | Value::Bytes(text)) => return Evaluated::Text(text.into()),
                 Some(Value::Numbers(numbers)) => return Evaluated::Text(numbers.bytes.into()),
                 None if payload.fields.get(*field).is_some_and(|field| field.kind == Kind::Text) => {
@@ -105,6 +120,7 @@ impl Expression {
             Self::Unary(operator, operand) => match (operator, number(operand)) {
                 ('-', number) => number.wrapping_neg(),
                 ('~', number) => !number,
+                ('+', number) => number,
                 (_, number) => (number == 0).into(),
             },
             Self::Binary(operator, left, right) => binary(operator, number(left), number(right)),
@@ -113,25 +129,20 @@ impl Expression {
                 let is_yes = number(condition) != 0;
                 return if is_yes { yes } else { no }.evaluate(payload);
             }
-            Self::Cast(size, is_signed, operand) => match operand.evaluate(payload) {
-                Evaluated::Number(number) => cast(number, *size, *is_signed),
-                text @ Evaluated::Text(_) => return text,
-            },
+            Self::Cast(mask, operand) => number(operand) & *mask as i64,
             Self::Flags(value, separator, names) => {
-                return Evaluated::Text(flags(number(value), separator, names).into_bytes().into());
+                let pieces = flags(number(value), separator, names);
+                return Evaluated::Text(
+                    pieces.into_iter().map(|(piece, _)| piece).collect::<String>().into_bytes().into(),
+                );
             }
             Self::Symbolic(value, names) => {
-                let value = number(value);
-                let name = names.iter().find(|(known, _)| *known == value).map(|(_, name)| name.as_bytes().into());
-                return Evaluated::Text(name.unwrap_or_else(|| format!("{value:#x}").into_bytes().into()));
+                return Evaluated::Text(symbol(number(value), names).0.into_owned().into_bytes().into());
             }
-            Self::Hex(field, has_spaces) => {
-                let bytes = match payload.value(*field) {
-                    Some(Value::Bytes(bytes) | Value::Text(bytes)) => bytes,
-                    Some(Value::Numbers(numbers)) => numbers.bytes,
-                    _ => &[],
-                };
-                let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            Self::Hex(field, len, has_spaces) => {
+                let len = usize::try_from(number(len)).unwrap_or(0);
+                let bytes = payload.bytes_from(*field);
+                let bytes: Vec<String> = bytes.iter().take(len).map(|byte| format!("{byte:02x}")).collect();
                 return Evaluated::Text(bytes.join(if *has_spaces { " " } else { "" }).into_bytes().into());
             }
             Self::Array(field, count, size) => {
@@ -141,8 +152,32 @@ impl Expression {
             Self::Bitmask(field) => {
                 return Evaluated::Text(bitmask(payload.bytes_of(*field), payload.endian).into_bytes().into());
             }
+            Self::CpuList(field) => {
+                return Evaluated::Text(cpu_list(payload.bytes_of(*field), payload.endian).into_bytes().into());
+            }
         })
     }
+}
+
+/// Numbers of the set bits, as in `0-3,8`.
+fn cpu_list(bytes: &[u8], endian: Endian) -> String {
+    let is_set = |bit: usize| {
+        let byte = bit / 8;
+        let byte = if endian == Endian::Big { bytes.len().checked_sub(byte + 1) } else { Some(byte) };
+        byte.and_then(|byte| bytes.get(byte)).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+    };
+    let (mut text, mut bit) = (String::new(), 0);
+    while bit < 8 * bytes.len() {
+        let len = (bit..).take_while(|&bit| is_set(bit)).count();
+        let separator = if text.is_empty() { "" } else { "," };
+        match len {
+            0 => {}
+            1 => text += &format!("{separator}{bit}"),
+            _ => text += &format!("{separator}{bit}-{}", bit + len - 1),
+        }
+        bit += len + 1;
+    }
+    text
 }
 
 /// Elements of an array, separated by spaces. A size that no integer has is reported as by perf.
@@ -174,68 +209,78 @@ fn bitmask(bytes: &[u8], endian: Endian) -> String {
 fn element(payload: Payload<'_>, field: usize, index: i64) -> i64 {
     let Ok(index) = usize::try_from(index) else { return 0 };
     match payload.value(field) {
-        Some(Value::Numbers(numbers)) => match numbers.iter().nth(index) {
-            Some(Value::Signed(number)) => number,
-            Some(Value::Unsigned(number)) => number as i64,
-            _ => 0,
-        },
+        Some(Value::Numbers(numbers)) => {
+            let element = numbers.bytes.chunks_exact(numbers.size).nth(index);
+            element.and_then(|bytes| unsigned(bytes, payload.endian)).unwrap_or_default() as i64
+        }
         Some(Value::Bytes(bytes) | Value::Text(bytes)) => bytes.get(index).copied().unwrap_or(0).into(),
         _ => 0,
     }
 }
 
+/// As perf, knows only unsigned numbers.
 fn binary(operator: &str, left: i64, right: i64) -> i64 {
+    let (low, high) = (left as u64, right as u64);
     match operator {
         "+" => left.wrapping_add(right),
         "-" => left.wrapping_sub(right),
         "*" => left.wrapping_mul(right),
-        "/" => left.checked_div(right).unwrap_or(0),
-        "%" => left.checked_rem(right).unwrap_or(0),
+        "/" => low.checked_div(high).unwrap_or(0) as i64,
+        "%" => low.checked_rem(high).unwrap_or(0) as i64,
         "<<" => left.wrapping_shl(right as u32),
-        ">>" => left.wrapping_shr(right as u32),
+        ">>" => low.wrapping_shr(right as u32) as i64,
         "&" => left & right,
         "|" => left | right,
         "^" => left ^ right,
         "==" => (left == right).into(),
         "!=" => (left != right).into(),
-        "<" => (left < right).into(),
-        ">" => (left > right).into(),
-        "<=" => (left <= right).into(),
-        ">=" => (left >= right).into(),
+        "<" => (low < high).into(),
+        ">" => (low > high).into(),
+        "<=" => (low <= high).into(),
+        ">=" => (low >= high).into(),
         "&&" => (left != 0 && right != 0).into(),
         _ => (left != 0 || right != 0).into(),
     }
 }
 
-fn cast(number: i64, size: u32, is_signed: bool) -> i64 {
-    let unused = 64 - 8 * size.clamp(1, 8);
-    let shifted = number << unused;
-    if is_signed { shifted >> unused } else { (shifted as u64 >> unused) as i64 }
-}
+/// A part of a text, and whether width and precision of the conversion apply to it.
+pub type PrintedPiece<'a> = (Cow<'a, str>, bool);
 
-/// The names of the set bits, and the rest as a number.
-fn flags(mut value: i64, separator: &str, names: &Names) -> String {
-    let mut found: Vec<Cow<'_, str>> = Vec::new();
+/// The names of the set bits with separators, and the rest as a number. The name of a value that is unknown or negative is that of
+/// no bits.
+pub fn flags<'a>(mut value: i64, separator: &'a str, names: &'a Names) -> Vec<PrintedPiece<'a>> {
+    let mut pieces: Vec<PrintedPiece<'_>> = Vec::new();
     for (bits, name) in names {
-        if value == 0 && *bits == 0 && found.is_empty() {
-            found.push(name.into());
+        if value == 0 && *bits < 0 {
+            pieces.push((name.into(), true));
             break;
         }
-        if *bits != 0 && value & bits == *bits {
-            found.push(name.into());
+        if *bits > 0 && value & bits == *bits {
+            if !pieces.is_empty() {
+                pieces.push((separator.into(), false));
+            }
+            pieces.push((name.into(), true));
             value &= !bits;
         }
     }
     if value != 0 {
-        found.push(format!("{value:#x}").into());
+        if !pieces.is_empty() {
+            pieces.push((separator.into(), false));
+        }
+        pieces.push((format!("{value:#x}").into(), false));
     }
-    found.join(separator)
+    pieces
+}
+
+/// The name of a value, or the value itself.
+pub fn symbol(value: i64, names: &Names) -> PrintedPiece<'_> {
+    let name = names.iter().find(|(known, _)| *known == value);
+    name.map_or_else(|| (format!("{value:#x}").into(), false), |(_, name)| (name.into(), true))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracepoint::field::FieldLocation;
 
     fn field(offset: usize, size: usize, kind: Kind) -> Field {
         let place = FieldLocation::Here { offset, size };
@@ -255,23 +300,24 @@ mod tests {
         let payload = Payload { fields: &fields, bytes: b"\xff\xfeab\0x\0\x05\xff\xff", endian: Endian::Big };
         let text = |text: &'static [u8]| Evaluated::Text(text.into());
         for (expression, expected) in [
-            (Expression::Field(0), Evaluated::Number(-2)),
+            // perf knows only unsigned numbers.
+            (Expression::Field(0), Evaluated::Number(0xfffe)),
             (Expression::Field(1), text(b"ab")),
             (Expression::Field(2), text(b"\0\x05\xff\xff")),
             (Expression::Field(4), text(b"")),
             (Expression::Field(5), Evaluated::Number(0)),
             (Expression::Field(99), Evaluated::Number(0)),
             (Expression::Element(2, Box::new(Expression::Number(0))), Evaluated::Number(5)),
-            (Expression::Element(2, Box::new(Expression::Number(1))), Evaluated::Number(-1)),
+            (Expression::Element(2, Box::new(Expression::Number(1))), Evaluated::Number(0xffff)),
             (Expression::Element(2, Box::new(Expression::Number(-1))), Evaluated::Number(0)),
             (Expression::Element(3, Box::new(Expression::Number(1))), Evaluated::Number(5)),
             (Expression::Element(3, Box::new(Expression::Number(4))), Evaluated::Number(0)),
             (Expression::Length(2), Evaluated::Number(4)),
             (Expression::Length(99), Evaluated::Number(0)),
-            (Expression::Cast(1, false, Box::new(Expression::Field(0))), Evaluated::Number(0xfe)),
-            (Expression::Cast(8, false, Box::new(Expression::Field(1))), text(b"ab")),
-            (Expression::Hex(3, true), text(b"00 05 ff ff")),
-            (Expression::Hex(0, true), text(b"")),
+            (Expression::Cast(0xff, Box::new(Expression::Field(0))), Evaluated::Number(0xfe)),
+            (Expression::Hex(3, Box::new(Expression::Number(3)), true), text(b"00 05 ff")),
+            (Expression::Hex(3, Box::new(Expression::Number(99)), false), text(b"0005ffff")),
+            (Expression::Hex(3, Box::new(Expression::Number(0)), true), text(b"")),
         ] {
             assert_eq!(expression.evaluate(payload), expected, "{expression:?}");
         }
@@ -283,24 +329,39 @@ mod tests {
             ("+", i64::MAX, 1, i64::MIN),
             ("*", i64::MIN, -1, i64::MIN),
             ("/", i64::MIN, -1, 0),
-            ("%", i64::MIN, -1, 0),
+            ("%", i64::MIN, -1, i64::MIN),
+            ("/", 1, 0, 0),
+            ("%", 1, 0, 0),
             ("<<", 1, 65, 2),
-            (">>", -8, 1, -4),
+            (">>", -8, 1, i64::MAX - 3),
+            ("<", -1, 1, 0),
             ("&&", 2, 0, 0),
             ("||", 2, 0, 1),
         ] {
             assert_eq!(binary(operator, left, right), expected, "{left} {operator} {right}");
         }
-        assert_eq!((cast(-1, 4, false), cast(0x80, 1, true), cast(-1, 8, false)), (0xffff_ffff, -0x80, -1));
     }
 
     #[test]
     fn flags_name_bits_and_the_rest() {
         let names = vec![(0, "none".to_owned()), (1, "one".to_owned()), (6, "six".to_owned())];
+        let print = |value, names| flags(value, "+", names).into_iter().map(|(piece, _)| piece).collect::<String>();
         for (value, expected) in
-            [(0, "none"), (1, "one"), (7, "one+six"), (2, "0x2"), (9, "one+0x8"), (-8, "0xfffffffffffffff8")]
+            [(0, ""), (1, "one"), (7, "one+six"), (2, "0x2"), (9, "one+0x8"), (-8, "0xfffffffffffffff8")]
         {
-            assert_eq!(flags(value, "+", &names), expected);
+            assert_eq!(print(value, &names), expected);
+        }
+        assert_eq!(print(0, &vec![(1, "one".to_owned()), (-1, "unknown".to_owned())]), "unknown");
+    }
+
+    #[test]
+    fn masks_of_cpus_are_lists() {
+        for (bytes, expected) in
+            [(&[0b1000_1101, 0b0000_0001][..], "0,2-3,7-8"), (&[0, 0], ""), (&[0xff], "0-7"), (&[], ""), (&[0, 1], "8")]
+        {
+            let reversed: Vec<u8> = bytes.iter().rev().copied().collect();
+            assert_eq!(cpu_list(bytes, Endian::Little), expected);
+            assert_eq!(cpu_list(&reversed, Endian::Big), expected);
         }
     }
 }

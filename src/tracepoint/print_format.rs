@@ -1,10 +1,11 @@
 //! Print formats of tracepoints: a printf(3) format with arguments, as in `"comm=%s pid=%d", __get_str(comm), REC->pid`.
 
 use super::address::PointerForm;
-use super::expression::{Evaluated, Expression, Payload};
+use super::expression::{Evaluated, Expression, Payload, flags, symbol};
 use super::expression_parser::Parser;
-use super::field::{Field, Kind};
+use super::field::{Field, FieldLocation, Kind};
 use crate::abi::Endian;
+use crate::abi::text::until_nul;
 use hashbrown::HashMap;
 use std::io::Write;
 
@@ -54,6 +55,7 @@ struct Conversion {
     is_left: bool,
     has_zeros: bool,
     is_alternate: bool,
+    has_plus: bool,
     width: usize,
     precision: Option<usize>,
     /// Size of the argument in bytes.
@@ -124,7 +126,7 @@ impl Conversion {
         let mut this = Self { size: 4, ..Self::default() };
         let flags = text.find(|c| !"-0#+ ".contains(c))?;
         (this.is_left, this.has_zeros) = (text[..flags].contains('-'), text[..flags].contains('0'));
-        this.is_alternate = text[..flags].contains('#');
+        (this.is_alternate, this.has_plus) = (text[..flags].contains('#'), text[..flags].contains('+'));
         let number = |text: &str| {
             let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
             (text[..end].parse().unwrap_or(0).min(MAX_WIDTH), end)
@@ -188,53 +190,111 @@ impl Conversion {
             }
             form => return form.print(argument, payload, star.unwrap_or(1), &mut printed.text),
         }
-        let value = argument.evaluate(payload);
-        if self.kind == 's' && is_pointer(argument, payload) {
-            // A pointer to a string of the kernel. perf ignores the width.
-            let address = value.number() as u64;
-            match strings.get(&address) {
-                Some(string) => printed.text.extend_from_slice(string),
-                // Writing to a vector cannot fail.
-                None => drop(write!(printed.text, "{address:x}")),
-            }
-            return;
+        match self.kind {
+            's' => self.string(argument, payload, strings, &mut printed.text),
+            _ => self.number(argument.evaluate(payload).number(), &mut printed.text),
         }
-        self.print(&value, &mut printed.text);
     }
 
-    fn print(&self, value: &Evaluated<'_>, out: &mut Vec<u8>) {
-        let unused = 64 - 8 * self.size;
-        let signed = value.number() << unused >> unused;
-        let unsigned = value.number() as u64 & (u64::MAX >> unused);
-        let mut text = Vec::new();
-        // Writing to a vector cannot fail.
-        let _ = match (self.kind, value) {
-            ('s', Evaluated::Text(bytes)) => {
-                let shown = self.precision.unwrap_or(usize::MAX).min(bytes.len());
-                text.write_all(&bytes[..shown])
+    /// Appends an argument of `%s`. As in perf, width and precision apply to names and strings, not to numbers among them.
+    fn string(&self, argument: &Expression, payload: Payload<'_>, strings: &KernelStrings, out: &mut Vec<u8>) {
+        let number = |expression: &Expression| expression.evaluate(payload).number();
+        match argument {
+            Expression::Choice(parts) => {
+                let [condition, yes, no] = &**parts;
+                self.string(if number(condition) != 0 { yes } else { no }, payload, strings, out);
             }
-            ('d' | 'i' | 's', _) => write!(text, "{signed}"),
-            ('x', _) if self.is_alternate && unsigned != 0 => write!(text, "{unsigned:#x}"),
-            ('x', _) => write!(text, "{unsigned:x}"),
-            ('X', _) => write!(text, "{unsigned:X}"),
-            ('o', _) => write!(text, "{unsigned:o}"),
-            ('c', _) => text.write_all(&[unsigned as u8]),
-            ('p', _) if unsigned == 0 => write!(text, "(nil)"),
-            ('p', _) => write!(text, "{unsigned:#x}"),
-            _ => write!(text, "{unsigned}"),
+            Expression::Flags(value, separator, names) => {
+                for (piece, is_formatted) in flags(number(value), separator, names) {
+                    self.piece(piece.as_bytes(), is_formatted, out);
+                }
+            }
+            Expression::Symbolic(value, names) => {
+                let (piece, is_formatted) = symbol(number(value), names);
+                self.piece(piece.as_bytes(), is_formatted, out);
+            }
+            Expression::Number(number) => self.piece(number.to_string().as_bytes(), true, out),
+            Expression::Field(_) if is_pointer(argument, payload) => {
+                // A pointer to a string of the kernel.
+                let address = number(argument) as u64;
+                match strings.get(&address) {
+                    Some(string) => out.extend_from_slice(string),
+                    // Writing to a vector cannot fail.
+                    None => drop(write!(out, "{address:x}")),
+                }
+            }
+            Expression::Field(field) => {
+                let bytes = payload.bytes_of(*field);
+                let is_inline =
+                    payload.fields.get(*field).is_some_and(|field| matches!(field.place, FieldLocation::Here { .. }));
+                // Strings elsewhere without bytes, not even a NUL, are not padded.
+                self.piece(until_nul(bytes), is_inline || !bytes.is_empty(), out);
+            }
+            Expression::Text(_)
+            | Expression::Bitmask(_)
+            | Expression::CpuList(_)
+            | Expression::Hex(..)
+            | Expression::Array(..) => {
+                if let Evaluated::Text(text) = argument.evaluate(payload) {
+                    let is_formatted = !matches!(argument, Expression::Hex(..) | Expression::Array(..));
+                    self.piece(&text, is_formatted, out);
+                }
+            }
+            // Null pointers and other numbers.
+            Expression::Element(..)
+            | Expression::Length(_)
+            | Expression::Unary(..)
+            | Expression::Binary(..)
+            | Expression::Cast(..) => {}
+        }
+    }
+
+    fn piece(&self, text: &[u8], is_formatted: bool, out: &mut Vec<u8>) {
+        match self.precision {
+            _ if !is_formatted => out.extend_from_slice(text),
+            Some(precision) if precision < text.len() => self.pad(0, &text[..precision], out),
+            _ => self.pad(0, text, out),
+        }
+    }
+
+    fn number(&self, value: i64, out: &mut Vec<u8>) {
+        let unused = 64 - 8 * self.size;
+        let signed = value << unused >> unused;
+        let unsigned = value as u64 & (u64::MAX >> unused);
+        if self.kind == 'p' {
+            // perf ignores the width of addresses.
+            // Writing to a vector cannot fail.
+            let _ = if unsigned == 0 { write!(out, "(nil)") } else { write!(out, "{unsigned:#x}") };
+            return;
+        }
+        if self.kind == 'c' {
+            return self.pad(0, &[unsigned as u8], out);
+        }
+        let (prefix, digits) = match self.kind {
+            'x' => (if self.is_alternate && unsigned != 0 { "0x" } else { "" }, format!("{unsigned:x}")),
+            'X' => (if self.is_alternate && unsigned != 0 { "0X" } else { "" }, format!("{unsigned:X}")),
+            'o' => (if self.is_alternate && unsigned != 0 { "0" } else { "" }, format!("{unsigned:o}")),
+            'd' | 'i' if signed < 0 => ("-", signed.unsigned_abs().to_string()),
+            'd' | 'i' => (if self.has_plus { "+" } else { "" }, signed.to_string()),
+            _ => ("", unsigned.to_string()),
         };
+        let missing = self.precision.map_or(0, |precision| precision.min(MAX_WIDTH).saturating_sub(digits.len()));
+        self.pad(prefix.len(), format!("{prefix}{}{digits}", "0".repeat(missing)).as_bytes(), out);
+    }
+
+    /// Appends a text that begins with a sign or prefix of some bytes, behind which zeros are inserted.
+    fn pad(&self, prefix: usize, text: &[u8], out: &mut Vec<u8>) {
         let fill = self.width.saturating_sub(text.len());
         if self.is_left {
-            out.append(&mut text);
+            out.extend_from_slice(text);
             out.resize(out.len() + fill, b' ');
-        } else if self.has_zeros && self.kind != 's' {
-            let sign = usize::from(text.first() == Some(&b'-'));
-            out.extend_from_slice(&text[..sign]);
+        } else if self.has_zeros && self.precision.is_none() && !matches!(self.kind, 's' | 'c') {
+            out.extend_from_slice(&text[..prefix]);
             out.resize(out.len() + fill, b'0');
-            out.extend_from_slice(&text[sign..]);
+            out.extend_from_slice(&text[prefix..]);
         } else {
             out.resize(out.len() + fill, b' ');
-            out.append(&mut text);
+            out.extend_from_slice(text);
         }
     }
 }
@@ -296,10 +356,34 @@ mod tests {
             (r#""%p %pS %p", REC->p, REC->p, 0"#, "0xffff  (nil)"),
             (r#""%d%s.", REC->beyond, REC->text_beyond"#, "0."),
             (r#""%s", __print_flags(6, "|", { 2, "two" }, { 8, "eight" })"#, "two|0x4"),
-            (r#""%s", __print_flags(0, "|", { 0, "none" })"#, "none"),
+            // As in perf and the kernel.
+            (r#""%s", __print_flags(0, "|", { 0, "none" })"#, ""),
             (r#""%s %s", __print_symbolic(2, { 2, "two" }), __print_symbolic(3, { 2, "two" })"#, "two 0x3"),
             (r#""%s %s", __print_hex(REC->s, 3), __print_hex_str(REC->s, 3)"#, "63 61 74 636174"),
             (r#""%d", __get_dynamic_array_len(s)"#, "3"),
+        ] {
+            assert_eq!(print(format, 8).as_deref(), Some(expected), "{format}");
+        }
+    }
+
+    #[test]
+    fn text_is_that_of_perf() {
+        for (format, expected) in [
+            // Numbers are unsigned.
+            (r#""%s", __print_symbolic(REC->n, { -3, "minus three" })"#, "0xfffffffffffffffd"),
+            (r#""%d", REC->n < 0"#, "0"),
+            // Width and precision apply to names, not to numbers among them.
+            (r#""%-6s|", __print_symbolic(2, { 2, "two" })"#, "two   |"),
+            (r#""%-6s|", __print_symbolic(3, { 2, "two" })"#, "0x3|"),
+            (r#""%4s|", __print_flags(7, "+", { 1, "a" }, { 2, "b" })"#, "   a+   b+0x4|"),
+            (r#""%s|", 1 ? ((void *)0) : "x""#, "|"),
+            (r#""%#08x %#06o %+d %.3d %05.3d %c%c", 1, 8, 5, 5, 5, 'a', 98"#, "0x000001 000010 +5 005   005 ab"),
+            (r#""%20p|%*pbl", REC->p, 4, REC->p"#, "0xffff|0xffffbl"),
+            (r#""%s", __print_hex_str(REC->s, 2)"#, "6361"),
+            (
+                r#""%llx", __builtin_expect(!!((unsigned long)(void *)(REC->p) >= (unsigned long)-4095), 0) ? 0 : REC->p"#,
+                "ffff",
+            ),
         ] {
             assert_eq!(print(format, 8).as_deref(), Some(expected), "{format}");
         }

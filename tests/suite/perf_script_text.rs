@@ -5,9 +5,9 @@ use super::perf_programs::{Perf, installed};
 use super::program::{Run, for_each, perfconv, run, run_other, with_time_limit};
 use perfconv::abi::branch::{BranchEntry, BranchFlags, BranchStack};
 use perfconv::abi::data_src::DataSrc;
-use perfconv::abi::sample::Sample;
+use perfconv::abi::sample::{Callchain, Sample};
 use perfconv::abi::sample_type::SampleType;
-use perfconv::synth::{Event, RecordingBuilder};
+use perfconv::synth::{Event, Map, RecordingBuilder};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::iter;
@@ -245,6 +245,47 @@ fn branches_equal_those_of_perf() {
         let entries = vec![BranchEntry { from: 0x1000, to: 0xffff_8000_0000_0000, flags }];
         sample.branch_stack = Some(BranchStack { entries, ..BranchStack::default() });
     });
+}
+
+/// PERF_CONTEXT_USER.
+const USER: u64 = -512_i64 as u64;
+
+/// Text of a recording with one sample, without symbols.
+fn text_of_recording(recording: &RecordingBuilder, fields: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("perf.data");
+    std::fs::write(&path, recording.to_bytes().unwrap()).unwrap();
+    let mut command = perfconv();
+    command.arg(&path).args(["-t", "perf-script", "-q", "-o", "-", "--symbols", "no", "-F", fields]);
+    String::from_utf8_lossy(&run(&mut command).stdout).into_owned()
+}
+
+#[test]
+fn a_chain_without_the_instruction_pointer_is_printed_as_recorded() {
+    let mut recording = RecordingBuilder::new();
+    let event = recording.event(Event::named("cycles").unwrap().period(1000).with(SampleType::CALLCHAIN));
+    recording.map(7, Map::of("/bin/a", 0x1000, 0x1000));
+    // As with --user-callchains: the sample is of the kernel.
+    let callchain = Some(Callchain { ips: vec![USER, 0x1100, 0x1200] });
+    let (task, time) = (Some((7, 7)), Some(1000));
+    let ip = Some(0xffff_ffff_8100_0000);
+    recording.sample(event, Sample { ip, task, time, callchain, ..Sample::default() });
+    let text = text_of_recording(&recording, "ip,dso");
+    assert_eq!(text.lines().map(str::trim).collect::<Vec<_>>(), ["", "100 (/bin/a)", "200 (/bin/a)", ""]);
+}
+
+#[test]
+fn addresses_of_memory_without_a_file_are_printed_as_they_are() {
+    for name in ["[stack]", "[heap]", "/SYSV00000000 (deleted)"] {
+        let mut recording = RecordingBuilder::new();
+        let event = recording.event(Event::named("cycles").unwrap().period(1000).with(SampleType::CALLCHAIN));
+        recording.map(7, Map::of(name, 0x1000, 0x1000));
+        let callchain = Some(Callchain { ips: vec![USER, 0x1100] });
+        let (task, time) = (Some((7, 7)), Some(1000));
+        recording.sample(event, Sample { ip: Some(0x1100), task, time, callchain, ..Sample::default() });
+        let text = text_of_recording(&recording, "ip,dso");
+        assert_eq!(text.trim(), format!("1100 ({name})"));
+    }
 }
 
 #[test]

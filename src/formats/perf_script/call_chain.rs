@@ -4,9 +4,10 @@ use super::fields::{DSO, DSOFF, FieldSet, SRCLINE, SYM, SYMOFF};
 use super::number;
 use super::printer::Printer;
 use super::style::Style;
+use crate::abi::callchain::Context;
 use crate::abi::sample_type::SampleType;
 use crate::formats::named_frames::{FrameKey, TextFrame};
-use crate::formats::sample_writer::{ChainFrame, SampleState};
+use crate::formats::sample_writer::{Chain, ChainFrame, SampleState};
 use crate::profile::symbols::{Function, Line, Symbols};
 use crate::session::map::{Map, MapId};
 use crate::session::space::Space;
@@ -40,6 +41,11 @@ pub fn frames(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     if let Some(chain) = printer.sample.chain() {
         out.push(b'\n');
         let state = &mut *printer.state;
+        // perf adds no frame to a recorded chain, such as one with `--user-callchains`. Readers of the text omit samples without
+        // any frame, so that one is added to a chain without addresses.
+        let is_unwound = printer.sample.decoded.event.layout.sample_type().contains(SampleType::STACK_USER);
+        let has_addresses = chain.words.iter().any(|word| Context::of(word).is_none());
+        let chain = if is_unwound || !has_addresses { chain } else { Chain { ip: None, ..chain } };
         printer.cookie = chain.walk(|frame| chain_frame(state, frame, style, fields, out));
     } else if printer.sample.decoded.event.layout.sample_type().contains(SampleType::IP) {
         let ip = printer.sample.decoded.view.ip.unwrap_or(0);

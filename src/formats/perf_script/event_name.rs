@@ -2,10 +2,12 @@
 
 use crate::abi::attr::{Attr, AttrType, HardwareEvent};
 use crate::abi::attr_flags::AttrFlags;
+use crate::abi::feature::FeatureId;
 use crate::formats::sample_writer::SampleState;
 use crate::stream::event_name::event_name;
 use crate::stream::events::Event;
 use crate::stream::meta::Meta;
+use crate::stream::simpleperf_events::META_INFO;
 
 /// Names by which perf calls generic hardware events, where they are not those of the definition.
 const HARDWARE: [(HardwareEvent, &str); 3] = [
@@ -14,11 +16,16 @@ const HARDWARE: [(HardwareEvent, &str); 3] = [
     (HardwareEvent::REF_CPU_CYCLES, "ref-cycles"),
 ];
 
-/// The recorded name of an event, or the one that perf derives.
+/// The recorded name of an event, or the one that perf derives. perf does not know the names that simpleperf records.
 pub fn printed_name(event: &Event, state: &mut SampleState, meta: &Meta) -> String {
-    if event.name.is_some() {
+    let is_of_simpleperf =
+        meta.features.contains_key(&META_INFO) && !meta.features.contains_key(&FeatureId::EVENT_DESC);
+    if event.name.is_some() && !is_of_simpleperf {
         return event_name(event);
     }
+    let mut unnamed = event.clone();
+    unnamed.name = None;
+    let event = &unnamed;
     let attr = &event.attr;
     if attr.kind == AttrType::TRACEPOINT {
         let tracepoint = state.tracepoint(meta, event);
