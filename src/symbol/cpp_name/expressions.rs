@@ -1,7 +1,7 @@
 //! Expressions, which occur in template arguments, array bounds, `decltype` and constraints.
 
 use super::operators::{Operands, Operator};
-use super::parser::{NameState, Parser};
+use super::parser::Parser;
 use super::tree::{Id, List, Node};
 
 impl<'a> Parser<'a> {
@@ -218,7 +218,7 @@ impl<'a> Parser<'a> {
                 let is_name_next = self.peek().is_some_and(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase());
                 if is_name_next && self.text.as_bytes().get(self.at - 1) == Some(&b'E') {
                     self.skip("on");
-                    let name = self.unqualified_name(scope, &mut NameState::default(), false)?;
+                    let name = self.unqualified_name(scope)?;
                     return self.with_unresolved_arguments(name);
                 }
                 self.at = start;
@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
             self.tree.add(Node::DestructorOf(name))
         } else {
             self.skip("on");
-            self.unqualified_name(None, &mut NameState::default(), false)?
+            self.unqualified_name(None)?
         };
         let name = self.with_unresolved_arguments(name)?;
         Some(match scope {

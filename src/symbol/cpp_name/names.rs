@@ -19,7 +19,7 @@ impl<'a> Parser<'a> {
             }
             _ => {
                 let scope = self.skip("St").then(|| self.tree.add(Node::Text("std")));
-                let name = self.unqualified_name(scope, state, false)?;
+                let name = self.unqualified_name(scope)?;
                 if self.peek() != Some(b'I') {
                     return Some(name);
                 }
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
                 }
                 _ => {
                     state.constraint = None;
-                    self.unqualified_name(name, state, true)?
+                    self.unqualified_name(name)?
                 }
             };
             if is_new && self.peek() != Some(b'E') {
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a name in a scope.
-    pub fn unqualified_name(&mut self, scope: Option<Id>, state: &mut NameState, is_nested: bool) -> Option<Id> {
+    pub fn unqualified_name(&mut self, scope: Option<Id>) -> Option<Id> {
         let mut module = None;
         while self.peek() == Some(b'W') {
             module = Some(self.module(module)?);
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
         let mut name = match (self.peek()?, self.peek_second()) {
             (b'L', _) => {
                 self.at += 1;
-                let name = self.unqualified_name(None, state, is_nested)?;
+                let name = self.unqualified_name(None)?;
                 self.discriminator();
                 name
             }
