@@ -127,15 +127,15 @@ fn declarator(before: &[u8], rest: &[u8]) -> Option<usize> {
     let symbols = rest.strip_prefix(b"(")?;
     let class = symbols.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_:".contains(byte)).count();
     let class = if symbols[class..].starts_with(b"*") && symbols[..class].ends_with(b"::") { class } else { 0 };
-    let rest_of_symbols = &symbols[class..];
-    let mut len = rest_of_symbols.iter().take_while(|byte| b"*&".contains(byte)).count();
-    if len == 0 {
+    let mut after = &symbols[class..];
+    if !after.starts_with(b"*") && !after.starts_with(b"&") {
         return None;
     }
-    for qualifier in [&b" const"[..], b" volatile", b"&&", b"&", b" "] {
-        len += if rest_of_symbols[len..].starts_with(qualifier) { qualifier.len() } else { 0 };
+    const PARTS: [&[u8]; 5] = [b"*", b"&", b" const", b" volatile", b" "];
+    while let Some(rest) = PARTS.iter().find_map(|part| after.strip_prefix(*part)) {
+        after = rest;
     }
-    Some(1 + class + len)
+    Some(rest.len() - after.len())
 }
 
 /// A function name up to the parentheses of its parameters. `keeps` decides, by the text from them on, about parentheses that may be
@@ -227,7 +227,8 @@ mod tests {
             ("f<&T::operator> >(int)", "f<&T::operator> >"),
             ("int (*pick<int>(int))(double)", "pick<int>"),
             ("int (T::*pick<int>(int))(double)", "pick<int>"),
-            ("int (*const& T::pick<int>() const)(int)", "T::pick<int>"),
+            ("int (* const& T::pick<int>() const)(int)", "T::pick<int>"),
+            ("int (* const* pick<int>(int))(double)", "pick<int>"),
             ("int (&pick<int>())[3]", "pick<int>"),
             ("void (anonymous namespace)::g<int>(int)", "void (anonymous namespace)::g<int>"),
             ("int __vector(4) v<int>(int)", "int __vector(4) v<int>"),
