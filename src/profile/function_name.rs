@@ -163,8 +163,8 @@ fn before_parameters(name: &[u8], keeps: impl Fn(&[u8]) -> bool) -> &[u8] {
                 if brackets.depth == 0 && at > 0 && !rest.starts_with(b"(anonymous namespace)") {
                     let before = &name[..at];
                     // The parameters of a conversion operator are empty and the last parentheses.
-                    let is_of_type = is_word_of_type(before)
-                        || is_conversion && !(rest.starts_with(b"()") && !after_parentheses(rest).starts_with(b"("));
+                    let is_last = rest.starts_with(b"()") && !after_parentheses(rest).starts_with(b"(");
+                    let is_of_type = is_word_of_type(before) || (is_conversion && !is_last);
                     if let Some(len) = declarator(before, rest).filter(|_| !is_conversion) {
                         at += len;
                         start = at;
