@@ -24,10 +24,11 @@
 //! * [`bpf`]: BPF programs; [`simpleperf`]: symbols in recordings of simpleperf.
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
 //! * [`custom`]: sources outside of this library.
-//! * [`demangle`]: demangling of names (`java_name`, `ocaml_name`: of these languages); [`symbols`]: interned results.
+//! * [`demangle`]: demangling of names (`cpp_name`, `java_name`, `ocaml_name`: of these languages); [`symbols`]: interned results.
 
 mod arena;
 pub mod bpf;
+mod cpp_name;
 pub mod custom;
 pub mod demangle;
 pub mod dwarf;

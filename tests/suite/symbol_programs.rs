@@ -8,6 +8,7 @@ use perfconv::bundle::files::{FileSearch, PackedFile};
 use perfconv::object::build_id_note::{self, Elf};
 use perfconv::symbol::ObjectKey;
 use perfconv::symbol::find::SearchOptions;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -293,4 +294,46 @@ fn programs_of_all_compilers_resolve_as_by_llvm_and_binutils() {
         assert!(count > 0 || !table.contains(program), "no longer a difference: {why}");
     }
     assert!(unknown.is_empty(), "{} differences: {:#?}", unknown.len(), &unknown[..unknown.len().min(20)]);
+}
+
+#[test]
+fn inlined_functions_have_the_names_of_their_scopes() {
+    const EXPECTED: [&str; 7] = [
+        "(anonymous namespace)::Visitor::operator()",
+        "(anonymous namespace)::Visitor::visit<int>",
+        "(anonymous namespace)::hidden",
+        "shop::(anonymous namespace)::deep::Either::get",
+        "shop::detail::stocked",
+        "work::Local::run",
+        "work::{lambda}::operator()",
+    ];
+    let programs = [
+        with_lines("scopes", "g++ -O2 -g $SRC/scopes.cpp -o program"),
+        with_lines("scopes-dwarf-4", "g++ -O2 -gdwarf-4 $SRC/scopes.cpp -o program"),
+        with_lines("scopes-types", "g++ -O2 -gdwarf-5 -fdebug-types-section $SRC/scopes.cpp -o program"),
+        with_lines("scopes-dwarf-4-types", "g++ -O2 -gdwarf-4 -fdebug-types-section $SRC/scopes.cpp -o program"),
+        with_lines("scopes-split", "g++ -O2 -g -gsplit-dwarf $SRC/scopes.cpp -o program"),
+        with_lines(
+            "scopes-dwz",
+            "g++ -O2 -g $SRC/scopes.cpp -o program && cp program other && dwz -m common.debug program other",
+        ),
+    ];
+    for program in programs {
+        let directory = tempfile::tempdir().unwrap();
+        if build(&program, directory.path()).is_none() {
+            continue;
+        }
+        let built = directory.path().join("program");
+        let bytes = fs::read(&built).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let text = file.section_by_name(".text").unwrap();
+        let addresses: Vec<u64> = (text.address()..text.address() + text.size()).collect();
+        let frames = resolve(SearchOptions::default(), &built, addresses, 1);
+        let inlined = frames.into_iter().flat_map(|mut frames| {
+            frames.pop();
+            frames
+        });
+        let names: BTreeSet<String> = inlined.map(|(name, _, _)| name).collect();
+        assert!(names.iter().eq(EXPECTED), "{}: {names:#?}", program.name);
+    }
 }

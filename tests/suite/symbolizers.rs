@@ -317,6 +317,11 @@ fn accepted(names: &Names, llvm: &[Frame], addr2line: &[Frame]) -> Vec<Vec<Strin
     (0..depth).map(of).collect()
 }
 
+/// Whether a name is that of another symbolizer, which shows names without linkage names without their scopes.
+fn is_same(own: &str, other: &str) -> bool {
+    own.strip_suffix(other).is_some_and(|scope| scope.is_empty() || scope.ends_with("::"))
+}
+
 pub fn compare(names: &Names, ours: &[Vec<Frame>], llvm: &[Vec<Frame>], addr2line: &[Vec<Frame>]) -> Comparison {
     let mut result = Comparison { addresses: ours.len() as u64, ..Comparison::default() };
     let knows_any = llvm.iter().flatten().any(is_known);
@@ -329,11 +334,12 @@ pub fn compare(names: &Names, ours: &[Vec<Frame>], llvm: &[Vec<Frame>], addr2lin
         let own = |place: usize| frames.get(place).map(|own| names.of(&own.0));
         for (golden, share) in [(llvm, &mut result.llvm), (addr2line, &mut result.addr2line)] {
             let known = golden.iter().enumerate().filter(|(_, frame)| is_known(frame));
-            known.for_each(|(place, frame)| share.add(own(place) == Some(names.of(&frame.0))));
+            known
+                .for_each(|(place, frame)| share.add(own(place).is_some_and(|own| is_same(&own, &names.of(&frame.0)))));
         }
         let accepted = accepted(names, llvm, addr2line);
         for (place, names) in accepted.iter().enumerate().filter(|(_, names)| !names.is_empty()) {
-            let is_equal = own(place).is_some_and(|own| names.contains(&own));
+            let is_equal = own(place).is_some_and(|own| names.iter().any(|name| is_same(&own, name)));
             result.either.add(is_equal);
             if !is_equal {
                 result.differences.push(format!("#{number}.{place} name {names:?} | {:?}", own(place)));
@@ -352,7 +358,8 @@ pub fn compare(names: &Names, ours: &[Vec<Frame>], llvm: &[Vec<Frame>], addr2lin
         if llvm.iter().chain(addr2line).any(is_known) {
             let is_equal = accepted.len() == frames.len();
             let is_accepted = |place: usize| {
-                accepted[place].is_empty() || own(place).is_some_and(|own| accepted[place].contains(&own))
+                let is_accepted = |own: String| accepted[place].iter().any(|name| is_same(&own, name));
+                accepted[place].is_empty() || own(place).is_some_and(is_accepted)
             };
             result.inlined.add(is_equal && (0..frames.len() - 1).all(is_accepted));
             if !is_equal {

@@ -189,16 +189,23 @@ fn cpp_names_are_demangled_as_by_cxxfilt() {
             return;
         };
         let text = String::from_utf8_lossy(&output.stdout);
-        let mut share = Share::default();
+        let (mut share, mut unknown) = (Share::default(), 0);
         for (name, expected) in names.iter().zip(text.lines()) {
             let own = demangle.demangle(name.as_bytes()).unwrap_or_else(|| name.clone());
+            assert!(own != *name || own == expected, "{name} is not demangled: {expected}");
+            // c++filt knows no suffixes of variables.
+            if expected == name {
+                unknown += 1;
+                continue;
+            }
             share.add(own == expected);
             if own != expected && share.all - share.equal <= shown_differences() as u64 {
                 println!("{name}\n  {own}\n  {expected}");
             }
         }
-        println!("{demangle:?}: {} % of {} names of {libraries} libraries", share.shown(), share.all);
-        assert!(share.all > enough && share.percent() >= 98.0);
+        let shown = share.shown();
+        println!("{demangle:?}: {shown} % of {} names of {libraries} libraries; {unknown} not in c++filt", share.all);
+        assert!(share.all > enough && share.percent() >= 99.5);
     }
 }
 

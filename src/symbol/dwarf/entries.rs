@@ -94,7 +94,8 @@ pub struct Entry {
     pub depth: usize,
     /// Whether it has attributes with the addresses of code.
     pub has_code: bool,
-    has_children: bool,
+    /// Whether entries can be below it.
+    pub has_children: bool,
     sibling: Option<usize>,
 }
 

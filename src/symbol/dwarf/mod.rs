@@ -8,6 +8,7 @@ mod entries;
 mod functions;
 mod line_program;
 mod lines;
+mod scopes;
 mod sections;
 mod split;
 mod unit_cache;
@@ -115,7 +116,8 @@ impl<'a> DwarfLookup<'a> {
         let describe = |entry| {
             let files = Files { own, supplementary: self.supplementary.as_ref() };
             let mut known = self.descriptions.borrow_mut();
-            *known.entry((number, entry)).or_insert_with(|| Description::read(&files, view, entry))
+            let read = || Description::read(&files, view, entry, &self.budget);
+            known.entry((number, entry)).or_insert_with(read).clone()
         };
         let calls = cache.calls(view, &self.budget, function);
         for call in calls.find(address) {
@@ -131,8 +133,8 @@ impl<'a> DwarfLookup<'a> {
 
 /// The name of the outermost function: from the symbol table if DWARF has only the source name, or has another function whose
 /// code the linker found to be identical. A clone is shown as the function that it was cloned from.
-fn outermost<'n>(description: &Description<'n>, symbol: Option<(u64, &'n [u8])>) -> &'n [u8] {
-    let name = description.name;
+fn outermost<'n>(description: &'n Description<'_>, symbol: Option<(u64, &'n [u8])>) -> &'n [u8] {
+    let name = description.name();
     let is_clone = |symbol: &[u8]| symbol.strip_prefix(name).is_some_and(|suffix| suffix.starts_with(b"."));
     match symbol {
         Some((_, symbol)) if !(description.has_linkage_name && is_clone(symbol)) => symbol,
@@ -146,7 +148,7 @@ impl Lookup for DwarfLookup<'_> {
         let mut is_known = false;
         let mut emit = |position: Position<'_, '_>| {
             let Position { description, location, is_inlined } = position;
-            let name = if is_inlined { description.name } else { outermost(&description, symbol) };
+            let name = if is_inlined { description.name() } else { outermost(&description, symbol) };
             let Location { file, line, column } = location;
             if name.is_empty() && file.is_empty() && line == 0 {
                 return;

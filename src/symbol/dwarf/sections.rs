@@ -7,7 +7,7 @@ use gimli::{Dwarf, DwarfPackage, DwoId, RunTimeEndian, SectionId};
 use std::path::PathBuf;
 
 /// The sections that lookups read. Variable locations, macros and indexes are not needed and not inflated.
-const SECTIONS: [SectionId; 10] = [
+const SECTIONS: [SectionId; 11] = [
     SectionId::DebugAbbrev,
     SectionId::DebugAddr,
     SectionId::DebugAranges,
@@ -18,6 +18,7 @@ const SECTIONS: [SectionId; 10] = [
     SectionId::DebugRngLists,
     SectionId::DebugStr,
     SectionId::DebugStrOffsets,
+    SectionId::DebugTypes,
 ];
 
 pub fn section<'a>(object: &'a Object, name: Option<&str>) -> Slice<'a> {
