@@ -168,12 +168,13 @@ fn text(object: &Path) -> Vec<u8> {
     file.section_by_name(".text").unwrap().data().unwrap().to_vec()
 }
 
-/// Builds a program; `None` if its compiler is missing.
+/// Builds a program; `None` if its compiler or another tool is missing.
 fn build(program: &Program, directory: &Path) -> Option<()> {
-    let compiler = program.script.split(' ').next().unwrap();
-    if Command::new(compiler).arg("--version").output().is_err() {
-        note_missing_oracle(compiler);
-        println!("{}: skipped: no {compiler}", program.name);
+    let tools = program.script.split("&&").filter_map(|command| command.split_whitespace().next());
+    let is_missing = |tool: &&str| Command::new(tool).arg("--version").output().is_err();
+    if let Some(tool) = tools.into_iter().find(is_missing) {
+        note_missing_oracle(tool);
+        println!("{}: skipped: no {tool}", program.name);
         return None;
     }
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
