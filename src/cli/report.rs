@@ -83,7 +83,7 @@ impl Report<'_> {
             "lost_by_kernel": { "records": ledger.lost_records, "samples": ledger.lost_samples },
             "unreadable_bytes": ledger.unread_bytes(),
             "samples_used_in_part": ledger.samples_used_in_part(),
-            "undecoded_trace_bytes": ledger.traces.total(),
+            "undecoded_trace_bytes": ledger.undecoded_trace_bytes(),
             "warnings": warnings,
             "further_warnings": ledger.further_messages(),
             "missing": ledger.missing_notes(),

@@ -85,7 +85,7 @@ pub struct Ledger {
     /// Samples of which only the first fields were used, because the layout of the others is unknown.
     used_in_part: u64,
     /// Hardware traces that are missing from the output.
-    pub traces: UndecodedTraces,
+    pub(crate) traces: UndecodedTraces,
     notes: Vec<String>,
     changes: Vec<String>,
     missing: Vec<String>,
@@ -256,6 +256,11 @@ impl Ledger {
     /// Number of samples of which only the first fields were used, because the layout of the others is unknown.
     pub fn samples_used_in_part(&self) -> u64 {
         self.used_in_part
+    }
+
+    /// Number of bytes of hardware traces that are missing from the output, because they are not decoded.
+    pub fn undecoded_trace_bytes(&self) -> u64 {
+        self.traces.total()
     }
 
     /// Messages about what passes changed as requested.
