@@ -1,9 +1,9 @@
 //! Command-line arguments from the options that formats declare.
 
 use super::help::{PAGE, PROFILES, RECORDINGS, REPORT, SINGLE_FORMATS, SYMBOLS};
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use perfconv::formats::html;
 use perfconv::formats::options::{FormatOption, OptionValue, OptionValues, ValueKind};
 #[cfg(feature = "push")]
@@ -170,6 +170,14 @@ impl<S: OptionSet> FromArgMatches for OptionArgs<S> {
     }
 }
 
+/// Parses the path of an input, so that a misspelled one is not taken for a file without symbols.
+fn existing_path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from).try_map(|path| match path.try_exists() {
+        Ok(false) => Err("no such file or directory"),
+        Ok(true) | Err(_) => Ok(path),
+    })
+}
+
 /// The argument of an option.
 fn arg(option: &FormatOption) -> Arg {
     let arg = Arg::new(option.name).long(option.name).help(option.help).conflicts_with_all(option.conflicts);
@@ -209,8 +217,8 @@ fn arg(option: &FormatOption) -> Arg {
         }),
         ValueKind::Text { is_optional: true } => arg.num_args(0..=1).require_equals(true).default_missing_value(""),
         ValueKind::Text { is_optional: false } => arg,
-        ValueKind::File => arg.value_parser(value_parser!(PathBuf)),
-        ValueKind::Files => arg.action(ArgAction::Append).value_parser(value_parser!(PathBuf)),
+        ValueKind::File => arg.value_parser(existing_path()),
+        ValueKind::Files => arg.action(ArgAction::Append).value_parser(existing_path()),
     };
     arg.value_name(option.value_name)
 }
@@ -322,12 +330,20 @@ mod tests {
 
     #[test]
     fn parses_argument_values() {
-        let values =
-            parsed(&["--sizes", "--compress=7", "--labels", "pid,tid", "--thread-types", "a", "--endian", "big"]);
+        let values = parsed(&[
+            "--sizes",
+            "--compress=7",
+            "--labels",
+            "pid,tid",
+            "--thread-types",
+            "Cargo.toml",
+            "--endian",
+            "big",
+        ]);
         let options = RecordingOptions::from(&values);
         assert_eq!((values.is_given(&SIZES), options.compress, options.endian), (true, Some(7), Some(Endian::Big)));
         assert_eq!(values.list(&LABELS), Some(&["pid".to_owned(), "tid".to_owned()][..]));
-        assert_eq!(values.file(&THREAD_TYPES), Some(Path::new("a")));
+        assert_eq!(values.file(&THREAD_TYPES), Some(Path::new("Cargo.toml")));
         assert_eq!(parsed(&["--compress"]).number(&COMPRESS), Some(3));
         assert!(parsed(&["--lost", "report"]).is_empty() && parsed(&[]).is_empty());
     }
