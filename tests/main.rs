@@ -89,6 +89,7 @@ mod suite {
     mod sample_counts;
     mod samples;
     mod scenarios;
+    mod secrets;
     mod shells;
     mod signals;
     mod speedscope;

@@ -244,6 +244,14 @@ fn key(dir: &Path, byte: u8) -> PathBuf {
     path
 }
 
+/// The strings of a recording that no anonymized output may contain, of at least the minimum length.
+pub fn secrets(recording: &Path) -> BTreeSet<Vec<u8>> {
+    let contents = Contents::read(&json(recording).unwrap());
+    let vocabulary = vocabulary();
+    let words = contents.fields.values().flatten().filter(|word| word.len() >= MIN_LEN).chain(&contents.pieces);
+    words.filter(|word| !may_be_preserved(word, &vocabulary, &contents.preserved)).cloned().collect()
+}
+
 /// Results of searching a recording and its anonymized output.
 #[derive(Default)]
 struct Scan {
