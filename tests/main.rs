@@ -1,6 +1,7 @@
 //! Integration tests of the program: real recordings as inputs; exit status, ledger, warnings and outputs as results.
 
 mod suite {
+    mod access;
     mod anonymize;
     mod archive;
     mod bad_input;

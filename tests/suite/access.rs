@@ -1,0 +1,133 @@
+//! Outputs of a recording that only its owner may read: whatever a command or the library writes from it is as private.
+
+use super::files::fixture;
+use super::program::{run_other, with_time_limit};
+use perfconv::Recording;
+use perfconv::formats::{FORMATS, Writer};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// What other users may do with the entries below a directory.
+fn open_to_others(path: &Path, found: &mut Vec<String>, count: &mut usize) {
+    for entry in fs::read_dir(path).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let mode = metadata.permissions().mode();
+        if metadata.is_symlink() {
+            continue;
+        }
+        *count += 1;
+        if mode & 0o077 != 0 {
+            found.push(format!("{}: {:o}", path.display(), mode & 0o777));
+        } else if metadata.is_dir() {
+            open_to_others(&path, found, count);
+        }
+    }
+}
+
+/// A private recording and a private profile, and a directory for outputs that everyone may enter.
+fn place(directory: &Path) -> (PathBuf, PathBuf) {
+    let (recording, profile) = (directory.join("in.data"), directory.join("in.folded"));
+    fs::copy(fixture("callgraph.data"), &recording).unwrap();
+    fs::write(&profile, "main;work 3\nmain;wait 4\n").unwrap();
+    for path in [&recording, &profile] {
+        fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+    }
+    (recording, profile)
+}
+
+#[test]
+fn everything_that_a_command_writes_of_a_private_recording_is_private() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
+    place(directory.path());
+    let commands: Vec<String> = FORMATS
+        .iter()
+        .filter(|format| !matches!(format.writer, Writer::Nothing))
+        .map(|format| format!("convert ../in.data -t {} -o format-{}", format.name, format.name))
+        .chain(
+            [
+                "convert ../in.data --out-dir many -t pprof",
+                "convert ../in.data --split-by comm -t pprof -o split-profiles",
+                "convert ../in.data --container dir -o dir.data",
+                "convert ../in.data --compress -o compressed.data",
+                "convert ../in.folded -o imported.data",
+                "convert ../in.folded --images names -o other.data",
+                "convert ../in.data -t json --compress-files -o ignored",
+                "rewrite ../in.data -o rewritten.data",
+                "rewrite ../in.data --anonymize -o anonymous.data",
+                "rewrite ../in.data -b -o with-ids.data",
+                "split ../in.data --by pid -o parts",
+                "merge ../in.data ../in.data -o merged.data",
+                "repair ../in.data -o repaired.data",
+                "archive ../in.data -o packed.tar",
+                "archive --unpack packed.tar -o unpacked",
+                "view ../in.data -o page.html",
+                "report ../in.data -o report.txt",
+                "dump ../in.data -o dump.txt",
+            ]
+            .map(str::to_owned),
+        )
+        .collect();
+    let out = directory.path().join("out");
+    fs::create_dir(&out).unwrap();
+    let mut ran = 0;
+    for command in &commands {
+        let arguments = command.strip_prefix("convert ").unwrap_or(command);
+        let mut shell = with_time_limit("sh");
+        shell.args(["-c", &format!("umask 022; exec {} {arguments} -q", env!("CARGO_BIN_EXE_perfconv"))]);
+        let run = run_other(shell.current_dir(&out).env("HOME", "/nonexistent"));
+        // Some of these commands write to standard output only.
+        ran += usize::from(run.status == 0);
+        assert!(run.status == 0 || run.status == 2, "{command}: {}", run.stderr);
+    }
+    let (mut found, mut count) = (Vec::new(), 0);
+    open_to_others(&out, &mut found, &mut count);
+    println!("{ran} of {} commands wrote {count} files and directories", commands.len());
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(ran >= 34 && count >= 60, "only {ran} commands, {count} entries");
+}
+
+#[test]
+fn everything_that_the_library_writes_of_a_private_recording_is_private() {
+    let directory = tempfile::tempdir().unwrap();
+    let (recording, _) = place(directory.path());
+    let out = directory.path().join("out");
+    fs::create_dir(&out).unwrap();
+    let recording = Recording::open(&recording).unwrap();
+    for name in ["profile.pb.gz", "profile.html", "profile.folded", "profile.speedscope.json"] {
+        recording.profile().write(out.join(name)).unwrap();
+    }
+    recording.rewrite().write(out.join("rewritten.data")).unwrap();
+    let (mut found, mut count) = (Vec::new(), 0);
+    open_to_others(&out, &mut found, &mut count);
+    assert!(found.is_empty() && count == 5, "{count}: {}", found.join("\n"));
+}
+
+/// An output that replaces another is no more open than that one and the input, and a link to it stays one.
+#[test]
+fn replaced_outputs_are_no_more_open_and_links_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    place(directory.path());
+    let at = |name: &str| directory.path().join(name);
+    fs::write(at("target.data"), "").unwrap();
+    fs::set_permissions(at("target.data"), Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink("target.data", at("link.data")).unwrap();
+    let commands = ["in.data -f -o link.data", "rewrite in.data -f -o link.data", "merge in.data -f -o link.data"];
+    // The modes of the input, of the output before, and after.
+    for (input, before, after) in [(0o600, 0o640, 0o600), (0o644, 0o600, 0o600), (0o644, 0o640, 0o640)] {
+        fs::set_permissions(at("in.data"), Permissions::from_mode(input)).unwrap();
+        for command in commands {
+            fs::set_permissions(at("target.data"), Permissions::from_mode(before)).unwrap();
+            let mut shell = with_time_limit("sh");
+            shell.args(["-c", &format!("umask 022; exec {} {command} -q", env!("CARGO_BIN_EXE_perfconv"))]);
+            let run = run_other(shell.current_dir(directory.path()));
+            assert_eq!(run.status, 0, "{command}: {}", run.stderr);
+            assert!(fs::symlink_metadata(at("link.data")).unwrap().is_symlink(), "{command}");
+            let metadata = fs::metadata(at("target.data")).unwrap();
+            assert!(metadata.len() > 1000, "{command}");
+            assert_eq!(metadata.permissions().mode() & 0o777, after, "{command}: {input:o}, {before:o}");
+        }
+    }
+}
