@@ -103,6 +103,72 @@ fn scripts_complete_in_real_shells() {
     assert!(!super::program::requires_oracles() || tested.len() == SHELLS.len(), "only in {tested:?}");
 }
 
+/// Names of threads that a shell would run, expand, or end a string at; each at most 15 bytes, the limit of the kernel.
+const HOSTILE: [&str; 14] = [
+    "$(touch X)",
+    "`touch X`",
+    "a;touch X",
+    "a|touch X",
+    "a&touch X",
+    "'>X",
+    "\">X",
+    "a b",
+    "*",
+    "~root",
+    "{a..b}",
+    "#a",
+    "!1",
+    "\\$(touch X)",
+];
+
+/// Names in a recording are data: neither completing them nor running the completed line runs anything else.
+#[test]
+fn completed_names_run_nothing_and_reach_the_program() {
+    let mut tested = Vec::new();
+    for shell in SHELLS.iter().filter(|shell| shell.name != "nushell") {
+        if run_other(Command::new("sh").args(["-c", &format!("command -v {}", shell.name)])).status != 0 {
+            note_missing_oracle(shell.name);
+            continue;
+        }
+        let terminal = Terminal::start(shell.start, |home| {
+            let run = run(perfconv().arg(fixture("callgraph.data")).args(["-t", "jsonl", "-o", "-"]));
+            let text = String::from_utf8(run.stdout).unwrap();
+            for (number, name) in HOSTILE.iter().enumerate() {
+                let named = text.lines().map(|line| {
+                    let Some((before, rest)) = line.split_once("\"comm\":\"") else { return format!("{line}\n") };
+                    let name = serde_json::to_string(name).unwrap();
+                    format!("{before}\"comm\":{name}{}\n", rest.split_once('"').unwrap().1)
+                });
+                let json = home.join(format!("{number}.jsonl"));
+                fs::write(&json, named.collect::<String>()).unwrap();
+                let data = home.join(format!("{number}.data"));
+                let run = super::program::run(perfconv().arg(&json).arg("-o").arg(data));
+                assert_eq!(run.status, 0, "{name}: {}", run.stderr);
+            }
+        });
+        let Some(terminal) = terminal else { return };
+        terminal.type_text(shell.load);
+        terminal.press("Enter");
+        terminal.wait("prompt", |screen| screen.lines().any(|line| line.trim() == "loaded"));
+        for (number, name) in HOSTILE.iter().enumerate() {
+            terminal.press("C-l");
+            terminal.type_text(&format!("perfconv report {number}.data --comm "));
+            terminal.press("Tab");
+            terminal.type_text(&format!(" --sort comm -q; echo end{number}"));
+            terminal.press("Enter");
+            let end = format!("end{number}");
+            let screen = terminal.wait(&end, |screen| screen.lines().any(|line| line.trim() == end));
+            assert!(!terminal.home().join("X").exists(), "{}: {name}: {screen}", shell.name);
+            // fish inserts a tilde without quoting it.
+            let is_expanded = shell.name == "fish" && name.starts_with('~');
+            assert!(screen.contains("100.00%") || is_expanded, "{}: {name}: {screen}", shell.name);
+        }
+        tested.push(shell.name);
+    }
+    eprintln!("{} names completed in {tested:?}", HOSTILE.len());
+    assert!(!super::program::requires_oracles() || tested.len() == 3, "only in {tested:?}");
+}
+
 #[test]
 fn each_shell_has_a_script() {
     for shell in ["bash", "elvish", "fish", "nushell", "powershell", "zsh"] {
