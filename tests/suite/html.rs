@@ -260,13 +260,11 @@ fn view_serves_a_page_to_browsers_of_this_machine() {
     let mut command = perfconv_with_signals();
     command.arg("view").arg(files::fixture("callgraph.data")).args(["--serve", "--no-open", "-q"]);
     let mut server = command.env("TMPDIR", directory.path()).stdout(Stdio::piped()).spawn().expect("perfconv");
-    let mut address = String::new();
-    BufReader::new(server.stdout.take().expect("standard output")).read_line(&mut address).expect("an address");
-    let (host, path) = address.trim().strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect(&address);
+    let (host, path) = address(&mut server);
     let response = |request: &str| {
-        let mut connection = TcpStream::connect(host).expect("a connection");
+        let mut connection = TcpStream::connect(&host).expect("a connection");
         // One that sends nothing keeps no other waiting.
-        let _silent = TcpStream::connect(host).expect("a connection");
+        let _silent = TcpStream::connect(&host).expect("a connection");
         connection.write_all(request.as_bytes()).expect("a request");
         let mut response = String::new();
         connection.read_to_string(&mut response).expect("a response");
@@ -279,8 +277,85 @@ fn view_serves_a_page_to_browsers_of_this_machine() {
     for request in ["GET / HTTP/1.1\r\n\r\n", &format!("POST /{path} HTTP/1.1\r\n\r\n"), "\r\n\r\n"] {
         assert!(response(request).starts_with("HTTP/1.1 404 Not Found\r\n"), "{request}");
     }
-    assert!(host.starts_with("127.0.0.1:") && path.len() > 32, "{address}");
+    assert!(host.starts_with("127.0.0.1:") && path.len() > 32, "{host}/{path}");
     assert_eq!(fs::read_dir(directory.path()).expect("the directory").count(), 0, "the page is in memory");
+    server.kill().expect("the end");
+    server.wait().expect("the end");
+}
+
+/// The host and the path of the page that a server prints.
+fn address(server: &mut std::process::Child) -> (String, String) {
+    let mut address = String::new();
+    BufReader::new(server.stdout.take().expect("standard output")).read_line(&mut address).expect("an address");
+    let (host, path) = address.trim().strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect(&address);
+    (host.to_owned(), path.to_owned())
+}
+
+/// The first line of a response, and the rest.
+fn requested(host: &str, request: &str) -> String {
+    let mut connection = TcpStream::connect(host).expect("a connection");
+    connection.write_all(request.as_bytes()).expect("a request");
+    let mut response = String::new();
+    connection.read_to_string(&mut response).expect("a response");
+    response
+}
+
+/// More idle connections than the server may open files, and requests of pages of other sites, whose names lead to this machine.
+#[test]
+fn the_server_survives_idle_connections_and_refuses_other_hosts() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let recording = files::fixture("callgraph.data");
+    let script = format!(
+        "ulimit -n 40; exec {} view {} --serve --no-open -q",
+        env!("CARGO_BIN_EXE_perfconv"),
+        recording.display()
+    );
+    let mut command = std::process::Command::new("env");
+    command.args(["--default-signal", "sh", "-c", &script]).env("TMPDIR", directory.path());
+    let mut server = command.stdout(Stdio::piped()).spawn().expect("perfconv");
+    let (host, path) = address(&mut server);
+    let idle: Vec<_> = (0..200).map(|_| TcpStream::connect(&host).expect("a connection")).collect();
+    for request in 0..5 {
+        let page = requested(&host, &format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{request}: {page:.100}");
+    }
+    drop(idle);
+    for other in ["attacker.example", "127.0.0.1", "attacker.example:80", "localhost.attacker.example"] {
+        let refused = requested(&host, &format!("GET /{path} HTTP/1.1\r\nHost: {other}\r\n\r\n"));
+        assert!(!refused.contains("200 OK") && !refused.contains("<!DOCTYPE"), "{other}: {refused:.100}");
+    }
+    assert_eq!(server.try_wait().expect("a process"), None, "the server has ended");
+    server.kill().expect("the end");
+    server.wait().expect("the end");
+}
+
+/// All users can read the arguments of a browser, so they do not contain the address of the page.
+#[test]
+fn the_address_of_a_served_page_is_in_no_argument() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (opener, opened) = (directory.path().join("xdg-open"), directory.path().join("opened"));
+    fs::write(&opener, format!("#!/bin/sh\necho \"$@\" > {0}.new && mv {0}.new {0}\n", opened.display())).unwrap();
+    fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = perfconv_with_signals();
+    command.arg("view").arg(files::fixture("callgraph.data")).args(["--serve", "-q"]).env("TMPDIR", directory.path());
+    let path = format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap_or_default());
+    let mut server = command.env("PATH", path).stdout(Stdio::piped()).spawn().expect("perfconv");
+    let mut attempts = 0..3000;
+    let arguments = loop {
+        if let Ok(arguments) = fs::read_to_string(&opened) {
+            break arguments;
+        }
+        assert_eq!(server.try_wait().expect("a process"), None, "the server has ended");
+        attempts.next().expect("the page should be opened");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    let file = arguments.trim().strip_prefix("file://").unwrap_or_else(|| panic!("{arguments}"));
+    let redirect = fs::read_to_string(file).unwrap();
+    let (_, secret) = redirect.split_once("http://127.0.0.1:").unwrap_or_else(|| panic!("{redirect}"));
+    let secret = secret.split('/').nth(1).unwrap();
+    assert!(secret.len() >= 32 && !arguments.contains(secret), "{arguments}");
+    assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o077, 0);
     server.kill().expect("the end");
     server.wait().expect("the end");
 }
