@@ -125,7 +125,7 @@ impl FileSearch {
             Some(pid) => self.options.read_code_map(&file.path, pid),
             // It reports a size of 0.
             None if file.path == Path::new(LIVE_KALLSYMS) => fs::read(&file.path).map(Bytes::from),
-            None => recorded_file::read(&file.path),
+            None => recorded_file::read_stored(&file.path),
         }
     }
 

@@ -105,7 +105,9 @@ pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut d
         if !directories.insert(directory.clone()) {
             continue;
         }
-        packed.append(&mut tar, &search, files)?;
+        if packed.append(&mut tar, &search, files)? == 0 {
+            continue;
+        }
         if let Some(id) = id {
             let (from, to) = link(&directory, id);
             let mut header = header(EntryType::Symlink, 0);
@@ -140,15 +142,25 @@ fn recording(input: Input, read: &ReadOptions, scan: ObjectScan, options: &PackO
 }
 
 impl Packed {
-    fn append(&mut self, tar: &mut Builder<&mut dyn Write>, search: &FileSearch, files: Vec<PackedFile>) -> Result<()> {
-        for file in &files {
-            let shown = file.path.display().to_string();
-            let bytes = search.read(file).map_err(Error::io(shown, "cannot read"))?;
-            self.access = self.access.and(Access::of_path(&file.path));
-            append(tar, &file.entry, &bytes)?;
+    /// Appends files, and returns the number of those that could be read.
+    fn append(
+        &mut self,
+        tar: &mut Builder<&mut dyn Write>,
+        search: &FileSearch,
+        files: Vec<PackedFile>,
+    ) -> Result<usize> {
+        let before = self.files.len();
+        for file in files {
+            match search.read(&file) {
+                Ok(bytes) => {
+                    self.access = self.access.and(Access::of_path(&file.path));
+                    append(tar, &file.entry, &bytes)?;
+                    self.files.push(file);
+                }
+                Err(e) => self.ledger.missing(format!("{} is not in the archive: {e}", file.path.display())),
+            }
         }
-        self.files.extend(files);
-        Ok(())
+        Ok(self.files.len() - before)
     }
 }
 

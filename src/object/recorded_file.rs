@@ -37,6 +37,32 @@ pub fn read(path: &Path) -> io::Result<Bytes> {
     map(&open(path)?)
 }
 
+/// Maps a regular file to copy all of it. A file that is nearly all holes costs nothing until it is copied.
+///
+/// # Errors
+/// As [`open`]; `InvalidData` if nearly all of the file are holes.
+pub fn read_stored(path: &Path) -> io::Result<Bytes> {
+    let file = open(path)?;
+    if is_nearly_empty(&file.metadata()?) {
+        return Err(io::Error::new(ErrorKind::InvalidData, "nearly all of the file are holes"));
+    }
+    map(&file)
+}
+
+/// Whether a large file has hardly any data. File systems that compress store more.
+#[cfg(unix)]
+fn is_nearly_empty(found: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    const LARGE: u64 = 256 << 20;
+    const BLOCK: u64 = 512;
+    found.len() > LARGE && found.blocks().saturating_mul(BLOCK) < found.len() / 64
+}
+
+#[cfg(not(unix))]
+fn is_nearly_empty(_: &fs::Metadata) -> bool {
+    false
+}
+
 /// Maps a jitdump or `perf-PID.map` file. Nothing in a map file shows that a process wrote it for its functions, so its contents are
 /// used only if they are those of the process: it must not be a link, have other names, or belong to another user. perf checks the
 /// owner, too.
@@ -206,6 +232,16 @@ mod tests {
         for path in [&at("fifo"), directory.path(), Path::new("/dev/null"), &at("none")] {
             assert_eq!(read(path).unwrap_err().kind(), ErrorKind::NotFound, "{}", path.display());
         }
+    }
+
+    #[test]
+    fn files_of_holes_are_not_copied() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, "contents").unwrap();
+        assert_eq!(read_stored(&path).unwrap(), "contents");
+        File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(read_stored(&path).unwrap_err().kind(), ErrorKind::InvalidData);
     }
 
     #[test]
