@@ -13,6 +13,9 @@ use object::read::elf::Sym;
 use object::{Endianness, Pod, pod};
 use std::cmp::Reverse;
 
+/// Maximum number of bytes of a name by which it is preferred to others of the same address.
+const RANKED: usize = 4096;
+
 /// A symbol of code.
 #[derive(Clone, Copy, Debug)]
 struct Symbol {
@@ -186,7 +189,8 @@ impl SymbolTable {
             return Some(first);
         }
         let rank = |symbol: &Symbol| {
-            let name = self.name(symbol.name);
+            // Any number of symbols can have one long name.
+            let name = self.name_within(symbol.name, RANKED);
             let underscores = name.iter().take_while(|&&byte| byte == b'_').count();
             let bind = (!symbol.is_weak, symbol.is_global);
             (symbol.size > 0, symbol.is_function, bind, Reverse(underscores), name.len())
@@ -196,8 +200,14 @@ impl SymbolTable {
     }
 
     fn name(&self, name: Name) -> &[u8] {
+        self.name_within(name, usize::MAX)
+    }
+
+    /// The first bytes of a name, at most `limit`.
+    fn name_within(&self, name: Name, limit: usize) -> &[u8] {
         let strings = self.sources.get(name.source as usize).and_then(|strings| strings.get(name.offset as usize..));
         let strings = strings.unwrap_or_default();
+        let strings = &strings[..strings.len().min(limit)];
         &strings[..memchr::memchr(0, strings).unwrap_or(strings.len())]
     }
 

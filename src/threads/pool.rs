@@ -1,11 +1,11 @@
 //! A pool of worker threads that returns results in the order of the jobs.
 
-use super::{returned, workers};
+use super::{builder, returned, workers};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, Builder, JoinHandle};
+use std::thread::{self, JoinHandle};
 
 /// Threads that process a queue of jobs.
 pub struct WorkerPool<T, R> {
@@ -55,18 +55,20 @@ impl<T: Send + 'static, R: Send + 'static> WorkerPool<T, R> {
         self.pending.is_empty()
     }
 
-    /// Submits a job.
+    /// Submits a job. If no thread can be started, it is done before the function returns.
     ///
     /// # Errors
-    /// Fails if a thread cannot be started.
+    /// None at present.
     pub fn give(&mut self, input: T) -> io::Result<()> {
         if self.threads.len() < workers().min(self.pending.len() + 1) {
             let (make, waiting) = (Arc::clone(&self.make), Arc::clone(&self.waiting));
             let work = move || work(&*make, &waiting);
-            self.threads.push(Builder::new().name(self.name.to_owned()).spawn(work)?);
+            self.threads.extend(builder(self.name).spawn(work));
         }
         let (done, result) = channel();
-        if let Some(jobs) = &self.jobs {
+        if self.threads.is_empty() {
+            let _ = done.send((self.make)()(input));
+        } else if let Some(jobs) = &self.jobs {
             // If a thread has ended, `next_result` propagates its panic.
             let _ = jobs.send((input, done));
         }

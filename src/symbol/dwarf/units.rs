@@ -2,9 +2,12 @@
 
 use super::Slice;
 use super::entries::{Shapes, Walk};
-use gimli::{Abbreviations, DebugInfoOffset, Dwarf, Unit, UnitHeader, UnitOffset, UnitRef};
+use gimli::{
+    Abbreviations, DW_FORM_implicit_const, DebugInfoOffset, Dwarf, Reader, RunTimeEndian, Section, Unit, UnitHeader,
+    UnitOffset, UnitRef,
+};
 use hashbrown::HashMap;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -28,6 +31,8 @@ pub struct Units<'a> {
     dwarf: Dwarf<Slice<'a>>,
     slots: Vec<(DebugInfoOffset, Slot<'a>)>,
     tables: RefCell<HashMap<TableKey, Option<Rc<Table>>>>,
+    /// Bytes of tables of abbreviations that may still be read: units can refer to any offset in the same table.
+    abbreviation_bytes: Cell<usize>,
 }
 
 /// A unit, with the sections that it refers to.
@@ -54,7 +59,9 @@ impl<'a> Units<'a> {
                 slots.push((offset, Slot { header, content: OnceCell::new() }));
             }
         }
-        Self { dwarf, slots, tables: RefCell::default() }
+        // Tables of valid files do not overlap, but can be read for two versions of DWARF.
+        let abbreviation_bytes = Cell::new(2 * dwarf.debug_abbrev.reader().len());
+        Self { dwarf, slots, tables: RefCell::default(), abbreviation_bytes }
     }
 
     /// The sections.
@@ -90,6 +97,12 @@ impl<'a> Units<'a> {
         let key =
             (header.debug_abbrev_offset().0, header.version(), header.address_size(), header.format().word_size());
         let read = || {
+            let table = self.dwarf.debug_abbrev.reader().slice().get(header.debug_abbrev_offset().0..)?;
+            let rest = self
+                .abbreviation_bytes
+                .get()
+                .checked_sub(table_len(table, self.dwarf.debug_abbrev.reader().endian()))?;
+            self.abbreviation_bytes.set(rest);
             let abbreviations = Arc::new(header.abbreviations(&self.dwarf.debug_abbrev).ok()?);
             let shapes = Shapes::new(&abbreviations, header);
             Some(Rc::new(Table { abbreviations, shapes }))
@@ -102,5 +115,65 @@ impl<'a> Units<'a> {
         let number = self.slots.partition_point(|(start, _)| *start <= offset).checked_sub(1)?;
         let (_, slot) = self.slots.get(number)?;
         Some((number, offset.to_unit_offset(&slot.header)?))
+    }
+}
+
+/// Number of bytes of the table of abbreviations that some bytes begin with.
+fn table_len(bytes: &[u8], endian: RunTimeEndian) -> usize {
+    let mut rest = Slice::new(bytes, endian);
+    let mut pass = || -> Option<()> {
+        while rest.read_uleb128().ok()? != 0 {
+            rest.skip_leb128().ok()?;
+            rest.skip(1).ok()?;
+            loop {
+                let (name, form) = (rest.read_uleb128().ok()?, rest.read_uleb128().ok()?);
+                if form == u64::from(DW_FORM_implicit_const.0) {
+                    rest.skip_leb128().ok()?;
+                }
+                if (name, form) == (0, 0) {
+                    break;
+                }
+            }
+        }
+        Some(())
+    };
+    // A table without an end is read to the end of the section.
+    match pass() {
+        Some(()) => bytes.len() - rest.len(),
+        None => bytes.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gimli::SectionId;
+
+    #[test]
+    fn a_table_has_its_own_bytes() {
+        let table = [1, 0x11, 1, 0x11, 1, 0x3a, 0x21, 7, 0, 0, 0];
+        let more = [&table[..], &table].concat();
+        assert_eq!(table_len(&more, RunTimeEndian::Little), table.len());
+        assert_eq!(table_len(&table[..5], RunTimeEndian::Little), 5);
+    }
+
+    /// Units that each refer to another offset in one table: the first few are read, then the budget ends.
+    #[test]
+    fn overlapping_tables_cost_no_more_than_their_bytes() {
+        let kinds: Vec<u8> = (0..100).flat_map(|code| [code + 1, 0x2e, 0, 0, 0]).chain([0]).collect();
+        let unit = |number: u32| [&8u32.to_le_bytes()[..], &[4, 0], &(5 * number).to_le_bytes(), &[8, 1]].concat();
+        let info: Vec<u8> = (0..100).flat_map(unit).collect();
+        let load = |id| {
+            let bytes = match id {
+                SectionId::DebugAbbrev => &kinds[..],
+                SectionId::DebugInfo => &info,
+                _ => &[],
+            };
+            Ok::<_, gimli::Error>(Slice::new(bytes, RunTimeEndian::Little))
+        };
+        let units = Units::new(Dwarf::load(load).unwrap());
+        assert_eq!(units.headers().count(), 100);
+        let tables: usize = (0..100).filter(|&number| units.table(&units.slots[number].1.header).is_some()).count();
+        assert!((2..10).contains(&tables), "{tables}");
     }
 }
