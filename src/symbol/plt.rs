@@ -24,6 +24,8 @@ pub fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
     }
     let mut found = Vec::new();
     let mut slots = None;
+    let got = object.section_index(b".got.plt").or_else(|| object.section_index(b".got"));
+    let got = got.map_or(0, |index| object.sections()[index].address);
     // Each name of the file has one entry, so all of them together are shorter than the file.
     let mut room = object.bytes().len();
     for index in 0..object.sections().len() {
@@ -33,8 +35,6 @@ pub fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
         }
         let slots = slots.get_or_insert_with(|| slots_of(object));
         let (address, data) = (section.address, object.section_data(index));
-        let got = object.section_index(b".got.plt").or_else(|| object.section_index(b".got"));
-        let got = got.map_or(0, |index| object.sections()[index].address);
         let step = if &*section.name == b".plt.got" { 8 } else { 16 };
         for (number, stub) in data.chunks(step).enumerate().take(LIMIT) {
             let at = address.wrapping_add((number * step) as u64);

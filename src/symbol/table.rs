@@ -4,6 +4,7 @@ use super::lookup::{Frame, Lookup};
 use super::object::Object;
 use super::plt;
 use super::ranges::Ranges;
+use crate::session::names::MAX_NAME;
 use bytes::Bytes;
 use object::elf::{
     EM_AARCH64, EM_ARM, EM_CSKY, EM_MIPS, EM_PPC64, EM_RISCV, SHN_UNDEF, STB_GLOBAL, STB_WEAK, STT_FUNC, STT_GNU_IFUNC,
@@ -12,9 +13,6 @@ use object::elf::{
 use object::read::elf::Sym;
 use object::{Endianness, Pod, pod};
 use std::cmp::Reverse;
-
-/// Maximum number of bytes of a name by which it is preferred to others of the same address.
-const RANKED: usize = 4096;
 
 /// A symbol of code.
 #[derive(Clone, Copy, Debug)]
@@ -189,8 +187,7 @@ impl SymbolTable {
             return Some(first);
         }
         let rank = |symbol: &Symbol| {
-            // Any number of symbols can have one long name.
-            let name = self.name_within(symbol.name, RANKED);
+            let name = self.name(symbol.name);
             let underscores = name.iter().take_while(|&&byte| byte == b'_').count();
             let bind = (!symbol.is_weak, symbol.is_global);
             (symbol.size > 0, symbol.is_function, bind, Reverse(underscores), name.len())
@@ -199,15 +196,11 @@ impl SymbolTable {
         aliases.iter().rev().max_by_key(|symbol| rank(symbol)).copied()
     }
 
+    /// A name, of which no more is read than is used: any number of symbols can have one long name, or parts of it.
     fn name(&self, name: Name) -> &[u8] {
-        self.name_within(name, usize::MAX)
-    }
-
-    /// The first bytes of a name, at most `limit`.
-    fn name_within(&self, name: Name, limit: usize) -> &[u8] {
         let strings = self.sources.get(name.source as usize).and_then(|strings| strings.get(name.offset as usize..));
         let strings = strings.unwrap_or_default();
-        let strings = &strings[..strings.len().min(limit)];
+        let strings = &strings[..strings.len().min(MAX_NAME)];
         &strings[..memchr::memchr(0, strings).unwrap_or(strings.len())]
     }
 

@@ -52,7 +52,7 @@ mod tests {
         in_order(4, &[1, 2, 3], |job| job * 2, |result| results.push(result));
         assert_eq!(results, [2, 4, 6]);
         let mut pool = WorkerPool::new("test", 8, || |number: u32| number * 2);
-        (0..5).for_each(|number| pool.give(number).unwrap());
+        (0..5).for_each(|number| pool.give(number));
         let results: Vec<_> = std::iter::from_fn(|| pool.next_result()).collect();
         assert_eq!(results, [0, 2, 4, 6, 8]);
         CANNOT_START.set(false);

@@ -2,7 +2,6 @@
 
 use super::{builder, returned, workers};
 use std::collections::VecDeque;
-use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -56,10 +55,7 @@ impl<T: Send + 'static, R: Send + 'static> WorkerPool<T, R> {
     }
 
     /// Submits a job. If no thread can be started, it is done before the function returns.
-    ///
-    /// # Errors
-    /// None at present.
-    pub fn give(&mut self, input: T) -> io::Result<()> {
+    pub fn give(&mut self, input: T) {
         if self.threads.len() < workers().min(self.pending.len() + 1) {
             let (make, waiting) = (Arc::clone(&self.make), Arc::clone(&self.waiting));
             let work = move || work(&*make, &waiting);
@@ -73,7 +69,6 @@ impl<T: Send + 'static, R: Send + 'static> WorkerPool<T, R> {
             let _ = jobs.send((input, done));
         }
         self.pending.push_back(result);
-        Ok(())
     }
 
     /// Waits for the oldest pending job and returns its result; `None` if nothing is pending.
@@ -141,7 +136,7 @@ mod tests {
             if pool.is_full() {
                 results.extend(pool.next_result());
             }
-            pool.give(number).unwrap();
+            pool.give(number);
         }
         results.extend(std::iter::from_fn(|| pool.next_result()));
         assert!(results.iter().map(|&(number, _)| number).eq(0..50));
@@ -151,7 +146,7 @@ mod tests {
     #[test]
     fn a_panic_reaches_the_waiting_thread() {
         let mut pool = WorkerPool::new("test", 8, || |number: u32| assert!(number != 1, "it was 1"));
-        (0..3).for_each(|number| pool.give(number).unwrap());
+        (0..3).for_each(|number| pool.give(number));
         assert_eq!(pool.next_result(), Some(()));
         let panic = catch_unwind(AssertUnwindSafe(|| pool.next_result())).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"it was 1"));
@@ -170,7 +165,7 @@ mod tests {
                 }
             }
         });
-        (0..1000).for_each(|_| pool.give(()).unwrap());
+        (0..1000).for_each(|_| pool.give(()));
         pool.next_result();
         drop(pool);
         assert!((1..100).contains(&started.load(Ordering::Relaxed)));

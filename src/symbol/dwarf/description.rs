@@ -1,5 +1,6 @@
 //! Names of functions and lines of their declarations, which are in an entry or in those that it refers to.
 
+use super::budget::Budget;
 use super::units::{UnitView, Units};
 use gimli::{AttributeValue, UnitOffset, constants};
 
@@ -23,6 +24,8 @@ pub struct Files<'u, 'a> {
     pub own: &'u Units<'a>,
     /// Units of the supplementary file that dwz created.
     pub supplementary: Option<&'u Units<'a>>,
+    /// Limit on the bytes of names: any number of entries can have one long name, or parts of it.
+    pub budget: &'u Budget,
 }
 
 impl<'a> Description<'a> {
@@ -31,7 +34,7 @@ impl<'a> Description<'a> {
         let mut found = Self::default();
         let mut own = Some(files.own);
         for _ in 0..=REFERENCES {
-            let units = match found.read_entry(view, entry) {
+            let units = match found.read_entry(view, entry, files.budget) {
                 Some(AttributeValue::UnitRef(offset)) => {
                     entry = offset;
                     continue;
@@ -54,13 +57,22 @@ impl<'a> Description<'a> {
     }
 
     /// Reads what the entry has; returns the reference to the entry that may have more.
-    fn read_entry(&mut self, view: UnitView<'_, 'a>, entry: UnitOffset) -> Option<AttributeValue<super::Slice<'a>>> {
+    fn read_entry(
+        &mut self,
+        view: UnitView<'_, 'a>,
+        entry: UnitOffset,
+        budget: &Budget,
+    ) -> Option<AttributeValue<super::Slice<'a>>> {
         let mut entries = view.unit.entries_raw(Some(entry)).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
         let (mut name, mut linkage_name, mut next) = (None, None, None);
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec).ok()?;
-            let string = || view.unit.attr_string(attribute.value()).ok();
+            let string = || {
+                let string = budget.spend(1).then(|| view.unit.attr_string(attribute.value()).ok()).flatten()?;
+                budget.spend(string.len());
+                Some(string)
+            };
             match attribute.name() {
                 constants::DW_AT_linkage_name | constants::DW_AT_MIPS_linkage_name => linkage_name = string(),
                 constants::DW_AT_name => name = string(),

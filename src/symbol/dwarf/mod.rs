@@ -113,14 +113,14 @@ impl<'a> DwarfLookup<'a> {
         };
         let mut location = location.unwrap_or_default();
         let describe = |entry| {
-            let files = Files { own, supplementary: self.supplementary.as_ref() };
+            let files = Files { own, supplementary: self.supplementary.as_ref(), budget: &self.budget };
             let mut known = self.descriptions.borrow_mut();
             *known.entry((number, entry)).or_insert_with(|| Description::read(&files, view, entry))
         };
         let calls = cache.calls(view, &self.budget, function);
         for call in calls.find(address) {
             found(Position { description: describe(call.entry), location, is_inlined: true });
-            let path = |file| lines.map(|lines| lines.path(lines_view.unit, file));
+            let path = |file| lines.map(|lines| lines.path(lines_view.unit, &self.budget, file));
             let file = call.file.and_then(path).unwrap_or_default();
             location = Location { file, line: call.line, column: call.column };
         }

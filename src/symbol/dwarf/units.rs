@@ -11,6 +11,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// Bytes of abbreviations that are read whatever the number of entries.
+const ABBREVIATIONS: usize = 512 << 10;
+
 /// Abbreviations, which units can share.
 struct Table {
     abbreviations: Arc<Abbreviations>,
@@ -59,8 +62,10 @@ impl<'a> Units<'a> {
                 slots.push((offset, Slot { header, content: OnceCell::new() }));
             }
         }
-        // Tables of valid files do not overlap, but can be read for two versions of DWARF.
-        let abbreviation_bytes = Cell::new(2 * dwarf.debug_abbrev.reader().len());
+        // A table takes up to 40 times its size in memory, so many bytes of them need entries that they could be of: compilers write
+        // a tenth as many as of entries. Tables of valid files do not overlap, but can be read for two versions of DWARF.
+        let limit = ABBREVIATIONS.saturating_add(dwarf.debug_info.reader().len() / 2);
+        let abbreviation_bytes = Cell::new(limit.min(2 * dwarf.debug_abbrev.reader().len()));
         Self { dwarf, slots, tables: RefCell::default(), abbreviation_bytes }
     }
 
@@ -97,12 +102,15 @@ impl<'a> Units<'a> {
         let key =
             (header.debug_abbrev_offset().0, header.version(), header.address_size(), header.format().word_size());
         let read = || {
-            let table = self.dwarf.debug_abbrev.reader().slice().get(header.debug_abbrev_offset().0..)?;
-            let rest = self
-                .abbreviation_bytes
-                .get()
-                .checked_sub(table_len(table, self.dwarf.debug_abbrev.reader().endian()))?;
-            self.abbreviation_bytes.set(rest);
+            let section = self.dwarf.debug_abbrev.reader();
+            let table = section.slice().get(header.debug_abbrev_offset().0..)?;
+            let limit = self.abbreviation_bytes.get();
+            let len = table_len(&table[..table.len().min(limit)], section.endian());
+            // A table that is as long as the limit, or does not end, is the last one that is read.
+            self.abbreviation_bytes.set(limit - len);
+            if len == limit {
+                return None;
+            }
             let abbreviations = Arc::new(header.abbreviations(&self.dwarf.debug_abbrev).ok()?);
             let shapes = Shapes::new(&abbreviations, header);
             Some(Rc::new(Table { abbreviations, shapes }))
