@@ -2,6 +2,7 @@
 //! which the system sends if a memory-mapped input was truncated.
 
 use perfconv::container::temp_directory::{private, remove, remove_all, temporary};
+use perfconv::threads::is_caught;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{io, panic, process};
@@ -55,6 +56,9 @@ pub fn watch() -> io::Result<()> {
 fn watch_panics() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
+        if is_caught() {
+            return;
+        }
         report(info);
         // The thread may hold the lock itself.
         if let Ok(incomplete) = INCOMPLETE.try_lock() {

@@ -207,6 +207,7 @@ mod tests {
     use super::*;
     use crate::abi::Endian;
     use crate::container::limits::Limits;
+    use crate::threads::tests::without_threads;
 
     /// Records of 64 bytes, each with a different number, in one frame.
     fn frame(numbers: std::ops::Range<u64>) -> (Bytes, Vec<u8>) {
@@ -228,6 +229,11 @@ mod tests {
                 Err(e) => return (all, Err(e)),
             }
         }
+    }
+
+    #[test]
+    fn frames_are_decompressed_without_a_thread() {
+        without_threads(pieces_arrive_in_order_with_the_result_of_their_frame);
     }
 
     #[test]

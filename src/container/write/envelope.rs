@@ -160,6 +160,7 @@ impl Write for Feed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::threads::tests::without_threads;
     use std::io::Read;
 
     #[test]
@@ -174,6 +175,11 @@ mod tests {
         let mut read = Vec::new();
         zstd::Decoder::new(flate2::read::GzDecoder::new(&*out)).unwrap().read_to_end(&mut read).unwrap();
         assert!(read == data);
+    }
+
+    #[test]
+    fn compression_needs_no_thread() {
+        without_threads(nested_compression_is_reversible);
     }
 
     #[test]

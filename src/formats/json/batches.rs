@@ -352,3 +352,31 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
     }
     piece
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::threads::tests::without_threads;
+
+    #[test]
+    fn a_long_stream_is_read_without_threads() {
+        let line = r#"{"record":"COMM","body":{"pid":100,"tid":100,"comm":"server"}}"#;
+        let lines: usize = 1 << 19;
+        let text = ["{\"perfconv\":1,\"container\":\"file\",\"endian\":\"little\"}", line].join("\n") + "\n";
+        let text = text + &format!("{line}\n").repeat(lines - 2);
+        let read = || {
+            let failed = |failure| match failure {
+                Failure::Io(error) => Error::Output(error),
+                Failure::Field(line, error) => Error::input("", line, format!("{error:?}")),
+            };
+            let mut items = 0;
+            let count = |batch: &mut Batch| {
+                items += batch.pieces.iter().map(|piece| piece.items.len()).sum::<usize>();
+                Ok(())
+            };
+            each(&mut text.as_bytes(), failed, count).map(|last| (items, last)).unwrap()
+        };
+        assert_eq!(without_threads(read), (lines, lines as u64 + 1));
+        assert_eq!(read(), (lines, lines as u64 + 1));
+    }
+}
