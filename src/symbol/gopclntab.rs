@@ -294,6 +294,10 @@ impl Lookup for GoTable<'_> {
         let start_line = if self.version == Version::Go120 { self.field(function, 8).unwrap_or(0) } else { 0 };
         found(&Frame { name, start_line, file, line, symbol_start: Some(function.entry), ..Frame::default() });
     }
+
+    fn exceeds_limit(&self) -> bool {
+        self.steps.get() == 0
+    }
 }
 
 #[cfg(test)]

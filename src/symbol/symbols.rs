@@ -72,6 +72,8 @@ pub(super) struct FrameTable {
     demangled: HashMap<NameId, NameId>,
     frames: Vec<ResolvedFrame>,
     addresses: Vec<ResolvedAddress>,
+    /// Whether names are missing because of a [limit](Lookup::exceeds_limit).
+    pub exceeds_limit: bool,
 }
 
 impl FrameTable {

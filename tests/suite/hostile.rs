@@ -24,7 +24,7 @@ fn a_file_of_speedscope_with_too_many_frames_is_rejected() {
 #[test]
 fn long_names_of_profiles_are_truncated() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let (path, out) = (directory.path().join("x.folded"), directory.path().join("out.pb"));
+    let (path, out) = (directory.path().join("x.folded"), directory.path().join("out.pb.gz"));
     // Each of the stacks has an address of its own.
     let name = "n".repeat(1 << 20);
     let stacks: String = (0..2).map(|number| format!("root{number};{name} 1\n")).collect();

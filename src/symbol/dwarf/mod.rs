@@ -162,6 +162,12 @@ impl Lookup for DwarfLookup<'_> {
             self.table.look_up(address, found);
         }
     }
+
+    fn exceeds_limit(&self) -> bool {
+        // Without debug information, there is nothing to spend.
+        let is_spent = self.budget.is_spent() && self.units.headers().next().is_some();
+        is_spent || self.units.exceeds_limit() || self.supplementary.as_ref().is_some_and(Units::exceeds_limit)
+    }
 }
 
 #[cfg(test)]

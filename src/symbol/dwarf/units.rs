@@ -36,6 +36,7 @@ pub struct Units<'a> {
     tables: RefCell<HashMap<TableKey, Option<Rc<Table>>>>,
     /// Bytes of tables of abbreviations that may still be read: units can refer to any offset in the same table.
     abbreviation_bytes: Cell<usize>,
+    exceeds_limit: Cell<bool>,
 }
 
 /// A unit, with the sections that it refers to.
@@ -65,8 +66,13 @@ impl<'a> Units<'a> {
         // A table takes up to 40 times its size in memory, so many bytes of them need entries that they could be of: compilers write
         // a tenth as many as of entries. Tables of valid files do not overlap, but can be read for two versions of DWARF.
         let limit = ABBREVIATIONS.saturating_add(dwarf.debug_info.reader().len() / 2);
-        let abbreviation_bytes = Cell::new(limit.min(2 * dwarf.debug_abbrev.reader().len()));
-        Self { dwarf, slots, tables: RefCell::default(), abbreviation_bytes }
+        let abbreviation_bytes = Cell::new(limit.min(2 * dwarf.debug_abbrev.reader().len() + 1));
+        Self { dwarf, slots, tables: RefCell::default(), abbreviation_bytes, exceeds_limit: Cell::new(false) }
+    }
+
+    /// Whether tables of abbreviations were not read because all together are too long.
+    pub fn exceeds_limit(&self) -> bool {
+        self.exceeds_limit.get()
     }
 
     /// The sections.
@@ -109,6 +115,7 @@ impl<'a> Units<'a> {
             // A table that is as long as the limit, or does not end, is the last one that is read.
             self.abbreviation_bytes.set(limit - len);
             if len == limit {
+                self.exceeds_limit.set(true);
                 return None;
             }
             let abbreviations = Arc::new(header.abbreviations(&self.dwarf.debug_abbrev).ok()?);
