@@ -33,6 +33,7 @@ mod suite {
     mod goldens;
     mod header_edits;
     mod help;
+    mod hostile;
     mod html;
     mod html_input;
     mod imported_profiles;

@@ -2,6 +2,7 @@
 //! which the system sends if a memory-mapped input was truncated.
 
 use perfconv::container::temp_directory::{private, remove, remove_all, temporary};
+use perfconv::threads::is_caught;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{io, panic, process};
@@ -55,6 +56,9 @@ pub fn watch() -> io::Result<()> {
 fn watch_panics() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
+        if is_caught() {
+            return;
+        }
         report(info);
         // The thread may hold the lock itself.
         if let Ok(incomplete) = INCOMPLETE.try_lock() {
@@ -82,11 +86,13 @@ fn register<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) ->
 #[cfg(unix)]
 mod signals {
     use crate::cli::progress;
+    use perfconv::threads::builder;
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::{emulate_default_handler, exit};
+    use std::fs;
     use std::io::{self, Write};
-    use std::{fs, thread};
+    use std::sync::mpsc::channel;
 
     /// Starts a thread that handles signals that end the program: it removes incomplete outputs, then runs the default action.
     pub fn watch() -> io::Result<()> {
@@ -94,9 +100,10 @@ mod signals {
         let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
         reset_bus_error_handler();
         ignore_file_size_signal();
-        // After SIGBUS the faulting instruction runs again and again until the program ends.
-        let mut signals = Signals::new(watched.chain([SIGBUS]))?;
+        // Without the thread, signals must keep their default action.
+        let (hand_over, received) = channel::<Signals>();
         let watch = move || {
+            let Ok(mut signals) = received.recv() else { return };
             for signal in signals.forever() {
                 // Before the lock: a thread that prints may hold the display.
                 progress::end_for_signal();
@@ -111,7 +118,11 @@ mod signals {
                 let _ = emulate_default_handler(signal);
             }
         };
-        thread::Builder::new().spawn(watch).map(drop)
+        if builder("signals").spawn(watch).is_ok() {
+            // After SIGBUS the faulting instruction runs again and again until the program ends.
+            let _ = hand_over.send(Signals::new(watched.chain([SIGBUS]))?);
+        }
+        Ok(())
     }
 
     /// Removes std's handler of SIGBUS: it is for stack overflows, and ends the program at once on any other fault.

@@ -15,7 +15,7 @@ use crate::abi::record::RecordType;
 use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
 use crate::abi::sample_view::SampleView;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::session::Session;
 use crate::session::space::Space;
 use crate::stream::Sink;
@@ -167,7 +167,8 @@ impl StackDumps {
         {
             pass(&done, stacks, meta, sink)?;
         }
-        crew.others.give(batch).map_err(Error::io("thread", "cannot start"))
+        crew.others.give(batch);
+        Ok(())
     }
 
     fn session(&self) -> RwLockReadGuard<'_, Session> {

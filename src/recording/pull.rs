@@ -3,10 +3,10 @@
 use crate::error::{Error, Result};
 use crate::stream::ledger::Ledger;
 use crate::stream::meta::Meta;
-use crate::threads::returned;
+use crate::threads::{builder, returned};
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 
 /// Number of batches in flight: the next one is filled while one is used.
 const AHEAD: usize = 2;
@@ -41,7 +41,7 @@ impl<T: Send + 'static> Pull<T> {
     /// If no thread can be started.
     pub fn new(stream: impl FnOnce(Batches<T>) -> Result<End> + Send + 'static) -> Result<Self> {
         let (sender, batches) = sync_channel(AHEAD);
-        let thread = Builder::new().name("recording".to_owned()).spawn(move || stream(Batches(sender)));
+        let thread = builder("recording").spawn(move || stream(Batches(sender)));
         let stream = Some(thread.map_err(Error::io("thread", "cannot start"))?);
         Ok(Self { batches, stream, end: None })
     }

@@ -201,10 +201,9 @@ impl Source {
         let mut frames = match self.frames.take() {
             Some(frames) => Frames { offset, ..frames },
             None => {
-                let created =
-                    Decompressor::new(frame.endian(), self.reader.options.limits.clone()).and_then(FrameDecoder::new);
+                let created = Decompressor::new(frame.endian(), self.reader.options.limits.clone());
                 let file = &self.meta.files[source as usize];
-                let decoder = created.map_err(Error::io(file, "cannot decompress"))?;
+                let decoder = FrameDecoder::new(created.map_err(Error::io(file, "cannot decompress"))?);
                 Frames { decoder, submitted: (0, 0), source, offset, is_undecodable: false }
             }
         };

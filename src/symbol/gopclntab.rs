@@ -2,10 +2,16 @@
 
 use super::lookup::{Frame, Lookup};
 use super::object::Object;
+use crate::session::names::MAX_NAME;
 use object::Endianness;
+use std::cell::Cell;
 
 /// Maximum number of entries that are read of a pc-value table. A function's tables have a few hundred.
 const STEPS: usize = 1 << 15;
+
+/// Number of entries that may be read for each address that is looked up; those that are not read can be read for later addresses.
+/// Otherwise the tables of inlined functions, each with the maximum, would take a second per address.
+const STEPS_PER_ADDRESS: usize = 1 << 12;
 
 /// Maximum depth of inlined functions.
 const DEPTH: usize = 256;
@@ -46,6 +52,8 @@ pub struct GoTable<'a> {
     table: usize,
     /// The bytes that inlining trees are located in.
     trees: Option<Bytes<'a>>,
+    /// Number of entries of pc-value tables that may still be read.
+    steps: Cell<usize>,
 }
 
 /// Bytes with a byte order.
@@ -75,7 +83,10 @@ impl<'a> Bytes<'a> {
 
     fn text(self, at: usize) -> Option<&'a [u8]> {
         let rest = self.data.get(at..)?;
-        Some(&rest[..memchr::memchr(0, rest)?])
+        // Any number of functions can have one long name, or parts of it.
+        let start = &rest[..rest.len().min(MAX_NAME)];
+        let end = memchr::memchr(0, start).or_else(|| (rest.len() > MAX_NAME).then_some(MAX_NAME))?;
+        Some(&start[..end])
     }
 }
 
@@ -122,6 +133,7 @@ impl<'a> GoTable<'a> {
             values: field(first + 3)?,
             table: field(first + 4)?,
             trees: None,
+            steps: Cell::new(STEPS),
         };
         table.functions = table.functions.min(bytes.data.len() / 8);
         table.trees = table.find_trees(object, object.sections()[index].address);
@@ -191,6 +203,7 @@ impl<'a> GoTable<'a> {
         let mut rest = self.bytes.data.get(self.values.checked_add(table as usize)?..)?;
         let (mut value, mut at) = (-1i32, entry);
         for step in 0..STEPS {
+            self.steps.set(self.steps.get().checked_sub(1)?);
             let change = varint(&mut rest)?;
             if change == 0 && step > 0 {
                 return None;
@@ -262,6 +275,7 @@ fn varint(rest: &mut &[u8]) -> Option<u32> {
 impl Lookup for GoTable<'_> {
     fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
         let Some(function) = self.find(address) else { return };
+        self.steps.set(self.steps.get().saturating_add(STEPS_PER_ADDRESS));
         let Some(name) = self.field(function, 0).and_then(|offset| self.name(offset)) else { return };
         let tree = self.tree(function);
         let mut at = address;
@@ -279,6 +293,10 @@ impl Lookup for GoTable<'_> {
         let (file, line) = self.place(function, at).unwrap_or_default();
         let start_line = if self.version == Version::Go120 { self.field(function, 8).unwrap_or(0) } else { 0 };
         found(&Frame { name, start_line, file, line, symbol_start: Some(function.entry), ..Frame::default() });
+    }
+
+    fn exceeds_limit(&self) -> bool {
+        self.steps.get() == 0
     }
 }
 
@@ -325,6 +343,7 @@ mod tests {
             values: field(6),
             table: field(7),
             trees: None,
+            steps: Cell::new(STEPS),
         }
     }
 
@@ -343,6 +362,24 @@ mod tests {
         let table = parse(&data);
         let found = [0xfff, 0x1000, 0x1008, 0x1012, 0x101f, 0x1020].map(|address| shown(&table, address));
         assert_eq!(found, ["", "f main.go:7", "f main.go:9", "main main.go:7", "main main.go:9", ""]);
+    }
+
+    #[test]
+    fn long_tables_of_many_addresses_are_read_in_part() {
+        let mut data = table();
+        // The table of lines, of which each entry changes nothing and is of no code.
+        let values = data.len() - 96;
+        data.extend([2, 0].repeat(2 * STEPS_PER_ADDRESS));
+        let at = data.len() - 4 * STEPS_PER_ADDRESS - values;
+        let function = data.len() - 4 * STEPS_PER_ADDRESS - 80;
+        let place = function + 4 * 6;
+        data[place..place + 4].copy_from_slice(&((at + values - 96) as u32).to_le_bytes());
+        data.extend([2, 40]);
+        let table = parse(&data);
+        let lines: Vec<String> = (0..20).map(|_| shown(&table, 0x1000)).collect();
+        assert_eq!(lines.iter().filter(|line| line.starts_with("f ")).count(), 20);
+        let with_line = lines.iter().filter(|line| !line.ends_with(":0")).count();
+        assert!((1..15).contains(&with_line), "{lines:?}");
     }
 
     #[test]

@@ -23,11 +23,20 @@ pub struct Frame<'a> {
 pub trait Lookup {
     /// Calls `found` for each function that contains the address, innermost first; not at all if none is known.
     fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>));
+
+    /// Whether names are missing because they take more time or memory than the size of the object allows.
+    fn exceeds_limit(&self) -> bool {
+        false
+    }
 }
 
 impl<L: Lookup + ?Sized> Lookup for &L {
     fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
         (**self).look_up(address, found);
+    }
+
+    fn exceeds_limit(&self) -> bool {
+        (**self).exceeds_limit()
     }
 }
 
@@ -42,6 +51,10 @@ impl<A: Lookup, B: Lookup> Lookup for (A, B) {
         if !is_known {
             self.1.look_up(address, found);
         }
+    }
+
+    fn exceeds_limit(&self) -> bool {
+        self.0.exceeds_limit() || self.1.exceeds_limit()
     }
 }
 

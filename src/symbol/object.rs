@@ -76,6 +76,9 @@ pub struct Object {
     segments: Vec<Segment>,
     sections: Vec<Section>,
     inflated: Vec<OnceLock<Option<Vec<u8>>>>,
+    /// Bytes that what the file contains may still be inflated to.
+    unpack_limit: u64,
+    exceeds_limit: bool,
 }
 
 impl Object {
@@ -93,15 +96,28 @@ impl Object {
 
     /// An ELF file from its bytes. `None` if they are not an ELF file.
     pub fn parse(path: &Path, bytes: Bytes) -> Option<Self> {
-        let bytes = inflate::module(bytes);
+        let limit = inflate::limit(bytes.len());
+        Self::parse_within(path, bytes, limit)
+    }
+
+    /// An ELF file that, with all that it contains, may be inflated to at most `limit` bytes.
+    fn parse_within(path: &Path, packed: Bytes, limit: u64) -> Option<Self> {
+        let bytes = inflate::module(packed.clone(), limit);
+        let is_inflated = bytes.as_ptr() != packed.as_ptr();
+        let limit = limit.saturating_sub(if is_inflated { bytes.len() as u64 } else { 0 });
         match FileKind::parse(&*bytes).ok()? {
-            FileKind::Elf32 => Self::of_class::<FileHeader32<Endianness>>(path, bytes, false),
-            FileKind::Elf64 => Self::of_class::<FileHeader64<Endianness>>(path, bytes, true),
+            FileKind::Elf32 => Self::of_class::<FileHeader32<Endianness>>(path, bytes, false, limit),
+            FileKind::Elf64 => Self::of_class::<FileHeader64<Endianness>>(path, bytes, true, limit),
             _ => None,
         }
     }
 
-    fn of_class<H: FileHeader<Endian = Endianness>>(path: &Path, bytes: Bytes, is_64: bool) -> Option<Self> {
+    fn of_class<H: FileHeader<Endian = Endianness>>(
+        path: &Path,
+        bytes: Bytes,
+        is_64: bool,
+        unpack_limit: u64,
+    ) -> Option<Self> {
         let data = &*bytes;
         let header = H::parse(data).ok()?;
         let endian = header.endian().ok()?;
@@ -144,7 +160,7 @@ impl Object {
         let (build_id, entry) = (build_id_note::of_bytes(data), header.e_entry(endian).into());
         let inflated = sections.iter().map(|_| OnceLock::new()).collect();
         let path = path.to_owned();
-        Some(Self {
+        let mut object = Self {
             path,
             bytes,
             is_64,
@@ -156,7 +172,36 @@ impl Object {
             segments,
             sections,
             inflated,
-        })
+            unpack_limit,
+            exceeds_limit: false,
+        };
+        object.reject_excessive_sections();
+        Some(object)
+    }
+
+    /// Drops the sections of a hostile file: of those that overlap, each may be read many times, and those that are compressed
+    /// may fill the memory. The decision depends on the headers only, not on the order in which threads inflate sections.
+    fn reject_excessive_sections(&mut self) {
+        let in_file: u64 = self.sections.iter().map(|section| self.raw(section).len() as u64).sum();
+        let copied = |section: &Section| match section.is_compressed {
+            true => {
+                let is_old_form = section.name.starts_with(b".zdebug_");
+                inflate::claimed_size(self.raw(section), is_old_form, self.is_64, self.endian)
+            }
+            false => 0,
+        };
+        let copied = self.sections.iter().map(copied).fold(0, u64::saturating_add);
+        // Sections of linkers do not overlap; some room is for what tools append to them.
+        self.exceeds_limit = copied > self.unpack_limit || in_file > 2 * self.bytes.len() as u64;
+        self.unpack_limit = self.unpack_limit.saturating_sub(copied);
+        if self.exceeds_limit {
+            self.sections.clear();
+        }
+    }
+
+    /// Whether the sections of the file were dropped because reading them could take too much memory or time.
+    pub fn exceeds_limit(&self) -> bool {
+        self.exceeds_limit
     }
 
     /// Path that the file was opened with.
@@ -292,7 +337,11 @@ impl Object {
     /// The compressed ELF file that Fedora embeds in stripped files (MiniDebugInfo).
     pub fn mini_debug_info(&self) -> Option<Self> {
         let packed = Some(self.section(b".gnu_debugdata")).filter(|packed| !packed.is_empty())?;
-        let inside = Self::parse(Path::new(""), inflate::xz(packed)?.into())?;
+        let inside = {
+            let bytes = inflate::xz(packed, self.unpack_limit)?;
+            let limit = self.unpack_limit.saturating_sub(bytes.len() as u64);
+            Self::parse_within(Path::new(""), bytes.into(), limit)?
+        };
         (inside.is_64 == self.is_64).then_some(inside)
     }
 
@@ -391,5 +440,39 @@ pub(super) mod tests {
                 object.debug_link();
             }
         }
+    }
+
+    /// A file with a section that inflates to so many zeros.
+    fn with_compressed_section(size: usize) -> Object {
+        use object::write::Object as Writer;
+        use std::io::Write;
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(&vec![0; size]).unwrap();
+        let packed = [b"ZLIB", &(size as u64).to_be_bytes()[..], &encoder.finish().unwrap()].concat();
+        let mut file = Writer::new(object::BinaryFormat::Elf, object::Architecture::X86_64, object::Endianness::Little);
+        let section = file.add_section(vec![], b".zdebug_info".to_vec(), object::SectionKind::Debug);
+        file.append_section_data(section, &packed, 1);
+        Object::parse(Path::new("x"), file.write().unwrap().into()).unwrap()
+    }
+
+    #[test]
+    fn sections_that_inflate_beyond_the_limit_are_dropped() {
+        let ordinary = with_compressed_section(16 << 20);
+        assert_eq!((ordinary.exceeds_limit(), ordinary.section(b".debug_info").len()), (false, 16 << 20));
+        let bomb = with_compressed_section(64 << 20);
+        assert!(bomb.exceeds_limit() && bomb.section(b".debug_info").is_empty());
+    }
+
+    #[test]
+    fn overlapping_sections_are_dropped() {
+        let mut object = object();
+        let whole = Section { offset: 0, size: object.bytes().len() as u64, ..object.sections()[1].clone() };
+        let whole = Section { kind: 1, ..whole };
+        object.sections = vec![whole; 2];
+        object.reject_excessive_sections();
+        assert!(!object.exceeds_limit());
+        object.sections.push(object.sections[0].clone());
+        object.reject_excessive_sections();
+        assert!(object.exceeds_limit() && object.sections().is_empty());
     }
 }

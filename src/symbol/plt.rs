@@ -24,6 +24,10 @@ pub fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
     }
     let mut found = Vec::new();
     let mut slots = None;
+    let got = object.section_index(b".got.plt").or_else(|| object.section_index(b".got"));
+    let got = got.map_or(0, |index| object.sections()[index].address);
+    // Each name of the file has one entry, so all of them together are shorter than the file.
+    let mut room = object.bytes().len();
     for index in 0..object.sections().len() {
         let section = &object.sections()[index];
         if !SECTIONS.contains(&&*section.name) || found.len() > LIMIT {
@@ -31,8 +35,6 @@ pub fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
         }
         let slots = slots.get_or_insert_with(|| slots_of(object));
         let (address, data) = (section.address, object.section_data(index));
-        let got = object.section_index(b".got.plt").or_else(|| object.section_index(b".got"));
-        let got = got.map_or(0, |index| object.sections()[index].address);
         let step = if &*section.name == b".plt.got" { 8 } else { 16 };
         for (number, stub) in data.chunks(step).enumerate().take(LIMIT) {
             let at = address.wrapping_add((number * step) as u64);
@@ -42,6 +44,8 @@ pub fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
                 _ => i386(stub, got),
             };
             if let Some(name) = slot.and_then(|slot| slots.get(&slot)) {
+                let Some(rest) = room.checked_sub(name.len()) else { return found };
+                room = rest;
                 found.push((at, step as u64, [name, SUFFIX.as_bytes()].concat()));
             }
         }
@@ -78,7 +82,7 @@ fn aarch64(stub: &[u8], at: u64) -> Option<u64> {
 }
 
 /// Names of the functions whose addresses the dynamic linker stores in GOT slots, by slot address.
-fn slots_of(object: &Object) -> HashMap<u64, Vec<u8>> {
+fn slots_of(object: &Object) -> HashMap<u64, &[u8]> {
     let mut slots = HashMap::new();
     for (index, section) in object.sections().iter().enumerate() {
         let is_dynamic = section.address != 0 || section.name.ends_with(b".plt");
@@ -95,7 +99,7 @@ fn slots_of(object: &Object) -> HashMap<u64, Vec<u8>> {
         };
         for (slot, symbol) in relocations.into_iter().take(LIMIT) {
             if let Some(name) = symbol_name(object, section.link, symbol).filter(|name| !name.is_empty()) {
-                slots.entry(slot).or_insert_with(|| name.to_vec());
+                slots.entry(slot).or_insert(name);
             }
         }
     }
@@ -121,7 +125,10 @@ fn symbol_name(object: &Object, table: usize, symbol: u32) -> Option<&[u8]> {
         false => name_of::<Sym32<Endianness>>(data, symbol, object.endian()),
     }?;
     let strings = object.section_data(section.link).get(offset as usize..)?;
-    Some(&strings[..memchr::memchr(0, strings)?.min(NAME)])
+    // Many relocations can refer to one name without an end.
+    let start = &strings[..strings.len().min(NAME)];
+    let end = memchr::memchr(0, start).or_else(|| (strings.len() > NAME).then_some(NAME))?;
+    Some(&start[..end])
 }
 
 #[cfg(test)]

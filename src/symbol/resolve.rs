@@ -63,6 +63,8 @@ pub struct ObjectReport {
     pub with_line: u64,
     /// Attempts to find its symbols and debug information, in order.
     pub attempts: Vec<Attempt>,
+    /// Whether names are missing because they take more time or memory than the size of its files allows.
+    pub exceeds_limit: bool,
 }
 
 /// Symbols of all requests, and a report on each object.
@@ -145,6 +147,7 @@ impl Symbolizer {
                 last = Some(group);
             }
             whole.append(&table);
+            reports[group].exceeds_limit |= table.exceeds_limit;
         }
         let mut numbers: Vec<Vec<u32>> = vec![Vec::new(); requests.len()];
         for (first, (request, list)) in
@@ -211,6 +214,7 @@ impl Symbolizer {
                     some.iter().for_each(|&address| table.look_up(lookup, address));
                     task.add(some.len() as u64);
                 }
+                table.exceeds_limit |= lookup.exceeds_limit();
             });
             table
         };

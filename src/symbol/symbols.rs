@@ -2,8 +2,18 @@
 
 use super::demangle::Demangle;
 use super::lookup::{Frame, Lookup};
-use crate::session::names::{NameId, Names};
+use crate::session::names::{MAX_NAME, NameId, Names, truncated};
 use hashbrown::HashMap;
+
+/// Bytes that all names together may have, besides those per address: names of an object can be parts of one another, so that they
+/// have many times the size of its file. Names beyond it are truncated.
+const NAMES: usize = 8 << 20;
+
+/// Bytes of names per address: ten times the mean length of names in large C++ programs.
+const NAMES_PER_ADDRESS: usize = 512;
+
+/// Length of names that are truncated because all together are too long.
+const SHORT_NAME: usize = 64;
 
 /// ID of a function in [`Symbols`].
 pub type FunctionId = u32;
@@ -62,6 +72,8 @@ pub(super) struct FrameTable {
     demangled: HashMap<NameId, NameId>,
     frames: Vec<ResolvedFrame>,
     addresses: Vec<ResolvedAddress>,
+    /// Whether names are missing because of a [limit](Lookup::exceeds_limit).
+    pub exceeds_limit: bool,
 }
 
 impl FrameTable {
@@ -116,16 +128,26 @@ impl FrameTable {
 
     fn intern(&mut self, frame: &Frame<'_>) -> ResolvedFrame {
         let function = (!frame.name.is_empty()).then(|| {
-            let system_name = self.names.id(frame.name);
-            let demangled = self.demangled.entry(system_name);
-            let name = *demangled.or_insert_with(|| {
-                let name = self.demangle.demangle(frame.name);
-                name.map_or(system_name, |name| self.names.id(name.as_bytes()))
+            let raw = truncated(frame.name, MAX_NAME);
+            let system_name = self.name_id(raw);
+            let name = self.demangled.get(&system_name).copied().unwrap_or_else(|| {
+                let name = self.demangle.demangle(raw);
+                let name = name.map_or(system_name, |name| self.name_id(name.as_bytes()));
+                self.demangled.insert(system_name, name);
+                name
             });
             self.function(Function { name, system_name, start_line: frame.start_line })
         });
         let Frame { line, column, is_inlined, .. } = *frame;
-        ResolvedFrame { function, file: self.names.id(frame.file), line, column, is_inlined }
+        ResolvedFrame { function, file: self.name_id(frame.file), line, column, is_inlined }
+    }
+
+    /// Interns a name. This is where names of all sources of symbols enter.
+    fn name_id(&mut self, name: &[u8]) -> NameId {
+        let name = truncated(name, MAX_NAME);
+        let room = NAMES + NAMES_PER_ADDRESS * self.addresses.len();
+        let is_full = name.len() > SHORT_NAME && self.names.total_len() + name.len() > room;
+        self.names.id(if is_full { truncated(name, SHORT_NAME) } else { name })
     }
 
     fn function(&mut self, function: Function) -> FunctionId {
@@ -141,14 +163,16 @@ impl FrameTable {
     pub fn append(&mut self, other: &Self) {
         let mut names: HashMap<NameId, NameId> = HashMap::new();
         let shift = self.frames.len() as u32;
+        let moved = |address: &ResolvedAddress| ResolvedAddress { first: address.first + shift, ..*address };
+        self.addresses.extend(other.addresses.iter().map(moved));
         let mut functions: Vec<Option<FunctionId>> = vec![None; other.functions.len()];
         for frame in &other.frames {
-            let file = *names.entry(frame.file).or_insert_with(|| self.names.id(other.names.name(frame.file)));
+            let file = *names.entry(frame.file).or_insert_with(|| self.name_id(other.names.name(frame.file)));
             let function = frame.function.map(|id| match functions[id as usize] {
                 Some(known) => known,
                 None => {
                     let function = other.functions[id as usize];
-                    let mut name = |id| *names.entry(id).or_insert_with(|| self.names.id(other.names.name(id)));
+                    let mut name = |id| *names.entry(id).or_insert_with(|| self.name_id(other.names.name(id)));
                     let (system_name, name) = (name(function.system_name), name(function.name));
                     let known = self.function(Function { name, system_name, ..function });
                     functions[id as usize] = Some(known);
@@ -157,8 +181,6 @@ impl FrameTable {
             });
             self.frames.push(ResolvedFrame { function, file, ..*frame });
         }
-        let moved = |address: &ResolvedAddress| ResolvedAddress { first: address.first + shift, ..*address };
-        self.addresses.extend(other.addresses.iter().map(moved));
     }
 
     /// Number of addresses.
@@ -239,6 +261,36 @@ mod tests {
         let mut table = FrameTable::new(Demangle::Full);
         addresses.for_each(|address| table.look_up(&Even, LookupAddress { address, is_caller: false }));
         table
+    }
+
+    /// A name of 10 KB at each address, a part of that of the address before, and one of 1 MB at each tenth.
+    struct LongNames(Vec<u8>);
+
+    impl Lookup for LongNames {
+        fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+            let len = if address.is_multiple_of(10) { 1 << 20 } else { 10_000 };
+            found(&Frame { name: &self.0[address as usize..][..len], ..Frame::default() });
+        }
+    }
+
+    #[test]
+    fn long_names_have_a_limit_alone_and_together() {
+        let lookup =
+            LongNames((0..2 << 20).map(|at: u32| b'a' + (at.wrapping_mul(0x9e37_79b9) >> 24) as u8 % 26).collect());
+        let mut parts = FrameTable::new(Demangle::Full);
+        for part in [0..3000, 3000..9000] {
+            let mut table = FrameTable::new(Demangle::Full);
+            part.for_each(|address| table.look_up(&lookup, LookupAddress { address, is_caller: false }));
+            parts.append(&table);
+        }
+        let len = parts.names.total_len();
+        assert!((8 << 20..14 << 20).contains(&len), "{len}");
+        let symbols = Symbols::new(parts, vec![(0..9000).collect()]);
+        let name_len = |index| {
+            let function = symbols.frames(0, index)[0].function.unwrap();
+            symbols.name(symbols.function(function).unwrap().name).len()
+        };
+        assert_eq!([0, 1, 10, 8999].map(name_len), [MAX_NAME, 10_000, MAX_NAME, SHORT_NAME]);
     }
 
     /// A function in `[100, 200)`.

@@ -4,6 +4,7 @@ use super::lookup::{Frame, Lookup};
 use super::object::Object;
 use super::plt;
 use super::ranges::Ranges;
+use crate::session::names::MAX_NAME;
 use bytes::Bytes;
 use object::elf::{
     EM_AARCH64, EM_ARM, EM_CSKY, EM_MIPS, EM_PPC64, EM_RISCV, SHN_UNDEF, STB_GLOBAL, STB_WEAK, STT_FUNC, STT_GNU_IFUNC,
@@ -195,9 +196,11 @@ impl SymbolTable {
         aliases.iter().rev().max_by_key(|symbol| rank(symbol)).copied()
     }
 
+    /// A name, of which no more is read than is used: any number of symbols can have one long name, or parts of it.
     fn name(&self, name: Name) -> &[u8] {
         let strings = self.sources.get(name.source as usize).and_then(|strings| strings.get(name.offset as usize..));
         let strings = strings.unwrap_or_default();
+        let strings = &strings[..strings.len().min(MAX_NAME)];
         &strings[..memchr::memchr(0, strings).unwrap_or(strings.len())]
     }
 

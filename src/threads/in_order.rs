@@ -1,6 +1,6 @@
 //! Independent jobs on several threads, with results in the order of the jobs.
 
-use super::returned;
+use super::{builder, returned};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -13,7 +13,7 @@ pub fn in_order<T: Sync, R: Send>(threads: usize, jobs: &[T], work: impl Fn(&T) 
     thread::scope(|scope| {
         let worker = || {
             let (sender, next, work) = (sender.clone(), &next, &work);
-            scope.spawn(move || {
+            builder("worker").spawn_scoped(scope, move || {
                 while let Some((index, job)) = {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     jobs.get(index).map(|job| (index, job))
@@ -24,7 +24,10 @@ pub fn in_order<T: Sync, R: Send>(threads: usize, jobs: &[T], work: impl Fn(&T) 
                 }
             })
         };
-        let workers: Vec<_> = (0..threads.min(jobs.len())).map(|_| worker()).collect();
+        let workers: Vec<_> = (0..threads.min(jobs.len())).map_while(|_| worker().ok()).collect();
+        if workers.is_empty() {
+            return jobs.iter().for_each(|job| take(work(job)));
+        }
         drop(sender);
         let (mut next_index, mut waiting) = (0, BTreeMap::new());
         for (index, result) in receiver {

@@ -1,11 +1,10 @@
 //! A pool of worker threads that returns results in the order of the jobs.
 
-use super::{returned, workers};
+use super::{builder, returned, workers};
 use std::collections::VecDeque;
-use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, Builder, JoinHandle};
+use std::thread::{self, JoinHandle};
 
 /// Threads that process a queue of jobs.
 pub struct WorkerPool<T, R> {
@@ -55,23 +54,21 @@ impl<T: Send + 'static, R: Send + 'static> WorkerPool<T, R> {
         self.pending.is_empty()
     }
 
-    /// Submits a job.
-    ///
-    /// # Errors
-    /// Fails if a thread cannot be started.
-    pub fn give(&mut self, input: T) -> io::Result<()> {
+    /// Submits a job. If no thread can be started, it is done before the function returns.
+    pub fn give(&mut self, input: T) {
         if self.threads.len() < workers().min(self.pending.len() + 1) {
             let (make, waiting) = (Arc::clone(&self.make), Arc::clone(&self.waiting));
             let work = move || work(&*make, &waiting);
-            self.threads.push(Builder::new().name(self.name.to_owned()).spawn(work)?);
+            self.threads.extend(builder(self.name).spawn(work));
         }
         let (done, result) = channel();
-        if let Some(jobs) = &self.jobs {
+        if self.threads.is_empty() {
+            let _ = done.send((self.make)()(input));
+        } else if let Some(jobs) = &self.jobs {
             // If a thread has ended, `next_result` propagates its panic.
             let _ = jobs.send((input, done));
         }
         self.pending.push_back(result);
-        Ok(())
     }
 
     /// Waits for the oldest pending job and returns its result; `None` if nothing is pending.
@@ -139,7 +136,7 @@ mod tests {
             if pool.is_full() {
                 results.extend(pool.next_result());
             }
-            pool.give(number).unwrap();
+            pool.give(number);
         }
         results.extend(std::iter::from_fn(|| pool.next_result()));
         assert!(results.iter().map(|&(number, _)| number).eq(0..50));
@@ -149,7 +146,7 @@ mod tests {
     #[test]
     fn a_panic_reaches_the_waiting_thread() {
         let mut pool = WorkerPool::new("test", 8, || |number: u32| assert!(number != 1, "it was 1"));
-        (0..3).for_each(|number| pool.give(number).unwrap());
+        (0..3).for_each(|number| pool.give(number));
         assert_eq!(pool.next_result(), Some(()));
         let panic = catch_unwind(AssertUnwindSafe(|| pool.next_result())).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"it was 1"));
@@ -168,7 +165,7 @@ mod tests {
                 }
             }
         });
-        (0..1000).for_each(|_| pool.give(()).unwrap());
+        (0..1000).for_each(|_| pool.give(()));
         pool.next_result();
         drop(pool);
         assert!((1..100).contains(&started.load(Ordering::Relaxed)));

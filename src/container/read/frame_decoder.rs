@@ -1,12 +1,12 @@
 //! Decompresses frames on a separate thread while earlier records are processed.
 
 use super::frames::Decompressor;
-use crate::threads::returned;
+use crate::threads::{builder, returned};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 
 /// Maximum number of pieces in flight. Half of them are sent at a time: waking a thread takes longer than decompressing a
 /// small frame.
@@ -25,7 +25,9 @@ pub struct FrameDecoder {
     completed: Receiver<Vec<Completed>>,
     /// Pieces received and not yet used.
     decoded: VecDeque<Completed>,
-    thread: Option<JoinHandle<Decompressor>>,
+    thread: Option<JoinHandle<Option<Decompressor>>>,
+    /// The decompressor, if no thread could be started.
+    own: Option<Own>,
     /// Number of frames submitted and not yet read to their ends.
     waiting: usize,
     /// Result of the current frame, once its last piece has been returned.
@@ -42,20 +44,30 @@ struct Completed {
 
 impl FrameDecoder {
     /// Takes over the decompressor of a file.
-    ///
-    /// # Errors
-    /// If no thread can be started.
-    pub fn new(decompressor: Decompressor) -> io::Result<Self> {
+    pub fn new(decompressor: Decompressor) -> Self {
         let (frames, submitted) = channel();
         let (buffers, free) = channel();
         let (sender, completed) = channel();
-        let thread =
-            Builder::new().name("frames".to_owned()).spawn(move || work(decompressor, &submitted, &free, &sender))?;
+        // The thread receives the decompressor only if it could be started.
+        let (hand_over, decompressors) = channel();
+        let run = move || {
+            let decompressor = decompressors.recv().ok()?;
+            Some(work(decompressor, &submitted, &free, &sender))
+        };
+        let thread = builder("frames").spawn(run).ok();
+        let own = match &thread {
+            Some(_) => {
+                // A failed thread is noticed when pieces are received.
+                let _ = hand_over.send(decompressor);
+                None
+            }
+            None => Some(Own { decompressor, submitted: VecDeque::new() }),
+        };
         let empty = vec![Vec::new(); PIECES];
-        let (decoded, thread) = (VecDeque::new(), Some(thread));
-        let mut this = Self { frames, buffers, empty, completed, decoded, thread, waiting: 0, end: None };
+        let decoded = VecDeque::new();
+        let mut this = Self { frames, buffers, empty, completed, decoded, thread, own, waiting: 0, end: None };
         this.free();
-        Ok(this)
+        this
     }
 
     /// Returns buffers, several at a time.
@@ -69,7 +81,10 @@ impl FrameDecoder {
     /// Submits the next frame.
     pub fn submit(&mut self, compressed: Bytes) {
         self.waiting += 1;
-        let _ = self.frames.send(compressed);
+        match &mut self.own {
+            Some(own) => own.submitted.push_back(compressed),
+            None => _ = self.frames.send(compressed),
+        }
     }
 
     /// The next piece of the oldest submitted frame; `None` at its end, or if there is no frame.
@@ -82,7 +97,10 @@ impl FrameDecoder {
         }
         if self.end.is_none() {
             if self.decoded.is_empty() {
-                self.decoded = self.completed.recv().unwrap_or_default().into();
+                self.decoded = match &mut self.own {
+                    Some(own) => own.decode(),
+                    None => self.completed.recv().unwrap_or_default().into(),
+                };
             }
             let Some(completed) = self.decoded.pop_front() else {
                 self.waiting = 0;
@@ -105,10 +123,41 @@ impl FrameDecoder {
 
     /// Number of bytes of an incomplete record, after the last frame.
     pub fn rest(self) -> usize {
-        let Self { frames, buffers, thread, .. } = self;
+        let Self { frames, buffers, thread, own, .. } = self;
         // Closing the channels ends the thread, whatever it waits for.
         drop((frames, buffers));
-        thread.map_or(0, |thread| returned(thread.join()).rest())
+        let decompressor = match own {
+            Some(own) => Some(own.decompressor),
+            None => thread.and_then(|thread| returned(thread.join())),
+        };
+        decompressor.map_or(0, |decompressor| decompressor.rest())
+    }
+}
+
+/// Decompresses where no thread could be started, a whole frame at once.
+struct Own {
+    decompressor: Decompressor,
+    submitted: VecDeque<Bytes>,
+}
+
+impl Own {
+    fn decode(&mut self) -> VecDeque<Completed> {
+        let mut completed = VecDeque::new();
+        let Some(frame) = self.submitted.pop_front() else { return completed };
+        let mut pieces = self.decompressor.frame(&frame);
+        loop {
+            let mut piece = Vec::new();
+            let end = match pieces.piece(&mut piece) {
+                Ok(true) if !pieces.is_at_end() => None,
+                Ok(_) => Some(Ok(())),
+                Err(e) => Some(Err(e)),
+            };
+            let is_end = end.is_some();
+            completed.push_back(Completed { piece, end, withheld: Vec::new() });
+            if is_end {
+                return completed;
+            }
+        }
     }
 }
 
@@ -158,6 +207,7 @@ mod tests {
     use super::*;
     use crate::abi::Endian;
     use crate::container::limits::Limits;
+    use crate::threads::tests::without_threads;
 
     /// Records of 64 bytes, each with a different number, in one frame.
     fn frame(numbers: std::ops::Range<u64>) -> (Bytes, Vec<u8>) {
@@ -182,8 +232,13 @@ mod tests {
     }
 
     #[test]
+    fn frames_are_decompressed_without_a_thread() {
+        without_threads(pieces_arrive_in_order_with_the_result_of_their_frame);
+    }
+
+    #[test]
     fn pieces_arrive_in_order_with_the_result_of_their_frame() {
-        let new_decoder = || FrameDecoder::new(Decompressor::new(Endian::Little, Limits::default()).unwrap()).unwrap();
+        let new_decoder = || FrameDecoder::new(Decompressor::new(Endian::Little, Limits::default()).unwrap());
         let mut decoder = new_decoder();
         let frames: Vec<_> =
             (0..200_u64).map(|i| frame(i * 1000..i * 1000 + if i % 10 == 3 { 20_000 } else { i })).collect();

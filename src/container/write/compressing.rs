@@ -105,7 +105,8 @@ impl Compressing {
         }
         let mut batch = std::mem::replace(&mut self.next, self.spare.pop().unwrap_or_default());
         batch.target = self.summary.target();
-        self.pool.give(batch)
+        self.pool.give(batch);
+        Ok(())
     }
 
     /// Waits for the oldest batch and writes it.

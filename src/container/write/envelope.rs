@@ -2,7 +2,7 @@
 
 use super::gzip::GzipWriter;
 use crate::error::{Error, Result};
-use crate::threads::returned;
+use crate::threads::{builder, returned};
 use std::io::{self, ErrorKind, Write};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -69,22 +69,36 @@ fn around(
         }
         Envelope::Zstd => {
             let (sender, receiver) = sync_channel::<Vec<u8>>(CHUNKS);
-            thread::scope(|scope| {
-                let compressor = scope.spawn(move || zstd(receiver.into_iter(), own_level, out));
+            let mut write = Some(write);
+            let result = thread::scope(|scope| {
+                let compress = || zstd(receiver.into_iter(), own_level, &mut *out);
+                let compressor = builder("zstd").spawn_scoped(scope, compress).ok()?;
+                let write = write.take()?;
                 let mut feed = Feed { chunk: Vec::with_capacity(CHUNK), sender };
                 let written = around(inner, level, &mut feed, write).and_then(|()| feed.flush().map_err(Error::Output));
                 drop(feed);
                 // A compression error is the cause of a write error.
                 let compressed = returned(compressor.join());
-                compressed.map_err(Error::Output).and(written)
-            })
+                Some(compressed.map_err(Error::Output).and(written))
+            });
+            match (result, write) {
+                (None, Some(write)) => {
+                    let mut encoder = zstd_encoder(own_level, out).map_err(Error::Output)?;
+                    around(inner, level, &mut encoder, write)?;
+                    encoder.finish().map(drop).map_err(Error::Output)
+                }
+                (result, _) => result.unwrap_or(Ok(())),
+            }
         }
     }
 }
 
+fn zstd_encoder<W: Write>(level: Option<u32>, out: W) -> io::Result<zstd::Encoder<'static, W>> {
+    zstd::Encoder::new(out, level.map_or(zstd::DEFAULT_COMPRESSION_LEVEL, |level| level as i32))
+}
+
 fn zstd(chunks: impl Iterator<Item = Vec<u8>>, level: Option<u32>, out: &mut dyn Write) -> io::Result<()> {
-    let level = level.map_or(zstd::DEFAULT_COMPRESSION_LEVEL, |level| level as i32);
-    let mut encoder = zstd::Encoder::new(out, level)?;
+    let mut encoder = zstd_encoder(level, out)?;
     for chunk in chunks {
         encoder.write_all(&chunk)?;
     }
@@ -146,6 +160,7 @@ impl Write for Feed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::threads::tests::without_threads;
     use std::io::Read;
 
     #[test]
@@ -160,6 +175,11 @@ mod tests {
         let mut read = Vec::new();
         zstd::Decoder::new(flate2::read::GzDecoder::new(&*out)).unwrap().read_to_end(&mut read).unwrap();
         assert!(read == data);
+    }
+
+    #[test]
+    fn compression_needs_no_thread() {
+        without_threads(nested_compression_is_reversible);
     }
 
     #[test]

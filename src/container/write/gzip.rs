@@ -74,7 +74,8 @@ impl<'a> GzipWriter<'a> {
         let data = std::mem::replace(&mut self.data, Vec::with_capacity(if is_last { 0 } else { BLOCK }));
         let end = data[data.len().saturating_sub(WINDOW)..].to_vec();
         let before = std::mem::replace(&mut self.before, end);
-        self.pool.give(Block { data, before, is_last })
+        self.pool.give(Block { data, before, is_last });
+        Ok(())
     }
 
     fn write_next(&mut self) -> io::Result<()> {

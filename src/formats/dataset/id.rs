@@ -6,18 +6,11 @@ use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
-/// The first 128 bits of a SHA-256. Among 10^12 of them, two are equal with a probability of 10^-15.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The first 128 bits of a SHA-256. Among 10^12 of them, two are equal with a probability of 10^-15. In datasets of others, they can
+/// be any bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub [u8; 16]);
-
-/// Parts of it are as random as all of it.
-impl Hash for Id {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(u64::from_le_bytes(*self.0.first_chunk().expect("an identifier has 16 bytes")));
-    }
-}
 
 /// In hexadecimal.
 impl fmt::Display for Id {

@@ -10,8 +10,9 @@ use crate::formats::import::source::{
     SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample,
 };
 use crate::formats::import::{ImportOptions, ImportedRecording, MAX_FRAMES, MAX_PARTS, record};
+use crate::session::range_map::RangeMap;
 use bytes::Bytes;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -89,6 +90,8 @@ struct Importer {
     objects: HashMap<Id, Object>,
     /// Recorded mappings by path.
     mappings: HashMap<String, Vec<Mapping>>,
+    /// The same by the offsets in objects that they contain, so that finding the mapping of a frame takes no longer with many.
+    offsets: HashMap<OffsetKind, HashMap<String, RangeMap<Mapping>>>,
     /// Mappings of the profile by object and first address.
     known_mappings: HashMap<(Id, u64), u32>,
     /// The functions at each address, innermost first.
@@ -114,6 +117,36 @@ struct Mapping {
     offset: u64,
 }
 
+/// What offsets in an object are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum OffsetKind {
+    /// Addresses in a process.
+    Process(i32),
+    /// Offsets in the kernel, which may be recorded as mapped from 0, and then begins at its reference symbol.
+    Kernel,
+    /// Offsets in a file.
+    File,
+}
+
+impl OffsetKind {
+    fn of(object: &Object) -> Self {
+        match (object.pid, object.is_kernel) {
+            (Some(pid), _) => Self::Process(pid),
+            (None, true) => Self::Kernel,
+            (None, false) => Self::File,
+        }
+    }
+
+    /// The address of offset 0.
+    fn base(self, mapping: &Mapping) -> u64 {
+        match self {
+            Self::Process(_) => 0,
+            Self::Kernel => mapping.start.max(mapping.offset & !0xfff),
+            Self::File => mapping.start.wrapping_sub(mapping.offset),
+        }
+    }
+}
+
 impl Importer {
     fn path(&self, table: &str) -> PathBuf {
         self.dataset.join(table).join(&self.partition).join(FILE)
@@ -137,6 +170,7 @@ impl Importer {
         self.read(table::EVENTS, &["event", "unit", "period", "samples"], Self::events)?;
         self.read(table::OBJECTS, &["object", "dso", "build_id", "pid", "kernel"], Self::objects)?;
         self.read(table::MAPPINGS, &["pid", "start", "end", "offset", "dso"], Self::mappings)?;
+        self.index_mappings();
         let columns = [
             "frame",
             "depth",
@@ -222,21 +256,36 @@ impl Importer {
         Ok(())
     }
 
+    /// Indexes the recorded mappings by offset. Of those with the same offset, the first one counts.
+    fn index_mappings(&mut self) {
+        let kinds: HashSet<OffsetKind> = self.objects.values().map(OffsetKind::of).collect();
+        for (dso, mappings) in std::mem::take(&mut self.mappings) {
+            for mapping in mappings.into_iter().rev().filter(|mapping| mapping.start < mapping.end) {
+                let of_process = mapping.pid.map(OffsetKind::Process);
+                for kind in of_process.into_iter().chain([OffsetKind::Kernel, OffsetKind::File]) {
+                    if !kinds.contains(&kind) {
+                        continue;
+                    }
+                    let offsets = self.offsets.entry(kind).or_default().entry_ref(&*dso).or_default();
+                    let first = mapping.start.wrapping_sub(kind.base(&mapping));
+                    let last = first.wrapping_add(mapping.end - mapping.start - 1);
+                    if first <= last {
+                        offsets.insert(first, last, mapping);
+                    } else {
+                        offsets.insert(first, u64::MAX, mapping);
+                        offsets.insert(0, last, mapping);
+                    }
+                }
+            }
+        }
+    }
+
     /// The mapping and address of an offset in an object, if a recorded mapping contains it.
     fn place(&mut self, id: Id, offset: u64) -> Option<(u32, u64)> {
         let object = self.objects.get(&id)?;
-        let address_in = |mapping: &Mapping| {
-            let address = match (object.pid, object.is_kernel) {
-                (Some(_), _) => offset,
-                // The kernel itself may be recorded as mapped from 0, and then begins at its reference symbol.
-                (None, true) => offset.wrapping_add(mapping.start.max(mapping.offset & !0xfff)),
-                (None, false) => offset.wrapping_sub(mapping.offset).wrapping_add(mapping.start),
-            };
-            (mapping.start..mapping.end).contains(&address).then_some(address)
-        };
-        let of_process = |mapping: &&Mapping| object.pid.is_none() || mapping.pid == object.pid;
-        let mut recorded = self.mappings.get(&object.dso)?.iter().filter(of_process);
-        let (mapping, address) = recorded.find_map(|mapping| Some((*mapping, address_in(mapping)?)))?;
+        let kind = OffsetKind::of(object);
+        let mapping = self.offsets.get(&kind)?.get(&object.dso)?.find(offset)?.value;
+        let address = offset.wrapping_add(kind.base(&mapping));
         let profile = &mut self.profile;
         let number = *self.known_mappings.entry((id, mapping.start)).or_insert_with(|| {
             profile.mappings.push(SourceMapping {
@@ -267,11 +316,10 @@ impl Importer {
                 None => None,
             };
             let profile = &mut self.profile;
-            let names = &mut profile.names;
             let function = function(row).map(|name| SourceFunction {
-                name: names.id(name.as_bytes()),
-                system_name: system_name(row).map(|name| names.id(name.as_bytes())),
-                file: file(row).map(|file| names.id(file.as_bytes())),
+                name: profile.name(name),
+                system_name: system_name(row).map(|name| profile.name(name)),
+                file: file(row).map(|file| profile.name(file)),
                 start_line: start_line(row).unwrap_or(0),
             });
             let function = function.map(|function| profile.functions.id(function));
@@ -320,8 +368,8 @@ impl Importer {
             let (Some(&stack), Some(&event)) = known else {
                 return Err(self.invalid("a sample has a stack or an event that is not in its table"));
             };
-            let names = &mut self.profile.names;
-            let mut name = |text: Option<&str>| text.map(|text| names.id(text.as_bytes()));
+            let profile = &mut self.profile;
+            let mut name = |text: Option<&str>| text.map(|text| profile.name(text));
             let sample = SourceSample {
                 event,
                 stack,

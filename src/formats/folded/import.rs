@@ -5,6 +5,7 @@ use crate::formats::import::source::{SourceEvent, SourceFrame, SourceProfile, So
 use crate::formats::import::{ImportOptions, ImportedRecording, MAX_PARTS, quoted, record};
 use crate::formats::recognize::lines;
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes};
+use crate::session::names::{MAX_NAME, truncated};
 use hashbrown::HashMap;
 use std::io::{BufRead, BufReader, Read};
 
@@ -70,7 +71,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         stack.clear();
         for name in names.split(|&byte| byte == b';') {
             let (name, is_kernel) = name.strip_suffix(KERNEL).map_or((name, false), |name| (name, true));
-            let name = profile.names.id(name);
+            let name = profile.names.id(truncated(name, MAX_NAME));
             let SourceProfile { functions, frames: all, .. } = &mut profile;
             stack.push(*frames.entry((name, is_kernel)).or_insert_with(|| {
                 let function = Some(functions.named(name));

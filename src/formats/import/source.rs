@@ -3,6 +3,7 @@
 use super::interned::Interned;
 pub use super::source_samples::{SourceSample, SourceSamples};
 use crate::profile::imported::{ProfileHeader, SampleTypes};
+use crate::session::names::{MAX_NAME, truncated};
 use crate::session::slices::Slices;
 use bytes::Bytes;
 
@@ -46,8 +47,9 @@ pub struct SourceProfile {
 }
 
 impl SourceProfile {
-    /// Interns a name, without NULs.
+    /// Interns a name, without NULs. This is where the names of imported profiles enter.
     pub fn name(&mut self, text: &str) -> u32 {
+        let text = str::from_utf8(truncated(text.as_bytes(), MAX_NAME)).unwrap_or_default();
         match text.contains('\0') {
             true => self.names.id(text.replace('\0', "").as_bytes()),
             false => self.names.id(text.as_bytes()),

@@ -11,14 +11,14 @@ use super::object::Object;
 use super::rules::RuleDeserializer;
 use crate::abi::Endian;
 use crate::error::Error;
-use crate::threads::{WorkerPool, returned, workers};
+use crate::threads::{WorkerPool, builder, returned, workers};
 use memchr::memmem;
 use serde::{Deserialize, Deserializer};
 use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread::{self, Builder};
+use std::thread;
 
 /// Bytes of JSON per thread and batch.
 const PIECE: usize = 1 << 20;
@@ -43,17 +43,26 @@ pub fn each(
             break;
         }
     }
-    thread::scope(|scope| {
-        let reader = Builder::new().name("json".to_owned()).spawn_scoped(scope, move || batch_reader.send(&sender));
-        let reader = reader.map_err(|e| failed(Failure::Io(e)))?;
+    let read_ahead = thread::scope(|scope| {
+        let batch_reader = &mut batch_reader;
+        let reader = builder("json").spawn_scoped(scope, move || batch_reader.send(&sender));
+        let Ok(reader) = reader else { return Ok(false) };
         for batch in batches {
             let mut batch = batch.map_err(&failed)?;
             take(&mut batch)?;
             // The reader may have finished, and then does not need the buffer.
             let _ = empty.send(batch.text);
         }
-        Ok(returned(reader.join()))
-    })
+        returned(reader.join());
+        Ok(true)
+    })?;
+    if !read_ahead {
+        while let Some(mut batch) = batch_reader.next().map_err(&failed)? {
+            take(&mut batch)?;
+            let _ = empty.send(batch.text);
+        }
+    }
+    Ok(batch_reader.line)
 }
 
 /// Consecutive objects of a stream.
@@ -157,22 +166,21 @@ impl<'r> Batches<'r> {
         Self { stream, buffer, texts, line: 1, has_ended: false, state, endian: None, pieces }
     }
 
-    /// Sends batches until the receiver is dropped or one fails, and returns the last line.
-    fn send(mut self, to: &SyncSender<Result<Batch, Failure>>) -> u64 {
+    /// Sends batches until the receiver is dropped or one fails.
+    fn send(&mut self, to: &SyncSender<Result<Batch, Failure>>) {
         while let Some(batch) = self.next().transpose() {
             let is_last = batch.is_err();
             if to.send(batch).is_err() || is_last {
                 break;
             }
         }
-        self.line
     }
 
     /// Returns the next objects; the first one is returned alone, since it gives the byte order.
     fn next(&mut self) -> Result<Option<Batch>, Failure> {
         loop {
             self.fill().map_err(Failure::Io)?;
-            if let Some(pieces) = self.parse_parallel().map_err(Failure::Io)? {
+            if let Some(pieces) = self.parse_parallel() {
                 return Ok(Some(self.batch(pieces)));
             }
             let piece = objects(&self.buffer, 0, self.state, self.endian);
@@ -229,14 +237,14 @@ impl<'r> Batches<'r> {
     }
 
     /// Parses the buffer in parallel, if it can be split into several pieces of complete objects.
-    fn parse_parallel(&mut self) -> io::Result<Option<Vec<Piece>>> {
+    fn parse_parallel(&mut self) -> Option<Vec<Piece>> {
         let guess = if self.state == State::Lines { State::Lines } else { State::ListBefore };
         let cuts = self.endian.and_then(|_| cuts(&self.buffer, self.has_ended));
-        let Some(cuts) = cuts.filter(|cuts| cuts.len() > 2) else { return Ok(None) };
+        let cuts = cuts.filter(|cuts| cuts.len() > 2)?;
         let text = Arc::new(std::mem::take(&mut self.buffer));
         for cut in cuts.windows(2) {
             let state = if cut[0] == 0 { self.state } else { guess };
-            self.pieces.give(Part { text: Arc::clone(&text), from: cut[0], to: cut[1], state, endian: self.endian })?;
+            self.pieces.give(Part { text: Arc::clone(&text), from: cut[0], to: cut[1], state, endian: self.endian });
         }
         let pieces: Vec<_> = std::iter::from_fn(|| self.pieces.next_result()).collect();
         // The workers have dropped their references.
@@ -244,7 +252,7 @@ impl<'r> Batches<'r> {
         let is_complete = |(piece, next): (&Piece, &usize)| piece.stopped.is_none() && piece.end == *next;
         let continues = |pair: &[Piece]| pair[0].state == guess;
         let are_complete = pieces.iter().zip(&cuts[1..]).all(is_complete) && pieces.windows(2).all(continues);
-        Ok((are_complete && pieces.iter().any(|piece| !piece.items.is_empty())).then_some(pieces))
+        (are_complete && pieces.iter().any(|piece| !piece.items.is_empty())).then_some(pieces)
     }
 }
 
@@ -343,4 +351,32 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
         piece.stopped = Some(error);
     }
     piece
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::threads::tests::without_threads;
+
+    #[test]
+    fn a_long_stream_is_read_without_threads() {
+        let line = r#"{"record":"COMM","body":{"pid":100,"tid":100,"comm":"server"}}"#;
+        let lines: usize = 1 << 19;
+        let text = ["{\"perfconv\":1,\"container\":\"file\",\"endian\":\"little\"}", line].join("\n") + "\n";
+        let text = text + &format!("{line}\n").repeat(lines - 2);
+        let read = || {
+            let failed = |failure| match failure {
+                Failure::Io(error) => Error::Output(error),
+                Failure::Field(line, error) => Error::input("", line, format!("{error:?}")),
+            };
+            let mut items = 0;
+            let count = |batch: &mut Batch| {
+                items += batch.pieces.iter().map(|piece| piece.items.len()).sum::<usize>();
+                Ok(())
+            };
+            each(&mut text.as_bytes(), failed, count).map(|last| (items, last)).unwrap()
+        };
+        assert_eq!(without_threads(read), (lines, lines as u64 + 1));
+        assert_eq!(read(), (lines, lines as u64 + 1));
+    }
 }

@@ -85,7 +85,8 @@ impl RenderQueue {
         }
         let next = self.spare.pop().unwrap_or_default();
         let next = Piece { decoding: self.next.decoding.clone(), ..next };
-        self.in_progress.give(std::mem::replace(&mut self.next, next)).map_err(Error::Output)
+        self.in_progress.give(std::mem::replace(&mut self.next, next));
+        Ok(())
     }
 
     /// Writes all objects in the queue.

@@ -7,6 +7,7 @@ use crate::formats::import::source::{SourceEvent, SourceFrame, SourceMapping, So
 use crate::formats::import::{ImportOptions, ImportedRecording, quoted, record};
 use crate::formats::recognize::lines;
 use crate::session::map::PAGE;
+use crate::session::names::{MAX_NAME, truncated};
 use bytes::Bytes;
 use hashbrown::HashMap;
 use std::borrow::Cow;
@@ -263,7 +264,7 @@ impl Reader {
 
     fn frame(&mut self, frame: &Frame<'_>, is_absolute: bool) {
         let names = &mut self.profile.names;
-        let function = frame.function.map(|function| names.id(function.as_bytes()));
+        let function = frame.function.map(|function| names.id(truncated(function.as_bytes(), MAX_NAME)));
         if frame.is_inlined {
             self.inlined.push(function);
             self.inlined_frames += 1;

@@ -2,7 +2,7 @@
 
 use crate::formats::import::json_document::{Number, Text};
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use std::fmt;
 
 /// A file.
@@ -22,7 +22,38 @@ pub struct Document<'a> {
 #[derive(Deserialize)]
 pub struct Shared<'a> {
     #[serde(borrow)]
-    pub frames: Vec<ImportedFrame<'a>>,
+    pub frames: Frames<'a>,
+}
+
+/// Frames that stacks refer to.
+pub struct Frames<'a>(pub Vec<ImportedFrame<'a>>);
+
+/// Maximum number of frames: each takes twenty times as much memory as the shortest text of one.
+pub const MAX_LISTED_FRAMES: usize = 1 << 21;
+
+impl<'de: 'a, 'a> Deserialize<'de> for Frames<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FramesVisitor;
+        impl<'de> Visitor<'de> for FramesVisitor {
+            type Value = Frames<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence of frames")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Frames<'de>, A::Error> {
+                let mut frames = Vec::new();
+                while let Some(frame) = sequence.next_element()? {
+                    if frames.len() == MAX_LISTED_FRAMES {
+                        return Err(A::Error::custom(format!("more than {MAX_LISTED_FRAMES} frames")));
+                    }
+                    frames.push(frame);
+                }
+                Ok(Frames(frames))
+            }
+        }
+        deserializer.deserialize_seq(FramesVisitor)
+    }
 }
 
 /// A frame.

@@ -38,7 +38,7 @@ fn source_profile(document: Document<'_>, max_frames: usize) -> std::result::Res
     let Document { exporter, name, shared, profiles } = document;
     let is_own = exporter.is_some_and(|exporter| exporter.starts_with("perfconv@"));
     let mut reader = Reader { is_own, max_frames, ..Reader::default() };
-    reader.frames(&shared.frames).map_err(|what| format!("shared.frames{what}"))?;
+    reader.frames(&shared.frames.0).map_err(|what| format!("shared.frames{what}"))?;
     let name = name.as_deref().filter(|name| !is_own && !name.is_empty());
     let program = name.map(|name| reader.profile.name(name));
     for (number, track) in profiles.iter().enumerate() {

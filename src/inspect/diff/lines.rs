@@ -6,7 +6,7 @@ use super::{DiffOptions, ToJsonLines};
 use crate::error::{Error, Result};
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
-use crate::threads::returned;
+use crate::threads::{builder, returned};
 use std::io::{self, ErrorKind, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -28,22 +28,29 @@ pub struct Lines<'scope> {
 
 impl<'scope> Lines<'scope> {
     /// Starts reading a recording.
+    ///
+    /// # Errors
+    /// If no thread can be started.
     pub fn read<'env>(
         scope: &'scope Scope<'scope, 'env>,
         source: Source,
         options: &DiffOptions,
         to_json_lines: ToJsonLines,
-    ) -> Self {
+    ) -> Result<Self> {
         let (sender, pieces) = sync_channel(PIECES);
         let by_time = options.by_time;
-        let reader = scope.spawn(move || {
+        let reader = builder("diff").spawn_scoped(scope, move || {
             let mut writer = PieceWriter { piece: Vec::with_capacity(PIECE), sender };
             let ledger = to_json_lines(source, by_time, &mut writer)?;
             writer.send().map_err(Error::Output)?;
             Ok(ledger)
         });
+        let reader = reader.map_err(Error::io(
+            "diff",
+            "cannot start the thread that reads a recording; raise the limit of processes (ulimit -u)",
+        ))?;
         let ignore = options.ignore.clone();
-        Self { pieces, piece: Vec::new(), at: 0, reader, ignore, others: NonRecordItems::default() }
+        Ok(Self { pieces, piece: Vec::new(), at: 0, reader, ignore, others: NonRecordItems::default() })
     }
 
     /// The next record; `None` at the end, or if reading failed.

@@ -47,7 +47,9 @@ pub fn diff(
     found: &mut dyn FnMut(&Difference) -> Result<()>,
 ) -> Result<(Summary, [Ledger; 2])> {
     std::thread::scope(|scope| {
-        let [a, b] = sources.map(|source| Lines::read(scope, source, options, to_json_lines));
+        let [a, b] = sources;
+        let lines = |source| Lines::read(scope, source, options, to_json_lines);
+        let (a, b) = (lines(a)?, lines(b)?);
         let mut differences = Differences::new(&options.ignore, found);
         let mut aligned = Aligned::new([a, b]);
         while let Some([a, b]) = aligned.next()? {

@@ -489,6 +489,9 @@ fn missing(report: &ObjectReport, is_in_file: bool) -> MissingSymbols {
         (None, _) if attempts.iter().any(|attempt| attempt.is_used() && attempt.role == Role::Kallsyms) => {
             "the kallsyms have no function at these addresses; use --kallsyms FILE with a complete copy".to_owned()
         }
+        (None, _) if report.exceeds_limit => {
+            "names that take more time or memory than the size of its files allows are not used".to_owned()
+        }
         (None, _) if is_used => "no symbols; install its debug symbols or use --debug-dir DIR".to_owned(),
         (None, Some(attempt)) if matches!(attempt.outcome, Outcome::Mismatch(_)) => {
             format!("{attempt}; use --kallsyms FILE of the recorded kernel")

@@ -6,7 +6,7 @@ use super::remap::RecordRemapper;
 use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::{Block, Origin};
 use crate::container::read::ReadOptions;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rewrite::merge::kernel;
 use crate::rewrite::replacement::serial;
 use crate::rewrite::rounds::Rounds;
@@ -19,7 +19,7 @@ use crate::stream::order::Order;
 use crate::stream::raw::Raw;
 use crate::stream::source::Source;
 use crate::stream::stage::Before;
-use crate::threads::returned;
+use crate::threads::{builder, returned};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -83,7 +83,12 @@ pub fn run<S: Sink>(
         for (member, part) in members.iter().zip(parts) {
             let (sender, receiver) = sync_channel(1);
             receivers.push(receiver);
-            threads.push(scope.spawn(move || feed(member, part, read, size, sender)));
+            let thread = builder("merge").spawn_scoped(scope, move || feed(member, part, read, size, sender));
+            let failed = Error::io(
+                &member.name,
+                "cannot start the thread that reads it; raise the limit of processes (ulimit -u) or merge fewer recordings",
+            );
+            threads.push(thread.map_err(failed)?);
         }
         let merged = merge(receivers, meta, sink);
         let mut ledger = Ledger::default();

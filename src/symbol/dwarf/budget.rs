@@ -21,6 +21,11 @@ impl Budget {
         self.0.set(left.unwrap_or(0));
         left.is_some()
     }
+
+    /// Whether all of it was spent.
+    pub fn is_spent(&self) -> bool {
+        self.0.get() == 0
+    }
 }
 
 #[cfg(test)]
@@ -30,7 +35,7 @@ mod tests {
     #[test]
     fn a_budget_ends() {
         let budget = Budget::new(10);
-        assert!(budget.spend(100) && budget.spend(60));
-        assert!(!budget.spend(1) && !budget.spend(1));
+        assert!(budget.spend(100) && !budget.is_spent() && budget.spend(60));
+        assert!(!budget.spend(1) && !budget.spend(1) && budget.is_spent());
     }
 }

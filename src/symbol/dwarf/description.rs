@@ -31,6 +31,8 @@ pub struct Files<'u, 'a> {
     pub own: &'u Units<'a>,
     /// Units of the supplementary file that dwz created.
     pub supplementary: Option<&'u Units<'a>>,
+    /// Limit on the bytes of names: any number of entries can have one long name, or parts of it.
+    pub budget: &'u Budget,
 }
 
 /// An entry, with the file that it is in.
@@ -53,7 +55,7 @@ struct Attributes<'a> {
 
 impl<'a> Description<'a> {
     /// Describes the function of an entry.
-    pub fn read<'u>(files: &Files<'u, 'a>, view: UnitView<'u, 'a>, offset: UnitOffset, budget: &Budget) -> Self {
+    pub fn read<'u>(files: &Files<'u, 'a>, view: UnitView<'u, 'a>, offset: UnitOffset) -> Self {
         let mut found = Self::default();
         let mut entry = Entry { files: *files, view, offset };
         for _ in 0..=REFERENCES {
@@ -70,7 +72,7 @@ impl<'a> Description<'a> {
             entry = next;
         }
         if !found.has_linkage_name && !found.name.is_empty() && has_scopes(view) {
-            found.qualified = entry.qualify(found.name, budget);
+            found.qualified = entry.qualify(found.name);
         }
         found
     }
@@ -106,14 +108,18 @@ fn has_scopes(view: UnitView<'_, '_>) -> bool {
 
 impl<'u, 'a> Entry<'u, 'a> {
     fn read(&self) -> Option<Attributes<'a>> {
-        let unit = self.view.unit;
+        let (unit, budget) = (self.view.unit, self.files.budget);
         let mut entries = unit.entries_raw(Some(self.offset)).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
         let tag = abbreviation.tag();
         let mut found = Attributes { tag, name: None, linkage_name: None, line: 0, next: None };
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec).ok()?;
-            let string = || unit.attr_string(attribute.value()).ok().map(|name| name.slice());
+            let string = || {
+                let string = budget.spend(1).then(|| unit.attr_string(attribute.value()).ok()).flatten()?.slice();
+                budget.spend(string.len());
+                Some(string)
+            };
             match attribute.name() {
                 constants::DW_AT_linkage_name | constants::DW_AT_MIPS_linkage_name => found.linkage_name = string(),
                 constants::DW_AT_name => found.name = string(),
@@ -150,10 +156,10 @@ impl<'u, 'a> Entry<'u, 'a> {
     }
 
     /// The name of a function, declared by this entry, after those of its scopes; `None` if it has none.
-    fn qualify(mut self, function: &[u8], budget: &Budget) -> Option<Rc<[u8]>> {
+    fn qualify(mut self, function: &[u8]) -> Option<Rc<[u8]>> {
         let mut scopes: Vec<&[u8]> = Vec::new();
         while scopes.len() < SCOPES
-            && let Some(offset) = self.view.scopes(budget).find(self.offset)
+            && let Some(offset) = self.view.scopes(self.files.budget).find(self.offset)
         {
             self.offset = offset;
             let attributes = self.read()?;
@@ -220,8 +226,8 @@ mod tests {
         let units = Units::new(Dwarf::load(section).unwrap());
         let (view, budget) = (units.unit(0).unwrap(), Budget::new(1 << 20));
         let function = Functions::new(view, &budget, Depth::All).find(0x1000).unwrap();
-        let files = Files { own: &units, supplementary: None };
-        let description = Description::read(&files, view, function, &budget);
+        let files = Files { own: &units, supplementary: None, budget: &budget };
+        let description = Description::read(&files, view, function);
         String::from_utf8(description.name().to_vec()).unwrap()
     }
 

@@ -4,6 +4,7 @@ use super::super::ranges::Ranges;
 use super::Slice;
 use super::budget::Budget;
 use super::line_program::{LineProgram, Row, Step};
+use crate::session::names::{MAX_NAME, truncated};
 use gimli::{LineProgramHeader, Reader, UnitRef};
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -74,13 +75,19 @@ impl Lines {
         let rows = sequence.rows.get_or_init(|| rows(unit, budget, sequence.offset));
         let row = rows.get(rows.partition_point(|row| row.address <= address).checked_sub(1)?)?;
         let column = if row.line == 0 { 0 } else { row.column };
-        Some(Location { file: self.path(unit, row.file), line: row.line, column })
+        Some(Location { file: self.path(unit, budget, row.file), line: row.line, column })
     }
 
     /// The path of a file by its number; empty if unknown.
-    pub fn path(&self, unit: UnitRef<'_, Slice<'_>>, number: u64) -> &[u8] {
+    pub fn path(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, number: u64) -> &[u8] {
         let cell = usize::try_from(number).ok().and_then(|number| self.paths.get(number));
-        cell.map_or(&[], |cell| cell.get_or_init(|| path(unit, number).unwrap_or_default().into()))
+        let read = || {
+            let path = path(unit, number).unwrap_or_default();
+            // Any number of files can be in one directory with a long name.
+            let path = if budget.spend(path.len()) { truncated(&path, MAX_NAME) } else { &[] };
+            path.into()
+        };
+        cell.map_or(&[], |cell| cell.get_or_init(read))
     }
 }
 

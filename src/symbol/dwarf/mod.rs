@@ -114,15 +114,15 @@ impl<'a> DwarfLookup<'a> {
         };
         let mut location = location.unwrap_or_default();
         let describe = |entry| {
-            let files = Files { own, supplementary: self.supplementary.as_ref() };
+            let files = Files { own, supplementary: self.supplementary.as_ref(), budget: &self.budget };
             let mut known = self.descriptions.borrow_mut();
-            let read = || Description::read(&files, view, entry, &self.budget);
+            let read = || Description::read(&files, view, entry);
             known.entry((number, entry)).or_insert_with(read).clone()
         };
         let calls = cache.calls(view, &self.budget, function);
         for call in calls.find(address) {
             found(Position { description: describe(call.entry), location, is_inlined: true });
-            let path = |file| lines.map(|lines| lines.path(lines_view.unit, file));
+            let path = |file| lines.map(|lines| lines.path(lines_view.unit, &self.budget, file));
             let file = call.file.and_then(path).unwrap_or_default();
             location = Location { file, line: call.line, column: call.column };
         }
@@ -163,6 +163,12 @@ impl Lookup for DwarfLookup<'_> {
         if !is_known {
             self.table.look_up(address, found);
         }
+    }
+
+    fn exceeds_limit(&self) -> bool {
+        // Without debug information, there is nothing to spend.
+        let is_spent = self.budget.is_spent() && self.units.headers().next().is_some();
+        is_spent || self.units.exceeds_limit() || self.supplementary.as_ref().is_some_and(Units::exceeds_limit)
     }
 }
 

@@ -5,12 +5,16 @@ use super::budget::Budget;
 use super::entries::{Shapes, Walk};
 use super::scopes::Scopes;
 use gimli::{
-    Abbreviations, DebugInfoOffset, DebugTypeSignature, Dwarf, Unit, UnitHeader, UnitOffset, UnitRef, UnitType,
+    Abbreviations, DW_FORM_implicit_const, DebugInfoOffset, DebugTypeSignature, Dwarf, Reader, RunTimeEndian, Section,
+    Unit, UnitHeader, UnitOffset, UnitRef, UnitType,
 };
 use hashbrown::HashMap;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// Bytes of abbreviations that are read whatever the number of entries.
+const ABBREVIATIONS: usize = 512 << 10;
 
 /// Abbreviations, which units can share.
 struct Table {
@@ -45,6 +49,9 @@ pub struct Units<'a> {
     type_slots: OnceCell<Vec<Slot<'a>>>,
     types: OnceCell<Types>,
     tables: RefCell<HashMap<TableKey, Option<Rc<Table>>>>,
+    /// Bytes of tables of abbreviations that may still be read: units can refer to any offset in the same table.
+    abbreviation_bytes: Cell<usize>,
+    exceeds_limit: Cell<bool>,
 }
 
 /// A unit, with the sections that it refers to.
@@ -77,7 +84,24 @@ impl<'a> Units<'a> {
                 slots.push((offset, Slot::new(header)));
             }
         }
-        Self { dwarf, slots, type_slots: OnceCell::new(), types: OnceCell::new(), tables: RefCell::default() }
+        // A table takes up to 40 times its size in memory, so many bytes of them need entries that they could be of: compilers write
+        // a tenth as many as of entries. Tables of valid files do not overlap, but can be read for two versions of DWARF.
+        let limit = ABBREVIATIONS.saturating_add(dwarf.debug_info.reader().len() / 2);
+        let abbreviation_bytes = Cell::new(limit.min(2 * dwarf.debug_abbrev.reader().len() + 1));
+        Self {
+            dwarf,
+            slots,
+            type_slots: OnceCell::new(),
+            types: OnceCell::new(),
+            tables: RefCell::default(),
+            abbreviation_bytes,
+            exceeds_limit: Cell::new(false),
+        }
+    }
+
+    /// Whether tables of abbreviations were not read because all together are too long.
+    pub fn exceeds_limit(&self) -> bool {
+        self.exceeds_limit.get()
     }
 
     /// The sections.
@@ -121,6 +145,16 @@ impl<'a> Units<'a> {
         let key =
             (header.debug_abbrev_offset().0, header.version(), header.address_size(), header.format().word_size());
         let read = || {
+            let section = self.dwarf.debug_abbrev.reader();
+            let table = section.slice().get(header.debug_abbrev_offset().0..)?;
+            let limit = self.abbreviation_bytes.get();
+            let len = table_len(&table[..table.len().min(limit)], section.endian());
+            // A table that is as long as the limit, or does not end, is the last one that is read.
+            self.abbreviation_bytes.set(limit - len);
+            if len == limit {
+                self.exceeds_limit.set(true);
+                return None;
+            }
             let abbreviations = Arc::new(header.abbreviations(&self.dwarf.debug_abbrev).ok()?);
             let shapes = Shapes::new(&abbreviations, header);
             Some(Rc::new(Table { abbreviations, shapes }))
@@ -159,5 +193,65 @@ impl<'a> Units<'a> {
         });
         let &(number, offset) = types.get(&signature)?;
         Some((self.read_slot(slot(number)?, |_| {})?, offset))
+    }
+}
+
+/// Number of bytes of the table of abbreviations that some bytes begin with.
+fn table_len(bytes: &[u8], endian: RunTimeEndian) -> usize {
+    let mut rest = Slice::new(bytes, endian);
+    let mut pass = || -> Option<()> {
+        while rest.read_uleb128().ok()? != 0 {
+            rest.skip_leb128().ok()?;
+            rest.skip(1).ok()?;
+            loop {
+                let (name, form) = (rest.read_uleb128().ok()?, rest.read_uleb128().ok()?);
+                if form == u64::from(DW_FORM_implicit_const.0) {
+                    rest.skip_leb128().ok()?;
+                }
+                if (name, form) == (0, 0) {
+                    break;
+                }
+            }
+        }
+        Some(())
+    };
+    // A table without an end is read to the end of the section.
+    match pass() {
+        Some(()) => bytes.len() - rest.len(),
+        None => bytes.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gimli::SectionId;
+
+    #[test]
+    fn a_table_has_its_own_bytes() {
+        let table = [1, 0x11, 1, 0x11, 1, 0x3a, 0x21, 7, 0, 0, 0];
+        let more = [&table[..], &table].concat();
+        assert_eq!(table_len(&more, RunTimeEndian::Little), table.len());
+        assert_eq!(table_len(&table[..5], RunTimeEndian::Little), 5);
+    }
+
+    /// Units that each refer to another offset in one table: the first few are read, then the budget ends.
+    #[test]
+    fn overlapping_tables_cost_no_more_than_their_bytes() {
+        let kinds: Vec<u8> = (0..100).flat_map(|code| [code + 1, 0x2e, 0, 0, 0]).chain([0]).collect();
+        let unit = |number: u32| [&8u32.to_le_bytes()[..], &[4, 0], &(5 * number).to_le_bytes(), &[8, 1]].concat();
+        let info: Vec<u8> = (0..100).flat_map(unit).collect();
+        let load = |id| {
+            let bytes = match id {
+                SectionId::DebugAbbrev => &kinds[..],
+                SectionId::DebugInfo => &info,
+                _ => &[],
+            };
+            Ok::<_, gimli::Error>(Slice::new(bytes, RunTimeEndian::Little))
+        };
+        let units = Units::new(Dwarf::load(load).unwrap());
+        assert_eq!(units.headers().count(), 100);
+        let tables: usize = (0..100).filter(|&number| units.table(&units.slots[number].1.header).is_some()).count();
+        assert!((2..10).contains(&tables), "{tables}");
     }
 }

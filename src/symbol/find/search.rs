@@ -344,6 +344,9 @@ pub fn split_dwarf(options: &SearchOptions, unit: &SplitUnit, object: &Path) -> 
 
 fn open(path: &Path) -> Result<Object, Outcome> {
     match Object::open(path) {
+        Ok(Some(object)) if object.exceeds_limit() => {
+            Err(Outcome::Unsuitable("has sections that overlap, or that inflate to more than the limit of its size"))
+        }
         Ok(Some(object)) => Ok(object),
         // Current caches have directories where old ones have files.
         // Clients of debuginfod mark missing files by empty ones.

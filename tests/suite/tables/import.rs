@@ -7,6 +7,7 @@ use super::convert;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Folded stacks of a recording with their samples.
 fn folded(recording: &Path, args: &[&str]) -> Result<Vec<String>, String> {
@@ -111,4 +112,48 @@ fn damaged_datasets_are_errors_or_are_read() {
     writeln!(io::stderr(), "tables to perf.data: of {} damaged datasets, {errors} give an error", statuses.len())
         .unwrap();
     assert!(errors > statuses.len() / 3);
+}
+
+/// The file of a table in a dataset with one recording.
+fn table_file(dataset: &Path, table: &str) -> PathBuf {
+    let partition = fs::read_dir(dataset.join(table)).unwrap().next().unwrap().unwrap();
+    partition.path().join("part-0.parquet")
+}
+
+#[test]
+fn damaged_tables_are_rejected_or_read_whatever_the_crates_do() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (dataset, back) = (directory.path().join("dataset"), directory.path().join("back.data"));
+    convert(&fixture("callgraph.data"), &dataset, &["--symbols", "no"]).unwrap();
+    let mut rejected = 0;
+    for table in ["stacks", "frames"] {
+        let path = table_file(&dataset, table);
+        let original = fs::read(&path).unwrap();
+        for at in (0..original.len()).step_by(original.len() / 60) {
+            let mut damaged = original.clone();
+            damaged[at] ^= 0x7f;
+            fs::write(&path, damaged).unwrap();
+            let run = run(perfconv().arg(&dataset).args(["-f", "-o"]).arg(&back));
+            if run.status != 0 {
+                let message = run.failure().unwrap_or_else(|error| panic!("{table}, byte {at}: {error}"));
+                assert!(message.contains("dataset"), "{table}, byte {at}: {message}");
+                rejected += 1;
+            }
+        }
+        fs::write(&path, original).unwrap();
+    }
+    assert!(rejected > 30, "{rejected}");
+}
+
+#[test]
+fn a_table_that_is_no_regular_file_is_rejected_at_once() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (dataset, back) = (directory.path().join("dataset"), directory.path().join("back.data"));
+    convert(&fixture("callgraph.data"), &dataset, &["--symbols", "no"]).unwrap();
+    let path = table_file(&dataset, "recordings");
+    fs::remove_file(&path).unwrap();
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let rejected = run(perfconv().arg(&dataset).arg("-o").arg(&back));
+    let message = rejected.failure().unwrap();
+    assert!(message.ends_with("cannot open: is not a regular file"), "{message}");
 }
