@@ -20,7 +20,8 @@ const BILLION: u64 = 1_000_000_000;
 /// input, rounded to the nearest integer, and no line differs by 1 or more.
 ///
 /// # Errors
-/// If a line is invalid, with its number (blank lines and comments are skipped), every line has two counts, or a recording cannot represent it.
+/// If a line is invalid, with its number (blank lines and comments are skipped), every line has two counts, or a
+/// recording cannot represent it.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let samples = SampleType { kind: "samples".to_owned(), unit: "count".to_owned() };
     let types = SampleTypes { samples: None, value: samples.clone() };
