@@ -37,11 +37,13 @@ fn function(line: &[u8]) -> Option<(u64, u64, &[u8])> {
     Some((start, start.checked_add(size)?, name))
 }
 
-/// Parses a number, as perf with white space before it, and skips the separator behind it, a space or a tab.
+/// Parses a number, as perf with white space before it, and skips the separator behind it. perf skips any character; letters and
+/// `-` would make functions of messages and of ranges.
 fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     let text = text.trim_ascii_start();
     let text = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
-    let end = text.iter().position(|byte| !byte.is_ascii_hexdigit()).filter(|&end| text[end].is_ascii_whitespace())?;
+    let is_separator = |&end: &usize| text[end].is_ascii_whitespace() || b",:;|".contains(&text[end]);
+    let end = text.iter().position(|byte| !byte.is_ascii_hexdigit()).filter(is_separator)?;
     let number = u64::from_str_radix(str::from_utf8(&text[..end]).ok()?, 16).ok()?;
     Some((number, &text[end + 1..]))
 }
@@ -73,6 +75,14 @@ mod tests {
         let expected = [(0x10, 0x20, "a b".to_owned())];
         for line in ["10 10 a b", "10\t10\ta b", "  10 10 a b", "\t0X10  10 a b", "10 \t 0x10\ta b"] {
             assert_eq!(read(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn numbers_may_be_separated_by_punctuation() {
+        let expected = (0x10, 0x14, "a b,c".to_owned());
+        for text in ["10,4,a b,c\n", "10, 4,a b,c\n", "10;4;a b,c\n", "10:4:a b,c\n", "0x10|0x4|a b,c\n"] {
+            assert_eq!(read(text), [expected.clone()], "{text}");
         }
     }
 

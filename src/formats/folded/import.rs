@@ -21,7 +21,8 @@ const BILLION: u64 = 1_000_000_000;
 /// input, rounded to the nearest integer, and no line differs by 1 or more.
 ///
 /// # Errors
-/// If a line is invalid, with its number, every line has two counts, or a recording cannot represent it.
+/// If a line is invalid, with its number (blank lines and comments are skipped), every line has two counts, or a
+/// recording cannot represent it.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let samples = SampleType { kind: "samples".to_owned(), unit: "count".to_owned() };
     let types = SampleTypes { samples: None, value: samples.clone() };
@@ -44,7 +45,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
             break;
         }
         let text = line.trim_ascii();
-        if text.is_empty() {
+        if text.is_empty() || is_comment(text) {
             continue;
         }
         let invalid = |what: &str| Err(Error::input(name, None, format!("line {number}: {what}")));
@@ -88,8 +89,9 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     }
     // Only differential profiles have a number before every count; single functions may have names that end in one.
     if pairs == profile.samples.len() {
-        let what = "every line has two counts, as in a differential profile; keep one: sed -E 's/ [0-9.]+$//' for the \
-                    first, sed -E 's/ [0-9.]+( [0-9.]+)$/\\1/' for the second";
+        let what = "every line has two counts, as in a differential profile; keep one: \
+                    sed -E 's/[[:blank:]]+[^[:blank:]]+$//' for the first, \
+                    sed -E 's/[^[:blank:]]+[[:blank:]]+([^[:blank:]]+)$/\\1/' for the second";
         return Err(Error::input(name, None, what));
     }
     if decimals > 0 {
@@ -109,23 +111,45 @@ fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((line[..space].trim_ascii_end(), &line[space + 1..]))
 }
 
-/// Parses `12` or `12.5`: the integer, and the fraction in billionths. Further digits are ignored.
+/// Parses `12`, `12.5` or `1.25e+06`: the integer, and the fraction in billionths. Further digits are ignored.
 fn count_of(count: &[u8]) -> Option<(u64, u64)> {
+    /// Decimals that are kept until the exponent is applied: all integers of 64 bits with them fit into 128 bits.
+    const DECIMALS: usize = 18;
     let count = std::str::from_utf8(count).ok()?;
-    let Some((whole, digits)) = count.split_once('.') else { return Some((count.parse().ok()?, 0)) };
+    let (mantissa, exponent) = match count.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (count, 0),
+    };
+    let (whole, digits) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let fraction =
-        digits.bytes().chain(std::iter::repeat(b'0')).take(9).fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
-    Some((whole.parse().ok()?, fraction))
+    let digits = digits.bytes().map(|digit| u128::from(digit - b'0')).chain(std::iter::repeat(0)).take(DECIMALS);
+    let mantissa = digits.fold(u128::from(whole.parse::<u64>().ok()?), |sum, digit| sum * 10 + digit);
+    let scale = 10_u128.checked_pow(exponent.unsigned_abs());
+    let scaled = match scale {
+        Some(scale) if exponent >= 0 => mantissa.checked_mul(scale)?,
+        Some(scale) => mantissa / scale,
+        None if exponent < 0 || mantissa == 0 => 0,
+        None => return None,
+    };
+    let one = 10_u128.pow(DECIMALS as u32);
+    let fraction = scaled % one / (one / u128::from(BILLION));
+    Some((u64::try_from(scaled / one).ok()?, fraction as u64))
+}
+
+/// Whether a line is a comment: `# text`, or a line that starts with `#` and has no count. JavaScript has functions
+/// `#name`.
+fn is_comment(line: &[u8]) -> bool {
+    let has_count = || split(line).is_some_and(|(_, count)| count_of(count).is_some());
+    line.starts_with(b"# ") || (line.starts_with(b"#") && !has_count())
 }
 
 /// Whether an input with these first bytes is folded stacks: lines with a count, and at least one with several
 /// frames.
 pub fn recognizes(start: &[u8]) -> bool {
     let mut has_stack = false;
-    let mut lines = lines(start).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let mut lines = lines(start).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty() && !is_comment(line));
     let are_stacks = lines.all(|line| {
         has_stack |= line.contains(&b';');
         split(line).is_some_and(|(names, count)| !names.is_empty() && count_of(count).is_some())
@@ -148,7 +172,18 @@ mod tests {
         for (text, expected) in valid {
             assert_eq!(count_of(text.as_bytes()), Some(expected), "{text}");
         }
-        for text in ["", ".", ".5", "-1.5", "1.-5", "1.5.2", "1e3", "x", "99999999999999999999.5"] {
+        let exponents = [
+            ("1e3", (1000, 0)),
+            ("2.5E+2", (250, 0)),
+            ("15e-1", (1, 500_000_000)),
+            ("0e99", (0, 0)),
+            ("1e-99", (0, 0)),
+        ];
+        for (text, expected) in exponents {
+            assert_eq!(count_of(text.as_bytes()), Some(expected), "{text}");
+        }
+        let invalid = ["", ".", ".5", "-1.5", "1.-5", "1.5.2", "e3", "1e", "1e1.5", "x", "1,000", "0x10", "nan"];
+        for text in invalid.into_iter().chain(["99999999999999999999.5", "1e20", "1e99", "1e99999999999"]) {
             assert_eq!(count_of(text.as_bytes()), None, "{text}");
         }
         assert!(recognizes(b"a;b 1.5\na;c 2\n"));
@@ -163,8 +198,16 @@ mod tests {
     }
 
     #[test]
+    fn comments_are_skipped() {
+        assert!(recognizes(b"# 3 stacks\n\na;b 1\n"));
+        let text = "# total 30\n\n#eof\na;b 10\n#secret;c 20\n";
+        assert_eq!(imported(text).unwrap().missing, [""; 0]);
+        assert!(imported("# before after\na;b 10 12\n\na;c 5 0\n").is_err());
+    }
+
+    #[test]
     fn rejects_two_counts_in_every_line() {
-        for text in ["a;b 10 12\na;c 5 0\n", "a;b 1.5 12.25\n"] {
+        for text in ["a;b 10 12\na;c 5 0\n", "a;b 1.5 12.25\n", "a;b\t10\t1e3\n"] {
             let error = imported(text).unwrap_err().to_string();
             assert!(error.contains("a.folded") && error.contains("every line has two counts"), "{error}");
         }
