@@ -82,7 +82,7 @@ mod tests {
     fn numbers_may_be_separated_by_punctuation() {
         let expected = (0x10, 0x14, "a b,c".to_owned());
         for text in ["10,4,a b,c\n", "10, 4,a b,c\n", "10;4;a b,c\n", "10:4:a b,c\n", "0x10|0x4|a b,c\n"] {
-            assert_eq!(read(text), [expected.clone()], "{text}");
+            assert_eq!(read(text), std::slice::from_ref(&expected), "{text}");
         }
     }
 
