@@ -3,6 +3,7 @@
 pub mod id_table;
 pub mod map;
 pub mod maps;
+pub mod module_name;
 pub mod names;
 pub mod process;
 pub mod range_map;

@@ -1,10 +1,11 @@
 //! Prints branch stacks.
 
-use super::call_chain::{self, file};
+use super::call_chain;
 use super::fields::{DSO, FieldSet};
 use super::printer::Printer;
 use super::style::Style;
 use crate::abi::branch::{BranchFlags, BranchType};
+use crate::formats::sample_writer::SampleState;
 use crate::session::map::MapId;
 use crate::session::space::Space;
 use std::io::Write;
@@ -79,7 +80,9 @@ fn print(printer: &mut Printer<'_>, before: &str, out: &mut Vec<u8>, end: PrintE
 
 fn dso(printer: &Printer<'_>, map: Option<MapId>, out: &mut Vec<u8>) {
     if printer.fields.has(DSO) {
-        let name = map.map_or("[unknown]".into(), |map| file(printer.state.session.map(map)));
+        let SampleState { session, listed_modules, .. } = &*printer.state;
+        let file = |map| SampleState::printed_file(listed_modules, session.map(map));
+        let name = map.map_or("[unknown]".into(), file);
         let space = if printer.style == Style::Perf612 { " " } else { "" };
         let _ = write!(out, "{space}({name})");
     }

@@ -15,6 +15,11 @@ impl Budget {
         Self(Cell::new(size.saturating_mul(TIMES)))
     }
 
+    /// Adds that of a file with sections of this size.
+    pub fn add(&self, size: u64) {
+        self.0.set(self.0.get().saturating_add(size.saturating_mul(TIMES)));
+    }
+
     /// Spends bytes; `false` if none are left.
     pub fn spend(&self, bytes: usize) -> bool {
         let left = self.0.get().checked_sub(bytes as u64);

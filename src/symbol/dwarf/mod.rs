@@ -103,7 +103,8 @@ impl<'a> DwarfLookup<'a> {
     /// Calls `found` with each function of a unit that an address is in. Whether the unit has the address.
     fn in_unit(&self, number: usize, address: u64, found: &mut dyn FnMut(Position<'_, 'a>)) -> bool {
         let (Some(lines_view), Some(cache)) = (self.units.unit(number), self.caches.get(number)) else { return false };
-        let (own, view) = cache.code(&self.split, &self.units, lines_view).unwrap_or((&self.units, lines_view));
+        let code = cache.code(&self.split, &self.units, lines_view, &self.budget);
+        let (own, view) = code.unwrap_or((&self.units, lines_view));
         let function = cache.function(view, &self.budget, address);
         let lines = self.has_lines.then(|| cache.lines(lines_view.unit, &self.budget));
         let location = lines.and_then(|lines| lines.find(lines_view.unit, &self.budget, address));

@@ -5,7 +5,7 @@ use super::{Slice, sections};
 use crate::symbol::arena::Arena;
 use crate::symbol::find::candidate_paths::SplitUnit;
 use crate::symbol::object::Object;
-use gimli::{Dwarf, DwarfFileType, DwarfPackage, DwoId, SectionId, Unit, UnitRef};
+use gimli::{Dwarf, DwarfFileType, DwarfPackage, DwoId, Section, SectionId, Unit, UnitRef};
 use hashbrown::HashMap;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -25,6 +25,13 @@ pub struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
+    /// Size of the sections of its file, or of its part of a package.
+    pub fn size(&self) -> u64 {
+        let dwarf = self.units.dwarf();
+        let own = [dwarf.debug_info.reader(), dwarf.debug_abbrev.reader(), dwarf.debug_line.reader()];
+        own.map(|section| section.len() as u64).iter().sum()
+    }
+
     /// The unit, and the units of its file.
     pub fn view(&self) -> Option<(&Units<'a>, UnitView<'_, 'a>)> {
         Some((&self.units, self.units.unit(self.number)?))

@@ -37,8 +37,14 @@ impl<'a> UnitCache<'a> {
         files: &SplitFiles<'a>,
         main: &Units<'a>,
         skeleton: UnitView<'_, 'a>,
+        budget: &Budget,
     ) -> Option<(&'u Units<'a>, UnitView<'u, 'a>)> {
-        self.split.get_or_init(|| files.open(main, skeleton.unit)).as_ref()?.view()
+        let open = || {
+            let split = files.open(main, skeleton.unit);
+            budget.add(split.as_ref().map_or(0, Split::size));
+            split
+        };
+        self.split.get_or_init(open).as_ref()?.view()
     }
 
     /// The entry of the function with an address.

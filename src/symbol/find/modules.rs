@@ -3,6 +3,7 @@
 use super::SearchOptions;
 use super::candidate_paths::below;
 use crate::object::recorded_file;
+use crate::session::module_name::module_name;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -11,19 +12,6 @@ const COMPRESSED: [&str; 3] = [".xz", ".zst", ".gz"];
 
 /// Maximum size of `modules.dep`. That of a distribution's kernel has less than a megabyte.
 const MAX_INDEX: u64 = 64 << 20;
-
-/// The name of a module as kallsyms has it, `nf_nat`, from `[nf_nat]` or the path of its file; `None` if it is no module.
-pub fn module_name(path: &Path) -> Option<String> {
-    const OTHERS: [&str; 6] = ["vdso", "vsyscall", "heap", "stack", "anon", "uprobes"];
-    let text = path.to_str()?;
-    if let Some(name) = text.strip_prefix('[') {
-        let name = name.strip_suffix(']')?;
-        let is_module = !name.contains('[') && !OTHERS.iter().any(|other| name.starts_with(other));
-        return is_module.then(|| name.to_owned());
-    }
-    let (stem, suffix) = path.file_name()?.to_str()?.split_once(".ko")?;
-    (suffix.is_empty() || suffix.starts_with('.')).then(|| stem.replace('-', "_"))
-}
 
 /// The path of a module without the suffix of its compression.
 pub fn without_compression(path: &Path) -> &Path {
@@ -73,16 +61,6 @@ fn in_index(directory: &Path, name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_modules() {
-        let name = |path: &str| module_name(Path::new(path));
-        assert_eq!(name("/lib/modules/6.1/fs/nf-nat.ko.xz").as_deref(), Some("nf_nat"));
-        assert_eq!(name("[nf_nat]").as_deref(), Some("nf_nat"));
-        for other in ["[vdso]", "[heap]", "/lib/libkonfig.kore", "/bin/ls", "", "[kernel.kallsyms]_text"] {
-            assert_eq!(name(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn modules_are_searched_by_path_and_by_name() {
