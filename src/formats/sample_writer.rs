@@ -17,8 +17,8 @@ use crate::profile::symbolize::SymbolSources;
 use crate::profile::symbols::Symbols;
 use crate::profile::unwinding::Unwinding;
 use crate::profile::weights::Weights;
+use crate::session::kernel_names::ListedKernel;
 use crate::session::map::Map;
-use crate::session::module_name::ListedModules;
 use crate::session::space::Space;
 use crate::session::{Applied, Session};
 use crate::stream::Sink;
@@ -192,7 +192,7 @@ pub struct SampleState {
     pub printed: PrintedText,
     events: Vec<String>,
     /// Once there is a sample.
-    pub listed_modules: Option<ListedModules>,
+    pub listed_kernel: Option<ListedKernel>,
 }
 
 impl SampleState {
@@ -206,13 +206,13 @@ impl SampleState {
     }
 
     /// The file of a mapping as perf script prints it.
-    pub fn printed_file<'a>(listed_modules: &Option<ListedModules>, map: &'a Map) -> Cow<'a, str> {
+    pub fn printed_file<'a>(listed_kernel: &Option<ListedKernel>, map: &'a Map) -> Cow<'a, str> {
         let file = match map.printed_file() {
             Cow::Borrowed(file) => String::from_utf8_lossy(file),
             Cow::Owned(file) => String::from_utf8_lossy(&file).into_owned().into(),
         };
-        let short = listed_modules.as_ref().filter(|_| map.is_of_kernel()).and_then(|listed| listed.unlisted(&file));
-        short.map_or(file, Cow::Owned)
+        let name = listed_kernel.as_ref().and_then(|listed| listed.name(map, &file));
+        name.map_or(file, Cow::Owned)
     }
 
     /// Names of all events.
@@ -283,7 +283,7 @@ pub fn begin<'a, F: SampleFormat + 'a>(
             tracepoints: None,
             printed: PrintedText::default(),
             events: Vec::new(),
-            listed_modules: None,
+            listed_kernel: None,
         },
         ledger: Ledger::default(),
         samples: 0,
@@ -357,7 +357,7 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
             named.forget();
         }
         let DecodedSample { meta, index, view, .. } = decoded;
-        self.state.listed_modules.get_or_insert_with(|| ListedModules::new(meta));
+        self.state.listed_kernel.get_or_insert_with(|| ListedKernel::new(meta));
         // As in perf, counter values count as a sample of each event whose counter increased.
         let mut found = std::mem::take(&mut self.found);
         found.clear();

@@ -1,9 +1,9 @@
 //! State of the machine over time: processes, threads and their mappings.
 
 pub mod id_table;
+pub mod kernel_names;
 pub mod map;
 pub mod maps;
-pub mod module_name;
 pub mod names;
 pub mod process;
 pub mod range_map;

@@ -80,8 +80,8 @@ fn print(printer: &mut Printer<'_>, before: &str, out: &mut Vec<u8>, end: PrintE
 
 fn dso(printer: &Printer<'_>, map: Option<MapId>, out: &mut Vec<u8>) {
     if printer.fields.has(DSO) {
-        let SampleState { session, listed_modules, .. } = &*printer.state;
-        let file = |map| SampleState::printed_file(listed_modules, session.map(map));
+        let SampleState { session, listed_kernel, .. } = &*printer.state;
+        let file = |map| SampleState::printed_file(listed_kernel, session.map(map));
         let name = map.map_or("[unknown]".into(), file);
         let space = if printer.style == Style::Perf612 { " " } else { "" };
         let _ = write!(out, "{space}({name})");

@@ -3,7 +3,7 @@
 use super::SearchOptions;
 use super::candidate_paths::below;
 use crate::object::recorded_file;
-use crate::session::module_name::module_name;
+use crate::session::kernel_names::module_name;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
