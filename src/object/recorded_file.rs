@@ -53,7 +53,7 @@ pub fn read_stored(path: &Path) -> io::Result<Bytes> {
 #[cfg(unix)]
 fn is_nearly_empty(found: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
-    const LARGE: u64 = 256 << 20;
+    const LARGE: u64 = 16 << 20;
     const BLOCK: u64 = 512;
     found.len() > LARGE && found.blocks().saturating_mul(BLOCK) < found.len() / 64
 }
@@ -75,6 +75,9 @@ pub fn read_code_map(path: &Path, owner: Owner) -> io::Result<Bytes> {
     let refused = |why: &str| Err(io::Error::new(ErrorKind::PermissionDenied, why));
     if found.len() > MAX_CODE_MAP {
         return refused("is larger than 4 GiB");
+    }
+    if is_nearly_empty(&found) {
+        return refused("nearly all of the file are holes");
     }
     match owner {
         Owner::OfProcess(pid) if !belongs_to_process(&found, pid) => {
@@ -255,6 +258,8 @@ mod tests {
         assert!(read("link").is_err());
         File::create(at("sparse")).unwrap().set_len(MAX_CODE_MAP + 1).unwrap();
         assert_eq!(read("sparse").unwrap_err().to_string(), "is larger than 4 GiB");
+        File::create(at("holes")).unwrap().set_len(1 << 30).unwrap();
+        assert_eq!(read("holes").unwrap_err().to_string(), "nearly all of the file are holes");
         fs::hard_link(at("map"), at("name")).unwrap();
         assert_eq!(read("name").unwrap_err().kind(), ErrorKind::PermissionDenied);
         assert_eq!(read_code_map(&at("name"), Owner::Any).unwrap().len(), 5);
