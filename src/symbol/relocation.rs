@@ -3,7 +3,7 @@
 use super::object::{Object, Section};
 use object::elf::{
     EM_386, EM_AARCH64, EM_ARM, EM_LOONGARCH, EM_PPC64, EM_RISCV, EM_S390, EM_X86_64, Rel32, Rel64, Rela32, Rela64,
-    SHT_REL, SHT_RELA, Sym32, Sym64,
+    SHT_REL, SHT_RELA, SHT_SYMTAB, Sym32, Sym64,
 };
 use object::read::elf::{Rel, Rela, Sym};
 use object::{Endianness, Pod, pod};
@@ -39,7 +39,10 @@ pub fn apply(object: &Object, section: usize, bytes: Vec<u8>) -> Option<Vec<u8>>
         is_list && list.info == section
     };
     for list in object.sections().iter().filter(of_section) {
-        let (data, symbols) = (object.raw(list), object.section_data(list.link));
+        // Another section would have relocations of its own, and these could refer to each other.
+        let is_symbol_table = object.sections().get(list.link).is_some_and(|linked| linked.kind == SHT_SYMTAB.0);
+        let symbols = if is_symbol_table { object.section_data(list.link) } else { &[] };
+        let data = object.raw(list);
         let target = Target { object, symbols };
         match (object.is_64(), list.kind == SHT_RELA.0) {
             (true, true) => target.with_addends::<Rela64<Endianness>, Sym64<Endianness>>(data, &mut bytes)?,
@@ -145,6 +148,7 @@ mod tests {
     use super::super::lookup::names;
     use super::super::table::SymbolTable;
     use super::*;
+    use object::elf::SectionHeader64;
     use object::write::{Object as Writer, Relocation, Symbol, SymbolSection};
     use object::{Architecture, BinaryFormat, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
     use std::path::Path;
@@ -185,6 +189,20 @@ mod tests {
             object.section(b".debug_info").chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
         // Code of the initialization has no address.
         assert_eq!(addresses, [BASE + 6, 6, BASE + 0x26]);
+    }
+
+    #[test]
+    fn relocations_whose_symbols_are_the_section_itself_end() {
+        let mut bytes = module(Architecture::X86_64, 1);
+        let object = Object::parse(Path::new("x.ko"), bytes.clone().into()).unwrap();
+        let debug = object.section_index(b".debug_info").unwrap();
+        let list = object.sections().iter().position(|section| section.kind == SHT_RELA.0).unwrap();
+        let (table, _) = bytes[0x28..].split_first_chunk().unwrap();
+        let link = u64::from_le_bytes(*table) as usize + list * size_of::<SectionHeader64<Endianness>>() + 0x28;
+        bytes[link] = debug as u8;
+        let object = Object::parse(Path::new("x.ko"), bytes.into()).unwrap();
+        assert_eq!(object.sections()[list].link, debug);
+        assert!(object.section(b".debug_info").is_empty());
     }
 
     #[test]

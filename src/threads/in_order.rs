@@ -8,6 +8,10 @@ use std::thread;
 
 /// Runs jobs on `threads` threads, and calls `take` with each result in the order of the jobs, as soon as it is available.
 pub fn in_order<T: Sync, R: Send>(threads: usize, jobs: &[T], work: impl Fn(&T) -> R + Sync, mut take: impl FnMut(R)) {
+    let threads = threads.min(jobs.len());
+    if threads <= 1 {
+        return jobs.iter().for_each(|job| take(work(job)));
+    }
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
@@ -24,7 +28,7 @@ pub fn in_order<T: Sync, R: Send>(threads: usize, jobs: &[T], work: impl Fn(&T) 
                 }
             })
         };
-        let workers: Vec<_> = (0..threads.min(jobs.len())).map_while(|_| worker().ok()).collect();
+        let workers: Vec<_> = (0..threads).map_while(|_| worker().ok()).collect();
         if workers.is_empty() {
             return jobs.iter().for_each(|job| take(work(job)));
         }

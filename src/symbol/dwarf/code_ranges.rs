@@ -5,8 +5,9 @@ use super::budget::Budget;
 use gimli::{Attribute, AttributeValue, RangeListsOffset, UnitOffset, UnitRef};
 use std::ops::Range;
 
-/// Cost of a range in bytes of the budget: about the memory that it needs, so that this is bounded, too.
-const RANGE: usize = 32;
+/// Cost of a range in bytes of the budget: the memory that it needs while the list of ranges grows and is sorted, so that this is
+/// bounded, too.
+const RANGE: usize = 96;
 
 /// End of a range.
 #[derive(Clone, Copy)]
