@@ -8,6 +8,7 @@ use crate::session::map::PAGE;
 use bytes::Bytes;
 use object::elf::{
     ET_REL, FileHeader32, FileHeader64, PF_W, PF_X, PT_LOAD, SHF_ALLOC, SHF_COMPRESSED, SHF_EXECINSTR, SHT_NOBITS,
+    SHT_SYMTAB,
 };
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, FileKind};
@@ -18,6 +19,10 @@ use std::sync::OnceLock;
 
 /// Maximum length of a stored section name. The names that are looked up are shorter.
 const NAME: usize = 64;
+
+/// Names of sections with units of debug information. Files that are not linked have one for each type unit: they are in groups, of
+/// which the linker keeps one.
+const UNITS: [&[u8]; 4] = [b".debug_info", b".debug_types", b".debug_info.dwo", b".debug_types.dwo"];
 
 /// A loaded segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +81,8 @@ pub struct Object {
     segments: Vec<Segment>,
     sections: Vec<Section>,
     inflated: Vec<OnceLock<Option<Vec<u8>>>>,
+    /// The units of each name of sections, if they are in several sections.
+    joined_units: [OnceLock<Vec<u8>>; UNITS.len()],
     /// Bytes that what the file contains may still be inflated to.
     unpack_limit: u64,
     exceeds_limit: bool,
@@ -172,6 +179,7 @@ impl Object {
             segments,
             sections,
             inflated,
+            joined_units: Default::default(),
             unpack_limit,
             exceeds_limit: false,
         };
@@ -266,14 +274,27 @@ impl Object {
 
     /// The bytes of a section, inflated; empty if it is missing or corrupt.
     pub fn section(&self, name: &[u8]) -> &[u8] {
+        if let Some(kind) = UNITS.iter().position(|units| *units == name) {
+            let is_named = |section: &&Section| *section.name == *name && section.kind != SHT_NOBITS.0;
+            if self.sections.iter().filter(is_named).nth(1).is_some() {
+                return self.joined_units[kind].get_or_init(|| self.join(name));
+            }
+        }
         self.section_index(name).map_or(&[], |index| self.section_data(index))
+    }
+
+    /// The bytes of all sections with a name.
+    fn join(&self, name: &[u8]) -> Vec<u8> {
+        let named = self.sections.iter().enumerate().filter(|(_, section)| *section.name == *name);
+        named.flat_map(|(index, _)| self.section_data(index)).copied().collect()
     }
 
     /// The bytes of a section by its index, inflated.
     pub fn section_data(&self, index: usize) -> &[u8] {
         let Some(section) = self.sections.get(index) else { return &[] };
         let raw = self.raw(section);
-        let is_relocated = self.is_relocatable && !section.is_loaded && section.name.starts_with(b".debug_");
+        let is_debug = section.kind != SHT_SYMTAB.0 && section.name.starts_with(b".debug_");
+        let is_relocated = self.is_relocatable && !section.is_loaded && is_debug;
         if !section.is_compressed && !is_relocated {
             return raw;
         }

@@ -315,6 +315,14 @@ fn inlined_functions_have_the_names_of_their_scopes() {
         with_lines("scopes-dwarf-4-types", "g++ -O2 -gdwarf-4 -fdebug-types-section $SRC/scopes.cpp -o program"),
         with_lines("scopes-split", "g++ -O2 -g -gsplit-dwarf $SRC/scopes.cpp -o program"),
         with_lines(
+            "scopes-split-types",
+            "g++ -O2 -gdwarf-5 -gsplit-dwarf -fdebug-types-section $SRC/scopes.cpp -o program",
+        ),
+        with_lines(
+            "scopes-dwarf-4-split-types",
+            "g++ -O2 -gdwarf-4 -gsplit-dwarf -fdebug-types-section $SRC/scopes.cpp -o program",
+        ),
+        with_lines(
             "scopes-dwz",
             "g++ -O2 -g $SRC/scopes.cpp -o program && cp program other && dwz -m common.debug program other",
         ),
