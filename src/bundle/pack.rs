@@ -41,6 +41,7 @@ pub struct Packed {
     pub files: Vec<PackedFile>,
     /// Who may read these files.
     pub access: Access,
+    zeros: ZeroBudget,
 }
 
 /// What to pack.
@@ -152,6 +153,10 @@ impl Packed {
         let before = self.files.len();
         for file in files {
             match search.read(&file) {
+                Ok(bytes) if !self.zeros.spend(&bytes) => self.ledger.missing(format!(
+                    "{} is not in the archive: it is nearly all zeros, and others have filled the archive with zeros",
+                    file.path.display()
+                )),
                 Ok(bytes) => {
                     self.access = self.access.and(Access::of_path(&file.path));
                     append(tar, &file.entry, &bytes)?;
@@ -161,6 +166,30 @@ impl Packed {
             }
         }
         Ok(self.files.len() - before)
+    }
+}
+
+/// The zeros that files may still fill the archive with. Files of other users can be holes that take no room where they are, and any
+/// room in the archive.
+#[derive(Clone, Copy, Debug)]
+struct ZeroBudget(u64);
+
+impl Default for ZeroBudget {
+    fn default() -> Self {
+        // Object files have some pages of zeros.
+        Self(1 << 30)
+    }
+}
+
+impl ZeroBudget {
+    /// Takes the zeros of a file from the budget; `false` if they exceed it. Other bytes add to it.
+    fn spend(&mut self, bytes: &[u8]) -> bool {
+        const PAGE: usize = 4096;
+        let zeros = bytes.chunks(PAGE).filter(|page| **page == [0; PAGE][..page.len()]).map(<[u8]>::len).sum::<usize>();
+        let others = (bytes.len() - zeros) as u64;
+        let left = self.0.saturating_add(others).checked_sub(zeros as u64);
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
     }
 }
 
@@ -176,4 +205,21 @@ fn header(kind: EntryType, size: u64) -> Header {
     header.set_mode(if kind == EntryType::Symlink { 0o777 } else { 0o644 });
     header.set_mtime(0);
     header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_have_a_limit_that_other_bytes_raise() {
+        let mut budget = ZeroBudget(10_000);
+        assert!(budget.spend(&[0; 8000]));
+        assert!(!budget.spend(&[0; 8000]));
+        assert!(budget.spend(&[1; 8000]) && budget.spend(&[0; 8000]));
+        // Zeros within a page are not counted.
+        let mut mixed = vec![0; 9000];
+        mixed[5] = 1;
+        assert!(budget.spend(&mixed));
+    }
 }
