@@ -22,6 +22,7 @@ mod input;
 mod man;
 mod merge;
 mod output;
+mod page_request;
 mod page_server;
 mod pager;
 mod part_file;

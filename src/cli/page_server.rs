@@ -1,5 +1,6 @@
 //! Serves a page to browsers of this machine, for those that cannot open files.
 
+use super::page_request::is_asked_for;
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -114,7 +115,7 @@ fn close_oldest(open: &mut VecDeque<Weak<Connection>>) -> bool {
 struct ServedPage {
     page: Arc<[u8]>,
     path: String,
-    /// Values of the header Host. Others are names that a page of another site had resolved to this machine.
+    /// Values of the header Host.
     hosts: [String; 2],
 }
 
@@ -122,7 +123,7 @@ impl ServedPage {
     fn answer(&self, connection: &Connection) -> io::Result<()> {
         let mut stream = &connection.stream;
         let request = read_request(stream)?;
-        let (status, body) = match self.is_asked_for(&request) {
+        let (status, body) = match is_asked_for(&request, &self.path, &self.hosts) {
             true => ("200 OK", &*self.page),
             false => ("404 Not Found", &b""[..]),
         };
@@ -135,16 +136,6 @@ impl ServedPage {
              Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
         )?;
         stream.write_all(body)
-    }
-
-    fn is_asked_for(&self, request: &[u8]) -> bool {
-        let Ok(request) = str::from_utf8(request) else { return false };
-        let mut lines = request.split("\r\n");
-        let mut words = lines.next().unwrap_or_default().split(' ');
-        let is_path = |target: &str| target.split('?').next() == Some(&*self.path);
-        let is_get = words.next() == Some("GET") && words.next().is_some_and(is_path);
-        let host = lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("host"));
-        is_get && host.is_some_and(|(_, host)| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host.trim())))
     }
 }
 
@@ -164,26 +155,4 @@ fn read_request(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
         }
     }
     Ok(request)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_path_at_this_machine_is_answered() {
-        let hosts = ["127.0.0.1:80".to_owned(), "localhost:80".to_owned()];
-        let served = ServedPage { page: Arc::from(&b"page"[..]), path: "/secret/profile.html".to_owned(), hosts };
-        let asks = |request: &str| served.is_asked_for(request.as_bytes());
-        assert!(asks("GET /secret/profile.html?x HTTP/1.1\r\nA: b\r\nhost: LOCALHOST:80\r\n\r\n"));
-        for request in [
-            "GET /secret/profile.html HTTP/1.1\r\nHost: evil.example:80\r\n\r\n",
-            "GET /secret/profile.html HTTP/1.1\r\n\r\n",
-            "POST /secret/profile.html HTTP/1.1\r\nHost: localhost:80\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: localhost:80\r\n\r\n",
-            "",
-        ] {
-            assert!(!asks(request), "{request}");
-        }
-    }
 }
