@@ -104,7 +104,7 @@ fn scripts_complete_in_real_shells() {
 }
 
 /// Names of threads that a shell would run, expand, or end a string at; each at most 15 bytes, the limit of the kernel.
-const HOSTILE: [&str; 14] = [
+const HOSTILE: [&str; 22] = [
     "$(touch X)",
     "`touch X`",
     "a;touch X",
@@ -119,6 +119,14 @@ const HOSTILE: [&str; 14] = [
     "#a",
     "!1",
     "\\$(touch X)",
+    "<(touch X)",
+    ">X",
+    "=ls",
+    "?[a]",
+    "%1",
+    "^a^b",
+    "a:b\\",
+    "-x",
 ];
 
 /// Names in a recording are data: neither completing them nor running the completed line runs anything else.
@@ -159,14 +167,78 @@ fn completed_names_run_nothing_and_reach_the_program() {
             let end = format!("end{number}");
             let screen = terminal.wait(&end, |screen| screen.lines().any(|line| line.trim() == end));
             assert!(!terminal.home().join("X").exists(), "{}: {name}: {screen}", shell.name);
-            // fish inserts a tilde without quoting it.
-            let is_expanded = shell.name == "fish" && name.starts_with('~');
-            assert!(screen.contains("100.00%") || is_expanded, "{}: {name}: {screen}", shell.name);
+            // It would be an option; and fish inserts a tilde without quoting it.
+            let is_left_out = name.starts_with('-') || shell.name == "fish" && name.starts_with('~');
+            assert_eq!(screen.contains("100.00%"), !is_left_out, "{}: {name}: {screen}", shell.name);
         }
         tested.push(shell.name);
     }
     eprintln!("{} names completed in {tested:?}", HOSTILE.len());
     assert!(!super::program::requires_oracles() || tested.len() == 3, "only in {tested:?}");
+}
+
+/// Names of all characters that a shell could interpret, at their start, inside and at their end, and mixtures of them.
+fn many_names() -> Vec<String> {
+    let specials: Vec<char> =
+        (' '..='~').filter(|c| !c.is_alphanumeric()).chain(['\u{2019}', '\u{85}', '\u{2028}']).collect();
+    let single = specials.iter().flat_map(|c| [format!("{c}a"), format!("a{c}b"), format!("a{c}"), format!("{c}{c}")]);
+    let mut state = 1_u32;
+    let mut next = move |limit: usize| {
+        // Numbers of a linear congruential generator, the same in each run.
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % limit
+    };
+    let mixed = (0..200).map(|_| (0..1 + next(8)).map(|_| specials[next(specials.len())]).collect());
+    single.chain(mixed.collect::<Vec<String>>()).collect()
+}
+
+/// The words that bash passes on for the completions of an option, as it is in a line or in several.
+const COMPLETED: &str = r#"
+source <(perfconv completions bash)
+COMP_WORDS=(perfconv report names.data "$1" ''); COMP_CWORD=4
+_clap_complete_perfconv perfconv '' "$1"
+for word in "${COMPREPLY[@]}"; do eval "printf '%s\0' $word"; done
+"#;
+
+#[test]
+fn names_of_threads_objects_and_events_are_one_word_in_bash() {
+    if run_other(Command::new("sh").args(["-c", "command -v bash"])).status != 0 {
+        return note_missing_oracle("bash");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let text = run(perfconv().arg(fixture("callgraph.data")).args(["-t", "jsonl", "-o", "-"])).stdout;
+    let text = String::from_utf8(text).unwrap();
+    let names = many_names();
+    let line = |kind: &str| text.lines().find(|line| line.starts_with(&format!("{{\"record\":\"{kind}\""))).unwrap();
+    let (comm, map) = (line("COMM"), line("MMAP2"));
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let at = lines.iter().position(|line| line == comm).unwrap();
+    for (field, line) in [("comm", comm), ("filename", map)] {
+        let (before, rest) = line.split_once(&format!("\"{field}\":\"")).unwrap();
+        let after = rest.split_once('"').unwrap().1;
+        let named = |name: &String| format!("{before}\"{field}\":{}{after}", serde_json::to_string(name).unwrap());
+        lines.splice(at..at, names.iter().map(named));
+    }
+    let event: String = (' '..='~').collect();
+    let named = format!("\"name\":{}", serde_json::to_string(&event).unwrap());
+    let lines = lines.join("\n").replacen("\"name\":\"cpu-clock\"", &named, 1);
+    fs::write(directory.path().join("names.jsonl"), lines).unwrap();
+    let written = run(perfconv().current_dir(&directory).args(["names.jsonl", "-o", "names.data"]));
+    assert_eq!(written.status, 0, "{}", written.stderr);
+    let is_value = |name: &&String| !name.starts_with('-') && !name.chars().any(char::is_control);
+    let values: Vec<&String> = names.iter().filter(is_value).collect();
+    assert!(values.len() > 250, "{}", values.len());
+    for (option, expected) in [("--comm", &values), ("--dso", &values), ("--event", &vec![&event])] {
+        let mut bash = Command::new("bash");
+        bash.current_dir(&directory).args(["--norc", "--noprofile", "-c", COMPLETED, "bash", option]);
+        let path = std::env::var("PATH").unwrap();
+        let program = std::path::Path::new(env!("CARGO_BIN_EXE_perfconv")).parent().unwrap();
+        let completed = run_other(bash.env("PATH", format!("{}:{path}", program.display())));
+        let words: std::collections::BTreeSet<&[u8]> = completed.stdout.split(|&byte| byte == 0).collect();
+        let missing: Vec<_> = expected.iter().filter(|name| !words.contains(name.as_bytes())).collect();
+        assert!(missing.is_empty(), "{option}: {missing:?} of {}", expected.len());
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 2, "{option}: only the recording and its text");
+    }
 }
 
 #[test]

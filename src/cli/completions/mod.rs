@@ -6,16 +6,17 @@
 mod candidates;
 mod input;
 mod nushell;
-mod quoting;
 mod recorded;
+mod shell_word;
+mod shells;
 
 use super::args::{CompletionsArgs, ShellArg};
 use super::failure::Failure;
 use super::output;
 use clap_complete::CompleteEnv;
-use clap_complete::env::{Elvish, EnvCompleter, Fish, Shells, Zsh};
+use clap_complete::env::{EnvCompleter, Shells};
 use nushell::Nushell;
-use quoting::{Bash, Powershell};
+use shells::{Bash, ELVISH, FISH, POWERSHELL, ZSH};
 use std::env;
 use std::process::ExitCode;
 
@@ -25,7 +26,7 @@ const VARIABLE: &str = "PERFCONV_COMPLETE";
 /// Name of the program in the script: the one found on the path.
 const PROGRAM: &str = "perfconv";
 
-const SHELLS: Shells<'static> = Shells(&[&Bash, &Elvish, &Fish, &Nushell, &Powershell, &Zsh]);
+const SHELLS: Shells<'static> = Shells(&[&Bash, &ELVISH, &FISH, &Nushell, &POWERSHELL, &ZSH]);
 
 /// Completes the command line if the program is run for that. Must be called before threads start.
 ///
@@ -48,11 +49,11 @@ pub fn complete() -> Result<bool, Failure> {
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let shell: &dyn EnvCompleter = match args.shell {
         ShellArg::Bash => &Bash,
-        ShellArg::Elvish => &Elvish,
-        ShellArg::Fish => &Fish,
+        ShellArg::Elvish => &ELVISH,
+        ShellArg::Fish => &FISH,
         ShellArg::Nushell => &Nushell,
-        ShellArg::Powershell => &Powershell,
-        ShellArg::Zsh => &Zsh,
+        ShellArg::Powershell => &POWERSHELL,
+        ShellArg::Zsh => &ZSH,
     };
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script).map_err(output::stdout_failed)?;

@@ -1,7 +1,8 @@
 //! Completions for Nushell, which clap_complete only has without values of recordings.
 
+use super::shell_word;
+use super::shells::candidates;
 use clap::Command;
-use clap_complete::engine::complete;
 use clap_complete::env::EnvCompleter;
 use serde_json::json;
 use std::ffi::OsString;
@@ -42,21 +43,11 @@ export extern {bin} [...args]
         out: &mut dyn Write,
     ) -> Result<()> {
         let last = words.len().saturating_sub(1);
-        let candidates = complete(command, words, last, directory)?;
-        let candidates = candidates.iter().map(|candidate| {
-            let value = quoted(&candidate.get_value().to_string_lossy());
-            json!({ "value": value, "description": candidate.get_help().map(ToString::to_string) })
+        let candidates = candidates(command, words, last, directory)?;
+        let candidates = candidates.iter().filter_map(|(value, help)| {
+            shell_word::nushell(value).map(|value| json!({ "value": value, "description": help }))
         });
         serde_json::to_writer(out, &candidates.collect::<Vec<_>>())?;
         Ok(())
-    }
-}
-
-/// A word, in quotes if Nushell would not read it as one.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%~".contains(c);
-    match word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"")),
     }
 }

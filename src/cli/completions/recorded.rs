@@ -1,7 +1,7 @@
 //! What the beginning of a recording contains, for completions.
 
 use super::input;
-use super::quoting::is_line;
+use super::shell_word::is_value;
 use perfconv::abi::feature::FeatureId;
 use perfconv::abi::record::body::Body;
 use perfconv::abi::record::{Record, RecordType};
@@ -63,7 +63,7 @@ impl Recorded {
     /// Adds the events and features known by now: in a pipe they are records.
     fn note(&mut self, meta: &Meta) {
         if self.events.len() < meta.events.list().len() {
-            self.events.extend(meta.events.list().iter().map(event_name).filter(|name| is_line(name)));
+            self.events.extend(meta.events.list().iter().map(event_name).filter(|name| is_value(name)));
         }
         if self.features.len() < meta.features.len() {
             self.features.extend(meta.features.keys());
@@ -106,7 +106,7 @@ impl Sink for Recorded {
     }
 }
 
-/// A name that can be typed. Others would end the line of a completion, or be taken for another name.
+/// A name that can be typed. With bytes that are not UTF-8, it would be taken for another name.
 fn text(bytes: &[u8]) -> Option<String> {
-    str::from_utf8(bytes).ok().filter(|name| is_line(name)).map(str::to_owned)
+    str::from_utf8(bytes).ok().filter(|name| is_value(name)).map(str::to_owned)
 }

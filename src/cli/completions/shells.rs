@@ -1,6 +1,7 @@
-//! Adapters for shells that insert a completion as it is. Names of files and of things in a recording can contain anything that such a
-//! shell would run, so they are quoted here. zsh, fish and Elvish quote what they insert.
+//! Adapters of shells. Those of clap_complete print words that some shells would expand or run, and have bash expand patterns in what
+//! they print, so that only their scripts are used.
 
+use super::shell_word::{self, bash_unescaped, is_line};
 use clap::Command;
 use clap_complete::engine::complete;
 use clap_complete::env::{self, EnvCompleter};
@@ -8,10 +9,68 @@ use std::ffi::OsString;
 use std::io::{Result, Write};
 use std::path::Path;
 
-/// The variable with the index of the word to complete.
-const INDEX: &str = "PERFCONV_COMPLETE_INDEX";
+/// The variable with the index of the word to complete, in scripts of shells that pass the words after it, too.
+const INDEX: &str = "_CLAP_COMPLETE_INDEX";
 
-/// bash. The adapter of clap_complete has the shell expand patterns in what it prints, and splits it at a control character.
+/// Elvish.
+pub const ELVISH: ScriptedShell = ScriptedShell { adapter: &env::Elvish, word: shell_word::elvish, help: None };
+/// fish.
+pub const FISH: ScriptedShell = ScriptedShell { adapter: &env::Fish, word: shell_word::fish, help: Some(after_tab) };
+/// PowerShell.
+pub const POWERSHELL: ScriptedShell =
+    ScriptedShell { adapter: &env::Powershell, word: shell_word::powershell, help: Some(after_tab) };
+/// zsh.
+pub const ZSH: ScriptedShell = ScriptedShell {
+    adapter: &env::Zsh,
+    word: shell_word::zsh,
+    help: Some(|help| format!(":{}", help.replace('\\', "\\\\"))),
+};
+
+fn after_tab(help: &str) -> String {
+    format!("\t{help}")
+}
+
+/// A shell with the script of clap_complete, which reads completions line by line.
+pub struct ScriptedShell {
+    adapter: &'static dyn EnvCompleter,
+    word: fn(&str) -> Option<String>,
+    /// A description as it follows the value, if the shell shows descriptions.
+    help: Option<fn(&str) -> String>,
+}
+
+impl EnvCompleter for ScriptedShell {
+    fn name(&self) -> &'static str {
+        self.adapter.name()
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.adapter.is(name)
+    }
+
+    fn write_registration(&self, var: &str, name: &str, bin: &str, completer: &str, out: &mut dyn Write) -> Result<()> {
+        self.adapter.write_registration(var, name, bin, completer, out)
+    }
+
+    fn write_complete(
+        &self,
+        command: &mut Command,
+        mut words: Vec<OsString>,
+        directory: Option<&Path>,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let index = index(&words);
+        // zsh does not pass an empty word.
+        words.resize(words.len().max(index + 1), OsString::new());
+        for (value, help) in candidates(command, words, index, directory)? {
+            let Some(word) = (self.word)(&value) else { continue };
+            let help = self.help.zip(help.as_deref().and_then(|help| help.lines().next()));
+            writeln!(out, "{word}{}", help.map_or_else(String::new, |(shown, help)| shown(help)))?;
+        }
+        Ok(())
+    }
+}
+
+/// bash.
 pub struct Bash;
 
 impl EnvCompleter for Bash {
@@ -56,57 +115,26 @@ fi
         directory: Option<&Path>,
         out: &mut dyn Write,
     ) -> Result<()> {
-        let index = std::env::var(INDEX).ok().and_then(|index| index.parse::<usize>().ok()).unwrap_or_default();
+        let index = index(&words);
         // What a completion inserted before has backslashes.
         if let Some(word) = words.get_mut(index)
             && let Some(text) = word.to_str()
         {
-            *word = unescaped(text).into();
+            *word = bash_unescaped(text).into();
         }
-        for (value, _) in candidates(command, words, index, directory)? {
-            writeln!(out, "{}", bash_word(&value))?;
-        }
-        Ok(())
+        let candidates = candidates(command, words, index, directory)?;
+        candidates.iter().filter_map(|(value, _)| shell_word::bash(value)).try_for_each(|word| writeln!(out, "{word}"))
     }
 }
 
-/// PowerShell.
-pub struct Powershell;
-
-impl EnvCompleter for Powershell {
-    fn name(&self) -> &'static str {
-        env::Powershell.name()
-    }
-
-    fn is(&self, name: &str) -> bool {
-        env::Powershell.is(name)
-    }
-
-    fn write_registration(&self, var: &str, name: &str, bin: &str, completer: &str, out: &mut dyn Write) -> Result<()> {
-        env::Powershell.write_registration(var, name, bin, completer, out)
-    }
-
-    fn write_complete(
-        &self,
-        command: &mut Command,
-        words: Vec<OsString>,
-        directory: Option<&Path>,
-        out: &mut dyn Write,
-    ) -> Result<()> {
-        let index = words.len().saturating_sub(1);
-        for (value, help) in candidates(command, words, index, directory)? {
-            let value = powershell_word(&value);
-            match help.as_deref().and_then(|help| help.lines().next()) {
-                Some(help) => writeln!(out, "{value}\t{help}")?,
-                None => writeln!(out, "{value}")?,
-            }
-        }
-        Ok(())
-    }
+/// The index of the word to complete; without the variable it is the last.
+fn index(words: &[OsString]) -> usize {
+    let index = std::env::var(INDEX).ok().and_then(|index| index.parse().ok());
+    index.filter(|&index: &usize| index <= words.len()).unwrap_or(words.len().saturating_sub(1))
 }
 
 /// The completions of a word with their descriptions, without those that are no line of text.
-fn candidates(
+pub fn candidates(
     command: &mut Command,
     words: Vec<OsString>,
     index: usize,
@@ -117,73 +145,4 @@ fn candidates(
         Some((value, candidate.get_help().map(ToString::to_string)))
     });
     Ok(candidates.collect())
-}
-
-/// Whether text has no control characters, which end lines, and which terminals and shells interpret.
-pub fn is_line(text: &str) -> bool {
-    !text.chars().any(char::is_control)
-}
-
-/// Characters that no shell interprets in a word.
-fn is_plain(c: char) -> bool {
-    c.is_alphanumeric() || "-_./:=+%".contains(c)
-}
-
-/// A word with a backslash before what bash interprets. Quotes would keep the user from continuing a directory or an option.
-fn bash_word(word: &str) -> String {
-    let mut escaped = String::with_capacity(word.len());
-    for c in word.chars() {
-        if !is_plain(c) && !matches!(c, ',' | '@' | '^') && c.is_ascii() {
-            escaped.push('\\');
-        }
-        escaped.push(c);
-    }
-    escaped
-}
-
-/// A word without the backslashes before its characters.
-fn unescaped(word: &str) -> String {
-    let mut chars = word.chars();
-    let mut plain = String::with_capacity(word.len());
-    while let Some(c) = chars.next() {
-        plain.extend(if c == '\\' { chars.next() } else { Some(c) });
-    }
-    plain
-}
-
-/// A word in quotes if PowerShell would not read it as one. Typographic quotes end a string, too.
-fn powershell_word(word: &str) -> String {
-    if word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    let mut quoted = String::from("'");
-    for c in word.chars() {
-        if matches!(c, '\'' | '\u{2018}'..='\u{201b}') {
-            quoted.push(c);
-        }
-        quoted.push(c);
-    }
-    quoted + "'"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_for_each_shell() {
-        for (word, bash, powershell) in [
-            ("cpu-clock", "cpu-clock", "cpu-clock"),
-            ("--sort=", "--sort=", "--sort="),
-            ("a dir/", "a\\ dir/", "'a dir/'"),
-            ("$(x)`y`;z", "\\$\\(x\\)\\`y\\`\\;z", "'$(x)`y`;z'"),
-            ("it's", "it\\'s", "'it''s'"),
-            ("\u{2019}; x", "\u{2019}\\;\\ x", "'\u{2019}\u{2019}; x'"),
-            ("~", "\\~", "'~'"),
-        ] {
-            assert_eq!((&*bash_word(word), &*powershell_word(word)), (bash, powershell));
-            assert_eq!(unescaped(bash), word);
-        }
-        assert!(is_line("a b") && !is_line("a\x0bb") && !is_line("a\nb") && !is_line("\x1b[0m") && !is_line("\u{85}"));
-    }
 }
