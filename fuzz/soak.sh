@@ -1,9 +1,11 @@
 #!/bin/bash
 # Fuzzes every target, by default for three minutes each, starting from the committed corpus, and prints a table of execution
-# counts: bash fuzz/soak.sh [SECONDS]. Needs a nightly compiler and cargo-fuzz.
+# counts: bash fuzz/soak.sh [SECONDS [TARGET...]]. Needs a nightly compiler and cargo-fuzz.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-180}
+targets=("${@:2}")
+((${#targets[@]})) || read -ra targets -d '' < <(cargo +nightly fuzz list) || true
 
 # The library has almost no unsafe code: without a sanitizer, more inputs run in the same time.
 options=(--sanitizer none --codegen-units 16)
@@ -13,12 +15,13 @@ work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 TIMEFORMAT='%U %S'
 printf '| target | inputs | inputs/s | new inputs kept | CPU s |\n|---|---|---|---|---|\n'
-for target in $(cargo +nightly fuzz list); do
+for target in "${targets[@]}"; do
     mkdir "$work/$target"
+    read -ra limits < <(bash fuzz/limits.sh "$target")
     status=0
     {
         time cargo +nightly fuzz run "${options[@]}" "$target" "$work/$target" "tests/fuzzed/corpus/$target" -- \
-            -max_total_time="$seconds" -timeout=20 -max_len=20000 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+            -max_total_time="$seconds" "${limits[@]}" -print_final_stats=1 -verbosity=0 \
             >"$work/log" 2>&1 || status=$?
     } 2>"$work/time"
     if ((status)); then

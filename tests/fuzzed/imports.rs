@@ -1,7 +1,9 @@
 //! Untrusted inputs other than recordings: JSON, PerfDataProto, jitdumps, archives.
 
+use super::memory::assert_within_budget;
 use super::plausible;
 use super::record_count::RecordCount;
+use allocation_counter::measure;
 use arbitrary::{Result, Unstructured};
 use perfconv::abi::Endian;
 use perfconv::abi::attr::Attr;
@@ -124,8 +126,10 @@ pub fn archive(bytes: &[u8]) {
     let Ok(tar) = tar_of(bytes) else { return };
     let dir = tempfile::tempdir().expect("a temporary directory");
     let cache = dir.path().join("cache");
-    let unpacked = extract(&tar[..], "archive", &cache, Members::All, Access::default())
-        .and_then(|extracted| extracted.put_in_place(dir.path(), false));
+    let mut extracted = None;
+    let used = measure(|| extracted = Some(extract(&tar[..], "archive", &cache, Members::All, Access::default())));
+    assert_within_budget(used, tar.len());
+    let unpacked = extracted.expect("it was called").and_then(|extracted| extracted.put_in_place(dir.path(), false));
     let mut names: Vec<_> =
         entries(dir.path()).iter().map(|path| path.file_name().expect("a name").to_owned()).collect();
     names.sort();

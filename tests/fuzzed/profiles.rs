@@ -1,7 +1,7 @@
 //! Profiles imported as recordings.
 
 use perfconv::container::read::ReadOptions;
-use perfconv::formats::import::{Import, ImportOptions, Values};
+use perfconv::formats::import::{Import, ImportOptions, ImportedRecording, Values};
 use perfconv::formats::{firefox, folded, perf_script, pprof, speedscope};
 use perfconv::inspect::check::{Severity, check};
 
@@ -32,13 +32,19 @@ pub fn perf_script(bytes: &[u8]) {
     import(bytes, perf_script::import);
 }
 
-/// Imports a profile. The first byte selects how values expand into samples. The profile is rejected, or becomes a recording
-/// without findings.
+/// Imports a profile, which is rejected, or becomes a recording without findings. The first byte selects how values expand into
+/// samples.
 fn import(bytes: &[u8], reader: Import) {
     let Some((&choice, mut bytes)) = bytes.split_first() else { return };
     let values = VALUES[usize::from(choice) % VALUES.len()];
     let options = ImportOptions { values, most_samples: 10_000, ..ImportOptions::default() };
-    let Ok(imported) = reader(&mut bytes, "fuzzed", &options) else { return };
+    if let Ok(imported) = reader(&mut bytes, "fuzzed", &options) {
+        assert_intact(&imported);
+    }
+}
+
+/// An imported recording has no findings.
+pub fn assert_intact(imported: &ImportedRecording) {
     let mut findings = Vec::new();
     let mut found = |finding: perfconv::inspect::check::Finding| {
         if finding.rule.severity() != Severity::Note {

@@ -48,14 +48,14 @@ pub fn symbols(bytes: &[u8]) {
 }
 
 /// A symbolizer with one thread.
-fn symbolizer(create: impl FnOnce(Options) -> Symbolizer) -> Symbolizer {
+pub fn symbolizer(create: impl FnOnce(Options) -> Symbolizer) -> Symbolizer {
     let mut options = Options::default();
     options.threads = NonZeroUsize::new(1);
     create(options)
 }
 
 /// The functions of addresses do not depend on their order.
-fn same_in_any_order(symbolizer: &Symbolizer, keys: &[ObjectKey], addresses: &[u64]) {
+pub fn same_in_any_order(symbolizer: &Symbolizer, keys: &[ObjectKey], addresses: &[u64]) {
     let names = |lists: &[Addresses]| {
         let requests: Vec<_> =
             (keys.iter()).flat_map(|key| lists.iter().map(|list| Request::new(key.clone(), list.clone()))).collect();

@@ -1,0 +1,204 @@
+//! Pages and flame graphs of profiles whose names try to become a part of the page.
+
+use arbitrary::{Result, Unstructured};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
+use perfconv::container::read::ReadOptions;
+use perfconv::convert;
+use perfconv::formats::flamegraph;
+use perfconv::formats::html;
+use perfconv::formats::import::ImportOptions;
+use perfconv::formats::options::{OptionValue, OptionValues};
+use perfconv::formats::pprof;
+use perfconv::formats::pprof::proto::{self, Function, Line, Location, Mapping, Profile, Sample, ValueType};
+use perfconv::printable::is_unsafe;
+use perfconv::profile::labels::Label;
+use perfconv::profile::options::ProfileOptions;
+use perfconv::stream::source::Source;
+use prost::Message;
+use quick_xml::XmlVersion;
+use quick_xml::events::Event;
+use serde_json::Value;
+use std::io::Read;
+
+/// Parts of names that end an element, a script, a string or a line somewhere.
+const PARTS: [&str; 16] = [
+    "main",
+    "</script>",
+    "<script>alert(1)",
+    "<!--",
+    "]]>",
+    "&lt;",
+    "\"",
+    "'",
+    "\\",
+    "\u{2028}",
+    "\n",
+    "\u{202e}",
+    "\0",
+    ";",
+    "</title>",
+    "${x}`",
+];
+
+/// What the page shows of samples beside their stacks.
+const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm, Label::TimestampNs];
+
+/// Names in the places of a profile: the page and the image contain them as text only.
+pub fn page(bytes: &[u8]) {
+    let mut from = Unstructured::new(bytes);
+    let Ok((profile, title)) = profile(&mut from).and_then(|profile| Ok((profile, name(&mut from)?))) else { return };
+    let bytes = profile.encode_to_vec();
+    let Ok(imported) = pprof::import(&mut &bytes[..], "fuzzed", &ImportOptions::default()) else { return };
+    let source = Source::open(imported.input(), ReadOptions::default()).expect("an imported recording");
+    let options = ProfileOptions { required_labels: LABELS, timeline: true, ..ProfileOptions::default() };
+    let Ok((profile, _)) = convert::profile(source, &options) else { return };
+    let values = OptionValues::default().with(&flamegraph::TITLE, OptionValue::Word(title));
+    let mut page = Vec::new();
+    html::write(&profile, &values, &mut page).expect("writing to memory should succeed");
+    assert_page(str::from_utf8(&page).expect("a page is UTF-8"));
+    let mut image = Vec::new();
+    if flamegraph::write(&profile, &values, &mut image).is_ok() {
+        assert_image(str::from_utf8(&image).expect("an image is UTF-8"));
+    }
+}
+
+/// The page has its own two scripts and nothing else that runs, and its data can be read.
+fn assert_page(page: &str) {
+    for tag in ["<script", "</script>", "<title>", "</title>", "<style>", "</style>"] {
+        let expected = if tag.contains("script") { 2 } else { 1 };
+        // The program of the page contains none of them.
+        assert_eq!(page.matches(tag).count(), expected, "{tag}");
+    }
+    let (_, rest) = page.split_once("<title>").expect("a title");
+    let (title, rest) = rest.split_once("</title>").expect("a title");
+    assert!(!title.contains(['<', '>']) && !title.contains(is_unsafe), "{title:?}");
+    let (_, rest) = rest.split_once("id=\"data\">").expect("a block of data");
+    let (data, _) = rest.split_once("</script>").expect("a block of data");
+    let mut bytes = Vec::new();
+    ZlibDecoder::new(&STANDARD.decode(data).expect("base64")[..]).read_to_end(&mut bytes).expect("compressed data");
+    let mut rest = &bytes[..];
+    let mut block = || {
+        let (size, bytes) = rest.split_first_chunk()?;
+        let (block, others) = bytes.split_at(u32::from_le_bytes(*size) as usize);
+        rest = others;
+        Some(block)
+    };
+    let header: Value = serde_json::from_slice(block().expect("an object")).expect("JSON");
+    let columns: Vec<Vec<u64>> = std::iter::from_fn(block).map(numbers).collect();
+    let [names, objects, _, functions, files, _, _, steps, places, nodes, events, threads, _, _, samples, values] =
+        &columns[..]
+    else {
+        panic!("{} columns", columns.len())
+    };
+    let count = |name: &str| header[name].as_array().map_or(0, Vec::len) as u64;
+    assert!(names.iter().chain(objects).chain(files).all(|&name| name < count("strings")));
+    assert!(functions.iter().all(|&function| function < names.len() as u64));
+    assert!(steps.len() == places.len() && places.iter().all(|&place| place < functions.len() as u64));
+    // Node 0 is the root, which has no place.
+    assert!(nodes.iter().sum::<u64>() <= places.len() as u64);
+    assert!(events.iter().all(|&event| event < count("events")));
+    assert!(threads.iter().all(|&thread| thread < count("threads")));
+    assert!(samples.len() == nodes.len() && values.len() == nodes.len());
+    assert_printable(&header);
+}
+
+/// No text reverses or ends a line.
+fn assert_printable(value: &Value) {
+    match value {
+        Value::String(text) => assert!(!text.contains(is_unsafe), "{text:?}"),
+        Value::Array(values) => values.iter().for_each(assert_printable),
+        Value::Object(fields) => fields.values().for_each(assert_printable),
+        _ => {}
+    }
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u64> {
+    let groups = bytes.split_inclusive(|byte| byte & 0x80 == 0);
+    groups.map(|group| group.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f))).collect()
+}
+
+/// The image is well-formed, with the one script of the drawing.
+fn assert_image(image: &str) {
+    let mut reader = quick_xml::Reader::from_str(image);
+    let mut scripts = 0;
+    loop {
+        match reader.read_event().unwrap_or_else(|error| panic!("{error}: {image}")) {
+            Event::Eof => break,
+            Event::Start(element) | Event::Empty(element) => {
+                scripts += usize::from(element.name().as_ref() == b"script");
+                for attribute in element.attributes() {
+                    let attribute = attribute.expect("an attribute");
+                    attribute.normalized_value(XmlVersion::Implicit1_0).expect("text");
+                }
+            }
+            Event::Text(text) => _ = text.decode().expect("text"),
+            _ => {}
+        }
+    }
+    assert_eq!(scripts, 1);
+}
+
+/// A profile of pprof with some functions, files and threads.
+fn profile(from: &mut Unstructured<'_>) -> Result<Profile> {
+    let mut names = vec![String::new()];
+    for _ in 0..12 {
+        names.push(name(from)?);
+    }
+    let labels = names.len() as i64;
+    names.extend(["thread", "tid", "timestamp_ns", "nanoseconds"].map(str::to_owned));
+    let name = |from: &mut Unstructured<'_>| from.int_in_range(0..=labels - 1);
+    let mut profile =
+        Profile { sample_type: vec![ValueType { r#type: name(from)?, unit: name(from)? }], ..Profile::default() };
+    for id in 1..=4 {
+        let start = id << 20;
+        let (memory_start, memory_limit) = (start, start + 0x10000);
+        profile.mapping.push(Mapping {
+            id,
+            memory_start,
+            memory_limit,
+            filename: name(from)?,
+            build_id: name(from)?,
+            ..Mapping::default()
+        });
+        profile.function.push(Function {
+            id,
+            name: name(from)?,
+            system_name: name(from)?,
+            filename: name(from)?,
+            ..Function::default()
+        });
+        let lines = (0..from.int_in_range(0..=2)?).map(|_| {
+            Ok(Line { function_id: from.int_in_range(1..=4)?, line: from.int_in_range(0..=9)?, ..Line::default() })
+        });
+        let line = lines.collect::<Result<_>>()?;
+        profile.location.push(Location { id, mapping_id: id, address: start + 16, line, ..Location::default() });
+    }
+    for _ in 0..from.int_in_range(1..=6)? {
+        let frames = (0..from.int_in_range(0..=6)?).map(|_| from.int_in_range(1..=4));
+        let location_id = frames.collect::<Result<_>>()?;
+        let mut label = vec![proto::Label { key: labels, str: name(from)?, ..proto::Label::default() }];
+        label.push(proto::Label { key: labels + 1, num: from.int_in_range(0..=3)?, ..proto::Label::default() });
+        if from.arbitrary()? {
+            label.push(proto::Label {
+                key: labels + 2,
+                num: from.arbitrary()?,
+                num_unit: labels + 3,
+                ..proto::Label::default()
+            });
+        }
+        profile.sample.push(Sample { location_id, value: vec![from.int_in_range(0..=1 << 40)?], label });
+    }
+    profile.string_table = names;
+    Ok(profile)
+}
+
+/// A name of some parts.
+fn name(from: &mut Unstructured<'_>) -> Result<String> {
+    let parts = (0..from.int_in_range(0..=3)?).map(|_| match from.arbitrary()? {
+        true => from.arbitrary::<&str>(),
+        false => from.choose(&PARTS).copied(),
+    });
+    Ok(parts.collect::<Result<Vec<_>>>()?.concat())
+}
