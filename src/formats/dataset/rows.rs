@@ -7,18 +7,17 @@ use crate::threads::caught;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, RecordBatch};
+use arrow_schema::{DataType, FieldRef, Schema};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Maximum number of rows that are in memory at once.
 const ROWS: usize = 1 << 13;
 
-/// Bytes that these rows have in a column, if each has the longest text that the column can have: a short file can repeat a long text
-/// any number of times.
-const ROW_BYTES: u64 = 128 << 20;
-
-/// Rows of a file, besides one for each of its bytes. Rows that are equal take no room in it, and some hundred bytes in memory.
+/// Rows of a file, besides one for each of its bytes. Rows that are equal take no room in it, and some hundred bytes in memory. The
+/// same holds for the elements of the lists of a column.
 const EXTRA_ROWS: u64 = 1 << 19;
 
 /// Limit on the decompressed columns of a file with this many bytes.
@@ -52,27 +51,45 @@ fn read(path: &Path, columns: &[&str], mut found: impl FnMut(&Rows) -> Result<()
     let input = recorded_file::open(path).map_err(Error::io(&file, "cannot open"))?;
     let size = input.metadata().map_err(Error::io(&file, "cannot open"))?.len();
     let invalid = |error: &dyn std::fmt::Display| invalid(&file, error);
-    let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(|e| invalid(&e))?;
+    let stored = ArrowReaderMetadata::load(&input, ArrowReaderOptions::new()).map_err(|e| invalid(&e))?;
+    let schema = Schema::new(stored.schema().fields().iter().map(repeated_texts_once).collect::<Vec<_>>());
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_schema(Arc::new(schema));
+    let metadata = ArrowReaderMetadata::try_new(Arc::clone(stored.metadata()), options).map_err(|e| invalid(&e))?;
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, metadata);
     let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-    let (mut rows, mut total, mut largest) = (0_u64, 0_u64, 1);
+    let (mut rows, mut total) = (0_u64, 0_u64);
     for group in builder.metadata().row_groups() {
-        rows = rows.saturating_add(group.num_rows().max(0) as u64);
-        for (_, column) in group.columns().iter().enumerate().filter(|(index, _)| mask.leaf_included(*index)) {
-            let bytes = column.uncompressed_size().max(0) as u64;
-            (total, largest) = (total.saturating_add(bytes), largest.max(bytes));
+        let included = group.columns().iter().enumerate().filter(|(index, _)| mask.leaf_included(*index));
+        let (mut most, mut bytes) = (group.num_rows(), 0_u64);
+        for (_, column) in included {
+            most = most.max(column.num_values());
+            bytes = bytes.saturating_add(column.uncompressed_size().max(0) as u64);
         }
+        (rows, total) = (rows.saturating_add(most.max(0) as u64), total.saturating_add(bytes));
     }
     if rows > size.saturating_add(EXTRA_ROWS) || total > size_limit(size) {
-        let what =
+        let message =
             format!("{rows} rows that decompress to {total} bytes are more than a file of {size} bytes may have");
-        return Err(Error::input(&file, None, what));
+        return Err(Error::input(&file, None, message));
     }
-    let rows = usize::try_from(ROW_BYTES / largest).unwrap_or(ROWS).clamp(1, ROWS);
-    let reader = builder.with_projection(mask).with_batch_size(rows).build().map_err(|e| invalid(&e))?;
+    let reader = builder.with_projection(mask).with_batch_size(ROWS).build().map_err(|e| invalid(&e))?;
     for batch in reader {
         found(&Rows { file: file.clone(), batch: batch.map_err(|e| invalid(&e))? })?;
     }
     Ok(())
+}
+
+/// The type that texts are read as, alone or in lists: a file can repeat a long text any number of times.
+fn repeated_texts_once(field: &FieldRef) -> FieldRef {
+    let inner = |field: &FieldRef| repeated_texts_once(field);
+    let kind = match field.data_type() {
+        DataType::Utf8 => DataType::Dictionary(DataType::Int32.into(), DataType::Utf8.into()),
+        DataType::List(item) => DataType::List(inner(item)),
+        DataType::Map(entries, is_sorted) => DataType::Map(inner(entries), *is_sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
+        other => other.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(kind))
 }
 
 impl Rows {
@@ -133,8 +150,9 @@ impl Rows {
     /// # Errors
     /// If it is missing, or has another type.
     pub fn text<'a>(&'a self, name: &str) -> Result<impl Fn(usize) -> Option<&'a str> + use<'a>> {
-        let texts = self.column(name)?.as_string_opt::<i32>().ok_or_else(|| self.mismatch(name))?;
-        Ok(|row| texts.is_valid(row).then(|| texts.value(row)))
+        let column = self.column(name)?.as_dictionary_opt::<Int32Type>().ok_or_else(|| self.mismatch(name))?;
+        let texts = column.values().as_string_opt::<i32>().ok_or_else(|| self.mismatch(name))?;
+        Ok(|row| column.key(row).map(|key| texts.value(key)))
     }
 
     /// The identifiers of a column.
@@ -173,7 +191,6 @@ mod tests {
     use parquet::arrow::ArrowWriter;
     use parquet::file::properties::WriterProperties;
     use std::fs::{self, File};
-    use std::sync::Arc;
 
     /// Writes a table with one column.
     fn write(path: &Path, column: ArrayRef) {
@@ -184,22 +201,32 @@ mod tests {
         writer.close().unwrap();
     }
 
-    fn rows(path: &Path) -> Result<(usize, usize)> {
-        let (mut count, mut largest) = (0, 0);
+    fn rows(path: &Path) -> Result<usize> {
+        let mut count = 0;
         for_each(path, &["column"], |rows| {
-            (count, largest) = (count + rows.len(), largest.max(rows.len()));
+            count += rows.len();
             Ok(())
         })?;
-        Ok((count, largest))
+        Ok(count)
     }
 
     #[test]
-    fn long_repeated_texts_are_read_in_few_rows_and_repeated_rows_have_a_limit() {
+    fn repeated_texts_are_in_memory_once_and_repeated_rows_have_a_limit() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.parquet");
-        write(&path, Arc::new(StringArray::from_iter_values((0..40).map(|_| "f".repeat(4 << 20)))));
-        let (count, largest) = rows(&path).unwrap();
-        assert!(count == 40 && largest <= 32, "{count} {largest}");
+        let long = "f".repeat(4 << 20);
+        write(&path, Arc::new(StringArray::from_iter_values((0..40).map(|_| &long))));
+        let used = allocation_counter::measure(|| assert_eq!(rows(&path).unwrap(), 40));
+        assert!(used.bytes_max < 32 << 20, "{used:?}");
+        let mut lengths = Vec::new();
+        let texts = |rows: &Rows| {
+            let text = rows.text("column")?;
+            lengths.extend((0..rows.len()).map(|row| text(row).map(str::len)));
+            Ok(())
+        };
+        write(&path, Arc::new(StringArray::from(vec![Some("a"), None, Some("abc"), Some("a")])));
+        for_each(&path, &["column"], texts).unwrap();
+        assert_eq!(lengths, [Some(1), None, Some(3), Some(1)]);
         write(&path, Arc::new(Int32Array::from_iter_values((0..1 << 20).map(|_| 1))));
         let error = rows(&path).unwrap_err().to_string();
         assert!(error.contains("1048576 rows that decompress to"), "{error}");
