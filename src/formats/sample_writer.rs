@@ -18,7 +18,6 @@ use crate::profile::symbols::Symbols;
 use crate::profile::unwinding::Unwinding;
 use crate::profile::weights::Weights;
 use crate::session::kernel_names::ListedKernel;
-use crate::session::map::Map;
 use crate::session::space::Space;
 use crate::session::{Applied, Session};
 use crate::stream::Sink;
@@ -203,16 +202,6 @@ impl SampleState {
             None if tid == 0 => "swapper".into(),
             None => format!(":{}", tid as i32).into(),
         }
-    }
-
-    /// The file of a mapping as perf script prints it.
-    pub fn printed_file<'a>(listed_kernel: &Option<ListedKernel>, map: &'a Map) -> Cow<'a, str> {
-        let file = match map.printed_file() {
-            Cow::Borrowed(file) => String::from_utf8_lossy(file),
-            Cow::Owned(file) => String::from_utf8_lossy(&file).into_owned().into(),
-        };
-        let name = listed_kernel.as_ref().and_then(|listed| listed.name(map, &file));
-        name.map_or(file, Cow::Owned)
     }
 
     /// Names of all events.

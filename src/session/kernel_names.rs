@@ -4,6 +4,7 @@ use super::map::Map;
 use crate::abi::record::CpuMode;
 use crate::stream::meta::Meta;
 use hashbrown::HashSet;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// The name of a module as kallsyms has it, `nf_nat`, from `[nf_nat]` or the path of its file; `None` if it is no module.
@@ -46,12 +47,24 @@ impl ListedKernel {
 
     /// The name that perf prints instead of the file of a mapping: that of the kernel, or of a module that is not in the table,
     /// as kallsyms has it.
-    pub fn name(&self, map: &Map, file: &str) -> Option<String> {
+    fn name(&self, map: &Map, file: &str) -> Option<Cow<'_, str>> {
         if map.is_kernel() {
-            return self.image.clone();
+            return self.image.as_deref().map(Cow::Borrowed);
         }
-        let module = module_name(Path::new(file)).filter(|_| map.is_of_kernel() && file.starts_with('/'))?;
-        (!self.modules.contains(&module)).then(|| format!("[{module}]"))
+        if !file.starts_with('/') || !map.is_of_kernel() {
+            return None;
+        }
+        let module = module_name(Path::new(file))?;
+        (!self.modules.contains(&module)).then(|| format!("[{module}]").into())
+    }
+
+    /// The file of a mapping as perf script prints it, by its name in the table if there is one.
+    pub fn printed_file<'a>(listed: Option<&'a Self>, map: &'a Map) -> Cow<'a, str> {
+        let file = match map.printed_file() {
+            Cow::Borrowed(file) => String::from_utf8_lossy(file),
+            Cow::Owned(file) => String::from_utf8_lossy(&file).into_owned().into(),
+        };
+        listed.and_then(|listed| listed.name(map, &file)).unwrap_or(file)
     }
 }
 

@@ -6,6 +6,7 @@ use super::printer::Printer;
 use super::style::Style;
 use crate::abi::branch::{BranchFlags, BranchType};
 use crate::formats::sample_writer::SampleState;
+use crate::session::kernel_names::ListedKernel;
 use crate::session::map::MapId;
 use crate::session::space::Space;
 use std::io::Write;
@@ -81,7 +82,7 @@ fn print(printer: &mut Printer<'_>, before: &str, out: &mut Vec<u8>, end: PrintE
 fn dso(printer: &Printer<'_>, map: Option<MapId>, out: &mut Vec<u8>) {
     if printer.fields.has(DSO) {
         let SampleState { session, listed_kernel, .. } = &*printer.state;
-        let file = |map| SampleState::printed_file(listed_kernel, session.map(map));
+        let file = |map| ListedKernel::printed_file(listed_kernel.as_ref(), session.map(map));
         let name = map.map_or("[unknown]".into(), file);
         let space = if printer.style == Style::Perf612 { " " } else { "" };
         let _ = write!(out, "{space}({name})");

@@ -93,7 +93,7 @@ fn frame(state: &mut SampleState, frame: Frame, fields: FieldSet, out: &mut Vec<
         if fields.has(SYM) {
             out.extend_from_slice(b" [unknown]");
         }
-        return file_part(listed_kernel, map, ip, fields, out);
+        return file_part(listed_kernel.as_ref(), map, ip, fields, out);
     };
     let map = session.map(id);
     let form = form_of(fields) | bit(ip != at, form::RETURN) | bit(is_relative, form::RELATIVE);
@@ -103,7 +103,7 @@ fn frame(state: &mut SampleState, frame: Frame, fields: FieldSet, out: &mut Vec<
             out.push(b' ');
         }
     };
-    let after = |out: &mut Vec<u8>| file_part(listed_kernel, Some(map), ip, fields, out);
+    let after = |out: &mut Vec<u8>| file_part(listed_kernel.as_ref(), Some(map), ip, fields, out);
     named.append(out, FrameKey { map: id, ip, at, form }, map, before, after);
 }
 
@@ -121,14 +121,14 @@ fn bit(is_set: bool, bit: u8) -> u8 {
 }
 
 /// The file of a frame with a leading space, if it is printed.
-fn file_part(kernel: &Option<ListedKernel>, map: Option<&Map>, ip: u64, fields: FieldSet, out: &mut Vec<u8>) {
+fn file_part(kernel: Option<&ListedKernel>, map: Option<&Map>, ip: u64, fields: FieldSet, out: &mut Vec<u8>) {
     if !fields.has(DSO | DSOFF) {
         return;
     }
     out.extend_from_slice(b" (");
     match map {
         Some(map) => {
-            out.extend_from_slice(SampleState::printed_file(kernel, map).as_bytes());
+            out.extend_from_slice(ListedKernel::printed_file(kernel, map).as_bytes());
             if fields.has(DSOFF) {
                 // Writing to a vector cannot fail.
                 let _ = write!(out, "+{:#x}", map.printed_address(ip));
@@ -148,7 +148,7 @@ pub fn symbol(printer: &mut Printer<'_>, address: u64, out: &mut Vec<u8>) {
         symbol_at(printer, address, map, out);
     }
     let SampleState { session, listed_kernel, .. } = &*printer.state;
-    file_part(listed_kernel, map.map(|id| session.map(id)), address, printer.fields, out);
+    file_part(listed_kernel.as_ref(), map.map(|id| session.map(id)), address, printer.fields, out);
 }
 
 /// The symbol of an address.
