@@ -200,7 +200,7 @@ fn pass(from: &mut Unstructured<'_>, read: &ReadOptions) -> Result<Box<dyn Pass>
     let number = from.int_in_range(0..=3)?;
     Ok(match from.int_in_range(0..=25)? {
         0 => Quipper::Sort.pass(read),
-        1 => Quipper::HugePages { is_of_started: true }.pass(read),
+        1 => Quipper::HugePages { with_started: true }.pass(read),
         2 => Quipper::Combine.pass(read),
         3 => Quipper::Remap.pass(read),
         4 => Quipper::DiscardUnused.pass(read),

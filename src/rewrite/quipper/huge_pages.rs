@@ -4,6 +4,19 @@ use crate::rewrite::mmap::Mmap;
 use hashbrown::HashMap;
 use std::ops::Range;
 
+/// Restores the files of mappings that perf found in `/proc`.
+pub fn restore_existing(mut mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
+    deduce_huge_pages(&mut mmaps);
+    mmaps.into_iter().map(Some).collect()
+}
+
+/// Also restores the files of mappings of programs that perf saw start.
+pub fn restore_all(mut mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
+    deduce_huge_pages(&mut mmaps);
+    restore_replaced_text(&mut mmaps);
+    mmaps.into_iter().map(Some).collect()
+}
+
 /// Assigns anonymous mappings that directly precede a file mapping, and fill the file up to it, to that file: a program that
 /// remaps its text to huge pages loses its name there. Only mappings that perf found in `/proc` are considered.
 pub fn deduce_huge_pages(mmaps: &mut [Mmap]) {

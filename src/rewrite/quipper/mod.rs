@@ -14,7 +14,7 @@ use crate::rewrite::request::{PassFactory, PassRequest};
 use crate::rewrite::sort::{SortPass, Untimed};
 use combine::combine;
 use discard_unused::UnusedPass;
-use huge_pages::{deduce_huge_pages, restore_replaced_text};
+use huge_pages::{restore_all, restore_existing};
 use mmaps::MmapsPass;
 use remap::RemapPass;
 
@@ -46,7 +46,7 @@ pub enum Quipper {
     /// in `/proc`.
     HugePages {
         /// Whether programs that perf started are considered.
-        is_of_started: bool,
+        with_started: bool,
     },
     /// Merges adjacent mappings of the same file.
     Combine,
@@ -58,12 +58,12 @@ pub enum Quipper {
 
 impl Quipper {
     /// The passes that perf_converter applies to every recording.
-    pub const PERF_CONVERTER: [Self; 3] = [Self::Sort, Self::HugePages { is_of_started: false }, Self::Combine];
+    pub const PERF_CONVERTER: [Self; 3] = [Self::Sort, Self::HugePages { with_started: false }, Self::Combine];
 
     fn parse(text: &str) -> Result<Self, String> {
         match text {
             "sort" => Ok(Self::Sort),
-            "huge-pages" => Ok(Self::HugePages { is_of_started: true }),
+            "huge-pages" => Ok(Self::HugePages { with_started: true }),
             "combine" => Ok(Self::Combine),
             "remap" => Ok(Self::Remap),
             "discard-unused" => Ok(Self::DiscardUnused),
@@ -84,21 +84,8 @@ impl Quipper {
     pub fn pass(self, options: &ReadOptions) -> Box<dyn Pass> {
         match self {
             Self::Sort => Box::new(SortPass::new(Untimed::First, options.clone())),
-            Self::HugePages { is_of_started } => Box::new(MmapsPass::new(
-                "huge-pages",
-                if is_of_started {
-                    |mut mmaps| {
-                        deduce_huge_pages(&mut mmaps);
-                        restore_replaced_text(&mut mmaps);
-                        mmaps.into_iter().map(Some).collect()
-                    }
-                } else {
-                    |mut mmaps| {
-                        deduce_huge_pages(&mut mmaps);
-                        mmaps.into_iter().map(Some).collect()
-                    }
-                },
-            )),
+            Self::HugePages { with_started: true } => Box::new(MmapsPass::new("huge-pages", restore_all)),
+            Self::HugePages { with_started: false } => Box::new(MmapsPass::new("huge-pages", restore_existing)),
             Self::Combine => Box::new(MmapsPass::new("combine", combine)),
             Self::Remap => Box::new(RemapPass),
             Self::DiscardUnused => Box::new(UnusedPass::default()),
