@@ -32,7 +32,11 @@ pub fn directory(text: &str) -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// Fails if it does not exist.
-pub fn existing_path(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    if path.exists() { Ok(path) } else { Err("no such file or directory".to_owned()) }
+pub fn existing_path(path: impl Into<PathBuf>) -> Result<PathBuf, String> {
+    let path = path.into();
+    match path.try_exists() {
+        Ok(false) => Err("no such file or directory".to_owned()),
+        // Where this cannot be known, opening it fails with the reason.
+        Ok(true) | Err(_) => Ok(path),
+    }
 }

@@ -12,7 +12,9 @@ use perfconv::formats::recording_options::{ALLOW_MIXED, COMPRESS, CONTAINER, END
 use perfconv::formats::report::{self, COLOR, GROUP_BY};
 use perfconv::formats::symbol_options::{DEBUG_DIR, KALLSYMS, VMLINUX};
 use perfconv::formats::{FORMATS, Format, profile_options, recording_options, symbol_options, table};
+use perfconv::rewrite::option_values::existing_path;
 use perfconv::rewrite::output::RecordingOptions;
+use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
@@ -171,11 +173,8 @@ impl<S: OptionSet> FromArgMatches for OptionArgs<S> {
 }
 
 /// Parses the path of an input, so that a misspelled one is not taken for a file without symbols.
-fn existing_path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().map(PathBuf::from).try_map(|path| match path.try_exists() {
-        Ok(false) => Err("no such file or directory"),
-        Ok(true) | Err(_) => Ok(path),
-    })
+fn path_of_input() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|path: OsString| existing_path(path))
 }
 
 /// The argument of an option.
@@ -217,8 +216,8 @@ fn arg(option: &FormatOption) -> Arg {
         }),
         ValueKind::Text { is_optional: true } => arg.num_args(0..=1).require_equals(true).default_missing_value(""),
         ValueKind::Text { is_optional: false } => arg,
-        ValueKind::File => arg.value_parser(existing_path()),
-        ValueKind::Files => arg.action(ArgAction::Append).value_parser(existing_path()),
+        ValueKind::File => arg.value_parser(path_of_input()),
+        ValueKind::Files => arg.action(ArgAction::Append).value_parser(path_of_input()),
     };
     arg.value_name(option.value_name)
 }

@@ -7,7 +7,7 @@ use crate::rewrite::request::{PassContext, Values};
 use std::path::PathBuf;
 
 /// `--jit-dump`.
-pub const JIT_DUMP: Parameter<PathBuf> = Parameter::repeated("--jit-dump", "PATH", existing_path);
+pub const JIT_DUMP: Parameter<PathBuf> = Parameter::repeated("--jit-dump", "PATH", |text| existing_path(text));
 
 /// `--jit-dir`.
 pub const JIT_DIR: Parameter<PathBuf> = Parameter::once("--jit-dir", "DIR", directory);
