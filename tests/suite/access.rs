@@ -1,7 +1,7 @@
 //! Outputs of a recording that only its owner may read: whatever a command or the library writes from it is as private.
 
 use super::files::fixture;
-use super::program::{run_other, with_time_limit};
+use super::program::{Run, run_other, with_time_limit};
 use perfconv::Recording;
 use perfconv::formats::{FORMATS, Writer};
 use std::fs::{self, Permissions};
@@ -75,9 +75,7 @@ fn everything_that_a_command_writes_of_a_private_recording_is_private() {
     let mut ran = 0;
     for command in &commands {
         let arguments = command.strip_prefix("convert ").unwrap_or(command);
-        let mut shell = with_time_limit("sh");
-        shell.args(["-c", &format!("umask 022; exec {} {arguments} -q", env!("CARGO_BIN_EXE_perfconv"))]);
-        let run = run_other(shell.current_dir(&out).env("HOME", "/nonexistent"));
+        let run = run_openly(&out, arguments);
         // Some of these commands write to standard output only.
         ran += usize::from(run.status == 0);
         assert!(run.status == 0 || run.status == 2, "{command}: {}", run.stderr);
@@ -105,6 +103,13 @@ fn everything_that_the_library_writes_of_a_private_recording_is_private() {
     assert!(found.is_empty() && count == 5, "{count}: {}", found.join("\n"));
 }
 
+/// Runs a command in a directory, where files are readable for all by default.
+fn run_openly(directory: &Path, command: &str) -> Run {
+    let mut shell = with_time_limit("sh");
+    shell.args(["-c", &format!("umask 022; exec {} {command} -q", env!("CARGO_BIN_EXE_perfconv"))]);
+    run_other(shell.current_dir(directory).env("HOME", "/nonexistent"))
+}
+
 /// An output that replaces another is no more open than that one and the input, and a link to it stays one.
 #[test]
 fn replaced_outputs_are_no_more_open_and_links_stay() {
@@ -120,9 +125,7 @@ fn replaced_outputs_are_no_more_open_and_links_stay() {
         fs::set_permissions(at("in.data"), Permissions::from_mode(input)).unwrap();
         for command in commands {
             fs::set_permissions(at("target.data"), Permissions::from_mode(before)).unwrap();
-            let mut shell = with_time_limit("sh");
-            shell.args(["-c", &format!("umask 022; exec {} {command} -q", env!("CARGO_BIN_EXE_perfconv"))]);
-            let run = run_other(shell.current_dir(directory.path()));
+            let run = run_openly(directory.path(), command);
             assert_eq!(run.status, 0, "{command}: {}", run.stderr);
             assert!(fs::symlink_metadata(at("link.data")).unwrap().is_symlink(), "{command}");
             let metadata = fs::metadata(at("target.data")).unwrap();
