@@ -36,7 +36,7 @@ pub struct ProfileEvent {
 impl From<&Event> for ProfileEvent {
     fn from(event: &Event) -> Self {
         let name = event_name(event);
-        let unit = event.unit.as_deref().and_then(Unit::by_name).unwrap_or_else(|| Unit::of(event));
+        let unit = event.unit.as_deref().and_then(Unit::by_name).unwrap_or_else(|| Unit::counted_by(event));
         Self { name, unit, is_off_cpu: event.is_off_cpu(), period: period(event), sample_types: None }
     }
 }
@@ -79,7 +79,7 @@ impl Unit {
         }
     }
 
-    fn of(event: &Event) -> Self {
+    fn counted_by(event: &Event) -> Self {
         if is_clock(&event.attr) || event.is_off_cpu() { Self::Nanoseconds } else { Self::Count }
     }
 }

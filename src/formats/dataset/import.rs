@@ -129,7 +129,7 @@ enum OffsetKind {
 }
 
 impl OffsetKind {
-    fn of(object: &Object) -> Self {
+    fn in_object(object: &Object) -> Self {
         match (object.pid, object.is_kernel) {
             (Some(pid), _) => Self::Process(pid),
             (None, true) => Self::Kernel,
@@ -258,7 +258,7 @@ impl Importer {
 
     /// Indexes the recorded mappings by offset. Of those with the same offset, the first one counts.
     fn index_mappings(&mut self) {
-        let kinds: HashSet<OffsetKind> = self.objects.values().map(OffsetKind::of).collect();
+        let kinds: HashSet<OffsetKind> = self.objects.values().map(OffsetKind::in_object).collect();
         for (dso, mappings) in std::mem::take(&mut self.mappings) {
             for mapping in mappings.into_iter().rev().filter(|mapping| mapping.start < mapping.end) {
                 let of_process = mapping.pid.map(OffsetKind::Process);
@@ -283,7 +283,7 @@ impl Importer {
     /// The mapping and address of an offset in an object, if a recorded mapping contains it.
     fn place(&mut self, id: Id, offset: u64) -> Option<(u32, u64)> {
         let object = self.objects.get(&id)?;
-        let kind = OffsetKind::of(object);
+        let kind = OffsetKind::in_object(object);
         let mapping = self.offsets.get(&kind)?.get(&object.dso)?.find(offset)?.value;
         let address = offset.wrapping_add(kind.base(&mapping));
         let profile = &mut self.profile;

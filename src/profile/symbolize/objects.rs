@@ -202,7 +202,7 @@ impl SymbolOptions {
         }
         let is_here = matches!(host, Host::This { .. });
         if search.symfs.is_none() && !is_here {
-            search.of_machine(host.clone());
+            search.exclude_unverifiable(host.clone());
         }
         if search.kallsyms.is_none() {
             // A copy that `perf record --kcore` made.

@@ -47,7 +47,7 @@ pub struct ContainerProcess {
 
 impl Containers {
     /// The containers of this machine.
-    pub fn of_system() -> Self {
+    pub fn from_system() -> Self {
         let home = env::var_os("HOME").map(PathBuf::from);
         let storage = STORAGE.iter().filter_map(|&(path, files)| match path.strip_prefix("~/") {
             Some(path) => Some((home.as_ref()?.join(path), files)),

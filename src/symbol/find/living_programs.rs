@@ -20,12 +20,12 @@ pub struct LivingPrograms {
 
 impl LivingPrograms {
     /// The programs of this machine.
-    pub fn of_system() -> Self {
+    pub fn from_system() -> Self {
         Self { proc: Some("/proc".into()), ..Self::default() }
     }
 
     /// The programs that were at a path, and no longer are.
-    pub fn once_at(&self, path: &Path) -> Vec<PathBuf> {
+    pub fn formerly_at(&self, path: &Path) -> Vec<PathBuf> {
         let replaced = self.replaced.get_or_init(|| self.find());
         replaced.iter().filter(|(of, _)| of == path).map(|(_, link)| link.clone()).collect()
     }
@@ -54,8 +54,8 @@ mod tests {
             symlink(target, proc.path().join(pid).join("exe")).unwrap();
         }
         let programs = LivingPrograms { proc: Some(proc.path().to_owned()), ..LivingPrograms::default() };
-        assert_eq!(programs.once_at(Path::new("/bin/app")), [proc.path().join("7/exe")]);
-        assert!(programs.once_at(Path::new("/bin/none")).is_empty());
-        assert!(LivingPrograms::default().once_at(Path::new("/bin/app")).is_empty());
+        assert_eq!(programs.formerly_at(Path::new("/bin/app")), [proc.path().join("7/exe")]);
+        assert!(programs.formerly_at(Path::new("/bin/none")).is_empty());
+        assert!(LivingPrograms::default().formerly_at(Path::new("/bin/app")).is_empty());
     }
 }

@@ -100,8 +100,8 @@ impl SearchOptions {
             build_id_dirs: home.iter().map(|home| home.join(".debug")).collect(),
             debuginfod_cache: debuginfod.or_else(|| cache.map(|cache| cache.join("debuginfod_client"))),
             perf_map_dirs: vec![TEMPORARY.into()],
-            containers: Containers::of_system(),
-            living_programs: LivingPrograms::of_system(),
+            containers: Containers::from_system(),
+            living_programs: LivingPrograms::from_system(),
             ..Self::default()
         }
     }
@@ -129,7 +129,7 @@ impl SearchOptions {
     }
 
     /// Excludes files of this machine that cannot be compared with the recorded ones, which may be of another machine.
-    pub fn of_machine(&mut self, host: Host) {
+    pub fn exclude_unverifiable(&mut self, host: Host) {
         self.perf_map_dirs.clear();
         self.containers = Containers::default();
         self.host = Some(host);

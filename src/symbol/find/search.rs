@@ -61,7 +61,7 @@ impl<'a> Search<'a> {
             _ => Vec::new(),
         });
         let replaced = std::iter::once_with(|| match key.build_id.is_some() || key.inode.is_some() {
-            true => options.living_programs.once_at(without_deleted(&key.path).unwrap_or(&key.path)),
+            true => options.living_programs.formerly_at(without_deleted(&key.path).unwrap_or(&key.path)),
             false => Vec::new(),
         });
         let places = places.into_iter().chain(in_containers.flatten()).chain(replaced.flatten());
