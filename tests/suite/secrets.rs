@@ -103,6 +103,29 @@ fn placed(directory: &Path, name: &str, from: &Path) -> PathBuf {
     path
 }
 
+/// A recording whose host, cgroup and threads, and whose own name, are secret.
+fn named_recording(directory: &Path) -> Secret {
+    let jsonl = run(perfconv().arg(fixture("cgroup.data")).args(["-t", "jsonl", "-q", "-o", "-"])).stdout;
+    let mut text = String::from_utf8(jsonl).unwrap();
+    let names = [
+        ("{\"feature\":\"HOSTNAME\",\"content\":\"vm\"}", "vm", "classified-host"),
+        ("\"path\":\"/demo\"", "demo", "classified-cgroup"),
+        ("\"comm\":\"sh\"", "sh", "classified-comm"),
+        ("{\"feature\":\"OSRELEASE\",\"content\":\"6.18.44-fc-v657\"}", "6.18.44", "6.18.44-classified-kernel"),
+    ];
+    for (field, before, after) in names {
+        assert!(text.contains(field), "{field}");
+        text = text.replace(field, &field.replace(before, after));
+    }
+    let place = directory.join(PLACE);
+    let (edited, path) = (place.join("edited.jsonl"), place.join("classified-input.data"));
+    fs::write(&edited, text).unwrap();
+    assert_eq!(run(perfconv().arg(&edited).args(["-q", "-o"]).arg(&path)).status, 0);
+    let mut strings: BTreeSet<Vec<u8>> = names[..3].iter().map(|(.., name)| name.as_bytes().to_vec()).collect();
+    strings.insert("classified-input".into());
+    Secret { name: "named recording".to_owned(), path, strings }
+}
+
 /// Recordings, some of them with damage, which warnings describe.
 fn recordings(directory: &Path) -> Vec<Secret> {
     let names = [
@@ -129,7 +152,8 @@ fn recordings(directory: &Path) -> Vec<Secret> {
         strings.insert(PLACE.into());
         Secret { name: path.file_name().unwrap().to_string_lossy().into_owned(), path, strings }
     };
-    inputs.into_iter().map(secret).collect()
+    let named = named_recording(directory);
+    inputs.into_iter().map(secret).chain([named]).collect()
 }
 
 /// Profiles of other formats, with functions and files.
