@@ -5,7 +5,7 @@
 mod shell_word;
 
 use std::cell::RefCell;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 thread_local! {
@@ -48,11 +48,17 @@ impl Bash {
     /// Starts it; `None` without bash, where the words are only compared with what the grammar says.
     fn start() -> Option<Self> {
         let mut command = Command::new("bash");
-        command.args(["--norc", "--noprofile", "-r"]).env_clear().env("LC_ALL", "C.UTF-8").env("PATH", "");
+        command.args(["--norc", "--noprofile"]).env("LC_ALL", "C.UTF-8").env_remove("BASH_ENV");
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut shell = command.spawn().ok()?;
-        let (input, output) = (shell.stdin.take()?, BufReader::new(shell.stdout.take()?));
-        Some(Self { shell, input, output })
+        let mut shell = match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            started => started.expect("bash should start"),
+        };
+        let (input, output) = shell.stdin.take().zip(shell.stdout.take()).expect("both are pipes");
+        let mut bash = Self { shell, input, output: BufReader::new(output) };
+        writeln!(bash.input, "PATH=; set -r").expect("a running shell");
+        assert_eq!(bash.read("a\\ b"), b"a b");
+        Some(bash)
     }
 
     /// What a program would get for a word.
