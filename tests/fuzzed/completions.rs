@@ -1,7 +1,6 @@
 //! Names of a recording as completions: a shell reads each as one word with the name, and runs nothing.
 
 #[path = "../../src/cli/completions/shell_word.rs"]
-#[allow(dead_code, reason = "the program uses all of it")]
 mod shell_word;
 
 use std::cell::RefCell;
@@ -25,6 +24,10 @@ pub fn completion(bytes: &[u8]) {
             let Some(bash) = bash else { return };
             assert_eq!(String::from_utf8_lossy(&bash.read(&word)), name, "{word:?}");
         });
+    }
+    // These shells quote what they insert.
+    for word in [shell_word::elvish(name), shell_word::fish(name)].into_iter().flatten() {
+        assert_eq!(word, name);
     }
     if let Some(word) = shell_word::nushell(name) {
         assert_eq!(nushell(&word).as_deref(), Some(name), "{word:?}");

@@ -88,8 +88,8 @@ const TEXTS: [&str; 8] = [
 /// Maximum number of characters of a text in all of its rows together.
 const MAX_TEXT: usize = 4 << 20;
 
-/// Values as a dataset, of which a file may then be damaged: rejected, or converted to a recording without findings. What is read
-/// costs at most 64 MB and 20 times its size.
+/// Imports a dataset that is made from the bytes, with intact or damaged files. It is rejected, or becomes a recording without
+/// findings. The memory is at most 64 MB and 20 times the bytes read.
 pub fn dataset(bytes: &[u8]) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let Ok(read) = write(directory.path(), &mut Unstructured::new(bytes)) else { return };

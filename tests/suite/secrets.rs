@@ -117,8 +117,8 @@ fn named_recording(directory: &Path) -> Secret {
         assert!(text.contains(field), "{field}");
         text = text.replace(field, &field.replace(before, after));
     }
-    let place = directory.join(PLACE);
-    let (edited, path) = (place.join("edited.jsonl"), place.join("classified-input.data"));
+    let secret_directory = directory.join(PLACE);
+    let (edited, path) = (secret_directory.join("edited.jsonl"), secret_directory.join("classified-input.data"));
     fs::write(&edited, text).unwrap();
     assert_eq!(run(perfconv().arg(&edited).args(["-q", "-o"]).arg(&path)).status, 0);
     let mut strings: BTreeSet<Vec<u8>> = names[..3].iter().map(|(.., name)| name.as_bytes().to_vec()).collect();
