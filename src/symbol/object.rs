@@ -285,7 +285,8 @@ impl Object {
 
     /// The bytes of all sections with a name.
     fn join(&self, name: &[u8]) -> Vec<u8> {
-        let named = self.sections.iter().enumerate().filter(|(_, section)| *section.name == *name);
+        let is_named = |section: &Section| *section.name == *name && section.kind != SHT_NOBITS.0;
+        let named = self.sections.iter().enumerate().filter(|(_, section)| is_named(section));
         named.flat_map(|(index, _)| self.section_data(index)).copied().collect()
     }
 
