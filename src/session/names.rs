@@ -1,18 +1,25 @@
 //! Interned names: of threads and cgroups, of functions and source files.
 
 use super::slices::Slices;
+use std::borrow::Cow;
 
 /// Maximum length of the name of a function and of the path of a source file. Outputs write a name once for each address or sample
 /// that has it, so that its length multiplies their size. The longest names of C++ templates have a few KB.
 pub const MAX_NAME: usize = 16 << 10;
 
-/// The first bytes of a name, at most `limit`, without part of a character.
-pub fn truncated(name: &[u8], limit: usize) -> &[u8] {
+/// What ends a truncated name, so that readers see it.
+const ELLIPSIS: &[u8] = b"...";
+
+/// A name of at most `limit` bytes: of a longer one, the first whole characters and an ellipsis.
+pub fn truncated(name: &[u8], limit: usize) -> Cow<'_, [u8]> {
+    if name.len() <= limit {
+        return Cow::Borrowed(name);
+    }
     let is_inside = |&end: &usize| name.get(end).is_some_and(|byte| byte & 0xc0 == 0x80);
-    let end = name.len().min(limit);
+    let end = limit.saturating_sub(ELLIPSIS.len());
     // In other encodings, any number of bytes can look as if they continued a character.
     let end = (end.saturating_sub(3)..=end).rev().find(|end| !is_inside(end)).unwrap_or(end);
-    &name[..end]
+    Cow::Owned([&name[..end], ELLIPSIS].concat())
 }
 
 /// Index of a name in [`Names`].
@@ -51,10 +58,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_truncated_between_characters() {
-        assert_eq!(truncated("aä".as_bytes(), 2), b"a");
-        assert_eq!(truncated("aä".as_bytes(), 3), "aä".as_bytes());
-        assert_eq!(truncated(&[0x80; 9], 7), [0x80; 7]);
-        assert_eq!((truncated(b"abc", 0), truncated(b"", 5)), (&b""[..], &b""[..]));
+    fn names_are_truncated_between_characters_and_end_in_an_ellipsis() {
+        let cut = |name: &str, limit| String::from_utf8(truncated(name.as_bytes(), limit).into_owned()).unwrap();
+        assert_eq!([cut("aäbcd", 5), cut("aäbcd", 6), cut("", 5)], ["a...", "aäbcd", ""]);
+        assert_eq!([cut("aäbcde", 6), cut("\u{1f600}abc", 6)], ["aä...", "..."]);
+        assert_eq!(*truncated(&[0x80; 9], 7), [&[0x80; 4][..], b"..."].concat());
+        let once = truncated(&[b'a'; 100], 64).into_owned();
+        assert_eq!((once.len(), &*truncated(&once, 64)), (64, &once[..]));
     }
 }

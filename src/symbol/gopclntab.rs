@@ -84,8 +84,8 @@ impl<'a> Bytes<'a> {
     fn text(self, at: usize) -> Option<&'a [u8]> {
         let rest = self.data.get(at..)?;
         // Any number of functions can have one long name, or parts of it.
-        let start = &rest[..rest.len().min(MAX_NAME)];
-        let end = memchr::memchr(0, start).or_else(|| (rest.len() > MAX_NAME).then_some(MAX_NAME))?;
+        let start = &rest[..rest.len().min(MAX_NAME + 1)];
+        let end = memchr::memchr(0, start).or_else(|| (start.len() > MAX_NAME).then_some(start.len()))?;
         Some(&start[..end])
     }
 }

@@ -129,9 +129,9 @@ impl FrameTable {
     fn intern(&mut self, frame: &Frame<'_>) -> ResolvedFrame {
         let function = (!frame.name.is_empty()).then(|| {
             let raw = truncated(frame.name, MAX_NAME);
-            let system_name = self.name_id(raw);
+            let system_name = self.name_id(&raw);
             let name = self.demangled.get(&system_name).copied().unwrap_or_else(|| {
-                let name = self.demangle.demangle(raw);
+                let name = self.demangle.demangle(&raw);
                 let name = name.map_or(system_name, |name| self.name_id(name.as_bytes()));
                 self.demangled.insert(system_name, name);
                 name
@@ -147,7 +147,7 @@ impl FrameTable {
         let name = truncated(name, MAX_NAME);
         let room = NAMES + NAMES_PER_ADDRESS * self.addresses.len();
         let is_full = name.len() > SHORT_NAME && self.names.total_len() + name.len() > room;
-        self.names.id(if is_full { truncated(name, SHORT_NAME) } else { name })
+        self.names.id(&if is_full { truncated(&name, SHORT_NAME) } else { name })
     }
 
     fn function(&mut self, function: Function) -> FunctionId {

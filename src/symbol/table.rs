@@ -196,11 +196,12 @@ impl SymbolTable {
         aliases.iter().rev().max_by_key(|symbol| rank(symbol)).copied()
     }
 
-    /// A name, of which no more is read than is used: any number of symbols can have one long name, or parts of it.
+    /// A name, of which no more is read than shows that it is too long: any number of symbols can have one long name, or parts of
+    /// it.
     fn name(&self, name: Name) -> &[u8] {
         let strings = self.sources.get(name.source as usize).and_then(|strings| strings.get(name.offset as usize..));
         let strings = strings.unwrap_or_default();
-        let strings = &strings[..strings.len().min(MAX_NAME)];
+        let strings = &strings[..strings.len().min(MAX_NAME + 1)];
         &strings[..memchr::memchr(0, strings).unwrap_or(strings.len())]
     }
 

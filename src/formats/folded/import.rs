@@ -72,7 +72,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         stack.clear();
         for name in names.split(|&byte| byte == b';') {
             let (name, is_kernel) = name.strip_suffix(KERNEL).map_or((name, false), |name| (name, true));
-            let name = profile.names.id(truncated(name, MAX_NAME));
+            let name = profile.names.id(&truncated(name, MAX_NAME));
             let SourceProfile { functions, frames: all, .. } = &mut profile;
             stack.push(*frames.entry((name, is_kernel)).or_insert_with(|| {
                 let function = Some(functions.named(name));

@@ -49,7 +49,8 @@ pub struct SourceProfile {
 impl SourceProfile {
     /// Interns a name, without NULs. This is where the names of imported profiles enter.
     pub fn name(&mut self, text: &str) -> u32 {
-        let text = str::from_utf8(truncated(text.as_bytes(), MAX_NAME)).unwrap_or_default();
+        let text = truncated(text.as_bytes(), MAX_NAME);
+        let text = str::from_utf8(&text).unwrap_or_default();
         match text.contains('\0') {
             true => self.names.id(text.replace('\0', "").as_bytes()),
             false => self.names.id(text.as_bytes()),

@@ -264,7 +264,7 @@ impl Reader {
 
     fn frame(&mut self, frame: &Frame<'_>, is_absolute: bool) {
         let names = &mut self.profile.names;
-        let function = frame.function.map(|function| names.id(truncated(function.as_bytes(), MAX_NAME)));
+        let function = frame.function.map(|function| names.id(&truncated(function.as_bytes(), MAX_NAME)));
         if frame.is_inlined {
             self.inlined.push(function);
             self.inlined_frames += 1;

@@ -84,8 +84,7 @@ impl Lines {
         let read = || {
             let path = path(unit, number).unwrap_or_default();
             // Any number of files can be in one directory with a long name.
-            let path = if budget.spend(path.len()) { truncated(&path, MAX_NAME) } else { &[] };
-            path.into()
+            if budget.spend(path.len()) { truncated(&path, MAX_NAME).into() } else { Box::default() }
         };
         cell.map_or(&[], |cell| cell.get_or_init(read))
     }
