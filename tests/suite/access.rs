@@ -26,12 +26,14 @@ fn open_to_others(path: &Path, found: &mut Vec<String>, count: &mut usize) {
     }
 }
 
-/// A private recording and a private profile, and a directory for outputs that everyone may enter.
+/// A private recording, a private profile and a private scenario, and a directory for outputs that everyone may enter.
 fn place(directory: &Path) -> (PathBuf, PathBuf) {
     let (recording, profile) = (directory.join("in.data"), directory.join("in.folded"));
     fs::copy(fixture("callgraph.data"), &recording).unwrap();
     fs::write(&profile, "main;work 3\nmain;wait 4\n").unwrap();
-    for path in [&recording, &profile] {
+    let scenario = directory.join("in.toml");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/registers.toml"), &scenario).unwrap();
+    for path in [&recording, &profile, &scenario] {
         fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
     }
     (recording, profile)
@@ -66,9 +68,11 @@ fn everything_that_a_command_writes_of_a_private_recording_is_private() {
                 "view ../in.data -o page.html",
                 "report ../in.data -o report.txt",
                 "dump ../in.data -o dump.txt",
+                "synth ../in.toml -o synthesized.data",
             ]
             .map(str::to_owned),
         )
+        .chain(cfg!(feature = "parquet").then(|| "convert ../in.data -t parquet -o format-parquet --append".to_owned()))
         .collect();
     let out = directory.path().join("out");
     fs::create_dir(&out).unwrap();
@@ -84,7 +88,7 @@ fn everything_that_a_command_writes_of_a_private_recording_is_private() {
     open_to_others(&out, &mut found, &mut count);
     println!("{ran} of {} commands wrote {count} files and directories", commands.len());
     assert!(found.is_empty(), "{}", found.join("\n"));
-    assert!(ran >= 34 && count >= 60, "only {ran} commands, {count} entries");
+    assert!(ran >= 35 && count >= 61, "only {ran} commands, {count} entries");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::program::{perfconv, profile, run, with_time_limit};
 use linux_perf_data::{PerfFileReader, SimpleperfFileRecord, SimpleperfTypeSpecificInfo, simpleperf_dso_type};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -230,6 +230,15 @@ fn of_this_machine(recording: &Path, output: &Path, change: impl Fn(String) -> S
     assert_eq!(run.status, 0, "{}", run.stderr);
 }
 
+/// The JSON Lines of `jitmap.data` as of another process.
+fn of_process(lines: String, pid: u32) -> String {
+    ["pid", "tid"].iter().fold(lines, |lines, field| {
+        lines
+            .replace(&format!("\"{field}\":5548,"), &format!("\"{field}\":{pid},"))
+            .replace(&format!("\"{field}\":5548}}"), &format!("\"{field}\":{pid}}}"))
+    })
+}
+
 #[test]
 fn files_of_a_container_are_found_while_it_lives() {
     let directory = tempfile::tempdir().unwrap();
@@ -272,11 +281,7 @@ fn the_perf_map_of_a_container_has_the_process_id_inside() {
     let expected = fs::read_to_string(&map).unwrap();
     let named = |pid: u32, namespaces: Option<[u64; 2]>| {
         of_this_machine(&in_repository("symbols/jitmap.data"), &recording, |lines| {
-            let mut lines = ["pid", "tid"].iter().fold(lines, |lines, field| {
-                lines
-                    .replace(&format!("\"{field}\":5548,"), &format!("\"{field}\":{pid},"))
-                    .replace(&format!("\"{field}\":5548}}"), &format!("\"{field}\":{pid}}}"))
-            });
+            let mut lines = of_process(lines, pid);
             if let Some([mount, of_pids]) = namespaces {
                 let inodes = [1, 1, 1, of_pids, 1, mount, 1].map(|inode| format!("{{\"dev\":4,\"ino\":{inode}}}"));
                 let body = format!("{{\"pid\":{pid},\"tid\":{pid},\"link_info\":[{}]}}", inodes.join(","));
@@ -303,6 +308,60 @@ fn the_perf_map_of_a_container_has_the_process_id_inside() {
     // In the PID namespace of the host, an ended process had the same ID in its container.
     assert_eq!(named(1, Some([mount, of_pids])), 0);
     assert!(named(1, Some([mount, inode("self", "pid")])) >= 3);
+}
+
+/// The content of the perf map in an archive of a recording of a process, if it has one, and whether the whole archive contains a
+/// text.
+fn packed_map(recording: &Path, pid: u32, text: &str) -> (Option<Vec<u8>>, bool) {
+    let archive = recording.with_extension("tar");
+    let packed = run(perfconv().args(["archive", "-q", "-f", "-o"]).arg(&archive).arg(recording));
+    assert_eq!(packed.status, 0, "{}", packed.stderr);
+    let bytes = fs::read(&archive).unwrap();
+    let mut tar = tar::Archive::new(&bytes[..]);
+    let maps = tar.entries().unwrap().map(Result::unwrap).filter_map(|mut entry| {
+        let is_map = *entry.path().unwrap() == *Path::new(&format!("processes/{pid}/perf.map"));
+        let mut content = Vec::new();
+        is_map.then(|| entry.read_to_end(&mut content).map(|_| content).unwrap())
+    });
+    (maps.collect::<Vec<_>>().pop(), memchr::memmem::find(&bytes, text.as_bytes()).is_some())
+}
+
+/// What a process in a container has as its perf map is packed only if it is a file of the container: a link would be followed on
+/// the host, with the rights of the user who packs.
+#[test]
+fn the_perf_map_of_a_container_is_no_way_to_files_of_the_host() {
+    const SECRET: &str = "3f0 10 secret_of_the_host";
+    let directory = tempfile::tempdir().unwrap();
+    let [recording, secret] = ["jitmap.data", "secret"].map(|name| directory.path().join(name));
+    fs::write(&secret, format!("{SECRET}\n")).unwrap();
+    let secret = secret.display();
+    let kinds = [
+        ("file", "echo '3f0 10 of_the_container' >/mnt/perf-1.map".to_owned()),
+        ("link", format!("ln -s {secret} /mnt/perf-1.map")),
+        ("link through /proc", format!("ln -s /proc/1/root{secret} /mnt/perf-1.map")),
+        ("relative link", format!("ln -s ../../../../../..{secret} /mnt/perf-1.map")),
+        ("directory", "mkdir /mnt/perf-1.map".to_owned()),
+        ("FIFO", "mkfifo /mnt/perf-1.map".to_owned()),
+        ("holes", "truncate -s 100G /mnt/perf-1.map".to_owned()),
+        ("file of another user", "echo '3f0 10 other' >/mnt/perf-1.map; chown 12345 /mnt/perf-1.map".to_owned()),
+    ];
+    for (number, (kind, command)) in kinds.iter().enumerate() {
+        // The files of /tmp, and so the secret, are hidden from here on.
+        let ready = directory.path().join(format!("ready{number}"));
+        let command = format!(
+            "mount -t tmpfs none /mnt && {command} && touch {} && mount --move /mnt /tmp && exec sleep 60",
+            ready.display()
+        );
+        let Some(container) = Container::start(&command, &ready) else {
+            return println!("containers: skipped: no namespaces can be created here");
+        };
+        let pid = container.pid();
+        of_this_machine(&in_repository("symbols/jitmap.data"), &recording, |lines| of_process(lines, pid));
+        let (map, has_secret) = packed_map(&recording, pid, SECRET);
+        let expected = (*kind == "file").then(|| b"3f0 10 of_the_container\n".to_vec());
+        assert_eq!((map, has_secret), (expected, false), "{kind}");
+    }
+    println!("containers: {} kinds of perf maps", kinds.len());
 }
 
 #[test]
