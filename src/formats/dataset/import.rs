@@ -162,7 +162,9 @@ impl Importer {
         columns: &[&str],
         mut found: impl FnMut(&mut Self, &Rows) -> Result<()>,
     ) -> Result<()> {
-        for_each(&self.path(table), columns, |rows| found(self, rows))
+        let path = self.path(table);
+        self.profile.input_size += path.metadata().map_or(0, |metadata| metadata.len() as usize);
+        for_each(&path, columns, |rows| found(self, rows))
     }
 
     fn profile(mut self) -> Result<SourceProfile> {
@@ -322,7 +324,7 @@ impl Importer {
                 file: file(row).map(|file| profile.name(file)),
                 start_line: start_line(row).unwrap_or(0),
             });
-            let function = function.map(|function| profile.functions.id(function));
+            let function = function.map(|function| profile.function(function));
             profile.frames.push(SourceFrame {
                 mapping: place.map(|(mapping, _)| mapping),
                 address: place.map(|(_, address)| address).or(object(row).is_none().then_some(offset)),

@@ -2,6 +2,7 @@
 
 use super::id::Id;
 use crate::error::{Error, Result};
+use crate::formats::import::memory_limit;
 use crate::object::recorded_file;
 use crate::threads::caught;
 use arrow_array::cast::AsArray;
@@ -19,11 +20,6 @@ const ROWS: usize = 1 << 13;
 /// Rows of a file, besides one for each of its bytes. Rows that are equal take no room in it, and some hundred bytes in memory. The
 /// same holds for the elements of the lists of a column.
 const EXTRA_ROWS: u64 = 1 << 19;
-
-/// Limit on the decompressed columns of a file with this many bytes.
-fn size_limit(file: u64) -> u64 {
-    file.saturating_mul(20).saturating_add(64 << 20)
-}
 
 /// Rows of a table.
 pub struct Rows {
@@ -67,7 +63,7 @@ fn read(path: &Path, columns: &[&str], mut found: impl FnMut(&Rows) -> Result<()
         }
         (rows, total) = (rows.saturating_add(most.max(0) as u64), total.saturating_add(bytes));
     }
-    if rows > size.saturating_add(EXTRA_ROWS) || total > size_limit(size) {
+    if rows > size.saturating_add(EXTRA_ROWS) || total > memory_limit(size as usize) as u64 {
         let message =
             format!("{rows} rows that decompress to {total} bytes are more than a file of {size} bytes may have");
         return Err(Error::input(&file, None, message));

@@ -39,7 +39,8 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     if let Some(what) = what {
         return Err(invalid(format!("{what}; open it at profiler.firefox.com, and import the profile that it saves")));
     }
-    let profile = source_profile(&meta, &parse(&bytes, name)?, max_total_frames(bytes.len())).map_err(invalid)?;
+    let profile =
+        source_profile(&meta, &parse(&bytes, name)?, bytes.len(), max_total_frames(bytes.len())).map_err(invalid)?;
     drop(bytes);
     record(name, profile, options)
 }
@@ -56,6 +57,7 @@ pub fn recognizes(start: &[u8]) -> bool {
 fn source_profile(
     meta: &Meta<'_>,
     document: &Document<'_>,
+    input_size: usize,
     max_frames: usize,
 ) -> std::result::Result<SourceProfile, String> {
     let mut reader = Reader {
@@ -66,6 +68,7 @@ fn source_profile(
         negative: 0,
         rounded: 0,
     };
+    reader.frames.profile.input_size = input_size;
     let mut shared = Tables::shared(document)?;
     for (number, thread) in document.threads.iter().enumerate() {
         let within = |what| format!("threads[{number}].{what}");

@@ -4,7 +4,7 @@ use super::document::{Category, ImportedLib};
 use super::import_tables::TableFrame;
 use crate::abi::hex;
 use crate::formats::import::json_document::Text;
-use crate::formats::import::source::{SourceFrame, SourceMapping, SourceProfile};
+use crate::formats::import::source::{SourceFrame, SourceFunction, SourceMapping, SourceProfile};
 use crate::formats::import::symbols::Kernel;
 use crate::session::map::PAGE;
 use bytes::Bytes;
@@ -57,12 +57,12 @@ impl<'a> Frames<'a> {
         // The profiler names functions without a name by their address.
         let is_named = frame.address.is_none_or(|address| frame.name != format!("{address:#x}"));
         let function = match (is_named, is_kernel) {
-            (true, _) => Some(self.profile.functions.id(frame.function)),
+            (true, _) => Some(self.profile.function(frame.function)),
             (false, false) => None,
             // The symbols of the running kernel would be looked up for an address that is not in it.
             (false, true) => {
                 let name = self.profile.name("[unknown]");
-                Some(self.profile.functions.named(name))
+                Some(self.profile.function(SourceFunction::named(name)))
             }
         };
         let has_place = mapping.is_some() && !frame.is_inlined || function.is_none();

@@ -1,7 +1,7 @@
 //! Imports folded stacks as a recording.
 
 use crate::error::{Error, Result};
-use crate::formats::import::source::{SourceEvent, SourceFrame, SourceProfile, SourceSample};
+use crate::formats::import::source::{SourceEvent, SourceFrame, SourceFunction, SourceProfile, SourceSample};
 use crate::formats::import::{ImportOptions, ImportedRecording, MAX_PARTS, quoted, record};
 use crate::formats::recognize::lines;
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes};
@@ -44,6 +44,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         if input.read_until(b'\n', &mut line).map_err(Error::io(name, "cannot read"))? == 0 {
             break;
         }
+        profile.input_size += line.len();
         let text = line.trim_ascii();
         if text.is_empty() || is_comment(text) {
             continue;
@@ -73,11 +74,14 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         for name in names.split(|&byte| byte == b';') {
             let (name, is_kernel) = name.strip_suffix(KERNEL).map_or((name, false), |name| (name, true));
             let name = profile.names.id(&truncated(name, MAX_NAME));
-            let SourceProfile { functions, frames: all, .. } = &mut profile;
-            stack.push(*frames.entry((name, is_kernel)).or_insert_with(|| {
-                let function = Some(functions.named(name));
-                all.push(SourceFrame { function, is_kernel, ..SourceFrame::default() });
-                all.len() as u32 - 1
+            stack.push(frames.get(&(name, is_kernel)).copied().unwrap_or_else(|| {
+                let function = profile.function(SourceFunction::named(name));
+                // Functions beyond the limit share their frames, too.
+                let name = profile.functions.list()[function as usize].name;
+                *frames.entry((name, is_kernel)).or_insert_with(|| {
+                    profile.frames.push(SourceFrame { function: Some(function), is_kernel, ..SourceFrame::default() });
+                    profile.frames.len() as u32 - 1
+                })
             }));
         }
         stack.reverse();

@@ -80,6 +80,13 @@ pub fn read_all(stream: &mut (dyn Read + Send), name: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Limit on the memory for an input that may be hostile.
+pub const fn memory_limit(input_size: usize) -> usize {
+    const MIN: usize = 64 << 20;
+    const PER_BYTE: usize = 20;
+    input_size.saturating_mul(PER_BYTE).saturating_add(MIN)
+}
+
 /// Limit for the frames of all stacks, which can be many more than an input of this size lists: inlined frames and
 /// prefixes can be part of many stacks.
 pub fn max_total_frames(bytes: usize) -> usize {

@@ -73,6 +73,14 @@ pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -
     recording.samples(total, options.values)?;
     let (truncated, unmapped) = (recording.truncated, recording.unmapped());
     recording.recorder.finish()?;
+    if profile.other_functions.is_some() {
+        let functions = profile.functions.list().len() - 1;
+        lost.push(format!(
+            "names are kept of {functions} functions, as many as an input of {} bytes may have; \
+             the others are one function, [other functions]",
+            profile.input_size
+        ));
+    }
     if truncated > 0 {
         lost.push(format!("{truncated} stacks are truncated to the frames that fit into a sample"));
     }

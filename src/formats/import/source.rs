@@ -1,11 +1,18 @@
 //! A profile as decoded from one of the imported formats, independent of the format: stacks and values.
 
 use super::interned::Interned;
+use super::memory_limit;
 pub use super::source_samples::{SourceSample, SourceSamples};
 use crate::profile::imported::{ProfileHeader, SampleTypes};
 use crate::session::names::{MAX_NAME, truncated};
 use crate::session::slices::Slices;
 use bytes::Bytes;
+
+/// Memory for a function with a sample of its own, from import to output, as measured with a million functions.
+pub(super) const FUNCTION_MEMORY: usize = 1500;
+
+/// The name of the function that stands for those beyond the limit.
+const OTHER_FUNCTIONS: &[u8] = b"[other functions]";
 
 /// A profile to be converted to a recording. Everything is interned and referred to by number.
 #[derive(Debug, Default)]
@@ -18,8 +25,12 @@ pub struct SourceProfile {
     pub mappings: Vec<SourceMapping>,
     /// Names of functions, processes and threads, and paths.
     pub names: Slices<u8>,
-    /// Functions.
-    pub functions: SourceFunctions,
+    /// Functions; [`Self::function`] adds them.
+    pub functions: Interned<SourceFunction>,
+    /// The function that stands for those beyond the limit.
+    pub other_functions: Option<u32>,
+    /// Bytes of the input that have been read so far: they limit the number of functions.
+    pub input_size: usize,
     /// Frames.
     pub frames: Vec<SourceFrame>,
     /// Stacks of frame numbers, leaf first.
@@ -57,6 +68,18 @@ impl SourceProfile {
         }
     }
 
+    /// Interns a function. Those for which the input is too small become one.
+    pub fn function(&mut self, function: SourceFunction) -> u32 {
+        if let Some(id) = self.functions.find(function) {
+            return id;
+        }
+        if self.functions.list().len() < memory_limit(self.input_size) / FUNCTION_MEMORY {
+            return self.functions.id(function);
+        }
+        let Self { other_functions, names, functions, .. } = self;
+        *other_functions.get_or_insert_with(|| functions.id(SourceFunction::named(names.id(OTHER_FUNCTIONS))))
+    }
+
     /// Sets the sampling period of each event to the mean of its samples.
     pub fn set_mean_periods(&mut self) {
         let mut sums = vec![(0_u128, 0_u128); self.events.len()];
@@ -83,13 +106,10 @@ pub struct SourceFunction {
     pub start_line: i64,
 }
 
-/// Interned functions.
-pub type SourceFunctions = Interned<SourceFunction>;
-
-impl SourceFunctions {
-    /// Interns a function with only a name.
-    pub fn named(&mut self, name: u32) -> u32 {
-        self.id(SourceFunction { name, system_name: Some(name), ..SourceFunction::default() })
+impl SourceFunction {
+    /// A function with only a name.
+    pub fn named(name: u32) -> Self {
+        Self { name, system_name: Some(name), ..Self::default() }
     }
 }
 
@@ -131,7 +151,7 @@ pub struct SourceMapping {
 
 impl SourceFrame {
     /// The source file and line, where both are known and the line fits a line table.
-    pub fn source_line(&self, functions: &SourceFunctions) -> Option<(u32, u32)> {
+    pub fn source_line(&self, functions: &Interned<SourceFunction>) -> Option<(u32, u32)> {
         let file = functions.list().get(self.function? as usize)?.file?;
         u32::try_from(self.line).ok().filter(|&line| line > 0).map(|line| (file, line))
     }

@@ -74,35 +74,24 @@ impl SymbolFile {
 
     /// Builds the functions, and returns the build ID. Consecutive offsets with the same name belong to one function.
     pub fn finish(&mut self) -> Bytes {
-        let places = std::mem::take(&mut self.places);
-        let mut functions: Vec<(u64, u64, Function)> = Vec::new();
-        // Upper limits for the ends of functions.
-        let mut ends: Vec<u64> = Vec::new();
-        let mut is_in_function = false;
-        for (place, Named { function: name, start, line }) in places {
+        let mut latest: Option<UnfinishedFunction> = None;
+        for (place, Named { function: name, start, line }) in std::mem::take(&mut self.places) {
             let begins = start.unwrap_or(place);
-            let latest = functions.last().filter(|_| is_in_function);
-            let continues = latest.is_some_and(|(first, _, last)| {
-                name.as_ref() == Some(&last.name) && start.is_none_or(|start| start == *first)
-            });
-            if !continues && let Some(end) = ends.last_mut() {
-                *end = (*end).min(if name.is_some() { begins } else { place });
+            if !latest.as_ref().is_some_and(|latest| latest.continues_as(name.as_ref(), start)) {
+                let end = if name.is_some() { begins } else { place };
+                latest.take().into_iter().for_each(|latest| latest.finish(end, &mut self.image));
             }
-            is_in_function = name.is_some();
             let Some(name) = name else { continue };
-            if !continues {
-                functions.push((begins, place, Function { name, ..Function::default() }));
-                ends.push(u64::MAX);
-            }
-            let Some((first, last, function)) = functions.last_mut() else { continue };
-            *last = place;
-            let offset = place - *first;
-            function.lines.extend(line.map(|(file, line)| Line { offset, line, file }));
+            let latest = latest.get_or_insert_with(|| UnfinishedFunction {
+                first: begins,
+                last: place,
+                function: Function { name, ..Function::default() },
+            });
+            latest.last = place;
+            let offset = place - latest.first;
+            latest.function.lines.extend(line.map(|(file, line)| Line { offset, line, file }));
         }
-        for ((first, last, mut function), end) in functions.into_iter().zip(ends) {
-            function.size = (last + Self::MARGIN).min(end).max(first + 1) - first;
-            self.image.place(first, function);
-        }
+        latest.into_iter().for_each(|latest| latest.finish(u64::MAX, &mut self.image));
         // A synthetic file has a build ID derived from its contents.
         let id = self.build_id.clone().unwrap_or_else(|| Bytes::copy_from_slice(&self.image.build_id()));
         self.build_id = Some(id.clone());
@@ -120,6 +109,26 @@ impl SymbolFile {
     /// Errors of the output.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         self.image.write(out)
+    }
+}
+
+/// A function that may have more places.
+struct UnfinishedFunction {
+    first: u64,
+    last: u64,
+    function: Function,
+}
+
+impl UnfinishedFunction {
+    /// Whether a place with this name belongs to it, too.
+    fn continues_as(&self, name: Option<&Bytes>, start: Option<u64>) -> bool {
+        name == Some(&self.function.name) && start.is_none_or(|start| start == self.first)
+    }
+
+    /// Adds it, with an end of at most `end`.
+    fn finish(mut self, end: u64, image: &mut Image) {
+        self.function.size = (self.last + SymbolFile::MARGIN).min(end).max(self.first + 1) - self.first;
+        image.place(self.first, self.function);
     }
 }
 

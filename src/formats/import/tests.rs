@@ -1,8 +1,9 @@
 //! Conversion of unusual profiles.
 
+use super::interned::Interned;
 use super::labels::Fields;
 use super::placement::Placement;
-use super::source::{SourceFrame, SourceFunction, SourceFunctions, SourceMapping, SourceProfile, SourceSample};
+use super::source::{SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample};
 use super::{ImportOptions, ImportedRecording, record};
 use crate::error::Result;
 use crate::formats::import::source::SourceEvent;
@@ -27,7 +28,7 @@ fn recorded(source: SourceProfile) -> Result<ImportedRecording> {
 fn handles_mappings_up_to_the_last_address() {
     let mut source = SourceProfile::default();
     let name = source.names.id(b"foo");
-    let foo = source.functions.named(name);
+    let foo = source.function(SourceFunction::named(name));
     let vsyscall = SourceMapping { path: "[vsyscall]".into(), limit: u64::MAX, ..SourceMapping::default() };
     let frame = SourceFrame { mapping: Some(0), address: Some(u64::MAX - 1), ..SourceFrame::default() };
     let named = SourceFrame { address: Some(u64::MAX - 2), function: Some(foo), ..frame };
@@ -52,12 +53,39 @@ fn skips_a_map_copy_that_does_not_fit() {
     recorded(source).unwrap();
 }
 
+#[test]
+fn functions_for_which_the_input_is_too_small_become_one() {
+    let limit = super::memory_limit(0) / super::source::FUNCTION_MEMORY;
+    let mut source = of_frames(Vec::new());
+    for number in 0..limit + 2 {
+        let name = source.name(&format!("f{number}"));
+        let function = Some(source.function(SourceFunction::named(name)));
+        source.frames.push(SourceFrame { function, ..SourceFrame::default() });
+    }
+    source.input_size = 1 << 20;
+    let name = source.name("g");
+    source.function(SourceFunction::named(name));
+    let name = |function: u32| source.names.get(source.functions.list()[function as usize].name);
+    let names = |frame: usize| source.frames[frame].function.map(name);
+    assert_eq!(
+        [limit - 1, limit, limit + 1].map(names),
+        [Some(format!("f{}", limit - 1).as_bytes()), Some(b"[other functions]"), Some(b"[other functions]")]
+    );
+    assert_eq!(name(limit as u32 + 1), b"g", "the limit grows with the bytes that are read");
+    let recording = recorded(source).unwrap();
+    assert!(
+        recording.missing[0].starts_with(&format!("names are kept of {} functions", limit + 1)),
+        "{:?}",
+        recording.missing
+    );
+}
+
 /// Comparing all lines of the function for each frame would take minutes.
 #[test]
 fn handles_a_function_with_many_lines() {
     const MANY: u32 = 400_000;
     let mut names = crate::session::slices::Slices::default();
-    let mut functions = SourceFunctions::default();
+    let mut functions = Interned::default();
     let (name, file) = (names.id(b"f"), Some(names.id(b"f.c")));
     let function = Some(functions.id(SourceFunction { name, file, ..SourceFunction::default() }));
     let frames = (0..MANY).map(|line| SourceFrame { function, line: line.into(), ..SourceFrame::default() });

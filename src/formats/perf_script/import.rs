@@ -3,7 +3,9 @@
 use super::frame::Frame;
 use super::sample_line::{Certainty, SampleLine, begins_with_address};
 use crate::error::{Error, Result};
-use crate::formats::import::source::{SourceEvent, SourceFrame, SourceMapping, SourceProfile, SourceSample};
+use crate::formats::import::source::{
+    SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample,
+};
 use crate::formats::import::{ImportOptions, ImportedRecording, quoted, record};
 use crate::formats::recognize::lines;
 use crate::session::map::PAGE;
@@ -39,6 +41,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         if input.read_until(b'\n', &mut line).map_err(Error::io(name, "cannot read"))? == 0 {
             break;
         }
+        reader.profile.input_size += line.len();
         // Nearly all lines are valid, which this finds out faster.
         let text = std::str::from_utf8(&line).map_or_else(|_| String::from_utf8_lossy(&line), Cow::Borrowed);
         reader.line(number, text.trim_end_matches(['\n', '\r']));
@@ -359,7 +362,7 @@ impl Reader {
             }
         }
         for printed in &self.printed {
-            let function = printed.function.map(|name| self.profile.functions.named(name));
+            let function = printed.function.map(|name| self.profile.function(SourceFunction::named(name)));
             let mut frame = SourceFrame { function, offset: printed.offset, ..SourceFrame::default() };
             frame.address = Some(printed.address);
             frame.is_kernel = printed.dso.is_none() && printed.address >= 1 << 63;

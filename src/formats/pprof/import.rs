@@ -28,12 +28,12 @@ use std::io::{Read, Write};
 /// If the input is not a valid profile, or exceeds a limit.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let bytes = read_all(stream, name)?;
-    let max_frames = max_total_frames(bytes.len());
+    let size = bytes.len();
     let (profile, ids) = decode(&bytes, name)?;
     drop(bytes);
     let too_large = |what: String| Error::input(name, None, what);
     check_event_names(&profile, options.read.limits.about).map_err(too_large)?;
-    record(name, source_profile(&profile, &ids, max_frames).map_err(too_large)?, options)
+    record(name, source_profile(&profile, &ids, size, max_total_frames(size)).map_err(too_large)?, options)
 }
 
 /// Copies a profile unchanged, after validating it.
@@ -106,9 +106,14 @@ struct Column {
 }
 
 /// Decodes a profile, if its stacks have at most `max_frames` frames in total.
-fn source_profile(profile: &Profile, ids: &Ids, max_frames: usize) -> std::result::Result<SourceProfile, String> {
-    let mut reader =
-        Reader { profile, ids, built: SourceProfile::default(), frames: HashMap::new(), texts: HashMap::new() };
+fn source_profile(
+    profile: &Profile,
+    ids: &Ids,
+    input_size: usize,
+    max_frames: usize,
+) -> std::result::Result<SourceProfile, String> {
+    let built = SourceProfile { input_size, ..SourceProfile::default() };
+    let mut reader = Reader { profile, ids, built, frames: HashMap::new(), texts: HashMap::new() };
     let columns = reader.events();
     reader.mappings();
     let stacks: Vec<Vec<u32>> = profile.location.iter().map(|location| reader.frames_of(location)).collect();
@@ -271,7 +276,7 @@ impl<'a> Reader<'a> {
         let name = self.name(name);
         let mut optional = |index| (!self.text(index).is_empty()).then(|| self.name(index));
         let (system_name, file) = (optional(function.system_name), optional(function.filename));
-        Some(self.built.functions.id(SourceFunction { name, system_name, file, start_line: function.start_line }))
+        Some(self.built.function(SourceFunction { name, system_name, file, start_line: function.start_line }))
     }
 
     fn frame(&mut self, frame: SourceFrame) -> u32 {
@@ -376,7 +381,7 @@ mod tests {
     use super::*;
 
     fn read(profile: &Profile, max_frames: usize) -> std::result::Result<SourceProfile, String> {
-        source_profile(profile, &validate::check(profile)?, max_frames)
+        source_profile(profile, &validate::check(profile)?, profile.encoded_len(), max_frames)
     }
 
     /// A profile whose samples have the value 1 each.

@@ -21,7 +21,7 @@ use std::io::Read;
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let bytes = read_all(stream, name)?;
     let document = parse(&bytes, name)?;
-    let profile = source_profile(document, max_total_frames(bytes.len()));
+    let profile = source_profile(document, bytes.len(), max_total_frames(bytes.len()));
     let profile = profile.map_err(|what| Error::input(name, None, what))?;
     drop(bytes);
     record(name, profile, options)
@@ -34,10 +34,15 @@ pub fn recognizes(start: &[u8]) -> bool {
 }
 
 /// Converts a file, if its stacks have at most `max_frames` frames in total.
-fn source_profile(document: Document<'_>, max_frames: usize) -> std::result::Result<SourceProfile, String> {
+fn source_profile(
+    document: Document<'_>,
+    input_size: usize,
+    max_frames: usize,
+) -> std::result::Result<SourceProfile, String> {
     let Document { exporter, name, shared, profiles } = document;
     let is_own = exporter.is_some_and(|exporter| exporter.starts_with("perfconv@"));
-    let mut reader = Reader { is_own, max_frames, ..Reader::default() };
+    let profile = SourceProfile { input_size, ..SourceProfile::default() };
+    let mut reader = Reader { is_own, max_frames, profile, ..Reader::default() };
     reader.frames(&shared.frames.0).map_err(|what| format!("shared.frames{what}"))?;
     let name = name.as_deref().filter(|name| !is_own && !name.is_empty());
     let program = name.map(|name| reader.profile.name(name));
@@ -100,7 +105,7 @@ impl Reader {
             let is_first_line = lines.get(&(&*frame.name, frame.file.as_deref())) == Some(&frame.line);
             let start_line = if is_first_line { line } else { 0 };
             let function = SourceFunction { name, system_name: Some(name), file, start_line };
-            let function = Some(self.profile.functions.id(function));
+            let function = Some(self.profile.function(function));
             self.profile.frames.push(SourceFrame { mapping, function, line, column, ..SourceFrame::default() });
         }
         Ok(())
