@@ -28,7 +28,7 @@ use gimli::{EndianSlice, RunTimeEndian, UnitOffset};
 use hashbrown::HashMap;
 use lines::Location;
 use split::SplitFiles;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use unit_cache::UnitCache;
 use unit_ranges::UnitRanges;
 use units::Units;
@@ -63,7 +63,7 @@ pub struct DwarfLookup<'a> {
     split: SplitFiles<'a>,
     ranges: UnitRanges,
     /// What was read of each unit.
-    caches: Vec<UnitCache<'a>>,
+    caches: Vec<OnceCell<Box<UnitCache<'a>>>>,
     /// Functions by unit and entry.
     descriptions: RefCell<HashMap<(usize, UnitOffset), Description<'a>>>,
     budget: Budget,
@@ -92,7 +92,7 @@ impl<'a> DwarfLookup<'a> {
             supplementary: files.supplementary.map(|file| Units::new(sections::load(file))),
             split: SplitFiles::new(files.package, files.split, files.opened),
             ranges,
-            caches: units.headers().map(|_| UnitCache::default()).collect(),
+            caches: units.headers().map(|_| OnceCell::new()).collect(),
             descriptions: RefCell::default(),
             units,
             budget,
@@ -103,6 +103,7 @@ impl<'a> DwarfLookup<'a> {
     /// Calls `found` with each function of a unit that an address is in. Whether the unit has the address.
     fn in_unit(&self, number: usize, address: u64, found: &mut dyn FnMut(Position<'_, 'a>)) -> bool {
         let (Some(lines_view), Some(cache)) = (self.units.unit(number), self.caches.get(number)) else { return false };
+        let cache = cache.get_or_init(Box::default);
         let code = cache.code(&self.split, &self.units, lines_view, &self.budget);
         let (own, view) = code.unwrap_or((&self.units, lines_view));
         let function = cache.function(view, &self.budget, address);

@@ -18,7 +18,7 @@ const CALLS: usize = 1 << 20;
 /// Parts of a unit.
 #[derive(Default)]
 pub struct UnitCache<'a> {
-    split: OnceCell<Option<Split<'a>>>,
+    split: OnceCell<Option<Box<Split<'a>>>>,
     functions: [OnceCell<Functions>; 2],
     lines: OnceCell<Lines>,
     calls: RefCell<KeptCalls>,
@@ -39,12 +39,8 @@ impl<'a> UnitCache<'a> {
         skeleton: UnitView<'_, 'a>,
         budget: &Budget,
     ) -> Option<(&'u Units<'a>, UnitView<'u, 'a>)> {
-        let open = || {
-            let split = files.open(main, skeleton.unit);
-            budget.add(split.as_ref().map_or(0, Split::size));
-            split
-        };
-        self.split.get_or_init(open).as_ref()?.view()
+        let split = self.split.get_or_init(|| files.open(main, skeleton.unit, budget).map(Box::new));
+        split.as_ref().map(|split| split.view())
     }
 
     /// The entry of the function with an address.

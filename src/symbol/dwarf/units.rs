@@ -16,6 +16,11 @@ use std::sync::Arc;
 /// Bytes of abbreviations that are read whatever the number of entries.
 const ABBREVIATIONS: usize = 512 << 10;
 
+/// Units that are read whatever the size of the section, and the bytes that each further one needs. Compilers write no unit with less
+/// than 40; a unit takes 800 bytes of memory.
+const UNITS: usize = 1 << 15;
+const UNIT_SIZE: usize = 32;
+
 /// Abbreviations, which units can share.
 struct Table {
     abbreviations: Arc<Abbreviations>,
@@ -25,16 +30,30 @@ struct Table {
 /// What abbreviations depend on: their offset, the version, and the sizes of addresses and offsets.
 type TableKey = (usize, u16, u8, u8);
 
-/// A unit with its header.
+/// A unit with its header. What is read of it later is boxed: an object can have far more units than are read.
 struct Slot<'a> {
     header: UnitHeader<Slice<'a>>,
-    content: OnceCell<Option<(Unit<Slice<'a>>, Rc<Table>)>>,
-    scopes: OnceCell<Scopes>,
+    content: OnceCell<Option<Box<UnitContent<'a>>>>,
 }
 
 impl<'a> Slot<'a> {
     fn new(header: UnitHeader<Slice<'a>>) -> Self {
-        Self { header, content: OnceCell::new(), scopes: OnceCell::new() }
+        Self { header, content: OnceCell::new() }
+    }
+}
+
+/// What is read of a unit.
+pub struct UnitContent<'a> {
+    unit: Unit<Slice<'a>>,
+    table: Rc<Table>,
+    scopes: OnceCell<Scopes>,
+}
+
+impl<'a> UnitContent<'a> {
+    /// The unit, as one of these.
+    pub fn view<'u>(&'u self, units: &'u Units<'a>) -> UnitView<'u, 'a> {
+        let unit = UnitRef::new(&units.dwarf, &self.unit);
+        UnitView { unit, shapes: &self.table.shapes, scopes: &self.scopes }
     }
 }
 
@@ -78,8 +97,12 @@ impl<'u, 'a> UnitView<'u, 'a> {
 impl<'a> Units<'a> {
     /// Reads the headers of a file's units.
     pub fn new(dwarf: Dwarf<Slice<'a>>) -> Self {
+        let max_units = UNITS.saturating_add(dwarf.debug_info.reader().len() / UNIT_SIZE);
         let (mut slots, mut units) = (Vec::new(), dwarf.units());
         while let Ok(Some(header)) = units.next() {
+            if slots.len() == max_units {
+                break;
+            }
             if let Some(offset) = header.debug_info_offset() {
                 slots.push((offset, Slot::new(header)));
             }
@@ -99,6 +122,11 @@ impl<'a> Units<'a> {
         }
     }
 
+    /// Number of units.
+    pub fn count(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Whether tables of abbreviations were not read because all together are too long.
     pub fn exceeds_limit(&self) -> bool {
         self.exceeds_limit.get()
@@ -114,31 +142,33 @@ impl<'a> Units<'a> {
         self.slots.iter().map(|(offset, slot)| (*offset, &slot.header))
     }
 
+    /// The header of a unit by its number.
+    pub fn header(&self, number: usize) -> Option<&UnitHeader<Slice<'a>>> {
+        self.slots.get(number).map(|(_, slot)| &slot.header)
+    }
+
     /// A unit by its number; `None` if it cannot be read.
     pub fn unit(&self, number: usize) -> Option<UnitView<'_, 'a>> {
-        self.read(number, |_| {})
+        self.in_slot(&self.slots.get(number)?.1)
     }
 
-    /// A unit that is completed by a function if it is read for the first time.
-    pub fn read(&self, number: usize, complete: impl FnOnce(&mut Unit<Slice<'a>>)) -> Option<UnitView<'_, 'a>> {
-        let (_, slot) = self.slots.get(number)?;
-        self.read_slot(slot, complete)
+    /// A unit by its number, completed by attributes of the unit that it is split from.
+    pub fn completed(&self, number: usize, skeleton: &Unit<Slice<'a>>) -> Option<UnitContent<'a>> {
+        let mut content = self.read(&self.slots.get(number)?.1.header)?;
+        content.unit.copy_relocated_attributes(skeleton);
+        Some(content)
     }
 
-    fn read_slot<'u>(
-        &'u self,
-        slot: &'u Slot<'a>,
-        complete: impl FnOnce(&mut Unit<Slice<'a>>),
-    ) -> Option<UnitView<'u, 'a>> {
-        let read = || {
-            let table = self.table(&slot.header)?;
-            let abbreviations = Arc::clone(&table.abbreviations);
-            let mut unit = Unit::new_with_abbreviations(&self.dwarf, slot.header, abbreviations).ok()?;
-            complete(&mut unit);
-            Some((unit, table))
-        };
-        let (unit, table) = slot.content.get_or_init(read).as_ref()?;
-        Some(UnitView { unit: UnitRef::new(&self.dwarf, unit), shapes: &table.shapes, scopes: &slot.scopes })
+    fn in_slot<'u>(&'u self, slot: &'u Slot<'a>) -> Option<UnitView<'u, 'a>> {
+        let content = slot.content.get_or_init(|| self.read(&slot.header).map(Box::new)).as_ref()?;
+        Some(content.view(self))
+    }
+
+    fn read(&self, header: &UnitHeader<Slice<'a>>) -> Option<UnitContent<'a>> {
+        let table = self.table(header)?;
+        let abbreviations = Arc::clone(&table.abbreviations);
+        let unit = Unit::new_with_abbreviations(&self.dwarf, *header, abbreviations).ok()?;
+        Some(UnitContent { unit, table, scopes: OnceCell::new() })
     }
 
     fn table(&self, header: &UnitHeader<Slice<'a>>) -> Option<Rc<Table>> {
@@ -192,7 +222,7 @@ impl<'a> Units<'a> {
             numbers.filter_map(signature).collect()
         });
         let &(number, offset) = types.get(&signature)?;
-        Some((self.read_slot(slot(number)?, |_| {})?, offset))
+        Some((self.in_slot(slot(number)?)?, offset))
     }
 }
 
