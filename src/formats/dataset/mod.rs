@@ -10,6 +10,7 @@ mod directory;
 mod file;
 mod id;
 mod import;
+mod page_headers;
 mod record_table;
 mod recording;
 mod records;

@@ -1,6 +1,7 @@
 //! Reads the rows of a table from a Parquet file.
 
 use super::id::Id;
+use super::page_headers;
 use crate::error::{Error, Result};
 use crate::formats::import::memory_limit;
 use crate::object::recorded_file;
@@ -51,6 +52,7 @@ fn read(path: &Path, columns: &[&str], mut found: impl FnMut(&Rows) -> Result<()
     let schema = Schema::new(stored.schema().fields().iter().map(repeated_texts_once).collect::<Vec<_>>());
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_schema(Arc::new(schema));
     let metadata = ArrowReaderMetadata::try_new(Arc::clone(stored.metadata()), options).map_err(|e| invalid(&e))?;
+    let pages = input.try_clone().map_err(Error::io(&file, "cannot open"))?;
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(input, metadata);
     let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
     let (mut rows, mut total) = (0_u64, 0_u64);
@@ -58,8 +60,12 @@ fn read(path: &Path, columns: &[&str], mut found: impl FnMut(&Rows) -> Result<()
         let included = group.columns().iter().enumerate().filter(|(index, _)| mask.leaf_included(*index));
         let (mut most, mut bytes) = (group.num_rows(), 0_u64);
         for (_, column) in included {
+            let pages = page_headers::sizes(&pages, column).map_err(|e| invalid(&e))?;
+            if pages.has_impossible_dictionary || pages.values > column.num_values().max(0) as u64 {
+                return Err(invalid(&"a page has more values than its size or the footer states"));
+            }
             most = most.max(column.num_values());
-            bytes = bytes.saturating_add(column.uncompressed_size().max(0) as u64);
+            bytes = bytes.saturating_add(pages.uncompressed);
         }
         (rows, total) = (rows.saturating_add(most.max(0) as u64), total.saturating_add(bytes));
     }
