@@ -3,16 +3,17 @@
 use super::args::{ArchiveArgs, DEFAULT_INPUT};
 use super::failure::Failure;
 use super::input::{Recording, named};
-use super::output::{Output, OutputRules};
+use super::output;
 use super::progress;
 use super::report::{self, counted, print_message};
-use super::temporary_outputs;
 use perfconv::bundle::entry::RECORDING;
 use perfconv::bundle::files::PackedFile;
 use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::pack::{PackOptions, Packed, pack};
 use perfconv::bundle::unpack::{Members, extract};
 use perfconv::container::access::Access;
+use perfconv::container::output::OutputRules;
+use perfconv::container::output::incomplete::hold;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::{Input, Opened};
 use perfconv::container::write::envelope::{Envelope, Envelopes, strip};
@@ -46,8 +47,8 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
         if input == Path::new("-") { PathBuf::from(format!("{RECORDING}.tar.zst")) } else { input.with_file_name(name) }
     });
     let envelopes = envelopes(&output)?;
-    let rules = OutputRules { overwrite: args.force, on_terminal: false, replaceable: None, is_directory: false };
-    let output = Output::check(&output, &input, rules)?;
+    let rules = OutputRules { overwrite: args.force, ..OutputRules::default() };
+    let output = output::check(&output, &[&input], false, rules)?;
     let options = progress::observed(ReadOptions::default().with_spool_dir(args.spool_dir));
     let name = own_name(&input);
     let recording = Recording::new(input, None, &options)?;
@@ -155,7 +156,7 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
     let extracted = extract(reader, &name, &cache, members, access)?;
     let omitted = extracted.omitted();
     let unpacked = {
-        let _signals_wait = temporary_outputs::hold();
+        let _signals_wait = hold();
         extracted.put_in_place(&recording_dir, args.force)?
     };
     if !args.quiet {

@@ -4,13 +4,16 @@ use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::images::Images;
 use super::input::{NamedInput, Recording};
-use super::output::{Output, OutputRules};
-use super::pending_output::PendingOutput;
+use super::output;
 use super::report::{self, Report};
-use super::{archive, batch, dataset, profiles, progress, rewrite, temporary_outputs};
+use super::{archive, batch, dataset, profiles, progress, rewrite};
 #[cfg(feature = "push")]
 use perfconv::abi::record::RecordType;
 use perfconv::bundle::unpack::Members;
+use perfconv::container::access::Access;
+use perfconv::container::output::incomplete::hold;
+use perfconv::container::output::pending::PendingOutput;
+use perfconv::container::output::{JoinDirectory, Output, OutputRules};
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::directory::is_recording;
 use perfconv::container::write::envelope::{self, Envelope, Envelopes};
@@ -23,7 +26,7 @@ use perfconv::formats::options::OptionValues;
 use perfconv::formats::profile_options::{THREAD_TYPES, split};
 use perfconv::formats::symbol_options::{OF_UNWINDING, SYMBOLS, symbol_search};
 use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
-use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, JoinDirectory, Writer, perf_data};
+use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writer, perf_data};
 use perfconv::profile::Profile;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
@@ -193,7 +196,6 @@ impl Conversion {
         let is_split = split(values).is_some();
         let rules = OutputRules {
             overwrite: args.force,
-            on_terminal: !format.is_binary && envelopes.list.is_empty(),
             replaceable: match format.writer {
                 Writer::Records => Some(is_recording),
                 Writer::Profile(_) if is_split => Some(profiles::is_split),
@@ -204,11 +206,11 @@ impl Conversion {
         };
         let output = match &self.directory {
             Some((directory, join)) => Output::part(directory.clone(), *join, path.display().to_string(), &input),
-            None => Output::check(path, &input, rules)?,
+            None => output::check(path, &[&input], !format.is_binary && envelopes.list.is_empty(), rules)?,
         };
         let jit_dumps = args.passes.values(&JIT_DUMP).into_iter().filter(|path| path.is_file());
         let further = [values.file(&DIFF), values.file(&THREAD_TYPES)].into_iter().flatten().map(Path::to_owned);
-        let output = jit_dumps.chain(further).fold(output, |output, file| output.with_input(&file));
+        let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::of_input(&file)));
         let options = args.read.options();
         let input_name = input.display().to_string();
         let reads_objects = format.shows_functions(values) || args.passes.unwind();
@@ -340,10 +342,10 @@ impl Conversion {
         let (names, message) = images.write(&mut ledger)?.unzip();
         {
             // Moved into place last: a recording must not appear before the files that it refers to.
-            let signals_wait = temporary_outputs::hold();
-            names.map_or(Ok(()), |names| names.put_in_place_held(&signals_wait))?;
+            let appear_together = hold();
+            names.map_or(Ok(()), |names| names.put_in_place_held(&appear_together))?;
             held_files.put_in_place(&mut passes)?;
-            written.put_in_place_held(&signals_wait)?;
+            written.put_in_place_held(&appear_together)?;
         }
         recording.missing(retained_profile.is_some()).for_each(|missing| ledger.missing(missing.clone()));
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));

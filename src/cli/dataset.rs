@@ -4,14 +4,16 @@ use super::args::ConvertArgs;
 use super::batch::convert_each;
 use super::convert::Conversion;
 use super::failure::Failure;
-use super::output::{Output, OutputRules};
-use super::pending_output::PendingOutput;
-use super::temporary_outputs;
-use perfconv::container::output_path::parent;
+use super::output;
+use perfconv::container::output::JoinDirectory;
+use perfconv::container::output::incomplete::directory_in;
+use perfconv::container::output::path::parent;
+use perfconv::container::output::pending::PendingOutput;
+use perfconv::container::output::{Output, OutputRules};
+use perfconv::formats::Writer;
 use perfconv::formats::directory_options::APPEND;
-use perfconv::formats::{JoinDirectory, Writer};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Converts recordings to a directory. A recording that cannot be converted does not stop the others.
@@ -30,25 +32,15 @@ pub fn run(
     };
     let is_added = conversion.values().is_given(&APPEND);
     let jobs: Vec<_> = inputs.iter().map(|input| (input, output.to_owned())).collect();
-    let rules = OutputRules {
-        overwrite: args.force || is_added,
-        on_terminal: false,
-        replaceable: Some(is_alike),
-        is_directory: true,
-    };
-    let mut checked = Output::Stdout;
-    for input in inputs {
-        checked = Output::check(output, input, rules)?;
-    }
-    let checked = inputs.iter().fold(checked, |checked, input| checked.with_input(input));
-    let Output::File { target, .. } = &checked else {
-        return Err(Failure::Usage(format!("{}: the output is a directory; name one with -o", checked.name())));
-    };
+    let rules = OutputRules { overwrite: args.force || is_added, replaceable: Some(is_alike), is_directory: true };
+    let paths: Vec<_> = inputs.iter().map(PathBuf::as_path).collect();
+    let checked = output::check(output, &paths, false, rules)?;
+    let Output::File { target, .. } = &checked else { return Err(output::not_a_directory(&checked.name())) };
     if is_added {
-        checked.access().create_directories(output).map_err(|e| checked.failed("cannot create", &e))?;
+        checked.access().create_directories(output).map_err(checked.failed("cannot create"))?;
         return Ok(convert_each(args, &conversion.into_directory(output.to_owned(), join), &jobs));
     }
-    let directory = temporary_outputs::directory_in(parent(target)).map_err(|e| checked.failed("cannot create", &e))?;
+    let directory = directory_in(parent(target)).map_err(checked.failed("cannot create"))?;
     let exit = convert_each(args, &conversion.into_directory(directory.path().to_owned(), join), &jobs);
     let is_empty = fs::read_dir(directory.path()).is_ok_and(|mut entries| entries.next().is_none());
     if !is_empty {

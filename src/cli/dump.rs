@@ -3,7 +3,7 @@
 use super::args::{DumpArgs, OffsetArg, OrderArg};
 use super::failure::Failure;
 use super::input::Recording;
-use super::output::Output;
+use super::output::STDOUT;
 use super::report::{print_message, warnings};
 use perfconv::inspect::dump::{DumpOptions, Dumper};
 use perfconv::stream::ledger::Ledger;
@@ -45,7 +45,7 @@ pub fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
     let (file, offset) = (file_of(&args.offset, &source.meta().files)?, args.offset.at);
     let options = DumpOptions { raw: args.raw, types: args.types, head: args.head, file, offset };
     let (mut ledger, mut shown) = (Ledger::default(), 0);
-    let written = Output::Stdout.write(|out| {
+    let written = STDOUT.write(|out| {
         let dumper = Dumper::new(out, options);
         (ledger, shown) = match args.order {
             OrderArg::File => {

@@ -1,7 +1,10 @@
 //! Failures of commands and their exit status.
 
 use super::report::print_message;
+use super::temporary_outputs::INPUT_TRUNCATED;
+use perfconv::container::output::EXISTS;
 use perfconv::error::Error;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 /// Why a command failed.
@@ -19,6 +22,9 @@ pub enum Failure {
 
 /// Exit status after a closed pipe, as a shell reports it: 128 plus SIGPIPE.
 const BROKEN_PIPE: u8 = 128 + 13;
+
+/// EFAULT: a memory-mapped input was truncated.
+const BAD_ADDRESS: i32 = 14;
 
 impl Failure {
     /// Prints the message, and returns the exit status.
@@ -39,6 +45,16 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Failed(error.to_string())
+        match &error {
+            Error::Output(e) if e.kind() == ErrorKind::BrokenPipe => Self::BrokenPipe,
+            // The system failed to read the bytes to write, from a memory-mapped input.
+            Error::Io { source, .. } if source.raw_os_error() == Some(BAD_ADDRESS) => {
+                Self::Failed(INPUT_TRUNCATED.to_owned())
+            }
+            Error::Refused { what, .. } if what.ends_with(EXISTS) => {
+                Self::Failed(format!("{what}; use -f to overwrite it"))
+            }
+            error => Self::Failed(error.to_string()),
+        }
     }
 }

@@ -3,8 +3,9 @@
 use super::args::ConvertArgs;
 use super::failure::Failure;
 use super::input::Recording;
-use super::output::{Output, OutputRules};
-use super::pending_output::PendingOutput;
+use super::output;
+use perfconv::container::output::pending::PendingOutput;
+use perfconv::container::output::{Output, OutputRules};
 use perfconv::formats::Writer;
 use perfconv::formats::import::images::Symbols;
 use perfconv::rewrite::disclosure::Disclosure;
@@ -53,14 +54,9 @@ impl<'a> Images<'a> {
             (Writer::Records, Output::File { name, .. }) => Some(PathBuf::from(format!("{name}.images"))),
             _ => None,
         };
-        let of_images = OutputRules {
-            overwrite: args.force,
-            on_terminal: false,
-            replaceable: Some(Symbols::are_in),
-            is_directory: true,
-        };
+        let of_images = OutputRules { overwrite: args.force, replaceable: Some(Symbols::are_in), is_directory: true };
         let directory = args.images.clone().or_else(|| disclosure.bypassing(beside()));
-        let output = directory.map(|directory| Output::check(&directory, input, of_images)).transpose()?;
+        let output = directory.map(|directory| output::check(&directory, &[input], false, of_images)).transpose()?;
         Ok(Self { symbols: Some(symbols), disclosure, output })
     }
 

@@ -3,9 +3,10 @@
 use super::args::{MergeArgs, RecordingOutputArgs};
 use super::failure::Failure;
 use super::input::Recording;
-use super::output::{Output, OutputRules};
+use super::output;
 use super::progress;
 use super::report::Report;
+use perfconv::container::output::{Output, OutputRules};
 use perfconv::container::read::directory::is_recording;
 use perfconv::container::read::{Container, ReadOptions};
 use perfconv::container::write::envelope::{Envelopes, strip};
@@ -37,23 +38,19 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
         features_from: number(&args.inputs, "--features-from", args.features_from.as_deref())?,
         kernel_from: number(&args.inputs, "--kernel-from", args.kernel_from.as_deref())?,
     };
-    let rules =
-        OutputRules { overwrite: args.force, on_terminal: false, replaceable: Some(is_recording), is_directory: false };
-    let checked = args.inputs.iter().map(|input| Output::check(&args.output, input, rules));
-    let Some(output) = checked.collect::<Result<Vec<_>, _>>()?.pop() else {
+    if args.inputs.is_empty() {
         return Err(Failure::Usage("no recording to merge".to_owned()));
-    };
-    let output = args.inputs.iter().fold(output, |output, input| output.with_input(input));
+    }
+    let rules = OutputRules { overwrite: args.force, replaceable: Some(is_recording), is_directory: false };
+    let inputs: Vec<_> = args.inputs.iter().map(PathBuf::as_path).collect();
+    let output = output::check(&args.output, &inputs, false, rules)?;
     let read = progress::observed(ReadOptions::default().with_spool_dir(args.written.spool_dir.clone()));
     let names: Vec<_> = args.inputs.iter().map(|input| input.display().to_string()).collect();
     let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
     let recordings = recordings.collect::<Result<Vec<_>, _>>()?;
     let merge = Merge::open(recordings.iter().map(Recording::input).collect(), &read, options)?;
-    let to = match (args.written.form.recording().container, &output) {
-        (Some(container), _) => container,
-        (None, Output::Stdout) => Container::Pipe,
-        (None, _) => Container::File,
-    };
+    let container = if output.is_stream() { Container::Pipe } else { Container::File };
+    let to = args.written.form.recording().container.unwrap_or(container);
     let form = form(&args.written);
     let mixed = form.endian.map(|endian| EndianPass::new(endian, args.mixed.recording().allow_mixed));
     if let Some(mut pass) = mixed {

@@ -26,7 +26,6 @@ mod page_request;
 mod page_server;
 mod pager;
 mod part_file;
-mod pending_output;
 mod perf_options;
 mod perf_to_profile;
 mod profile_report;
@@ -48,6 +47,7 @@ use args::{Cli, Command, Deferred};
 use clap::Parser;
 use clap::error::ErrorKind;
 use failure::Failure;
+use perfconv::container::output::incomplete::hold;
 use std::env;
 use std::io::{self, Write};
 use std::process::{self, ExitCode};
@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
     let done = watching.and_then(|()| if perf_to_profile::is_program_name() { perf_to_profile::run() } else { run() });
     progress::end();
     // If a signal is ending the program, wait for it instead of reporting a failure that it caused.
-    let _signals_wait = temporary_outputs::hold();
+    let _signals_wait = hold();
     done.unwrap_or_else(Failure::report)
 }
 

@@ -2,9 +2,10 @@
 
 use super::failure::Failure;
 use super::input::Recording;
-use super::output::{Output, OutputRules};
+use super::output;
 use super::report;
 use clap::{Command, CommandFactory, Parser};
+use perfconv::container::output::OutputRules;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
 use perfconv::formats::pprof::compat;
@@ -54,8 +55,8 @@ pub fn is_program_name() -> bool {
 /// If the recording cannot be read, or the output cannot be written.
 pub fn run() -> Result<ExitCode, Failure> {
     let (args, _): (PerfToProfileArgs, _) = super::arguments()?;
-    let rules = OutputRules { overwrite: args.force, on_terminal: false, replaceable: None, is_directory: false };
-    let output = Output::check(&args.output, &args.input, rules)?;
+    let rules = OutputRules { overwrite: args.force, ..OutputRules::default() };
+    let output = output::check(&args.output, &[&args.input], false, rules)?;
     let options = ReadOptions::default();
     // An unknown format may be PerfDataProto, which has no distinctive beginning.
     let from = is_unknown(&args.input, &options)?.then_some(quipper::FORMAT.name);

@@ -2,9 +2,9 @@
 
 use super::failure::Failure;
 use super::file_names::FileNames;
-use super::output::Output;
-use super::pending_output::PendingOutput;
 use hashbrown::HashMap;
+use perfconv::container::output::Output;
+use perfconv::container::output::pending::PendingOutput;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
 use perfconv::container::write::envelope::{Envelope, Envelopes};

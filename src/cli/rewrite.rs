@@ -2,11 +2,12 @@
 
 use super::args::ConvertArgs;
 use super::failure::Failure;
-use super::output::Output;
-use super::pending_output::PendingOutput;
+use super::output::not_a_directory;
 use perfconv::abi::record::RecordType;
-use perfconv::container::read::ReadOptions;
+use perfconv::container::output::Output;
+use perfconv::container::output::pending::PendingOutput;
 use perfconv::container::read::input::Input;
+use perfconv::container::read::{Container, ReadOptions};
 use perfconv::container::write::envelope::Envelopes;
 use perfconv::rewrite::output::write;
 use perfconv::rewrite::passes::Passes;
@@ -31,5 +32,8 @@ pub fn run<'a>(
         let what = format!("--compress: perf {version} cannot read compressed records; they need perf 5.2");
         return Err(Failure::Usage(what));
     }
-    write(input, options, passes, &recording, envelopes, output)
+    if recording.container == Some(Container::Directory) && !output.can_be_directory() {
+        return Err(not_a_directory(&output.name()));
+    }
+    Ok(write(input, options, passes, &recording, envelopes, output)?)
 }

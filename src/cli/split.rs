@@ -5,9 +5,10 @@ use super::failure::Failure;
 use super::file_names::FileNames;
 use super::input::Recording;
 use super::merge::{form, report_result};
-use super::output::{Output, OutputRules};
+use super::output;
 use super::part_file::PartFile;
 use super::progress;
+use perfconv::container::output::OutputRules;
 use perfconv::container::read::{Container, ReadOptions};
 use perfconv::error::{Error, Result};
 use perfconv::rewrite::endian::EndianPass;
@@ -43,9 +44,8 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     if args.output == Path::new("-") {
         return Err(Failure::Usage("split writes a directory; name one with -o".to_owned()));
     }
-    let rules =
-        OutputRules { overwrite: args.force, on_terminal: false, replaceable: Some(is_split), is_directory: true };
-    let output = Output::check(&args.output, &args.input, rules)?;
+    let rules = OutputRules { overwrite: args.force, replaceable: Some(is_split), is_directory: true };
+    let output = output::check(&args.output, &[&args.input], false, rules)?;
     let read = progress::observed(ReadOptions::default().with_spool_dir(args.written.spool_dir.clone()));
     let name = args.input.display().to_string();
     let recording = Recording::new(args.input, None, &read)?;

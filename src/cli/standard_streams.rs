@@ -1,7 +1,7 @@
 //! State of the standard streams at the start of the program.
 
-use super::failure::Failure;
 use super::report::print_message;
+use perfconv::error::{Error, Result};
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,10 +16,10 @@ static STDOUT_IS_CLOSED: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 /// If the program was started without standard output.
-pub fn require_stdout() -> Result<(), Failure> {
+pub fn require_stdout() -> Result<()> {
     if STDOUT_IS_CLOSED.load(Ordering::Relaxed) {
-        let what = "standard output: cannot write: it is closed; redirect it, or name a file with -o";
-        return Err(Failure::Failed(what.to_owned()));
+        let closed = io::Error::other("it is closed; redirect it, or name a file with -o");
+        return Err(Error::io("standard output", "cannot write")(closed));
     }
     Ok(())
 }

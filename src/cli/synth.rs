@@ -3,10 +3,11 @@
 use super::args::{RecordingOutputArgs, ReportArg, SynthArgs};
 use super::failure::Failure;
 use super::merge::{form, status};
-use super::output::{Output, OutputRules};
+use super::output;
 use super::report::{self, Report};
-use super::temporary_outputs;
 use perfconv::abi::record::RecordType;
+use perfconv::container::output::incomplete::hold;
+use perfconv::container::output::{Output, OutputRules};
 use perfconv::container::read::Container;
 use perfconv::container::read::directory::is_recording;
 use perfconv::container::write::envelope::{Envelopes, strip};
@@ -35,16 +36,12 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
         scenario = scenario.on_machine_of(endian);
     }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
-    let of_recording =
-        OutputRules { overwrite: args.force, on_terminal: false, replaceable: Some(is_recording), is_directory: false };
-    let output = Output::check(&args.output, &args.scenario, of_recording)?;
+    let of_recording = OutputRules { overwrite: args.force, replaceable: Some(is_recording), is_directory: false };
+    let output = output::check(&args.output, &[&args.scenario], false, of_recording)?;
     let of_images = OutputRules { replaceable: Some(Scenario::is_of_images), is_directory: true, ..of_recording };
-    let images = args.images.as_ref().map(|dir| Output::check(dir, &args.scenario, of_images)).transpose()?;
-    let to = match (recording.container, &output) {
-        (Some(container), _) => container,
-        (None, Output::Stdout) => Container::Pipe,
-        (None, _) => scenario.container,
-    };
+    let images = args.images.as_ref().map(|dir| output::check(dir, &[&args.scenario], false, of_images)).transpose()?;
+    let container = if output.is_stream() { Container::Pipe } else { scenario.container };
+    let to = recording.container.unwrap_or(container);
     // The scenario is generated in the byte order asked for, and keeps its own compressed frames.
     let frames = match (recording.compress, scenario.compress) {
         (Some(_), _) => form(&args.written).frames,
@@ -67,10 +64,10 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
         .as_ref()
         .map(|images| images.fill_directory(|directory| scenario.write_images(directory)))
         .transpose()?;
-    let signals_wait = temporary_outputs::hold();
-    images.map_or(Ok(()), |images| images.put_in_place_held(&signals_wait))?;
-    written.put_in_place_held(&signals_wait)?;
-    drop(signals_wait);
+    let appear_together = hold();
+    images.map_or(Ok(()), |images| images.put_in_place_held(&appear_together))?;
+    written.put_in_place_held(&appear_together)?;
+    drop(appear_together);
     Ok(report_result(&ledger, name, &output, &args.written))
 }
 

@@ -1,45 +1,16 @@
-//! Incomplete outputs under their temporary names. They are removed when a panic or a signal ends the program, SIGBUS included,
-//! which the system sends if a memory-mapped input was truncated.
+//! Removes incomplete outputs when a panic or a signal ends the program, SIGBUS included, which the system sends if a memory-mapped
+//! input was truncated.
 
-use perfconv::container::temp_directory::{private, remove, remove_all, temporary};
+use perfconv::container::output::incomplete::{OutputHold, try_hold};
+use perfconv::container::temp_directory::remove_all;
 use perfconv::threads::is_caught;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{io, panic, process};
-use tempfile::{NamedTempFile, TempDir};
 
 /// Message when a memory-mapped input can no longer be read.
 pub const INPUT_TRUNCATED: &str = "an input can no longer be read: it was truncated while in use, or its disk failed";
 
 /// Exit status after a panic, as Rust's runtime sets it.
 const PANICKED: i32 = 101;
-
-/// Paths of the outputs being written. The signal thread takes the lock before it ends the program.
-static INCOMPLETE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-/// While it exists, signals do not end the program.
-pub type SignalHold = MutexGuard<'static, Vec<PathBuf>>;
-
-/// Holds signals back.
-pub fn hold() -> SignalHold {
-    INCOMPLETE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Creates a temporary file in a directory. Only its owner can access it.
-///
-/// # Errors
-/// Errors of the system.
-pub fn file_in(directory: &Path) -> io::Result<NamedTempFile> {
-    register(|| temporary().tempfile_in(directory), NamedTempFile::path)
-}
-
-/// Creates a temporary directory in a directory. Only its owner can access it.
-///
-/// # Errors
-/// Errors of the system.
-pub fn directory_in(directory: &Path) -> io::Result<TempDir> {
-    register(|| private().tempdir_in(directory), TempDir::path)
-}
 
 /// Removes incomplete outputs when a panic or, from now on in a thread, a signal ends the program.
 ///
@@ -60,32 +31,22 @@ fn watch_panics() {
             return;
         }
         report(info);
-        // The thread may hold the lock itself.
-        if let Ok(incomplete) = INCOMPLETE.try_lock() {
-            remove_outputs(&incomplete);
+        if let Some(outputs) = try_hold() {
+            remove_outputs(&outputs);
         }
         process::exit(PANICKED);
     }));
 }
 
-fn remove_outputs(incomplete: &[PathBuf]) {
-    incomplete.iter().for_each(|path| remove(path));
+fn remove_outputs(outputs: &OutputHold) {
+    outputs.remove_incomplete();
     remove_all();
-}
-
-fn register<T>(create: impl FnOnce() -> io::Result<T>, path: fn(&T) -> &Path) -> io::Result<T> {
-    let mut incomplete = hold();
-    // tempfile adds the temporary path to the error; the user knows the output by another name.
-    let created = create().map_err(|e| io::Error::from(e.kind()))?;
-    // Outputs that were put in place have other names by now.
-    incomplete.retain(|path| path.exists());
-    incomplete.push(path(&created).to_owned());
-    Ok(created)
 }
 
 #[cfg(unix)]
 mod signals {
     use crate::cli::progress;
+    use perfconv::container::output::incomplete::hold;
     use perfconv::threads::builder;
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
@@ -107,8 +68,8 @@ mod signals {
             for signal in signals.forever() {
                 // Before the lock: a thread that prints may hold the display.
                 progress::end_for_signal();
-                let incomplete = super::hold();
-                super::remove_outputs(&incomplete);
+                let outputs = hold();
+                super::remove_outputs(&outputs);
                 if signal == SIGBUS {
                     // `exit` runs no destructors or exit handlers: the faulting thread may be in the middle of a write.
                     let _ = writeln!(io::stderr(), "perfconv: {}", super::INPUT_TRUNCATED);
@@ -150,6 +111,8 @@ mod signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perfconv::container::output::incomplete::file_in;
+    use std::path::Path;
     use std::{env, fs};
 
     /// Set in the process that panics, to the directory of its output.

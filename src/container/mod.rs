@@ -5,7 +5,7 @@ pub mod block;
 pub mod image;
 pub mod limits;
 pub mod misframed;
-pub mod output_path;
+pub mod output;
 pub mod read;
 pub mod spool;
 pub mod temp_directory;

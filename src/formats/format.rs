@@ -5,6 +5,7 @@ use super::import::{CopyProfile, Import, ImportDirectory};
 use super::options::{FormatOption, OptionValues};
 use super::retained_fields::RetainedFields;
 use super::{profile_options, recording_options, symbol_options};
+use crate::container::output::JoinDirectory;
 use crate::container::write::envelope::Envelope;
 use crate::error::Result;
 use crate::profile::Profile;
@@ -16,7 +17,7 @@ use crate::stream::events::EventIndex;
 use crate::stream::ledger::Ledger;
 use crate::stream::source::Source;
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// A format. Each is defined in its own directory and listed in [`FORMATS`](super::FORMATS).
@@ -213,9 +214,6 @@ impl WriteProfile {
         Self { write, labels: None, required_labels: &[], has_times: |_| false, streamed: None, direct: |_| None }
     }
 }
-
-/// Moves the files of a directory into another of the same format.
-pub type JoinDirectory = fn(&Path, &Path) -> io::Result<()>;
 
 /// Reads a recording, and returns a function that writes the output.
 pub type Direct = fn(Source) -> Result<(WriteOut, Ledger)>;

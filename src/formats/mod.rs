@@ -57,9 +57,7 @@ pub mod table;
 #[cfg(feature = "report")]
 mod tracks;
 
-pub use format::{
-    BeginStreamed, Direct, Format, JoinDirectory, Reader, ShowsFunctions, Streamed, WriteOut, WriteProfile, Writer,
-};
+pub use format::{BeginStreamed, Direct, Format, Reader, ShowsFunctions, Streamed, WriteOut, WriteProfile, Writer};
 
 /// All formats.
 pub const FORMATS: &[Format] = &[

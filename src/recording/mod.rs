@@ -12,7 +12,6 @@ mod import;
 mod import;
 #[cfg(feature = "json")]
 mod json;
-mod output;
 #[cfg(feature = "formats")]
 mod profile;
 mod pull;
@@ -53,7 +52,7 @@ pub use crate::symbol::custom::{SymbolObject, SymbolSource};
 #[cfg(feature = "symbols")]
 pub use crate::symbol::lookup::Frame as FrameSymbol;
 
-use crate::container::access::Access;
+use crate::container::output::{Output, OutputRules};
 use crate::container::read::input::Input;
 #[cfg(feature = "formats")]
 use crate::convert::convert_with;
@@ -65,7 +64,7 @@ use crate::profile::symbolize::SymbolSources;
 use crate::rewrite::passes::Passes;
 use import::Imported;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A recording in any container, or an input in another format that is converted to one.
@@ -78,8 +77,8 @@ pub struct Recording {
     /// Keeps the temporary files of an imported recording alive.
     imported: Option<Arc<Imported>>,
     damage: Vec<Damage>,
-    /// Who may read what is written.
-    access: Access,
+    /// The file or directory that was opened, which no output replaces.
+    path: Option<PathBuf>,
     #[cfg(feature = "symbols")]
     symbols: Option<Arc<SymbolOptions>>,
 }
@@ -119,17 +118,17 @@ impl Recording {
     }
 
     fn opened(input: Input, read: ReadOptions) -> Result<Self> {
-        let access = if let Input::Path(path) = &input { Access::of_input(path) } else { Access::default() };
+        let path = if let Input::Path(path) = &input { Some(path.clone()) } else { None };
         let (input, imported) = import::convert(input, &read)?;
         if let Some(imported) = imported {
             let (input, damage) = (imported.input(), imported.damage().to_vec());
-            return Ok(Self { imported: Some(Arc::new(imported)), access, ..Self::plain(input, read, damage) });
+            return Ok(Self { imported: Some(Arc::new(imported)), path, ..Self::plain(input, read, damage) });
         }
         let (input, damage) = match input {
             Input::Path(path) if path.is_file() || path.is_dir() => (Input::Path(path), None),
             stream => stream.repeatable(&read)?,
         };
-        Ok(Self { access, ..Self::plain(input, read, Vec::from_iter(damage)) })
+        Ok(Self { path, ..Self::plain(input, read, Vec::from_iter(damage)) })
     }
 
     fn plain(input: Input, read: ReadOptions, damage: Vec<Damage>) -> Self {
@@ -138,7 +137,7 @@ impl Recording {
             read,
             imported: None,
             damage,
-            access: Access::default(),
+            path: None,
             #[cfg(feature = "symbols")]
             symbols: None,
         }
@@ -159,6 +158,11 @@ impl Recording {
             #[cfg(feature = "symbols")]
             objects: self.symbols.clone(),
         }
+    }
+
+    /// Checks that an output may be written.
+    fn output(&self, path: &Path, rules: OutputRules) -> Result<Output> {
+        Output::check(path, self.path.as_deref().as_slice(), rules)
     }
 
     /// Options for writing the recording in another format.

@@ -1,7 +1,7 @@
 //! Writing of profiles.
 
 use super::Recording;
-use super::output::PathOutput;
+use crate::container::output::OutputRules;
 use crate::container::write::envelope::Envelopes;
 use crate::convert::passed_profiles;
 use crate::error::{Error, Result};
@@ -11,7 +11,6 @@ use crate::formats::{FORMATS, Writer};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
-use crate::rewrite::output::RecordingOutput;
 use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
 use std::path::Path;
@@ -91,12 +90,13 @@ impl<'a> ProfileBuilder<'a> {
                 path.display()
             )));
         };
-        let output = PathOutput::new(path, self.overwrite, &self.recording.input, self.recording.access)?;
+        let output =
+            self.recording.output(path, OutputRules { overwrite: self.overwrite, ..OutputRules::default() })?;
         let (profile, ledger) =
             self.read((format.labels, format.required_labels), (format.has_times)(&OptionValues::default()))?;
         let envelopes = Envelopes { list, level: None };
         output
-            .write_stream(|out| envelopes.around(out, |out| (format.write)(&profile, &OptionValues::default(), out)))?
+            .write(|out| envelopes.around(out, |out| (format.write)(&profile, &OptionValues::default(), out)))?
             .put_in_place()?;
         Ok(ledger)
     }

@@ -1,9 +1,10 @@
 //! Rewriting of a recording: filtered, compressed, in another container or byte order.
 
 use super::Recording;
-use super::output::PathOutput;
 use crate::abi::Endian;
+use crate::container::output::OutputRules;
 use crate::container::read::Container;
+use crate::container::read::directory::is_recording;
 use crate::container::write::envelope::{Envelopes, strip};
 use crate::error::Result;
 use crate::rewrite::filter::comm::CommFilter;
@@ -149,8 +150,9 @@ impl<'a> Rewrite<'a> {
     /// If the recording cannot be read, a filter matches nothing in it, or the file exists or cannot be written.
     pub fn write(self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
-        let Recording { input, read, access, .. } = self.recording;
-        let output = PathOutput::new(path, self.overwrite, input, *access)?;
+        let Recording { input, read, .. } = self.recording;
+        let rules = OutputRules { overwrite: self.overwrite, replaceable: Some(is_recording), is_directory: false };
+        let output = self.recording.output(path, rules)?;
         let mut passes = Passes::default();
         if !self.events.is_empty() {
             passes.push(EventPass::new(self.events, false));
@@ -165,7 +167,7 @@ impl<'a> Rewrite<'a> {
         }
         self.passes.into_iter().for_each(|pass| passes.push_boxed(pass));
         let envelopes = Envelopes { list: strip(&path.to_string_lossy()).1, level: None };
-        let (mut ledger, written) = write(input.clone(), read, &mut passes, &self.options, &envelopes, output)?;
+        let (mut ledger, written) = write(input.clone(), read, &mut passes, &self.options, &envelopes, &output)?;
         written.put_in_place()?;
         self.recording.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
         Ok(ledger)

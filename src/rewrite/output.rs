@@ -4,6 +4,8 @@ use super::endian::EndianPass;
 use super::passes::Passes;
 use super::perf_version::since::PerfVersion;
 use crate::abi::Endian;
+use crate::container::output::pending::PendingOutput;
+use crate::container::output::{Output, WriteSeek};
 use crate::container::read::input::Input;
 use crate::container::read::{Container, ReadOptions};
 use crate::container::spool::Spool;
@@ -21,7 +23,7 @@ use crate::stream::write::form::{Form, Frames};
 use crate::stream::write::pipe::ToPipe;
 use crate::stream::write::verbatim::Verbatim;
 use std::fs::File;
-use std::io::{BufWriter, IntoInnerError, Seek, Write};
+use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::Path;
 
 /// How to write a recording.
@@ -39,55 +41,6 @@ pub struct RecordingOptions {
     pub decompress: bool,
 }
 
-/// A seekable output.
-pub trait WriteSeek: Write + Seek {}
-
-impl<T: Write + Seek> WriteSeek for T {}
-
-/// Where a recording is written. An existing target is replaced only once the output is complete.
-pub trait RecordingOutput: Sized {
-    /// The completed output.
-    type Written;
-    /// Why the output could not be written.
-    type Error: From<Error>;
-
-    /// Whether the output is a stream, such as standard output.
-    fn is_stream(&self) -> bool;
-
-    /// Calls `write` with a sequential writer.
-    ///
-    /// # Errors
-    /// Errors of `write` and of the system.
-    fn write_stream(
-        self,
-        write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
-    ) -> std::result::Result<Self::Written, Self::Error>;
-
-    /// Calls `write` with a seekable writer.
-    ///
-    /// # Errors
-    /// Errors of `write` and of the system.
-    fn write_seekable(
-        self,
-        write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
-    ) -> std::result::Result<Self::Written, Self::Error>;
-
-    /// Whether the output is seekable.
-    fn can_seek(&self) -> bool;
-
-    /// Name of the output in messages.
-    fn name(&self) -> String;
-
-    /// Calls `write` with the path of an empty directory.
-    ///
-    /// # Errors
-    /// Errors of `write` and of the system.
-    fn write_directory(
-        self,
-        write: impl FnOnce(&Path) -> Result<()>,
-    ) -> std::result::Result<Self::Written, Self::Error>;
-}
-
 /// Writes a recording through passes.
 ///
 /// If nothing changes, the output is identical to the input. If only the header changes, the records and the bytes between them
@@ -95,14 +48,14 @@ pub trait RecordingOutput: Sized {
 ///
 /// # Errors
 /// Fails if the input cannot be read or the output cannot be written.
-pub fn write<O: RecordingOutput>(
+pub fn write<'a>(
     input: Input,
     read: &ReadOptions,
     passes: &mut Passes,
     options: &RecordingOptions,
     envelopes: &Envelopes,
-    output: O,
-) -> std::result::Result<(Ledger, O::Written), O::Error> {
+    output: &'a Output,
+) -> Result<(Ledger, PendingOutput<'a>)> {
     if let Some(endian) = options.endian {
         passes.push(EndianPass::new(endian, options.allow_mixed));
     }
@@ -143,15 +96,15 @@ impl Target<'_> {
     ///
     /// # Errors
     /// Fails if the records cannot be produced or written.
-    pub fn write<O: RecordingOutput>(
+    pub fn write<'a>(
         &self,
-        output: O,
+        output: &'a Output,
         stream: impl FnOnce(&mut dyn Sink) -> Result<(Meta, Ledger)>,
-    ) -> std::result::Result<(Ledger, O::Written), O::Error> {
+    ) -> Result<(Ledger, PendingOutput<'a>)> {
         let Self { to, form, envelopes, spool_dir } = *self;
         let mut ledger = Ledger::default();
         let written = match to {
-            Container::Directory => output.write_directory(|path| {
+            Container::Directory => output.fill_directory(|path| {
                 let mut sink = ToDirectory::new(path, form);
                 let meta;
                 (meta, ledger) = stream(&mut sink)?;
@@ -170,7 +123,7 @@ impl Target<'_> {
                     write_spooled(output, envelopes, spool_dir, write)
                 }
             }
-            Container::Pipe => output.write_stream(|out| {
+            Container::Pipe => output.write(|out| {
                 envelopes.around(out, |out| {
                     let mut sink = ToPipe::new(out, form);
                     ledger = account(stream(&mut sink)?, &form, to);
@@ -186,35 +139,35 @@ impl Target<'_> {
 }
 
 /// Writes through a temporary file, for an output that cannot seek or is compressed as a whole.
-fn write_spooled<O: RecordingOutput>(
-    output: O,
+fn write_spooled<'a>(
+    output: &'a Output,
     envelopes: &Envelopes,
     spool_dir: Option<&Path>,
     write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>,
-) -> std::result::Result<O::Written, O::Error> {
+) -> Result<PendingOutput<'a>> {
     let failed = |error| Error::io(output.name(), "cannot write a temporary file")(error);
     let mut spool = BufWriter::new(Spool::new(spool_dir).map_err(failed)?);
     write(&mut spool)?;
     let spooled = spool.into_inner().map_err(IntoInnerError::into_error).and_then(Spool::into_bytes);
     let bytes = spooled.map_err(failed)?;
-    output.write_stream(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
+    output.write(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))
 }
 
 /// Copies a recording whose records, and the bytes between them, do not change.
-fn copy<O: RecordingOutput>(
+fn copy<'a>(
     recording: Recording<'_>,
     to: Container,
-    output: O,
+    output: &'a Output,
     envelopes: &Envelopes,
     form: &Form,
-) -> std::result::Result<(Ledger, O::Written), O::Error> {
+) -> Result<(Ledger, PendingOutput<'a>)> {
     let mut ledger = Ledger::default();
     let written = match to {
-        Container::Directory => output.write_directory(|path| {
+        Container::Directory => output.fill_directory(|path| {
             ledger = copy_directory(recording, path)?;
             Ok(())
         }),
-        Container::File | Container::Pipe => output.write_stream(|out| {
+        Container::File | Container::Pipe => output.write(|out| {
             envelopes.around(out, |out| {
                 ledger = account_copy(recording.run(&mut Verbatim::new(vec![out]))?, form);
                 Ok(())

@@ -6,14 +6,14 @@ mod sections;
 
 use super::args::{Cli, ManArgs, RELEASED, command};
 use super::failure::Failure;
-use super::output::{Output, OutputRules};
+use super::output;
 use super::perf_to_profile;
 use clap::Command;
 use pages::{PAGES, PERF_TO_PROFILE, Page};
+use perfconv::container::output::OutputRules;
 use perfconv::error::Error;
 use roff::{Roff, roman};
 use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Writes the pages to a directory, which is created if it does not exist.
@@ -23,11 +23,9 @@ use std::process::ExitCode;
 pub fn run(args: ManArgs) -> Result<ExitCode, Failure> {
     let directory = args.directory;
     fs::create_dir_all(&directory).map_err(Error::io(directory.display().to_string(), "cannot create"))?;
-    let rules = OutputRules { overwrite: args.force, on_terminal: true, replaceable: None, is_directory: false };
+    let rules = OutputRules { overwrite: args.force, ..OutputRules::default() };
     for (name, text) in pages() {
-        // No input: a page depends on the program alone.
-        let path = directory.join(name);
-        let output = Output::check(&path, Path::new(""), rules)?;
+        let output = output::check(&directory.join(name), &[], true, rules)?;
         output.write(|out| out.write_all(text.as_bytes()).map_err(Error::Output))?.put_in_place()?;
     }
     Ok(ExitCode::SUCCESS)

@@ -1,12 +1,11 @@
 //! Outputs that are complete but not in place yet.
 
-use super::failure::Failure;
-use super::output::Output;
-use super::temporary_outputs::{self, SignalHold};
-use perfconv::container::access::Access;
-use perfconv::container::output_path::parent;
-use perfconv::container::temp_directory::private;
-use perfconv::formats::JoinDirectory;
+use super::incomplete::{OutputHold, hold};
+use super::path::parent;
+use super::{EXISTS, JoinDirectory, Output};
+use crate::container::access::Access;
+use crate::container::temp_directory::private;
+use crate::error::{Error, Result};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -68,15 +67,15 @@ impl<'a> PendingOutput<'a> {
     ///
     /// # Errors
     /// Errors of the system, and if the target was created meanwhile and must not be overwritten.
-    pub fn put_in_place(self) -> Result<(), Failure> {
-        self.put_in_place_held(&temporary_outputs::hold())
+    pub fn put_in_place(self) -> Result<()> {
+        self.put_in_place_held(&hold())
     }
 
-    /// Moves the output into place while signals are held back, for several outputs that must appear together.
+    /// Moves the output into place, as one of several that must appear together.
     ///
     /// # Errors
     /// As [`put_in_place`](Self::put_in_place).
-    pub fn put_in_place_held(self, _signals_wait: &SignalHold) -> Result<(), Failure> {
+    pub fn put_in_place_held(self, _: &OutputHold) -> Result<()> {
         let Some(Temporary { output, target, overwrite, access, written }) = self.0 else { return Ok(()) };
         match &written {
             Written::File(file) => access.open_file(file.path(), target),
@@ -84,7 +83,7 @@ impl<'a> PendingOutput<'a> {
             // The directory that the files are moved to may be accessible to others.
             Written::Part(directory, _) => access.restrict_entries(directory.path()),
         }
-        .map_err(|e| output.failed("cannot set permissions", &e))?;
+        .map_err(output.failed("cannot set permissions"))?;
         let placed = match written {
             Written::File(file) if overwrite => file.persist(target).map(drop).map_err(|e| e.error),
             Written::File(file) => file.persist_noclobber(target).map(drop).map_err(|e| e.error),
@@ -92,8 +91,10 @@ impl<'a> PendingOutput<'a> {
             Written::Part(directory, join) => join(directory.path(), target),
         };
         placed.map_err(|e| match e.kind() {
-            ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => output.exists(),
-            _ => output.failed("cannot put in place", &e),
+            ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => {
+                Error::output_exists(format!("{}: {EXISTS}", output.name()))
+            }
+            _ => output.failed("cannot put in place")(e),
         })
     }
 }

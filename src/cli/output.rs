@@ -1,0 +1,98 @@
+//! Outputs as the user names them: standard output, and terminals, to which no binary output is written.
+
+use super::{failure::Failure, progress, standard_streams};
+use perfconv::container::output::{Output, OutputRules, is_input};
+use perfconv::error::{Error, Result};
+use same_file::Handle;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
+
+/// Standard output.
+pub const STDOUT: Output = Output::Stream { name: "standard output", open: open_stdout };
+
+/// Checks that a target may be written; `-` is standard output.
+///
+/// # Errors
+/// If it is a terminal and `on_terminal` is not set, and as [`Output::check`].
+pub fn check(
+    path: &Path,
+    inputs: &[&Path],
+    on_terminal: bool,
+    rules: OutputRules,
+) -> std::result::Result<Output, Failure> {
+    let name = if path == Path::new("-") { STDOUT.name() } else { path.display().to_string() };
+    if !on_terminal && is_terminal(path) {
+        let what = format!("{name}: binary output is not written to a terminal; name a file with -o, or use a pipe");
+        return Err(Failure::Usage(what));
+    }
+    if path != Path::new("-") {
+        let output = Output::check(path, inputs, rules)?;
+        return match output {
+            Output::Special(_) if rules.is_directory => Err(not_a_directory(&name)),
+            output => Ok(output),
+        };
+    }
+    standard_streams::require_stdout()?;
+    if rules.is_directory {
+        return Err(not_a_directory(&name));
+    }
+    let is_an_input = |stdout: &Handle| inputs.iter().any(|input| is_input(stdout, input));
+    match Handle::stdout() {
+        Ok(stdout) if stdout.as_file().metadata().is_ok_and(|found| found.is_file()) && is_an_input(&stdout) => {
+            Err(Failure::Failed(format!("{name}: cannot overwrite the input; choose another output")))
+        }
+        _ => Ok(STDOUT),
+    }
+}
+
+/// The failure to write a directory to an output that cannot be one.
+pub fn not_a_directory(name: &str) -> Failure {
+    Failure::Usage(format!("{name}: the output is a directory; name one with -o"))
+}
+
+/// The failure to write to standard output.
+pub fn stdout_failed(error: io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Failure::BrokenPipe,
+        _ => STDOUT.failed("cannot write")(error).into(),
+    }
+}
+
+/// Writes text to standard output.
+///
+/// # Errors
+/// Errors of the system.
+pub fn print(text: &[u8]) -> std::result::Result<(), Failure> {
+    Ok(STDOUT.write(|out| out.write_all(text).map_err(Error::Output))?.put_in_place()?)
+}
+
+fn open_stdout() -> Result<Box<dyn Write + Send>> {
+    standard_streams::require_stdout()?;
+    // The file itself instead of std's `Stdout`, which is line-buffered.
+    struct StandardOutput(Handle);
+    impl Write for StandardOutput {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.as_file_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.0.as_file_mut().flush()
+        }
+    }
+    let stdout = Handle::stdout().map_err(Error::Output)?;
+    Ok(Box::new(progress::AfterDisplay(StandardOutput(stdout))))
+}
+
+/// Whether a path is a terminal; `-` is standard output. Only devices are opened: opening a FIFO would wait for a reader.
+fn is_terminal(path: &Path) -> bool {
+    if path == Path::new("-") {
+        return io::stdout().is_terminal();
+    }
+    #[cfg(unix)]
+    let can_be_terminal = |found: &fs::Metadata| std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type());
+    #[cfg(not(unix))]
+    let can_be_terminal = |found: &fs::Metadata| !found.is_dir();
+    fs::metadata(path).is_ok_and(|found| can_be_terminal(&found))
+        && File::options().append(true).open(path).is_ok_and(|file| file.is_terminal())
+}
