@@ -21,7 +21,7 @@ use perfconv::abi::record::{Record, RecordType};
 use perfconv::abi::sample_view::SampleView;
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::container::write::frames::FrameOptions;
-use perfconv::convert::{convert_records, profile};
+use perfconv::conversion::{convert_records, profile};
 use perfconv::error::Result;
 use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::ImportOptions;

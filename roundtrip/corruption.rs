@@ -7,7 +7,7 @@ use crate::recordings;
 use allocation_counter::measure;
 use perfconv::container::block::Origin;
 use perfconv::container::read::{Container, ReadOptions, input::Input};
-use perfconv::convert::profile;
+use perfconv::conversion::profile;
 use perfconv::error::Result;
 use perfconv::inspect::check::check;
 use perfconv::profile::options::ProfileOptions;

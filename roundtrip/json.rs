@@ -5,7 +5,7 @@ use crate::containers::open;
 use crate::recordings;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
-use perfconv::convert;
+use perfconv::conversion;
 use perfconv::formats::converter::{BeginConverter, ConvertOptions};
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::json;
@@ -49,7 +49,7 @@ fn files_of(path: &Path) -> Option<Vec<Vec<u8>>> {
 /// Exports a recording to JSON.
 fn export(path: &Path, begin: BeginConverter) -> perfconv::Result<Vec<u8>> {
     let (mut out, read) = (Vec::new(), ReadOptions::default());
-    convert::convert_records(
+    conversion::convert_records(
         Input::Path(path.to_owned()),
         &read,
         &ConvertOptions::default(),

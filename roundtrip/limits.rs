@@ -14,7 +14,7 @@ use perfconv::container::read::file::FileAttr;
 use perfconv::container::read::{ReadOptions, input::Input};
 use perfconv::container::write::file::FileWriter;
 use perfconv::container::write::pipe;
-use perfconv::convert::profile;
+use perfconv::conversion::profile;
 use perfconv::error::Result;
 use perfconv::formats::import::{ImportOptions, import};
 use perfconv::formats::quipper;

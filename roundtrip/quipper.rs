@@ -4,7 +4,7 @@
 use crate::recordings;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
-use perfconv::convert::convert_records;
+use perfconv::conversion::convert_records;
 use perfconv::error::Result;
 use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::ImportOptions;

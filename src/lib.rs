@@ -105,7 +105,7 @@
 //! | `bundle` | archives of a recording with its object files |
 //! | `inspect` | `info`, `check`, `dump` and `diff` |
 //! | `formats` | other formats |
-//! | `convert` | conversion of a recording to a profile or another format |
+//! | `conversion` | conversion of an input to an output |
 //! | [`recording`] | [`Recording`] |
 
 // Some items are only used by the program or certain features.
@@ -127,7 +127,7 @@ mod modules {
     pub mod bundle;
     pub mod container;
     #[cfg(feature = "formats")]
-    pub mod convert;
+    pub mod conversion;
     #[cfg(feature = "formats")]
     pub mod formats;
     #[cfg(feature = "inspect")]

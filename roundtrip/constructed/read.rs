@@ -5,7 +5,7 @@ use perfconv::abi::record::{Body, Record};
 use perfconv::abi::sample::Sample;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
-use perfconv::convert;
+use perfconv::conversion;
 use perfconv::error::Result;
 use perfconv::inspect::check;
 use perfconv::profile::Profile;
@@ -46,7 +46,7 @@ impl Read {
         let mut sink = Records::default();
         let (meta, _) = open(path).run(&mut sink).expect("reading should succeed");
         let (profile, _) =
-            convert::profile(open(path), &ProfileOptions::default()).expect("the recording should convert");
+            conversion::profile(open(path), &ProfileOptions::default()).expect("the recording should convert");
         let mut pprof = Vec::new();
         perfconv::formats::pprof::write(&profile, &mut pprof).expect("writing should succeed");
         assert!(!pprof.is_empty());

@@ -10,7 +10,7 @@ use super::report::{counted, object, print_message, printable_line, unnamed_line
 use super::standard_streams::require_stdout;
 use perfconv::abi::record::RecordType;
 use perfconv::bundle::unpack::Members;
-use perfconv::convert;
+use perfconv::conversion;
 use perfconv::formats::import::Values;
 use perfconv::formats::symbol_options::symbol_search;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
@@ -131,7 +131,7 @@ fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<
         Ok(source) => source,
         Err(error) => return unreadable(&error, out),
     };
-    let profile = match convert::profile(source, &options) {
+    let profile = match conversion::profile(source, &options) {
         Ok((profile, _)) => profile,
         Err(error) => return unreadable(&error, out),
     };

@@ -2,42 +2,36 @@
 
 use super::args::ConvertArgs;
 use super::failure::Failure;
-use super::images::Images;
-use super::input::{NamedInput, Recording};
+use super::input::{self, Recording};
 use super::output;
 use super::report::{self, Report};
-use super::{archive, batch, dataset, profiles, progress, rewrite};
-#[cfg(feature = "push")]
+use super::{archive, batch, dataset, progress};
 use perfconv::abi::record::RecordType;
+use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::unpack::Members;
 use perfconv::container::access::Access;
-use perfconv::container::output::incomplete::hold;
-use perfconv::container::output::pending::PendingOutput;
-use perfconv::container::output::{JoinDirectory, Output, OutputRules};
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::directory::is_recording;
+use perfconv::container::output::{JoinDirectory, Output};
+use perfconv::container::read::Container;
 use perfconv::container::write::envelope::{self, Envelope, Envelopes};
-use perfconv::convert;
-use perfconv::formats::converter::{AppliedPasses, ConvertOptions};
+use perfconv::conversion::input::{OpenedInput, RecognizedInput};
+use perfconv::conversion::{self, Base, output_rules};
 use perfconv::formats::directory_options::APPEND;
 use perfconv::formats::flamegraph::DIFF;
-use perfconv::formats::import::{self, CopyProfile, Values};
+use perfconv::formats::import::{CopyProfile, ImportOptions, Values};
 use perfconv::formats::options::OptionValues;
-use perfconv::formats::profile_options::{THREAD_TYPES, split};
+use perfconv::formats::profile_options::{LABELS, NO_LABELS, THREAD_TYPES, split};
 use perfconv::formats::symbol_options::{OF_UNWINDING, SYMBOLS, symbol_search};
 use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writer, perf_data};
-use perfconv::profile::Profile;
-use perfconv::profile::options::ProfileOptions;
+use perfconv::profile::labels::Label;
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
-use perfconv::profile::unsymbolized::Unsymbolized;
+use perfconv::rewrite::anonymize::options::ANONYMIZE;
 use perfconv::rewrite::filter::event::EVENT;
 use perfconv::rewrite::jit::options::JIT_DUMP;
+use perfconv::rewrite::output::RecordingOptions;
 use perfconv::rewrite::passes::Passes;
 use perfconv::rewrite::repair::RepairPass;
 use perfconv::rewrite::request::PassRequest;
-use perfconv::stream::ledger::Ledger;
-use perfconv::stream::source::Source;
 use perfconv::suggest::unknown;
 use perfconv::symbol::find::fetch::Notice;
 use std::path::{Path, PathBuf};
@@ -89,13 +83,9 @@ pub struct Conversion {
 
 /// The result of converting a recording.
 pub struct Converted {
-    ledger: Ledger,
+    converted: conversion::Converted,
     input: String,
     output: String,
-    /// Messages on the directories with function names that were written.
-    images: Vec<String>,
-    /// Samples of a profile whose frames have no function names.
-    unnamed: Option<Unsymbolized>,
 }
 
 impl Converted {
@@ -108,18 +98,23 @@ impl Converted {
     /// Whether the output has samples.
     #[cfg(feature = "push")]
     pub fn has_samples(&self) -> bool {
-        self.ledger.of(RecordType::SAMPLE).emitted > 0
+        self.converted.ledger.of(RecordType::SAMPLE).emitted > 0
     }
 
     /// Reports the result as the arguments ask for, and returns the exit status.
     pub fn report(&self, args: &ConvertArgs) -> u8 {
         if !args.quiet {
-            let Self { ledger, input, output, images, unnamed } = self;
-            let unnamed = unnamed.as_ref();
-            let report = Report { ledger, inputs: slice::from_ref(input), output, notes: images, unnamed };
+            let Self { converted, input, output } = self;
+            let report = Report {
+                ledger: &converted.ledger,
+                inputs: slice::from_ref(input),
+                output,
+                notes: converted.images.as_slice(),
+                unnamed: converted.unnamed.as_ref(),
+            };
             report.print(args.report, args.verbose);
         }
-        let is_incomplete = args.strict && self.ledger.is_incomplete();
+        let is_incomplete = args.strict && self.converted.ledger.is_incomplete();
         if is_incomplete { INCOMPLETE } else { 0 }
     }
 }
@@ -168,6 +163,7 @@ impl Conversion {
             )));
         }
         let values = (format.implied)(&values).and(&values);
+        check_labels(format, &values)?;
         Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, values, directory: None })
     }
 
@@ -192,18 +188,7 @@ impl Conversion {
     /// If the recording cannot be read, or the output cannot be written.
     pub fn convert(&self, args: &ConvertArgs, input: PathBuf, path: &Path) -> Result<Converted, Failure> {
         let Self { format, envelopes, values, .. } = self;
-        let direct = format.direct(values);
-        let is_split = split(values).is_some();
-        let rules = OutputRules {
-            overwrite: args.force,
-            replaceable: match format.writer {
-                Writer::Records => Some(is_recording),
-                Writer::Profile(_) if is_split => Some(profiles::is_split),
-                Writer::Directory { is_alike, .. } => Some(is_alike),
-                Writer::Profile(_) | Writer::Converter(_) | Writer::Nothing => None,
-            },
-            is_directory: matches!(format.writer, Writer::Directory { .. }) || is_split,
-        };
+        let rules = output_rules(format, values, args.force);
         let output = match &self.directory {
             Some((directory, join)) => Output::part(directory.clone(), *join, path.display().to_string(), &input),
             None => output::check(path, &[&input], !format.is_binary && envelopes.list.is_empty(), rules)?,
@@ -211,176 +196,143 @@ impl Conversion {
         let jit_dumps = args.passes.values(&JIT_DUMP).into_iter().filter(|path| path.is_file());
         let further = [values.file(&DIFF), values.file(&THREAD_TYPES)].into_iter().flatten().map(Path::to_owned);
         let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::of_input(&file)));
-        let options = args.read.options();
-        let input_name = input.display().to_string();
+        let read = args.read.options();
         let reads_objects = format.shows_functions(values) || args.passes.unwind();
         let members = if reads_objects { Members::All } else { Members::Recording };
-        let archive = archive::opened(&input, members, &options)?;
+        let archive = archive::opened(&input, members, &read)?;
         let recording = archive.as_ref().map_or(&*input, |archive| archive.recording());
-        let named = NamedInput::open(recording.to_owned(), args.read.from.as_deref(), &options)?;
-        if let Some(copy) = self.copy_of(args, &named) {
-            let mut ledger = Ledger::default();
-            let written = output.write(|out| {
-                envelopes.around(out, |out| {
-                    ledger = import::copy(copy, named.input, &options, out)?;
-                    Ok(())
-                })
-            })?;
-            written.put_in_place()?;
-            return Ok(Converted {
-                ledger,
-                input: input_name,
-                output: output.name(),
-                images: Vec::new(),
-                unnamed: None,
-            });
+        let recognized = input::recognized(recording.to_owned(), args.read.from.as_deref(), &read)?;
+        let done = |converted, output: &Output| Converted {
+            converted,
+            input: input.display().to_string(),
+            output: output.name(),
+        };
+        if let Some(copy) = self.copy_of(args, &recognized) {
+            return Ok(done(conversion::copy(copy, recognized, &read, envelopes, &output)?, &output));
         }
         let expansion = args.values.map(Values::from).unwrap_or_default();
-        let recording = Recording::converted(named, &options, expansion)?;
+        let recording = recognized.import(&ImportOptions { values: expansion, ..ImportOptions::from(&read) })?;
+        self.check_import(args, &recording)?;
         let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
         let objects = reads_objects.then(|| symbol_search(values, &args.passes.find, announce, &progress::observer()));
         let mut search = objects.transpose()?.flatten();
         if !(format.lines)(values) {
             search = search.map(SymbolOptions::without_lines);
         }
-        let objects = search.clone().map(|search| match &archive {
-            Some(archive) => archive::with_objects(search, archive, &input),
-            None => search,
-        });
-        let objects = objects.map(Arc::new);
-        let input_path = input;
-        let input = recording.input();
+        let of_archive = |archive: Option<&OpenedArchive>, path: &Path| {
+            let objects = match archive {
+                Some(archive) => search.clone().map(|search| archive::with_objects(search, archive, path)),
+                None => search.clone(),
+            };
+            objects.map(Arc::new)
+        };
+        let objects = of_archive(archive.as_ref(), &input);
         let requests = (format.passes)(values, args.passes.list.clone());
-        let mut passes = Passes::default();
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
         let is_of_profile =
             matches!((&format.writer, &requests[..]), (Writer::Profile(_), [only]) if only.values().has(&EVENT));
-        let context = args.context(&options, path, objects.clone().unwrap_or_default(), output.access());
-        requests.iter().filter(|_| !is_of_profile).for_each(|request| passes.push_boxed(request.pass(&context)));
-        let held_files = passes.hold_files();
-        let (replace_addresses, disclosure) = (passes.replace_addresses(), passes.disclosure());
-        let images = Images::check(&recording, disclosure, &input_path, &output, &format.writer, args)?;
-        // Function names of an imported profile.
-        let imported = disclosure.bypassing(recording.imported()).filter(|_| direct.is_none()).cloned();
-        let retained_profile = imported.clone().filter(|_| format.is_of_profiles());
-        // Unknown fields could contain anything.
-        let retained = disclosure.bypassing(Some(recording.retained_fields())).unwrap_or_default();
-        // Objects have names for the original addresses only.
-        let has_objects = disclosure.bypassing(Some(format)).is_some_and(|format| format.shows_functions(values))
-            && direct.is_none()
-            && !replace_addresses;
-        let symbols = SymbolSources { imported, objects: objects.clone().filter(|_| has_objects) };
-        let conversion = ConvertOptions {
-            passes: AppliedPasses { change_records: passes.change_records(), replace_addresses, disclosure },
-            retained,
-            values: values.clone(),
-            symbols: symbols.clone(),
-            spool_dir: args.read.spool_dir.clone(),
+        let passes = |objects: &Option<Arc<SymbolOptions>>| {
+            let context = args.context(&read, path, objects.clone().unwrap_or_default(), output.access());
+            let mut passes = Passes::default();
+            let requests = requests.iter().filter(|_| !is_of_profile);
+            requests.for_each(|request| passes.push_boxed(request.pass(&context)));
+            passes
         };
-
-        let mut unnamed = None;
-        let (mut ledger, written) = match (direct, format.writer) {
-            (Some(direct), _) => {
-                let (write, ledger) = direct(Source::open(input, options)?)?;
-                (ledger, output.write(|out| envelopes.around(out, |out| write(out)))?)
-            }
-            (None, Writer::Records) => rewrite::run(input, &options, &mut passes, &output, envelopes, args)?,
-            (None, Writer::Nothing) => (Ledger::default(), PendingOutput::in_place()),
-            (None, Writer::Converter(begin)) => {
-                let mut ledger = Ledger::default();
-                let written = output.write(|out| {
-                    envelopes.around(out, |out| {
-                        ledger = convert::convert_records(input, &options, &conversion, &mut passes, begin, out)?;
-                        Ok(())
-                    })
-                })?;
-                (ledger, written)
-            }
-            (None, Writer::Directory { begin, .. }) => {
-                let mut ledger = Ledger::default();
-                let written = output.fill_directory(|directory| {
-                    ledger = convert::convert_records_to_directory(
-                        input,
-                        &options,
-                        &conversion,
-                        &mut passes,
-                        begin,
-                        directory,
-                    )?;
-                    Ok(())
-                })?;
-                (ledger, written)
-            }
-            (None, Writer::Profile(writes)) => {
-                let mut format = profiles::ProfileFormat { format, writes, values, base: None };
-                let profile = profiles::options(&format, args.passes.values(&EVENT).concat(), symbols)?;
-                let base = values.file(&DIFF).map(|base| {
-                    let recording = Recording::with_members(base.to_owned(), members, None, expansion, &options)?;
-                    let objects = match recording.archive() {
-                        Some(archive) => search.map(|search| Arc::new(archive::with_objects(search, archive, base))),
-                        None => objects,
-                    };
-                    let context = args.context(&options, path, objects.clone().unwrap_or_default(), output.access());
-                    let mut passes = Passes::default();
-                    requests
-                        .iter()
-                        .filter(|_| !is_of_profile)
-                        .for_each(|request| passes.push_boxed(request.pass(&context)));
-                    let imported = disclosure.bypassing(recording.imported()).cloned();
-                    let symbols = SymbolSources { imported, objects: objects.filter(|_| has_objects) };
-                    let profile = ProfileOptions { symbols, ..profile.clone() };
-                    base_profile(&recording, &options, &mut passes, &profile)
-                });
-                format.base = base.transpose()?.map(Arc::new);
-                let (ledger, written, names) =
-                    profiles::run(input, &options, &mut passes, &format, &output, envelopes, &profile)?;
-                unnamed = Some(names);
-                (ledger, written)
-            }
+        let base = values.file(&DIFF).map(|base| {
+            let recording = Recording::with_members(base.to_owned(), members, None, expansion, &read)?;
+            // Objects of an archive are of its own recording.
+            let objects = match recording.archive() {
+                Some(archive) => of_archive(Some(archive), base),
+                None => objects.clone(),
+            };
+            Ok::<_, Failure>((recording, objects))
+        });
+        let base = base.transpose()?;
+        let base = base.as_ref().map(|(recording, objects)| Base {
+            recording: recording.opened(),
+            passes: passes(objects),
+            symbols: SymbolSources { imported: None, objects: objects.clone() },
+        });
+        let conversion = conversion::Conversion {
+            format,
+            values,
+            envelopes,
+            recording: args.of_records.recording(),
+            passes: passes(&objects),
+            events: args.passes.values(&EVENT).concat(),
+            read: &read,
+            symbols: SymbolSources { imported: None, objects },
+            images: args.images.as_deref(),
+            overwrite: args.force,
+            base,
         };
-
-        let (names, message) = images.write(&mut ledger)?.unzip();
-        {
-            // Moved into place last: a recording must not appear before the files that it refers to.
-            let appear_together = hold();
-            names.map_or(Ok(()), |names| names.put_in_place_held(&appear_together))?;
-            held_files.put_in_place(&mut passes)?;
-            written.put_in_place_held(&appear_together)?;
-        }
-        recording.missing(retained_profile.is_some()).for_each(|missing| ledger.missing(missing.clone()));
-        recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
-        let dropped = recording.retained_fields();
-        if !dropped.is_empty() && (disclosure.is_anonymized() || !(format.keeps)(&dropped)) {
-            ledger.missing(format!("{}: unknown fields cannot be stored in the output", recording.input().name()));
-        }
-        if let Some(aggregated) = recording.imported().and_then(|imported| imported.size.aggregated()) {
-            ledger.aggregated(aggregated);
-        }
+        check_container(&conversion, &output)?;
+        let mut converted = conversion.run(&recording, &output)?;
+        converted.base.iter().for_each(|ledger| report::warnings(ledger, false));
         if args.out_dir.is_some() || self.directory.is_some() {
-            ledger.name_notes(&input_name);
+            converted.ledger.name_notes(&input.display().to_string());
         }
-        Ok(Converted { ledger, input: input_name, output: output.name(), images: Vec::from_iter(message), unnamed })
+        Ok(done(converted, &output))
     }
 
     /// How to copy the input unchanged, if it is a profile of the output's format and no option changes it.
-    fn copy_of(&self, args: &ConvertArgs, named: &NamedInput) -> Option<CopyProfile> {
+    fn copy_of(&self, args: &ConvertArgs, input: &RecognizedInput) -> Option<CopyProfile> {
         let changes = !args.passes.list.is_empty() || !self.values.is_empty();
         let asks_for_more = args.values.is_some() || args.images.is_some();
-        let is_same = named.format.is_some_and(|from| from.name == self.format.name);
+        let is_same = input.format.is_some_and(|from| from.name == self.format.name);
         self.format.copy.filter(|_| is_same && !changes && !asks_for_more)
+    }
+
+    /// Checks the options for inputs that are profiles.
+    fn check_import(&self, args: &ConvertArgs, recording: &OpenedInput) -> Result<(), Failure> {
+        let given = [(args.images.is_some(), "--images"), (args.values.is_some(), "--values")];
+        if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given && recording.imported().is_none()) {
+            return Err(Failure::Usage(format!("{option} needs a profile as input, such as pprof or folded stacks")));
+        }
+        if args.images.is_some() && args.out_dir.is_some() {
+            let what = "--images cannot be used with --out-dir; the function names of each profile are written next to its output";
+            return Err(Failure::Usage(what.to_owned()));
+        }
+        if args.images.is_some() && args.passes.list.iter().any(|request| request.values().has(&ANONYMIZE)) {
+            let what = "--images cannot be used with --anonymize, which omits the function names that it writes";
+            return Err(Failure::Usage(what.to_owned()));
+        }
+        Ok(())
     }
 }
 
-/// The profile of the recording that another is compared with.
-fn base_profile(
-    recording: &Recording,
-    read: &ReadOptions,
-    passes: &mut Passes,
-    options: &ProfileOptions,
-) -> Result<Profile, Failure> {
-    let (profiles, ledger) = convert::passed_profiles(recording.input(), read, passes, options)?;
-    report::warnings(&ledger, false);
-    Ok(profiles.into_iter().next().unwrap_or_default())
+/// Checks the labels of a profile.
+fn check_labels(format: &Format, values: &OptionValues) -> Result<(), Failure> {
+    if !format.is_of_profiles() || format.direct(values).is_some() {
+        return Ok(());
+    }
+    let keys = values.list(&LABELS).unwrap_or_default();
+    if keys.len() > 1 && keys.iter().any(|key| key == NO_LABELS) {
+        return Err(Failure::Usage(format!("--labels: '{NO_LABELS}' cannot be combined with labels")));
+    }
+    if keys.iter().any(|key| Label::by_key(key) == Some(Label::ThreadType)) != values.is_given(&THREAD_TYPES) {
+        let what = "the label thread_type and --thread-types FILE are only valid together; give both or neither";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    Ok(())
+}
+
+/// Checks the options for outputs that are recordings.
+fn check_container(conversion: &conversion::Conversion<'_>, output: &Output) -> Result<(), Failure> {
+    let RecordingOptions { container, compress, .. } = conversion.recording;
+    if !matches!(conversion.format.writer, Writer::Records) {
+        return Ok(());
+    }
+    if let Some(version) = conversion.passes.perf_version().filter(|_| compress.is_some())
+        && !version.knows_record(RecordType::COMPRESSED)
+    {
+        let what = format!("--compress: perf {version} cannot read compressed records; they need perf 5.2");
+        return Err(Failure::Usage(what));
+    }
+    match container {
+        Some(Container::Directory) if !output.can_be_directory() => Err(output::not_a_directory(&output.name())),
+        _ => Ok(()),
+    }
 }
 
 /// Writes a recording as perf.data, regardless of the name of the output.

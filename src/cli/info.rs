@@ -7,7 +7,7 @@ use super::progress;
 use super::report::{self, printable_line};
 use super::{convert, output};
 use perfconv::container::read::ReadOptions;
-use perfconv::convert::passed_profiles;
+use perfconv::conversion::passed_profiles;
 use perfconv::formats::json;
 use perfconv::formats::symbol_options::symbol_search;
 use perfconv::inspect::info::stats::Stats;

@@ -3,78 +3,55 @@
 use super::archive;
 use super::failure::Failure;
 use super::standard_streams::announce_terminal_input;
-use perfconv::abi::header;
 use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::unpack::Members;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
 use perfconv::container::spool::map;
-use perfconv::container::walk::Damage;
+use perfconv::conversion::input::{OpenedInput, RecognizedInput};
 use perfconv::error::Error;
-use perfconv::formats::import::images::Symbols;
-use perfconv::formats::import::{ImportOptions, ImportedRecording, Values, import, import_directory};
-use perfconv::formats::recognize::{START, directory_format, readable_format};
-use perfconv::formats::retained_fields::RetainedFields;
+use perfconv::formats::import::{ImportOptions, Values};
 use perfconv::formats::table::{by_name, readable};
-use perfconv::formats::{FORMATS, Format, Reader, perf_data};
+use perfconv::formats::{FORMATS, Reader};
 use perfconv::inspect::info::imported_profile::ImportedInfo;
-use perfconv::profile::imported::ImportedProfile;
 use perfconv::stream::ledger::Ledger;
 use perfconv::suggest::unknown;
 use std::fs::File;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-/// An input and its format; `None` for a format that can only be perf.data.
-#[derive(Debug)]
-pub struct NamedInput {
-    /// The input.
-    pub input: Input,
-    /// Its format.
-    pub format: Option<&'static Format>,
+/// Opens an input and determines its format: by `--from`, otherwise by its content, otherwise by its name.
+///
+/// # Errors
+/// If `--from` names a format that cannot be read, or the format is unknown.
+pub fn recognized(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<RecognizedInput, Failure> {
+    of_format(named(path), from, options)
 }
 
-impl NamedInput {
-    /// Opens an input and determines its format: by `--from`, otherwise by its content, otherwise by its name.
-    ///
-    /// # Errors
-    /// If `--from` names a format that cannot be read, or the format is unknown.
-    pub fn open(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
-        Self::of(named(path), from, options)
-    }
-
-    /// Determines the format of an input.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    fn of(input: Input, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
-        if let Some(name) = from {
-            return Ok(Self { input, format: Some(by_name(FORMATS, name).ok_or_else(|| not_readable(name))?) });
-        }
-        if let Some(format) = directory_format(&input) {
-            return Ok(Self { input, format: Some(format) });
-        }
-        let is_recording = |start: &[u8]| header::endian(start).is_some();
-        let (input, start) = input.peek(START, is_recording, options)?;
-        let format = readable_format(&start, &input.name())?;
-        Ok(Self { input, format })
-    }
+fn of_format(input: Input, from: Option<&str>, options: &ReadOptions) -> Result<RecognizedInput, Failure> {
+    let Some(name) = from else { return Ok(RecognizedInput::new(input, options)?) };
+    let format = by_name(FORMATS, name).filter(|format| !matches!(format.reader, Reader::Nothing));
+    Ok(RecognizedInput { input, format: Some(format.ok_or_else(|| not_readable(name))?) })
 }
 
 /// A recording that can be opened.
 #[derive(Debug)]
 pub struct Recording {
-    input: Input,
-    /// The reconstructed or converted recording; it owns temporary files.
-    import: Option<ImportedRecording>,
-    /// Name of the input's format.
-    format: &'static str,
+    opened: OpenedInput,
     /// The archive that it is in; it owns temporary files.
     archive: Option<OpenedArchive>,
 }
 
+impl Deref for Recording {
+    type Target = OpenedInput;
+
+    fn deref(&self) -> &OpenedInput {
+        &self.opened
+    }
+}
+
 impl Recording {
-    /// Opens a recording, or that in an archive, with the format determined as by [`NamedInput::open`].
+    /// Opens a recording, or that in an archive, with the format determined as by [`recognized`].
     ///
     /// # Errors
     /// If the format cannot be read or is unknown, or the input is not in the format.
@@ -104,8 +81,9 @@ impl Recording {
             Some(archive) => Input::Path(archive.recording().to_owned()),
             None => named(path),
         };
-        let recording = Self::converted(NamedInput::of(input, from, options)?, options, values)?;
-        Ok(Self { archive, ..recording })
+        let opened =
+            of_format(input, from, options)?.import(&ImportOptions { values, ..ImportOptions::from(options) })?;
+        Ok(Self { opened, archive })
     }
 
     /// The archive that the recording is in.
@@ -113,66 +91,20 @@ impl Recording {
         self.archive.as_ref()
     }
 
-    /// The recording that an input is, or is converted to.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn converted(named: NamedInput, options: &ReadOptions, values: Values) -> Result<Self, Failure> {
-        let NamedInput { input, format } = named;
-        match format.map(|format| (format.name, format.reader)) {
-            None | Some((_, Reader::Recording)) => {
-                Ok(Self { input, import: None, format: perf_data::FORMAT.name, archive: None })
-            }
-            Some((format, Reader::Import(how))) => {
-                let import = import(how, input, &ImportOptions { values, ..ImportOptions::from(options) })?;
-                Ok(Self { input: import.input(), import: Some(import), format, archive: None })
-            }
-            Some((format, Reader::Directory { import, .. })) => {
-                let import =
-                    import_directory(import, &input, &ImportOptions { values, ..ImportOptions::from(options) })?;
-                Ok(Self { input: import.input(), import: Some(import), format, archive: None })
-            }
-            Some((name, Reader::Nothing)) => Err(not_readable(name)),
-        }
-    }
-
-    /// The recording.
-    pub fn input(&self) -> Input {
-        self.input.clone()
-    }
-
-    /// Damage in the format that it was converted from.
-    pub fn damage(&self) -> &[Damage] {
-        self.import.as_ref().map_or(&[], |import| &import.damage)
-    }
-
-    /// Whether it was converted from another format.
-    pub fn is_imported(&self) -> bool {
-        self.import.is_some()
+    /// The recording, without its archive.
+    pub fn opened(&self) -> &OpenedInput {
+        &self.opened
     }
 
     /// Information on the profile that it was converted from, if any.
     pub fn imported_info(&self) -> Option<ImportedInfo<'_>> {
-        self.imported().map(|imported| ImportedInfo::new(self.format, imported))
-    }
-
-    /// The profile that it was converted from, if any, as far as it is retained.
-    pub fn imported(&self) -> Option<&Arc<ImportedProfile>> {
-        self.import.as_ref()?.imported.as_ref()
-    }
-
-    /// Parts of the original profile that are missing from an output written from the recording, with or without the retained
-    /// profile.
-    pub fn missing(&self, has_profile: bool) -> impl Iterator<Item = &String> {
-        let in_recording =
-            self.import.iter().filter(move |_| !has_profile).flat_map(|import| &import.missing_in_recording);
-        self.import.iter().flat_map(|import| &import.missing).chain(in_recording)
+        self.imported().map(|imported| ImportedInfo::new(self.format().name, imported))
     }
 
     /// Records which parts of the input this recording lacks, function names included.
     pub fn record_missing(&self, ledger: &mut Ledger) {
         self.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
-        let name = self.input.name();
+        let name = self.input().name();
         self.missing(false).for_each(|missing| ledger.missing(format!("{name}: {missing}")));
         if let Some(symbols) = self.symbols() {
             let functions = symbols.functions();
@@ -180,16 +112,6 @@ impl Recording {
                 "{name}: {functions} function names are not written; perfconv IN -o OUT.data writes them"
             ));
         }
-    }
-
-    /// Function names of the profile that it was converted from, if any.
-    pub fn symbols(&self) -> Option<&Symbols> {
-        self.import.as_ref()?.symbols.as_ref()
-    }
-
-    /// Unknown fields of the input that it was converted from.
-    pub fn retained_fields(&self) -> RetainedFields {
-        self.import.as_ref().map_or_else(RetainedFields::default, |import| import.retained.clone())
     }
 }
 

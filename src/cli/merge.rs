@@ -48,7 +48,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let names: Vec<_> = args.inputs.iter().map(|input| input.display().to_string()).collect();
     let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
     let recordings = recordings.collect::<Result<Vec<_>, _>>()?;
-    let merge = Merge::open(recordings.iter().map(Recording::input).collect(), &read, options)?;
+    let merge = Merge::open(recordings.iter().map(|recording| recording.input()).collect(), &read, options)?;
     let container = if output.is_stream() { Container::Pipe } else { Container::File };
     let to = args.written.form.recording().container.unwrap_or(container);
     let form = form(&args.written);

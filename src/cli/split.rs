@@ -2,13 +2,13 @@
 
 use super::args::SplitArgs;
 use super::failure::Failure;
-use super::file_names::FileNames;
 use super::input::Recording;
 use super::merge::{form, report_result};
 use super::output;
 use super::part_file::PartFile;
 use super::progress;
 use perfconv::container::output::OutputRules;
+use perfconv::container::output::file_names::FileNames;
 use perfconv::container::read::{Container, ReadOptions};
 use perfconv::error::{Error, Result};
 use perfconv::rewrite::endian::EndianPass;

@@ -13,7 +13,7 @@ use crate::bundle::pack::{PackOptions, pack};
 use crate::bundle::unpack::Members;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
-use crate::convert::{convert_records, convert_records_to_directory};
+use crate::conversion::{convert_records, convert_records_to_directory};
 use crate::formats::converter::ConvertOptions;
 use crate::formats::{Format, Writer, csv, json, quipper};
 use crate::inspect::check::{Rule, check};

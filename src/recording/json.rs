@@ -24,9 +24,8 @@ impl Recording {
     /// # Errors
     /// If the recording cannot be read.
     pub fn info_json(&self) -> Result<String> {
-        let imported = self.imported.as_ref();
-        if let Some((imported, profile)) = imported.and_then(|imported| imported.profile().map(|it| (imported, it))) {
-            return to_json(&ImportedInfo::new(imported.format.name, &profile));
+        if let Some(profile) = self.opened.imported() {
+            return to_json(&ImportedInfo::new(self.opened.format().name, profile));
         }
         let mut info = read_info(Source::open(self.input.clone(), self.read.clone())?, Parts::ALL)?;
         match info.failure.take() {

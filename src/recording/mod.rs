@@ -2,14 +2,11 @@
 
 #[cfg(feature = "rewrite")]
 mod anonymize;
+#[cfg(feature = "formats")]
+mod convert;
 #[cfg(all(test, feature = "cli"))]
 mod example_tests;
 mod features;
-#[cfg(feature = "formats")]
-mod import;
-#[cfg(not(feature = "formats"))]
-#[path = "no_import.rs"]
-mod import;
 #[cfg(feature = "json")]
 mod json;
 #[cfg(feature = "formats")]
@@ -26,6 +23,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "formats")]
+pub use convert::Convert;
 pub use features::{Features, RecordedEvent};
 #[cfg(feature = "formats")]
 pub use profile::ProfileBuilder;
@@ -55,14 +54,17 @@ pub use crate::symbol::lookup::Frame as FrameSymbol;
 use crate::container::output::{Output, OutputRules};
 use crate::container::read::input::Input;
 #[cfg(feature = "formats")]
-use crate::convert::convert_with;
+use crate::conversion::convert_with;
+#[cfg(feature = "formats")]
+use crate::conversion::input::{OpenedInput, RecognizedInput};
 use crate::error::Result;
 #[cfg(feature = "formats")]
 use crate::formats::converter::{ConvertOptions, Converter};
+#[cfg(feature = "formats")]
+use crate::formats::import::ImportOptions;
 use crate::profile::symbolize::SymbolSources;
 #[cfg(feature = "formats")]
 use crate::rewrite::passes::Passes;
-use import::Imported;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,8 +76,9 @@ use std::sync::Arc;
 pub struct Recording {
     input: Input,
     read: ReadOptions,
-    /// Keeps the temporary files of an imported recording alive.
-    imported: Option<Arc<Imported>>,
+    /// What the input has besides the recording; it keeps the temporary files of an imported recording alive.
+    #[cfg(feature = "formats")]
+    opened: Arc<OpenedInput>,
     damage: Vec<Damage>,
     /// The file or directory that was opened, which no output replaces.
     path: Option<PathBuf>,
@@ -119,28 +122,28 @@ impl Recording {
 
     fn opened(input: Input, read: ReadOptions) -> Result<Self> {
         let path = if let Input::Path(path) = &input { Some(path.clone()) } else { None };
-        let (input, imported) = import::convert(input, &read)?;
-        if let Some(imported) = imported {
-            let (input, damage) = (imported.input(), imported.damage().to_vec());
-            return Ok(Self { imported: Some(Arc::new(imported)), path, ..Self::plain(input, read, damage) });
-        }
+        #[cfg(feature = "formats")]
+        let opened = RecognizedInput::new(input, &read)?.import(&ImportOptions::from(&read))?;
+        #[cfg(feature = "formats")]
+        let input = opened.input();
         let (input, damage) = match input {
             Input::Path(path) if path.is_file() || path.is_dir() => (Input::Path(path), None),
             stream => stream.repeatable(&read)?,
         };
-        Ok(Self { path, ..Self::plain(input, read, Vec::from_iter(damage)) })
-    }
-
-    fn plain(input: Input, read: ReadOptions, damage: Vec<Damage>) -> Self {
-        Self {
+        let damage = Vec::from_iter(damage);
+        Ok(Self {
+            #[cfg(feature = "formats")]
+            damage: [opened.damage(), &damage].concat(),
+            #[cfg(not(feature = "formats"))]
+            damage,
+            #[cfg(feature = "formats")]
+            opened: Arc::new(opened.at(input.clone())),
             input,
             read,
-            imported: None,
-            damage,
-            path: None,
+            path,
             #[cfg(feature = "symbols")]
             symbols: None,
-        }
+        })
     }
 
     /// Looks up functions, inlined functions and lines of stacks, with these options. By default, only imported profiles have
@@ -154,7 +157,10 @@ impl Recording {
 
     fn symbol_sources(&self) -> SymbolSources {
         SymbolSources {
-            imported: self.imported.as_ref().and_then(|imported| imported.profile()),
+            #[cfg(feature = "formats")]
+            imported: self.opened.imported().cloned(),
+            #[cfg(not(feature = "formats"))]
+            imported: None,
             #[cfg(feature = "symbols")]
             objects: self.symbols.clone(),
         }
@@ -168,9 +174,8 @@ impl Recording {
     /// Options for writing the recording in another format.
     #[cfg(feature = "formats")]
     fn convert_options(&self) -> ConvertOptions {
-        let imported = self.imported.as_ref();
         ConvertOptions {
-            retained: imported.map(|imported| imported.recording.retained.clone()).unwrap_or_default(),
+            retained: self.opened.retained_fields(),
             symbols: self.symbol_sources(),
             spool_dir: self.read.spool_dir.clone(),
             ..ConvertOptions::default()
@@ -207,6 +212,12 @@ impl Recording {
     /// If the header cannot be read.
     pub fn features(&self) -> Result<Features> {
         Features::new(self.input.clone(), self.read.clone())
+    }
+
+    /// Converts the recording to another format.
+    #[cfg(feature = "formats")]
+    pub fn convert(&self) -> Convert<'_> {
+        Convert::new(self)
     }
 
     /// Rewrites the recording: filtered, compressed, in another container or byte order.

@@ -1,16 +1,17 @@
 //! Writing of profiles.
 
 use super::Recording;
-use crate::container::output::OutputRules;
 use crate::container::write::envelope::Envelopes;
-use crate::convert::passed_profiles;
+#[cfg(feature = "internals")]
+use crate::conversion::passed_profiles;
 use crate::error::{Error, Result};
-use crate::formats::options::OptionValues;
 use crate::formats::table::by_file_name;
 use crate::formats::{FORMATS, Writer};
+#[cfg(feature = "internals")]
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
+#[cfg(feature = "internals")]
 use crate::rewrite::passes::Passes;
 use crate::stream::ledger::Ledger;
 use std::path::Path;
@@ -60,17 +61,8 @@ impl<'a> ProfileBuilder<'a> {
     /// If the recording cannot be read, or has no such event or label.
     #[cfg(feature = "internals")]
     pub fn collect(&self) -> Result<(Profile, Ledger)> {
-        self.read((None, &[]), false)
-    }
-
-    fn read(
-        &self,
-        (default_labels, required_labels): (Option<&'static [Label]>, &'static [Label]),
-        timeline: bool,
-    ) -> Result<(Profile, Ledger)> {
         let Recording { input, read, damage, .. } = self.recording;
-        let options = ProfileOptions { default_labels, required_labels, timeline, ..self.options.clone() };
-        let (profiles, mut ledger) = passed_profiles(input.clone(), read, &mut Passes::default(), &options)?;
+        let (profiles, mut ledger) = passed_profiles(input.clone(), read, &mut Passes::default(), &self.options)?;
         damage.iter().for_each(|damage| ledger.damage(damage.clone()));
         Ok((profiles.into_iter().next().unwrap_or_default(), ledger))
     }
@@ -84,20 +76,20 @@ impl<'a> ProfileBuilder<'a> {
     pub fn write(&self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
         let named = by_file_name(FORMATS, &path.to_string_lossy());
-        let Some((Writer::Profile(format), list)) = named.map(|(format, list)| (format.writer, list)) else {
+        let Some((format, list)) = named.filter(|(format, _)| matches!(format.writer, Writer::Profile(_))) else {
             return Err(Error::invalid(format!(
                 "{}: unknown profile format: no format has this extension",
                 path.display()
             )));
         };
-        let output =
-            self.recording.output(path, OutputRules { overwrite: self.overwrite, ..OutputRules::default() })?;
-        let (profile, ledger) =
-            self.read((format.labels, format.required_labels), (format.has_times)(&OptionValues::default()))?;
-        let envelopes = Envelopes { list, level: None };
-        output
-            .write(|out| envelopes.around(out, |out| (format.write)(&profile, &OptionValues::default(), out)))?
-            .put_in_place()?;
-        Ok(ledger)
+        let events = self.options.events.iter();
+        let mut convert = events.fold(self.recording.convert(), |convert, event| convert.event(event));
+        if let Some(labels) = &self.options.labels {
+            convert = convert.labels(labels.iter().copied());
+        }
+        if self.overwrite {
+            convert = convert.overwrite();
+        }
+        convert.write_as(format, &Envelopes { list, level: None }, path)
     }
 }

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use perfconv::container::read::ReadOptions;
-use perfconv::convert;
+use perfconv::conversion;
 use perfconv::formats::flamegraph;
 use perfconv::formats::html;
 use perfconv::formats::import::ImportOptions;
@@ -53,7 +53,7 @@ pub fn page(bytes: &[u8]) {
     let Ok(imported) = pprof::import(&mut &bytes[..], "fuzzed", &ImportOptions::default()) else { return };
     let source = Source::open(imported.input(), ReadOptions::default()).expect("an imported recording");
     let options = ProfileOptions { required_labels: LABELS, timeline: true, ..ProfileOptions::default() };
-    let Ok((profile, _)) = convert::profile(source, &options) else { return };
+    let Ok((profile, _)) = conversion::profile(source, &options) else { return };
     let values = OptionValues::default().with(&flamegraph::TITLE, OptionValue::Word(title));
     let mut page = Vec::new();
     html::write(&profile, &values, &mut page).expect("writing to memory should succeed");

@@ -8,7 +8,7 @@ use perfconv::abi::feature::FeatureId;
 use perfconv::abi::record::RecordType;
 use perfconv::container::read::{Container, ReadOptions, input::Input};
 use perfconv::container::write::frames::{FrameKind, FrameOptions};
-use perfconv::convert::convert_records;
+use perfconv::conversion::convert_records;
 use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::{Import, ImportOptions, import};
 use perfconv::formats::{converter::BeginConverter, json, quipper};

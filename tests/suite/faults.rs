@@ -6,7 +6,7 @@ use super::program::{for_each, perfconv, run};
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
 use perfconv::container::write::frames::FrameOptions;
-use perfconv::convert::{convert_records, profile};
+use perfconv::conversion::{convert_records, profile};
 use perfconv::error::Error;
 use perfconv::formats::converter::{BeginConverter, ConvertOptions};
 use perfconv::formats::{FORMATS, Writer, pprof};

@@ -7,7 +7,7 @@ use perfconv::abi::sample_type::SampleType;
 use perfconv::abi::sample_view::SampleView;
 use perfconv::container::read::ReadOptions;
 use perfconv::container::read::input::Input;
-use perfconv::convert::profile;
+use perfconv::conversion::profile;
 use perfconv::error::Result;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::session::Session;

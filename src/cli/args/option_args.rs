@@ -273,7 +273,7 @@ mod tests {
     use perfconv::abi::Endian;
     use perfconv::container::read::ReadOptions;
     use perfconv::container::read::input::Input;
-    use perfconv::convert;
+    use perfconv::conversion;
     use perfconv::formats::converter::ConvertOptions;
     use perfconv::formats::profile_options::{LABELS, THREAD_TYPES};
     use perfconv::formats::{Writer, pprof};
@@ -297,7 +297,7 @@ mod tests {
         let input = Input::Path(concat!(env!("CARGO_MANIFEST_DIR"), "/roundtrip/fixtures/plain.data").into());
         let (read, options) = (ReadOptions::default(), ConvertOptions { values, ..ConvertOptions::default() });
         let mut out = Vec::new();
-        let ledger = convert::convert_records(input, &read, &options, &mut Passes::default(), begin, &mut out);
+        let ledger = conversion::convert_records(input, &read, &options, &mut Passes::default(), begin, &mut out);
         assert!(!ledger.expect("a readable recording").is_incomplete());
         String::from_utf8(out).expect("UTF-8 output")
     }

@@ -1,5 +1,6 @@
 //! Outputs: a file or directory that appears only when it is complete, a stream, or a special file.
 
+pub mod file_names;
 pub mod incomplete;
 pub mod path;
 pub mod pending;

@@ -1,25 +1,24 @@
 //! Writes a recording as a profile, or as a directory of profiles.
 
-use super::failure::Failure;
-use super::file_names::FileNames;
+use super::aggregate::{passed_profiles, streamed};
+use crate::container::output::Output;
+use crate::container::output::file_names::FileNames;
+use crate::container::output::pending::PendingOutput;
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::container::write::envelope::{Envelope, Envelopes};
+use crate::error::{Error, Result};
+use crate::formats::options::OptionValues;
+use crate::formats::profile_options::{DATA_ADDRESSES, LABELS, LOST, THREAD_TYPES, split};
+use crate::formats::{BeginStreamed, FORMATS, Format, WriteProfile};
+use crate::profile::Profile;
+use crate::profile::labels::Label;
+use crate::profile::options::ProfileOptions;
+use crate::profile::symbolize::SymbolSources;
+use crate::profile::unsymbolized::Unsymbolized;
+use crate::rewrite::passes::Passes;
+use crate::stream::ledger::Ledger;
 use hashbrown::HashMap;
-use perfconv::container::output::Output;
-use perfconv::container::output::pending::PendingOutput;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
-use perfconv::container::write::envelope::{Envelope, Envelopes};
-use perfconv::convert::{passed_profiles, streamed};
-use perfconv::error::{Error, Result};
-use perfconv::formats::options::OptionValues;
-use perfconv::formats::profile_options::{DATA_ADDRESSES, LABELS, LOST, NO_LABELS, THREAD_TYPES, split};
-use perfconv::formats::{BeginStreamed, FORMATS, Format, WriteProfile};
-use perfconv::profile::Profile;
-use perfconv::profile::labels::Label;
-use perfconv::profile::options::ProfileOptions;
-use perfconv::profile::symbolize::SymbolSources;
-use perfconv::profile::unsymbolized::Unsymbolized;
-use perfconv::rewrite::passes::Passes;
-use perfconv::stream::ledger::Ledger;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -52,7 +51,7 @@ pub fn run<'a>(
     output: &'a Output,
     envelopes: &Envelopes,
     options: &ProfileOptions,
-) -> std::result::Result<Written<'a>, Failure> {
+) -> Result<Written<'a>> {
     let WriteProfile { write, streamed, .. } = format.writes;
     // An imported profile is in memory anyway, and its symbols are looked up once all samples are known.
     let streamed = streamed.filter(|_| options.symbols.imported.is_none());
@@ -93,7 +92,7 @@ fn stream_samples<'a>(
     begin: BeginStreamed,
     output: &'a Output,
     envelopes: &Envelopes,
-) -> std::result::Result<Written<'a>, Failure> {
+) -> Result<Written<'a>> {
     let mut result = (Ledger::default(), Unsymbolized::default());
     let written = output.write(|out| {
         envelopes.around(out, |out| {
@@ -109,22 +108,10 @@ fn stream_samples<'a>(
 ///
 /// # Errors
 /// If the arguments are invalid.
-pub fn options(
-    format: &ProfileFormat<'_>,
-    events: Vec<String>,
-    symbols: SymbolSources,
-) -> std::result::Result<ProfileOptions, Failure> {
+pub fn options(format: &ProfileFormat<'_>, events: Vec<String>, symbols: SymbolSources) -> Result<ProfileOptions> {
     let values = format.values;
     let keys = values.list(&LABELS);
     let labels = keys.map(|keys| keys.iter().filter_map(|key| Label::by_key(key)).collect::<Vec<_>>());
-    if keys.is_some_and(|keys| keys.len() > 1 && keys.iter().any(|key| key == NO_LABELS)) {
-        return Err(Failure::Usage(format!("--labels: '{NO_LABELS}' cannot be combined with labels")));
-    }
-    let has_types = labels.iter().flatten().any(|&label| label == Label::ThreadType);
-    if has_types != values.is_given(&THREAD_TYPES) {
-        let what = "the label thread_type and --thread-types FILE are only valid together; give both or neither";
-        return Err(Failure::Usage(what.to_owned()));
-    }
     let has_times = (format.writes.has_times)(values);
     let labels = labels.map(|labels| labels.into_iter().filter(|label| !has_times || !label.is_unique()).collect());
     Ok(ProfileOptions {
@@ -143,7 +130,7 @@ pub fn options(
 }
 
 /// Reads a file of thread IDs and thread types, one pair on each line.
-fn thread_types(path: &Path) -> std::result::Result<HashMap<u32, String>, Failure> {
+fn thread_types(path: &Path) -> Result<HashMap<u32, String>> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(Error::io(&name, "cannot read"))?;
     let mut types = HashMap::new();
@@ -151,7 +138,7 @@ fn thread_types(path: &Path) -> std::result::Result<HashMap<u32, String>, Failur
         let pair = line.trim().split_once(char::is_whitespace);
         let Some((tid, kind)) = pair.and_then(|(tid, kind)| Some((tid.parse().ok()?, kind.trim().to_owned()))) else {
             let what = format!("line {}: expected a thread ID and a thread type, found '{line}'", index + 1);
-            return Err(Error::input(name, None, what).into());
+            return Err(Error::input(name, None, what));
         };
         types.insert(tid, kind);
     }

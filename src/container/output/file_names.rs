@@ -1,7 +1,7 @@
 //! File names derived from arbitrary text.
 
+use crate::printable;
 use hashbrown::{HashMap, HashSet};
-use perfconv::printable;
 
 /// Derives names that are unique and valid on every file system.
 #[derive(Debug, Default)]

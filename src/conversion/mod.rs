@@ -1,0 +1,248 @@
+//! Conversion of an input to an output: what the program and [`Recording`](crate::Recording) call.
+
+mod aggregate;
+mod images;
+pub mod input;
+pub mod profiles;
+mod records;
+
+pub use aggregate::{passed_profiles, profile, profiles};
+pub use records::{convert_records, convert_records_to_directory, convert_with};
+
+use crate::container::output::incomplete::hold;
+use crate::container::output::pending::PendingOutput;
+use crate::container::output::{Output, OutputRules};
+use crate::container::read::ReadOptions;
+use crate::container::read::directory::is_recording;
+use crate::container::write::envelope::Envelopes;
+use crate::error::Result;
+use crate::formats::converter::{AppliedPasses, ConvertOptions};
+use crate::formats::import::{self, CopyProfile};
+use crate::formats::options::OptionValues;
+use crate::formats::profile_options::split;
+use crate::formats::{Format, Writer};
+use crate::profile::options::ProfileOptions;
+use crate::profile::symbolize::SymbolSources;
+use crate::profile::unsymbolized::Unsymbolized;
+use crate::rewrite::output::{RecordingOptions, write};
+use crate::rewrite::passes::Passes;
+use crate::stream::ledger::Ledger;
+use crate::stream::source::Source;
+use images::Images;
+use input::{OpenedInput, RecognizedInput};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A conversion of a recording to an output.
+pub struct Conversion<'a> {
+    /// Format of the output.
+    pub format: &'static Format,
+    /// Values of the format's options.
+    pub values: &'a OptionValues,
+    /// Compression of the output as a whole.
+    pub envelopes: &'a Envelopes,
+    /// How records are written, if the output is a recording.
+    pub recording: RecordingOptions,
+    /// Passes over the records.
+    pub passes: Passes,
+    /// Events of the profile, if the output is one; all if empty.
+    pub events: Vec<String>,
+    /// Options for reading.
+    pub read: &'a ReadOptions,
+    /// Where to look up functions, in addition to those of the input.
+    pub symbols: SymbolSources,
+    /// Directory for the function names of an input that is a profile, by default next to an output that is a recording.
+    pub images: Option<&'a Path>,
+    /// Whether files may be overwritten.
+    pub overwrite: bool,
+    /// What the profile is compared with, if the format shows that.
+    pub base: Option<Base<'a>>,
+}
+
+/// A recording that another is compared with.
+pub struct Base<'a> {
+    /// The recording.
+    pub recording: &'a OpenedInput,
+    /// Passes over its records.
+    pub passes: Passes,
+    /// Where to look up its functions.
+    pub symbols: SymbolSources,
+}
+
+/// The result of a conversion.
+#[derive(Debug, Default)]
+pub struct Converted {
+    /// What was read, written and dropped.
+    pub ledger: Ledger,
+    /// The same of the [base](Conversion::base).
+    pub base: Option<Ledger>,
+    /// A message on the directory with function names that was written.
+    pub images: Option<String>,
+    /// Samples of a profile whose frames have no function names.
+    pub unnamed: Option<Unsymbolized>,
+}
+
+/// The existing outputs that one of a format may replace.
+pub fn output_rules(format: &Format, values: &OptionValues, overwrite: bool) -> OutputRules {
+    let is_split = split(values).is_some();
+    OutputRules {
+        overwrite,
+        replaceable: match format.writer {
+            Writer::Records => Some(is_recording),
+            Writer::Profile(_) if is_split => Some(profiles::is_split),
+            Writer::Directory { is_alike, .. } => Some(is_alike),
+            Writer::Profile(_) | Writer::Converter(_) | Writer::Nothing => None,
+        },
+        is_directory: matches!(format.writer, Writer::Directory { .. }) || is_split,
+    }
+}
+
+/// Copies an input to an output of its format.
+///
+/// # Errors
+/// If the input cannot be read or is invalid, or the output cannot be written.
+pub fn copy(
+    copy: CopyProfile,
+    input: RecognizedInput,
+    read: &ReadOptions,
+    envelopes: &Envelopes,
+    output: &Output,
+) -> Result<Converted> {
+    let mut ledger = Ledger::default();
+    let written = output.write(|out| {
+        envelopes.around(out, |out| {
+            ledger = import::copy(copy, input.input, read, out)?;
+            Ok(())
+        })
+    })?;
+    written.put_in_place()?;
+    Ok(Converted { ledger, ..Converted::default() })
+}
+
+/// What is written in one step, not in place yet.
+type Written<'a> = (Ledger, PendingOutput<'a>);
+
+impl Conversion<'_> {
+    /// Converts a recording. Its output appears when it is complete, together with the files that it refers to.
+    ///
+    /// # Errors
+    /// If the recording cannot be read, or the output cannot be written.
+    pub fn run(mut self, recording: &OpenedInput, output: &Output) -> Result<Converted> {
+        let direct = self.format.direct(self.values);
+        let held_files = self.passes.hold_files();
+        let disclosure = self.passes.disclosure();
+        let writer = (&self.format.writer, output);
+        let images = Images::check(recording.symbols(), disclosure, self.images, writer, self.overwrite)?;
+        // Function names of an imported profile.
+        let imported = disclosure.bypassing(recording.imported()).filter(|_| direct.is_none()).cloned();
+        let keeps_profile = imported.is_some() && self.format.is_of_profiles();
+        // Objects have names for the original addresses only.
+        let has_objects =
+            disclosure.bypassing(Some(self.format)).is_some_and(|format| format.shows_functions(self.values))
+                && direct.is_none()
+                && !self.passes.replace_addresses();
+        let mut sources = if has_objects { self.symbols.clone() } else { SymbolSources::default() };
+        sources.imported = imported;
+
+        let mut converted = Converted::default();
+        let (mut ledger, written) = match (direct, self.format.writer) {
+            (Some(direct), _) => {
+                let (write, ledger) = direct(Source::open(recording.input(), self.read.clone())?)?;
+                (ledger, output.write(|out| self.envelopes.around(out, |out| write(out)))?)
+            }
+            (None, Writer::Records) => {
+                let Self { read, recording: options, envelopes, .. } = self;
+                write(recording.input(), read, &mut self.passes, &options, envelopes, output)?
+            }
+            (None, Writer::Nothing) => (Ledger::default(), PendingOutput::in_place()),
+            (None, Writer::Converter(_) | Writer::Directory { .. }) => self.records(recording, sources, output)?,
+            (None, Writer::Profile(_)) => self.profile(recording, sources, has_objects, output, &mut converted)?,
+        };
+
+        let (names, message) = images.write(&mut ledger)?.unzip();
+        {
+            // Moved into place last: a recording must not appear before the files that it refers to.
+            let appear_together = hold();
+            names.map_or(Ok(()), |names| names.put_in_place_held(&appear_together))?;
+            held_files.put_in_place(&mut self.passes)?;
+            written.put_in_place_held(&appear_together)?;
+        }
+        recording.missing(keeps_profile).for_each(|missing| ledger.missing(missing.clone()));
+        recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
+        let unknown = recording.retained_fields();
+        if !unknown.is_empty() && (disclosure.is_anonymized() || !(self.format.keeps)(&unknown)) {
+            ledger.missing(format!("{}: unknown fields cannot be stored in the output", recording.input().name()));
+        }
+        if let Some(aggregated) = recording.imported().and_then(|imported| imported.size.aggregated()) {
+            ledger.aggregated(aggregated);
+        }
+        Ok(Converted { ledger, images: message, ..converted })
+    }
+
+    /// Writes the records in another form.
+    fn records<'a>(
+        &mut self,
+        recording: &OpenedInput,
+        symbols: SymbolSources,
+        output: &'a Output,
+    ) -> Result<Written<'a>> {
+        let disclosure = self.passes.disclosure();
+        let options = ConvertOptions {
+            passes: AppliedPasses {
+                change_records: self.passes.change_records(),
+                replace_addresses: self.passes.replace_addresses(),
+                disclosure,
+            },
+            // Unknown fields could contain anything.
+            retained: disclosure.bypassing(Some(recording.retained_fields())).unwrap_or_default(),
+            values: self.values.clone(),
+            symbols,
+            spool_dir: self.read.spool_dir.clone(),
+        };
+        let (input, read, passes, envelopes) = (recording.input(), self.read, &mut self.passes, self.envelopes);
+        let mut ledger = Ledger::default();
+        let written = match self.format.writer {
+            Writer::Converter(begin) => output.write(|out| {
+                envelopes.around(out, |out| {
+                    ledger = convert_records(input, read, &options, passes, begin, out)?;
+                    Ok(())
+                })
+            })?,
+            Writer::Directory { begin, .. } => output.fill_directory(|directory| {
+                ledger = convert_records_to_directory(input, read, &options, passes, begin, directory)?;
+                Ok(())
+            })?,
+            Writer::Records | Writer::Profile(_) | Writer::Nothing => PendingOutput::in_place(),
+        };
+        Ok((ledger, written))
+    }
+
+    /// Writes a profile.
+    fn profile<'a>(
+        &mut self,
+        recording: &OpenedInput,
+        symbols: SymbolSources,
+        has_objects: bool,
+        output: &'a Output,
+        converted: &mut Converted,
+    ) -> Result<Written<'a>> {
+        let Writer::Profile(writes) = self.format.writer else {
+            return Ok((Ledger::default(), PendingOutput::in_place()));
+        };
+        let disclosure = self.passes.disclosure();
+        let mut format = profiles::ProfileFormat { format: self.format, writes, values: self.values, base: None };
+        let options = profiles::options(&format, std::mem::take(&mut self.events), symbols)?;
+        if let Some(Base { recording, mut passes, symbols }) = self.base.take() {
+            let mut symbols = if has_objects { symbols } else { SymbolSources::default() };
+            symbols.imported = disclosure.bypassing(recording.imported()).cloned();
+            let options = ProfileOptions { symbols, ..options.clone() };
+            let (profiles, ledger) = passed_profiles(recording.input(), self.read, &mut passes, &options)?;
+            converted.base = Some(ledger);
+            format.base = Some(Arc::new(profiles.into_iter().next().unwrap_or_default()));
+        }
+        let (ledger, written, unnamed) =
+            profiles::run(recording.input(), self.read, &mut self.passes, &format, output, self.envelopes, &options)?;
+        converted.unnamed = Some(unnamed);
+        Ok((ledger, written))
+    }
+}
