@@ -99,8 +99,10 @@ impl<'a> Units<'a> {
     pub fn new(dwarf: Dwarf<Slice<'a>>) -> Self {
         let max_units = UNITS.saturating_add(dwarf.debug_info.reader().len() / UNIT_SIZE);
         let (mut slots, mut units) = (Vec::new(), dwarf.units());
+        let mut exceeds_limit = false;
         while let Ok(Some(header)) = units.next() {
             if slots.len() == max_units {
+                exceeds_limit = true;
                 break;
             }
             if let Some(offset) = header.debug_info_offset() {
@@ -118,7 +120,7 @@ impl<'a> Units<'a> {
             types: OnceCell::new(),
             tables: RefCell::default(),
             abbreviation_bytes,
-            exceeds_limit: Cell::new(false),
+            exceeds_limit: Cell::new(exceeds_limit),
         }
     }
 
@@ -127,7 +129,7 @@ impl<'a> Units<'a> {
         self.slots.len()
     }
 
-    /// Whether tables of abbreviations were not read because all together are too long.
+    /// Whether units, or tables of abbreviations, were not read because there are too many for the size of the section.
     pub fn exceeds_limit(&self) -> bool {
         self.exceeds_limit.get()
     }
@@ -263,6 +265,25 @@ mod tests {
         let more = [&table[..], &table].concat();
         assert_eq!(table_len(&more, RunTimeEndian::Little), table.len());
         assert_eq!(table_len(&table[..5], RunTimeEndian::Little), 5);
+    }
+
+    #[test]
+    fn units_have_a_limit_that_their_size_raises() {
+        let units = |count: usize| {
+            // The header of a unit of DWARF 4 that has no entries.
+            let info = [7, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8].repeat(count);
+            let load = |id| {
+                Ok::<_, gimli::Error>(Slice::new(
+                    if id == SectionId::DebugInfo { &info } else { &[] },
+                    RunTimeEndian::Little,
+                ))
+            };
+            let units = Units::new(Dwarf::load(load).unwrap());
+            (units.count(), units.exceeds_limit())
+        };
+        assert_eq!(units(UNITS), (UNITS, false));
+        let many = 2 * UNITS;
+        assert_eq!(units(many), (UNITS + many * 11 / UNIT_SIZE, true));
     }
 
     /// Units that each refer to another offset in one table: the first few are read, then the budget ends.
