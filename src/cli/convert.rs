@@ -219,14 +219,14 @@ impl Conversion {
         if !(format.lines)(values) {
             search = search.map(SymbolOptions::without_lines);
         }
-        let of_archive = |archive: Option<&OpenedArchive>, path: &Path| {
+        let with_objects = |archive: Option<&OpenedArchive>, path: &Path| {
             let objects = match archive {
                 Some(archive) => search.clone().map(|search| archive::with_objects(search, archive, path)),
                 None => search.clone(),
             };
             objects.map(Arc::new)
         };
-        let objects = of_archive(archive.as_ref(), &input);
+        let objects = with_objects(archive.as_ref(), &input);
         let requests = (format.passes)(values, args.passes.list.clone());
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
         let is_of_profile =
@@ -242,7 +242,7 @@ impl Conversion {
             let recording = Recording::with_members(base.to_owned(), members, None, expansion, &read)?;
             // Objects of an archive are of its own recording.
             let objects = match recording.archive() {
-                Some(archive) => of_archive(Some(archive), base),
+                Some(archive) => with_objects(Some(archive), base),
                 None => objects.clone(),
             };
             Ok::<_, Failure>((recording, objects))
@@ -290,12 +290,12 @@ impl Conversion {
             return Err(Failure::Usage(format!("{option} needs a profile as input, such as pprof or folded stacks")));
         }
         if args.images.is_some() && args.out_dir.is_some() {
-            let what = "--images cannot be used with --out-dir; the function names of each profile are written next to its output";
-            return Err(Failure::Usage(what.to_owned()));
+            let message = "--images cannot be used with --out-dir; the function names of each profile are written next to its output";
+            return Err(Failure::Usage(message.to_owned()));
         }
         if args.images.is_some() && args.passes.list.iter().any(|request| request.values().has(&ANONYMIZE)) {
-            let what = "--images cannot be used with --anonymize, which omits the function names that it writes";
-            return Err(Failure::Usage(what.to_owned()));
+            let message = "--images cannot be used with --anonymize, which omits the function names that it writes";
+            return Err(Failure::Usage(message.to_owned()));
         }
         Ok(())
     }
@@ -311,8 +311,8 @@ fn check_labels(format: &Format, values: &OptionValues) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--labels: '{NO_LABELS}' cannot be combined with labels")));
     }
     if keys.iter().any(|key| Label::by_key(key) == Some(Label::ThreadType)) != values.is_given(&THREAD_TYPES) {
-        let what = "the label thread_type and --thread-types FILE are only valid together; give both or neither";
-        return Err(Failure::Usage(what.to_owned()));
+        let message = "the label thread_type and --thread-types FILE are only valid together; give both or neither";
+        return Err(Failure::Usage(message.to_owned()));
     }
     Ok(())
 }
@@ -326,8 +326,9 @@ fn check_container(conversion: &conversion::Conversion<'_>, output: &Output) -> 
     if let Some(version) = conversion.passes.perf_version().filter(|_| compress.is_some())
         && !version.knows_record(RecordType::COMPRESSED)
     {
-        let what = format!("--compress: perf {version} cannot read compressed records; they need perf 5.2");
-        return Err(Failure::Usage(what));
+        return Err(Failure::Usage(format!(
+            "--compress: perf {version} cannot read compressed records; they need perf 5.2"
+        )));
     }
     match container {
         Some(Container::Directory) if !output.can_be_directory() => Err(output::not_a_directory(&output.name())),

@@ -25,10 +25,10 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// If `--from` names a format that cannot be read, or the format is unknown.
 pub fn recognized(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<RecognizedInput, Failure> {
-    of_format(named(path), from, options)
+    recognized_input(named(path), from, options)
 }
 
-fn of_format(input: Input, from: Option<&str>, options: &ReadOptions) -> Result<RecognizedInput, Failure> {
+fn recognized_input(input: Input, from: Option<&str>, options: &ReadOptions) -> Result<RecognizedInput, Failure> {
     let Some(name) = from else { return Ok(RecognizedInput::new(input, options)?) };
     let format = by_name(FORMATS, name).filter(|format| !matches!(format.reader, Reader::Nothing));
     Ok(RecognizedInput { input, format: Some(format.ok_or_else(|| not_readable(name))?) })
@@ -81,8 +81,8 @@ impl Recording {
             Some(archive) => Input::Path(archive.recording().to_owned()),
             None => named(path),
         };
-        let opened =
-            of_format(input, from, options)?.import(&ImportOptions { values, ..ImportOptions::from(options) })?;
+        let opened = recognized_input(input, from, options)?
+            .import(&ImportOptions { values, ..ImportOptions::from(options) })?;
         Ok(Self { opened, archive })
     }
 

@@ -23,8 +23,9 @@ pub fn check(
 ) -> std::result::Result<Output, Failure> {
     let name = if path == Path::new("-") { STDOUT.name() } else { path.display().to_string() };
     if !on_terminal && is_terminal(path) {
-        let what = format!("{name}: binary output is not written to a terminal; name a file with -o, or use a pipe");
-        return Err(Failure::Usage(what));
+        return Err(Failure::Usage(format!(
+            "{name}: binary output is not written to a terminal; name a file with -o, or use a pipe"
+        )));
     }
     if path != Path::new("-") {
         let output = Output::check(path, inputs, rules)?;

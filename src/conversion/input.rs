@@ -45,15 +45,15 @@ impl RecognizedInput {
         let Self { input, format } = self;
         let format = format.unwrap_or(&perf_data::FORMAT);
         let import = match format.reader {
-            Reader::Recording => return Ok(OpenedInput { input, import: None, format }),
+            Reader::Recording => return Ok(OpenedInput { input, import: None, format, damage: Vec::new() }),
             Reader::Import(how) => import(how, input, options)?,
             Reader::Directory { import, .. } => import_directory(import, &input, options)?,
             Reader::Nothing => {
-                let what = format!("format {} can be written but not read", format.name);
-                return Err(Error::input(input.name(), None, what));
+                let problem = format!("format {} can be written but not read", format.name);
+                return Err(Error::input(input.name(), None, problem));
             }
         };
-        Ok(OpenedInput { input: import.input(), import: Some(import), format })
+        Ok(OpenedInput { input: import.input(), damage: import.damage.clone(), import: Some(import), format })
     }
 }
 
@@ -64,6 +64,7 @@ pub struct OpenedInput {
     /// The converted recording; it owns temporary files.
     import: Option<ImportedRecording>,
     format: &'static Format,
+    damage: Vec<Damage>,
 }
 
 impl OpenedInput {
@@ -72,8 +73,9 @@ impl OpenedInput {
         self.input.clone()
     }
 
-    /// The same recording at another input, such as a copy of a stream.
-    pub fn at(self, input: Input) -> Self {
+    /// The same recording at another input, such as the copy of a stream, and a problem found when it was copied.
+    pub fn copied_to(mut self, input: Input, damage: Option<Damage>) -> Self {
+        self.damage.extend(damage);
         Self { input, ..self }
     }
 
@@ -87,9 +89,9 @@ impl OpenedInput {
         self.import.is_some()
     }
 
-    /// Damage in the format that it was converted from.
+    /// Problems found when the input was opened.
     pub fn damage(&self) -> &[Damage] {
-        self.import.as_ref().map_or(&[], |import| &import.damage)
+        &self.damage
     }
 
     /// The profile that it was converted from, if any, as far as it is retained.

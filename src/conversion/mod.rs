@@ -20,7 +20,7 @@ use crate::formats::converter::{AppliedPasses, ConvertOptions};
 use crate::formats::import::{self, CopyProfile};
 use crate::formats::options::OptionValues;
 use crate::formats::profile_options::split;
-use crate::formats::{Format, Writer};
+use crate::formats::{Format, WriteProfile, Writer};
 use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unsymbolized::Unsymbolized;
@@ -119,9 +119,6 @@ pub fn copy(
     Ok(Converted { ledger, ..Converted::default() })
 }
 
-/// What is written in one step, not in place yet.
-type Written<'a> = (Ledger, PendingOutput<'a>);
-
 impl Conversion<'_> {
     /// Converts a recording. Its output appears when it is complete, together with the files that it refers to.
     ///
@@ -141,8 +138,11 @@ impl Conversion<'_> {
             disclosure.bypassing(Some(self.format)).is_some_and(|format| format.shows_functions(self.values))
                 && direct.is_none()
                 && !self.passes.replace_addresses();
-        let mut sources = if has_objects { self.symbols.clone() } else { SymbolSources::default() };
-        sources.imported = imported;
+        if !has_objects {
+            self.symbols = SymbolSources::default();
+            self.base.iter_mut().for_each(|base| base.symbols = SymbolSources::default());
+        }
+        self.symbols.imported = imported;
 
         let mut converted = Converted::default();
         let (mut ledger, written) = match (direct, self.format.writer) {
@@ -155,8 +155,29 @@ impl Conversion<'_> {
                 write(recording.input(), read, &mut self.passes, &options, envelopes, output)?
             }
             (None, Writer::Nothing) => (Ledger::default(), PendingOutput::in_place()),
-            (None, Writer::Converter(_) | Writer::Directory { .. }) => self.records(recording, sources, output)?,
-            (None, Writer::Profile(_)) => self.profile(recording, sources, has_objects, output, &mut converted)?,
+            (None, Writer::Converter(begin)) => {
+                let options = self.convert_options(recording);
+                let Self { read, ref mut passes, envelopes, .. } = self;
+                let mut ledger = Ledger::default();
+                let written = output.write(|out| {
+                    envelopes.around(out, |out| {
+                        ledger = convert_records(recording.input(), read, &options, passes, begin, out)?;
+                        Ok(())
+                    })
+                })?;
+                (ledger, written)
+            }
+            (None, Writer::Directory { begin, .. }) => {
+                let options = self.convert_options(recording);
+                let mut ledger = Ledger::default();
+                let written = output.fill_directory(|directory| {
+                    let (input, passes) = (recording.input(), &mut self.passes);
+                    ledger = convert_records_to_directory(input, self.read, &options, passes, begin, directory)?;
+                    Ok(())
+                })?;
+                (ledger, written)
+            }
+            (None, Writer::Profile(writes)) => self.profile(recording, writes, output, &mut converted)?,
         };
 
         let (names, message) = images.write(&mut ledger)?.unzip();
@@ -179,15 +200,10 @@ impl Conversion<'_> {
         Ok(Converted { ledger, images: message, ..converted })
     }
 
-    /// Writes the records in another form.
-    fn records<'a>(
-        &mut self,
-        recording: &OpenedInput,
-        symbols: SymbolSources,
-        output: &'a Output,
-    ) -> Result<Written<'a>> {
+    /// Options for writing the records in another form.
+    fn convert_options(&self, recording: &OpenedInput) -> ConvertOptions {
         let disclosure = self.passes.disclosure();
-        let options = ConvertOptions {
+        ConvertOptions {
             passes: AppliedPasses {
                 change_records: self.passes.change_records(),
                 replace_addresses: self.passes.replace_addresses(),
@@ -196,44 +212,23 @@ impl Conversion<'_> {
             // Unknown fields could contain anything.
             retained: disclosure.bypassing(Some(recording.retained_fields())).unwrap_or_default(),
             values: self.values.clone(),
-            symbols,
+            symbols: self.symbols.clone(),
             spool_dir: self.read.spool_dir.clone(),
-        };
-        let (input, read, passes, envelopes) = (recording.input(), self.read, &mut self.passes, self.envelopes);
-        let mut ledger = Ledger::default();
-        let written = match self.format.writer {
-            Writer::Converter(begin) => output.write(|out| {
-                envelopes.around(out, |out| {
-                    ledger = convert_records(input, read, &options, passes, begin, out)?;
-                    Ok(())
-                })
-            })?,
-            Writer::Directory { begin, .. } => output.fill_directory(|directory| {
-                ledger = convert_records_to_directory(input, read, &options, passes, begin, directory)?;
-                Ok(())
-            })?,
-            Writer::Records | Writer::Profile(_) | Writer::Nothing => PendingOutput::in_place(),
-        };
-        Ok((ledger, written))
+        }
     }
 
     /// Writes a profile.
     fn profile<'a>(
         &mut self,
         recording: &OpenedInput,
-        symbols: SymbolSources,
-        has_objects: bool,
+        writes: WriteProfile,
         output: &'a Output,
         converted: &mut Converted,
-    ) -> Result<Written<'a>> {
-        let Writer::Profile(writes) = self.format.writer else {
-            return Ok((Ledger::default(), PendingOutput::in_place()));
-        };
+    ) -> Result<(Ledger, PendingOutput<'a>)> {
         let disclosure = self.passes.disclosure();
         let mut format = profiles::ProfileFormat { format: self.format, writes, values: self.values, base: None };
-        let options = profiles::options(&format, std::mem::take(&mut self.events), symbols)?;
-        if let Some(Base { recording, mut passes, symbols }) = self.base.take() {
-            let mut symbols = if has_objects { symbols } else { SymbolSources::default() };
+        let options = profiles::options(&format, std::mem::take(&mut self.events), self.symbols.clone())?;
+        if let Some(Base { recording, mut passes, mut symbols }) = self.base.take() {
             symbols.imported = disclosure.bypassing(recording.imported()).cloned();
             let options = ProfileOptions { symbols, ..options.clone() };
             let (profiles, ledger) = passed_profiles(recording.input(), self.read, &mut passes, &options)?;

@@ -9,8 +9,6 @@ use crate::formats::profile_options::{LABELS, NO_LABELS};
 use crate::formats::table::by_file_name;
 use crate::formats::{FORMATS, Format};
 use crate::profile::labels::Label;
-#[cfg(feature = "rewrite")]
-use crate::rewrite::anonymize::{category::KeptCategories, key::Key, pass::AnonymizePass};
 use crate::rewrite::output::RecordingOptions;
 use crate::rewrite::pass::Pass;
 use crate::rewrite::passes::Passes;
@@ -45,21 +43,13 @@ impl<'a> Convert<'a> {
         self
     }
 
-    /// Replaces names, paths and addresses, and drops raw data, registers and stacks. Nothing that the input contains besides
-    /// its records is in the output or in files next to it.
-    #[cfg(feature = "rewrite")]
-    pub fn anonymize(self, key: Key) -> Self {
-        self.then(AnonymizePass::new(key, KeptCategories::default()))
-    }
-
     /// Adds a pass after the previous ones.
     #[cfg(feature = "internals")]
     pub fn pass(self, pass: impl Pass + 'static) -> Self {
         self.then(pass)
     }
 
-    #[cfg(any(feature = "rewrite", feature = "internals"))]
-    fn then(mut self, pass: impl Pass + 'static) -> Self {
+    pub(super) fn then(mut self, pass: impl Pass + 'static) -> Self {
         self.passes.push(Box::new(pass));
         self
     }
@@ -86,8 +76,8 @@ impl<'a> Convert<'a> {
     pub fn write(self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
         let Some((format, list)) = by_file_name(FORMATS, &path.to_string_lossy()) else {
-            let what = format!("{}: unknown format: no format has this extension", path.display());
-            return Err(Error::invalid(what));
+            let path = path.display();
+            return Err(Error::invalid(format!("{path}: unknown format: no format has this extension")));
         };
         self.write_as(format, &Envelopes { list, level: None }, path)
     }
@@ -124,10 +114,6 @@ impl<'a> Convert<'a> {
             overwrite,
             base: None,
         };
-        let mut ledger = conversion.run(&recording.opened, &output)?.ledger;
-        // What the converted input lacks is in the ledger already.
-        let own = recording.damage.len() - recording.opened.damage().len();
-        recording.damage.iter().rev().take(own).for_each(|damage| ledger.damage(damage.clone()));
-        Ok(ledger)
+        Ok(conversion.run(&recording.opened, &output)?.ledger)
     }
 }

@@ -130,14 +130,15 @@ impl Recording {
             Input::Path(path) if path.is_file() || path.is_dir() => (Input::Path(path), None),
             stream => stream.repeatable(&read)?,
         };
-        let damage = Vec::from_iter(damage);
+        #[cfg(feature = "formats")]
+        let opened = opened.copied_to(input.clone(), damage);
         Ok(Self {
             #[cfg(feature = "formats")]
-            damage: [opened.damage(), &damage].concat(),
+            damage: opened.damage().to_vec(),
             #[cfg(not(feature = "formats"))]
-            damage,
+            damage: Vec::from_iter(damage),
             #[cfg(feature = "formats")]
-            opened: Arc::new(opened.at(input.clone())),
+            opened: Arc::new(opened),
             input,
             read,
             path,

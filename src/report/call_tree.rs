@@ -4,10 +4,10 @@ use super::Counts;
 use super::location::{LocationId, Locations};
 use crate::profile::labels::Label;
 use crate::profile::{Profile, Tables};
+use crate::session::interned::Interned;
 use crate::session::names::{NameId, Names};
 use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
-use std::hash::Hash;
 
 /// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,25 +107,6 @@ pub struct CallTree {
     pub rows: Vec<(Key, Counts)>,
 }
 
-/// Values without duplicates.
-struct Interned<T> {
-    list: Vec<T>,
-    ids: HashMap<T, u32>,
-}
-
-impl<T: Copy + Eq + Hash> Interned<T> {
-    fn new() -> Self {
-        Self { list: Vec::new(), ids: HashMap::new() }
-    }
-
-    fn id(&mut self, value: T) -> u32 {
-        *self.ids.entry(value).or_insert_with(|| {
-            self.list.push(value);
-            self.list.len() as u32 - 1
-        })
-    }
-}
-
 /// A tree under construction, with nodes in order of their first occurrence.
 struct Builder {
     names: Names,
@@ -174,11 +155,11 @@ impl CallTree {
     pub fn new(profile: &Profile, base: Option<&Profile>) -> Self {
         let mut builder = Builder {
             names: Names::default(),
-            functions: Interned::new(),
-            places: Interned::new(),
-            nodes: Interned::new(),
+            functions: Interned::default(),
+            places: Interned::default(),
+            nodes: Interned::default(),
             events: Vec::new(),
-            threads: Interned::new(),
+            threads: Interned::default(),
             rows: Rows::default(),
         };
         let slots = Slots::new(profile.times);
@@ -241,8 +222,7 @@ impl Builder {
 
     /// The tree with its nodes in depth-first order, children in order of their first occurrence.
     fn finish(self, slots: Slots) -> CallTree {
-        let Interned { list: nodes, ids } = self.nodes;
-        drop(ids);
+        let nodes = self.nodes.into_list();
         // The first child and the next sibling of each node; 0 if there is none.
         let mut links = vec![(0_u32, 0_u32); nodes.len() + 1];
         for (index, &(parent, _)) in nodes.iter().enumerate().rev() {
@@ -267,11 +247,11 @@ impl Builder {
         rows.merge();
         CallTree {
             names: self.names,
-            functions: self.functions.list,
-            places: self.places.list,
+            functions: self.functions.into_list(),
+            places: self.places.into_list(),
             nodes: list,
             events: self.events,
-            threads: self.threads.list,
+            threads: self.threads.into_list(),
             slots,
             rows: rows.0,
         }

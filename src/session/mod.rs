@@ -1,6 +1,7 @@
 //! State of the machine over time: processes, threads and their mappings.
 
 pub mod id_table;
+pub mod interned;
 pub mod kernel_names;
 pub mod map;
 pub mod maps;

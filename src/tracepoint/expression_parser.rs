@@ -2,6 +2,7 @@
 
 use super::expression::{Expression, Names, Payload};
 use super::field::Field;
+use super::tokens::{Token, tokens};
 use crate::abi::Endian;
 
 /// Maximum depth of an expression.
@@ -51,20 +52,6 @@ const CONSTANTS: [(&str, i64); 12] = [
     ("HRTIMER_RESTART", 1),
 ];
 
-/// All tokens that are not names, numbers or strings, longest first.
-const PUNCTUATION: [&str; 31] = [
-    "->", "||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "|", "^", "&", "<", ">", "+", "-", "*", "/", "%", "(", ")",
-    "[", "]", "{", "}", ",", "?", ":", "~", "!", ".",
-];
-
-#[derive(Clone, Debug, PartialEq)]
-enum Token {
-    Name(String),
-    Number(i64),
-    Text(String),
-    Punctuation(&'static str),
-}
-
 /// A parser of arguments.
 pub struct Parser<'a> {
     tokens: Vec<Token>,
@@ -79,28 +66,7 @@ pub struct Parser<'a> {
 impl<'a> Parser<'a> {
     /// Splits a format into tokens; `None` if it is malformed.
     pub fn new(text: &str, fields: &'a [Field], long_size: usize) -> Option<Self> {
-        let mut tokens = Vec::new();
-        let mut rest = text.trim_start();
-        while let Some(first) = rest.chars().next() {
-            let end_of = |is: fn(char) -> bool| rest.find(|c| !is(c)).unwrap_or(rest.len());
-            let (token, len) = if first == '"' {
-                string(rest)?
-            } else if first.is_ascii_digit() {
-                let len = end_of(|c| c.is_ascii_alphanumeric());
-                (Token::Number(number(&rest[..len])?), len)
-            } else if first.is_ascii_alphabetic() || first == '_' {
-                let len = end_of(|c| c.is_ascii_alphanumeric() || c == '_');
-                (Token::Name(rest[..len].to_owned()), len)
-            } else if let Some(character) = rest.strip_prefix('\'').and_then(|rest| rest.split_once('\'')) {
-                let code = character.0.bytes().next_back()?;
-                (Token::Number(code.into()), character.0.len() + 2)
-            } else {
-                let known = PUNCTUATION.iter().find(|known| rest.starts_with(**known))?;
-                (Token::Punctuation(known), known.len())
-            };
-            tokens.push(token);
-            rest = rest[len..].trim_start();
-        }
+        let tokens = tokens(text)?;
         Some(Self { tokens, at: 0, fields, long_size, depth: 0, operators: 0 })
     }
 
@@ -428,35 +394,6 @@ fn array(mut expression: Expression) -> Option<usize> {
 
 fn looseness_of(operator: &str) -> u8 {
     OPERATORS.into_iter().find(|(known, _)| *known == operator).map_or(0, |(_, looseness)| looseness)
-}
-
-/// A string with its escapes, and its length in the text.
-fn string(text: &str) -> Option<(Token, usize)> {
-    let mut value = String::new();
-    let mut characters = text.char_indices().skip(1);
-    loop {
-        match characters.next()? {
-            (at, '"') => return Some((Token::Text(value), at + 1)),
-            (_, '\\') => value.push(match characters.next()?.1 {
-                'n' => '\n',
-                't' => '\t',
-                'r' => '\r',
-                other => other,
-            }),
-            (_, other) => value.push(other),
-        }
-    }
-}
-
-/// A number with an optional suffix, such as `0x10UL`.
-fn number(text: &str) -> Option<i64> {
-    let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
-    let parsed = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        Some(hex) => u64::from_str_radix(hex, 16),
-        None if digits.len() > 1 && digits.starts_with('0') => u64::from_str_radix(digits, 8),
-        None => digits.parse(),
-    };
-    parsed.ok().map(|number| number as i64)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 //!
 //! * [`field`]: location and kind of a field, from its declaration.
 //! * [`value`]: value of a field in a payload.
-//! * [`print_format`]: text of a payload; [`expression`] has its arguments, `expression_parser` their syntax.
+//! * [`print_format`]: text of a payload; [`expression`] has its arguments, `expression_parser` their syntax, `tokens` its words.
 //! * [`tracepoints`]: the tracepoints of a recording, by ID.
 
 mod address;
@@ -18,5 +18,6 @@ pub mod expression;
 mod expression_parser;
 pub mod field;
 pub mod print_format;
+mod tokens;
 pub mod tracepoints;
 pub mod value;

@@ -283,8 +283,10 @@ impl Output {
         for entry in fs::read_dir(target).into_iter().flatten().flatten() {
             if !directory.join(entry.file_name()).exists() {
                 let other = entry.file_name();
-                let what = format!("{name}: contains {}, which the new output does not", other.to_string_lossy());
-                return Err(Error::output_exists(format!("{what}; remove it, or name another directory")));
+                return Err(Error::output_exists(format!(
+                    "{name}: contains {}, which the new output does not; remove it, or name another directory",
+                    other.to_string_lossy()
+                )));
             }
         }
         Ok(())

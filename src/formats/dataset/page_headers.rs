@@ -88,12 +88,12 @@ impl PageHeader {
 
 /// The size that is the first field of a struct, `num_values` of all kinds of pages.
 fn first_size(bytes: &mut &[u8]) -> Option<u64> {
-    let mut found = 0;
+    let mut first = 0;
     fields(bytes, |id, kind, bytes| match (id, kind) {
-        (1, Kind::Integer) => size(bytes).map(|size| found = size),
+        (1, Kind::Integer) => size(bytes).map(|size| first = size),
         _ => skip(kind, bytes, DEPTH),
     })?;
-    Some(found)
+    Some(first)
 }
 
 /// Kinds of values, by how they are encoded.
@@ -126,8 +126,8 @@ impl Kind {
     }
 }
 
-/// Calls `found` with the number and kind of each field of a struct; it takes the bytes of the value.
-fn fields(bytes: &mut &[u8], mut found: impl FnMut(i64, Kind, &mut &[u8]) -> Option<()>) -> Option<()> {
+/// Calls `read` with the number and kind of each field of a struct; it takes the bytes of the value.
+fn fields(bytes: &mut &[u8], mut read: impl FnMut(i64, Kind, &mut &[u8]) -> Option<()>) -> Option<()> {
     let mut id = 0_i64;
     loop {
         let head = byte(bytes)?;
@@ -138,7 +138,7 @@ fn fields(bytes: &mut &[u8], mut found: impl FnMut(i64, Kind, &mut &[u8]) -> Opt
             0 => signed(varint(bytes)?),
             delta => id.checked_add(delta.into())?,
         };
-        found(id, Kind::new(head & 0xf)?, bytes)?;
+        read(id, Kind::new(head & 0xf)?, bytes)?;
     }
 }
 

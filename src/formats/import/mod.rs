@@ -5,7 +5,6 @@
 
 pub mod images;
 mod imported_profile;
-mod interned;
 #[cfg(any(feature = "firefox", feature = "speedscope"))]
 pub mod json_document;
 mod labels;

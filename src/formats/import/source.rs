@@ -1,9 +1,9 @@
 //! A profile as decoded from one of the imported formats, independent of the format: stacks and values.
 
-use super::interned::Interned;
 use super::memory_limit;
 pub use super::source_samples::{SourceSample, SourceSamples};
 use crate::profile::imported::{ProfileHeader, SampleTypes};
+use crate::session::interned::Interned;
 use crate::session::names::{MAX_NAME, truncated};
 use crate::session::slices::Slices;
 use bytes::Bytes;

@@ -1,12 +1,12 @@
 //! Conversion of unusual profiles.
 
-use super::interned::Interned;
 use super::labels::Fields;
 use super::placement::Placement;
 use super::source::{SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample};
 use super::{ImportOptions, ImportedRecording, record};
 use crate::error::Result;
 use crate::formats::import::source::SourceEvent;
+use crate::session::interned::Interned;
 
 /// A profile with one sample, whose stack has these frames.
 fn of_frames(frames: Vec<SourceFrame>) -> SourceProfile {

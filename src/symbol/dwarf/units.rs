@@ -30,7 +30,8 @@ struct Table {
 /// What abbreviations depend on: their offset, the version, and the sizes of addresses and offsets.
 type TableKey = (usize, u16, u8, u8);
 
-/// A unit with its header. What is read of it later is boxed: an object can have far more units than are read.
+/// A unit: its header, and its contents once they have been read. They are boxed because most units of a large object are never
+/// read.
 struct Slot<'a> {
     header: UnitHeader<Slice<'a>>,
     content: OnceCell<Option<Box<UnitContent<'a>>>>,
@@ -42,7 +43,7 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// What is read of a unit.
+/// The contents of a unit: its root entry, and tables for the others.
 pub struct UnitContent<'a> {
     unit: Unit<Slice<'a>>,
     table: Rc<Table>,
