@@ -2,17 +2,17 @@
 //!
 //! `cargo run --release --example pass -- IN OUT`
 
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::string::{PerfStr, StrList};
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use perfconv::Recording;
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::feature::string::{PerfStr, StrList};
-use perfconv::abi::record::RecordType;
-use perfconv::abi::sample_view::SampleView;
 use perfconv::rewrite::header::Header;
 use perfconv::rewrite::pass::Pass;
 use perfconv::rewrite::record_function::RecordFunction;
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
 use std::env;
 use std::error::Error;
 
@@ -31,7 +31,7 @@ impl Pass for WithoutIdle {
 
     fn edit(&mut self, header: &mut Header) -> perfconv::Result<()> {
         let Some(words) = header.feature(FeatureId::CMDLINE) else { return Ok(()) };
-        let perfconv::abi::feature::Feature::Cmdline(StrList { mut strings }) = words.feature else { return Ok(()) };
+        let perf_data::abi::feature::Feature::Cmdline(StrList { mut strings }) = words.feature else { return Ok(()) };
         strings.push(PerfStr::new(b"(without idle)"));
         header.set(FeatureId::CMDLINE, &StrList { strings })
     }

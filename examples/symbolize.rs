@@ -1,9 +1,9 @@
 //! Resolves addresses of an object: `symbolize FILE [COUNT]` takes that many addresses of its code and reports how long it takes;
 //! `symbolize FILE 0xADDRESS...` prints the functions and lines of these.
 
-use perfconv::symbol::find::SearchOptions;
-use perfconv::symbol::object::Object;
-use perfconv::symbol::{Addresses, ObjectKey, Options, Request, Resolved, Symbolizer};
+use perf_symbols::symbol::find::SearchOptions;
+use perf_symbols::symbol::object::Object;
+use perf_symbols::symbol::{Addresses, ObjectKey, Options, Request, Resolved, Symbolizer};
 use std::env;
 use std::error::Error;
 use std::num::NonZeroUsize;

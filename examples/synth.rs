@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release --example synth -- OUT && perf script -i OUT`
 
-use perfconv::abi::record::{Body, Misc, lost::Lost};
-use perfconv::abi::sample::{Callchain, Sample};
-use perfconv::abi::sample_type::SampleType;
+use perf_data::abi::record::{Body, Misc, lost::Lost};
+use perf_data::abi::sample::{Callchain, Sample};
+use perf_data::abi::sample_type::SampleType;
 use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
 use std::env;
 use std::error::Error;

@@ -24,13 +24,14 @@ def linked(target, features=FEATURES, manifest="Cargo.toml"):
                 reached.add(dependency["pkg"])
                 pending.append(dependency["pkg"])
     order = lambda package: (package["name"], package["version"])
-    return packages[data["resolve"]["root"]], sorted((packages[id] for id in reached), key=order)
+    # The packages of the workspace have no source.
+    others = [packages[id] for id in reached if packages[id]["source"]]
+    return packages[data["resolve"]["root"]], sorted(others, key=order)
 
 
 def linked_into_wheel(target):
     """The packages that are linked into the Python package and its program."""
     _, of_program = linked(target, FEATURES + ",parquet")
     _, of_module = linked(target, "", "python/Cargo.toml")
-    # perfconv itself has no source.
-    packages = {package["id"]: package for package in of_program + of_module if package["source"]}
+    packages = {package["id"]: package for package in of_program + of_module}
     return sorted(packages.values(), key=lambda package: (package["name"], package["version"]))

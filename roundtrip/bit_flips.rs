@@ -2,8 +2,8 @@
 //! perf gave it, and must be encoded again as it is. A definition that keeps a blob has no such fields and fails.
 
 use crate::inputs::{FeatureInput, feature_of, record_of};
-use perfconv::abi::feature::{Feature, FeatureId, FeatureSection};
-use perfconv::abi::record::{Body, Record, RecordHeader, RecordType};
+use perf_data::abi::feature::{Feature, FeatureId, FeatureSection};
+use perf_data::abi::record::{Body, Record, RecordHeader, RecordType};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;

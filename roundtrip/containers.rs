@@ -2,16 +2,16 @@
 //! bytes of its uncompressed form.
 
 use crate::recordings;
-use perfconv::abi::Endian;
-use perfconv::container::read::input::Input;
-use perfconv::container::read::{Container, ReadOptions};
-use perfconv::container::write::frames::{FrameKind, FrameOptions};
-use perfconv::error::Result;
-use perfconv::stream::source::Source;
-use perfconv::stream::write::file::ToFile;
-use perfconv::stream::write::form::{Form, Frames};
-use perfconv::stream::write::pipe::ToPipe;
-use perfconv::stream::write::verbatim::Verbatim;
+use perf_data::abi::Endian;
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::container::write::frames::{FrameKind, FrameOptions};
+use perf_data::error::Result;
+use perf_data::stream::source::Source;
+use perf_data::stream::write::file::ToFile;
+use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::pipe::ToPipe;
+use perf_data::stream::write::verbatim::Verbatim;
 use std::fs;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};

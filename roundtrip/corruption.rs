@@ -5,17 +5,17 @@
 
 use crate::recordings;
 use allocation_counter::measure;
-use perfconv::container::block::Origin;
-use perfconv::container::read::{Container, ReadOptions, input::Input};
+use perf_data::container::block::Origin;
+use perf_data::container::read::{Container, ReadOptions, input::Input};
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
+use perf_data::stream::write::verbatim::Verbatim;
 use perfconv::conversion::profile;
-use perfconv::error::Result;
 use perfconv::inspect::check::check;
 use perfconv::profile::options::ProfileOptions;
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
-use perfconv::stream::write::verbatim::Verbatim;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeSet;

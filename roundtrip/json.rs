@@ -3,15 +3,15 @@
 
 use crate::containers::open;
 use crate::recordings;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::stream::source::Source;
+use perf_data::stream::write::verbatim::Verbatim;
 use perfconv::conversion;
 use perfconv::formats::converter::{BeginConverter, ConvertOptions};
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::json;
 use perfconv::rewrite::passes::Passes;
-use perfconv::stream::source::Source;
-use perfconv::stream::write::verbatim::Verbatim;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -1,20 +1,20 @@
 //! COMPRESSED2 frames that perf 6.16 to 7.1 wrote as one record: their contents are read, a copy is verbatim, and other outputs
 //! have correct frames.
 
-use perfconv::abi::Endian;
-use perfconv::abi::record::{RecordHeader, RecordType};
-use perfconv::container::block::Origin;
-use perfconv::container::read::{Container, ReadOptions, input::Input};
-use perfconv::container::write::file::FileWriter;
-use perfconv::container::write::pipe;
+use perf_data::abi::Endian;
+use perf_data::abi::record::{RecordHeader, RecordType};
+use perf_data::container::block::Origin;
+use perf_data::container::read::{Container, ReadOptions, input::Input};
+use perf_data::container::write::file::FileWriter;
+use perf_data::container::write::pipe;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
+use perf_data::stream::write::file::ToFile;
+use perf_data::stream::write::form::Form;
+use perf_data::stream::write::verbatim::Verbatim;
 use perfconv::inspect::check::{Rule, Severity, check};
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
-use perfconv::stream::write::file::ToFile;
-use perfconv::stream::write::form::Form;
-use perfconv::stream::write::verbatim::Verbatim;
 use std::io::{Cursor, Write};
 use zstd::stream::raw::{Encoder, InBuffer, Operation, OutBuffer};
 

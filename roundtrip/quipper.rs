@@ -2,17 +2,17 @@
 //! strict form.
 
 use crate::recordings;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::error::Result;
+use perf_data::stream::source::Source;
 use perfconv::conversion::convert_records;
-use perfconv::error::Result;
 use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::{Chunk, Splice};
 use perfconv::formats::quipper::{Fidelity, begin, import};
 use perfconv::rewrite::passes::Passes;
-use perfconv::stream::source::Source;
 use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint};
 use std::collections::BTreeMap;

@@ -3,20 +3,20 @@
 
 use crate::recordings;
 use crate::table::Table;
-use perfconv::abi::attr::Attr;
-use perfconv::abi::feature::bpf_prog_info::BpfProg;
-use perfconv::abi::feature::tracing_data::TracingData;
-use perfconv::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
-use perfconv::abi::header::{self, EventType, FeatureBits, FileHeader};
-use perfconv::abi::record::{Body, Record, RecordContext};
-use perfconv::abi::{self, Endian};
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
-use perfconv::error::Result;
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::feature::bpf_prog_info::BpfProg;
+use perf_data::abi::feature::tracing_data::TracingData;
+use perf_data::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
+use perf_data::abi::header::{self, EventType, FeatureBits, FileHeader};
+use perf_data::abi::record::{Body, Record, RecordContext};
+use perf_data::abi::{self, Endian};
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 use std::fs;
 use std::path::Path;
 

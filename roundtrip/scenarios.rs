@@ -1,11 +1,11 @@
 //! Recordings of the scenarios, in either byte order. They take part in all tests of recordings; the scenarios' expectations
 //! about other readers are tested elsewhere.
 
-use perfconv::abi::Endian;
-use perfconv::container::read::Container;
-use perfconv::container::write::frames::FrameOptions;
-use perfconv::stream::write::directory::ToDirectory;
-use perfconv::stream::write::form::{Form, Frames};
+use perf_data::abi::Endian;
+use perf_data::container::read::Container;
+use perf_data::container::write::frames::FrameOptions;
+use perf_data::stream::write::directory::ToDirectory;
+use perf_data::stream::write::form::{Form, Frames};
 use perfconv::synth::Scenario;
 use std::fs;
 use std::path::{Path, PathBuf};

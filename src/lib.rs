@@ -108,55 +108,18 @@
 //! | `conversion` | conversion of an input to an output |
 //! | [`recording`] | [`Recording`] |
 
-// Some items are only used by the program or certain features.
-#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
-// Types in public signatures must be nameable. Exceptions: `synth` mentions sinks and containers, and `inspect` implements
-// serializers with error types.
-#![cfg_attr(not(any(feature = "inspect", feature = "internals", feature = "synth")), deny(unnameable_types))]
-
-pub mod abi;
-pub mod error;
+pub mod bundle;
+pub mod conversion;
+pub mod formats;
+pub mod inspect;
+pub mod profile;
 pub mod recording;
-#[cfg(feature = "synth")]
+pub mod report;
+pub mod rewrite;
+pub mod suggest;
 pub mod synth;
 
-/// Internal modules, under the names that they have with the feature `internals`.
-#[path = "."]
-mod modules {
-    #[cfg(feature = "bundle")]
-    pub mod bundle;
-    pub mod container;
-    #[cfg(feature = "formats")]
-    pub mod conversion;
-    #[cfg(feature = "formats")]
-    pub mod formats;
-    #[cfg(feature = "inspect")]
-    pub mod inspect;
-    #[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
-    pub mod object;
-    pub mod printable;
-    pub mod profile;
-    pub mod progress;
-    #[cfg(feature = "report")]
-    pub mod report;
-    pub mod rewrite;
-    pub mod session;
-    pub mod stream;
-    pub mod suggest;
-    #[cfg(feature = "symbols")]
-    pub mod symbol;
-    pub mod threads;
-    pub mod tracepoint;
-    #[cfg(feature = "symbols")]
-    pub mod unwind;
-}
-
-pub use error::{Error, ErrorKind, Result};
-#[cfg(not(feature = "internals"))]
-use modules::*;
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub use modules::*;
+pub use perf_data::{Error, ErrorKind, Result, abi, error};
 pub use recording::Recording;
 
 /// Tests of the examples in README.md.

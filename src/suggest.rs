@@ -1,6 +1,6 @@
 //! Messages about unknown names, with the nearest known ones.
 
-use crate::printable;
+use perf_data::printable;
 
 /// Maximum number of known names that are listed.
 const MAX_LISTED: usize = 100;

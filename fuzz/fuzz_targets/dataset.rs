@@ -6,7 +6,7 @@ use std::panic::{set_hook, take_hook};
 fn ignore_caught_panics() {
     let abort = take_hook();
     set_hook(Box::new(move |panic| {
-        if !perfconv::threads::is_caught() {
+        if !perf_data::threads::is_caught() {
             abort(panic);
         }
     }));

@@ -5,12 +5,12 @@ use super::bytes::Bytes;
 use super::perf::{AUX_ERRORS, DUMP, EVENTS, Perf};
 use super::read::Read;
 use super::recording::{AUX, AUX_OUTPUT, Event, File, IDENTIFIER, IP, SAMPLE_ID_ALL, SIGTRAP, TID, TIME, record};
-use perfconv::abi::Endian;
-use perfconv::abi::attr::AttrType;
-use perfconv::abi::attr_flags::AttrFlags;
-use perfconv::abi::record::Body;
-use perfconv::abi::record::aux_area::AuxFlags;
-use perfconv::abi::record::auxtrace_error::AuxtraceErrorType;
+use perf_data::abi::Endian;
+use perf_data::abi::attr::AttrType;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::record::Body;
+use perf_data::abi::record::aux_area::AuxFlags;
+use perf_data::abi::record::auxtrace_error::AuxtraceErrorType;
 
 /// A PMU that writes to the AUX area, and an event with `aux_output`.
 fn events() -> Vec<Event> {

@@ -5,10 +5,10 @@ use super::bytes::Bytes;
 use super::perf::{DUMP, Perf};
 use super::read::Read;
 use super::recording::{Event, File, IDENTIFIER, IP, TID, TIME, record};
-use perfconv::abi::Endian;
-use perfconv::abi::feature::{Feature, FeatureId};
-use perfconv::abi::record::auxtrace_info::AuxtraceType;
-use perfconv::abi::record::{Body, RecordType};
+use perf_data::abi::Endian;
+use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::abi::record::auxtrace_info::AuxtraceType;
+use perf_data::abi::record::{Body, RecordType};
 
 /// What a tracer records: its type, private data for its decoder, and a piece of its trace.
 struct Tracer {

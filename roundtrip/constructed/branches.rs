@@ -5,8 +5,8 @@ use super::bytes::Bytes;
 use super::perf::{DUMP, Perf};
 use super::read::Read;
 use super::recording::{BRANCH_STACK, Event, File, IDENTIFIER, IP, REGS_INTR, TID, TIME, record};
-use perfconv::abi::Endian;
-use perfconv::abi::branch::{BranchEntry, BranchFlags, BranchType};
+use perf_data::abi::Endian;
+use perf_data::abi::branch::{BranchEntry, BranchFlags, BranchType};
 
 const ANY: u64 = 1 << 3;
 const COUNTERS: u64 = 1 << 19;

@@ -1,6 +1,6 @@
 //! Builder of bytes in either byte order, independent of the definitions under test.
 
-use perfconv::abi::Endian;
+use perf_data::abi::Endian;
 
 /// Bytes in a byte order, appended field by field.
 #[derive(Clone, Debug)]

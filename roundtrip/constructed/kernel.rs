@@ -5,9 +5,9 @@ use super::bytes::Bytes;
 use super::perf::{DUMP, Perf};
 use super::read::Read;
 use super::recording::{CALLCHAIN, Event, File, IDENTIFIER, IP, TID, TIME, record};
-use perfconv::abi::Endian;
-use perfconv::abi::callchain::Context;
-use perfconv::abi::record::Body;
+use perf_data::abi::Endian;
+use perf_data::abi::callchain::Context;
+use perf_data::abi::record::Body;
 
 const TEXT: u64 = 0xffff_ffff_8100_0040;
 

@@ -20,7 +20,7 @@ mod v1;
 use crate::containers::{open, to_file};
 use crate::scenarios;
 use perf::Perf;
-use perfconv::abi::Endian;
+use perf_data::abi::Endian;
 use read::Read;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

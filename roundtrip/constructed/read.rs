@@ -1,20 +1,20 @@
 //! A recording as the library decodes it.
 
-use perfconv::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
-use perfconv::abi::record::{Body, Record};
-use perfconv::abi::sample::Sample;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
+use perf_data::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
+use perf_data::abi::record::{Body, Record};
+use perf_data::abi::sample::Sample;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::events::Event;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 use perfconv::conversion;
-use perfconv::error::Result;
 use perfconv::inspect::check;
 use perfconv::profile::Profile;
 use perfconv::profile::options::ProfileOptions;
-use perfconv::stream::Sink;
-use perfconv::stream::events::Event;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
 use std::path::Path;
 
 /// A fully decoded recording.

@@ -1,7 +1,7 @@
 //! Builder of recordings.
 
 use super::bytes::Bytes;
-use perfconv::abi::Endian;
+use perf_data::abi::Endian;
 
 /// A `perf_event_attr`, with bit-fields by number, and the event's IDs.
 #[derive(Clone, Debug, Default)]

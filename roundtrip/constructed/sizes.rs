@@ -5,10 +5,10 @@ use super::bytes::Bytes;
 use super::perf::{BUILD_IDS, DUMP, EVENTS, HEADER, Perf};
 use super::read::Read;
 use super::recording::{CALLCHAIN, CPU, Event, File, IDENTIFIER, IP, PERIOD, RAW, TID, TIME, record};
-use perfconv::abi::Endian;
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::record::Body;
-use perfconv::abi::sample_type::BranchSampleType;
+use perf_data::abi::Endian;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::Body;
+use perf_data::abi::sample_type::BranchSampleType;
 
 fn of_attr(endian: Endian, size: usize) -> Vec<u8> {
     let event = Event {

@@ -5,11 +5,11 @@ use super::bytes::Bytes;
 use super::perf::{DUMP, Perf};
 use super::read::Read;
 use super::recording::{Event, File, IP, PERIOD, SAMPLE_ID_ALL, TID, TIME, pipe, record};
-use perfconv::abi::Endian;
-use perfconv::abi::attr_flags::AttrFlags;
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::record::Body;
-use perfconv::container::read::Container;
+use perf_data::abi::Endian;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::Body;
+use perf_data::container::read::Container;
 
 /// The header_page file: fields at the start of a ring-buffer page.
 const PAGE: &[u8] = b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\

@@ -1,8 +1,8 @@
 //! Entries of an archive, identified by their paths.
 
-use crate::abi::hex::from_hex;
-use crate::object::build_id::Id;
-use crate::symbol::find::candidate_paths::{JIT_DUMP, PATHS, PERF_MAP, PROCESSES, split_dwarf_name};
+use perf_data::abi::hex::from_hex;
+use perf_symbols::object::build_id::Id;
+use perf_symbols::symbol::find::candidate_paths::{JIT_DUMP, PATHS, PERF_MAP, PROCESSES, split_dwarf_name};
 use std::path::{Component, Path, PathBuf};
 
 /// Name of a recording without a usable name of its own.

@@ -1,25 +1,27 @@
 //! Collects the files that a symbolization of a recording needs, as a conversion on this machine finds them.
 
 use super::entry::{KALLSYMS, directory};
-use crate::object::build_id::Id;
-use crate::object::host::Inode;
-use crate::object::recorded_file;
 use crate::profile::mappings::unpadded;
 use crate::rewrite::build_ids::objects::KERNEL;
-use crate::session::RecordedNamespaces;
-use crate::session::kernel_names::module_name;
-use crate::session::map::Map;
-use crate::symbol::ObjectKey;
-use crate::symbol::elf::ElfSource;
-use crate::symbol::find::SearchOptions;
-use crate::symbol::find::attempt::{Attempt, Role};
-use crate::symbol::find::candidate_paths::{DWZ, JIT_DUMP, PERF_MAP, of_process, split_dwarf_name, without_build_id};
-use crate::symbol::jit_dump::JitDumpSource;
-use crate::symbol::kernel::KernelSource;
-use crate::symbol::object::Object;
-use crate::symbol::perf_map::PerfMapSource;
-use crate::symbol::source::{OpenedObject, Source};
 use bytes::Bytes;
+use perf_data::session::RecordedNamespaces;
+use perf_data::session::kernel_names::module_name;
+use perf_data::session::map::Map;
+use perf_symbols::object::build_id::Id;
+use perf_symbols::object::host::Inode;
+use perf_symbols::object::recorded_file;
+use perf_symbols::symbol::ObjectKey;
+use perf_symbols::symbol::elf::ElfSource;
+use perf_symbols::symbol::find::SearchOptions;
+use perf_symbols::symbol::find::attempt::{Attempt, Role};
+use perf_symbols::symbol::find::candidate_paths::{
+    DWZ, JIT_DUMP, PERF_MAP, of_process, split_dwarf_name, without_build_id,
+};
+use perf_symbols::symbol::jit_dump::JitDumpSource;
+use perf_symbols::symbol::kernel::KernelSource;
+use perf_symbols::symbol::object::Object;
+use perf_symbols::symbol::perf_map::PerfMapSource;
+use perf_symbols::symbol::source::{OpenedObject, Source};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::entry::KALLSYMS;
 use super::unpack::{Extracted, Members, extract_members};
-use crate::container::temp_directory::TempDirectory;
-use crate::error::{Error, Result};
+use perf_data::container::temp_directory::TempDirectory;
+use perf_data::error::{Error, Result};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 

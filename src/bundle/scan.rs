@@ -1,11 +1,11 @@
 //! Collects the objects and processes that an archive needs the files of.
 
-use crate::abi::sample_view::SampleView;
-use crate::error::Result;
 use crate::rewrite::build_ids::objects::{ObjectScan, Scope};
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// The scan, in time order, after unwinding. The frames of unwound stack dumps count as those of recorded call chains.
 pub struct ArchiveScan {

@@ -3,10 +3,10 @@
 //! Archives are untrusted: only files of the cache are written, and nothing at all if the archive contains anything unexpected.
 
 use super::entry::{Entry, RECORDING, points_to_object};
-use crate::abi::header;
-use crate::container::access::Access;
-use crate::container::temp_directory::{TempDirectory, create_parent_directories, temporary};
-use crate::error::{Error, Result};
+use perf_data::abi::header;
+use perf_data::container::access::Access;
+use perf_data::container::temp_directory::{TempDirectory, create_parent_directories, temporary};
+use perf_data::error::{Error, Result};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

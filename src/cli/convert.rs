@@ -6,13 +6,14 @@ use super::input::{self, Recording};
 use super::output;
 use super::report::{self, Report};
 use super::{archive, batch, dataset, progress};
-use perfconv::abi::record::RecordType;
+use perf_data::abi::record::RecordType;
+use perf_data::container::access::Access;
+use perf_data::container::output::{JoinDirectory, Output};
+use perf_data::container::read::Container;
+use perf_data::container::write::envelope::{self, Envelope, Envelopes};
+use perf_symbols::symbol::find::fetch::Notice;
 use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::unpack::Members;
-use perfconv::container::access::Access;
-use perfconv::container::output::{JoinDirectory, Output};
-use perfconv::container::read::Container;
-use perfconv::container::write::envelope::{self, Envelope, Envelopes};
 use perfconv::conversion::input::{OpenedInput, RecognizedInput};
 use perfconv::conversion::{self, Base, output_rules};
 use perfconv::formats::directory_options::APPEND;
@@ -22,7 +23,7 @@ use perfconv::formats::options::OptionValues;
 use perfconv::formats::profile_options::{LABELS, NO_LABELS, THREAD_TYPES, split};
 use perfconv::formats::symbol_options::{OF_UNWINDING, SYMBOLS, symbol_search};
 use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
-use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writer, perf_data};
+use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writer, recording};
 use perfconv::profile::labels::Label;
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
 use perfconv::rewrite::anonymize::options::ANONYMIZE;
@@ -33,7 +34,6 @@ use perfconv::rewrite::passes::Passes;
 use perfconv::rewrite::repair::RepairPass;
 use perfconv::rewrite::request::PassRequest;
 use perfconv::suggest::unknown;
-use perfconv::symbol::find::fetch::Notice;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::slice;
@@ -341,8 +341,8 @@ fn check_container(conversion: &conversion::Conversion<'_>, output: &Output) -> 
 /// # Errors
 /// As [`run`].
 pub fn rewrite(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
-    let to = args.to.get_or_insert_with(|| perf_data::FORMAT.name.to_owned());
-    if to == perf_data::FORMAT.name {
+    let to = args.to.get_or_insert_with(|| recording::FORMAT.name.to_owned());
+    if to == recording::FORMAT.name {
         return run(args);
     }
     Err(Failure::Usage(format!("--to {to}: this command writes only perf.data; use 'perfconv convert'")))

@@ -2,8 +2,8 @@
 
 use super::report::print_message;
 use super::temporary_outputs::INPUT_TRUNCATED;
-use perfconv::container::output::EXISTS;
-use perfconv::error::Error;
+use perf_data::container::output::EXISTS;
+use perf_data::error::Error;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 

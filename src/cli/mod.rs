@@ -43,7 +43,7 @@ use args::{Cli, Command, Deferred};
 use clap::Parser;
 use clap::error::ErrorKind;
 use failure::Failure;
-use perfconv::container::output::incomplete::hold;
+use perf_data::container::output::incomplete::hold;
 use std::env;
 use std::io::{self, Write};
 use std::process::{self, ExitCode};

@@ -1,8 +1,8 @@
 //! Outputs as the user names them: standard output, and terminals, to which no binary output is written.
 
 use super::{failure::Failure, progress, standard_streams};
-use perfconv::container::output::{Output, OutputRules, is_input};
-use perfconv::error::{Error, Result};
+use perf_data::container::output::{Output, OutputRules, is_input};
+use perf_data::error::{Error, Result};
 use same_file::Handle;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, IsTerminal, Write};

@@ -5,13 +5,13 @@ use super::input::Recording;
 use super::output;
 use super::report;
 use clap::{Command, CommandFactory, Parser};
-use perfconv::container::output::OutputRules;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
+use perf_data::container::output::OutputRules;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::stream::source::Source;
 use perfconv::formats::pprof::compat;
 use perfconv::formats::recognize::{START, by_content};
 use perfconv::formats::{FORMATS, quipper};
-use perfconv::stream::source::Source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -6,8 +6,8 @@
 use super::args::ProgressArg;
 use console::Term;
 use indicatif::{BinaryBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
-use perfconv::container::read::ReadOptions;
-use perfconv::progress::{Progress, TaskState, Work};
+use perf_data::container::read::ReadOptions;
+use perf_data::progress::{Progress, TaskState, Work};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};

@@ -2,12 +2,12 @@
 
 use super::args::ReportArg;
 use super::progress;
-use perfconv::abi::record::RecordType;
-use perfconv::printable;
+use perf_data::abi::record::RecordType;
+use perf_data::printable;
+pub use perf_data::stream::ledger::counted;
+use perf_data::stream::ledger::{Entry, Ledger};
+use perf_symbols::symbol::find::fetch::Notice;
 use perfconv::profile::unsymbolized::{UnnamedObject, Unsymbolized};
-pub use perfconv::stream::ledger::counted;
-use perfconv::stream::ledger::{Entry, Ledger};
-use perfconv::symbol::find::fetch::Notice;
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! State of the standard streams at the start of the program.
 
 use super::report::print_message;
-use perfconv::error::{Error, Result};
+use perf_data::error::{Error, Result};
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,9 +1,9 @@
 //! Removes incomplete outputs when a panic or a signal ends the program, SIGBUS included, which the system sends if a memory-mapped
 //! input was truncated.
 
-use perfconv::container::output::incomplete::{OutputHold, try_hold};
-use perfconv::container::temp_directory::remove_all;
-use perfconv::threads::is_caught;
+use perf_data::container::output::incomplete::{OutputHold, try_hold};
+use perf_data::container::temp_directory::remove_all;
+use perf_data::threads::is_caught;
 use std::{io, panic, process};
 
 /// Message when a memory-mapped input can no longer be read.
@@ -46,8 +46,8 @@ fn remove_outputs(outputs: &OutputHold) {
 #[cfg(unix)]
 mod signals {
     use crate::cli::progress;
-    use perfconv::container::output::incomplete::hold;
-    use perfconv::threads::builder;
+    use perf_data::container::output::incomplete::hold;
+    use perf_data::threads::builder;
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::{emulate_default_handler, exit};
@@ -111,7 +111,7 @@ mod signals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfconv::container::output::incomplete::file_in;
+    use perf_data::container::output::incomplete::file_in;
     use std::path::Path;
     use std::{env, fs};
 

@@ -1,8 +1,8 @@
 //! `perfconv --version --verbose`: what the program was built with, and what it knows.
 
 use super::args::RELEASED;
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::record::RecordType;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::RecordType;
 use perfconv::formats::FORMATS;
 use perfconv::formats::table::{readable, writable};
 use std::ffi::OsStr;

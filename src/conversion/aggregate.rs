@@ -1,8 +1,5 @@
 //! Conversion of a recording to profiles.
 
-use crate::container::read::ReadOptions;
-use crate::container::read::input::Input;
-use crate::error::Result;
 use crate::formats::BeginStreamed;
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
@@ -16,11 +13,14 @@ use crate::profile::unsymbolized::Unsymbolized;
 use crate::profile::unwinding::{Unwinding, Unwound};
 use crate::rewrite::disclosure::Disclosure;
 use crate::rewrite::passes::Passes;
-use crate::stream::events::EventIndex;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::source::Source;
-use crate::stream::stage::Before;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::error::Result;
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::source::Source;
+use perf_data::stream::stage::Before;
 use std::io::Write;
 
 /// Converts a recording, in time order, to a profile. Records that must wait are spilled to temporary files beyond a

@@ -1,12 +1,12 @@
 //! Function names of an imported profile, written as ELF files next to the recording that it is converted to.
 
-use crate::container::output::pending::PendingOutput;
-use crate::container::output::{Output, OutputRules};
-use crate::error::Result;
 use crate::formats::Writer;
 use crate::formats::import::images::Symbols;
 use crate::rewrite::disclosure::Disclosure;
-use crate::stream::ledger::Ledger;
+use perf_data::container::output::pending::PendingOutput;
+use perf_data::container::output::{Output, OutputRules};
+use perf_data::error::Result;
+use perf_data::stream::ledger::Ledger;
 use std::path::{Path, PathBuf};
 
 /// Where to write the function names of an input, if it has any.

@@ -1,16 +1,16 @@
 //! Inputs of any format: recordings, and what is converted to one.
 
-use crate::abi::header;
-use crate::container::read::ReadOptions;
-use crate::container::read::input::Input;
-use crate::container::walk::Damage;
-use crate::error::{Error, Result};
 use crate::formats::import::images::Symbols;
 use crate::formats::import::{ImportOptions, ImportedRecording, import, import_directory};
 use crate::formats::recognize::{START, directory_format, readable_format};
 use crate::formats::retained_fields::RetainedFields;
-use crate::formats::{Format, Reader, perf_data};
+use crate::formats::{Format, Reader, recording};
 use crate::profile::imported::ImportedProfile;
+use perf_data::abi::header;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::container::walk::Damage;
+use perf_data::error::{Error, Result};
 use std::sync::Arc;
 
 /// An input and its format; `None` for a format that can only be perf.data.
@@ -43,7 +43,7 @@ impl RecognizedInput {
     /// If the input is not in the format, or the format cannot be read.
     pub fn import(self, options: &ImportOptions) -> Result<OpenedInput> {
         let Self { input, format } = self;
-        let format = format.unwrap_or(&perf_data::FORMAT);
+        let format = format.unwrap_or(&recording::FORMAT);
         let import = match format.reader {
             Reader::Recording => return Ok(OpenedInput { input, import: None, format, damage: Vec::new() }),
             Reader::Import(how) => import(how, input, options)?,

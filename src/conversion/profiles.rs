@@ -1,13 +1,6 @@
 //! Writes a recording as a profile, or as a directory of profiles.
 
 use super::aggregate::{passed_profiles, streamed};
-use crate::container::output::Output;
-use crate::container::output::file_names::FileNames;
-use crate::container::output::pending::PendingOutput;
-use crate::container::read::ReadOptions;
-use crate::container::read::input::Input;
-use crate::container::write::envelope::{Envelope, Envelopes};
-use crate::error::{Error, Result};
 use crate::formats::options::OptionValues;
 use crate::formats::profile_options::{DATA_ADDRESSES, LABELS, LOST, THREAD_TYPES, split};
 use crate::formats::{BeginStreamed, FORMATS, Format, WriteProfile};
@@ -17,8 +10,15 @@ use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unsymbolized::Unsymbolized;
 use crate::rewrite::passes::Passes;
-use crate::stream::ledger::Ledger;
 use hashbrown::HashMap;
+use perf_data::container::output::Output;
+use perf_data::container::output::file_names::FileNames;
+use perf_data::container::output::pending::PendingOutput;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::container::write::envelope::{Envelope, Envelopes};
+use perf_data::error::{Error, Result};
+use perf_data::stream::ledger::Ledger;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;

@@ -1,13 +1,13 @@
 //! Conversion of the records of a recording to other formats.
 
-use crate::container::read::directory::is_part;
-use crate::container::read::input::Input;
-use crate::container::read::{Container, ReadOptions};
-use crate::error::Result;
 use crate::formats::converter::{BeginConverter, BeginDirectoryConverter, ConvertOptions, Converter};
 use crate::rewrite::passes::Passes;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
+use perf_data::container::read::directory::is_part;
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::error::Result;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
 use std::io::Write;
 use std::path::Path;
 

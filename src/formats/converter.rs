@@ -2,14 +2,14 @@
 
 use super::options::OptionValues;
 use super::retained_fields::RetainedFields;
-use crate::error::Result;
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unwinding::Unwinding;
 use crate::rewrite::disclosure::Disclosure;
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::order::Order;
-use crate::stream::stage::Before;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::order::Order;
+use perf_data::stream::stage::Before;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! Sequences in JSON that are not in memory.
 
-use crate::error::{Error, Result};
+use perf_data::error::{Error, Result};
 use serde::{Serialize, Serializer};
 use std::io::{BufWriter, Write};
 

@@ -1,15 +1,15 @@
 //! Names of frames in formats that are written sample by sample: text refers to its frames by number until their symbols are looked
 //! up, many at once. A frame that occurs often is described, looked up and rendered once.
 
-use crate::error::{Error, Result};
 use crate::profile::mappings::Mappings;
 use crate::profile::stacks::{FrameId, Stacks};
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::symbols::Symbols;
-use crate::session::Session;
-use crate::session::id_table::IdTable;
-use crate::session::map::{Map, MapId};
-use crate::stream::meta::Meta;
+use perf_data::error::{Error, Result};
+use perf_data::session::Session;
+use perf_data::session::id_table::IdTable;
+use perf_data::session::map::{Map, MapId};
+use perf_data::stream::meta::Meta;
 use std::io::Write;
 use std::mem::size_of_val;
 

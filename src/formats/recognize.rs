@@ -2,9 +2,9 @@
 
 use super::table::{by_file_name, readable_names};
 use super::{FORMATS, Format, Reader};
-use crate::container::read::header_problem;
-use crate::container::read::input::Input;
-use crate::error::{Error, Result};
+use perf_data::container::read::header_problem;
+use perf_data::container::read::input::Input;
+use perf_data::error::{Error, Result};
 
 /// Number of bytes to inspect: enough for a long line of text, such as a deep folded stack, or a sample.
 pub const START: usize = 1 << 14;

@@ -1,9 +1,9 @@
 //! Options for writing a recording as perf.data.
 
 use super::options::{FormatOption, OptionValues, ValueKind};
-use crate::abi::Endian;
-use crate::container::read::Container;
 use crate::rewrite::output::RecordingOptions;
+use perf_data::abi::Endian;
+use perf_data::container::read::Container;
 
 /// All of them.
 pub const OPTIONS: &[FormatOption] = &[CONTAINER, COMPRESS, ENDIAN, ALLOW_MIXED, DECOMPRESS];

@@ -2,12 +2,6 @@
 
 use super::converter::{ConvertOptions, Converter};
 use super::named_frames::{self, NamedFrames, TextFrame};
-use crate::abi::bytes::Words;
-use crate::abi::feature::FeatureId;
-use crate::abi::record::RecordType;
-use crate::abi::sample_type::SampleType;
-use crate::container::read::ReadOptions;
-use crate::error::{Error, Result};
 use crate::profile::deferred::{UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::event::ProfileEvent;
@@ -17,16 +11,22 @@ use crate::profile::symbolize::SymbolSources;
 use crate::profile::symbols::Symbols;
 use crate::profile::unwinding::Unwinding;
 use crate::profile::weights::Weights;
-use crate::session::kernel_names::ListedKernel;
-use crate::session::space::Space;
-use crate::session::{Applied, Session};
-use crate::stream::Sink;
-use crate::stream::events::{Event, EventIndex};
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::tracepoint::print_format::{KernelStrings, PrintedText};
-use crate::tracepoint::tracepoints::{Tracepoint, Tracepoints};
+use perf_data::abi::bytes::Words;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::ReadOptions;
+use perf_data::error::{Error, Result};
+use perf_data::session::kernel_names::ListedKernel;
+use perf_data::session::space::Space;
+use perf_data::session::{Applied, Session};
+use perf_data::stream::Sink;
+use perf_data::stream::events::{Event, EventIndex};
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::tracepoint::print_format::{KernelStrings, PrintedText};
+use perf_data::tracepoint::tracepoints::{Tracepoint, Tracepoints};
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
 
@@ -282,7 +282,7 @@ pub fn begin<'a, F: SampleFormat + 'a>(
         text: SampleText::default(),
         found: Vec::new(),
     };
-    let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
+    let read = ReadOptions::default().with_spool_dir(options.spool_dir.clone());
     let unwinding = if is_named { &options.symbols } else { &SymbolSources::default() };
     Box::new(Unwinding::in_time_order(unwinding, writer, read))
 }

@@ -88,16 +88,15 @@ pub const MAX_STACK: FormatOption = FormatOption::new(
 pub const NO_SPLICE: FormatOption =
     FormatOption::switch("no-splice", "Do not continue incomplete unwound stacks by recorded call chains");
 
-#[cfg(feature = "symbols")]
 mod search {
     use super::*;
-    use crate::error::Result;
     use crate::profile::symbolize::SymbolOptions;
-    use crate::progress::Progress;
     use crate::rewrite::build_ids::find::FindOptions;
-    use crate::symbol::demangle::Demangle;
-    use crate::symbol::find::fetch::{Fetcher, Notice};
-    use crate::symbol::find::{Policy, SearchOptions};
+    use perf_data::error::Result;
+    use perf_data::progress::Progress;
+    use perf_symbols::symbol::demangle::Demangle;
+    use perf_symbols::symbol::find::fetch::{Fetcher, Notice};
+    use perf_symbols::symbol::find::{Policy, SearchOptions};
     use std::num::NonZeroUsize;
 
     /// The search that the values of these options describe, and the directories of build ID searches; `None` for no symbols.
@@ -116,7 +115,8 @@ mod search {
             Some("force") => Policy::Force,
             _ => Policy::Auto,
         };
-        let mut search = SearchOptions { policy, ..SearchOptions::from_system() };
+        let mut search = SearchOptions::from_system();
+        search.policy = policy;
         if let Some(symfs) = &find.symfs {
             search = search.with_symfs(symfs);
         }
@@ -152,8 +152,8 @@ mod search {
         announce: Option<fn(&Notice)>,
         progress: &Progress,
     ) -> Result<Option<Fetcher>> {
-        use crate::error::Error;
-        use crate::symbol::find::debuginfod::{Debuginfod, Limits};
+        use perf_data::error::Error;
+        use perf_symbols::symbol::find::debuginfod::{Debuginfod, Limits};
         let Some(urls) = values.word(&DEBUGINFOD) else { return Ok(None) };
         let urls = match urls {
             "" => std::env::var("DEBUGINFOD_URLS").unwrap_or_default(),
@@ -179,5 +179,4 @@ mod search {
     }
 }
 
-#[cfg(feature = "symbols")]
 pub use search::symbol_search;

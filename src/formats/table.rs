@@ -3,7 +3,7 @@
 use super::format::{Format, Reader, ShowsFunctions, Writer};
 use super::options::{FormatOption, OptionValues};
 use super::{FORMATS, profile_options, recording_options, symbol_options};
-use crate::container::write::envelope::{self, Envelope};
+use perf_data::container::write::envelope::{self, Envelope};
 
 /// The format of this name.
 pub fn by_name(formats: &'static [Format], name: &str) -> Option<&'static Format> {

@@ -3,12 +3,11 @@
 use crate::profile::labels::{Label, LabelKey, LabelsId};
 use crate::profile::timeline::ThreadLife;
 use crate::profile::{Profile, Tables};
-use crate::session::names::NameId;
-use crate::stream::events::EventIndex;
-use crate::tracepoint::tracepoints::Tracepoint;
-use crate::tracepoint::value::Value;
 use hashbrown::HashMap;
-use std::borrow::Cow;
+use perf_data::session::names::NameId;
+use perf_data::stream::events::EventIndex;
+use perf_data::tracepoint::tracepoints::Tracepoint;
+use perf_data::tracepoint::value::Value;
 use std::fmt::Write;
 
 /// Labels by default: those that identify threads.
@@ -54,12 +53,6 @@ pub fn heaviest(tracks: &[Track], profile: &Profile) -> Option<u32> {
     let main = profile.events_by_samples().first().copied();
     let weight = |(_, track): &(u32, &Track)| (Some(track.event) == main, track.rows.len());
     (0..).zip(tracks).max_by_key(weight).map(|(index, _)| index)
-}
-
-/// The text that a label has in a set.
-pub fn text(tables: &Tables, labels: LabelsId, wanted: Label) -> Option<Cow<'_, str>> {
-    let name = tables.labels.value(labels, wanted);
-    name.map(|name| String::from_utf8_lossy(tables.names.name(NameId(name as u32))))
 }
 
 /// When the first thread began, was sampled, or ran.

@@ -21,25 +21,25 @@ use super::target::Target;
 use super::timeline::{Occurrence, Timeline};
 use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
-use crate::abi;
-use crate::abi::feature::FeatureId;
-use crate::abi::record::thread_map::ThreadMap;
-use crate::abi::record::{CpuMode, RecordType};
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::BranchSampleType;
-use crate::abi::sample_view::SampleView;
-use crate::error::Result;
-use crate::session::map::{Map, MapId};
-use crate::session::{Applied, Session};
-use crate::stream::Sink;
-use crate::stream::events::EventIndex;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::thread_map::ThreadMap;
+use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::BranchSampleType;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::error::Result;
+use perf_data::session::map::{Map, MapId};
+use perf_data::session::{Applied, Session};
+use perf_data::stream::Sink;
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Collects stacks and values from records. Records must be in time order ([`Order`](crate::stream::order::Order)).
+/// Collects stacks and values from records. Records must be in time order ([`Order`](perf_data::stream::order::Order)).
 #[derive(Default)]
 pub struct Collector<'a> {
     split: Option<Split>,

@@ -3,11 +3,11 @@
 use super::labels::LabelValue;
 use super::stacks::FrameId;
 use super::timeline::Occurrence;
-use crate::abi::bytes::{Reader, Words};
-use crate::stream::events::EventIndex;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+use perf_data::abi::bytes::{Reader, Words};
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Maximum number of frames that a CALLCHAIN_DEFERRED record adds to stacks in total. A long chain is copied into each waiting
 /// sample's stack, so many small samples could otherwise use far more memory than the recording.

@@ -1,19 +1,19 @@
 //! Dispatches records: state changes to the session, samples to a consumer.
 
 use super::deferred::UserFrames;
-use crate::abi;
-use crate::abi::record::CpuMode;
-use crate::abi::record::RecordType;
-use crate::abi::record::lost::{Lost, LostSamples};
-use crate::abi::sample_type::BranchSampleType;
-use crate::abi::sample_view::SampleView;
-use crate::error::Result;
-use crate::session::{Applied, Session};
-use crate::stream::events::{Event, EventIndex};
-use crate::stream::is_used_by_stream;
-use crate::stream::ledger::{Ledger, Reason};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi;
+use perf_data::abi::record::CpuMode;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::lost::{Lost, LostSamples};
+use perf_data::abi::sample_type::BranchSampleType;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::error::Result;
+use perf_data::session::{Applied, Session};
+use perf_data::stream::events::{Event, EventIndex};
+use perf_data::stream::is_used_by_stream;
+use perf_data::stream::ledger::{Ledger, Reason};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// A sample with its event and decoded fields.
 #[derive(Clone, Copy)]

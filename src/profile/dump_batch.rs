@@ -1,9 +1,9 @@
 //! Batches of samples whose stacks are unwound or completed.
 
-use crate::abi::sample_layout::SampleLayout;
-use crate::session::ViewId;
-use crate::stream::raw::{OwnedRaw, Raw};
-use crate::unwind::walk::End;
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::session::ViewId;
+use perf_data::stream::raw::{OwnedRaw, Raw};
+use perf_symbols::unwind::walk::End;
 use std::ops::Range;
 
 /// Consecutive records, of which those with stack dumps are unwound.

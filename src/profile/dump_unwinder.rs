@@ -5,24 +5,24 @@ use super::link_register::InterruptedFrame;
 use super::mappings::BuildIds;
 use super::symbolize::{SymbolOptions, object_key};
 use super::user_chain::UserChain;
-use crate::abi::bytes::Words;
-use crate::abi::callchain::Context;
-use crate::abi::feature::FeatureId;
-use crate::abi::regs::RegsAbi;
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::BranchSampleType;
-use crate::abi::sample_view::{RegsView, SampleView};
-use crate::session::map::Map;
-use crate::session::space::Space;
-use crate::session::{ProcessFiles, Session};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::unwind::arch::Architecture;
-use crate::unwind::code::AddressSpace;
-use crate::unwind::memory::StackDump;
-use crate::unwind::objects::Objects;
-use crate::unwind::registers::Registers;
-use crate::unwind::walk::{End, NoCfi, Unwinder, UserState};
+use perf_data::abi::bytes::Words;
+use perf_data::abi::callchain::Context;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::regs::RegsAbi;
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::BranchSampleType;
+use perf_data::abi::sample_view::{RegsView, SampleView};
+use perf_data::session::map::Map;
+use perf_data::session::space::Space;
+use perf_data::session::{ProcessFiles, Session};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_symbols::unwind::arch::Architecture;
+use perf_symbols::unwind::code::AddressSpace;
+use perf_symbols::unwind::memory::StackDump;
+use perf_symbols::unwind::objects::Objects;
+use perf_symbols::unwind::registers::Registers;
+use perf_symbols::unwind::walk::{End, NoCfi, Unwinder, UserState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// The recorded machine, as the threads that unwind its stacks share it.
@@ -210,8 +210,8 @@ fn registers(arch: &Architecture, mask: u64, regs: RegsView<'_>) -> (Option<u64>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::abi::bytes::Reader;
+    use perf_data::abi::Endian;
+    use perf_data::abi::bytes::Reader;
 
     #[test]
     fn registers_of_a_mask() {

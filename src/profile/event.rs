@@ -2,10 +2,10 @@
 
 use super::Row;
 use super::imported::{ImportedProfile, SampleTypes};
-use crate::abi::attr::{Attr, SoftwareEvent};
-use crate::abi::attr_flags::AttrFlags;
-use crate::stream::event_name::event_name;
-use crate::stream::events::Event;
+use perf_data::abi::attr::{Attr, SoftwareEvent};
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::stream::event_name::event_name;
+use perf_data::stream::events::Event;
 
 /// The unit that an event counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,8 +104,8 @@ fn is_clock(attr: &Attr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::abi::attr::AttrType;
+    use perf_data::abi::Endian;
+    use perf_data::abi::attr::AttrType;
 
     #[test]
     fn clocks_count_nanoseconds() {
@@ -113,7 +113,7 @@ mod tests {
         attr.kind = AttrType::SOFTWARE;
         attr.flags = AttrFlags::FREQ;
         attr.sample_period = 4000;
-        let mut events = crate::stream::events::Events::default();
+        let mut events = perf_data::stream::events::Events::default();
         events.add(attr.clone(), vec![]);
         attr.config = SoftwareEvent::PAGE_FAULTS.0;
         events.add(attr, vec![]);

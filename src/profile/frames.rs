@@ -1,9 +1,9 @@
 //! Decodes the stack of a sample into addresses with address spaces.
 
-use crate::abi::branch::BranchStackView;
-use crate::abi::bytes::Words;
-use crate::abi::callchain::Context;
-use crate::session::space::Space;
+use perf_data::abi::branch::BranchStackView;
+use perf_data::abi::bytes::Words;
+use perf_data::abi::callchain::Context;
+use perf_data::session::space::Space;
 
 /// A sampled address with its address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,8 +133,8 @@ fn has_space(chain: Words<'_>, of: Space) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::abi::bytes::Reader;
+    use perf_data::abi::Endian;
+    use perf_data::abi::bytes::Reader;
 
     fn frames(ip: Option<u64>, space: Space, chain: &[u64]) -> (Vec<(u64, Space)>, Option<u64>) {
         let bytes: Vec<u8> = chain.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -4,10 +4,10 @@
 
 use super::labels::Label;
 use super::symbols::{FrameSymbol, Function};
-use crate::session::map::Map;
-use crate::session::names::Names;
-use crate::stream::ledger::Aggregated;
 use hashbrown::{Equivalent, HashMap};
+use perf_data::session::map::Map;
+use perf_data::session::names::Names;
+use perf_data::stream::ledger::Aggregated;
 
 /// Type and unit of a value column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,17 +2,17 @@
 
 use super::data_source;
 use super::imported::{ImportedProfile, ImportedValue};
-use crate::abi::record::CpuMode;
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::SampleView;
-use crate::abi::weight::Weight;
-use crate::error::{Error, Result};
-use crate::session::Session;
-use crate::session::names::{NameId, Names};
-use crate::session::slices::Slices;
-use crate::stream::meta::Meta;
 use hashbrown::HashMap;
+use perf_data::abi::record::CpuMode;
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::weight::Weight;
+use perf_data::error::{Error, Result};
+use perf_data::session::Session;
+use perf_data::session::names::{NameId, Names};
+use perf_data::session::slices::Slices;
+use perf_data::stream::meta::Meta;
 use std::sync::Arc;
 
 /// Declares [`Label`] with the key, unit and sample fields of each variant.

@@ -6,12 +6,12 @@
 //! the register holds the return address; there, and only there, it is the missing caller.
 
 use super::user_chain::UserChain;
-use crate::abi::bytes::Words;
-use crate::abi::callchain::Context;
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::SampleType;
-use crate::session::space::Space;
-use crate::unwind::arch::Architecture;
+use perf_data::abi::bytes::Words;
+use perf_data::abi::callchain::Context;
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::session::space::Space;
+use perf_symbols::unwind::arch::Architecture;
 
 /// What a call chain was recorded with, besides the chain.
 const SAMPLED: SampleType = SampleType::CALLCHAIN.union(SampleType::REGS_USER);
@@ -69,8 +69,8 @@ impl InterruptedFrame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::abi::bytes::Reader;
+    use perf_data::abi::Endian;
+    use perf_data::abi::bytes::Reader;
 
     const KERNEL: u64 = Context::KERNEL.0;
     const USER: u64 = Context::USER.0;

@@ -5,12 +5,12 @@
 
 use super::frames::Address;
 use super::{Frame, MappingId, Place};
-use crate::abi::record::build_id::BuildId;
-use crate::abi::record::{CpuMode, Misc};
-use crate::session::Session;
-use crate::session::map::{Map, MapId};
-use crate::stream::meta::Meta;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use perf_data::abi::record::build_id::BuildId;
+use perf_data::abi::record::{CpuMode, Misc};
+use perf_data::session::Session;
+use perf_data::session::map::{Map, MapId};
+use perf_data::stream::meta::Meta;
 use std::hash::{BuildHasher, Hash};
 
 /// Interned mappings.

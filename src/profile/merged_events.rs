@@ -4,11 +4,11 @@
 
 use super::Row;
 use super::event::ProfileEvent;
-use crate::abi::attr::{Attr, AttrType};
-use crate::abi::attr_flags::AttrFlags;
-use crate::printable;
-use crate::stream::event_name::{NameParts, event_name};
-use crate::stream::events::{Event, EventIndex};
+use perf_data::abi::attr::{Attr, AttrType};
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::printable;
+use perf_data::stream::event_name::{NameParts, event_name};
+use perf_data::stream::events::{Event, EventIndex};
 use std::collections::BTreeSet;
 
 /// Which events are added up.
@@ -164,8 +164,8 @@ fn combined(modes: [bool; 3], machines: [bool; 2]) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::stream::events::Events;
+    use perf_data::abi::Endian;
+    use perf_data::stream::events::Events;
 
     /// The groups of events that are described by name, type, config and flags, all with samples.
     fn groups(described: &[(&str, AttrType, u64, AttrFlags)]) -> Vec<(String, Vec<EventIndex>)> {

@@ -5,16 +5,13 @@ pub mod collector;
 pub(crate) mod data_source;
 pub(crate) mod deferred;
 pub(crate) mod dispatch;
-#[cfg(feature = "symbols")]
 mod dump_batch;
-#[cfg(feature = "symbols")]
 mod dump_unwinder;
 pub mod event;
 pub mod frames;
 pub(crate) mod function_name;
 pub mod imported;
 pub mod labels;
-#[cfg(feature = "symbols")]
 mod link_register;
 pub(crate) mod mappings;
 pub(crate) mod merged_events;
@@ -30,7 +27,6 @@ mod sample_context;
 pub mod sample_sink;
 mod selection;
 pub(crate) mod stack_cache;
-#[cfg(feature = "symbols")]
 mod stack_dumps;
 pub mod stacks;
 pub mod symbolize;
@@ -39,19 +35,17 @@ mod target;
 pub mod timeline;
 pub mod unsymbolized;
 pub mod unwinding;
-#[cfg(feature = "symbols")]
 mod unwound_stacks;
-#[cfg(feature = "symbols")]
 mod user_chain;
 pub(crate) mod weights;
 
-use crate::session::map::Map;
-use crate::session::names::Names;
-use crate::session::space::Space;
-use crate::stream::events::EventIndex;
 use event::ProfileEvent;
 use imported::ImportedProfile;
 use labels::{LabelSets, LabelsId};
+use perf_data::session::map::Map;
+use perf_data::session::names::Names;
+use perf_data::session::space::Space;
+use perf_data::stream::events::EventIndex;
 use stacks::{StackId, Stacks};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

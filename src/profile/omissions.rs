@@ -1,9 +1,9 @@
 //! Notes about what a profile lacks.
 
-use crate::abi::feature::FeatureId;
-use crate::container::read::Container;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
+use perf_data::abi::feature::FeatureId;
+use perf_data::container::read::Container;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
 
 /// Samples whose stacks are incomplete in the profile.
 #[derive(Default)]

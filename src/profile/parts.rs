@@ -7,12 +7,12 @@ use super::programs::Programs;
 use super::stacks::StackId;
 use super::timeline::Occurrence;
 use super::{Row, Tables};
-use crate::session::Session;
-use crate::session::map::MapId;
-use crate::session::names::NameId;
-use crate::stream::events::{EventIndex, is_time};
-use crate::stream::meta::Meta;
 use hashbrown::HashMap;
+use perf_data::session::Session;
+use perf_data::session::map::MapId;
+use perf_data::session::names::NameId;
+use perf_data::stream::events::{EventIndex, is_time};
+use perf_data::stream::meta::Meta;
 use std::collections::BTreeSet;
 
 /// The parts of a split.

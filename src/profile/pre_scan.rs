@@ -3,13 +3,13 @@
 use super::options::ProfileOptions;
 use super::selection::Selection;
 use super::weights::Weights;
-use crate::abi::record::RecordType;
-use crate::abi::sample_view::SampleView;
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::events::EventIndex;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::collections::BTreeSet;
 
 /// Finds the events with samples; records may be in any order.

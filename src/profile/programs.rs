@@ -1,9 +1,9 @@
 //! Determines the main program of a profile from its samples.
 
 use super::target::Target;
-use crate::session::Session;
-use crate::session::map::{Map, MapId};
 use hashbrown::HashMap;
+use perf_data::session::Session;
+use perf_data::session::map::{Map, MapId};
 use std::cmp::Reverse;
 
 /// Counts the samples of each program, identified by the mapping of its executable.

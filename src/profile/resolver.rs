@@ -8,8 +8,8 @@ use super::recent::{Recent, RecentKey};
 use super::stack_cache::Cached;
 use super::stacks::{FrameId, StackId, Stacks};
 use super::{Frame, Place};
-use crate::session::space::Space;
-use crate::session::{Session, ViewId};
+use perf_data::session::space::Space;
+use perf_data::session::{Session, ViewId};
 
 /// Resolves addresses to frames.
 #[derive(Default)]

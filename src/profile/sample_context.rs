@@ -3,8 +3,8 @@
 use super::labels::{Label, LabelReader, LabelSets, LabelValue, LabelledSample, LabelsId};
 use super::options::{ProfileOptions, Split};
 use super::parts::{Key, Parts};
-use crate::session::map::MapId;
-use crate::session::{Session, ViewId};
+use perf_data::session::map::MapId;
+use perf_data::session::{Session, ViewId};
 
 /// Determines the contexts of samples.
 #[derive(Default)]

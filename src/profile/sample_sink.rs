@@ -2,9 +2,9 @@
 
 use super::labels::LabelValue;
 use super::stacks::{FrameId, StackId};
-use crate::error::Result;
-use crate::session::names::Names;
-use crate::stream::events::EventIndex;
+use perf_data::error::Result;
+use perf_data::session::names::Names;
+use perf_data::stream::events::EventIndex;
 
 /// Receives samples one by one.
 pub trait SampleSink {

@@ -1,10 +1,10 @@
 //! Event selection.
 
-use crate::error::{Error, Result};
-use crate::stream::event_name::{event_name, is_called};
-use crate::stream::events::{EventIndex, Events};
-use crate::stream::meta::Meta;
 use crate::suggest::unknown;
+use perf_data::error::{Error, Result};
+use perf_data::stream::event_name::{event_name, is_called};
+use perf_data::stream::events::{EventIndex, Events};
+use perf_data::stream::meta::Meta;
 
 /// The selected events; all if none are named.
 #[derive(Debug, Default)]

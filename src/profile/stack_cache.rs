@@ -2,8 +2,8 @@
 
 use super::cache_size::CacheSize;
 use super::stacks::StackId;
-use crate::abi::record::CpuMode;
-use crate::session::id_table::{IdTable, KeyHash};
+use perf_data::abi::record::CpuMode;
+use perf_data::session::id_table::{IdTable, KeyHash};
 
 /// A word of an entry: in native byte order, or as recorded if it is only compared.
 type Word = [u8; 8];

@@ -1,8 +1,8 @@
 //! Interned frames and stacks.
 
 use super::Frame;
-use crate::session::id_table::{IdTable, KeyHash};
-use crate::session::slices::Slices;
+use perf_data::session::id_table::{IdTable, KeyHash};
+use perf_data::session::slices::Slices;
 use std::hint::black_box;
 
 /// ID of a frame in [`Stacks`].
@@ -94,7 +94,7 @@ impl Stacks {
 mod tests {
     use super::*;
     use crate::profile::Place;
-    use crate::session::space::Space;
+    use perf_data::session::space::Space;
 
     #[test]
     fn interns_frames_and_stacks() {

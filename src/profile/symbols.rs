@@ -1,8 +1,8 @@
 //! Symbols (functions, inlined functions and lines) of a profile's frames.
 
-use crate::session::map::Map;
-use crate::session::names::{NameId, Names};
 use hashbrown::HashMap;
+use perf_data::session::map::Map;
+use perf_data::session::names::{NameId, Names};
 
 /// ID of a function in [`Symbols`].
 pub type FunctionId = u32;

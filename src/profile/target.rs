@@ -1,8 +1,8 @@
 //! The target of `perf record`: a program that it started, processes, or the whole system.
 
 use super::options::Split;
-use crate::abi::record::thread_map::ThreadMap;
-use crate::stream::meta::Meta;
+use perf_data::abi::record::thread_map::ThreadMap;
+use perf_data::stream::meta::Meta;
 
 /// The target of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,8 +159,8 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::record::thread_map::ThreadMapEntry;
-    use crate::abi::text::FixedStr;
+    use perf_data::abi::record::thread_map::ThreadMapEntry;
+    use perf_data::abi::text::FixedStr;
 
     fn words(command: &str) -> Vec<String> {
         command.split(' ').map(str::to_owned).collect()

@@ -1,20 +1,20 @@
 //! When samples were taken, and what threads did in between.
 
-use crate::abi;
-use crate::abi::attr::AttrType;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::bytes::Reader;
-use crate::abi::feature::FeatureId;
-use crate::abi::record::task::Task;
-use crate::abi::record::{Misc, RecordType};
-use crate::abi::sample_view::SampleView;
-use crate::session::names::{NameId, Names};
-use crate::session::{Applied, Session};
-use crate::stream::events::{Event, EventIndex, is_time};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::tracepoint::tracepoints::{Tracepoint, Tracepoints};
 use hashbrown::HashMap;
+use perf_data::abi;
+use perf_data::abi::attr::AttrType;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::bytes::Reader;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::task::Task;
+use perf_data::abi::record::{Misc, RecordType};
+use perf_data::abi::sample_view::SampleView;
+use perf_data::session::names::{NameId, Names};
+use perf_data::session::{Applied, Session};
+use perf_data::stream::events::{Event, EventIndex, is_time};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::tracepoint::tracepoints::{Tracepoint, Tracepoints};
 use std::collections::BTreeMap;
 
 /// When a sample was taken.

@@ -3,8 +3,8 @@
 use super::stacks::{FrameId, StackId};
 use super::symbolize::MissingSymbols;
 use super::{Frame, MappingId, Place, Profile, Tables};
-use crate::abi::hex::to_hex;
-use crate::session::map::Map;
+use perf_data::abi::hex::to_hex;
+use perf_data::session::map::Map;
 use std::fmt;
 use std::sync::Arc;
 
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::profile::Row;
     use crate::profile::symbols::{Function, Line};
-    use crate::session::space::Space;
+    use perf_data::session::space::Space;
     use std::sync::Arc;
 
     #[test]

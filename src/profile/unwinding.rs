@@ -1,23 +1,20 @@
 //! Replaces the stack dumps of samples by call chains, before a sink that receives records in time order.
 
 use super::symbolize::SymbolSources;
-use crate::container::read::ReadOptions;
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::order::Order;
-use crate::stream::raw::{Gap, Raw};
-use crate::stream::stage::{Before, Stage};
+use perf_data::container::read::ReadOptions;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::order::Order;
+use perf_data::stream::raw::{Gap, Raw};
+use perf_data::stream::stage::{Before, Stage};
 
-#[cfg(feature = "symbols")]
 use super::{stack_dumps::StackDumps, symbolize::SymbolOptions};
-#[cfg(feature = "symbols")]
 use std::sync::Arc;
 
 /// The stage. Without object files to read, it passes records on unchanged.
 pub struct Unwinding {
-    #[cfg(feature = "symbols")]
     dumps: Option<StackDumps>,
 }
 
@@ -27,16 +24,10 @@ pub type Unwound<S> = Order<Before<Unwinding, S>>;
 impl Unwinding {
     /// Creates the stage.
     fn new(sources: &SymbolSources) -> Self {
-        #[cfg(not(feature = "symbols"))]
-        let _ = sources;
-        Self {
-            #[cfg(feature = "symbols")]
-            dumps: sources.objects.as_ref().and_then(StackDumps::new),
-        }
+        Self { dumps: sources.objects.as_ref().and_then(StackDumps::new) }
     }
 
     /// Creates the stage with how object files are searched.
-    #[cfg(feature = "symbols")]
     pub fn with_objects(options: &Arc<SymbolOptions>) -> Self {
         Self { dumps: StackDumps::new(options) }
     }
@@ -48,9 +39,6 @@ impl Unwinding {
 
     /// Passes on the records that wait.
     fn finish(&mut self, meta: &Meta, sink: &mut impl Sink) -> Result<()> {
-        #[cfg(not(feature = "symbols"))]
-        let _ = (meta, sink);
-        #[cfg(feature = "symbols")]
         if let Some(dumps) = &mut self.dumps {
             dumps.finish(meta, sink)?;
         }
@@ -59,9 +47,6 @@ impl Unwinding {
 
     /// Adds to a ledger how many stacks are complete, and why others are not.
     pub fn note(&self, ledger: &mut Ledger) {
-        #[cfg(not(feature = "symbols"))]
-        let _ = ledger;
-        #[cfg(feature = "symbols")]
         if let Some(dumps) = &self.dumps {
             dumps.note(ledger);
         }
@@ -71,7 +56,6 @@ impl Unwinding {
 impl<S: Sink> Stage<S> for Unwinding {
     #[inline]
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        #[cfg(feature = "symbols")]
         if let Some(dumps) = &mut self.dumps {
             return dumps.record(meta, raw, sink);
         }

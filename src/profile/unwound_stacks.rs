@@ -1,11 +1,11 @@
 //! Counts unwound stacks by their ends.
 
-use crate::session::Session;
-use crate::session::map::MapId;
-use crate::stream::ledger::Ledger;
-use crate::unwind::objects::Objects;
-use crate::unwind::walk::End;
 use hashbrown::HashMap;
+use perf_data::session::Session;
+use perf_data::session::map::MapId;
+use perf_data::stream::ledger::Ledger;
+use perf_symbols::unwind::objects::Objects;
+use perf_symbols::unwind::walk::End;
 
 /// Numbers of unwound stacks.
 #[derive(Debug, Default)]

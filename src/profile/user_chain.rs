@@ -1,9 +1,9 @@
 //! The call chain of an unwound sample: frames of the kernel, unwound frames, and the recorded frames that follow them.
 
-use crate::abi::Endian;
-use crate::abi::branch::BranchStackView;
-use crate::abi::callchain::Context;
-use crate::session::space::Space;
+use perf_data::abi::Endian;
+use perf_data::abi::branch::BranchStackView;
+use perf_data::abi::callchain::Context;
+use perf_data::session::space::Space;
 
 /// A call chain in the byte order of a recording.
 pub struct UserChain<'a> {

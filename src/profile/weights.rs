@@ -1,10 +1,10 @@
 //! Determines the events and values of samples.
 
 use super::event::period;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::sample_view::SampleView;
-use crate::stream::events::{Event, EventIndex, Events};
 use hashbrown::HashMap;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::stream::events::{Event, EventIndex, Events};
 
 /// Determines the events and values of samples. Counter values (PERF_SAMPLE_READ) are cumulative, so the value of a sample is the
 /// difference from the previous one.
@@ -65,10 +65,10 @@ fn weight(view: &SampleView<'_>, event: &Event) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::abi::attr::Attr;
-    use crate::abi::bytes::Reader;
-    use crate::abi::read_format::{ReadFormat, ReadView};
+    use perf_data::abi::Endian;
+    use perf_data::abi::attr::Attr;
+    use perf_data::abi::bytes::Reader;
+    use perf_data::abi::read_format::{ReadFormat, ReadView};
 
     fn events(flags: AttrFlags) -> Events {
         let mut attr = Attr::read(&[0; 64], Endian::Little).unwrap();

@@ -1,6 +1,5 @@
 //! Anonymization of a recording.
 
-#[cfg(feature = "formats")]
 use super::Convert;
 use super::Rewrite;
 use crate::rewrite::anonymize::category::KeptCategories;
@@ -14,7 +13,6 @@ impl Rewrite<'_> {
     }
 }
 
-#[cfg(feature = "formats")]
 impl Convert<'_> {
     /// Replaces names, paths and addresses, and drops raw data, registers and stacks. Nothing that the input contains besides
     /// its records is in the output or in files next to it.

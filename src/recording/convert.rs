@@ -1,9 +1,7 @@
 //! Conversion of a recording to another format.
 
 use super::Recording;
-use crate::container::write::envelope::Envelopes;
 use crate::conversion::{Conversion, output_rules};
-use crate::error::{Error, Result};
 use crate::formats::options::{OptionValue, OptionValues};
 use crate::formats::profile_options::{LABELS, NO_LABELS};
 use crate::formats::table::by_file_name;
@@ -12,7 +10,9 @@ use crate::profile::labels::Label;
 use crate::rewrite::output::RecordingOptions;
 use crate::rewrite::pass::Pass;
 use crate::rewrite::passes::Passes;
-use crate::stream::ledger::Ledger;
+use perf_data::container::write::envelope::Envelopes;
+use perf_data::error::{Error, Result};
+use perf_data::stream::ledger::Ledger;
 use std::path::{Path, PathBuf};
 
 /// Builder of a conversion, created by [`Recording::convert`]. The output is the one that the program writes.
@@ -44,7 +44,6 @@ impl<'a> Convert<'a> {
     }
 
     /// Adds a pass after the previous ones.
-    #[cfg(feature = "internals")]
     pub fn pass(self, pass: impl Pass + 'static) -> Self {
         self.then(pass)
     }
@@ -95,9 +94,7 @@ impl<'a> Convert<'a> {
         let output = recording.output(path, output_rules(format, &values, overwrite))?;
         let mut passes = Passes::default();
         list.into_iter().for_each(|pass| passes.push_boxed(pass));
-        #[cfg_attr(not(feature = "symbols"), expect(unused_mut, reason = "there are no objects"))]
         let mut symbols = recording.symbol_sources();
-        #[cfg(feature = "symbols")]
         if !(format.lines)(&values) {
             symbols.objects = symbols.objects.map(|objects| (*objects).clone().without_lines().into());
         }

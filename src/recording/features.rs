@@ -1,15 +1,15 @@
 //! Metadata of a recording: machine, command and events.
 
-use crate::abi::attr::Attr;
-use crate::abi::feature::{Feature, FeatureId};
-use crate::container::read::input::Input;
-use crate::container::read::{Container, ReadOptions};
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::event_name::event_name;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::source::Source;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::event_name::event_name;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 
 /// Feature sections and events of a recording.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! The records, and information on the recording, as JSON.
 
 use super::Recording;
-use crate::error::{Error, Result};
 use crate::formats::json;
 use crate::inspect::info::imported_profile::ImportedInfo;
 use crate::inspect::info::{Parts, read_info};
-use crate::stream::ledger::Ledger;
-use crate::stream::source::Source;
+use perf_data::error::{Error, Result};
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::source::Source;
 use serde::Serialize;
 use std::io::{self, Write};
 

@@ -1,70 +1,52 @@
 //! The entry point of the library: [`Recording`].
 
-#[cfg(feature = "rewrite")]
 mod anonymize;
-#[cfg(feature = "formats")]
 mod convert;
-#[cfg(all(test, feature = "cli"))]
+#[cfg(all(test, feature = "testing"))]
 mod example_tests;
 mod features;
-#[cfg(feature = "json")]
 mod json;
-#[cfg(feature = "formats")]
 mod profile;
 mod pull;
 mod records;
 mod rewrite;
 mod sample_sender;
 mod samples;
-#[cfg(feature = "symbols")]
 mod symbolizer;
 #[cfg(feature = "parquet")]
 mod table;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "formats")]
 pub use convert::Convert;
 pub use features::{Features, RecordedEvent};
-#[cfg(feature = "formats")]
 pub use profile::ProfileBuilder;
 pub use records::{Record, Records};
 pub use rewrite::Rewrite;
 pub use samples::{FunctionLine, Mapping, Sample, Samples, StackFrame};
-#[cfg(feature = "symbols")]
 pub use symbolizer::{FoundFunctions, Symbolizer};
 
-pub use crate::container::limits::Limits;
-pub use crate::container::read::{Container, ReadOptions};
-pub use crate::container::walk::{Damage, DamageKind};
-#[cfg(feature = "formats")]
 pub use crate::profile::labels::Label;
-#[cfg(feature = "symbols")]
 pub use crate::profile::symbolize::SymbolOptions;
-pub use crate::progress::{Progress, TaskState, Work};
-#[cfg(feature = "rewrite")]
 pub use crate::rewrite::anonymize::key::Key;
 pub use crate::rewrite::filter::time::{Interval, Share, Times};
-pub use crate::stream::ledger::{Aggregated, Entry, Ledger, Reason};
-#[cfg(feature = "symbols")]
-pub use crate::symbol::custom::{SymbolObject, SymbolSource};
-#[cfg(feature = "symbols")]
-pub use crate::symbol::lookup::Frame as FrameSymbol;
+pub use perf_data::container::limits::Limits;
+pub use perf_data::container::read::{Container, ReadOptions};
+pub use perf_data::container::walk::{Damage, DamageKind};
+pub use perf_data::progress::{Progress, TaskState, Work};
+pub use perf_data::stream::ledger::{Aggregated, Entry, Ledger, Reason};
+pub use perf_symbols::symbol::custom::{SymbolObject, SymbolSource};
+pub use perf_symbols::symbol::lookup::Frame as FrameSymbol;
 
-use crate::container::output::{Output, OutputRules};
-use crate::container::read::input::Input;
-#[cfg(feature = "formats")]
 use crate::conversion::convert_with;
-#[cfg(feature = "formats")]
 use crate::conversion::input::{OpenedInput, RecognizedInput};
-use crate::error::Result;
-#[cfg(feature = "formats")]
 use crate::formats::converter::{ConvertOptions, Converter};
-#[cfg(feature = "formats")]
 use crate::formats::import::ImportOptions;
 use crate::profile::symbolize::SymbolSources;
-#[cfg(feature = "formats")]
 use crate::rewrite::passes::Passes;
+use perf_data::container::output::{Output, OutputRules};
+use perf_data::container::read::input::Input;
+use perf_data::error::Result;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,12 +59,10 @@ pub struct Recording {
     input: Input,
     read: ReadOptions,
     /// What the input has besides the recording; it keeps the temporary files of an imported recording alive.
-    #[cfg(feature = "formats")]
     opened: Arc<OpenedInput>,
     damage: Vec<Damage>,
     /// The file or directory that was opened, which no output replaces.
     path: Option<PathBuf>,
-    #[cfg(feature = "symbols")]
     symbols: Option<Arc<SymbolOptions>>,
 }
 
@@ -122,34 +102,18 @@ impl Recording {
 
     fn opened(input: Input, read: ReadOptions) -> Result<Self> {
         let path = if let Input::Path(path) = &input { Some(path.clone()) } else { None };
-        #[cfg(feature = "formats")]
         let opened = RecognizedInput::new(input, &read)?.import(&ImportOptions::from(&read))?;
-        #[cfg(feature = "formats")]
         let input = opened.input();
         let (input, damage) = match input {
             Input::Path(path) if path.is_file() || path.is_dir() => (Input::Path(path), None),
             stream => stream.repeatable(&read)?,
         };
-        #[cfg(feature = "formats")]
         let opened = opened.copied_to(input.clone(), damage);
-        Ok(Self {
-            #[cfg(feature = "formats")]
-            damage: opened.damage().to_vec(),
-            #[cfg(not(feature = "formats"))]
-            damage: Vec::from_iter(damage),
-            #[cfg(feature = "formats")]
-            opened: Arc::new(opened),
-            input,
-            read,
-            path,
-            #[cfg(feature = "symbols")]
-            symbols: None,
-        })
+        Ok(Self { damage: opened.damage().to_vec(), opened: Arc::new(opened), input, read, path, symbols: None })
     }
 
     /// Looks up functions, inlined functions and lines of stacks, with these options. By default, only imported profiles have
     /// functions.
-    #[cfg(feature = "symbols")]
     #[must_use]
     pub fn with_symbols(mut self, options: SymbolOptions) -> Self {
         self.symbols = Some(Arc::new(options));
@@ -157,14 +121,7 @@ impl Recording {
     }
 
     fn symbol_sources(&self) -> SymbolSources {
-        SymbolSources {
-            #[cfg(feature = "formats")]
-            imported: self.opened.imported().cloned(),
-            #[cfg(not(feature = "formats"))]
-            imported: None,
-            #[cfg(feature = "symbols")]
-            objects: self.symbols.clone(),
-        }
+        SymbolSources { imported: self.opened.imported().cloned(), objects: self.symbols.clone() }
     }
 
     /// Checks that an output may be written.
@@ -173,7 +130,6 @@ impl Recording {
     }
 
     /// Options for writing the recording in another format.
-    #[cfg(feature = "formats")]
     fn convert_options(&self) -> ConvertOptions {
         ConvertOptions {
             retained: self.opened.retained_fields(),
@@ -184,7 +140,6 @@ impl Recording {
     }
 
     /// Writes the recording to a converter; returns the ledger of the records.
-    #[cfg(feature = "formats")]
     fn convert_with(&self, converter: &mut dyn Converter) -> Result<Ledger> {
         let mut ledger = convert_with(self.input.clone(), &self.read, &mut Passes::default(), converter)?;
         self.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
@@ -216,7 +171,6 @@ impl Recording {
     }
 
     /// Converts the recording to another format.
-    #[cfg(feature = "formats")]
     pub fn convert(&self) -> Convert<'_> {
         Convert::new(self)
     }
@@ -227,7 +181,6 @@ impl Recording {
     }
 
     /// Builds a synthetic recording record by record.
-    #[cfg(feature = "synth")]
     pub fn builder() -> crate::synth::RecordingBuilder {
         crate::synth::RecordingBuilder::new()
     }

@@ -1,19 +1,16 @@
 //! Writing of profiles.
 
 use super::Recording;
-use crate::container::write::envelope::Envelopes;
-#[cfg(feature = "internals")]
 use crate::conversion::passed_profiles;
-use crate::error::{Error, Result};
 use crate::formats::table::by_file_name;
 use crate::formats::{FORMATS, Writer};
-#[cfg(feature = "internals")]
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
-#[cfg(feature = "internals")]
 use crate::rewrite::passes::Passes;
-use crate::stream::ledger::Ledger;
+use perf_data::container::write::envelope::Envelopes;
+use perf_data::error::{Error, Result};
+use perf_data::stream::ledger::Ledger;
 use std::path::Path;
 
 /// Builder of a profile, created by [`Recording::profile`].
@@ -59,7 +56,6 @@ impl<'a> ProfileBuilder<'a> {
     ///
     /// # Errors
     /// If the recording cannot be read, or has no such event or label.
-    #[cfg(feature = "internals")]
     pub fn collect(&self) -> Result<(Profile, Ledger)> {
         let Recording { input, read, damage, .. } = self.recording;
         let (profiles, mut ledger) = passed_profiles(input.clone(), read, &mut Passes::default(), &self.options)?;

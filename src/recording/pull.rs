@@ -1,9 +1,9 @@
 //! Adapts a stream, which pushes records, to an iterator. The stream runs on a separate thread, a few batches ahead.
 
-use crate::error::{Error, Result};
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::threads::{builder, returned};
+use perf_data::error::{Error, Result};
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::threads::{builder, returned};
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;

@@ -1,12 +1,6 @@
 //! Rewriting of a recording: filtered, compressed, in another container or byte order.
 
 use super::Recording;
-use crate::abi::Endian;
-use crate::container::output::OutputRules;
-use crate::container::read::Container;
-use crate::container::read::directory::is_recording;
-use crate::container::write::envelope::{Envelopes, strip};
-use crate::error::Result;
 use crate::rewrite::filter::comm::CommFilter;
 use crate::rewrite::filter::event::EventPass;
 use crate::rewrite::filter::pass::FilterPass;
@@ -16,9 +10,14 @@ use crate::rewrite::output::{RecordingOptions, write};
 use crate::rewrite::pass::Pass;
 use crate::rewrite::passes::Passes;
 use crate::rewrite::strip_user_stack::StripUserStackPass;
-#[cfg(feature = "symbols")]
 use crate::rewrite::unwind::UnwindPass;
-use crate::stream::ledger::Ledger;
+use perf_data::abi::Endian;
+use perf_data::container::output::OutputRules;
+use perf_data::container::read::Container;
+use perf_data::container::read::directory::is_recording;
+use perf_data::container::write::envelope::{Envelopes, strip};
+use perf_data::error::Result;
+use perf_data::stream::ledger::Ledger;
 use std::path::Path;
 
 /// Builder of a rewritten recording, created by [`Recording::rewrite`].
@@ -88,7 +87,6 @@ impl<'a> Rewrite<'a> {
 
     /// Replaces user stack dumps and user registers with unwound call chains. Object files are searched as
     /// [for symbols](Recording::with_symbols).
-    #[cfg(feature = "symbols")]
     pub fn unwind_user_stacks(self) -> Self {
         let options = self.recording.symbols.clone().unwrap_or_default();
         let read = self.recording.read.clone();
@@ -96,7 +94,6 @@ impl<'a> Rewrite<'a> {
     }
 
     /// Adds a pass after the previous ones.
-    #[cfg(feature = "internals")]
     pub fn pass(self, pass: impl Pass + 'static) -> Self {
         self.then(pass)
     }

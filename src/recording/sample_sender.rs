@@ -1,9 +1,6 @@
 //! Resolves samples in one thread, and sends them in batches to another.
 
 use super::pull::Batches;
-use crate::abi::record::RecordType;
-use crate::abi::sample_type::BranchSampleType;
-use crate::error::Result;
 use crate::profile::Frame;
 use crate::profile::deferred::{MAX_FRAMES, UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
@@ -13,15 +10,18 @@ use crate::profile::mappings::BuildIds;
 use crate::profile::omissions::IncompleteStacks;
 use crate::profile::resolver::{Resolver, Viewer};
 use crate::profile::stacks::FrameId;
-use crate::session::map::Map;
-use crate::session::names::NameId;
-use crate::session::{Applied, ProcessFiles, Session};
-use crate::stream::Sink;
-use crate::stream::events::EventIndex;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_type::BranchSampleType;
+use perf_data::error::Result;
+use perf_data::session::map::Map;
+use perf_data::session::names::NameId;
+use perf_data::session::{Applied, ProcessFiles, Session};
+use perf_data::stream::Sink;
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::sync::Arc;
 
 /// Maximum number of samples in a batch.

@@ -2,22 +2,22 @@
 
 use super::pull::{End, Pull};
 use super::sample_sender::{Batch, Fields, NewEntries, Sender};
-use crate::container::read::ReadOptions;
-use crate::container::read::input::Input;
-use crate::error::Result;
 use crate::profile::event::ProfileEvent;
 use crate::profile::stacks::FrameId;
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::symbols::Line;
 use crate::profile::unwinding::Unwinding;
 use crate::profile::{Frame, Place};
-use crate::session::map::Map;
-use crate::session::names::NameId;
-use crate::session::space::Space;
-use crate::stream::ledger::Ledger;
-use crate::stream::source::Source;
-use crate::stream::stage::Before;
 use hashbrown::HashMap;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::error::Result;
+use perf_data::session::map::Map;
+use perf_data::session::names::NameId;
+use perf_data::session::space::Space;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::source::Source;
+use perf_data::stream::stage::Before;
 use std::fmt;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use super::samples::{FunctionLine, TableLine, function_lines};
 use crate::profile::symbolize::SymbolOptions;
-use crate::symbol::custom::SymbolObject;
-use crate::symbol::{self, Addresses, Request, ResolvedFrame};
+use perf_symbols::symbol::custom::SymbolObject;
+use perf_symbols::symbol::{self, Addresses, Request, ResolvedFrame};
 
 /// Resolves addresses of objects to functions, inlined functions and lines.
 ///

@@ -1,11 +1,11 @@
 //! The samples as a table in memory.
 
 use super::Recording;
-use crate::error::Result;
 use crate::formats::dataset;
-use crate::stream::ledger::Ledger;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use perf_data::error::Result;
+use perf_data::stream::ledger::Ledger;
 
 impl Recording {
     /// The schema of [`sample_table`](Self::sample_table): that of the single table in `docs/tables.md`.

@@ -20,7 +20,7 @@ fn yields_samples_with_resolved_frames_in_time_order() {
         count += 1;
     }
     let ledger = samples.ledger().unwrap();
-    assert_eq!(ledger.of(crate::abi::record::RecordType::SAMPLE).emitted, count);
+    assert_eq!(ledger.of(perf_data::abi::record::RecordType::SAMPLE).emitted, count);
     assert!(count > 100 && deepest > 3, "{count} samples, up to {deepest} frames");
 }
 
@@ -31,7 +31,7 @@ fn yields_records_that_decode_to_their_bytes() {
         let mut count = 0;
         while let Some(record) = records.next().unwrap() {
             assert_eq!(record.index(), count);
-            assert_eq!(record.decode().to_bytes(crate::abi::Endian::Little).unwrap(), record.bytes());
+            assert_eq!(record.decode().to_bytes(perf_data::abi::Endian::Little).unwrap(), record.bytes());
             count += 1;
         }
         let read: u64 = records.ledger().unwrap().entries().values().map(|entry| entry.read).sum();
@@ -110,7 +110,7 @@ fn writes_filtered_samples() {
     }
     assert_eq!(count, expected);
     let decompress = || recording.rewrite().decompress().write(&path);
-    assert_eq!(decompress().unwrap_err().kind(), crate::ErrorKind::OutputExists);
+    assert_eq!(decompress().unwrap_err().kind(), perf_data::ErrorKind::OutputExists);
     let same = recording.rewrite().overwrite().write(fixture("callgraph.data")).unwrap_err();
     assert!(same.to_string().contains("cannot overwrite the input"), "{same}");
     recording.rewrite().overwrite().write(&path).unwrap();
@@ -126,7 +126,7 @@ fn writes_a_profile_in_the_format_of_the_extension() {
     recording.profile().write(&packed).unwrap();
     let (profile, _) = recording.profile().collect().unwrap();
     let samples: u64 = profile.rows.iter().map(|row| row.samples).sum();
-    assert_eq!(samples, ledger.of(crate::abi::record::RecordType::SAMPLE).emitted);
+    assert_eq!(samples, ledger.of(perf_data::abi::record::RecordType::SAMPLE).emitted);
     let sizes = [&plain, &packed].map(|path| std::fs::metadata(path).unwrap().len());
     assert!(sizes[0] > sizes[1] && sizes[1] > 100, "{sizes:?}");
     assert!(recording.profile().write(directory.path().join("out.xyz")).is_err());
@@ -142,14 +142,13 @@ fn passes_on_the_table_of_samples() {
         (rows, batches) = (rows + batch.num_rows() as u64, batches + 1);
         Ok(())
     });
-    assert_eq!(rows, ledger.unwrap().of(crate::abi::record::RecordType::SAMPLE).emitted);
+    assert_eq!(rows, ledger.unwrap().of(perf_data::abi::record::RecordType::SAMPLE).emitted);
     assert!(rows == 377 && batches > 0);
-    let stopped = recording.sample_table(|_| Err(crate::Error::invalid("enough")));
+    let stopped = recording.sample_table(|_| Err(perf_data::Error::invalid("enough")));
     assert_eq!(stopped.unwrap_err().to_string(), "enough");
 }
 
 #[test]
-#[cfg(feature = "json")]
 fn writes_records_and_information_as_json() {
     let recording = Recording::open(fixture("callgraph.data")).unwrap();
     let mut lines = Vec::new();

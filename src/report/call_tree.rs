@@ -4,10 +4,10 @@ use super::Counts;
 use super::location::{LocationId, Locations};
 use crate::profile::labels::Label;
 use crate::profile::{Profile, Tables};
-use crate::session::interned::Interned;
-use crate::session::names::{NameId, Names};
-use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
+use perf_data::session::interned::Interned;
+use perf_data::session::names::{NameId, Names};
+use perf_data::stream::events::EventIndex;
 
 /// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

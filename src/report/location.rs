@@ -1,13 +1,13 @@
 //! Places in code that frames stand for: one for each function at an address, inlined ones included.
 
-use crate::printable;
 use crate::profile::function_name::without_own_parameters;
 use crate::profile::stacks::FrameId;
 use crate::profile::{Frame, Tables};
-use crate::session::kernel_names::module_name;
-use crate::session::map::{Map, cut_name};
-use crate::session::names::{NameId, Names};
 use hashbrown::HashMap;
+use perf_data::printable;
+use perf_data::session::kernel_names::module_name;
+use perf_data::session::map::{Map, cut_name};
+use perf_data::session::names::{NameId, Names};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;

@@ -3,8 +3,8 @@
 use super::Counts;
 use super::location::{Location, LocationId, Locations};
 use crate::profile::{Profile, Row};
-use crate::session::names::NameId;
 use hashbrown::HashMap;
+use perf_data::session::names::NameId;
 use std::cmp::Reverse;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use super::location::Locations;
 use super::{Counts, Usage};
-use crate::object::recorded_file;
 use crate::profile::{Profile, Row};
+use perf_symbols::object::recorded_file;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;

@@ -5,10 +5,10 @@ use super::location::{LocationId, Locations};
 use super::{Counts, Usage};
 use crate::profile::labels::{Label, LabelKey, LabelsId};
 use crate::profile::{Profile, Row, Tables};
-use crate::session::names::NameId;
-use crate::session::slices::Slices;
-use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
+use perf_data::session::names::NameId;
+use perf_data::session::slices::Slices;
+use perf_data::stream::events::EventIndex;
 use std::cmp::Ordering;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What an output may contain that does not come from its records.
 
-use crate::stream::ledger::Ledger;
+use perf_data::stream::ledger::Ledger;
 
 /// Whether an output, its side files and the texts in it may contain data of the input that no pass has seen: names of files,
 /// function names of imported profiles, unknown fields, texts of warnings. Whatever writes such data asks here.
@@ -52,7 +52,7 @@ impl Disclosure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::container::walk::{Damage, DamageKind};
+    use perf_data::container::walk::{Damage, DamageKind};
 
     #[test]
     fn warnings_of_anonymized_outputs_have_no_names() {

@@ -1,20 +1,20 @@
 //! Checks whether a recording can be written in another byte order, and which bytes would remain unconverted.
 
 use super::pass::{Pass, PreScan};
-use crate::abi::Endian;
-use crate::abi::feature::{Feature, FeatureSection};
-use crate::abi::record::{Body, Record, RecordContext};
-use crate::abi::sample::Sample;
-use crate::abi::sample_type::SampleType;
-use crate::error::{Error, Result};
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::write::form::sample_words;
+use perf_data::abi::Endian;
+use perf_data::abi::feature::{Feature, FeatureSection};
+use perf_data::abi::record::{Body, Record, RecordContext};
+use perf_data::abi::sample::Sample;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::write::form::sample_words;
 use std::collections::BTreeMap;
 
-/// Checks that a recording can be [written](crate::stream::write::form::Form::endian) in a byte order.
+/// Checks that a recording can be [written](perf_data::stream::write::form::Form::endian) in a byte order.
 ///
 /// Changes nothing itself; must be the last pass. Bytes whose layout only the recorder knows (raw data, user stacks, AUX areas,
 /// BPF programs, unknown records and features) are never converted. A recording that contains such bytes is rejected unless

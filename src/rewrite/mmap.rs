@@ -1,12 +1,12 @@
 //! The common view of MMAP and MMAP2 records.
 
-use crate::abi;
-use crate::abi::record::mmap::Mmap as MmapRecord;
-use crate::abi::record::mmap2::{MappedFile, Mmap2};
-use crate::abi::record::{CpuMode, Misc, RecordType};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashSet;
+use perf_data::abi;
+use perf_data::abi::record::mmap::Mmap as MmapRecord;
+use perf_data::abi::record::mmap2::{MappedFile, Mmap2};
+use perf_data::abi::record::{CpuMode, Misc, RecordType};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::sync::Arc;
 
 /// Interned file names.

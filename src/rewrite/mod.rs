@@ -13,17 +13,13 @@
 //! [`repair`], [`sched_stat`], [`sort`], [`split`], [`strip_user_stack`], `unwind`. [`endian`] checks whether a recording can be written
 //! in the other byte order.
 
-#[cfg(feature = "rewrite")]
 pub mod anonymize;
-#[cfg(feature = "rewrite")]
 pub mod build_ids;
 pub mod disclosure;
 pub mod endian;
 pub mod filter;
 pub mod header;
-#[cfg(feature = "rewrite")]
 pub mod jit;
-#[cfg(feature = "rewrite")]
 pub mod merge;
 pub mod mmap;
 pub mod option;
@@ -32,23 +28,17 @@ pub mod output;
 pub mod pass;
 pub mod passes;
 pub mod perf_version;
-#[cfg(feature = "rewrite")]
 pub mod quipper;
 pub mod record_function;
-#[cfg(feature = "rewrite")]
 pub mod registry;
-#[cfg(feature = "rewrite")]
 pub mod repair;
 pub mod replacement;
 pub mod request;
 pub mod rounds;
 pub mod sample_parts;
-#[cfg(feature = "rewrite")]
 pub mod sched_stat;
 pub mod sort;
-#[cfg(feature = "rewrite")]
 pub mod split;
 pub mod spooled_chains;
 pub mod strip_user_stack;
-#[cfg(feature = "symbols")]
 pub mod unwind;

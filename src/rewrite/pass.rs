@@ -1,13 +1,13 @@
 //! The pass trait.
 
 use super::header::Header;
-use super::perf_version::since::PerfVersion;
-use crate::container::read::Container;
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::version::PerfVersion;
+use perf_data::container::read::Container;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// One step of a rewrite. [`Passes`](super::passes::Passes) chains them: each pass sees what the previous one passes on.
 ///

@@ -4,18 +4,18 @@ use super::disclosure::Disclosure;
 use super::header::Header;
 use super::header::metadata_edit::{HeaderRewriter, MetadataEdit};
 use super::pass::{Pass, PreScanOrder};
-use super::perf_version::since::PerfVersion;
-use crate::container::read::input::Input;
-use crate::container::read::{Container, ReadOptions};
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::counts::Counts;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::order::Order;
-use crate::stream::raw::{Gap, Raw};
-use crate::stream::source::Source;
-use crate::stream::stage::{Before, Stage};
+use perf_data::abi::version::PerfVersion;
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::counts::Counts;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::order::Order;
+use perf_data::stream::raw::{Gap, Raw};
+use perf_data::stream::source::Source;
+use perf_data::stream::stage::{Before, Stage};
 
 /// Passes in the order in which they run.
 #[derive(Default)]

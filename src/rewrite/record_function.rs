@@ -1,10 +1,10 @@
 //! A pass implemented by a function of one record.
 
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::stage::{Before, Stage};
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::{Before, Stage};
 
 /// Calls a function for each record; gaps and the other calls are forwarded unchanged.
 pub struct RecordFunction<F>(F);

@@ -4,7 +4,6 @@ use super::filter::{comm, cpu, dso, event, head, kind, sample_every, task, time}
 use super::header::edits;
 use super::option::{PassOption, PassOrder};
 use super::request::{PassRequest, Values};
-#[cfg(feature = "symbols")]
 use super::unwind;
 use super::{anonymize, build_ids, jit, perf_version, quipper, sched_stat, sort, strip_user_stack};
 use std::iter;
@@ -38,7 +37,6 @@ pub const PASSES: PassTable<'static> = &[
     (REWRITING, edits::OPTIONS),
     (REWRITING, perf_version::OPTIONS),
     (REWRITING, strip_user_stack::OPTIONS),
-    #[cfg(feature = "symbols")]
     (REWRITING, unwind::OPTIONS),
     (REWRITING, &[sched_stat::OPTION]),
     (REWRITING, quipper::OPTIONS),

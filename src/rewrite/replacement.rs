@@ -1,13 +1,13 @@
 //! Records that replace others.
 
-use crate::abi::record::{Record, RecordHeader};
-use crate::container::block::{Block, Origin};
-use crate::container::write::encoded;
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use bytes::Bytes;
+use perf_data::abi::record::{Record, RecordHeader};
+use perf_data::container::block::{Block, Origin};
+use perf_data::container::write::encoded;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 

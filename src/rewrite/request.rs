@@ -2,13 +2,11 @@
 
 use super::option::{Outputs, Parameter, PassOrder, Value};
 use super::pass::Pass;
-use crate::container::access::Access;
-use crate::container::read::ReadOptions;
-#[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
-use crate::object::pending_images::PendingImages;
-#[cfg(feature = "symbols")]
 use crate::profile::symbolize::SymbolOptions;
 use crate::rewrite::filter::pass::{Filter, FilterPass};
+use perf_data::container::access::Access;
+use perf_data::container::read::ReadOptions;
+use perf_symbols::object::pending_images::PendingImages;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,10 +67,8 @@ pub struct PassContext {
     /// Who may read the files that are written.
     pub access: Access,
     /// Where passes list the code images that they write.
-    #[cfg(any(feature = "rewrite", feature = "symbols", feature = "synth"))]
     pub images: PendingImages,
     /// How object files are searched, for passes that unwind.
-    #[cfg(feature = "symbols")]
     pub objects: Arc<SymbolOptions>,
 }
 

@@ -1,15 +1,15 @@
 //! Inserts FINISHED_ROUND records into records in time order, so that readers need not buffer all of them.
 
 use super::replacement::{RecordBuffer, RecordPlacement};
-use crate::abi;
-use crate::abi::record::{Misc, RecordHeader, RecordType};
-use crate::container::block::Origin;
-use crate::container::write::encoded;
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::stage::Stage;
+use perf_data::abi;
+use perf_data::abi::record::{Misc, RecordHeader, RecordType};
+use perf_data::container::block::Origin;
+use perf_data::container::write::encoded;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::Stage;
 
 /// Records in a round.
 const ROUND: u32 = 1 << 14;

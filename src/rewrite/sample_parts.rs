@@ -1,11 +1,11 @@
 //! Where the user registers and stack dumps of samples are, for the passes that remove them.
 
-use crate::abi::record::RecordType;
-use crate::abi::sample_field::SampleField;
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_field::SampleField;
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::ops::Range;
 
 /// Byte ranges in the body of a sample.

@@ -3,14 +3,14 @@
 use super::option::{Outputs, Parameter, PassOption, PassOrder};
 use super::pass::Pass;
 use super::request::PassFactory;
-use crate::abi::sample_type::SampleType;
-use crate::container::read::ReadOptions;
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::order::Order;
-use crate::stream::raw::Raw;
-use crate::stream::stage::{Before, Stage};
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::ReadOptions;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::order::Order;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::{Before, Stage};
 
 /// `--sort`.
 const SORT: Parameter<()> = Parameter::flag("--sort");

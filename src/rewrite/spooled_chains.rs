@@ -1,10 +1,10 @@
 //! Call chains that a pre-scan finds, until the samples that they belong to are written.
 
-use crate::abi::bytes::Words;
-use crate::container::spool::Spool;
-use crate::error::{Error, Result};
 use bytes::Bytes;
 use hashbrown::HashMap;
+use perf_data::abi::bytes::Words;
+use perf_data::container::spool::Spool;
+use perf_data::error::{Error, Result};
 use std::hash::Hash;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
@@ -78,8 +78,8 @@ impl<K: Eq + Hash> SpooledChains<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::abi::bytes::Reader;
+    use perf_data::abi::Endian;
+    use perf_data::abi::bytes::Reader;
 
     #[test]
     fn reads_stored_chains_back() {

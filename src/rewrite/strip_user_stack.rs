@@ -9,16 +9,16 @@ use super::pass::{Pass, PreScan};
 use super::replacement::RecordBuffer;
 use super::request::PassFactory;
 use super::sample_parts::{SampleParts, layout_with};
-use crate::abi;
-use crate::abi::record::RecordHeader;
-use crate::abi::sample_type::SampleType;
-use crate::container::write::encoded;
-use crate::error::{Error, Result};
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::stage::{Before, Stage};
+use perf_data::abi;
+use perf_data::abi::record::RecordHeader;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::write::encoded;
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::{Before, Stage};
 
 /// `--strip-user-stack`.
 const STRIP_USER_STACK: Parameter<()> = Parameter::flag("--strip-user-stack");

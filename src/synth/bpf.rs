@@ -1,14 +1,14 @@
 //! Loaded BPF programs.
 
 use super::metadata::Metadata;
-use crate::abi::feature::bpf_prog_info::{BpfArrays, BpfProg, BpfProgInfo, BpfProgInfos};
-use crate::abi::feature::{Feature, FeatureId};
-use crate::abi::hex::to_hex;
-use crate::abi::record::Body;
-use crate::abi::record::bpf_event::{BpfEvent, BpfEventType};
-use crate::abi::record::ksymbol::{Ksymbol, KsymbolFlags, KsymbolType};
-use crate::abi::text::PaddedStr;
-use crate::abi::{self, Endian};
+use perf_data::abi::feature::bpf_prog_info::{BpfArrays, BpfProg, BpfProgInfo, BpfProgInfos};
+use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::abi::hex::to_hex;
+use perf_data::abi::record::Body;
+use perf_data::abi::record::bpf_event::{BpfEvent, BpfEventType};
+use perf_data::abi::record::ksymbol::{Ksymbol, KsymbolFlags, KsymbolType};
+use perf_data::abi::text::PaddedStr;
+use perf_data::abi::{self, Endian};
 
 /// A BPF program.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,12 +2,12 @@
 
 use super::event_names;
 use super::tracepoint::Tracepoint;
-use crate::abi::Endian;
-use crate::abi::attr::Attr;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::read_format::ReadFormat;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::error::{Error, Result};
+use perf_data::abi::Endian;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::read_format::ReadFormat;
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::error::{Error, Result};
 
 /// An event: name, attr and instance IDs.
 ///

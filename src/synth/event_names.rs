@@ -1,9 +1,9 @@
 //! Event names in the syntax of `perf record -e`, and their attrs.
 
-use crate::abi::attr::{Attr, AttrType, HardwareEvent, SoftwareEvent};
-use crate::abi::attr_flags::AttrFlags;
-use crate::error::{Error, Result};
-use crate::stream::event_name::MODIFIERS;
+use perf_data::abi::attr::{Attr, AttrType, HardwareEvent, SoftwareEvent};
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::error::{Error, Result};
+use perf_data::stream::event_name::MODIFIERS;
 
 /// Generic hardware events.
 const HARDWARE: [(&str, HardwareEvent); 14] = [
@@ -154,7 +154,7 @@ fn breakpoint(name: &str, rest: &str, attr: &mut Attr) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
+    use perf_data::abi::Endian;
 
     fn attr(name: &str) -> Attr {
         let mut attr = Attr::read(&[0; 128], Endian::Little).unwrap();

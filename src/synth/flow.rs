@@ -1,14 +1,14 @@
 //! Path of records to their sink: sorting and round marks.
 
-use crate::container::read::ReadOptions;
-use crate::error::Result;
 use crate::rewrite::rounds::Rounds;
 use crate::rewrite::sort::{Sort, Untimed};
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::order::Order;
-use crate::stream::raw::Raw;
-use crate::stream::stage::{Before, Stage};
+use perf_data::container::read::ReadOptions;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::order::Order;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::{Before, Stage};
 
 /// Path of records to a sink.
 pub(super) type Flow<S> = Before<Sorter, Order<Before<RoundMarker, S>>>;

@@ -1,7 +1,7 @@
 //! Mappings of a synthetic process.
 
-use crate::abi::record::mmap2::{MappedFile, Mmap2};
-use crate::abi::text::PaddedStr;
+use perf_data::abi::record::mmap2::{MappedFile, Mmap2};
+use perf_data::abi::text::PaddedStr;
 
 /// A mapping of a file or of anonymous memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,22 +2,22 @@
 
 use super::event::Event;
 use super::tracepoint::tracing_data;
-use crate::abi::attr::AttrType;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::feature::event_desc::{EventDesc, EventDescs};
-use crate::abi::feature::group_desc::{Group, GroupDesc};
-use crate::abi::feature::mark::Mark;
-use crate::abi::feature::nr_cpus::NrCpus;
-use crate::abi::feature::string::{PerfStr, StrList};
-use crate::abi::feature::total_mem::TotalMem;
-use crate::abi::feature::{Feature, FeatureId, FeatureSection};
-use crate::abi::sample_type::SampleType;
-use crate::abi::{Endian, attr::Attr};
-use crate::container::read::file::FileAttr;
-use crate::container::write::encoded;
-use crate::error::{Error, Result};
-use crate::stream::meta::Meta;
 use bytes::Bytes;
+use perf_data::abi::attr::AttrType;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::feature::event_desc::{EventDesc, EventDescs};
+use perf_data::abi::feature::group_desc::{Group, GroupDesc};
+use perf_data::abi::feature::mark::Mark;
+use perf_data::abi::feature::nr_cpus::NrCpus;
+use perf_data::abi::feature::string::{PerfStr, StrList};
+use perf_data::abi::feature::total_mem::TotalMem;
+use perf_data::abi::feature::{Feature, FeatureId, FeatureSection};
+use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::{Endian, attr::Attr};
+use perf_data::container::read::file::FileAttr;
+use perf_data::container::write::encoded;
+use perf_data::error::{Error, Result};
+use perf_data::stream::meta::Meta;
 use std::collections::BTreeMap;
 
 /// The machine of a synthetic recording.

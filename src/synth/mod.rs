@@ -20,20 +20,8 @@ pub(crate) mod tracepoint;
 pub use event::Event;
 pub use map::Map;
 pub use metadata::{Machine, Metadata};
-pub use recorder::Stamp;
+pub use recorder::{Recorder, Stamp};
 pub use recording::RecordingBuilder;
-pub use tracepoint::{Field, Tracepoint};
-
-/// Items that the program and the tests use.
-mod internals {
-    pub use super::recorder::Recorder;
-    pub use super::scenario::Scenario;
-    pub use super::scenario::file::expect::Expect;
-    pub use super::tracepoint::tracing_data;
-}
-
-#[cfg(not(feature = "internals"))]
-pub(crate) use internals::*;
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub use internals::*;
+pub use scenario::Scenario;
+pub use scenario::file::expect::Expect;
+pub use tracepoint::{Field, Tracepoint, tracing_data};

@@ -4,18 +4,18 @@ use super::event::Event;
 use super::map::Map;
 use super::metadata::Metadata;
 use super::recorder::{Recorder, Stamp};
-use crate::abi::record::comm::Comm;
-use crate::abi::record::task::Task;
-use crate::abi::record::{Body, CpuMode, Misc, RecordType};
-use crate::abi::sample::Sample;
-use crate::abi::text::PaddedStr;
-use crate::container::read::ReadOptions;
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::write::file::ToFile;
-use crate::stream::write::form::Form;
+use perf_data::abi::record::comm::Comm;
+use perf_data::abi::record::task::Task;
+use perf_data::abi::record::{Body, CpuMode, Misc, RecordType};
+use perf_data::abi::sample::Sample;
+use perf_data::abi::text::PaddedStr;
+use perf_data::container::read::ReadOptions;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::write::file::ToFile;
+use perf_data::stream::write::form::Form;
 use std::io::Cursor;
 
 /// Builds a recording in memory from events and records added in any order.
@@ -184,16 +184,16 @@ impl RecordingBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::abi::feature::FeatureId;
-    use crate::abi::record::Record;
-    use crate::abi::record::auxtrace::Auxtrace;
-    use crate::abi::regs::{Regs, RegsAbi};
-    use crate::abi::sample_type::SampleType;
-    use crate::container::read::input::Input;
-    use crate::stream::raw::Raw;
-    use crate::stream::source::Source;
     use crate::synth::tracepoint::Tracepoint;
+    use perf_data::abi::Endian;
+    use perf_data::abi::feature::FeatureId;
+    use perf_data::abi::record::Record;
+    use perf_data::abi::record::auxtrace::Auxtrace;
+    use perf_data::abi::regs::{Regs, RegsAbi};
+    use perf_data::abi::sample_type::SampleType;
+    use perf_data::container::read::input::Input;
+    use perf_data::stream::raw::Raw;
+    use perf_data::stream::source::Source;
 
     /// The records of a file as decoded.
     #[derive(Default)]
@@ -229,7 +229,7 @@ mod tests {
             let switch = recording.event(switch);
             recording.sample(cycles, sample(30, 7)).sample(cycles, sample(10, 8));
             let raw = Tracepoint::raw(1000, 7, &9_u32.to_ne_bytes(), endian);
-            let raw = Some(crate::abi::sample::Raw { data: raw });
+            let raw = Some(perf_data::abi::sample::Raw { data: raw });
             recording.sample(switch, Sample { raw, ..sample(20, 8) });
             recording.process(7, "app").map(7, Map::of("/bin/app", 0x400000, 0x2000).build_id(&[5; 20]));
             recording.exit(Stamp::at(25, 7, 8).on(2));

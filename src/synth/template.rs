@@ -1,7 +1,7 @@
 //! A template for samples that differ only in address and time.
 
-use crate::abi::Endian;
-use crate::abi::record::RecordHeader;
+use perf_data::abi::Endian;
+use perf_data::abi::record::RecordHeader;
 
 /// An encoded SAMPLE record with the offsets of its address and time words.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ fn to_bytes(value: u64, endian: Endian) -> [u8; 8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::record::{Misc, RecordType};
+    use perf_data::abi::record::{Misc, RecordType};
 
     #[test]
     fn locates_changing_words() {

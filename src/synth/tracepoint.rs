@@ -1,8 +1,8 @@
 //! Tracepoints with their formats, as in tracefs.
 
-use crate::abi::Endian;
-use crate::abi::feature::tracepoint_format::TracepointFormat;
-use crate::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData};
+use perf_data::abi::Endian;
+use perf_data::abi::feature::tracepoint_format::TracepointFormat;
+use perf_data::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData};
 use serde_json::Value;
 
 /// A tracepoint: system, name, and fields of the RAW bytes.

@@ -1,13 +1,13 @@
 //! Single records, samples and features.
 
 use super::inputs::{FeatureInput, feature_of, record_of};
-use perfconv::abi::Endian;
-use perfconv::abi::feature::{Feature, FeatureId, FeatureSection};
-use perfconv::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
-use perfconv::abi::sample_type::BranchSampleType;
-use perfconv::abi::sample_view::SampleView;
-use perfconv::tracepoint::tracepoints::Tracepoints;
-use perfconv::tracepoint::value::Value;
+use perf_data::abi::Endian;
+use perf_data::abi::feature::{Feature, FeatureId, FeatureSection};
+use perf_data::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
+use perf_data::abi::sample_type::BranchSampleType;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::tracepoint::tracepoints::Tracepoints;
+use perf_data::tracepoint::value::Value;
 
 /// Any bytes as a record: encoding preserves them, also by way of the other byte order. Records with a tail are excluded from the
 /// latter: the tail stays in the recorder's byte order, in which it may look like fields.

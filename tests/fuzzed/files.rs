@@ -3,16 +3,16 @@
 use super::plausible;
 use super::streams::corrupted;
 use arbitrary::Unstructured;
-use perfconv::container::read::{ReadOptions, input::Input};
-use perfconv::error::Result;
+use perf_data::container::read::{ReadOptions, input::Input};
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::order::Order;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
+use perf_data::stream::write::directory::ToDirectory;
+use perf_data::stream::write::form::Form;
 use perfconv::inspect::check::{Rule, check};
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::order::Order;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
-use perfconv::stream::write::directory::ToDirectory;
-use perfconv::stream::write::form::Form;
 use std::fs;
 use std::path::Path;
 

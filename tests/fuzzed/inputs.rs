@@ -1,12 +1,12 @@
 //! Input formats of fuzz targets: the first bytes give the context needed to decode the rest.
 
-use perfconv::abi::Endian;
-use perfconv::abi::feature::nr_cpus::NrCpus;
-use perfconv::abi::feature::{FeatureContext, FeatureId};
-use perfconv::abi::read_format::ReadFormat;
-use perfconv::abi::record::{RecordContext, RecordHeader, RecordType};
-use perfconv::abi::sample_layout::SampleLayout;
-use perfconv::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::abi::Endian;
+use perf_data::abi::feature::nr_cpus::NrCpus;
+use perf_data::abi::feature::{FeatureContext, FeatureId};
+use perf_data::abi::read_format::ReadFormat;
+use perf_data::abi::record::{RecordContext, RecordHeader, RecordType};
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
 
 /// Size of the context of a record: `u8 flags, kind; u16 misc; u32 sample_type; u32 branch_sample_type; u8 read_format,
 /// regs_user, regs_intr, unused`. The body of the record follows.

@@ -1,11 +1,11 @@
 //! Metadata of plausible recordings: names of the machine and of the events, and tracepoint formats.
 
-use perfconv::abi::attr::AttrType;
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::feature::event_desc::{EventDesc, EventDescs};
-use perfconv::abi::feature::string::{PerfStr, StrList};
-use perfconv::abi::{Endian, to_bytes};
-use perfconv::container::read::file::FileAttr;
+use perf_data::abi::attr::AttrType;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::event_desc::{EventDesc, EventDescs};
+use perf_data::abi::feature::string::{PerfStr, StrList};
+use perf_data::abi::{Endian, to_bytes};
+use perf_data::container::read::file::FileAttr;
 use perfconv::synth::{Field, Tracepoint, tracing_data};
 use std::collections::BTreeMap;
 

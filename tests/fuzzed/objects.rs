@@ -5,8 +5,8 @@ use super::object_file::{Program, program};
 use super::symbols::{same_in_any_order, symbolizer};
 use allocation_counter::measure;
 use arbitrary::Unstructured;
-use perfconv::symbol::find::{Policy, SearchOptions};
-use perfconv::symbol::{ObjectKey, Symbolizer};
+use perf_symbols::symbol::find::{Policy, SearchOptions};
+use perf_symbols::symbol::{ObjectKey, Symbolizer};
 use std::fs;
 
 /// Addresses that belong to no code, or to the end of all.

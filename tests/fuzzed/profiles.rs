@@ -1,6 +1,6 @@
 //! Profiles imported as recordings.
 
-use perfconv::container::read::ReadOptions;
+use perf_data::container::read::ReadOptions;
 use perfconv::formats::import::{Import, ImportOptions, ImportedRecording, Values};
 use perfconv::formats::{firefox, folded, perf_script, pprof, speedscope};
 use perfconv::inspect::check::{Severity, check};

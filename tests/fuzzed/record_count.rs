@@ -1,8 +1,8 @@
 //! A sink that counts records.
 
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Counts records.
 #[derive(Default)]

@@ -1,8 +1,8 @@
 //! Scenarios with any contents.
 
-use perfconv::container::read::Container;
-use perfconv::stream::write::file::ToFile;
-use perfconv::stream::write::form::Form;
+use perf_data::container::read::Container;
+use perf_data::stream::write::file::ToFile;
+use perf_data::stream::write::form::Form;
 use perfconv::synth::Scenario;
 use std::io::Cursor;
 

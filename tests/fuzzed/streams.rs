@@ -2,15 +2,15 @@
 
 use super::plausible;
 use arbitrary::Unstructured;
-use perfconv::container::limits::Limits;
-use perfconv::container::read::{ReadOptions, Reader, input::Input};
-use perfconv::error::Result;
-use perfconv::stream::Sink;
-use perfconv::stream::ledger::Ledger;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::order::Order;
-use perfconv::stream::raw::{Gap, Raw};
-use perfconv::stream::source::Source;
+use perf_data::container::limits::Limits;
+use perf_data::container::read::{ReadOptions, Reader, input::Input};
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::order::Order;
+use perf_data::stream::raw::{Gap, Raw};
+use perf_data::stream::source::Source;
 use std::io::{self, Read};
 
 /// Any bytes as a recording, or an intact one that is corrupted; read from memory and from a stream in pieces.

@@ -1,14 +1,14 @@
 //! Sources of symbols: kallsyms, perf maps, jitdumps, object files, kernel modules, features of recordings.
 
-use perfconv::abi::feature::bpf_btf::BpfBtf;
-use perfconv::abi::feature::bpf_prog_info::{BpfFunction, BpfProgInfos};
-use perfconv::abi::hex::to_hex;
-use perfconv::abi::jitdump::header::Header;
-use perfconv::abi::{self, Endian};
-use perfconv::symbol::bpf::BpfSource;
-use perfconv::symbol::find::{Policy, SearchOptions};
-use perfconv::symbol::simpleperf::SimpleperfSource;
-use perfconv::symbol::{Addresses, ObjectKey, Options, Request, Symbolizer};
+use perf_data::abi::feature::bpf_btf::BpfBtf;
+use perf_data::abi::feature::bpf_prog_info::{BpfFunction, BpfProgInfos};
+use perf_data::abi::hex::to_hex;
+use perf_data::abi::jitdump::header::Header;
+use perf_data::abi::{self, Endian};
+use perf_symbols::symbol::bpf::BpfSource;
+use perf_symbols::symbol::find::{Policy, SearchOptions};
+use perf_symbols::symbol::simpleperf::SimpleperfSource;
+use perf_symbols::symbol::{Addresses, ObjectKey, Options, Request, Symbolizer};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::sync::Arc;

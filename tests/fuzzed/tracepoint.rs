@@ -1,10 +1,10 @@
 //! Formats of tracepoints with a payload.
 
-use perfconv::abi::Endian;
-use perfconv::abi::feature::tracepoint_format::TracepointFormat;
-use perfconv::tracepoint::expression::Payload;
-use perfconv::tracepoint::field::Field;
-use perfconv::tracepoint::print_format::{KernelStrings, PrintFormat, PrintedText};
+use perf_data::abi::Endian;
+use perf_data::abi::feature::tracepoint_format::TracepointFormat;
+use perf_data::tracepoint::expression::Payload;
+use perf_data::tracepoint::field::Field;
+use perf_data::tracepoint::print_format::{KernelStrings, PrintFormat, PrintedText};
 
 /// Maximum size of a printed sample.
 const MAX_SIZE: usize = 256 << 10;

@@ -1,10 +1,10 @@
 //! Stack dumps with registers and an object file.
 
+use perf_data::abi::Endian;
+use perf_data::abi::regs::{Regs, RegsAbi};
+use perf_data::abi::sample::{Callchain, Sample, StackUser};
+use perf_data::abi::sample_type::SampleType;
 use perfconv::Recording;
-use perfconv::abi::Endian;
-use perfconv::abi::regs::{Regs, RegsAbi};
-use perfconv::abi::sample::{Callchain, Sample, StackUser};
-use perfconv::abi::sample_type::SampleType;
 use perfconv::recording::SymbolOptions;
 use perfconv::synth::{Event, Map};
 use std::fs;

@@ -2,16 +2,16 @@
 
 use crate::suite::files::{Recording, has_corpus, recordings};
 use crate::suite::program::{for_each, note_missing_oracle, perfconv, profile, run, run_other, with_time_limit};
-use perfconv::abi;
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::hex::to_hex;
-use perfconv::abi::record::mmap2::Mmap2;
-use perfconv::abi::record::{Misc, RecordType};
-use perfconv::container::read::{Container, ReadOptions, input::Input};
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
+use perf_data::abi;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::hex::to_hex;
+use perf_data::abi::record::mmap2::Mmap2;
+use perf_data::abi::record::{Misc, RecordType};
+use perf_data::container::read::{Container, ReadOptions, input::Input};
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use perfconv::container::read::{ReadOptions, input::Input};
+use perf_data::container::read::{ReadOptions, input::Input};
 use perfconv::inspect::check::{Finding, Rule, Severity, check};
 use serde_json::Value;
 

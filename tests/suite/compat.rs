@@ -7,12 +7,12 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use perfconv::abi::record::{Body, CpuMode, Misc, lost::LostSamples};
-use perfconv::abi::sample::Sample as Sampled;
-use perfconv::container::read::{ReadOptions, input::Input};
+use perf_data::abi::record::{Body, CpuMode, Misc, lost::LostSamples};
+use perf_data::abi::sample::Sample as Sampled;
+use perf_data::container::read::{ReadOptions, input::Input};
+use perf_data::stream::source::Source;
 use perfconv::formats::pprof::compat;
 use perfconv::formats::pprof::proto::{Profile, Sample, ValueType};
-use perfconv::stream::source::Source;
 use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
 use prost::Message;
 use tempfile::{TempDir, tempdir};

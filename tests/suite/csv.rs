@@ -5,12 +5,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use perfconv::abi::sample_type::SampleType;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::stream::events::Event;
+use perf_data::stream::source::Source;
 use perfconv::inspect::info::{Parts, read_info};
-use perfconv::stream::events::Event;
-use perfconv::stream::source::Source;
 use tempfile::tempdir;
 
 use super::files::{self, Recording, fixture};

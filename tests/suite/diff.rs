@@ -4,12 +4,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use perfconv::abi::Endian;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
+use perf_data::abi::Endian;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::stream::source::Source;
 use perfconv::formats::json::write_lines;
 use perfconv::inspect::diff::{DiffOptions, Difference, Side, Subject, Summary, diff};
-use perfconv::stream::source::Source;
 use serde_json::Value;
 
 use super::files::{self, fixture};

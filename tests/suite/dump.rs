@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use perfconv::abi::record::RecordType;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
+use perf_data::abi::record::RecordType;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 use tempfile::tempdir;
 
 use super::files::{self, Recording, fixture};

@@ -2,9 +2,9 @@
 
 use crate::suite::files::{fixture, has_corpus, recordings};
 use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
-use perfconv::abi::Endian;
-use perfconv::container::read::{Container, ReadOptions, input::Input};
-use perfconv::stream::source::Source;
+use perf_data::abi::Endian;
+use perf_data::container::read::{Container, ReadOptions, input::Input};
+use perf_data::stream::source::Source;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -56,8 +56,12 @@ fn outcome(input: &Path) -> Option<Outcome> {
 
 struct Nothing;
 
-impl perfconv::stream::Sink for Nothing {
-    fn record(&mut self, _: &perfconv::stream::meta::Meta, _: &perfconv::stream::raw::Raw<'_>) -> perfconv::Result<()> {
+impl perf_data::stream::Sink for Nothing {
+    fn record(
+        &mut self,
+        _: &perf_data::stream::meta::Meta,
+        _: &perf_data::stream::raw::Raw<'_>,
+    ) -> perfconv::Result<()> {
         Ok(())
     }
 }

@@ -2,17 +2,17 @@
 
 use crate::suite::files::{Recording, corpus, enough, fixture, has_corpus, recordings, share};
 use crate::suite::program::{for_each, perfconv, profile, run, run_other, with_time_limit};
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::feature::sample_time::SampleTime;
-use perfconv::abi::read_format::ReadFormat;
-use perfconv::abi::record::RecordType;
-use perfconv::abi::sample_type::SampleType;
-use perfconv::container::read::{ReadOptions, input::Input};
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::sample_time::SampleTime;
+use perf_data::abi::read_format::ReadFormat;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::{ReadOptions, input::Input};
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 use perfconv::inspect::check::{Severity, check};
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 use std::fs;
@@ -226,7 +226,7 @@ fn filtered_recordings_match_filters_of_perf_script() {
 
 /// Whether samples contain counter values of a group.
 fn is_read_in_groups(meta: &Meta) -> bool {
-    let is_read = |layout: &perfconv::abi::sample_layout::SampleLayout| {
+    let is_read = |layout: &perf_data::abi::sample_layout::SampleLayout| {
         layout.sample_type().contains(SampleType::READ) && layout.read_format().contains(ReadFormat::GROUP)
     };
     meta.events.list().iter().any(|event| is_read(&event.layout))
@@ -475,7 +475,7 @@ fn sample_time_covers_the_remaining_samples() {
         let lines = script(&output, &[]).expect("perf should print it");
         let (meta, _) = records(&output).unwrap();
         let section = &meta.features[&FeatureId::SAMPLE_TIME];
-        let (range, _) = perfconv::abi::parse::<SampleTime>(section, meta.endian, ()).unwrap();
+        let (range, _) = perf_data::abi::parse::<SampleTime>(section, meta.endian, ()).unwrap();
         let seconds = |time: u64| format!("{}.{:09}", time / 1_000_000_000, time % 1_000_000_000);
         let times: Vec<_> = lines.iter().map(|line| line.time.clone()).collect();
         let expected = (times.iter().min().unwrap().clone(), times.iter().max().unwrap().clone());
@@ -617,13 +617,13 @@ struct StripResult {
 }
 
 fn strip(path: &Path) -> Result<StripResult, String> {
-    use perfconv::abi::record::{Body, Record};
+    use perf_data::abi::record::{Body, Record};
     let dir = tempfile::tempdir().expect("a temporary directory");
     let output = dir.path().join("stripped");
     rewrite(path, &output, &["--strip-user-stack"])?;
     let (plain_meta, before) = records(path)?;
     let (meta, after) = records(&output)?;
-    let has_user_fields = |event: &perfconv::stream::events::Event| {
+    let has_user_fields = |event: &perf_data::stream::events::Event| {
         let attr = &event.attr;
         let user_fields = SampleType::STACK_USER | SampleType::REGS_USER;
         attr.sample_type.intersects(user_fields) || attr.sample_regs_user != 0 || attr.sample_stack_user != 0
@@ -639,7 +639,7 @@ fn strip(path: &Path) -> Result<StripResult, String> {
     };
     struct Samples {
         meta: Meta,
-        list: Vec<perfconv::abi::sample::Sample>,
+        list: Vec<perf_data::abi::sample::Sample>,
     }
     impl Sink for Samples {
         fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
@@ -695,7 +695,7 @@ fn sched_stat_matches_perf_inject() {
     // perf inject overwrites the first 4 bytes of the raw data, which identify the tracepoint, with 0.
     let layout = meta.events.list()[0].layout;
     let masked = |record: &[u8]| {
-        let view = perfconv::abi::sample_view::SampleView::read(&record[8..], &layout, meta.endian)
+        let view = perf_data::abi::sample_view::SampleView::read(&record[8..], &layout, meta.endian)
             .expect("reading should succeed");
         let raw = view.raw.expect("a tracepoint should have raw data");
         let at = record.windows(raw.len()).rposition(|bytes| bytes == raw).expect("the record should contain it");

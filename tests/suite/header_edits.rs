@@ -2,12 +2,12 @@
 
 use crate::suite::files::{fixture, has_corpus, recordings};
 use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
-use perfconv::abi::feature::FeatureId;
-use perfconv::container::read::{Container, ReadOptions, input::Input};
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::{Gap, Raw};
-use perfconv::stream::source::Source;
+use perf_data::abi::feature::FeatureId;
+use perf_data::container::read::{Container, ReadOptions, input::Input};
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::{Gap, Raw};
+use perf_data::stream::source::Source;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -19,7 +19,7 @@ struct DataBytes(Vec<u8>);
 
 impl Sink for DataBytes {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        if raw.header().kind != perfconv::abi::record::RecordType::HEADER_FEATURE {
+        if raw.header().kind != perf_data::abi::record::RecordType::HEADER_FEATURE {
             self.0.extend_from_slice(raw.bytes());
             self.0.extend_from_slice(raw.payload());
         }

@@ -7,16 +7,16 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use perfconv::abi::Endian;
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::sample_type::SampleType;
-use perfconv::container::read::input::Input;
-use perfconv::container::read::{Container, ReadOptions};
+use perf_data::abi::Endian;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::stream::events::Event;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::source::Source;
 use perfconv::inspect::info::header::file_header;
 use perfconv::inspect::info::{Info, Parts, read_info};
-use perfconv::stream::events::Event;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::source::Source;
 use tempfile::tempdir;
 
 use super::files::{self, Recording, fixture};

@@ -4,11 +4,11 @@
 use super::files::{fixture, fixtures};
 use super::fuzz_corpus::fuzz::record_count::RecordCount;
 use super::program::{Run, perfconv, perfconv_with_signals, run};
-use perfconv::container::read::input::Input;
-use perfconv::container::read::{ReadOptions, Reader};
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{ReadOptions, Reader};
+use perf_data::stream::source::Source;
 use perfconv::formats::import::{ImportOptions, import};
 use perfconv::formats::{self, FORMATS};
-use perfconv::stream::source::Source;
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Write};
 use std::path::Path;

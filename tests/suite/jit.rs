@@ -2,19 +2,21 @@
 
 use crate::suite::files::has_corpus;
 use crate::suite::program::{Run, perfconv, run, run_other, with_time_limit};
-use perfconv::abi::jitdump::header::Header;
-use perfconv::abi::jitdump::record::UnwindingInfo;
-use perfconv::abi::jitdump::record::{CodeLoad, CodeMove, DebugEntry, DebugInfo, RecordHeader, RecordKind, Terminated};
-use perfconv::abi::record::mmap2::Mmap2;
-use perfconv::abi::record::{CpuMode, RecordType};
-use perfconv::abi::sample_view::SampleView;
-use perfconv::abi::{self, Endian};
-use perfconv::container::read::{ReadOptions, input::Input};
-use perfconv::object::jit_dump::{Dump, EventKind};
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
+use perf_data::abi::jitdump::header::Header;
+use perf_data::abi::jitdump::record::UnwindingInfo;
+use perf_data::abi::jitdump::record::{
+    CodeLoad, CodeMove, DebugEntry, DebugInfo, RecordHeader, RecordKind, Terminated,
+};
+use perf_data::abi::record::mmap2::Mmap2;
+use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::{self, Endian};
+use perf_data::container::read::{ReadOptions, input::Input};
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
+use perf_symbols::object::jit_dump::{Dump, EventKind};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};

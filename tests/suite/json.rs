@@ -2,8 +2,8 @@
 
 use super::files::{Recording, corpus, fixture, has_corpus, recordings, share};
 use super::program::{convert, perfconv, run, run_other};
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::record::RecordType;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::RecordType;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

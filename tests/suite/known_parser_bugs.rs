@@ -4,17 +4,17 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use perfconv::abi::feature::{Feature, FeatureContext, FeatureId};
-use perfconv::abi::read_format::ReadValues;
-use perfconv::abi::record::{Body, Record, RecordHeader, RecordType};
-use perfconv::abi::sample::Sample;
-use perfconv::container::read::input::Input;
-use perfconv::container::read::{Container, ReadOptions};
-use perfconv::stream::Sink;
-use perfconv::stream::ledger::Ledger;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
+use perf_data::abi::feature::{Feature, FeatureContext, FeatureId};
+use perf_data::abi::read_format::ReadValues;
+use perf_data::abi::record::{Body, Record, RecordHeader, RecordType};
+use perf_data::abi::sample::Sample;
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 
 use super::files;
 use super::goldens;

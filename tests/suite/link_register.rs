@@ -1,11 +1,11 @@
 //! Call chains by frame pointers, completed from the sampled link register.
 
 use super::unwind_architectures::{AARCH64, ALL, ARM, Arch, BASE, X86_64};
+use perf_data::abi::callchain::Context;
+use perf_data::abi::regs::{Regs, RegsAbi};
+use perf_data::abi::sample::{Callchain, Sample};
+use perf_data::abi::sample_type::SampleType;
 use perfconv::Recording;
-use perfconv::abi::callchain::Context;
-use perfconv::abi::regs::{Regs, RegsAbi};
-use perfconv::abi::sample::{Callchain, Sample};
-use perfconv::abi::sample_type::SampleType;
 use perfconv::recording::SymbolOptions;
 use perfconv::synth::{Event, Map};
 

@@ -2,21 +2,21 @@
 
 use super::files::{Recording, recordings};
 use super::program::for_each;
-use perfconv::abi::record::{CpuMode, RecordType};
-use perfconv::abi::sample_type::SampleType;
-use perfconv::abi::sample_view::SampleView;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
+use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::error::Result;
+use perf_data::session::Session;
+use perf_data::session::map::Map;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::order::Order;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 use perfconv::conversion::profile;
-use perfconv::error::Result;
 use perfconv::profile::options::ProfileOptions;
-use perfconv::session::Session;
-use perfconv::session::map::Map;
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::order::Order;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of samples by file and offset of their leaf.

@@ -2,8 +2,8 @@
 
 use super::files::fixture;
 use super::program::{Run, perfconv, run};
-use perfconv::abi::Endian;
-use perfconv::container::write::file::FileWriter;
+use perf_data::abi::Endian;
+use perf_data::container::write::file::FileWriter;
 use std::fs;
 use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};

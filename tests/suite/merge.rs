@@ -3,7 +3,7 @@
 use crate::suite::files::{Recording, corpus, fixture, fixtures, has_corpus, uses_all};
 use crate::suite::perf_script::{ScriptSample, script};
 use crate::suite::program::{Run, for_each, perfconv, run, run_other, with_time_limit};
-use perfconv::container::read::{ReadOptions, input::Input};
+use perf_data::container::read::{ReadOptions, input::Input};
 use perfconv::inspect::check::{Severity, check};
 use std::collections::BTreeMap;
 use std::fmt::Arguments;

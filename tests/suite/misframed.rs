@@ -3,13 +3,13 @@
 
 use super::files::{files_in, fixture};
 use super::program::{for_each, perfconv, run};
-use perfconv::container::block::Origin;
-use perfconv::container::read::{ReadOptions, input::Input};
+use perf_data::container::block::Origin;
+use perf_data::container::read::{ReadOptions, input::Input};
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 use perfconv::inspect::check::{Rule, check};
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 
 use super::files::fixture;
 use super::program::{note_missing_oracle, perfconv, run, run_other};
-use perfconv::abi::feature::FeatureId;
-use perfconv::container::read::{ReadOptions, input::Input};
+use perf_data::abi::feature::FeatureId;
+use perf_data::container::read::{ReadOptions, input::Input};
 use perfconv::inspect::check::check;
 use std::collections::BTreeMap;
 use std::fs;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use perfconv::abi::attr_flags::AttrFlags;
-use perfconv::container::read::input::Input;
-use perfconv::container::read::{Container, ReadOptions};
-use perfconv::stream::events::Event;
-use perfconv::stream::source::Source;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::stream::events::Event;
+use perf_data::stream::source::Source;
 use serde_json::Value;
 
 use super::files::{self, Recording, fixture};

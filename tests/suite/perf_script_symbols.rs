@@ -3,9 +3,9 @@
 use super::perf_programs::{Perf, installed};
 use super::program::{for_each, perfconv, run_other, with_time_limit};
 use super::symbol_outputs::plain;
-use perfconv::abi::sample::{Callchain, Sample};
-use perfconv::abi::sample_type::SampleType;
-use perfconv::symbol::object::Object;
+use perf_data::abi::sample::{Callchain, Sample};
+use perf_data::abi::sample_type::SampleType;
+use perf_symbols::symbol::object::Object;
 use perfconv::synth::{Event, Map, RecordingBuilder};
 use std::collections::BTreeMap;
 use std::fs;

@@ -3,10 +3,10 @@
 use super::files::{self, Recording};
 use super::perf_programs::{Perf, installed};
 use super::program::{Run, for_each, perfconv, run, run_other, with_time_limit};
-use perfconv::abi::branch::{BranchEntry, BranchFlags, BranchStack};
-use perfconv::abi::data_src::DataSrc;
-use perfconv::abi::sample::{Callchain, Sample};
-use perfconv::abi::sample_type::SampleType;
+use perf_data::abi::branch::{BranchEntry, BranchFlags, BranchStack};
+use perf_data::abi::data_src::DataSrc;
+use perf_data::abi::sample::{Callchain, Sample};
+use perf_data::abi::sample_type::SampleType;
 use perfconv::synth::{Event, Map, RecordingBuilder};
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use perfconv::abi::Endian;
-use perfconv::container::read::{ReadOptions, input::Input};
+use perf_data::abi::Endian;
+use perf_data::container::read::{ReadOptions, input::Input};
+use perf_data::stream::source::Source;
 use perfconv::inspect::info::counters::Counters;
 use perfconv::inspect::info::{Info, Parts, read_info};
-use perfconv::stream::source::Source;
 use serde_json::Value;
 use tempfile::tempdir;
 

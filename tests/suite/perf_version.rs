@@ -2,14 +2,14 @@
 
 use crate::suite::files::{Recording, corpus, fixture, has_corpus};
 use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
-use perfconv::abi::attr_flags::AttrFlags;
-use perfconv::abi::record::RecordType;
-use perfconv::abi::sample_type::SampleType;
-use perfconv::container::read::{Container, ReadOptions, input::Input};
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::{Container, ReadOptions, input::Input};
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use perfconv::rewrite::passes::Passes;
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
@@ -131,7 +131,7 @@ fn compare((recording, inspected): &(Recording, Inspected)) -> Verdict {
     for options in OUTPUTS {
         let is_pipe = options.contains(&"pipe");
         // perf 6.1 misreads pid/tid pairs in pipes of the other byte order.
-        if is_pipe && inspected.meta.endian == perfconv::abi::Endian::Big {
+        if is_pipe && inspected.meta.endian == perf_data::abi::Endian::Big {
             continue;
         }
         let dir = tempfile::tempdir().expect("a temporary directory");
@@ -211,7 +211,7 @@ fn perf_6_1_prints_the_header_of_newer_recordings() {
         "# memory nodes",
     ];
     for (recording, _) in
-        recordings.iter().filter(|(_, inspected)| inspected.meta.endian == perfconv::abi::Endian::Little)
+        recordings.iter().filter(|(_, inspected)| inspected.meta.endian == perf_data::abi::Endian::Little)
     {
         let Some(golden) = golden(recording, "header") else { continue };
         let dir = tempfile::tempdir().expect("a temporary directory");

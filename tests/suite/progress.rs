@@ -81,7 +81,7 @@ fn a_terminal_shows_a_line_that_leaves_nothing_behind() {
 fn a_terminal_shows_downloads_and_ctrl_c_removes_them() {
     use super::symbols::{mill, serve};
     let (recording, program) = mill();
-    let id = perfconv::symbol::object::Object::open(&program).unwrap().unwrap().build_id().unwrap();
+    let id = perf_symbols::symbol::object::Object::open(&program).unwrap().unwrap().build_id().unwrap();
     let path = format!("/buildid/{id}/debuginfo");
     let slow = serve([(path.clone(), program.clone())].into(), Duration::from_millis(80));
     let Some(terminal) = shell() else { return };

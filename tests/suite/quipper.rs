@@ -2,10 +2,10 @@
 
 use crate::suite::files::{Recording, corpus, fixture, fixtures, has_corpus};
 use crate::suite::program::{Run, convert, for_each, perfconv, run, run_other};
-use perfconv::abi::feature::{Feature, FeatureId};
-use perfconv::abi::regs::{Regs, RegsAbi};
-use perfconv::abi::sample::{Sample, StackUser};
-use perfconv::abi::sample_type::SampleType;
+use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::abi::regs::{Regs, RegsAbi};
+use perf_data::abi::sample::{Sample, StackUser};
+use perf_data::abi::sample_type::SampleType;
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::Original;
 use perfconv::formats::quipper::proto::perf_data_proto::string_metadata::StringAndMd5sumPrefix;

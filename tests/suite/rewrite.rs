@@ -2,12 +2,12 @@
 
 use crate::suite::files::{fixture, has_corpus, recordings};
 use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
-use perfconv::abi::record::RecordType;
-use perfconv::container::read::{ReadOptions, input::Input};
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
+use perf_data::abi::record::RecordType;
+use perf_data::container::read::{ReadOptions, input::Input};
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};

@@ -3,7 +3,7 @@
 use crate::suite::files::{Recording, fixture, has_corpus, recordings, uses_all};
 use crate::suite::perf_script::script;
 use crate::suite::program::{Run, for_each, perfconv, run};
-use perfconv::container::read::{ReadOptions, input::Input};
+use perf_data::container::read::{ReadOptions, input::Input};
 use perfconv::inspect::check::{Severity, check};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;

@@ -4,7 +4,7 @@ use super::consumers::find_perfparser;
 use super::program::{run_other, with_time_limit};
 use linux_perf_data::linux_perf_event_reader::EventRecord;
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
-use perfconv::abi::callchain::Context;
+use perf_data::abi::callchain::Context;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::BufReader;

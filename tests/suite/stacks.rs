@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::process::Stdio;
 
-use perfconv::abi::attr_flags::AttrFlags;
-use perfconv::abi::sample_type::BranchSampleType;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::sample_type::BranchSampleType;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::stream::source::Source;
 use perfconv::formats::pprof::proto::Profile;
-use perfconv::stream::source::Source;
 
 use super::files::{self, Recording};
 use super::independent_scan::Scan;

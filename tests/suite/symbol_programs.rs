@@ -4,10 +4,10 @@
 use super::program::note_missing_oracle;
 use super::symbolizers::{Comparison, Frame, Names, answers, compare, heading, resolve, resolve_key};
 use object::{Object, ObjectSection};
+use perf_symbols::object::build_id_note::{self, Elf};
+use perf_symbols::symbol::ObjectKey;
+use perf_symbols::symbol::find::SearchOptions;
 use perfconv::bundle::files::{FileSearch, PackedFile};
-use perfconv::object::build_id_note::{self, Elf};
-use perfconv::symbol::ObjectKey;
-use perfconv::symbol::find::SearchOptions;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! What llvm-symbolizer and addr2line say of addresses, and how the library's answers compare.
 
 use object::{Object, ObjectSymbol};
-use perfconv::symbol::demangle::Demangle;
-use perfconv::symbol::find::SearchOptions;
-use perfconv::symbol::{Addresses, ObjectKey, Options, Request, Resolved, ResolvedFrame, Symbolizer};
+use perf_symbols::symbol::demangle::Demangle;
+use perf_symbols::symbol::find::SearchOptions;
+use perf_symbols::symbol::{Addresses, ObjectKey, Options, Request, Resolved, ResolvedFrame, Symbolizer};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::num::NonZeroUsize;

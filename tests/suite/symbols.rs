@@ -4,11 +4,11 @@ use super::program::{note_missing_oracle, requires_oracles};
 use super::symbolizers::{
     self, Comparison, Frame, Names, Share, answers, compare, heading, is_known, loose, place, shown_differences,
 };
-use perfconv::symbol::demangle::Demangle;
-use perfconv::symbol::find::SearchOptions;
-use perfconv::symbol::object::Object;
-use perfconv::symbol::table::SymbolTable;
-use perfconv::symbol::{Addresses, ObjectKey, Options, Request, Symbolizer};
+use perf_symbols::symbol::demangle::Demangle;
+use perf_symbols::symbol::find::SearchOptions;
+use perf_symbols::symbol::object::Object;
+use perf_symbols::symbol::table::SymbolTable;
+use perf_symbols::symbol::{Addresses, ObjectKey, Options, Request, Symbolizer};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

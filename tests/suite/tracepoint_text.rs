@@ -3,17 +3,17 @@
 use super::files;
 use super::perf_programs::{Perf, installed};
 use super::program::{perfconv, run, run_other, with_time_limit};
-use perfconv::abi::feature::tracepoint_format::FormatField;
-use perfconv::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData};
-use perfconv::abi::feature::{Feature, FeatureId};
-use perfconv::abi::sample::{Raw, Sample};
-use perfconv::abi::sample_type::SampleType;
-use perfconv::abi::{self, Endian};
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::source::Source;
+use perf_data::abi::feature::tracepoint_format::FormatField;
+use perf_data::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData};
+use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::abi::sample::{Raw, Sample};
+use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::{self, Endian};
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::source::Source;
 use perfconv::synth::{Event, RecordingBuilder};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -89,7 +89,7 @@ fn all_formats() -> (Formats, bool) {
 struct Ignore;
 
 impl Sink for Ignore {
-    fn record(&mut self, _: &Meta, _: &perfconv::stream::raw::Raw<'_>) -> perfconv::Result<()> {
+    fn record(&mut self, _: &Meta, _: &perf_data::stream::raw::Raw<'_>) -> perfconv::Result<()> {
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 //! others are bytes, which come back and are named in a warning.
 
 use super::program::{for_each, perfconv, run};
-use perfconv::abi::Endian;
+use perf_data::abi::Endian;
 use std::fs;
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 
 use super::{DEFAULT_INPUT, ReadArgs};
 use clap::{Args, ValueEnum};
-use perfconv::abi::readable;
-use perfconv::abi::record::RecordType;
+use perf_data::abi::readable;
+use perf_data::abi::record::RecordType;
 use perfconv::rewrite::filter::kind::record_type;
 use std::path::PathBuf;
 

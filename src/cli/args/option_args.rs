@@ -270,9 +270,9 @@ fn values(matches: &ArgMatches, options: &[FormatOption]) -> OptionValues {
 mod tests {
     use super::super::test_format::{FORMAT, SIZES, TABLE};
     use super::*;
-    use perfconv::abi::Endian;
-    use perfconv::container::read::ReadOptions;
-    use perfconv::container::read::input::Input;
+    use perf_data::abi::Endian;
+    use perf_data::container::read::ReadOptions;
+    use perf_data::container::read::input::Input;
     use perfconv::conversion;
     use perfconv::formats::converter::ConvertOptions;
     use perfconv::formats::profile_options::{LABELS, THREAD_TYPES};

@@ -193,17 +193,17 @@ fn possible(choice: &Choice) -> PossibleValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfconv::container::read::ReadOptions;
-    use perfconv::container::read::input::Input;
-    use perfconv::error::Result;
+    use perf_data::container::read::ReadOptions;
+    use perf_data::container::read::input::Input;
+    use perf_data::error::Result;
+    use perf_data::stream::Sink;
+    use perf_data::stream::meta::Meta;
+    use perf_data::stream::raw::Raw;
     use perfconv::rewrite::option::Outputs;
     use perfconv::rewrite::pass::Pass;
     use perfconv::rewrite::passes::Passes;
     use perfconv::rewrite::record_function::RecordFunction;
     use perfconv::rewrite::request::{PassContext, PassFactory};
-    use perfconv::stream::Sink;
-    use perfconv::stream::meta::Meta;
-    use perfconv::stream::raw::Raw;
     use std::collections::BTreeSet;
 
     /// A pass that drops records of one size.

@@ -4,7 +4,7 @@ use super::super::progress;
 use super::directory;
 use super::help::INPUT;
 use clap::Args;
-use perfconv::container::read::ReadOptions;
+use perf_data::container::read::ReadOptions;
 use std::path::PathBuf;
 
 /// Options for reading recordings.

@@ -1,17 +1,17 @@
 //! A format for tests, the example of docs/contributing.md: one line per record with its type.
 
-use perfconv::error::{Error, Result};
+use perf_data::error::{Error, Result};
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::{Sink, is_used_by_stream};
 use perfconv::formats::converter::{ConvertOptions, Converter};
 use perfconv::formats::options::FormatOption;
-use perfconv::formats::{Format, Writer, json, perf_data, pprof};
-use perfconv::stream::ledger::Ledger;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::{Sink, is_used_by_stream};
+use perfconv::formats::{Format, Writer, json, pprof, recording};
 use std::io::Write;
 
 /// A format table with this format.
-pub const TABLE: &[Format] = &[perf_data::FORMAT, pprof::FORMAT, json::LINES_FORMAT, FORMAT];
+pub const TABLE: &[Format] = &[recording::FORMAT, pprof::FORMAT, json::LINES_FORMAT, FORMAT];
 
 /// Record types.
 pub const FORMAT: Format = Format {

@@ -2,17 +2,17 @@
 
 use super::input;
 use super::shell_word::is_value;
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::record::body::Body;
-use perfconv::abi::record::{Record, RecordType};
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
-use perfconv::error::{Error, Result};
-use perfconv::stream::Sink;
-use perfconv::stream::event_name::event_name;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::body::Body;
+use perf_data::abi::record::{Record, RecordType};
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::event_name::event_name;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
@@ -69,8 +69,8 @@ impl Recorded {
             self.features.extend(meta.features.keys());
             let cpus = meta.features.get(&FeatureId::NRCPUS).and_then(|bytes| bytes.get(..4)?.try_into().ok());
             self.cpus = cpus.map_or(0, |bytes| match meta.endian {
-                perfconv::abi::Endian::Little => u32::from_le_bytes(bytes),
-                perfconv::abi::Endian::Big => u32::from_be_bytes(bytes),
+                perf_data::abi::Endian::Little => u32::from_le_bytes(bytes),
+                perf_data::abi::Endian::Big => u32::from_be_bytes(bytes),
             });
         }
     }

@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::{Client, Header, Request};
 use messages::{ExportResponse, Label, TIME_NANOS, has_field, with_time};
-use perfconv::container::temp_directory::private;
+use perf_data::container::temp_directory::private;
 use prost::Message;
 use std::fs;
 use std::io::{self, Write};

@@ -2,9 +2,9 @@
 
 use crate::profile::{Profile, Row};
 use crate::report::location::{Location, LocationId, Locations};
-use crate::session::names::NameId;
-use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
+use perf_data::session::names::NameId;
+use perf_data::stream::events::EventIndex;
 use std::collections::BTreeMap;
 
 /// A function.

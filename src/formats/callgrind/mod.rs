@@ -5,12 +5,12 @@ mod costs;
 use super::folded::WEIGHT;
 use super::options::OptionValues;
 use super::{Format, WriteProfile, Writer};
-use crate::error::{Error, Result};
-use crate::printable;
 use crate::profile::Profile;
 use crate::report::location::Locations;
 use costs::{Costs, Function};
 use hashbrown::HashSet;
+use perf_data::error::{Error, Result};
+use perf_data::printable;
 use std::io::{self, BufWriter, Write};
 
 /// Profiles in the format of Callgrind.

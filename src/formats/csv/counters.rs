@@ -1,15 +1,15 @@
 //! Writes `counters.csv`: the counts of `perf stat record`.
 
 use super::tables::failed;
-use crate::abi;
-use crate::abi::record::RecordType;
-use crate::abi::record::stat::{Stat, StatRound};
-use crate::error::{Error, Result};
 use crate::inspect::info::counters::Targets;
 use crate::profile::event::ProfileEvent;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use csv::Writer;
+use perf_data::abi;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::stat::{Stat, StatRound};
+use perf_data::error::{Error, Result};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::fs::File;
 
 /// Writes a row per count, once the end of its round gives the time.

@@ -1,19 +1,19 @@
 //! Writes `overview.csv`: all records.
 
 use super::tables::failed;
-use crate::abi;
-use crate::abi::bytes::Reader;
-use crate::abi::record::comm::Comm;
-use crate::abi::record::lost::{Lost, LostSamples};
-use crate::abi::record::mmap::Mmap;
-use crate::abi::record::mmap2::Mmap2;
-use crate::abi::record::task::Task;
-use crate::abi::record::{Misc, RecordType};
-use crate::error::{Error, Result};
 use crate::profile::event::ProfileEvent;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use csv::Writer;
+use perf_data::abi;
+use perf_data::abi::bytes::Reader;
+use perf_data::abi::record::comm::Comm;
+use perf_data::abi::record::lost::{Lost, LostSamples};
+use perf_data::abi::record::mmap::Mmap;
+use perf_data::abi::record::mmap2::Mmap2;
+use perf_data::abi::record::task::Task;
+use perf_data::abi::record::{Misc, RecordType};
+use perf_data::error::{Error, Result};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::fmt::Write as _;
 use std::fs::File;
 

@@ -1,16 +1,16 @@
 //! Writes `processes.csv`: processes with their lifetimes and samples.
 
 use super::tables::failed;
-use crate::abi;
-use crate::abi::bytes::Reader;
-use crate::abi::record::RecordType;
-use crate::abi::record::comm::Comm;
-use crate::abi::record::task::Task;
-use crate::error::{Error, Result};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use csv::Writer;
 use hashbrown::HashMap;
+use perf_data::abi;
+use perf_data::abi::bytes::Reader;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::comm::Comm;
+use perf_data::abi::record::task::Task;
+use perf_data::error::{Error, Result};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use serde::{Serialize, Serializer};
 use std::fs::File;
 use std::sync::Arc;

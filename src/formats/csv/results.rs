@@ -1,18 +1,18 @@
 //! Writes `results.csv`: samples by address.
 
 use super::tables::failed;
-use crate::error::{Error, Result};
 use crate::profile::event::ProfileEvent;
 use crate::profile::mappings::Mappings;
 use crate::profile::stacks::Stacks;
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::symbols::Symbols;
-use crate::session::Session;
-use crate::session::map::{Map, MapId};
-use crate::stream::events::EventIndex;
-use crate::stream::meta::Meta;
 use csv::Writer;
 use hashbrown::HashMap;
+use perf_data::error::{Error, Result};
+use perf_data::session::Session;
+use perf_data::session::map::{Map, MapId};
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::meta::Meta;
 use std::collections::BTreeMap;
 use std::fs::File;
 

@@ -1,23 +1,23 @@
 //! Writes `stacks.csv`: samples by event, process and stack.
 
 use super::tables::failed;
-use crate::error::{Error, Result};
 use crate::formats::folded::FrameNames;
 use crate::formats::options::OptionValues;
-use crate::printable;
 use crate::profile::collector::Collector;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::SymbolSources;
-use crate::session::names::NameId;
-use crate::session::slices::Slices;
-use crate::stream::Sink;
-use crate::stream::events::EventIndex;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use csv::Writer;
 use hashbrown::HashMap;
+use perf_data::error::{Error, Result};
+use perf_data::printable;
+use perf_data::session::names::NameId;
+use perf_data::session::slices::Slices;
+use perf_data::stream::Sink;
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::cmp::Reverse;
 use std::fs::File;
 

@@ -6,22 +6,22 @@ use super::overview::Overview;
 use super::processes::Processes;
 use super::results::Results;
 use super::stacks::StackTable;
-use crate::abi::record::RecordType;
-use crate::abi::sample_view::SampleView;
-use crate::container::read::ReadOptions;
-use crate::error::{Error, Result};
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::inspect::info::stats::Counter;
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unwinding::Unwinding;
 use crate::profile::weights::Weights;
-use crate::session::{Applied, Session};
-use crate::stream::events::EventIndex;
-use crate::stream::ledger::{Ledger, Reason};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::{Sink, is_used_by_stream};
 use csv::Writer;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::container::read::ReadOptions;
+use perf_data::error::{Error, Result};
+use perf_data::session::{Applied, Session};
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::ledger::{Ledger, Reason};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::{Sink, is_used_by_stream};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ const FILES: [&str; 6] = ["stat.csv", "overview.csv", "processes.csv", "results.
 /// # Errors
 /// If a file cannot be created.
 pub fn begin(directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
-    let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
+    let read = ReadOptions::default().with_spool_dir(options.spool_dir.clone());
     let symbols = &options.symbols;
     let stacks = options.values.is_given(&STACKS).then(|| StackTable::new(symbols));
     // Only tables with callers need those in stack dumps.

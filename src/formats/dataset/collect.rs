@@ -3,11 +3,6 @@
 use super::id::{self, Id, RecordingHasher};
 use super::sample::{Common, SampleRow, WallClock};
 use super::stacks::Resolved;
-use crate::abi::attr::AttrType;
-use crate::abi::record::RecordType;
-use crate::abi::sample_type::BranchSampleType;
-use crate::container::read::ReadOptions;
-use crate::error::Result;
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::profile::deferred::{MAX_FRAMES, UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
@@ -20,12 +15,17 @@ use crate::profile::stacks::{FrameId, StackId};
 use crate::profile::symbolize::{ObjectReports, SymbolSources, Symbolization};
 use crate::profile::unwinding::Unwinding;
 use crate::profile::weights::Weights;
-use crate::session::{Applied, Session};
-use crate::stream::Sink;
-use crate::stream::events::EventIndex;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::attr::AttrType;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_type::BranchSampleType;
+use perf_data::container::read::ReadOptions;
+use perf_data::error::Result;
+use perf_data::session::{Applied, Session};
+use perf_data::stream::Sink;
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Number of samples in a batch: symbols are looked up for many frames at once.
 const BATCH: usize = 1 << 16;
@@ -133,7 +133,7 @@ pub fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> Box<dyn 
         found: Vec::new(),
         sources,
     };
-    let read = ReadOptions { spool_dir: options.spool_dir.clone(), ..ReadOptions::default() };
+    let read = ReadOptions::default().with_spool_dir(options.spool_dir.clone());
     Box::new(Unwinding::in_time_order(&options.symbols, collector, read))
 }
 

@@ -1,6 +1,5 @@
 //! Files of tables: Parquet with row groups of limited size, and Arrow IPC.
 
-use crate::error::{Error, Result};
 use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
@@ -10,6 +9,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
+use perf_data::error::{Error, Result};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 //! Identifiers that are the same on every machine: hashes of what they identify.
 
-use crate::session::map::Map;
-use crate::session::space::Space;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::session::map::Map;
+use perf_data::session::space::Space;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use sha2::{Digest, Sha256};
 use std::fmt;
 

@@ -4,15 +4,15 @@ use super::directory::{FILE, entries, is_dataset};
 use super::id::Id;
 use super::rows::{Rows, for_each};
 use super::schema::table;
-use crate::abi::hex::from_hex;
-use crate::error::{Error, Result};
 use crate::formats::import::source::{
     SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample,
 };
 use crate::formats::import::{ImportOptions, ImportedRecording, MAX_FRAMES, MAX_PARTS, record};
-use crate::session::range_map::RangeMap;
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
+use perf_data::abi::hex::from_hex;
+use perf_data::error::{Error, Result};
+use perf_data::session::range_map::RangeMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

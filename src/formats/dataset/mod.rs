@@ -28,9 +28,9 @@ use super::converter::{ConvertOptions, Converter};
 use super::directory_options::APPEND;
 use super::options::FormatOption;
 use super::{Format, Reader, ShowsFunctions, Writer};
-use crate::error::Result;
 use arrow_array::RecordBatch;
 use file::{ArrowFile, ParquetFile, Target};
+use perf_data::error::Result;
 use single::{PassedRows, SingleTable};
 use std::io::Write;
 

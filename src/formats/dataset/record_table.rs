@@ -4,10 +4,10 @@ use super::column::{Columns, saturated};
 use super::file::{ParquetFile, TableFile};
 use super::sample::WallClock;
 use super::schema::RecordColumns;
-use crate::error::Result;
 use crate::formats::json;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::error::Result;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Size of the objects in memory at which rows are passed to the file.
 const BYTES: usize = 4 << 20;

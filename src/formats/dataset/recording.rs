@@ -3,15 +3,15 @@
 use super::collect::End;
 use super::column::{Columns, Structs, saturated};
 use super::schema::{LedgerColumns, RecordingColumns, SCHEMA_VERSION};
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::feature::FeatureId;
-use crate::abi::record::RecordType;
-use crate::error::Result;
 use crate::formats::json;
 use crate::rewrite::disclosure::Disclosure;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
 use arrow_array::RecordBatch;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::RecordType;
+use perf_data::error::Result;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
 
 /// The row of a recording whose samples have these first and last times.
 ///

@@ -2,16 +2,16 @@
 
 use super::column::{Columns, saturated};
 use super::schema::{MappingColumns, ProcessColumns};
-use crate::abi;
-use crate::abi::hex::to_hex;
-use crate::abi::record::RecordType;
-use crate::abi::record::mmap::Mmap;
-use crate::abi::record::mmap2::Mmap2;
 use crate::profile::timeline::Timeline;
-use crate::session::Session;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use arrow_array::RecordBatch;
+use perf_data::abi;
+use perf_data::abi::hex::to_hex;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::mmap::Mmap;
+use perf_data::abi::record::mmap2::Mmap2;
+use perf_data::session::Session;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Collects threads and mappings.
 #[derive(Default)]

@@ -2,16 +2,16 @@
 
 use super::id::Id;
 use super::page_headers;
-use crate::error::{Error, Result};
 use crate::formats::import::memory_limit;
-use crate::object::recorded_file;
-use crate::threads::caught;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, RecordBatch};
 use arrow_schema::{DataType, FieldRef, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use perf_data::error::{Error, Result};
+use perf_data::threads::caught;
+use perf_symbols::object::recorded_file;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -2,19 +2,19 @@
 
 use super::column::saturated;
 use super::schema::SampleColumns;
-use crate::abi::Endian;
-use crate::abi::branch::BranchFlags;
-use crate::abi::record::CpuMode;
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::SampleType;
-use crate::abi::weight::Weight;
 use crate::profile::data_source;
 use crate::profile::dispatch::DecodedSample;
 use crate::profile::imported::{ImportedProfile, ImportedValue};
-use crate::session::Session;
-use crate::session::names::{NameId, Names};
-use crate::stream::events::{EventIndex, is_time};
-use crate::stream::meta::Meta;
+use perf_data::abi::Endian;
+use perf_data::abi::branch::BranchFlags;
+use perf_data::abi::record::CpuMode;
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::weight::Weight;
+use perf_data::session::Session;
+use perf_data::session::names::{NameId, Names};
+use perf_data::stream::events::{EventIndex, is_time};
+use perf_data::stream::meta::Meta;
 
 /// A sample of an event.
 #[derive(Clone, Debug)]

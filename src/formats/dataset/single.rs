@@ -5,14 +5,14 @@ use super::column::Columns;
 use super::file::TableFile;
 use super::schema::{FramesOfSample, SCHEMA_VERSION, SampleColumns};
 use super::stacks::{object_name, offset};
-use crate::error::Result;
 use crate::profile::{Frame, Place};
-use crate::session::Session;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use perf_data::error::Result;
+use perf_data::session::Session;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Rows that are converted to columns at once: each has all texts of its stack.
 const ROWS: usize = 1 << 10;

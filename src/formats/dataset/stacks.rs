@@ -3,16 +3,16 @@
 use super::column::Columns;
 use super::id::{self, Id};
 use super::schema::{FrameColumns, ObjectColumns, StackColumns};
-use crate::abi::hex::to_hex;
 use crate::profile::mappings::{BuildIds, Mappings};
 use crate::profile::stacks::{FrameId, StackId, Stacks};
 use crate::profile::symbolize::ObjectReports;
 use crate::profile::symbols::Symbols;
 use crate::profile::{Frame, MappingId, Place};
-use crate::session::map::Map;
-use crate::session::space::Space;
 use arrow_array::RecordBatch;
 use hashbrown::HashSet;
+use perf_data::abi::hex::to_hex;
+use perf_data::session::map::Map;
+use perf_data::session::space::Space;
 
 /// The stacks of a recording so far, with their symbols.
 #[derive(Clone, Copy)]

@@ -4,12 +4,12 @@ use super::column::{Bytes, Column, Columns, Int64, Int64List, Text, UInt64, UInt
 use super::id::Id;
 use super::sample::{Common, SampleRow};
 use super::schema::TracepointColumns;
-use crate::tracepoint::field::{Field, Kind};
-use crate::tracepoint::tracepoints::Tracepoint;
-use crate::tracepoint::value::{Numbers, Value};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field as ArrowField, Schema, SchemaRef};
 use hashbrown::HashSet;
+use perf_data::tracepoint::field::{Field, Kind};
+use perf_data::tracepoint::tracepoints::Tracepoint;
+use perf_data::tracepoint::value::{Numbers, Value};
 use std::sync::Arc;
 
 /// Fields of a tracepoint that have columns, at most. No tracepoint of Linux has as many.

@@ -3,13 +3,13 @@
 use super::document::{Document, Head, ImportedThread, Meta, SampleTable, WeightType};
 use super::import_frames::Frames;
 use super::import_tables::Tables;
-use crate::error::{Error, Result};
 use crate::formats::import::json_document::{Number, parse};
 use crate::formats::import::source::{SourceProfile, SourceSample};
 use crate::formats::import::weighted_events::WeightedEvents;
 use crate::formats::import::{ImportOptions, ImportedRecording, MAX_PARTS, START, max_total_frames, read_all, record};
 use crate::formats::tracks::{ALL_THREADS, comm_of};
 use crate::profile::event::Unit;
+use perf_data::error::{Error, Result};
 use std::io::Read;
 use std::ops::RangeInclusive;
 

@@ -2,13 +2,13 @@
 
 use super::document::{Category, ImportedLib};
 use super::import_tables::TableFrame;
-use crate::abi::hex;
 use crate::formats::import::json_document::Text;
 use crate::formats::import::source::{SourceFrame, SourceFunction, SourceMapping, SourceProfile};
 use crate::formats::import::symbols::Kernel;
-use crate::session::map::PAGE;
 use bytes::Bytes;
 use hashbrown::HashMap;
+use perf_data::abi::hex;
+use perf_data::session::map::PAGE;
 use std::ops::Range;
 
 /// Addresses of libraries.

@@ -1,8 +1,8 @@
 //! Libraries: the mapped files, with what symbol servers identify them by.
 
-use crate::abi::hex::to_hex;
 use crate::profile::Tables;
-use crate::session::map::{Map, cut_name};
+use perf_data::abi::hex::to_hex;
+use perf_data::session::map::{Map, cut_name};
 use serde::Serialize;
 
 /// A library.

@@ -3,12 +3,12 @@
 use super::folded::{self, FoldedStacks};
 use super::options::{FormatOption, OptionValues, ValueKind};
 use super::{Format, WriteProfile, Writer};
-use crate::error::{Error, Result};
-use crate::printable;
 use crate::profile::Profile;
 use crate::profile::event::Unit;
 use inferno::differential;
 use inferno::flamegraph::{self, Direction, Options};
+use perf_data::error::{Error, Result};
+use perf_data::printable;
 use std::io::Write;
 
 /// Flame graphs.

@@ -1,12 +1,12 @@
 //! Imports folded stacks as a recording.
 
-use crate::error::{Error, Result};
 use crate::formats::import::source::{SourceEvent, SourceFrame, SourceFunction, SourceProfile, SourceSample};
 use crate::formats::import::{ImportOptions, ImportedRecording, MAX_PARTS, quoted, record};
 use crate::formats::recognize::lines;
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes};
-use crate::session::names::{MAX_NAME, truncated};
 use hashbrown::HashMap;
+use perf_data::error::{Error, Result};
+use perf_data::session::names::{MAX_NAME, truncated};
 use std::io::{BufRead, BufReader, Read};
 
 /// Suffix of kernel functions in the output of stackcollapse.

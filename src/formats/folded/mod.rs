@@ -10,10 +10,10 @@ pub use stacks::FoldedStacks;
 
 use super::options::{FormatOption, OptionValues, ValueKind};
 use super::{Format, Reader, WriteProfile, Writer};
-use crate::error::{Error, Result};
-use crate::printable;
 use crate::profile::Profile;
 use crate::profile::labels::Label;
+use perf_data::error::{Error, Result};
+use perf_data::printable;
 use std::io::Write;
 
 /// Folded stacks.

@@ -2,14 +2,14 @@
 
 use super::WEIGHT;
 use super::frame_names::{FrameNames, Show};
-use crate::error::{Error, Result};
 use crate::formats::options::OptionValues;
 use crate::formats::profile_options::LABELS;
-use crate::printable;
 use crate::profile::labels::{Label, LabelKey, LabelValue};
 use crate::profile::{Profile, Tables};
-use crate::session::names::{NameId, Names};
-use crate::session::slices::Slices;
+use perf_data::error::{Error, Result};
+use perf_data::printable;
+use perf_data::session::names::{NameId, Names};
+use perf_data::session::slices::Slices;
 use std::borrow::Cow;
 
 /// Number of events that an error lists.

@@ -1,12 +1,12 @@
 //! The data of a page.
 
-use crate::printable;
 use crate::profile::Profile;
 use crate::profile::event::Unit;
 use crate::report::call_tree::{CallTree, Key};
 use crate::report::facts::{facts, warnings};
-use crate::session::names::{NameId, Names};
 use hashbrown::HashMap;
+use perf_data::printable;
+use perf_data::session::names::{NameId, Names};
 use serde_json::json;
 use std::io::{Result, Write};
 

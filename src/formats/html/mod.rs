@@ -7,8 +7,6 @@ mod data;
 
 use super::options::OptionValues;
 use super::{Format, WriteProfile, Writer};
-use crate::error::{Error, Result};
-use crate::printable;
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::report::call_tree::CallTree;
@@ -17,6 +15,8 @@ use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use perf_data::error::{Error, Result};
+use perf_data::printable;
 use sha2::{Digest, Sha256};
 use std::io::Write;
 

@@ -2,10 +2,10 @@
 
 use super::placement::Placement;
 use super::symbols::{Kernel, SymbolFile};
-use crate::abi::hex::to_hex;
-use crate::container::temp_directory::create_parent_directories;
-use crate::error::Result;
-use crate::object::build_id_directory::{by_build_id, is_of_images, write};
+use perf_data::abi::hex::to_hex;
+use perf_data::container::temp_directory::create_parent_directories;
+use perf_data::error::Result;
+use perf_symbols::object::build_id_directory::{by_build_id, is_of_images, write};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 

@@ -7,9 +7,9 @@ use super::values::Values;
 use crate::profile::imported::{ImportedLabel, ImportedProfile, ImportedSize, ImportedSymbols, SampleType};
 use crate::profile::labels::Label;
 use crate::profile::symbols::{FrameSymbol, Function, Line, Origin};
-use crate::session::map::Map;
-use crate::session::names::{NameId, Names};
 use crate::synth::Metadata;
+use perf_data::session::map::Map;
+use perf_data::session::names::{NameId, Names};
 
 /// Collects the data to preserve of a profile.
 pub fn imported(

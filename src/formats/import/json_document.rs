@@ -1,7 +1,7 @@
 //! JSON documents of other profilers.
 
 use super::shortened;
-use crate::error::{Error, Result};
+use perf_data::error::{Error, Result};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::borrow::Cow;
 use std::fmt;
@@ -79,7 +79,6 @@ impl Number {
     }
 
     /// The nearest floating-point number.
-    #[cfg(feature = "firefox")]
     pub fn to_f64(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,

@@ -1,9 +1,9 @@
 //! Labels without a field in samples, stored as fields of a synthetic tracepoint.
 
 use super::source::{SourceProfile, SourceSample};
-use crate::abi::Endian;
 use crate::synth::tracepoint::Tracepoint;
 use hashbrown::{HashMap, HashSet};
+use perf_data::abi::Endian;
 
 /// The labels of a profile as tracepoint fields: each event with labels becomes a tracepoint.
 #[derive(Debug, Default)]

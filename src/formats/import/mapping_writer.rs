@@ -3,12 +3,12 @@
 use super::maps::{ProcessMaps, UnmappedRange, overlapping};
 use super::placement::{FramePlacement, Placement};
 use super::source::SourceMapping;
-use crate::abi::record::{Body, CpuMode};
-use crate::abi::text::PaddedStr;
-use crate::error::Result;
-use crate::stream::Sink;
 use crate::synth::{Map, Recorder, Stamp};
 use hashbrown::HashMap;
+use perf_data::abi::record::{Body, CpuMode};
+use perf_data::abi::text::PaddedStr;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Maps of a process, and allocation of unmapped addresses.
 
 use super::source::SourceMapping;
-use crate::session::map::PAGE;
-use crate::session::range_map::RangeMap;
+use perf_data::session::map::PAGE;
+use perf_data::session::range_map::RangeMap;
 
 /// Maps of a process by number; later ones replace earlier ones.
 #[derive(Debug, Default)]

@@ -5,7 +5,6 @@
 
 pub mod images;
 mod imported_profile;
-#[cfg(any(feature = "firefox", feature = "speedscope"))]
 pub mod json_document;
 mod labels;
 mod mapping_writer;
@@ -19,22 +18,21 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod values;
-#[cfg(any(feature = "firefox", feature = "speedscope"))]
 pub mod weighted_events;
 
 pub use record::{START, record};
 pub use values::Values;
 
 use super::retained_fields::RetainedFields;
-use crate::container::read::ReadOptions;
-use crate::container::read::input::{Input, Opened};
-use crate::container::spool::Spool;
-use crate::container::temp_directory::TempDirectory;
-use crate::container::walk::Damage;
-use crate::error::{Error, Result};
 use crate::profile::imported::ImportedProfile;
-use crate::stream::ledger::Ledger;
 use images::Symbols;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::{Input, Opened};
+use perf_data::container::spool::Spool;
+use perf_data::container::temp_directory::TempDirectory;
+use perf_data::container::walk::Damage;
+use perf_data::error::{Error, Result};
+use perf_data::stream::ledger::Ledger;
 use std::borrow::Cow;
 use std::io::{Cursor, Read, Write};
 use std::path::Path;

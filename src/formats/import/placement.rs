@@ -3,9 +3,9 @@
 use super::maps::UnmappedRange;
 use super::source::{SourceFrame, SourceMapping, SourceProfile};
 use super::symbols::{Kernel, SymbolFile};
-use crate::session::map::PAGE;
 use bytes::Bytes;
 use hashbrown::HashMap;
+use perf_data::session::map::PAGE;
 
 /// A profile's frames with an address each.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use super::memory_limit;
 pub use super::source_samples::{SourceSample, SourceSamples};
 use crate::profile::imported::{ProfileHeader, SampleTypes};
-use crate::session::interned::Interned;
-use crate::session::names::{MAX_NAME, truncated};
-use crate::session::slices::Slices;
 use bytes::Bytes;
+use perf_data::session::interned::Interned;
+use perf_data::session::names::{MAX_NAME, truncated};
+use perf_data::session::slices::Slices;
 
 /// Memory for a function with a sample of its own, from import to output, as measured with a million functions.
 pub(super) const FUNCTION_MEMORY: usize = 1500;

@@ -1,6 +1,6 @@
 //! Samples of a decoded profile.
 
-use crate::session::interned::Interned;
+use perf_data::session::interned::Interned;
 
 /// One or more samples with the same stack and labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

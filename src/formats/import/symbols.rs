@@ -1,11 +1,11 @@
 //! Function names in the form that perf and pprof look for: an ELF file per object, and `kallsyms` for the kernel.
 
 use super::source::SourceMapping;
-use crate::abi::Endian;
-use crate::object::image::{Function, Image, Target};
-use crate::object::lines::Line;
 use bytes::Bytes;
 use md5::{Digest, Md5};
+use perf_data::abi::Endian;
+use perf_symbols::object::image::{Function, Image, Target};
+use perf_symbols::object::lines::Line;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 

@@ -4,9 +4,9 @@ use super::labels::Fields;
 use super::placement::Placement;
 use super::source::{SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample};
 use super::{ImportOptions, ImportedRecording, record};
-use crate::error::Result;
 use crate::formats::import::source::SourceEvent;
-use crate::session::interned::Interned;
+use perf_data::error::Result;
+use perf_data::session::interned::Interned;
 
 /// A profile with one sample, whose stack has these frames.
 fn of_frames(frames: Vec<SourceFrame>) -> SourceProfile {
@@ -84,7 +84,7 @@ fn functions_for_which_the_input_is_too_small_become_one() {
 #[test]
 fn handles_a_function_with_many_lines() {
     const MANY: u32 = 400_000;
-    let mut names = crate::session::slices::Slices::default();
+    let mut names = perf_data::session::slices::Slices::default();
     let mut functions = Interned::default();
     let (name, file) = (names.id(b"f"), Some(names.id(b"f.c")));
     let function = Some(functions.id(SourceFunction { name, file, ..SourceFunction::default() }));

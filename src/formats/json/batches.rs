@@ -9,10 +9,10 @@ use super::field_error::{FieldError, field_error_in};
 use super::item::Item;
 use super::object::Object;
 use super::rules::RuleDeserializer;
-use crate::abi::Endian;
-use crate::error::Error;
-use crate::threads::{WorkerPool, builder, returned, workers};
 use memchr::memmem;
+use perf_data::abi::Endian;
+use perf_data::error::Error;
+use perf_data::threads::{WorkerPool, builder, returned, workers};
 use serde::{Deserialize, Deserializer};
 use std::io::{self, Read};
 use std::marker::PhantomData;
@@ -353,10 +353,10 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
     piece
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "testing"))]
 mod tests {
     use super::*;
-    use crate::threads::tests::without_threads;
+    use perf_data::threads::testing::without_threads;
 
     #[test]
     fn a_long_stream_is_read_without_threads() {

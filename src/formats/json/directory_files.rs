@@ -1,9 +1,9 @@
 //! Other files in a directory recording, such as the `kcore_dir` of `perf record --kcore`, read and written in pieces
 //! so that none has to fit in memory.
 
-use crate::container::read::directory::is_part;
-use crate::container::temp_directory::create_parent_directories;
-use crate::error::{Error, Result};
+use perf_data::container::read::directory::is_part;
+use perf_data::container::temp_directory::create_parent_directories;
+use perf_data::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};

@@ -10,26 +10,26 @@ use super::render_queue::{RenderQueue, failed};
 use super::sample_symbols::{SampleSymbols, StackScan};
 use super::value_writer::append;
 use super::{SYMBOLS, TRACEPOINTS, decodes, directory_files};
-use crate::abi::attr::AttrType;
-use crate::abi::feature::auxtrace::AuxtraceIndex;
-use crate::abi::feature::{Feature, FeatureId, FeatureSection};
-use crate::abi::header::EventType;
-use crate::abi::record::RecordType;
-use crate::abi::tokens::Unsupported;
-use crate::container::block::Origin;
-use crate::container::read::file::FileAttr;
-use crate::container::read::{Container, ReadOptions};
-use crate::error::{Error, Result};
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unwinding::Unwinding;
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
-use crate::stream::write::form::events;
-use crate::tracepoint::tracepoints::Tracepoints;
 use bytes::Bytes;
+use perf_data::abi::attr::AttrType;
+use perf_data::abi::feature::auxtrace::AuxtraceIndex;
+use perf_data::abi::feature::{Feature, FeatureId, FeatureSection};
+use perf_data::abi::header::EventType;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::tokens::Unsupported;
+use perf_data::container::block::Origin;
+use perf_data::container::read::file::FileAttr;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::{Gap, Raw};
+use perf_data::stream::write::form::events;
+use perf_data::tracepoint::tracepoints::Tracepoints;
 use serde::Serialize;
 use serde_bytes::Bytes as Base64;
 use std::collections::{BTreeMap, HashMap};
@@ -179,7 +179,7 @@ impl<W: Write> Export<W> {
     }
 
     fn index(&self, index: &AuxtraceIndex) -> Index {
-        let entry = |entry: &crate::abi::feature::auxtrace::AuxtraceIndexEntry| {
+        let entry = |entry: &perf_data::abi::feature::auxtrace::AuxtraceIndexEntry| {
             let nr = self.auxtrace.get(&entry.file_offset).copied();
             IndexEntry { nr, file_offset: nr.is_none().then_some(entry.file_offset), sz: entry.sz }
         };
@@ -196,7 +196,7 @@ fn between(is_document: bool) -> (&'static [u8], &'static [u8]) {
 impl<W: Write> Converter for Export<W> {
     fn pre_scan(&mut self) -> Option<Box<dyn Sink + '_>> {
         let sources = self.symbol_sources.as_ref()?;
-        let read = ReadOptions { spool_dir: self.spool_dir.clone(), ..ReadOptions::default() };
+        let read = ReadOptions::default().with_spool_dir(self.spool_dir.clone());
         Some(Box::new(Unwinding::in_time_order(sources, StackScan::new(sources, &mut self.symbols), read)))
     }
 
@@ -286,7 +286,7 @@ impl<W: Write> Sink for Export<W> {
         }
         self.switch_to(gap.block.source)?;
         self.count(gap.block.source, gap.block.origin, gap.len);
-        let is_misframed = crate::container::misframed::size(bytes, meta.endian) == Some(gap.len as u64);
+        let is_misframed = perf_data::container::misframed::size(bytes, meta.endian) == Some(gap.len as u64);
         let is_in_frame = gap.block.origin == Origin::Frame;
         self.frames += u64::from(is_misframed && !is_in_frame);
         self.write(&GapObject {

@@ -1,10 +1,10 @@
 //! Errors in JSON, with the path of the field.
 
 use super::rules::{FieldPath, RuleDeserializer};
-use crate::error::Error;
 use crate::formats::import::shortened;
-use crate::stream::events::Events;
-use crate::stream::raw::Raw;
+use perf_data::error::Error;
+use perf_data::stream::events::Events;
+use perf_data::stream::raw::Raw;
 use serde::Deserialize;
 use serde::de::DeserializeSeed;
 use std::cell::RefCell;
@@ -126,7 +126,7 @@ pub fn invalid<'a, T>(what: impl Into<String>) -> Result<T, ImportError<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::record::mmap::Mmap;
+    use perf_data::abi::record::mmap::Mmap;
 
     #[test]
     fn reports_field_and_line() {

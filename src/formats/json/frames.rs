@@ -1,14 +1,14 @@
 //! Writes the frames of compressed records: their original bytes as long as no record in them was changed, and newly
 //! compressed frames from there on.
 
-use crate::abi::Endian;
-use crate::abi::record::compressed::compressed_bytes;
-use crate::abi::record::{RecordHeader, RecordType};
-use crate::container::limits::Limits;
-use crate::container::misframed::reframed;
-use crate::container::read::frames::{Decompressor, Stream};
-use crate::container::write::frames::{FrameKind, FrameOptions, FrameWriter};
-use crate::error::{Error, Result};
+use perf_data::abi::Endian;
+use perf_data::abi::record::compressed::compressed_bytes;
+use perf_data::abi::record::{RecordHeader, RecordType};
+use perf_data::container::limits::Limits;
+use perf_data::container::misframed::reframed;
+use perf_data::container::read::frames::{Decompressor, Stream};
+use perf_data::container::write::frames::{FrameKind, FrameOptions, FrameWriter};
+use perf_data::error::{Error, Result};
 use std::io::Write;
 
 /// Writes the records of one file and their frames.

@@ -1,16 +1,16 @@
 //! The bytes before and after the records of a file: as perf writes them, and how a recording differs.
 
 use super::objects::{Change, End};
-use crate::abi::Endian;
-use crate::abi::feature::FeatureId;
-use crate::abi::header::{EventType, FeatureBits, FileHeader};
-use crate::container::image::FileImage;
-use crate::container::read::Container;
-use crate::container::read::file::FileAttr;
-use crate::container::write::file::FileWriter;
-use crate::container::write::pipe;
-use crate::error::Result;
 use flate2::Crc;
+use perf_data::abi::Endian;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::header::{EventType, FeatureBits, FileHeader};
+use perf_data::container::image::FileImage;
+use perf_data::container::read::Container;
+use perf_data::container::read::file::FileAttr;
+use perf_data::container::write::file::FileWriter;
+use perf_data::container::write::pipe;
+use perf_data::error::Result;
 use serde_bytes::ByteBuf;
 use std::collections::BTreeMap;
 use std::io::Cursor;

@@ -3,18 +3,18 @@
 
 use super::field_error::FieldError;
 use super::object::Object;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::read_format::{ReadFormat, ReadValues};
-use crate::abi::record::{Body, RecordType};
-use crate::abi::regs::Regs;
-use crate::abi::sample::Sample;
-use crate::abi::sample_field::SampleField;
-use crate::abi::sample_id::SampleId;
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::SampleView;
-use crate::stream::events::{Event, Events};
-use crate::stream::raw::Raw;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::read_format::{ReadFormat, ReadValues};
+use perf_data::abi::record::{Body, RecordType};
+use perf_data::abi::regs::Regs;
+use perf_data::abi::sample::Sample;
+use perf_data::abi::sample_field::SampleField;
+use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::abi::sample_view::SampleView;
+use perf_data::stream::events::{Event, Events};
+use perf_data::stream::raw::Raw;
 
 /// The layout of a record as its JSON describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Converts recordings to JSON and back: one object per line (JSON Lines), or the same objects in one array.
 //!
-//! Records, events and features are objects with the fields of their definitions in [`abi`](crate::abi), under the
+//! Records, events and features are objects with the fields of their definitions in [`abi`](perf_data::abi), under the
 //! same names. `docs/json.md` is the specification and `docs/json.schema.json` the schema.
 //!
 //! * Both directions: `layout` and `objects` define the objects other than records, `directory_files` the other files
@@ -43,11 +43,11 @@ pub use value_writer::append;
 
 use super::options::{FormatOption, OptionValues, ValueKind};
 use super::{Format, Reader, ShowsFunctions, Writer};
-use crate::error::Result;
 use crate::formats::converter::{ConvertOptions, Converter};
-use crate::stream::ledger::Ledger;
-use crate::stream::order::Order;
-use crate::stream::source::Source;
+use perf_data::error::Result;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::order::Order;
+use perf_data::stream::source::Source;
 use std::io::{BufWriter, Write};
 
 /// JSON Lines.

@@ -2,12 +2,12 @@
 
 use super::field_error::{FieldError, read_seed};
 use super::objects::{Change, ContainerName, End, EndianName};
-use crate::abi::attr::Attr;
-use crate::abi::feature::tracing_data::TracingData;
-use crate::abi::feature::{Feature, FeatureId};
-use crate::abi::header::EventType;
-use crate::abi::record::{Body, CpuMode, Misc, RecordType};
-use crate::abi::sample_id::SampleId;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::feature::tracing_data::TracingData;
+use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::abi::header::EventType;
+use perf_data::abi::record::{Body, CpuMode, Misc, RecordType};
+use perf_data::abi::sample_id::SampleId;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_bytes::ByteBuf;
 use serde_json::value::RawValue;

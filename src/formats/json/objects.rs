@@ -2,14 +2,14 @@
 
 use super::sample_symbols::StackFunctions;
 use super::tracepoint::TracepointFields;
-use crate::abi::Endian;
-use crate::abi::feature::FeatureId;
-use crate::abi::feature::tracing_data::TracingData;
-use crate::abi::header::EventType;
-use crate::abi::record::named_misc::NamedMisc;
-use crate::abi::record::{Body, CpuMode, RecordType};
-use crate::abi::sample_id::SampleId;
-use crate::container::read::Container;
+use perf_data::abi::Endian;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::tracing_data::TracingData;
+use perf_data::abi::header::EventType;
+use perf_data::abi::record::named_misc::NamedMisc;
+use perf_data::abi::record::{Body, CpuMode, RecordType};
+use perf_data::abi::sample_id::SampleId;
+use perf_data::container::read::Container;
 use serde::{Deserialize, Serialize};
 use serde_bytes::{ByteBuf, Bytes};
 
@@ -28,7 +28,7 @@ pub struct FileObject {
 /// An event in a file's header.
 #[derive(Serialize)]
 pub struct AttrObject<'a> {
-    pub attr: &'a crate::abi::attr::Attr,
+    pub attr: &'a perf_data::abi::attr::Attr,
     pub ids: &'a [u64],
 }
 
@@ -62,7 +62,7 @@ pub struct RecordObject<'a> {
     pub body: Option<&'a Body>,
     pub raw: Option<&'a Bytes>,
     pub feature: Option<FeatureId>,
-    pub content: Option<&'a crate::abi::feature::Feature>,
+    pub content: Option<&'a perf_data::abi::feature::Feature>,
     pub room: Option<usize>,
     pub tail: Option<&'a Bytes>,
     pub sample_id: Option<SampleId>,

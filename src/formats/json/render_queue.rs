@@ -2,14 +2,14 @@
 
 use super::render::{self, RecordInfo};
 use super::sample_symbols::SampleSymbols;
-use crate::abi::Endian;
-use crate::abi::record::RecordHeader;
-use crate::abi::tokens::Unsupported;
-use crate::container::block::Block;
-use crate::error::{Error, Result};
-use crate::stream::raw::Raw;
-use crate::threads::{WorkerPool, workers};
-use crate::tracepoint::tracepoints::Tracepoints;
+use perf_data::abi::Endian;
+use perf_data::abi::record::RecordHeader;
+use perf_data::abi::tokens::Unsupported;
+use perf_data::container::block::Block;
+use perf_data::error::{Error, Result};
+use perf_data::stream::raw::Raw;
+use perf_data::threads::{WorkerPool, workers};
+use perf_data::tracepoint::tracepoints::Tracepoints;
 use std::io::{self, Write};
 use std::result::Result as StdResult;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Deserializes values by the rules of this format, on top of serde_json: integers may be strings, bytes are base64,
 //! and unknown fields are rejected.
 
-use crate::abi::readable;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use perf_data::abi::readable;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde::forward_to_deserialize_any;
 use std::cell::RefCell;
@@ -401,7 +401,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Empty<V> {
 mod tests {
     use super::super::field_error::read;
     use super::super::value_writer::append;
-    use crate::abi::record::mmap::Mmap;
+    use perf_data::abi::record::mmap::Mmap;
     use proptest::prelude::*;
 
     #[test]

@@ -1,7 +1,5 @@
 //! Functions of a sample's frames, written in addition to its call chain.
 
-use crate::abi::record::RecordType;
-use crate::error::Result;
 use crate::profile::deferred::UserFrames;
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::frames::{Address, walk_chain};
@@ -10,14 +8,16 @@ use crate::profile::stacks::{FrameId, StackId, Stacks};
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::symbols::Symbols;
 use crate::profile::{Frame, Place};
-use crate::session::Session;
-use crate::session::map::Map;
-use crate::session::space::Space;
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+use perf_data::abi::record::RecordType;
+use perf_data::error::Result;
+use perf_data::session::Session;
+use perf_data::session::map::Map;
+use perf_data::session::space::Space;
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -137,7 +137,7 @@ struct FrameFunction<'a> {
     offset: Option<u64>,
     dso: Option<Text<'a>>,
     /// Address as in the file; in the kernel, and in memory without a file, as recorded.
-    #[serde(serialize_with = "crate::abi::readable::hex")]
+    #[serde(serialize_with = "perf_data::abi::readable::hex")]
     address: u64,
     file: Option<Text<'a>>,
     line: Option<i64>,
@@ -146,7 +146,7 @@ struct FrameFunction<'a> {
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Text<'a>(#[serde(with = "crate::abi::readable::text")] &'a [u8]);
+struct Text<'a>(#[serde(with = "perf_data::abi::readable::text")] &'a [u8]);
 
 impl Serialize for StackFunctions<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {

@@ -1,7 +1,7 @@
 //! Output files of an import.
 
 use super::frames::RecordOutput;
-use crate::container::spool::Spool;
+use perf_data::container::spool::Spool;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};

@@ -1,8 +1,8 @@
 //! Decoded fields of a tracepoint sample, written in addition to its payload.
 
-use crate::abi::readable;
-use crate::tracepoint::tracepoints::Tracepoint;
-use crate::tracepoint::value::{Numbers, Value};
+use perf_data::abi::readable;
+use perf_data::tracepoint::tracepoints::Tracepoint;
+use perf_data::tracepoint::value::{Numbers, Value};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_bytes::Bytes as Base64;

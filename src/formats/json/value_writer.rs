@@ -2,9 +2,9 @@
 //! JavaScript would round are strings, bytes are base64.
 
 use super::digits::{MAX_SAFE, append_hex, append_integer};
-use crate::abi::tokens::{self, Group, Integer, Key, TokenSink, Unsupported};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use perf_data::abi::tokens::{self, Group, Integer, Key, TokenSink, Unsupported};
 use serde::{Serialize, Serializer};
 use std::fmt;
 

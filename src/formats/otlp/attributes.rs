@@ -6,7 +6,7 @@ use super::{RESOURCE_ATTRIBUTES, SERVICE};
 use crate::formats::options::OptionValues;
 use crate::profile::Tables;
 use crate::profile::labels::{Label, LabelKey, LabelValue};
-use crate::session::names::NameId;
+use perf_data::session::names::NameId;
 
 /// The version of the conventions.
 pub const SCHEMA: &str = "https://opentelemetry.io/schemas/1.37.0";

@@ -8,7 +8,7 @@ use super::samples::{Clock, Column, ColumnSamples, SampleRows};
 use crate::formats::options::OptionValues;
 use crate::formats::pprof::{Columns, to_i64};
 use crate::profile::Profile;
-use crate::stream::events::EventIndex;
+use perf_data::stream::events::EventIndex;
 
 /// The contents of a file.
 pub struct ProfilesData<'a> {

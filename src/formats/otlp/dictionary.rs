@@ -3,16 +3,16 @@
 
 use super::messages::{Messages, Table};
 use super::proto::{AnyValue, Function, KeyValueAndUnit, Line, Link, Location, Mapping, Stack, ValueType};
-use crate::abi::hex::to_hex;
 use crate::formats::pprof::strings::Strings;
 use crate::profile::imported::SampleType;
 use crate::profile::stacks::{FrameId, StackId};
 use crate::profile::symbols::Origin;
 use crate::profile::{Frame, Place, Tables};
-use crate::session::map::Map;
-use crate::session::names::{NameId, Names};
-use crate::session::slices::Slices;
 use hashbrown::HashMap;
+use perf_data::abi::hex::to_hex;
+use perf_data::session::map::Map;
+use perf_data::session::names::{NameId, Names};
+use perf_data::session::slices::Slices;
 
 /// The tables.
 pub struct Dictionary<'a> {

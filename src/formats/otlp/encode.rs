@@ -4,7 +4,7 @@
 use super::attributes::SCHEMA;
 use super::data::ProfilesData;
 use super::messages::Messages;
-use crate::error::{Error, Result};
+use perf_data::error::{Error, Result};
 use prost::Message;
 use prost::encoding::{self, WireType, encode_key, encode_varint, encoded_len_varint, key_len};
 use std::convert::Infallible;

@@ -1,6 +1,6 @@
 //! Lists of messages that are not in memory as such.
 
-use crate::session::slices::Slices;
+use perf_data::session::slices::Slices;
 use prost::Message;
 use serde::Serialize;
 use std::hash::Hash;

@@ -13,9 +13,9 @@ mod samples;
 
 use super::options::{FormatOption, OptionValues, ValueKind};
 use super::{Format, WriteProfile, Writer};
-use crate::error::Result;
 use crate::profile::Profile;
 use data::ProfilesData;
+use perf_data::error::Result;
 use std::io::Write;
 
 /// Profiles of OpenTelemetry.
@@ -96,8 +96,8 @@ mod tests {
     use crate::profile::event::{ProfileEvent, Unit};
     use crate::profile::timeline::Occurrence;
     use crate::profile::{Frame, Place, Row, Tables};
-    use crate::session::map::Map;
-    use crate::session::space::Space;
+    use perf_data::session::map::Map;
+    use perf_data::session::space::Space;
     use prost::Message;
 
     fn profile() -> Profile {

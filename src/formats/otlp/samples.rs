@@ -7,8 +7,8 @@ use super::proto::Sample;
 use crate::formats::pprof::to_i64;
 use crate::profile::labels::LabelsId;
 use crate::profile::{Profile, Row};
-use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
+use perf_data::stream::events::EventIndex;
 
 /// The rows of a profile in the order of the output.
 pub struct SampleRows<'a> {

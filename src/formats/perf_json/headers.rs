@@ -1,10 +1,10 @@
 //! Writes the headers object.
 
 use super::text::{field, number};
-use crate::abi::feature::{Feature, FeatureId};
-use crate::abi::tokens::Unsupported;
 use crate::inspect::info::header::{captured_on, data_section, features, file_header, version};
-use crate::stream::meta::Meta;
+use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::abi::tokens::Unsupported;
+use perf_data::stream::meta::Meta;
 
 /// Appends the fields that describe the recording, with the time when its file was written if `with_time`.
 ///

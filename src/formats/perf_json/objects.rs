@@ -1,10 +1,10 @@
 //! Files of frames.
 
 use super::text::{field, key};
-use crate::session::Session;
-use crate::session::map::{Map, MapId, cut_name};
-use crate::stream::meta::Meta;
 use hashbrown::HashMap;
+use perf_data::session::Session;
+use perf_data::session::map::{Map, MapId, cut_name};
+use perf_data::stream::meta::Meta;
 
 /// Rendered fields of files.
 #[derive(Default)]

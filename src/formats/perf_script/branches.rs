@@ -4,11 +4,11 @@ use super::call_chain;
 use super::fields::{DSO, FieldSet};
 use super::printer::Printer;
 use super::style::Style;
-use crate::abi::branch::{BranchFlags, BranchType};
 use crate::formats::sample_writer::SampleState;
-use crate::session::kernel_names::ListedKernel;
-use crate::session::map::MapId;
-use crate::session::space::Space;
+use perf_data::abi::branch::{BranchFlags, BranchType};
+use perf_data::session::kernel_names::ListedKernel;
+use perf_data::session::map::MapId;
+use perf_data::session::space::Space;
 use std::io::Write;
 
 /// Prints an end of a branch.

@@ -4,14 +4,14 @@ use super::fields::{DSO, DSOFF, FieldSet, SRCLINE, SYM, SYMOFF};
 use super::number;
 use super::printer::Printer;
 use super::style::Style;
-use crate::abi::callchain::Context;
-use crate::abi::sample_type::SampleType;
 use crate::formats::named_frames::{FrameKey, TextFrame};
 use crate::formats::sample_writer::{Chain, ChainFrame, SampleState};
 use crate::profile::symbols::{Function, Line, Symbols};
-use crate::session::kernel_names::ListedKernel;
-use crate::session::map::{Map, MapId};
-use crate::session::space::Space;
+use perf_data::abi::callchain::Context;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::session::kernel_names::ListedKernel;
+use perf_data::session::map::{Map, MapId};
+use perf_data::session::space::Space;
 use std::io::Write;
 
 /// Bits of the form of a frame.

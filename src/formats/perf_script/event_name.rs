@@ -1,13 +1,13 @@
 //! Names of events as perf prints them if none is recorded: with modifiers.
 
-use crate::abi::attr::{Attr, AttrType, HardwareEvent};
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::feature::FeatureId;
 use crate::formats::sample_writer::SampleState;
-use crate::stream::event_name::event_name;
-use crate::stream::events::Event;
-use crate::stream::meta::Meta;
-use crate::stream::simpleperf_events::META_INFO;
+use perf_data::abi::attr::{Attr, AttrType, HardwareEvent};
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::feature::FeatureId;
+use perf_data::stream::event_name::event_name;
+use perf_data::stream::events::Event;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::simpleperf_events::META_INFO;
 
 /// Names by which perf calls generic hardware events, where they are not those of the definition.
 const HARDWARE: [(HardwareEvent, &str); 3] = [

@@ -2,9 +2,9 @@
 
 use super::printer::{Head, Printer};
 use super::{branches, call_chain, head, memory, registers, trace};
-use crate::abi::attr::AttrType;
-use crate::abi::sample_type::SampleType;
 use crate::suggest;
+use perf_data::abi::attr::AttrType;
+use perf_data::abi::sample_type::SampleType;
 use std::ops::{BitAnd, BitOr};
 
 /// A field.

@@ -2,16 +2,16 @@
 
 use super::frame::Frame;
 use super::sample_line::{Certainty, SampleLine, begins_with_address};
-use crate::error::{Error, Result};
 use crate::formats::import::source::{
     SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample,
 };
 use crate::formats::import::{ImportOptions, ImportedRecording, quoted, record};
 use crate::formats::recognize::lines;
-use crate::session::map::PAGE;
-use crate::session::names::{MAX_NAME, truncated};
 use bytes::Bytes;
 use hashbrown::HashMap;
+use perf_data::error::{Error, Result};
+use perf_data::session::map::PAGE;
+use perf_data::session::names::{MAX_NAME, truncated};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};

@@ -5,9 +5,9 @@ use super::fields::{DSO, SYM};
 use super::number;
 use super::printer::Printer;
 use super::style::Style;
-use crate::abi::attr::SoftwareEvent;
-use crate::abi::data_src::DataSrc;
-use crate::abi::weight::Weight;
+use perf_data::abi::attr::SoftwareEvent;
+use perf_data::abi::data_src::DataSrc;
+use perf_data::abi::weight::Weight;
 use std::io::Write;
 
 /// Events whose data address is that of code or data that may have a symbol.
@@ -41,8 +41,13 @@ pub fn data_src(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 /// Cost.
 pub fn weight(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let Some(weight) = printer.sample.decoded.view.weight else { return };
-    let has_parts =
-        printer.sample.decoded.event.layout.sample_type().contains(crate::abi::sample_type::SampleType::WEIGHT_STRUCT);
+    let has_parts = printer
+        .sample
+        .decoded
+        .event
+        .layout
+        .sample_type()
+        .contains(perf_data::abi::sample_type::SampleType::WEIGHT_STRUCT);
     let shown = if has_parts { Weight(weight).get(Weight::VAR1_DW) } else { weight };
     number::right(out, shown, 16);
 }

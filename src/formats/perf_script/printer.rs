@@ -2,8 +2,8 @@
 
 use super::fields::{FieldSet, Print};
 use super::style::Style;
-use crate::abi::record::header::{CpuMode, Misc};
 use crate::formats::sample_writer::{Sample, SampleState};
+use perf_data::abi::record::header::{CpuMode, Misc};
 
 /// What samples and other records have in common.
 pub struct Head<'a> {

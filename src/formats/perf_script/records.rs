@@ -1,21 +1,21 @@
 //! Prints records other than samples, as `perf script --show-*-events` does.
 
-use crate::abi;
-use crate::abi::bytes::Reader;
-use crate::abi::record::RecordType;
-use crate::abi::record::bpf_event::BpfEvent;
-use crate::abi::record::cgroup::Cgroup;
-use crate::abi::record::comm::Comm;
-use crate::abi::record::header::Misc;
-use crate::abi::record::ksymbol::Ksymbol;
-use crate::abi::record::lost::Lost;
-use crate::abi::record::mmap::Mmap;
-use crate::abi::record::mmap2::{MappedFile, Mmap2};
-use crate::abi::record::namespaces::Namespaces;
-use crate::abi::record::switch::SwitchCpuWide;
-use crate::abi::record::task::Task;
 use crate::formats::options::FormatOption;
-use crate::stream::raw::Raw;
+use perf_data::abi;
+use perf_data::abi::bytes::Reader;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::bpf_event::BpfEvent;
+use perf_data::abi::record::cgroup::Cgroup;
+use perf_data::abi::record::comm::Comm;
+use perf_data::abi::record::header::Misc;
+use perf_data::abi::record::ksymbol::Ksymbol;
+use perf_data::abi::record::lost::Lost;
+use perf_data::abi::record::mmap::Mmap;
+use perf_data::abi::record::mmap2::{MappedFile, Mmap2};
+use perf_data::abi::record::namespaces::Namespaces;
+use perf_data::abi::record::switch::SwitchCpuWide;
+use perf_data::abi::record::task::Task;
+use perf_data::stream::raw::Raw;
 use std::borrow::Cow;
 use std::fmt::Write;
 

@@ -2,7 +2,7 @@
 
 use super::call_chain;
 use super::printer::Printer;
-use crate::abi::attr::{AttrType, SoftwareEvent};
+use perf_data::abi::attr::{AttrType, SoftwareEvent};
 use std::io::Write;
 
 /// Number of bytes on a line of the output of a BPF program.

@@ -6,14 +6,14 @@ use super::proto::{
     FtraceEvent, FtraceEventBundle, GenericFtraceEvent, SchedProcessFreeFtraceEvent, SchedSwitchFtraceEvent,
     SchedWakeupFtraceEvent, TracePacket,
 };
-use crate::error::Result;
 use crate::formats::tracks::{own_values, thread_name};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::timeline::{Switch, SwitchKind};
-use crate::tracepoint::tracepoints::Tracepoint;
-use crate::tracepoint::value::Value;
 use hashbrown::HashMap;
+use perf_data::error::Result;
+use perf_data::tracepoint::tracepoints::Tracepoint;
+use perf_data::tracepoint::value::Value;
 use std::collections::BTreeMap;
 
 /// Events in a packet.

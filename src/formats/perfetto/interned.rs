@@ -4,7 +4,7 @@ use super::proto::{Callstack, Frame, InternedData, InternedString, Mapping};
 use crate::profile::stacks::{FrameId, StackId};
 use crate::profile::{MappingId, Tables};
 use crate::report::location::{Location, LocationId, Locations};
-use crate::session::names::NameId;
+use perf_data::session::names::NameId;
 
 /// Kinds of frames.
 mod kind {

@@ -11,10 +11,10 @@ mod samples;
 use super::folded::WEIGHT;
 use super::options::OptionValues;
 use super::{Format, WriteProfile, Writer};
-use crate::error::Result;
 use crate::profile::Profile;
 use clock::TraceClock;
 use packets::Packets;
+use perf_data::error::Result;
 use proto::{SystemInfo, TracePacket, Utsname};
 use std::io::Write;
 

@@ -1,7 +1,7 @@
 //! The packets of a trace, written one by one.
 
 use super::proto::TracePacket;
-use crate::error::{Error, Result};
+use perf_data::error::{Error, Result};
 use std::io::{BufWriter, Write};
 
 /// Sequence of the packets that do not refer to interned data.

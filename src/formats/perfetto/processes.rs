@@ -3,10 +3,10 @@
 use super::packets::Packets;
 use super::proto::process_tree::{Process, Thread};
 use super::proto::{ProcessTree, TracePacket};
-use crate::error::Result;
 use crate::formats::tracks::{self, thread_name};
 use crate::profile::timeline::ThreadLife;
 use crate::profile::{Profile, Tables};
+use perf_data::error::Result;
 
 /// Writes the processes and threads of a profile: those that began before the recording first, and others when they began.
 ///

@@ -4,12 +4,13 @@ use super::clock::TraceClock;
 use super::interned::{Sent, Stacks};
 use super::packets::{Packets, SEQUENCE};
 use super::proto::{PerfSample, PerfSampleDefaults, PerfTimebase, TracePacket, TracePacketDefaults};
-use crate::error::Result;
-use crate::formats::tracks::text;
-use crate::profile::Profile;
 use crate::profile::labels::{Label, LabelsId};
-use crate::stream::events::EventIndex;
+use crate::profile::{Profile, Tables};
 use hashbrown::HashMap;
+use perf_data::error::Result;
+use perf_data::session::names::NameId;
+use perf_data::stream::events::EventIndex;
+use std::borrow::Cow;
 
 /// Flags of packets.
 mod flags {
@@ -91,4 +92,10 @@ pub fn write(profile: &Profile, by_period: bool, clock: TraceClock, packets: &mu
         })?;
     }
     Ok(())
+}
+
+/// The text that a label has in a set.
+fn text(tables: &Tables, labels: LabelsId, wanted: Label) -> Option<Cow<'_, str>> {
+    let name = tables.labels.value(labels, wanted);
+    name.map(|name| String::from_utf8_lossy(tables.names.name(NameId(name as u32))))
 }

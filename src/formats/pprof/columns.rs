@@ -2,8 +2,8 @@
 
 use crate::profile::event::{ProfileEvent, Unit};
 use crate::profile::imported::{SampleType, SampleTypes};
-use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
+use perf_data::stream::events::EventIndex;
 use std::collections::BTreeSet;
 
 /// The columns of an event: sample count and value.

@@ -7,8 +7,8 @@ use super::strings::Strings;
 use crate::profile::Tables;
 use crate::profile::imported::ImportedProfile;
 use crate::profile::labels::{LabelKey, LabelValue, LabelsId};
-use crate::session::names::{NameId, Names};
 use hashbrown::HashMap;
+use perf_data::session::names::{NameId, Names};
 use prost::encoding::message;
 use std::ops::Range;
 

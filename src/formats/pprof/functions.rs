@@ -8,9 +8,9 @@ use super::proto;
 use super::strings::Strings;
 use crate::profile::symbols::{FunctionId, Symbols};
 use crate::profile::{Frame, Place, Tables};
-use crate::session::map::{Map, cut_name};
-use crate::session::space::Space;
 use hashbrown::HashMap;
+use perf_data::session::map::{Map, cut_name};
+use perf_data::session::space::Space;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 

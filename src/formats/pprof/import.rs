@@ -4,9 +4,6 @@ use super::functions::is_synthetic;
 use super::parts;
 use super::proto::{self, Profile};
 use super::validate::{self, Ids};
-use crate::abi::hex;
-use crate::abi::record::RecordType;
-use crate::error::{Error, Result};
 use crate::formats::import::source::{
     SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample,
 };
@@ -15,10 +12,13 @@ use crate::formats::import::{
 };
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes, totals};
 use crate::profile::labels::Label;
-use crate::session::map::Map;
-use crate::stream::ledger::{Aggregated, Ledger};
 use bytes::Bytes;
 use hashbrown::HashMap;
+use perf_data::abi::hex;
+use perf_data::abi::record::RecordType;
+use perf_data::error::{Error, Result};
+use perf_data::session::map::Map;
+use perf_data::stream::ledger::{Aggregated, Ledger};
 use prost::{DecodeError, Message};
 use std::io::{Read, Write};
 

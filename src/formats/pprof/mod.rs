@@ -24,7 +24,7 @@ pub use import::{copy, import};
 pub use recognize::is_pprof;
 
 use super::{Format, Reader, WriteProfile, Writer};
-use crate::container::write::envelope::Envelope;
+use perf_data::container::write::envelope::Envelope;
 
 /// pprof's profile.proto.
 pub const FORMAT: Format = Format {

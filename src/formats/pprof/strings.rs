@@ -1,7 +1,7 @@
 //! The string table of a profile.
 
-use crate::printable;
-use crate::session::slices::Slices;
+use perf_data::printable;
+use perf_data::session::slices::Slices;
 
 /// Strings by ID; ID 0 is the empty string.
 pub struct Strings(Slices<u8>);

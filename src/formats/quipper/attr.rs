@@ -3,13 +3,13 @@
 use super::proto::perf_data_proto::{Original, PerfEventAttr, PerfFileAttr, Splice};
 use super::sample::modelled;
 use super::splice::spliced;
-use crate::abi::Endian;
-use crate::abi::attr::{Attr, AttrType};
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::read_format::ReadFormat;
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::container::read::file::FileAttr;
+use perf_data::abi::Endian;
+use perf_data::abi::attr::{Attr, AttrType};
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::read_format::ReadFormat;
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::container::read::file::FileAttr;
 
 /// Size of the part of the structure that the schema covers: that of Linux 4.1.
 const SIZE: usize = 96;

@@ -3,11 +3,11 @@
 use super::features::{self, without_zeros};
 use super::proto::perf_data_proto::{PerfBuildId, PerfEvent};
 use super::text::md5_prefix;
-use crate::abi::hex::from_hex;
-use crate::abi::record::{Body, Record, RecordType};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+use perf_data::abi::hex::from_hex;
+use perf_data::abi::record::{Body, Record, RecordType};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Position of a record: index of the recording's file, and offset in it.
 type RecordKey = (u32, u64);

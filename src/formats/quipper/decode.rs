@@ -2,12 +2,12 @@
 
 use super::messages::ProtoContents;
 use super::unknown::UnknownFields;
-use crate::container::read::ReadOptions;
-use crate::container::spool::Spool;
-use crate::error::{Error, Result};
 use crate::formats::import::{ImportOptions, ImportedRecording};
 use crate::formats::retained_fields::RetainedFields;
 use bytes::Bytes;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::spool::Spool;
+use perf_data::error::{Error, Result};
 use std::io::Read;
 
 /// Reconstructs the recording from a PerfDataProto.

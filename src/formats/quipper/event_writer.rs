@@ -6,14 +6,14 @@ use super::plain_sample::{self, is_plain};
 use super::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent, Splice};
 use super::stats::Stats;
 use super::{message_to_record, record_to_message, sample};
-use crate::abi::record::{self, RecordHeader, RecordType};
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_view::SampleView;
 use crate::formats::converter::ConvertOptions;
 use crate::formats::protobuf::put_message;
-use crate::stream::events::Events;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::record::{self, RecordHeader, RecordType};
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::stream::events::Events;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use prost::Message;
 
 /// Converts records to events.

@@ -6,12 +6,12 @@ use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{Layout, PerfEvent, Record};
 use super::unknown::{Unknown, UnknownInEvents};
 use super::wire::{Field, Fields};
-use crate::abi::Endian;
-use crate::container::limits::Limits;
-use crate::container::read::file::FileAttr;
-use crate::container::walk::{Damage, DamageKind};
-use crate::error::{Error, Result};
 use bytes::Bytes;
+use perf_data::abi::Endian;
+use perf_data::container::limits::Limits;
+use perf_data::container::read::file::FileAttr;
+use perf_data::container::walk::{Damage, DamageKind};
+use perf_data::error::{Error, Result};
 use prost::Message;
 
 /// Maximum number of warnings about invalid events.

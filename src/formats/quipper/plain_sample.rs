@@ -4,12 +4,12 @@
 //! Its output equals that of [`describe`](super::sample::describe) and prost.
 
 use super::encode::field;
-use crate::abi::record::RecordHeader;
-use crate::abi::sample_field::{FieldKind, SampleField};
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::SampleView;
 use crate::formats::protobuf::{LONGEST, put, put_bytes, put_message};
+use perf_data::abi::record::RecordHeader;
+use perf_data::abi::sample_field::{FieldKind, SampleField};
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::sample_view::SampleView;
 
 /// Supported fields of samples: numbers, call chain, raw data, and the weight as a number.
 const PLAIN: SampleType = SampleField::of_kinds(&[
@@ -81,11 +81,11 @@ fn put_if(out: &mut Vec<u8>, number: u32, value: Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::abi::record::{Misc, RecordType};
     use crate::formats::protobuf::tests::number;
     use crate::formats::quipper::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent};
     use crate::formats::quipper::sample;
+    use perf_data::abi::Endian;
+    use perf_data::abi::record::{Misc, RecordType};
     use proptest::collection::vec;
     use proptest::prelude::*;
     use prost::Message;

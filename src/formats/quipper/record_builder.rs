@@ -3,10 +3,10 @@
 
 use super::message_to_record;
 use super::proto::perf_data_proto::PerfEvent;
-use crate::abi::record::{Misc, RecordHeader, RecordType};
-use crate::abi::{self, Endian};
-use crate::container::read::file::FileAttr;
-use crate::stream::events::Events;
+use perf_data::abi::record::{Misc, RecordHeader, RecordType};
+use perf_data::abi::{self, Endian};
+use perf_data::container::read::file::FileAttr;
+use perf_data::stream::events::Events;
 
 /// Builds records from messages.
 pub struct RecordBuilder {

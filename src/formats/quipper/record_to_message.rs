@@ -2,12 +2,12 @@
 
 use super::proto::perf_data_proto as proto;
 use super::text::{md5_prefix, root_path};
-use crate::abi::hex::to_hex;
-use crate::abi::record::aux_area::AuxFlags;
-use crate::abi::record::mmap2::MappedFile;
-use crate::abi::record::{Body, CpuMode, Misc, Record, RecordContext, RecordType};
-use crate::abi::sample_id::SampleId;
 use bpf_metadata_event::MetadataEntry;
+use perf_data::abi::hex::to_hex;
+use perf_data::abi::record::aux_area::AuxFlags;
+use perf_data::abi::record::mmap2::MappedFile;
+use perf_data::abi::record::{Body, CpuMode, Misc, Record, RecordContext, RecordType};
+use perf_data::abi::sample_id::SampleId;
 use proto::{PerfEvent, SampleInfo, bpf_metadata_event};
 
 /// Describes a record as a message without its header; `None` if the schema has no message for its type, or the

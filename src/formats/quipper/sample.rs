@@ -1,14 +1,14 @@
 //! Converts SAMPLE records to messages and back.
 
 use super::proto::perf_data_proto::{BranchStackEntry, ReadInfo, SampleEvent, WeightStruct, read_info::ReadValue};
-use crate::abi::Endian;
-use crate::abi::bit_fields::to_recorded;
-use crate::abi::branch::{BranchFlags, BranchStackView};
-use crate::abi::read_format::{ReadFormat, ReadView};
-use crate::abi::sample_field::{FieldKind, SampleField};
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::SampleView;
+use perf_data::abi::Endian;
+use perf_data::abi::bit_fields::to_recorded;
+use perf_data::abi::branch::{BranchFlags, BranchStackView};
+use perf_data::abi::read_format::{ReadFormat, ReadView};
+use perf_data::abi::sample_field::{FieldKind, SampleField};
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::abi::sample_view::SampleView;
 
 /// Fields of samples that the schema supports.
 const MODELLED: SampleType =

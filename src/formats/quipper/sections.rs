@@ -3,22 +3,22 @@
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::string_metadata::StringAndMd5sumPrefix;
 use super::proto::perf_data_proto::{PerfBuildId, PerfCpuTopologyMetadata};
-use crate::abi;
-use crate::abi::Endian;
-use crate::abi::feature::FeatureId;
-use crate::abi::feature::build_ids::{BuildIdContent, BuildIdEntry, BuildIds};
-use crate::abi::feature::cpu_topology::{CpuPlace, CpuTopology};
-use crate::abi::feature::event_desc::{EventDesc, EventDescs};
-use crate::abi::feature::group_desc::{Group, GroupDesc};
-use crate::abi::feature::hybrid_topology::{HybridNode, HybridTopology};
-use crate::abi::feature::numa_topology::{NumaNode, NumaTopology};
-use crate::abi::feature::pmu_mappings::{PmuMapping, PmuMappings};
-use crate::abi::feature::string::{PerfStr, StrList};
-use crate::abi::record::build_id::BuildId;
-use crate::abi::record::{Misc, RecordType};
-use crate::abi::text::PaddedStr;
-use crate::container::read::file::FileAttr;
 use binrw::BinWrite;
+use perf_data::abi;
+use perf_data::abi::Endian;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::build_ids::{BuildIdContent, BuildIdEntry, BuildIds};
+use perf_data::abi::feature::cpu_topology::{CpuPlace, CpuTopology};
+use perf_data::abi::feature::event_desc::{EventDesc, EventDescs};
+use perf_data::abi::feature::group_desc::{Group, GroupDesc};
+use perf_data::abi::feature::hybrid_topology::{HybridNode, HybridTopology};
+use perf_data::abi::feature::numa_topology::{NumaNode, NumaTopology};
+use perf_data::abi::feature::pmu_mappings::{PmuMapping, PmuMappings};
+use perf_data::abi::feature::string::{PerfStr, StrList};
+use perf_data::abi::record::build_id::BuildId;
+use perf_data::abi::record::{Misc, RecordType};
+use perf_data::abi::text::PaddedStr;
+use perf_data::container::read::file::FileAttr;
 
 /// File names of build IDs are padded to multiples of this size.
 const NAME_ALIGN: usize = 64;

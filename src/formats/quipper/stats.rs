@@ -1,10 +1,10 @@
 //! Counts records, and samples whose addresses are all mapped.
 
 use super::proto::perf_data_proto::{MMapEvent, PerfEvent, PerfEventStats, SampleEvent};
-use crate::abi::callchain::Context;
-use crate::abi::record::RecordType;
-use crate::abi::sample_view::SampleView;
 use crate::rewrite::quipper::address_spaces::AddressSpaces;
+use perf_data::abi::callchain::Context;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_view::SampleView;
 
 /// Counts records.
 pub struct Stats {

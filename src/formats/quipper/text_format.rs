@@ -3,8 +3,8 @@
 use super::schema::PERF_DATA_PROTO;
 use super::text_writer::{Unsupported, write_fields};
 use super::wire::Fields;
-use crate::container::read::ReadOptions;
-use crate::error::{Error, Result};
+use perf_data::container::read::ReadOptions;
+use perf_data::error::{Error, Result};
 use prost::Message;
 use prost_reflect::text_format::FormatOptions;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};

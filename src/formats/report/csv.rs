@@ -1,10 +1,10 @@
 //! Reports as comma-separated values.
 
 use super::Settings;
-use crate::error::{Error, Result};
 use crate::profile::Profile;
 use crate::report::location::Locations;
 use csv::Writer;
+use perf_data::error::{Error, Result};
 use std::io::{self, Write};
 
 /// Writes a line for each entry: the event, its keys, then samples and values of the entry in total and by itself.

@@ -1,11 +1,11 @@
 //! Reports as JSON.
 
 use super::Settings;
-use crate::error::{Error, Result};
 use crate::profile::Profile;
 use crate::report::facts::{facts, warnings};
 use crate::report::location::Locations;
 use crate::report::top::Entry;
+use perf_data::error::{Error, Result};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 

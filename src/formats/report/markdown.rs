@@ -2,17 +2,17 @@
 
 use super::style::event_line;
 use super::{LIMIT, rows, total};
-use crate::error::{Error, Result};
 use crate::formats::options::OptionValues;
-use crate::printable;
 use crate::profile::Profile;
 use crate::report::Counts;
 use crate::report::facts::{facts, warnings};
 use crate::report::key::Key;
 use crate::report::location::{LocationId, Locations};
 use crate::report::top::{Entry, Top};
-use crate::stream::events::EventIndex;
 use hashbrown::HashMap;
+use perf_data::error::{Error, Result};
+use perf_data::printable;
+use perf_data::stream::events::EventIndex;
 use std::cmp::Reverse;
 use std::io::Write;
 

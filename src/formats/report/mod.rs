@@ -8,14 +8,14 @@ mod text;
 
 use super::options::{FormatOption, OptionValues, ValueKind};
 use super::{Format, WriteProfile, Writer};
-use crate::error::{Error, Result};
 use crate::profile::labels::Label;
 use crate::profile::{Profile, Row};
 use crate::report::Counts;
 use crate::report::key::Key;
 use crate::report::location::Locations;
 use crate::report::top::{Entry, Top};
-use crate::stream::events::EventIndex;
+use perf_data::error::{Error, Result};
+use perf_data::stream::events::EventIndex;
 use std::io::Write;
 
 /// Reports.

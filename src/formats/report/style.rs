@@ -1,10 +1,10 @@
 //! Text of a report: colors and headings.
 
-use crate::printable;
 use crate::profile::Tables;
 use crate::profile::event::Unit;
 use crate::report::Counts;
-use crate::stream::events::EventIndex;
+use perf_data::printable;
+use perf_data::stream::events::EventIndex;
 
 /// Colors, if enabled.
 #[derive(Clone, Copy)]

@@ -2,15 +2,15 @@
 
 use super::style::{Style, event_line};
 use super::{Settings, rows, total};
-use crate::error::{Error, Result};
-use crate::printable;
 use crate::profile::Profile;
 use crate::report::Counts;
 use crate::report::location::Locations;
 use crate::report::neighbors::{Neighbor, Neighbors};
 use crate::report::source_lines::SourceLines;
 use crate::report::top::{Entry, Top};
-use crate::stream::events::EventIndex;
+use perf_data::error::{Error, Result};
+use perf_data::printable;
+use perf_data::stream::events::EventIndex;
 use std::fmt::Write;
 
 /// Number of lines around those with samples.

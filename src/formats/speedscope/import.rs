@@ -1,7 +1,6 @@
 //! Imports files of speedscope as recordings.
 
 use super::document::{Document, FrameEvent, FrameEventKind, ImportedFrame, ImportedTrack, Kind, Stacks, ValueUnit};
-use crate::error::{Error, Result};
 use crate::formats::import::json_document::{Number, parse};
 use crate::formats::import::source::{SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample};
 use crate::formats::import::weighted_events::WeightedEvents;
@@ -12,6 +11,7 @@ use crate::formats::tracks::{ALL_THREADS, NamedThread};
 use crate::profile::event::Unit;
 use bytes::Bytes;
 use hashbrown::HashMap;
+use perf_data::error::{Error, Result};
 use std::io::Read;
 
 /// Converts a file of speedscope to a recording.

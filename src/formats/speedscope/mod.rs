@@ -13,10 +13,10 @@ use super::json_text::{self, Each};
 use super::options::{FormatOption, OptionValues, ValueKind};
 use super::tracks::{self, Track, tracks};
 use super::{Format, Reader, WriteProfile, Writer};
-use crate::error::Result;
 use crate::profile::Profile;
 use crate::profile::event::Unit;
 use frames::Frames;
+use perf_data::error::Result;
 use serde::Serialize;
 use std::io::Write;
 

@@ -1,12 +1,12 @@
 //! Rules for events: for each attr, and for all attrs together.
 
 use super::finding::Rule;
-use crate::abi::Endian;
-use crate::abi::attr::Attr;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::read_format::ReadFormat;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::stream::events::Event;
+use perf_data::abi::Endian;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::read_format::ReadFormat;
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::stream::events::Event;
 
 /// Flags that perf 7.2 defines.
 const FLAGS: u64 = (1 << 40) - 1;

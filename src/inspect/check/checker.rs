@@ -4,23 +4,23 @@ use super::finding::{Finding, Rule, Severity, Subject};
 use super::flow::{AuxtraceRecords, Frame, Rounds};
 use super::layout::Layout;
 use super::{attrs, features, records, references, tracepoints};
-use crate::abi;
-use crate::abi::feature::FeatureId;
-use crate::abi::feature::auxtrace::AuxtraceIndex;
-use crate::abi::feature::compressed::Compression;
-use crate::abi::feature::tracing_data::TracingData;
-use crate::abi::header::FileHeader;
-use crate::abi::record::{Body, RecordType};
-use crate::container::block::Origin;
-use crate::container::misframed;
-use crate::container::read::input::Input;
-use crate::container::read::{Container, ReadOptions};
-use crate::error::{Place, Result};
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
-use crate::stream::source::Source;
+use perf_data::abi;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::auxtrace::AuxtraceIndex;
+use perf_data::abi::feature::compressed::Compression;
+use perf_data::abi::feature::tracing_data::TracingData;
+use perf_data::abi::header::FileHeader;
+use perf_data::abi::record::{Body, RecordType};
+use perf_data::container::block::Origin;
+use perf_data::container::misframed;
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::error::{Place, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::{Gap, Raw};
+use perf_data::stream::source::Source;
 use std::collections::HashMap;
 
 /// Counts of a check.
@@ -73,12 +73,7 @@ struct Findings<'a> {
 impl Findings<'_> {
     fn add(&mut self, file: &str, offset: impl Into<Option<u64>>, subject: Subject, rule: Rule, what: String) {
         self.checked.count(rule.severity());
-        (self.found)(Finding {
-            rule,
-            place: Place { file: file.to_owned(), offset: offset.into(), record: None },
-            subject,
-            what,
-        });
+        (self.found)(Finding { rule, place: Place::new(file, offset), subject, what });
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::finding::Rule;
 use super::tracepoints;
-use crate::abi::Endian;
-use crate::abi::feature::perf_reader::{PerfReader, Rejection, RejectionKind};
-use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
+use perf_data::abi::Endian;
+use perf_data::abi::feature::perf_reader::{PerfReader, Rejection, RejectionKind};
+use perf_data::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 
 /// Checks a feature section.
 pub fn check(

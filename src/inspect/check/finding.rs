@@ -1,9 +1,9 @@
 //! Findings, their codes and severities.
 
-use crate::abi::feature::FeatureId;
-use crate::abi::record::RecordType;
-use crate::container::walk::DamageKind;
-use crate::error::Place;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::RecordType;
+use perf_data::container::walk::DamageKind;
+use perf_data::error::Place;
 use std::fmt;
 
 /// Severity of a finding.

@@ -1,6 +1,6 @@
 //! Rules across records: rounds, compressed frames, the AUXTRACE index.
 
-use crate::abi::feature::auxtrace::AuxtraceIndexEntry;
+use perf_data::abi::feature::auxtrace::AuxtraceIndexEntry;
 use std::collections::BTreeMap;
 
 /// Tracks FINISHED_ROUND records. At the end of a round perf processes records up to the newest time of the round before it; a

@@ -2,12 +2,12 @@
 
 use super::attrs;
 use super::finding::{Rule, Subject};
-use crate::abi::Endian;
-use crate::abi::attr::Attr;
-use crate::abi::bytes::Reader;
-use crate::abi::feature::FeatureId;
-use crate::abi::header::{FeatureBits, FileHeader, Section};
-use crate::container::image::FileImage;
+use perf_data::abi::Endian;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::bytes::Reader;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::header::{FeatureBits, FileHeader, Section};
+use perf_data::container::image::FileImage;
 use std::collections::HashMap;
 
 /// Size of the section with the event IDs that follows each attr.
@@ -181,7 +181,7 @@ mod tests {
         let mut before = vec![0; 104 + 8 + 80];
         before[112..].copy_from_slice(&[&[0; 64][..], &ids.offset.to_le_bytes(), &ids.size.to_le_bytes()].concat());
         let header = FileHeader {
-            magic: crate::abi::header::Magic::V2,
+            magic: perf_data::abi::header::Magic::V2,
             size: 104,
             attr_size: 80,
             attrs: section(112, 80),

@@ -1,14 +1,14 @@
 //! Rules for single records.
 
 use super::finding::Rule;
-use crate::abi::feature::FeatureId;
-use crate::abi::fields::{FieldVisitor, MappingFields, TextField, TextPlace, TextRole, ignore_roles};
-use crate::abi::record::build_id::BuildId;
-use crate::abi::record::descriptor::RecordFlags;
-use crate::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
-use crate::abi::text::until_nul;
-use crate::stream::events::Events;
-use crate::stream::raw::Raw;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::fields::{FieldVisitor, MappingFields, TextField, TextPlace, TextRole, ignore_roles};
+use perf_data::abi::record::build_id::BuildId;
+use perf_data::abi::record::descriptor::RecordFlags;
+use perf_data::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
+use perf_data::abi::text::until_nul;
+use perf_data::stream::events::Events;
+use perf_data::stream::raw::Raw;
 
 /// First record type of simpleperf, whose sizes follow other rules.
 const SIMPLEPERF: RecordType = RecordType(32768);

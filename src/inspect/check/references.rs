@@ -1,13 +1,13 @@
 //! Rules for references from records to events and CPUs.
 
 use super::finding::Rule;
-use crate::abi;
-use crate::abi::feature::FeatureId;
-use crate::abi::feature::nr_cpus::NrCpus;
-use crate::abi::record::Body;
-use crate::abi::record::id_index::IdIndex;
-use crate::abi::sample::Sample;
-use crate::stream::meta::Meta;
+use perf_data::abi;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::nr_cpus::NrCpus;
+use perf_data::abi::record::Body;
+use perf_data::abi::record::id_index::IdIndex;
+use perf_data::abi::sample::Sample;
+use perf_data::stream::meta::Meta;
 
 /// Checks that what a record refers to exists.
 pub fn check(body: &Body, meta: &Meta, mut report: impl FnMut(Rule, String)) {

@@ -4,10 +4,10 @@
 //! a blank line, and `print fmt:` with a string and its arguments.
 
 use super::finding::Rule;
-use crate::abi::attr::AttrType;
-use crate::abi::feature::tracepoint_format::{FormatField, TracepointFormat};
-use crate::abi::feature::tracing_data::{TraceFile, TracingData};
-use crate::stream::events::Event;
+use perf_data::abi::attr::AttrType;
+use perf_data::abi::feature::tracepoint_format::{FormatField, TracepointFormat};
+use perf_data::abi::feature::tracing_data::{TraceFile, TracingData};
+use perf_data::stream::events::Event;
 use std::collections::HashSet;
 
 /// Fields that the format of a ring-buffer page must have, in this order.
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_page_header_must_have_its_fields() {
         let data =
-            |long_size| TracingData::new(crate::abi::feature::tracing_data::ByteOrder(0), long_size, 4096, vec![]);
+            |long_size| TracingData::new(perf_data::abi::feature::tracing_data::ByteOrder(0), long_size, 4096, vec![]);
         for long_size in [4, 8] {
             check_formats(&data(long_size), |_, what| panic!("{what}"));
         }

@@ -2,8 +2,8 @@
 
 use super::item::Item;
 use super::lines::Lines;
-use crate::error::Result;
 use hashbrown::HashMap;
+use perf_data::error::Result;
 use std::collections::VecDeque;
 
 /// Number of records of each sequence that are searched for the next common one: initial and maximum.

@@ -3,7 +3,7 @@
 use super::fields::{Change, changes};
 use super::ignore::Ignore;
 use super::item::{Item, ItemKey, NonRecordItems};
-use crate::error::Result;
+use perf_data::error::Result;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 

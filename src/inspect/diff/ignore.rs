@@ -201,20 +201,20 @@ impl FromStr for Part {
     }
 }
 
-#[cfg(all(test, feature = "synth"))]
+#[cfg(test)]
 mod role_tests {
     use super::*;
-    use crate::abi::fields::{FieldVisitor, ignore_roles};
-    use crate::abi::record::{Record, RecordType};
-    use crate::container::read::input::Input;
-    use crate::container::read::{Container, ReadOptions};
-    use crate::error::Result;
-    use crate::stream::Sink;
-    use crate::stream::meta::Meta;
-    use crate::stream::raw::Raw;
-    use crate::stream::source::Source;
-    use crate::stream::write::form::Form;
     use crate::synth::Scenario;
+    use perf_data::abi::fields::{FieldVisitor, ignore_roles};
+    use perf_data::abi::record::{Record, RecordType};
+    use perf_data::container::read::input::Input;
+    use perf_data::container::read::{Container, ReadOptions};
+    use perf_data::error::Result;
+    use perf_data::stream::Sink;
+    use perf_data::stream::meta::Meta;
+    use perf_data::stream::raw::Raw;
+    use perf_data::stream::source::Source;
+    use perf_data::stream::write::form::Form;
     use std::fs;
 
     /// Changes the fields of a part.

@@ -1,8 +1,8 @@
 //! Records and other parts of a recording as JSON values to compare.
 
 use super::ignore::{Ignore, Part};
-use crate::error::{Error, Result};
 use hashbrown::{DefaultHashBuilder, HashMap};
+use perf_data::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;

@@ -3,10 +3,10 @@
 use super::ignore::Ignore;
 use super::item::{self, Item, NonRecordItems};
 use super::{DiffOptions, ToJsonLines};
-use crate::error::{Error, Result};
-use crate::stream::ledger::Ledger;
-use crate::stream::source::Source;
-use crate::threads::{builder, returned};
+use perf_data::error::{Error, Result};
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::source::Source;
+use perf_data::threads::{builder, returned};
 use std::io::{self, ErrorKind, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};

@@ -14,12 +14,12 @@ pub use difference::{Count, Difference, Side, Subject, Summary};
 pub use fields::Change;
 pub use ignore::Ignore;
 
-use crate::error::Result;
-use crate::stream::ledger::Ledger;
-use crate::stream::source::Source;
 use align::Aligned;
 use difference::Differences;
 use lines::Lines;
+use perf_data::error::Result;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::source::Source;
 use std::io::Write;
 
 /// What to compare.

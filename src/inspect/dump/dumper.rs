@@ -1,19 +1,19 @@
 //! Prints records as text.
 
 use super::{hex, text};
-use crate::abi::feature::{Feature, FeatureId};
-use crate::abi::record::named_misc::NamedMisc;
-use crate::abi::record::{Body, Misc, Record, RecordType};
-use crate::abi::sample_id::SampleId;
-use crate::abi::tokens::Unsupported;
-use crate::container::block::{Block, Origin};
-use crate::container::read::Container;
-use crate::error::{Error, Result};
-use crate::printable;
 use crate::profile::event::ProfileEvent;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
+use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::abi::record::named_misc::NamedMisc;
+use perf_data::abi::record::{Body, Misc, Record, RecordType};
+use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::tokens::Unsupported;
+use perf_data::container::block::{Block, Origin};
+use perf_data::container::read::Container;
+use perf_data::error::{Error, Result};
+use perf_data::printable;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::{Gap, Raw};
 use serde::Serialize;
 use serde_bytes::Bytes;
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! Prints a recording record by record, as text for people and for `diff`.
 //!
-//! Each record has a line with its offset, type and header, followed by its fields, which are named as in [`abi`](crate::abi):
+//! Each record has a line with its offset, type and header, followed by its fields, which are named as in [`abi`](perf_data::abi):
 //!
 //! ```text
 //! 0x2f8 SAMPLE size=64 cpumode=USER misc=[EXACT_IP] event=cpu-clock

@@ -1,7 +1,7 @@
 //! Text form of values: a field on each line, groups on one line where they fit.
 
 use super::writer::Writer;
-use crate::abi::tokens::{self, Unsupported};
+use perf_data::abi::tokens::{self, Unsupported};
 use serde::Serialize;
 
 /// Appends the fields of a value, each on its own line with an indent of two; opaque bytes in full or only their start.
@@ -35,7 +35,7 @@ pub fn append_inline(out: &mut String, value: &impl Serialize) -> Result<(), Uns
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::readable;
+    use perf_data::abi::readable;
 
     fn text(value: &impl Serialize) -> String {
         let mut out = String::new();

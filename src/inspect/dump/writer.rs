@@ -1,6 +1,6 @@
 //! Writer of values as text: each member of a group on its own line, or all on one line where they fit.
 
-use crate::abi::tokens::{Group, Integer, Key, TokenSink};
+use perf_data::abi::tokens::{Group, Integer, Key, TokenSink};
 use std::fmt::{self, Write};
 
 /// Number of opaque bytes that are printed, unless all were requested.

@@ -1,10 +1,10 @@
 //! BPF programs, in the wording of `perf report --header-only -I`.
 
-use crate::abi::Endian;
-use crate::abi::feature::Feature;
-use crate::abi::feature::bpf_btf::BpfBtf;
-use crate::abi::feature::bpf_prog_info::{BpfFunction, BpfProg};
-use crate::abi::feature::btf::Btf;
+use perf_data::abi::Endian;
+use perf_data::abi::feature::Feature;
+use perf_data::abi::feature::bpf_btf::BpfBtf;
+use perf_data::abi::feature::bpf_prog_info::{BpfFunction, BpfProg};
+use perf_data::abi::feature::btf::Btf;
 use std::collections::BTreeMap;
 
 /// BTF types by BTF ID.

@@ -1,13 +1,13 @@
 //! Build IDs, in the format of `perf buildid-list`.
 
-use crate::abi;
-use crate::abi::record::RecordType;
-use crate::abi::record::mmap2::Mmap2;
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashSet;
+use perf_data::abi;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::mmap2::Mmap2;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use serde::{Serialize, Serializer};
 use std::fmt;
 

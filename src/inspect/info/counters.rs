@@ -1,17 +1,17 @@
 //! Counts of `perf stat record`: settings, and the latest value of each counter.
 
 use super::header::micros;
-use crate::abi;
-use crate::abi::feature::FeatureId;
-use crate::abi::record::RecordType;
-use crate::abi::record::cpu_map::{CpuMap, CpuSet};
-use crate::abi::record::event_update::{EventUpdate, EventUpdateValue, Scale};
-use crate::abi::record::stat::{Stat, StatConfig, StatConfigTag, StatRound};
-use crate::abi::record::thread_map::ThreadMap;
 use crate::profile::event::ProfileEvent;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+use perf_data::abi;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::cpu_map::{CpuMap, CpuSet};
+use perf_data::abi::record::event_update::{EventUpdate, EventUpdateValue, Scale};
+use perf_data::abi::record::stat::{Stat, StatConfig, StatConfigTag, StatRound};
+use perf_data::abi::record::thread_map::ThreadMap;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

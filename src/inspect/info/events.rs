@@ -1,12 +1,12 @@
 //! Events, in the format of `perf evlist -v` and `perf evlist -g`.
 
-use crate::abi::attr::Attr;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::feature::FeatureId;
-use crate::abi::feature::group_desc::GroupDesc;
-use crate::abi::{self, sample_type::SampleType};
 use crate::profile::event::ProfileEvent;
-use crate::stream::meta::Meta;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::group_desc::GroupDesc;
+use perf_data::abi::{self, sample_type::SampleType};
+use perf_data::stream::meta::Meta;
 use serde::Serialize;
 
 /// An event of a recording.

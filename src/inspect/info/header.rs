@@ -3,17 +3,17 @@
 use super::events::{fields, group_name};
 use super::topology;
 use super::{bpf, date};
-use crate::abi::Endian;
-use crate::abi::feature::clock_data::ClockData;
-use crate::abi::feature::event_desc::EventDesc;
-use crate::abi::feature::group_desc::Group;
-use crate::abi::feature::pmu_caps::Caps;
-use crate::abi::feature::string::PerfStr;
-use crate::abi::feature::{Feature, FeatureId};
-use crate::abi::header::{FileHeader, Magic};
-use crate::container::read::Container;
 use crate::inspect::dump::text;
-use crate::stream::meta::Meta;
+use perf_data::abi::Endian;
+use perf_data::abi::feature::clock_data::ClockData;
+use perf_data::abi::feature::event_desc::EventDesc;
+use perf_data::abi::feature::group_desc::Group;
+use perf_data::abi::feature::pmu_caps::Caps;
+use perf_data::abi::feature::string::PerfStr;
+use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::abi::header::{FileHeader, Magic};
+use perf_data::container::read::Container;
+use perf_data::stream::meta::Meta;
 use std::fs;
 use std::time::SystemTime;
 
@@ -237,7 +237,7 @@ fn caps_text(caps: &Caps) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::attr::Attr;
+    use perf_data::abi::attr::Attr;
 
     #[test]
     fn prints_at_most_as_many_group_members_as_events() {

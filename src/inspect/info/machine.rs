@@ -5,9 +5,9 @@ use super::events::{EventInfo, events, groups};
 use super::header::{captured_on, features, file_header, version};
 use super::stats::Stats;
 use super::{Info, Parts};
-use crate::abi::Endian;
-use crate::abi::feature::{Feature, FeatureId};
-use crate::container::read::Container;
+use perf_data::abi::Endian;
+use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::container::read::Container;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 

@@ -16,15 +16,15 @@ pub mod stats;
 pub mod summary;
 mod topology;
 
-use crate::abi::feature::FeatureId;
-use crate::container::read::Container;
-use crate::error::{Error, Result};
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::source::Source;
 use build_ids::{FileId, MappedBuildIds};
+use perf_data::abi::feature::FeatureId;
+use perf_data::container::read::Container;
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 use stats::{Counter, Stats};
 
 /// The parts of the information to produce.

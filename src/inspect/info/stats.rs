@@ -2,20 +2,20 @@
 
 use super::counters::{self, Counters};
 use super::header::micros;
-use crate::abi;
-use crate::abi::bytes::{Reader, pair_at};
-use crate::abi::record::RecordType;
-use crate::abi::record::lost::{Lost, LostSamples};
-use crate::abi::sample_field::SampleField;
-use crate::abi::sample_view::SampleView;
-use crate::error::Result;
 use crate::profile::event::ProfileEvent;
 use crate::profile::weights::Weights;
-use crate::stream::Sink;
-use crate::stream::events::{EventIndex, is_time};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashSet;
+use perf_data::abi;
+use perf_data::abi::bytes::{Reader, pair_at};
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::lost::{Lost, LostSamples};
+use perf_data::abi::sample_field::SampleField;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::events::{EventIndex, is_time};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 

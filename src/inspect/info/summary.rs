@@ -2,11 +2,11 @@
 
 use super::header::{captured_on, micros};
 use super::stats::Stats;
-use crate::abi::feature::FeatureId;
-use crate::container::read::Container;
-use crate::printable;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
+use perf_data::abi::feature::FeatureId;
+use perf_data::container::read::Container;
+use perf_data::printable;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
 
 /// Number of events and record types that are listed.
 const MAX_LISTED: usize = 4;

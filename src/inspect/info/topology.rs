@@ -1,13 +1,13 @@
 //! CPUs, memory and caches, in the wording of `perf report --header-only -I`.
 
 use super::cpus::ranges;
-use crate::abi::feature::cache::Caches;
-use crate::abi::feature::cpu_domain_info::CpuDomainInfo;
-use crate::abi::feature::cpu_topology::CpuTopology;
-use crate::abi::feature::hybrid_topology::HybridTopology;
-use crate::abi::feature::mem_topology::{MemTopology, MemoryNode};
-use crate::abi::feature::numa_topology::NumaTopology;
-use crate::abi::feature::string::PerfStr;
+use perf_data::abi::feature::cache::Caches;
+use perf_data::abi::feature::cpu_domain_info::CpuDomainInfo;
+use perf_data::abi::feature::cpu_topology::CpuTopology;
+use perf_data::abi::feature::hybrid_topology::HybridTopology;
+use perf_data::abi::feature::mem_topology::{MemTopology, MemoryNode};
+use perf_data::abi::feature::numa_topology::NumaTopology;
+use perf_data::abi::feature::string::PerfStr;
 
 pub fn cpu(topology: &CpuTopology) -> Vec<String> {
     let mut lines = Vec::new();

@@ -3,18 +3,15 @@
 use super::imported::ImportedProfile;
 use super::symbols::{FrameSymbol, Function, FunctionId, Line, Symbols};
 use super::{Frame, MappingId, Place};
-use crate::session::ProcessFiles;
-use crate::session::map::Map;
-use crate::stream::meta::Meta;
 use hashbrown::HashMap;
+use perf_data::session::ProcessFiles;
+use perf_data::session::map::Map;
+use perf_data::stream::meta::Meta;
 use std::sync::Arc;
 
-#[cfg(feature = "symbols")]
 mod objects;
 
-#[cfg(feature = "symbols")]
 pub use objects::SymbolOptions;
-#[cfg(feature = "symbols")]
 pub(super) use objects::object_key;
 
 /// Where to look up the symbols of frames. By default nowhere.
@@ -23,7 +20,6 @@ pub struct SymbolSources {
     /// The profile that the recording was converted from.
     pub imported: Option<Arc<ImportedProfile>>,
     /// How object files are searched.
-    #[cfg(feature = "symbols")]
     pub objects: Option<Arc<SymbolOptions>>,
 }
 
@@ -35,11 +31,7 @@ impl SymbolSources {
 
     /// Whether object files are searched: then memory is distinguished by process, since each has its own JIT code.
     pub(crate) fn has_objects(&self) -> bool {
-        #[cfg(feature = "symbols")]
-        let has_objects = self.objects.is_some();
-        #[cfg(not(feature = "symbols"))]
-        let has_objects = false;
-        has_objects
+        self.objects.is_some()
     }
 }
 
@@ -49,7 +41,6 @@ pub(crate) struct Symbolization {
     imported: Option<Arc<ImportedProfile>>,
     /// Functions by their ID in the imported profile.
     of_imported: HashMap<FunctionId, FunctionId>,
-    #[cfg(feature = "symbols")]
     objects: Option<objects::ObjectSearch>,
     /// Number of frames that were looked up.
     known: usize,
@@ -60,14 +51,11 @@ impl Symbolization {
     /// Creates a lookup for the frames of a recording.
     pub fn new(sources: &SymbolSources, meta: &Meta) -> Self {
         // Object files are searched by the metadata of the recording.
-        #[cfg(not(feature = "symbols"))]
-        let _ = meta;
         let imported = sources.imported.clone();
         let mappings = imported.as_ref().map(|imported| imported.symbols.mappings.clone());
         Self {
             imported,
             of_imported: HashMap::new(),
-            #[cfg(feature = "symbols")]
             objects: sources.objects.as_deref().map(|options| objects::ObjectSearch::new(options, meta)),
             known: 0,
             symbols: Symbols::new(mappings.unwrap_or_default()),
@@ -77,17 +65,11 @@ impl Symbolization {
     /// Keeps object files open, for frames that become known in many small steps.
     #[must_use]
     pub fn keep_objects(self) -> Self {
-        #[cfg(feature = "symbols")]
-        let kept = Self { objects: self.objects.map(objects::ObjectSearch::keep_objects), ..self };
-        #[cfg(not(feature = "symbols"))]
-        let kept = self;
-        kept
+        Self { objects: self.objects.map(objects::ObjectSearch::keep_objects), ..self }
     }
 
     /// Looks up the frames that are not yet known, of all frames and mappings so far.
     pub fn look_up(&mut self, frames: &[Frame], mappings: &[Map], process_files: &ProcessFiles) {
-        #[cfg(not(feature = "symbols"))]
-        let _ = process_files;
         let new = self.known..frames.len();
         self.known = frames.len();
         // Frames without a function in the imported profile.
@@ -104,7 +86,6 @@ impl Symbolization {
                 rest.push(id as u32);
             }
         }
-        #[cfg(feature = "symbols")]
         if let Some(objects) = &mut self.objects {
             objects.look_up(&rest, frames, mappings, process_files, &mut self.symbols);
         }
@@ -135,10 +116,7 @@ impl Symbolization {
 
     /// Returns the symbols, and a report on the search for object files.
     pub fn finish(self) -> (Symbols, ObjectReports) {
-        #[cfg(feature = "symbols")]
         let reports = self.objects.map(objects::ObjectSearch::finish).unwrap_or_default();
-        #[cfg(not(feature = "symbols"))]
-        let reports = ObjectReports::default();
         (self.symbols, reports)
     }
 }

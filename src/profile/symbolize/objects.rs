@@ -1,29 +1,29 @@
 //! Symbols from the object files of the recorded machine.
 
 use super::{MissingSymbols, ObjectReports};
-use crate::abi;
-use crate::abi::feature::FeatureId;
-use crate::object::build_id::Id;
-use crate::object::build_id_note::read_notes;
-use crate::object::host::Host;
-use crate::object::pending_images::PendingImages;
 use crate::profile::mappings::{BuildIds, unpadded};
 use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
 use crate::profile::{Frame, MappingId, Place};
-use crate::progress::Progress;
-use crate::session::ProcessFiles;
-use crate::session::kernel_names::module_name;
-use crate::session::map::{Map, PAGE};
-use crate::session::names::NameId;
-use crate::stream::meta::Meta;
-use crate::symbol::bpf::{BpfSource, is_function_name};
-use crate::symbol::custom::{CustomSource, SymbolSource};
-use crate::symbol::find::attempt::{Attempt, Outcome, Role};
-use crate::symbol::find::{Policy, SearchOptions};
-use crate::symbol::simpleperf::{self, SimpleperfSource};
-use crate::symbol::source::Source;
-use crate::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use hashbrown::{HashMap, HashSet};
+use perf_data::abi;
+use perf_data::abi::feature::FeatureId;
+use perf_data::progress::Progress;
+use perf_data::session::ProcessFiles;
+use perf_data::session::kernel_names::module_name;
+use perf_data::session::map::{Map, PAGE};
+use perf_data::session::names::NameId;
+use perf_data::stream::meta::Meta;
+use perf_symbols::object::build_id::Id;
+use perf_symbols::object::build_id_note::read_notes;
+use perf_symbols::object::host::Host;
+use perf_symbols::object::pending_images::PendingImages;
+use perf_symbols::symbol::bpf::{BpfSource, is_function_name};
+use perf_symbols::symbol::custom::{CustomSource, SymbolSource};
+use perf_symbols::symbol::find::attempt::{Attempt, Outcome, Role};
+use perf_symbols::symbol::find::{Policy, SearchOptions};
+use perf_symbols::symbol::simpleperf::{self, SimpleperfSource};
+use perf_symbols::symbol::source::Source;
+use perf_symbols::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use std::ffi::OsStr;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -90,7 +90,6 @@ impl SymbolOptions {
     /// Searches an unpacked archive of the recording, before other caches: a build ID cache with files of processes.
     #[doc(hidden)]
     #[must_use]
-    #[cfg(feature = "internals")]
     pub fn archived_objects(mut self, directory: &Path, kallsyms: Option<PathBuf>) -> Self {
         self.search.archive_dirs.push(directory.to_owned());
         self.search.kallsyms = self.search.kallsyms.or(kallsyms);
@@ -164,7 +163,6 @@ impl SymbolOptions {
     /// Where passes list code images that are not yet in place, which are read from their temporary files.
     #[doc(hidden)]
     #[must_use]
-    #[cfg(feature = "internals")]
     pub fn pending_images(&self) -> PendingImages {
         self.search.pending_images.clone()
     }

@@ -2,15 +2,15 @@
 
 use super::key::Key;
 use super::pages::{Extents, Pages};
-use crate::abi::callchain::Context;
-use crate::abi::fields::{FieldVisitor, MappingFields, ignore_roles};
-use crate::abi::record::{Body, CpuMode, Misc, RecordType};
-use crate::error::Result;
-use crate::session::map::PAGE;
-use crate::session::space::Space;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::callchain::Context;
+use perf_data::abi::fields::{FieldVisitor, MappingFields, ignore_roles};
+use perf_data::abi::record::{Body, CpuMode, Misc, RecordType};
+use perf_data::error::Result;
+use perf_data::session::map::PAGE;
+use perf_data::session::space::Space;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// The process ID that represents the kernel in MMAP records.
 const KERNEL_PID: u32 = u32::MAX;

@@ -5,7 +5,7 @@ use super::category::Category;
 use super::events::is_raw;
 use super::replace::Replacer;
 use super::vocabulary::{self, has};
-use crate::abi::feature::string::PerfStr;
+use perf_data::abi::feature::string::PerfStr;
 
 /// Maximum number of digits in an option's number.
 const MAX_DIGITS: usize = 10;

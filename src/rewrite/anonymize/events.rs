@@ -3,15 +3,15 @@
 use super::category::{Category, KeptCategories};
 use super::replace::Replacer;
 use super::vocabulary::{self, has, has_numbered};
-use crate::abi;
-use crate::abi::attr::{Attr, AttrType};
-use crate::abi::feature::FeatureId;
-use crate::abi::feature::pmu_mappings::PmuMappings;
-use crate::abi::sample_type::SampleType;
 use crate::rewrite::header::Header;
-use crate::session::space::Space;
-use crate::stream::events::EventIndex;
 use bitflags::Flags;
+use perf_data::abi;
+use perf_data::abi::attr::{Attr, AttrType};
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::pmu_mappings::PmuMappings;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::session::space::Space;
+use perf_data::stream::events::EventIndex;
 
 /// The sample fields that are removed. Tracepoint samples keep RAW with the common fields only: without it perf report crashes.
 pub fn removed_fields(kept: KeptCategories, kind: AttrType) -> SampleType {
@@ -204,8 +204,8 @@ fn is_term(word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
     use crate::rewrite::anonymize::key::Key;
+    use perf_data::abi::Endian;
 
     #[test]
     fn recognizes_common_event_names() {

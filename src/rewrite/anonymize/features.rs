@@ -2,15 +2,15 @@
 
 use super::category::Category;
 use super::replace::Replacer;
-use crate::abi::feature::descriptor::Subject;
-use crate::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
-use crate::abi::header::EventType;
-use crate::abi::text::FixedStr;
-use crate::container::read::file::FileAttr;
-use crate::container::write::encoded;
-use crate::error::Result;
 use crate::rewrite::header::Header;
-use crate::stream::meta::Meta;
+use perf_data::abi::feature::descriptor::Subject;
+use perf_data::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
+use perf_data::abi::header::EventType;
+use perf_data::abi::text::FixedStr;
+use perf_data::container::read::file::FileAttr;
+use perf_data::container::write::encoded;
+use perf_data::error::Result;
+use perf_data::stream::meta::Meta;
 
 /// Alignment of file names in perf's build ID table.
 const TABLE_ALIGN: usize = 64;

@@ -4,19 +4,19 @@ use super::addresses::Mapped;
 use super::category::Category;
 use super::replace::{Replacer, START};
 use super::vocabulary::{self, has, has_numbered};
-use crate::abi::attr::Attr;
-use crate::abi::callchain::Context;
-use crate::abi::feature::string::PerfStr;
-use crate::abi::feature::tracing_data::TracingData;
-use crate::abi::feature::{FeatureId, FeatureSection};
-use crate::abi::fields::{
+use perf_data::abi::attr::Attr;
+use perf_data::abi::callchain::Context;
+use perf_data::abi::feature::string::PerfStr;
+use perf_data::abi::feature::tracing_data::TracingData;
+use perf_data::abi::feature::{FeatureId, FeatureSection};
+use perf_data::abi::fields::{
     Clear, EventRef, FieldVisitor, InodeFields, MappingFields, TaskField, TextField, TextRole, ignore_roles,
 };
-use crate::abi::record::build_id::BuildId;
-use crate::abi::record::{CpuMode, Misc, Record, RecordHeader};
-use crate::error::Result;
-use crate::session::space::Space;
-use crate::stream::meta::Meta;
+use perf_data::abi::record::build_id::BuildId;
+use perf_data::abi::record::{CpuMode, Misc, Record, RecordHeader};
+use perf_data::error::Result;
+use perf_data::session::space::Space;
+use perf_data::stream::meta::Meta;
 
 /// Maximum size of a feature in a record.
 const MAX_FEATURE: usize = u16::MAX as usize - RecordHeader::SIZE - size_of::<u64>();

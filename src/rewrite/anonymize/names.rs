@@ -2,8 +2,8 @@
 
 use super::key::{Key, NAME};
 use super::vocabulary::{self, DELETED, FILE_ENDS, MAP_STARTS, MAPS};
-use crate::abi::hex::{from_hex, to_hex};
 use hashbrown::HashMap;
+use perf_data::abi::hex::{from_hex, to_hex};
 
 /// Buffer size of readers for a path, with its NUL.
 const PATH_MAX: usize = 4096;

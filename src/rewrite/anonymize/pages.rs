@@ -6,7 +6,7 @@
 
 use super::key::Key;
 use super::permutation::Permutation;
-use crate::session::map::PAGE;
+use perf_data::session::map::PAGE;
 use std::collections::BTreeMap;
 
 /// The last page, which contains the context markers of call chains; it is not moved.

@@ -5,19 +5,19 @@ use super::category::{Category, KeptCategories};
 use super::key::Key;
 use super::options::ANONYMIZE;
 use super::replace::{Replacer, Summary};
-use crate::abi::feature::FeatureId;
-use crate::abi::record::RecordType;
-use crate::container::read::Container;
-use crate::container::write::pipe;
-use crate::error::Result;
 use crate::rewrite::header::Header;
 use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::replacement::RecordBuffer;
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
-use crate::stream::stage::{Before, Stage};
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::RecordType;
+use perf_data::container::read::Container;
+use perf_data::container::write::pipe;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::{Gap, Raw};
+use perf_data::stream::stage::{Before, Stage};
 
 /// The anonymizing pass: `--anonymize`.
 #[derive(Debug)]

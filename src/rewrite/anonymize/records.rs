@@ -1,15 +1,15 @@
 //! Anonymizes records other than samples. Bytes that no definition covers are removed.
 
 use super::replace::Replacer;
-use crate::abi::record::build_id::BuildId;
-use crate::abi::record::descriptor::RecordFlags;
-use crate::abi::record::{Body, CpuMode, Misc, Record, RecordType};
-use crate::abi::sample_id::SampleId;
-use crate::abi::text::PaddedStr;
-use crate::container::write::encoded;
-use crate::error::Result;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::record::build_id::BuildId;
+use perf_data::abi::record::descriptor::RecordFlags;
+use perf_data::abi::record::{Body, CpuMode, Misc, Record, RecordType};
+use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::text::PaddedStr;
+use perf_data::container::write::encoded;
+use perf_data::error::Result;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Alignment of record sizes.
 const ALIGN: usize = 8;

@@ -5,9 +5,9 @@ use super::category::{Category, KeptCategories};
 use super::key::Key;
 use super::names::Names;
 use super::permutation::Permutation;
-use crate::session::space::Space;
-use crate::stream::events::is_time;
 use hashbrown::{HashMap, HashSet};
+use perf_data::session::space::Space;
+use perf_data::stream::events::is_time;
 use std::collections::BTreeMap;
 
 /// Starts of the ranges of process IDs, within which IDs are permuted: those of the kernel, larger ones (as in merged

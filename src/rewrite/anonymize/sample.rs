@@ -3,20 +3,20 @@
 use super::category::Category;
 use super::events::removed_fields;
 use super::replace::Replacer;
-use crate::abi::Endian;
-use crate::abi::attr::AttrType;
-use crate::abi::branch::BranchStackView;
-use crate::abi::bytes::Words;
-use crate::abi::callchain::Context;
-use crate::abi::feature::tracepoint_format::TracepointFormat;
-use crate::abi::read_format::{ReadFormat, ReadView};
-use crate::abi::record::RecordHeader;
-use crate::abi::sample_field::SampleField;
-use crate::abi::sample_type::SampleType;
-use crate::abi::sample_view::{RegsView, StackView};
-use crate::session::space::Space;
-use crate::stream::events::{Event, EventIndex};
-use crate::stream::raw::Raw;
+use perf_data::abi::Endian;
+use perf_data::abi::attr::AttrType;
+use perf_data::abi::branch::BranchStackView;
+use perf_data::abi::bytes::Words;
+use perf_data::abi::callchain::Context;
+use perf_data::abi::feature::tracepoint_format::TracepointFormat;
+use perf_data::abi::read_format::{ReadFormat, ReadView};
+use perf_data::abi::record::RecordHeader;
+use perf_data::abi::sample_field::SampleField;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::sample_view::{RegsView, StackView};
+use perf_data::session::space::Space;
+use perf_data::stream::events::{Event, EventIndex};
+use perf_data::stream::raw::Raw;
 
 /// A record being encoded.
 struct Out<'a> {

@@ -2,13 +2,13 @@
 
 use super::category::Category;
 use super::replace::Replacer;
-use crate::abi;
-use crate::abi::Endian;
-use crate::abi::feature::tracepoint_format::TracepointFormat;
-use crate::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData};
-use crate::container::write::encoded;
-use crate::error::Result;
 use binrw::NullString;
+use perf_data::abi;
+use perf_data::abi::Endian;
+use perf_data::abi::feature::tracepoint_format::TracepointFormat;
+use perf_data::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData};
+use perf_data::container::write::encoded;
+use perf_data::error::Result;
 
 /// A marker in the formats of probes, and of probes only.
 const PROBE_MARKER: &[u8] = b"__probe_";

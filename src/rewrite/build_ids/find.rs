@@ -3,11 +3,11 @@
 
 use super::known_build_ids::KnownBuildIds;
 use super::objects::{FileKey, KERNEL, Object};
-use crate::abi::hex::from_hex;
-use crate::abi::record::CpuMode;
-use crate::object::build_id::Id;
-use crate::object::build_id_note::{self, Elf};
-use crate::object::host::{Doubt, Host, Inode, RecordedFile};
+use perf_data::abi::hex::from_hex;
+use perf_data::abi::record::CpuMode;
+use perf_symbols::object::build_id::Id;
+use perf_symbols::object::build_id_note::{self, Elf};
+use perf_symbols::object::host::{Doubt, Host, Inode, RecordedFile};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

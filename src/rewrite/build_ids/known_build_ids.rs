@@ -1,8 +1,8 @@
 //! Build IDs given by the user: `--known-build-ids`.
 
-use crate::abi::hex::from_hex;
-use crate::object::build_id::Id;
 use hashbrown::HashMap;
+use perf_data::abi::hex::from_hex;
+use perf_symbols::object::build_id::Id;
 use std::fs;
 
 /// Build IDs by file name.

@@ -1,20 +1,20 @@
 //! Collects the mapped files, and those that contain samples.
 
-use crate::abi::bytes::{Reader, Words};
-use crate::abi::callchain::Context;
-use crate::abi::record::mmap2::MappedFile;
-use crate::abi::record::{CpuMode, Misc, RecordType};
-use crate::error::Result;
-use crate::object::build_id::Id;
-use crate::object::host::Inode;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::quipper::remap::branches;
-use crate::session::Session;
-use crate::session::space::Space;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
+use perf_data::abi::bytes::{Reader, Words};
+use perf_data::abi::callchain::Context;
+use perf_data::abi::record::mmap2::MappedFile;
+use perf_data::abi::record::{CpuMode, Misc, RecordType};
+use perf_data::error::Result;
+use perf_data::session::Session;
+use perf_data::session::space::Space;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_symbols::object::build_id::Id;
+use perf_symbols::object::host::Inode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

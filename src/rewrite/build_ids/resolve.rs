@@ -2,12 +2,12 @@
 
 use super::find::{FindOptions, Finder, MissingBuildId, Reason};
 use super::objects::{FileKey, Object, ObjectScan};
-use crate::abi::feature::FeatureId;
-use crate::abi::record::CpuMode;
-use crate::object::build_id::Id;
-use crate::object::host::Host;
-use crate::stream::ledger::Ledger;
 use hashbrown::HashMap;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::CpuMode;
+use perf_data::stream::ledger::Ledger;
+use perf_symbols::object::build_id::Id;
+use perf_symbols::object::host::Host;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -3,14 +3,14 @@
 use super::find::FindOptions;
 use super::objects::{ObjectScan, Scope};
 use super::resolve::BuildIdLookups;
-use crate::error::Result;
-use crate::object::build_id::Id;
 use crate::rewrite::header::Header;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::request::{PassFactory, Values};
-use crate::stream::ledger::Ledger;
 use hashbrown::HashMap;
+use perf_data::error::Result;
+use perf_data::stream::ledger::Ledger;
+use perf_symbols::object::build_id::Id;
 use std::mem;
 
 const HIT_NAME: Parameter<()> = Parameter::flag("--build-ids");

@@ -1,11 +1,11 @@
 //! Keeps the deferred user call chains (CALLCHAIN_DEFERRED records) of kept samples.
 
-use crate::abi::bytes::{Reader, Words};
-use crate::abi::callchain::Context;
-use crate::abi::sample_view::SampleView;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashSet;
+use perf_data::abi::bytes::{Reader, Words};
+use perf_data::abi::callchain::Context;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Identifies a deferred chain: thread and cookie.
 pub type Chain = (u32, u64);

@@ -2,16 +2,16 @@
 
 use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
-use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::option_values::name;
 use crate::rewrite::pass::PreScanOrder;
 use crate::rewrite::request::PassFactory;
-use crate::session::Session;
-use crate::session::map::{Map, MapId};
-use crate::session::space::Space;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::error::Result;
+use perf_data::session::Session;
+use perf_data::session::map::{Map, MapId};
+use perf_data::session::space::Space;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::collections::BTreeSet;
 
 /// `--dso`.

@@ -1,13 +1,13 @@
 //! Positions of records in file order, so that decisions made in time order can be looked up in file order.
 
-use crate::container::read::ReadOptions;
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::order::Order;
-use crate::stream::raw::Raw;
-use crate::stream::stage::{Before, Stage};
 use hashbrown::HashMap;
+use perf_data::container::read::ReadOptions;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::order::Order;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::{Before, Stage};
 
 /// Minimum size of a record, and so the minimum distance of two records.
 const UNIT: u64 = 8;

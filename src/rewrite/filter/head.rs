@@ -1,12 +1,12 @@
 //! Keeps the first samples: `--head`.
 
 use super::pass::{Filter, Sample};
-use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::option_values::positive_number;
 use crate::rewrite::pass::PreScanOrder;
 use crate::rewrite::request::PassFactory;
-use crate::stream::meta::Meta;
+use perf_data::error::Result;
+use perf_data::stream::meta::Meta;
 use std::num::NonZeroU64;
 
 /// `--head`.

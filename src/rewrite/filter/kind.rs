@@ -1,20 +1,20 @@
 //! Keeps records of certain types: `--type`.
 
 use super::pass::follow_in_sample_time;
-use crate::abi::readable;
-use crate::abi::record::RecordType;
-use crate::abi::record::descriptor::RecordFlags;
-use crate::error::{Error, Result};
 use crate::rewrite::header::Header;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::request::PassFactory;
-use crate::stream::Sink;
-use crate::stream::counts::Counts;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use crate::suggest::unknown;
+use perf_data::abi::readable;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::descriptor::RecordFlags;
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::counts::Counts;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// `--type`.
 const TYPE: Parameter<RecordType> = Parameter::list("--type", "TYPES", record_type);

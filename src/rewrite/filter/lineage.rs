@@ -1,17 +1,17 @@
 //! Replaces the IDs of removed events in records. Non-sample records (mappings, names, ...) carry the ID of the event that was
 //! chosen to record them. If that event is removed, they are assigned to the first kept event so that they remain decodable.
 
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::fields::{FieldVisitor, ignore_roles};
-use crate::abi::record::Body;
-use crate::abi::record::RecordType;
-use crate::abi::sample_id::SampleId;
-use crate::abi::sample_type::SampleType;
-use crate::error::Result;
 use crate::rewrite::replacement::reencode_with;
-use crate::stream::events::{Event, EventIndex};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::fields::{FieldVisitor, ignore_roles};
+use perf_data::abi::record::Body;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::error::Result;
+use perf_data::stream::events::{Event, EventIndex};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Which events are kept, by number.
 #[derive(Debug, Default)]

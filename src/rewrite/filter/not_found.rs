@@ -1,7 +1,7 @@
 //! Errors for filter values that no sample has.
 
-use crate::error::Error;
-use crate::stream::meta::Meta;
+use perf_data::error::Error;
+use perf_data::stream::meta::Meta;
 use std::fmt::Display;
 
 /// Maximum number of values listed.

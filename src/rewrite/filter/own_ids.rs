@@ -1,9 +1,9 @@
 //! The process and the event that a record describes, by the roles of its fields.
 
-use crate::abi::fields::{FieldVisitor, TaskField, ignore_roles};
-use crate::abi::record::Body;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::fields::{FieldVisitor, TaskField, ignore_roles};
+use perf_data::abi::record::Body;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// The IDs of what a record other than a sample describes.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,20 +4,20 @@ use super::deferred::DeferredChains;
 use super::file_positions::{FilePositions, Numbered, NumberedOrder, PlaceSet};
 
 use super::related_processes::RelatedProcesses;
-use crate::abi::feature::FeatureId;
-use crate::abi::feature::sample_time::SampleTime;
-use crate::abi::record::{CpuMode, RecordType};
-use crate::abi::sample_view::SampleView;
-use crate::container::read::ReadOptions;
-use crate::error::Result;
 use crate::rewrite::header::Header;
 use crate::rewrite::pass::{Pass, PreScan, PreScanOrder};
-use crate::stream::Sink;
-use crate::stream::events::{EventIndex, is_time};
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::stage::{Before, Stage};
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::sample_time::SampleTime;
+use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::abi::sample_view::SampleView;
+use perf_data::container::read::ReadOptions;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::events::{EventIndex, is_time};
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::{Before, Stage};
 
 /// A sample to be filtered.
 #[derive(Clone, Copy)]

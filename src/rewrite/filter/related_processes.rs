@@ -1,13 +1,13 @@
 //! Processes related to kept samples: those of the samples, and their ancestors.
 
 use super::own_ids::OwnIds;
-use crate::abi::bytes::Reader;
-use crate::abi::record::descriptor::RecordFlags;
-use crate::abi::record::{CpuMode, RecordType};
 use crate::rewrite::mmap::{Mmap, Names};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
+use perf_data::abi::bytes::Reader;
+use perf_data::abi::record::descriptor::RecordFlags;
+use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::sync::Arc;
 
 /// The process IDs of idle CPUs and of the kernel.

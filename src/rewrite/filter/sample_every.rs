@@ -1,11 +1,11 @@
 //! Keeps every Nth sample of each event: `--sample-every`.
 
 use super::pass::{Filter, Sample};
-use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::option_values::positive_number;
 use crate::rewrite::request::PassFactory;
-use crate::stream::meta::Meta;
+use perf_data::error::Result;
+use perf_data::stream::meta::Meta;
 use std::num::NonZeroU64;
 
 /// `--sample-every`.

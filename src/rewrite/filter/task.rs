@@ -2,10 +2,10 @@
 
 use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
-use crate::error::Result;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::request::PassFactory;
-use crate::stream::meta::Meta;
+use perf_data::error::Result;
+use perf_data::stream::meta::Meta;
 use std::collections::BTreeSet;
 
 const PID: Parameter<u32> = Parameter::list("--pid", "PIDS", number);

@@ -2,14 +2,14 @@
 
 use super::not_found::missing_field;
 use super::pass::{Filter, Sample, extend};
-use crate::abi;
-use crate::abi::feature::FeatureId;
-use crate::abi::feature::sample_time::SampleTime;
-use crate::error::{Error, Result};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::request::PassFactory;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
+use perf_data::abi;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::sample_time::SampleTime;
+use perf_data::error::{Error, Result};
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,17 +1,17 @@
 //! Sets, adds and removes features: `--set`, `--add-feature`, `--drop-feature`.
 
 use super::Header;
-use crate::abi::feature::FeatureId;
-use crate::abi::feature::cln_size::ClnSize;
-use crate::abi::feature::descriptor::FeatureFlags;
-use crate::abi::feature::nr_cpus::NrCpus;
-use crate::abi::feature::string::{PerfStr, StrList};
-use crate::abi::feature::total_mem::TotalMem;
-use crate::error::{Error, Result};
 use crate::rewrite::option::{Outputs, Parameter, PassOption, PassOrder};
 use crate::rewrite::pass::Pass;
 use crate::rewrite::request::{PassFactory, Values};
 use crate::suggest::unknown;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::cln_size::ClnSize;
+use perf_data::abi::feature::descriptor::FeatureFlags;
+use perf_data::abi::feature::nr_cpus::NrCpus;
+use perf_data::abi::feature::string::{PerfStr, StrList};
+use perf_data::abi::feature::total_mem::TotalMem;
+use perf_data::error::{Error, Result};
 
 /// A feature and its value.
 type Valued = (FeatureId, Value);

@@ -1,24 +1,24 @@
 //! Applies an edit of the metadata: in the header of a file, or in the records of a pipe.
 
 use super::Header;
-use crate::abi;
-use crate::abi::bytes::Reader;
-use crate::abi::feature::FeatureId;
-use crate::abi::record::build_id::BuildId;
-use crate::abi::record::event_update::EventUpdate;
-use crate::abi::record::header_attr::HeaderAttr;
-use crate::abi::record::{Misc, RecordType};
-use crate::container::block::Origin;
-use crate::container::read::Container;
-use crate::container::read::file::FileAttr;
-use crate::container::write::pipe;
-use crate::error::{Error, Result};
 use crate::rewrite::replacement::{RecordBuffer, RecordPlacement};
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::{Gap, Raw};
-use crate::stream::stage::{Before, Stage};
 use hashbrown::{HashMap, HashSet};
+use perf_data::abi;
+use perf_data::abi::bytes::Reader;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::build_id::BuildId;
+use perf_data::abi::record::event_update::EventUpdate;
+use perf_data::abi::record::header_attr::HeaderAttr;
+use perf_data::abi::record::{Misc, RecordType};
+use perf_data::container::block::Origin;
+use perf_data::container::read::Container;
+use perf_data::container::read::file::FileAttr;
+use perf_data::container::write::pipe;
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::{Gap, Raw};
+use perf_data::stream::stage::{Before, Stage};
 
 /// The metadata before and after a pass has [edited](crate::rewrite::pass::Pass::edit) it.
 #[derive(Debug)]

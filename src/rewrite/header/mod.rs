@@ -1,26 +1,25 @@
 //! A recording's metadata, to be edited in the same way for all containers.
 
-#[cfg(feature = "rewrite")]
 pub mod edits;
 pub mod metadata_edit;
 
-use crate::abi::feature::event_desc::EventDescs;
-use crate::abi::feature::group_desc::GroupDesc;
-use crate::abi::feature::string::PerfStr;
-use crate::abi::feature::{FeatureContext, FeatureId, FeatureSection, build_ids};
-use crate::abi::header::EventType;
-use crate::abi::record::Misc;
-use crate::abi::record::build_id::BuildId;
-use crate::abi::{self, Endian};
-use crate::container::read::Container;
-use crate::container::read::file::FileAttr;
-use crate::container::write::encoded;
-use crate::error::Result;
-use crate::stream::meta::Meta;
-use crate::stream::write::form::events;
-use crate::stream::write::image::image;
 use binrw::BinWrite;
 use bytes::Bytes;
+use perf_data::abi::feature::event_desc::EventDescs;
+use perf_data::abi::feature::group_desc::GroupDesc;
+use perf_data::abi::feature::string::PerfStr;
+use perf_data::abi::feature::{FeatureContext, FeatureId, FeatureSection, build_ids};
+use perf_data::abi::header::EventType;
+use perf_data::abi::record::Misc;
+use perf_data::abi::record::build_id::BuildId;
+use perf_data::abi::{self, Endian};
+use perf_data::container::read::Container;
+use perf_data::container::read::file::FileAttr;
+use perf_data::container::write::encoded;
+use perf_data::error::Result;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::write::form::events;
+use perf_data::stream::write::image::image;
 use std::collections::BTreeMap;
 
 /// A recording's metadata: in a file its header and feature sections, in a pipe its header records.

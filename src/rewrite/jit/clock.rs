@@ -1,9 +1,9 @@
 //! Converts the times of a jitdump to the recording's clock.
 
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::jitdump::header::Header;
-use crate::abi::record::time_conv::TimeConv;
-use crate::stream::meta::Meta;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::jitdump::header::Header;
+use perf_data::abi::record::time_conv::TimeConv;
+use perf_data::stream::meta::Meta;
 
 /// `CLOCK_MONOTONIC`.
 const MONOTONIC: i32 = 1;
@@ -24,7 +24,7 @@ impl Clock {
     /// Fails if the clocks are incompatible; the message says what to do.
     pub fn new(header: &Header, meta: &Meta, conv: Option<TimeConv>) -> Result<Self, &'static str> {
         let clockid =
-            |attr: &crate::abi::attr::Attr| attr.flags.contains(AttrFlags::USE_CLOCKID).then_some(attr.clockid);
+            |attr: &perf_data::abi::attr::Attr| attr.flags.contains(AttrFlags::USE_CLOCKID).then_some(attr.clockid);
         let mut clocks = meta.events.list().iter().map(|event| clockid(&event.attr));
         if header.flags & Header::ARCH_TIMESTAMP == 0 {
             let is_monotonic = clocks.all(|clock| clock == Some(MONOTONIC));
@@ -62,7 +62,7 @@ fn nanoseconds(conv: &TimeConv, mut ticks: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::record::time_conv::TimeConvShort;
+    use perf_data::abi::record::time_conv::TimeConvShort;
 
     #[test]
     fn converts_ticks_to_nanoseconds() {

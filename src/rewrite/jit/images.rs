@@ -1,14 +1,14 @@
 //! Writes image files to temporary names, and moves them into place at the end.
 
-use crate::container::access::Access;
-use crate::container::temp_directory::{TempDirectory, temporary};
-use crate::error::{Error, Result};
-use crate::object::build_id::Id;
-use crate::object::build_id_directory::is_elf;
-use crate::object::build_id_note::{self, Elf};
-use crate::object::image::Image;
-use crate::object::pending_images::PendingImages;
 use hashbrown::HashSet;
+use perf_data::container::access::Access;
+use perf_data::container::temp_directory::{TempDirectory, temporary};
+use perf_data::error::{Error, Result};
+use perf_symbols::object::build_id::Id;
+use perf_symbols::object::build_id_directory::is_elf;
+use perf_symbols::object::build_id_note::{self, Elf};
+use perf_symbols::object::image::Image;
+use perf_symbols::object::pending_images::PendingImages;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

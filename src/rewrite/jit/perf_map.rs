@@ -1,18 +1,6 @@
 //! Maps the memory of functions in `perf-PID.map` files to images: `--perf-map`.
 
 use super::images::{ImageOptions, Images};
-use crate::abi::feature::FeatureId;
-use crate::abi::record::mmap2::Mmap2;
-use crate::abi::record::{Body, Misc, Record, RecordType};
-use crate::abi::text::PaddedStr;
-use crate::container::write::encoded;
-use crate::error::{Error, Result};
-use crate::object::build_id::Id;
-use crate::object::image::{Function, Image};
-use crate::object::jit_files::locate;
-use crate::object::machine;
-use crate::object::perf_map::MapFile;
-use crate::object::recorded_file::{Owner, read_code_map};
 use crate::rewrite::build_ids::objects::PROT_EXEC;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
@@ -21,11 +9,23 @@ use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::replacement::RecordBuffer;
 use crate::rewrite::request::PassFactory;
-use crate::session::map::{Map, PAGE};
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::mmap2::Mmap2;
+use perf_data::abi::record::{Body, Misc, Record, RecordType};
+use perf_data::abi::text::PaddedStr;
+use perf_data::container::write::encoded;
+use perf_data::error::{Error, Result};
+use perf_data::session::map::{Map, PAGE};
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_symbols::object::build_id::Id;
+use perf_symbols::object::image::{Function, Image};
+use perf_symbols::object::jit_files::locate;
+use perf_symbols::object::machine;
+use perf_symbols::object::perf_map::MapFile;
+use perf_symbols::object::recorded_file::{Owner, read_code_map};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

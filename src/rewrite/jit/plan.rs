@@ -2,24 +2,24 @@
 
 use super::clock::Clock;
 use super::images::Images;
-use crate::abi::feature::FeatureId;
-use crate::abi::record::mmap2::Mmap2;
-use crate::abi::record::time_conv::TimeConv;
-use crate::abi::record::{Body, CpuMode, Misc, Record, RecordType};
-use crate::abi::text::PaddedStr;
-use crate::container::walk::Damage;
-use crate::container::write::encoded;
-use crate::error::{Error, Result};
-use crate::object::build_id::Id;
-use crate::object::function_ranges::FunctionRanges;
-use crate::object::image::{Function, Image};
-use crate::object::jit_dump::{Dump, Event, EventKind};
-use crate::object::jit_files::locate;
-use crate::object::machine;
-use crate::object::recorded_file::{Owner, read_code_map};
 use crate::rewrite::build_ids::objects::PROT_EXEC;
-use crate::stream::meta::Meta;
 use hashbrown::{HashMap, HashSet};
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::mmap2::Mmap2;
+use perf_data::abi::record::time_conv::TimeConv;
+use perf_data::abi::record::{Body, CpuMode, Misc, Record, RecordType};
+use perf_data::abi::text::PaddedStr;
+use perf_data::container::walk::Damage;
+use perf_data::container::write::encoded;
+use perf_data::error::{Error, Result};
+use perf_data::stream::meta::Meta;
+use perf_symbols::object::build_id::Id;
+use perf_symbols::object::function_ranges::FunctionRanges;
+use perf_symbols::object::image::{Function, Image};
+use perf_symbols::object::jit_dump::{Dump, Event, EventKind};
+use perf_symbols::object::jit_files::locate;
+use perf_symbols::object::machine;
+use perf_symbols::object::recorded_file::{Owner, read_code_map};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -239,7 +239,7 @@ fn check(dump: &Dump, file: &str, own_pid: u32, meta: &Meta) -> Result<()> {
         return fail(format!("jitdump of process {pid}, expected {own_pid}"));
     }
     if dump.endian != meta.endian {
-        let order = if dump.endian == crate::abi::Endian::Big { "big" } else { "little" };
+        let order = if dump.endian == perf_data::abi::Endian::Big { "big" } else { "little" };
         return fail(format!("jitdump of another machine ({order}-endian); the recording has the other byte order"));
     }
     Ok(())

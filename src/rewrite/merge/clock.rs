@@ -2,10 +2,10 @@
 
 use super::kernel;
 use super::member::Member;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::feature::FeatureId;
-use crate::abi::feature::clock_data::ClockData;
-use crate::error::{Error, Result};
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::clock_data::ClockData;
+use perf_data::error::{Error, Result};
 
 /// Clock IDs of clock_gettime(2).
 const CLOCKS: [(i32, &str); 5] = [
@@ -24,7 +24,7 @@ const TOLERANCE: u64 = 1_000_000_000;
 
 /// The clock that a recording selected; `None` for perf's default.
 fn clock(member: &Member) -> Option<i32> {
-    let chosen = |event: &crate::stream::events::Event| event.attr.flags.contains(AttrFlags::USE_CLOCKID);
+    let chosen = |event: &perf_data::stream::events::Event| event.attr.flags.contains(AttrFlags::USE_CLOCKID);
     member.meta.events.list().iter().find(|event| chosen(event)).map(|event| event.attr.clockid)
 }
 
@@ -100,7 +100,7 @@ fn compare(first: &Member, other: &Member) -> Result<()> {
     }
     if let [Some(one), Some(two)] = [first, other].map(|member| member.scan.time_conv) {
         let conversion =
-            |conv: crate::abi::record::time_conv::TimeConv| (conv.time_shift, conv.time_mult, conv.time_zero);
+            |conv: perf_data::abi::record::time_conv::TimeConv| (conv.time_shift, conv.time_mult, conv.time_zero);
         if conversion(one) != conversion(two) {
             return refused("its hardware clock is converted differently (TIME_CONV)".to_owned());
         }

@@ -2,10 +2,10 @@
 
 use super::member::Member;
 use super::options::{MAX_OFFSET_MEMBERS, MergeOptions};
-use crate::abi::feature::FeatureId;
-use crate::abi::record::RecordType;
-use crate::abi::sample_type::SampleType;
-use crate::error::{Error, Result};
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::error::{Error, Result};
 
 /// Maximum number of recordings merged at once; each is read by its own thread.
 pub const MAX_MEMBERS: usize = 1000;

@@ -1,10 +1,10 @@
 //! Detects recordings that are merged twice.
 
 use super::member::Member;
-use crate::abi::record::RecordType;
-use crate::container::read::ReadOptions;
-use crate::container::read::input::{Input, Opened};
 use bytes::Bytes;
+use perf_data::abi::record::RecordType;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::{Input, Opened};
 use std::path::Path;
 
 /// Returns a warning for each recording with samples whose content equals that of an earlier one. Contents are compared only if

@@ -1,12 +1,12 @@
 //! Merges the tracepoint formats of several recordings.
 
-use crate::abi::feature::tracing_data::{TraceFile, TraceSystem, TracingData};
-use crate::abi::{self, Endian};
-use crate::container::write::encoded;
-use crate::error::Result;
 use bytes::Bytes;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
+use perf_data::abi::feature::tracing_data::{TraceFile, TraceSystem, TracingData};
+use perf_data::abi::{self, Endian};
+use perf_data::container::write::encoded;
+use perf_data::error::Result;
 
 /// Merges tracepoint formats; `None` if they conflict.
 ///

@@ -2,13 +2,13 @@
 
 use super::member::Member;
 use super::pre_scan::KERNEL_NAME;
-use crate::abi::feature::FeatureId;
-use crate::abi::record::build_id::BuildId;
-use crate::abi::record::descriptor::RecordFlags;
-use crate::abi::record::{CpuMode, Misc, RecordHeader};
-use crate::error::{Error, Result};
 use crate::rewrite::mmap::Mmap;
-use crate::stream::raw::Raw;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::build_id::BuildId;
+use perf_data::abi::record::descriptor::RecordFlags;
+use perf_data::abi::record::{CpuMode, Misc, RecordHeader};
+use perf_data::error::{Error, Result};
+use perf_data::stream::raw::Raw;
 
 /// Checks that all recordings are from the same kernel, unless one is chosen.
 ///

@@ -1,19 +1,19 @@
 //! A recording to be merged.
 
 use super::pre_scan::MemberScan;
-use crate::abi::Endian;
-use crate::abi::feature::FeatureId;
-use crate::abi::sample_type::SampleType;
-use crate::container::read::input::Input;
-use crate::container::read::{Container, ReadOptions};
-use crate::container::spool::Spool;
-use crate::container::walk::Damage;
-use crate::error::{Error, Result};
 use crate::rewrite::endian::EndianPass;
-use crate::stream::meta::Meta;
-use crate::stream::source::Source;
-use crate::stream::write::file::ToFile;
-use crate::stream::write::form::{Form, Frames};
+use perf_data::abi::Endian;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::container::spool::Spool;
+use perf_data::container::walk::Damage;
+use perf_data::error::{Error, Result};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::source::Source;
+use perf_data::stream::write::file::ToFile;
+use perf_data::stream::write::form::{Form, Frames};
 use std::io::BufWriter;
 
 /// A recording to be merged, and the results of its pre-scan.

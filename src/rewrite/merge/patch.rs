@@ -1,7 +1,7 @@
 //! Changes numbers of records in place.
 
-use crate::abi::Endian;
-use crate::abi::bytes::Reader;
+use perf_data::abi::Endian;
+use perf_data::abi::bytes::Reader;
 
 /// Reads a 32-bit number.
 pub fn u32_at(bytes: &[u8], at: usize, endian: Endian) -> Option<u32> {

@@ -1,16 +1,16 @@
 //! The pre-scan of a recording to be merged.
 
-use crate::abi;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::record::time_conv::TimeConv;
-use crate::abi::record::{CpuMode, RecordType};
-use crate::error::Result;
 use crate::rewrite::filter::pass::extend;
 use crate::rewrite::mmap::{Mmap, Names};
-use crate::stream::Sink;
-use crate::stream::counts::Counts;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::record::time_conv::TimeConv;
+use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::counts::Counts;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Prefix of the name of the kernel's mapping.
 pub const KERNEL_NAME: &[u8] = b"[kernel.kallsyms]";
@@ -33,7 +33,7 @@ pub struct MemberScan {
     names: Names,
 }
 
-/// Tracks rounds in the same way as [`Order`](crate::stream::order::Order).
+/// Tracks rounds in the same way as [`Order`](perf_data::stream::order::Order).
 #[derive(Debug, Default)]
 pub struct Rounds {
     newest: u64,
@@ -63,7 +63,8 @@ impl MemberScan {
     /// Whether records can be ordered round by round, instead of all at once. Without trailers only samples have a time, and
     /// mapping and name records must stay after the samples that precede them.
     pub fn is_ordered_by_rounds(&self, meta: &Meta) -> bool {
-        let has_trailers = |event: &crate::stream::events::Event| event.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
+        let has_trailers =
+            |event: &perf_data::stream::events::Event| event.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
         !self.rounds.is_broken() && meta.events.list().iter().all(has_trailers)
     }
 }

@@ -5,17 +5,17 @@ use super::options::{MergeOptions, PID_STEP};
 use super::remap::RecordRemapper;
 use super::streams::{self, Part};
 use super::{clock, compatibility, duplicates, events, features, kernel};
-use crate::abi::record::RecordType;
-use crate::abi::record::descriptor::RecordFlags;
-use crate::container::read::input::Input;
-use crate::container::read::{Container, ReadOptions};
-use crate::error::{Error, Result};
 use crate::rewrite::rounds::Rounds;
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::meta::Meta;
-use crate::stream::stage::Before;
-use crate::threads::in_order;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::descriptor::RecordFlags;
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::stage::Before;
+use perf_data::threads::in_order;
 use std::thread;
 
 /// Recordings that can be merged, with their merged metadata.

@@ -1,12 +1,12 @@
 //! Adapts event attrs to a version of perf.
 
-use super::since::PerfVersion;
-use crate::abi::attr::Attr;
-use crate::abi::attr_flags::AuxAction;
-use crate::abi::read_format::ReadFormat;
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::SampleType;
 use bitflags::Flags;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::attr_flags::AuxAction;
+use perf_data::abi::read_format::ReadFormat;
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::version::PerfVersion;
 use std::collections::BTreeSet;
 
 /// Adapts an attr to a version of perf, and notes what is lost. The words that decide the layout of samples are kept where it is

@@ -1,12 +1,12 @@
 //! Deferred user call chains (CALLCHAIN_DEFERRED records).
 
-use crate::abi::record::RecordType;
-use crate::error::Result;
 use crate::rewrite::filter::deferred::{Chain, chain_of};
 use crate::rewrite::spooled_chains::SpooledChains;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::record::RecordType;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// All deferred user call chains of a recording.
 pub type Deferred = SpooledChains<Chain>;

@@ -8,20 +8,19 @@
 pub mod attr;
 pub mod deferred;
 pub mod records;
-pub mod since;
 
 use super::header::Header;
 use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Pass, PreScan};
 use super::request::PassFactory;
-use crate::container::read::ReadOptions;
-use crate::error::Result;
-use crate::stream::Sink;
-use crate::stream::ledger::Ledger;
-use crate::stream::stage::Before;
 use deferred::Deferred;
+use perf_data::abi::version::PerfVersion;
+use perf_data::container::read::ReadOptions;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::stage::Before;
 use records::{Change, Changes, ForVersion};
-use since::PerfVersion;
 use std::collections::BTreeSet;
 
 /// `--perf-version`.

@@ -1,25 +1,25 @@
 //! Adapts records to a version of perf.
 
 use super::deferred::Deferred;
-use super::since::PerfVersion;
-use crate::abi::read_format::{ReadFormat, ReadValues};
-use crate::abi::record::cpu_map::{CpuMapData, CpuMapType, CpuSet};
-use crate::abi::record::event_update::EventUpdateValue;
-use crate::abi::record::mmap2::MappedFile;
-use crate::abi::record::{Body, Misc, Record, RecordHeader, RecordType};
-use crate::abi::sample::Sample;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::abi::sample_view::SampleView;
-use crate::abi::weight::Weight;
-use crate::container::write::{encoded, pipe};
-use crate::error::{Error, Result};
 use crate::rewrite::filter::deferred::cookie;
 use crate::rewrite::replacement::{RecordBuffer, reencode_with};
-use crate::stream::Sink;
-use crate::stream::events::Event;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::stage::Stage;
+use perf_data::abi::read_format::{ReadFormat, ReadValues};
+use perf_data::abi::record::cpu_map::{CpuMapData, CpuMapType, CpuSet};
+use perf_data::abi::record::event_update::EventUpdateValue;
+use perf_data::abi::record::mmap2::MappedFile;
+use perf_data::abi::record::{Body, Misc, Record, RecordHeader, RecordType};
+use perf_data::abi::sample::Sample;
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::version::PerfVersion;
+use perf_data::abi::weight::Weight;
+use perf_data::container::write::{encoded, pipe};
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::events::Event;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::Stage;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -240,7 +240,7 @@ fn aligned(raw: &Raw<'_>) -> Option<Vec<u8>> {
     let len = raw.bytes().len();
     let padded = len.next_multiple_of(8);
     let header = RecordHeader::peek(raw.bytes(), raw.endian())?.with_len(padded).filter(|_| padded > len)?;
-    let mut record = encoded(crate::abi::to_bytes(&header, raw.endian())).ok()?;
+    let mut record = encoded(perf_data::abi::to_bytes(&header, raw.endian())).ok()?;
     record.extend_from_slice(raw.body());
     record.resize(padded, 0);
     Some(record)

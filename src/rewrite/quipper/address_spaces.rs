@@ -3,15 +3,15 @@
 //! A mapping that covers or partly overlaps others replaces them entirely; one within another splits it. When a process first
 //! appears, it inherits the mappings of its parent or else of the kernel; later mappings of either are not inherited.
 
-use crate::abi;
-use crate::abi::record::RecordType;
-use crate::abi::record::comm::Comm;
-use crate::abi::record::task::Task;
-use crate::session::map::PAGE;
-use crate::session::range_map::{Entry, RangeMap};
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+use perf_data::abi;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::comm::Comm;
+use perf_data::abi::record::task::Task;
+use perf_data::session::map::PAGE;
+use perf_data::session::range_map::{Entry, RangeMap};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::ops::RangeInclusive;
 
 /// The process of kernel mappings.

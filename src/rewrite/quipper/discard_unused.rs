@@ -3,15 +3,15 @@
 use super::address_spaces::AddressSpaces;
 use super::mmaps::counted;
 use super::remap::branches;
-use crate::abi::callchain::Context;
-use crate::abi::record::RecordType;
-use crate::error::Result;
 use crate::rewrite::mmap::Names;
 use crate::rewrite::pass::{Pass, PreScan};
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::stage::{Before, Stage};
+use perf_data::abi::callchain::Context;
+use perf_data::abi::record::RecordType;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::{Before, Stage};
 
 /// The pass that removes unused mappings.
 #[derive(Debug, Default)]

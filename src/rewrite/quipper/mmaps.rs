@@ -1,17 +1,17 @@
 //! Rewrites mappings. Needs a pre-scan, because the change to a mapping depends on later ones.
 
-use crate::abi::record::{Body, Misc, Record};
-use crate::abi::text::PaddedStr;
-use crate::container::write::encoded;
-use crate::error::Result;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::replacement::RecordBuffer;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::stage::{Before, Stage};
 use hashbrown::HashMap;
+use perf_data::abi::record::{Body, Misc, Record};
+use perf_data::abi::text::PaddedStr;
+use perf_data::container::write::encoded;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::{Before, Stage};
 
 /// A pass that rewrites mappings.
 #[derive(Debug)]

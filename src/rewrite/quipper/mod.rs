@@ -7,7 +7,6 @@ pub mod huge_pages;
 mod mmaps;
 pub mod remap;
 
-use crate::container::read::ReadOptions;
 use crate::rewrite::option::{Choice, Outputs, Parameter, PassOption};
 use crate::rewrite::pass::Pass;
 use crate::rewrite::request::{PassFactory, PassRequest};
@@ -16,6 +15,7 @@ use combine::combine;
 use discard_unused::UnusedPass;
 use huge_pages::{restore_all, restore_existing};
 use mmaps::MmapsPass;
+use perf_data::container::read::ReadOptions;
 use remap::RemapPass;
 
 /// `--pass`.

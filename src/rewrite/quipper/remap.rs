@@ -4,22 +4,22 @@
 
 use super::address_spaces::{AddressSpaces, KERNEL, Placement};
 use super::mmaps::counted;
-use crate::abi::Endian;
-use crate::abi::branch::BranchStackView;
-use crate::abi::bytes::{Reader, Words};
-use crate::abi::callchain::Context;
-use crate::abi::record::{RecordHeader, RecordType};
-use crate::abi::sample_field::SampleField;
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_view::SampleView;
-use crate::error::Result;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::pass::Pass;
 use crate::rewrite::replacement::RecordBuffer;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
-use crate::stream::stage::{Before, Stage};
+use perf_data::abi::Endian;
+use perf_data::abi::branch::BranchStackView;
+use perf_data::abi::bytes::{Reader, Words};
+use perf_data::abi::callchain::Context;
+use perf_data::abi::record::{RecordHeader, RecordType};
+use perf_data::abi::sample_field::SampleField;
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::{Before, Stage};
 
 /// Offsets of `addr`, `len` and `pgoff` in MMAP and MMAP2 records.
 const MMAP_WORDS: [usize; 3] = [RecordHeader::SIZE + 8, RecordHeader::SIZE + 16, RecordHeader::SIZE + 24];

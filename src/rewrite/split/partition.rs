@@ -1,11 +1,11 @@
 //! Assigns samples to parts, and names parts.
 
 use super::criterion::By;
-use crate::abi::sample_view::SampleView;
 use crate::rewrite::filter::comm::thread_name;
-use crate::session::Session;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::session::Session;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// Identifies a part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,16 +2,16 @@
 
 use super::criterion::By;
 use super::partition::{Choice, Key, PartCriteria};
-use crate::abi::record::RecordType;
-use crate::abi::sample_view::SampleView;
-use crate::error::{Error, Result};
 use crate::rewrite::filter::deferred::DeferredChains;
 use crate::rewrite::filter::pass::extend;
 use crate::rewrite::filter::related_processes::ProcessTree;
-use crate::stream::Sink;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 
 /// What the first pass finds about a part.
 #[derive(Debug, Default)]

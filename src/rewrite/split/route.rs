@@ -2,18 +2,18 @@
 
 use super::partition::{Choice, Key, PartCriteria};
 use super::pre_scan::{PartScan, read};
-use crate::abi::record::RecordType;
-use crate::abi::record::descriptor::Lifetime;
-use crate::abi::sample_view::SampleView;
-use crate::error::Result;
 use crate::rewrite::filter::deferred::{Chain, chain_of};
 use crate::rewrite::filter::related_processes::process_of;
 use crate::rewrite::rounds::Rounds;
-use crate::stream::Sink;
-use crate::stream::counts::Counts;
-use crate::stream::meta::Meta;
-use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::descriptor::Lifetime;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::counts::Counts;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
 use std::ops::Range;
 
 /// Which records go to which parts.

@@ -83,13 +83,13 @@ pub fn unwind(size: u32) -> Vec<u8> {
 }
 
 /// The stack of a thread with these return addresses, innermost first, from the stack pointer on.
-pub fn stack(return_addresses: &[u64], endian: crate::abi::Endian) -> Vec<u8> {
+pub fn stack(return_addresses: &[u64], endian: perf_data::abi::Endian) -> Vec<u8> {
     let mut stack = Vec::new();
     for address in return_addresses.iter().copied().chain([0]) {
         stack.extend([0; FRAME - 8]);
         stack.extend(match endian {
-            crate::abi::Endian::Little => address.to_le_bytes(),
-            crate::abi::Endian::Big => address.to_be_bytes(),
+            perf_data::abi::Endian::Little => address.to_le_bytes(),
+            perf_data::abi::Endian::Big => address.to_be_bytes(),
         });
     }
     stack
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn return_addresses_are_at_the_ends_of_frames() {
-        let stack = stack(&[0x1234, 0x5678], crate::abi::Endian::Little);
+        let stack = stack(&[0x1234, 0x5678], perf_data::abi::Endian::Little);
         let words: Vec<_> = stack.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
         assert_eq!(words, [0, 0, 0, 0x1234, 0, 0, 0, 0x5678, 0, 0, 0, 0]);
         assert!(!unwind(16).is_empty());

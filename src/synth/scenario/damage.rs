@@ -1,11 +1,11 @@
 //! Deliberate corruption of a recording.
 
 use super::file::damage::DamagePosition;
-use crate::abi::Endian;
-use crate::abi::header::{FileHeader, PIPE_HEADER_SIZE};
-use crate::abi::record::RecordHeader;
-use crate::container::read::Container;
-use crate::error::{Error, Result};
+use perf_data::abi::Endian;
+use perf_data::abi::header::{FileHeader, PIPE_HEADER_SIZE};
+use perf_data::abi::record::RecordHeader;
+use perf_data::container::read::Container;
+use perf_data::error::{Error, Result};
 
 /// Corruptions of the bytes of a recording, in order of application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,13 +104,13 @@ impl Damage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::record::{Misc, RecordType};
+    use perf_data::abi::record::{Misc, RecordType};
 
     #[test]
     fn corruptions_are_applied_or_rejected() {
         let pipe = || {
             let header = RecordHeader { kind: RecordType::FINISHED_ROUND, misc: Misc::empty(), size: 8 };
-            let record = crate::abi::to_bytes(&header, Endian::Little).unwrap();
+            let record = perf_data::abi::to_bytes(&header, Endian::Little).unwrap();
             [&b"PERFILE2\x10\0\0\0\0\0\0\0"[..], &record, &record].concat()
         };
         let done = |damage: Damage| {

@@ -1,10 +1,10 @@
 //! ELF files and kernel symbols of a scenario, for readers that look them up.
 
 use super::plan::{PlannedSpace, Program, Scenario};
-use crate::container::temp_directory::create_parent_directories;
-use crate::error::{Error, Result};
-use crate::object::build_id_directory::{by_build_id, is_of_images, write};
-use crate::session::map::PAGE;
+use perf_data::container::temp_directory::create_parent_directories;
+use perf_data::error::{Error, Result};
+use perf_data::session::map::PAGE;
+use perf_symbols::object::build_id_directory::{by_build_id, is_of_images, write};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 

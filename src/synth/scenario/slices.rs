@@ -1,11 +1,11 @@
 //! Scheduling of threads.
 
 use super::plan::{BEGIN, Switches, Thread};
-use crate::abi::record::switch::{Switch, SwitchCpuWide};
-use crate::abi::record::{Body, Misc};
-use crate::error::Result;
-use crate::stream::Sink;
 use crate::synth::{Recorder, Stamp};
+use perf_data::abi::record::switch::{Switch, SwitchCpuWide};
+use perf_data::abi::record::{Body, Misc};
+use perf_data::error::Result;
+use perf_data::stream::Sink;
 
 /// Scheduling of a thread: it runs for the first part of each interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use perfconv::abi::Endian;
-use perfconv::abi::read_format::{ReadFormat, ReadValues};
-use perfconv::abi::sample_id::SampleId;
-use perfconv::abi::sample_type::SampleType;
-use perfconv::abi::sample_view::{RegsView, SampleView};
-use perfconv::stream::events::Event;
-use perfconv::stream::raw::Raw;
+use perf_data::abi::Endian;
+use perf_data::abi::read_format::{ReadFormat, ReadValues};
+use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::sample_view::{RegsView, SampleView};
+use perf_data::stream::events::Event;
+use perf_data::stream::raw::Raw;
 
 use super::dump_printer::hex;
 

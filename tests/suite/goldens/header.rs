@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::source::Source;
 use perfconv::inspect::info::{Parts, read_info};
-use perfconv::stream::meta::Meta;
-use perfconv::stream::source::Source;
 
 use super::super::files::Recording;
 use super::super::info::sorted_bits;

@@ -4,21 +4,21 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::slice;
 
-use perfconv::abi::attr::{Attr, AttrType};
-use perfconv::abi::attr_flags::AttrFlags;
-use perfconv::abi::callchain::Context;
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::record::{Body, Record, RecordType};
-use perfconv::abi::sample_type::SampleType;
-use perfconv::abi::sample_view::SampleView;
-use perfconv::container::read::ReadOptions;
-use perfconv::container::read::input::Input;
-use perfconv::stream::Sink;
-use perfconv::stream::events::Event;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::order::Order;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
+use perf_data::abi::attr::{Attr, AttrType};
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::callchain::Context;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::{Body, Record, RecordType};
+use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::sample_view::SampleView;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::stream::Sink;
+use perf_data::stream::events::Event;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::order::Order;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
 
 /// Reads what perf prints samples from, or returns why perf prints them differently.
 pub fn records(path: &Path) -> perfconv::Result<Result<Records, &'static str>> {

@@ -5,18 +5,18 @@ use std::fs;
 use std::io::{self, Write};
 
 use super::{name, scenarios};
-use perfconv::abi::feature::FeatureId;
-use perfconv::abi::record::RecordType;
-use perfconv::abi::sample_type::SampleType;
-use perfconv::container::read::input::Input;
-use perfconv::container::read::{Container, ReadOptions};
-use perfconv::container::write::frames::FrameOptions;
-use perfconv::stream::Sink;
-use perfconv::stream::meta::Meta;
-use perfconv::stream::raw::Raw;
-use perfconv::stream::source::Source;
-use perfconv::stream::write::directory::ToDirectory;
-use perfconv::stream::write::form::{Form, Frames};
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::container::write::frames::FrameOptions;
+use perf_data::stream::Sink;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::source::Source;
+use perf_data::stream::write::directory::ToDirectory;
+use perf_data::stream::write::form::{Form, Frames};
 use perfconv::synth::Scenario;
 
 /// What no scenario covers, and why.
@@ -88,12 +88,11 @@ fn scenarios_cover_the_whole_format() {
             Container::File => "container file".to_owned(),
             Container::Pipe => "container pipe".to_owned(),
             Container::Directory => "container dir".to_owned(),
-            other => panic!("no name of {other:?}"),
         });
         if scenario.compress.is_some() {
             add("container compressed".to_owned());
         }
-        if scenario.metadata.endian == perfconv::abi::Endian::Big {
+        if scenario.metadata.endian == perf_data::abi::Endian::Big {
             add("big-endian".to_owned());
         }
         if let Some(damage) = &scenario.damage {

@@ -1,10 +1,10 @@
 //! Parses the JSON of an ordinary sample as `write` formats it: the same fields in the same order, without blanks.
 
-use crate::abi::Endian;
-use crate::abi::record::{CpuMode, Misc, RecordHeader, RecordType};
-use crate::abi::sample_type::SampleType;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use perf_data::abi::Endian;
+use perf_data::abi::record::{CpuMode, Misc, RecordHeader, RecordType};
+use perf_data::abi::sample_type::SampleType;
 
 /// A parsed sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

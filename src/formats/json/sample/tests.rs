@@ -1,18 +1,18 @@
 //! The fast path and the general path are equivalent.
 
 use super::{ORDINARY, append, scan};
-use crate::abi::Endian;
-use crate::abi::record::{Misc, RecordContext, RecordHeader, RecordType};
-use crate::abi::sample_layout::SampleLayout;
-use crate::abi::sample_type::SampleType;
-use crate::container::block::{Block, Origin};
 use crate::formats::json::field_error::read;
 use crate::formats::json::item::{InFrame, Item};
 use crate::formats::json::object::Object;
 use crate::formats::json::render::{RecordInfo, any_record};
 use crate::formats::json::render_queue::Decoding;
-use crate::stream::raw::Raw;
 use binrw::BinWrite;
+use perf_data::abi::Endian;
+use perf_data::abi::record::{Misc, RecordContext, RecordHeader, RecordType};
+use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::block::{Block, Origin};
+use perf_data::stream::raw::Raw;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::io::Cursor;

@@ -1,13 +1,13 @@
 //! Formats the JSON of an ordinary sample from its bytes.
 
 use super::ORDINARY;
-use crate::abi::record::{CpuMode, Misc};
-use crate::abi::sample_view::SampleView;
 use crate::formats::json::digits::{append_hex, append_integer};
 use crate::formats::json::render::RecordInfo;
-use crate::stream::raw::Raw;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use perf_data::abi::record::{CpuMode, Misc};
+use perf_data::abi::sample_view::SampleView;
+use perf_data::stream::raw::Raw;
 
 /// Appends the object of an ordinary sample; otherwise appends nothing and returns false.
 #[inline]

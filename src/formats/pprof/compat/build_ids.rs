@@ -1,11 +1,11 @@
 //! Build IDs of maps: their own, or those of the recording's table.
 
 use super::processes::KERNEL;
-use crate::abi::record::mmap2::MappedFile;
-use crate::abi::record::{CpuMode, Misc};
 use crate::rewrite::mmap::Mmap;
-use crate::stream::meta::Meta;
 use hashbrown::HashMap;
+use perf_data::abi::record::mmap2::MappedFile;
+use perf_data::abi::record::{CpuMode, Misc};
+use perf_data::stream::meta::Meta;
 use std::sync::Arc;
 
 /// Names of kernel maps that correspond to `[kernel.kallsyms]` in the table.

@@ -1,10 +1,10 @@
 //! Writes the profile, one message at a time.
 
 use super::profile::CompatProfile;
-use crate::abi::hex::to_hex;
-use crate::error::{Error, Result};
 use crate::formats::pprof::messages::{Messages, field};
 use crate::formats::pprof::proto;
+use perf_data::abi::hex::to_hex;
+use perf_data::error::{Error, Result};
 use std::io::{self, Write};
 
 /// Represents a missing name: the first 8 bytes of the MD5 of the empty string.

@@ -1,11 +1,11 @@
 //! Columns of perf_to_profile, two per event of the recording.
 
-use crate::abi::attr::Attr;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::feature::{FeatureId, event_desc};
-use crate::container::read::Container;
-use crate::stream::meta::Meta;
 use hashbrown::HashMap;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::feature::{FeatureId, event_desc};
+use perf_data::container::read::Container;
+use perf_data::stream::meta::Meta;
 
 /// The events in perf_to_profile's order.
 #[derive(Debug, Default)]

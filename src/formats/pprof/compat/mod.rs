@@ -26,11 +26,11 @@ mod tests;
 pub use encode::write;
 pub use profile::CompatProfile;
 
-use crate::error::{Error, Result};
 use crate::formats::Direct;
 use crate::formats::options::{FormatOption, OptionValues, ValueKind};
-use crate::stream::ledger::Ledger;
-use crate::stream::source::Source;
+use perf_data::error::{Error, Result};
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::source::Source;
 use pre_scan::PreScan;
 
 /// The option `--compat`.

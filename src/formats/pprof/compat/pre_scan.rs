@@ -1,19 +1,19 @@
 //! Pre-scan of a recording: collects all maps before the first sample is converted.
 
 use super::builder::Builder;
-use crate::abi::record::mmap2::MappedFile;
-use crate::abi::record::{Misc, RecordType};
-use crate::abi::sample_type::SampleType;
-use crate::container::read::ReadOptions;
-use crate::error::Result;
 use crate::rewrite::mmap::{Mmap, Names};
-use crate::stream::Sink;
-use crate::stream::is_used_by_stream;
-use crate::stream::ledger::{Ledger, Reason};
-use crate::stream::meta::Meta;
-use crate::stream::order::Order;
-use crate::stream::raw::Raw;
 use hashbrown::HashMap;
+use perf_data::abi::record::mmap2::MappedFile;
+use perf_data::abi::record::{Misc, RecordType};
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::ReadOptions;
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::is_used_by_stream;
+use perf_data::stream::ledger::{Ledger, Reason};
+use perf_data::stream::meta::Meta;
+use perf_data::stream::order::Order;
+use perf_data::stream::raw::Raw;
 use std::sync::Arc;
 
 /// Queues all relevant records until the end while collecting maps. Then passes them to a [`Builder`]: sorted by

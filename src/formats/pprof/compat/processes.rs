@@ -1,14 +1,14 @@
 //! Processes as perf_to_profile sees them: maps, names, and the main mapping.
 
 use super::build_ids::BuildIds;
-use crate::abi::record::comm::Comm;
-use crate::abi::record::ksymbol::{Ksymbol, KsymbolFlags, KsymbolType};
-use crate::abi::record::task::Task;
 use crate::rewrite::mmap::Mmap;
-use crate::session::map::MapId;
-use crate::session::map::PAGE;
-use crate::session::maps::Maps;
 use hashbrown::HashMap;
+use perf_data::abi::record::comm::Comm;
+use perf_data::abi::record::ksymbol::{Ksymbol, KsymbolFlags, KsymbolType};
+use perf_data::abi::record::task::Task;
+use perf_data::session::map::MapId;
+use perf_data::session::map::PAGE;
+use perf_data::session::maps::Maps;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Selects the addresses of a sample that form its stack.
 
-use crate::abi::bytes::Words;
-use crate::abi::callchain::Context;
-use crate::abi::record::CpuMode;
+use perf_data::abi::bytes::Words;
+use perf_data::abi::callchain::Context;
+use perf_data::abi::record::CpuMode;
 
 /// Address space, as far as it determines where to look for the map of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +101,8 @@ impl SampledStack<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Endian;
-    use crate::abi::bytes::Reader;
+    use perf_data::abi::Endian;
+    use perf_data::abi::bytes::Reader;
 
     const KERNEL: u64 = Context::KERNEL.0;
     const USER: u64 = Context::USER.0;

@@ -1,13 +1,13 @@
 //! One test per rule, each on a generated recording.
 
 use super::{profile, write};
-use crate::abi::feature::FeatureId;
-use crate::abi::record::{CpuMode, Misc, RecordType};
-use crate::abi::sample_type::SampleType;
-use crate::container::read::ReadOptions;
-use crate::container::read::input::Input;
 use crate::formats::pprof::proto::{Mapping, Profile};
-use crate::stream::source::Source;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::{CpuMode, Misc, RecordType};
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::ReadOptions;
+use perf_data::container::read::input::Input;
+use perf_data::stream::source::Source;
 use prost::Message;
 
 const FIELDS: SampleType = SampleType::IP.union(SampleType::TID).union(SampleType::TIME).union(SampleType::ID);

@@ -1,8 +1,8 @@
 //! `[[record]]` and `[aux]`.
 
-use crate::abi::record::auxtrace_info::AuxtraceType;
-use crate::abi::record::{CpuMode, Misc};
 use crate::synth::scenario::time::Time;
+use perf_data::abi::record::auxtrace_info::AuxtraceType;
+use perf_data::abi::record::{CpuMode, Misc};
 use serde::Deserialize;
 use toml::Spanned;
 

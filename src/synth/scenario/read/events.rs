@@ -1,11 +1,6 @@
 //! Events.
 
 use super::Lines;
-use crate::abi::attr::Attr;
-use crate::abi::attr_flags::AttrFlags;
-use crate::abi::read_format::ReadFormat;
-use crate::abi::sample_type::{BranchSampleType, SampleType};
-use crate::error::Result;
 use crate::synth::scenario::file::File;
 use crate::synth::scenario::file::event::EventTable;
 use crate::synth::scenario::plan::Sampled;
@@ -13,6 +8,11 @@ use crate::synth::scenario::registers::Registers;
 use crate::synth::tracepoint::Tracepoint;
 use crate::synth::{Event, Metadata};
 use bitflags::Flags;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::read_format::ReadFormat;
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::error::Result;
 use serde_json::{Map, Value};
 use std::ops::Range;
 use toml::Spanned;

@@ -1,16 +1,16 @@
 //! Programs, kernels and BPF programs.
 
 use super::Lines;
-use crate::abi::Endian;
-use crate::abi::hex::from_hex;
-use crate::error::{Error, Result};
-use crate::object::image::{Function, Image, Target};
-use crate::object::machine;
 use crate::synth::bpf::BpfProgram;
 use crate::synth::scenario::code;
 use crate::synth::scenario::file::File;
 use crate::synth::scenario::file::process::ProcessTable;
 use crate::synth::scenario::plan::{PlannedSpace, Process, Program};
+use perf_data::abi::Endian;
+use perf_data::abi::hex::from_hex;
+use perf_data::error::{Error, Result};
+use perf_symbols::object::image::{Function, Image, Target};
+use perf_symbols::object::machine;
 use std::collections::HashMap;
 use toml::Spanned;
 

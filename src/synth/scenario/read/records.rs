@@ -1,16 +1,16 @@
 //! Explicit records, and those derived from `[aux]` and `lost`.
 
 use super::Lines;
-use crate::abi::record::aux_area::{Aux, AuxFlags};
-use crate::abi::record::auxtrace::Auxtrace;
-use crate::abi::record::auxtrace_info::AuxtraceInfo;
-use crate::abi::record::lost::Lost;
-use crate::abi::record::{Body, Misc, RecordType};
-use crate::error::Result;
 use crate::synth::scenario::file::File;
 use crate::synth::scenario::file::record::{AuxTable, RecordTable};
 use crate::synth::scenario::plan::{BEGIN, RecordContent, ScenarioRecord};
 use crate::synth::{Metadata, Stamp};
+use perf_data::abi::record::aux_area::{Aux, AuxFlags};
+use perf_data::abi::record::auxtrace::Auxtrace;
+use perf_data::abi::record::auxtrace_info::AuxtraceInfo;
+use perf_data::abi::record::lost::Lost;
+use perf_data::abi::record::{Body, Misc, RecordType};
+use perf_data::error::Result;
 use std::collections::BTreeMap;
 use toml::Spanned;
 

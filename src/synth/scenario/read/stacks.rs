@@ -1,12 +1,12 @@
 //! Stacks: addresses of functions and branches, and other sample fields.
 
 use super::{Lines, StackNames};
-use crate::abi::branch::BranchFlags;
-use crate::abi::sample::Sample;
-use crate::abi::sample_type::SampleType;
-use crate::error::Result;
 use crate::synth::scenario::file::process::StackTable;
 use crate::synth::scenario::plan::{FunctionLocation, PlannedSpace, Process, Program, Stack};
+use perf_data::abi::branch::BranchFlags;
+use perf_data::abi::sample::Sample;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::error::Result;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

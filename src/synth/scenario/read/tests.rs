@@ -124,7 +124,7 @@ cut = "50%"
 fn all_keys_are_validated() {
     let scenario = Scenario::parse("s.toml", RICH).unwrap();
     let mut file = Vec::new();
-    scenario.run(1, &mut crate::stream::write::pipe::ToPipe::new(&mut file, Default::default())).unwrap();
+    scenario.run(1, &mut perf_data::stream::write::pipe::ToPipe::new(&mut file, Default::default())).unwrap();
     assert!(file.len() > 1000);
     for (good, bad, message) in [
         ("\"pipe\"", "\"pip\"", "s.toml:3: container: unknown variant `pip`"),
@@ -191,7 +191,7 @@ fn the_number_of_event_ids_is_limited() {
 fn the_size_of_prepared_samples_is_limited() {
     let run = |events, event| {
         let scenario = Scenario::parse("s.toml", &of_events(1, events, event)).unwrap();
-        scenario.to_bytes(1, crate::container::read::Container::File, Default::default()).map(drop)
+        scenario.to_bytes(1, perf_data::container::read::Container::File, Default::default()).map(drop)
     };
     let point = "{ name = \"sched:sched_switch\", rate = 1, format = [\"long a[4096]\"] }";
     run(10, point).unwrap();

@@ -1,0 +1,184 @@
+//! Errors, with the file, offset and record that they are about.
+
+use crate::abi::record::RecordType;
+use std::fmt;
+use std::io;
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of this crate. The message has the form `file: offset: problem; what to do`.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An operation of the operating system failed.
+    #[error("{file}: {doing}: {source}")]
+    Io {
+        /// File, directory or stream, as the user named it.
+        file: String,
+        /// The operation that failed, such as `cannot open`.
+        doing: &'static str,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The input is not a recording, or cannot be read.
+    #[error("{place}: {what}")]
+    Input {
+        /// The place of the problem.
+        place: Place,
+        /// The problem, and what to do about it.
+        what: String,
+    },
+    /// The request cannot be carried out on this recording. Nothing was written.
+    #[error("{what}")]
+    Refused {
+        /// The kind of problem: [`ErrorKind::OutputExists`] or a later variant.
+        kind: ErrorKind,
+        /// The problem, and what to do about it.
+        what: String,
+    },
+    /// The output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[source] io::Error),
+}
+
+impl Error {
+    /// Returns a function that wraps an error of the operating system about a file.
+    pub fn io(file: impl Into<String>, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let file = file.into();
+        move |source| Self::Io { file, doing, source }
+    }
+
+    /// An [`Error::Input`] at an offset of a file.
+    pub fn input(file: impl Into<String>, offset: impl Into<Option<u64>>, what: impl Into<String>) -> Self {
+        Self::Input { place: Place::new(file, offset), what: what.into() }
+    }
+
+    /// An existing output that must not be overwritten.
+    pub fn output_exists(what: impl Into<String>) -> Self {
+        Self::Refused { kind: ErrorKind::OutputExists, what: what.into() }
+    }
+
+    /// A request for something that the recording does not contain.
+    pub fn not_found(what: impl Into<String>) -> Self {
+        Self::Refused { kind: ErrorKind::NotFound, what: what.into() }
+    }
+
+    /// Recordings, or a recording and an output, that cannot be combined.
+    pub fn incompatible(what: impl Into<String>) -> Self {
+        Self::Refused { kind: ErrorKind::Incompatible, what: what.into() }
+    }
+
+    /// An invalid request.
+    pub fn invalid(what: impl Into<String>) -> Self {
+        Self::Refused { kind: ErrorKind::InvalidRequest, what: what.into() }
+    }
+
+    /// A result that would exceed a limit.
+    pub fn too_large(what: impl Into<String>) -> Self {
+        Self::Refused { kind: ErrorKind::TooLarge, what: what.into() }
+    }
+
+    /// Adds the record to an [`Error::Input`] that has none yet.
+    pub fn at_record(mut self, index: u64, record_type: RecordType) -> Self {
+        if let Self::Input { place, .. } = &mut self {
+            place.record.get_or_insert(RecordPlace { index, record_type });
+        }
+        self
+    }
+
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Io { .. } => ErrorKind::Io,
+            Self::Input { .. } => ErrorKind::Input,
+            Self::Refused { kind, .. } => *kind,
+            Self::Output(_) => ErrorKind::Output,
+        }
+    }
+
+    /// The file, directory or stream that the error is about, as the user named it.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Io { file, .. } => Some(file),
+            Self::Input { place, .. } => Some(&place.file),
+            Self::Refused { .. } | Self::Output(_) => None,
+        }
+    }
+
+    /// Offset in the file, in bytes.
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            Self::Input { place, .. } => place.offset,
+            _ => None,
+        }
+    }
+
+    /// The record that the error is about.
+    pub fn record(&self) -> Option<RecordPlace> {
+        match self {
+            Self::Input { place, .. } => place.record,
+            _ => None,
+        }
+    }
+}
+
+/// Kinds of [errors](Error).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A file cannot be opened or read.
+    Io,
+    /// The input is not a recording, or is corrupt.
+    Input,
+    /// The output cannot be written.
+    Output,
+    /// The output already exists, or is the input.
+    OutputExists,
+    /// The recording does not contain the requested item, such as an event, process, time or record.
+    NotFound,
+    /// The recordings cannot be combined, or the output cannot represent the recording.
+    Incompatible,
+    /// The request, or the description of a recording, is invalid.
+    InvalidRequest,
+    /// The result would exceed a limit.
+    TooLarge,
+}
+
+/// A place in an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
+    /// File, directory or stream, as the user named it.
+    pub file: String,
+    /// Offset in bytes.
+    pub offset: Option<u64>,
+    /// The record at that offset.
+    pub record: Option<RecordPlace>,
+}
+
+/// A record of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordPlace {
+    /// Index of the record in file order, from 0; COMPRESSED records count, and so do the records in them.
+    pub index: u64,
+    /// Type of the record.
+    pub record_type: RecordType,
+}
+
+impl Place {
+    /// A place in a file, or the file as a whole.
+    pub fn new(file: impl Into<String>, offset: impl Into<Option<u64>>) -> Self {
+        Self { file: file.into(), offset: offset.into(), record: None }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.offset {
+            Some(offset) => write!(f, "{}: offset {offset:#x}", self.file),
+            None => f.write_str(&self.file),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Sections with debug information.
+
+use super::Slice;
+use crate::symbol::find::candidate_paths::SplitUnit;
+use crate::symbol::object::Object;
+use gimli::{Dwarf, DwarfPackage, DwoId, RunTimeEndian, SectionId};
+use std::path::PathBuf;
+
+/// The sections that lookups read. Variable locations, macros and indexes are not needed and not inflated.
+const SECTIONS: [SectionId; 11] = [
+    SectionId::DebugAbbrev,
+    SectionId::DebugAddr,
+    SectionId::DebugAranges,
+    SectionId::DebugInfo,
+    SectionId::DebugLine,
+    SectionId::DebugLineStr,
+    SectionId::DebugRanges,
+    SectionId::DebugRngLists,
+    SectionId::DebugStr,
+    SectionId::DebugStrOffsets,
+    SectionId::DebugTypes,
+];
+
+pub fn section<'a>(object: &'a Object, name: Option<&str>) -> Slice<'a> {
+    let endian = match object.endian() {
+        object::Endianness::Big => RunTimeEndian::Big,
+        object::Endianness::Little => RunTimeEndian::Little,
+    };
+    Slice::new(name.map_or(&[][..], |name| object.section(name.as_bytes())), endian)
+}
+
+/// Inflates the sections of a file that lookups read, on at most `threads` threads.
+pub fn inflate(object: &Object, threads: usize) {
+    let name = |id: &SectionId| object.section_index(id.name().as_bytes());
+    let mut compressed: Vec<usize> = SECTIONS.iter().filter_map(name).collect();
+    compressed.retain(|&index| object.is_to_inflate(index));
+    compressed.sort_by_key(|&index| std::cmp::Reverse(object.sections()[index].size));
+    if threads > 1 && compressed.len() > 1 {
+        perf_data::threads::in_order(
+            threads,
+            &compressed,
+            |&index| {
+                object.section_data(index);
+            },
+            |()| {},
+        );
+    }
+}
+
+/// Loads the DWARF of a file.
+pub fn load(object: &Object) -> Dwarf<Slice<'_>> {
+    let read = |id: SectionId| Ok(section(object, SECTIONS.contains(&id).then(|| id.name())));
+    Dwarf::load::<_, gimli::Error>(read).unwrap_or_default()
+}
+
+/// Loads a split DWARF package.
+pub fn load_package(file: &Object) -> Option<DwarfPackage<Slice<'_>>> {
+    let read = |id: SectionId| Ok::<_, gimli::Error>(section(file, id.dwo_name()));
+    DwarfPackage::load(read, section(file, None)).ok()
+}
+
+pub fn split_unit(directory: Option<Slice<'_>>, name: Option<Slice<'_>>, id: DwoId) -> SplitUnit {
+    let path = |slice: Option<Slice<'_>>| {
+        PathBuf::from(String::from_utf8_lossy(slice.unwrap_or_default().slice()).into_owned())
+    };
+    SplitUnit { directory: path(directory), name: path(name), id: id.0 }
+}
+
+/// The units of a file with a part in split DWARF that is not in the package.
+pub fn split_units(main: &Object, package: Option<&Object>) -> Vec<SplitUnit> {
+    let dwarf = load(main);
+    let package = package.and_then(load_package);
+    let (mut list, mut units) = (Vec::new(), dwarf.units());
+    while let Ok(Some(header)) = units.next() {
+        let Ok(unit) = dwarf.unit(header) else { continue };
+        let Some(id) = unit.dwo_id else { continue };
+        let is_packed = |package: &DwarfPackage<_>| package.find_cu(id, &dwarf).is_ok_and(|found| found.is_some());
+        if !package.as_ref().is_some_and(is_packed) {
+            let name = unit.dwo_name().ok().flatten().and_then(|name| dwarf.attr_string(&unit, name).ok());
+            list.push(split_unit(unit.comp_dir, name, id));
+        }
+    }
+    list
+}
+
+/// Size of the sections that lookups read.
+pub fn size(object: &Object) -> u64 {
+    let size = |id: &SectionId| object.section(id.name().as_bytes()).len() as u64;
+    SECTIONS.iter().map(size).sum()
+}

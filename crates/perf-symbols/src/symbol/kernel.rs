@@ -1,0 +1,376 @@
+//! Kernel symbols: functions from kallsyms, lines from vmlinux, relocated by the recorded address of a reference symbol.
+
+use super::elf::ElfFiles;
+use super::find::attempt::{Attempt, Mismatch, Outcome, Role};
+use super::find::search::Search;
+use super::find::{Policy, SearchOptions, candidate_paths};
+use super::lookup::{Frame, Lookup};
+use super::object::Object;
+use super::source::{ObjectKey, OpenedObject, Reference, Source};
+use super::table::SymbolTable;
+use crate::object::recorded_file;
+use bytes::Bytes;
+use perf_data::container::spool::map;
+use perf_data::session::map::PAGE;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Prefixes of kernel names.
+const KERNELS: [&str; 4] = ["[kernel", "[guest.kernel", "[vmlinux]", "vmlinux"];
+
+/// Name of the kernel in perf's cache.
+const CACHED: &str = "[kernel.kallsyms]";
+
+/// A source of kernel symbols.
+#[derive(Debug)]
+pub struct KernelSource {
+    options: Arc<SearchOptions>,
+}
+
+impl KernelSource {
+    /// Creates a source that uses the kallsyms and vmlinux of these options.
+    pub fn new(options: Arc<SearchOptions>) -> Self {
+        Self { options }
+    }
+}
+
+impl Source for KernelSource {
+    fn open(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
+        let name = key.path.to_string_lossy();
+        let is_kernel = KERNELS.iter().any(|start| name.starts_with(start));
+        let is_module = key.load_address.is_some();
+        if self.options.policy == Policy::No || !(is_kernel || is_module) {
+            return None;
+        }
+        let image = if is_kernel { self.image(key, attempts) } else { None };
+        if let Some(found) = image.or_else(|| self.kallsyms(key, attempts)) {
+            return Some(found);
+        }
+        // Images are large: only if nothing else is available.
+        let fetched = if is_kernel { Search::new(&self.options, key, attempts).fetch_vmlinux() } else { None };
+        fetched.map(|object| Box::new(Vmlinux::new(object, key)) as Box<dyn OpenedObject>)
+    }
+}
+
+impl KernelSource {
+    /// Opens the image of a kernel.
+    pub fn image(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
+        let object = Search::new(&self.options, key, attempts).vmlinux()?;
+        Some(Box::new(Vmlinux::new(object, key)))
+    }
+
+    /// Opens the kallsyms of a kernel or one of its modules.
+    pub fn kallsyms(&self, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
+        let mut add = |path: &Path, outcome| {
+            attempts.push(Attempt { role: Role::Kallsyms, path: path.to_owned(), outcome });
+        };
+        for path in self.kallsyms_places(key) {
+            let kallsyms = match read_all(&path) {
+                Ok(bytes) => Kallsyms::parse(&bytes).map_err(Outcome::Unsuitable),
+                Err(e) if e.kind() == ErrorKind::NotFound => Err(Outcome::NotFound),
+                Err(e) => Err(Outcome::Unreadable(e.to_string())),
+            };
+            match kallsyms {
+                Err(outcome) => add(&path, outcome),
+                Ok(kallsyms) => {
+                    let own = kallsyms.reference(key);
+                    let mismatch = own.zip(key.reference.as_ref()).and_then(|(own, of)| kallsyms.mismatch(own, of));
+                    let shift = shift(own, key);
+                    if let Some(mismatch) = mismatch.filter(|_| self.options.policy != Policy::Force) {
+                        add(&path, Outcome::Mismatch(mismatch));
+                        continue;
+                    }
+                    if shift != 0 && key.load_address.is_some() {
+                        add(&path, Outcome::Unsuitable("is from another boot, when modules had other addresses"));
+                        continue;
+                    }
+                    add(&path, mismatch.map_or(Outcome::Used, Outcome::Forced));
+                    let load_address = key.load_address.unwrap_or(0);
+                    return Some(Box::new(Kernel { symbols: kallsyms.table, shift, load_address }));
+                }
+            }
+        }
+        None
+    }
+
+    /// The given file, or else the copies that perf caches by build ID.
+    fn kallsyms_places(&self, key: &ObjectKey) -> Vec<PathBuf> {
+        let caches = || self.options.build_id_dirs.iter();
+        match (&self.options.kallsyms, &key.build_id) {
+            (Some(path), _) => vec![path.clone()],
+            (None, Some(id)) => {
+                let copies =
+                    caches().flat_map(|cache| candidate_paths::in_cache(cache, Path::new(CACHED), id, &["kallsyms"]));
+                copies.filter(|path| path.ends_with("kallsyms")).collect()
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+/// Reads a whole file. Files in `/proc` report no size, and cannot be mapped.
+fn read_all(path: &Path) -> io::Result<Bytes> {
+    /// Maximum size: a few hundred thousand symbols take about ten MB.
+    const LIMIT: u64 = 1 << 30;
+    let file = recorded_file::open(path)?;
+    if file.metadata()?.len() > 0 {
+        return map(&file);
+    }
+    let mut bytes = Vec::new();
+    file.take(LIMIT).read_to_end(&mut bytes)?;
+    Ok(bytes.into())
+}
+
+/// Offset from symbol addresses to recorded addresses; 0 without a recorded reference symbol.
+fn shift(own: Option<u64>, key: &ObjectKey) -> u64 {
+    match (&key.reference, own) {
+        (Some(Reference { address, .. }), Some(own)) => address.wrapping_sub(own),
+        _ => 0,
+    }
+}
+
+/// A kernel whose symbols are at other addresses than recorded.
+struct Kernel {
+    symbols: SymbolTable,
+    shift: u64,
+    /// Address of the module whose symbols are looked up; 0 for the kernel itself.
+    load_address: u64,
+}
+
+impl OpenedObject for Kernel {
+    fn address_of_offset(&self, offset: u64) -> Option<u64> {
+        Some(offset.wrapping_add(self.load_address))
+    }
+
+    fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
+        lookups(&Shifted { lookup: &self.symbols, shift: self.shift });
+    }
+}
+
+/// A kernel image.
+struct Vmlinux {
+    files: ElfFiles,
+    shift: u64,
+}
+
+impl Vmlinux {
+    fn new(object: Object, key: &ObjectKey) -> Self {
+        let files = ElfFiles::of_object(object);
+        let own = key.reference.as_ref();
+        let own = own.and_then(|reference| files.table().address_of(reference.symbol.as_bytes()));
+        let shift = shift(own, key);
+        Self { files, shift }
+    }
+}
+
+impl OpenedObject for Vmlinux {
+    fn address_of_offset(&self, offset: u64) -> Option<u64> {
+        Some(offset)
+    }
+
+    fn debug_size(&self) -> u64 {
+        self.files.debug_size()
+    }
+
+    fn prepare(&self, threads: usize) {
+        self.files.prepare(threads);
+    }
+
+    fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
+        self.files.with_lookup(&mut |lookup| lookups(&Shifted { lookup, shift: self.shift }));
+    }
+}
+
+/// Symbols that are at other addresses than recorded.
+struct Shifted<'a, L: ?Sized> {
+    lookup: &'a L,
+    shift: u64,
+}
+
+impl<L: Lookup + ?Sized> Lookup for Shifted<'_, L> {
+    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+        self.lookup.look_up(address.wrapping_sub(self.shift), &mut |frame| {
+            let symbol_start = frame.symbol_start.map(|start| start.wrapping_add(self.shift));
+            found(&Frame { symbol_start, ..*frame });
+        });
+    }
+}
+
+/// Symbols of a running kernel: lines `ADDRESS TYPE NAME [MODULE]`.
+#[derive(Debug)]
+pub struct Kallsyms {
+    table: SymbolTable,
+    references: Vec<(Vec<u8>, u64)>,
+    /// Addresses of the symbols at whose first one perf ends the mapping of a kernel.
+    ends: Vec<u64>,
+}
+
+/// Reference symbols, whose addresses are recorded.
+const REFERENCES: [&[u8]; 3] = [b"_text", b"_stext", b"__start"];
+
+/// Symbols at the end of a kernel.
+const ENDS: [&[u8]; 2] = [b"_edata", b"_etext"];
+
+impl Kallsyms {
+    /// Reads the functions.
+    ///
+    /// # Errors
+    /// If there are no functions; the kernel shows addresses as 0 to unprivileged users.
+    pub fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
+        let (mut symbols, mut references, mut ends, mut zeros) = (Vec::new(), Vec::new(), Vec::new(), 0u64);
+        for line in bytes.split(|&byte| byte == b'\n') {
+            let Some((address, kind, name)) = symbol(line) else { continue };
+            if ENDS.contains(&name) {
+                ends.push(address);
+            }
+            if !matches!(kind, b't' | b'T' | b'w' | b'W') {
+                continue;
+            }
+            zeros += u64::from(address == 0);
+            if REFERENCES.contains(&name) && references.iter().all(|(known, _)| known != name) {
+                references.push((name.to_vec(), address));
+            }
+            if address != 0 {
+                symbols.push((address, 0, name));
+            }
+        }
+        if symbols.is_empty() {
+            return Err(match zeros {
+                0 => "has no symbols",
+                _ => "has only addresses 0: the kernel hides them (kptr_restrict); read it as root",
+            });
+        }
+        // Of several names of an address, perf shows the last: __x64_sys_read, not __ia32_sys_read.
+        symbols.sort_by_key(|&(address, ..)| address);
+        symbols.reverse();
+        symbols.dedup_by_key(|&mut (address, ..)| address);
+        // A truncated copy says nothing about the addresses behind it. perf gives the last symbol the rest of its page and one more.
+        if let Some((address, size, _)) = symbols.first_mut() {
+            let end = address.checked_next_multiple_of(PAGE).and_then(|end| end.checked_add(PAGE));
+            *size = end.unwrap_or(u64::MAX) - *address;
+        }
+        Ok(Self { table: SymbolTable::of_symbols(symbols.into_iter()), references, ends })
+    }
+
+    /// Functions by address.
+    pub fn table(&self) -> &SymbolTable {
+        &self.table
+    }
+
+    /// Whether these are of another kernel than the recorded one, by the size: kallsyms have no build ID.
+    fn mismatch(&self, own: u64, recorded: &Reference) -> Option<Mismatch> {
+        let sizes = || self.ends.iter().map(|end| end.wrapping_sub(own));
+        let size = recorded.size.filter(|size| sizes().all(|own| own != *size));
+        size.and_then(|_| sizes().next()).map(Mismatch::KernelSize)
+    }
+
+    /// The address of the recorded reference symbol here.
+    fn reference(&self, key: &ObjectKey) -> Option<u64> {
+        let wanted = key.reference.as_ref()?;
+        let known = self.references.iter().find(|(name, _)| *name == *wanted.symbol.as_bytes());
+        known.map(|&(_, address)| address).or_else(|| self.table.address_of(wanted.symbol.as_bytes()))
+    }
+}
+
+/// Parses a line: address, type, name. A module name follows after a tab.
+fn symbol(line: &[u8]) -> Option<(u64, u8, &[u8])> {
+    let mut words = line.splitn(3, |&byte| byte == b' ');
+    let address = u64::from_str_radix(str::from_utf8(words.next()?).ok()?, 16).ok()?;
+    let &[kind] = words.next()? else { return None };
+    let rest = words.next()?;
+    let name = rest.split(|byte| b"\t\r ".contains(byte)).next().filter(|name| !name.is_empty())?;
+    Some((address, kind, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lookup::names;
+    use super::*;
+    use std::fs;
+
+    const TEXT: &str = "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000100 t do_one\n\
+        ffffffff81000200 D some_data\nffffffff81000300 T do_two\nffffffffc0000000 t in_module\t[nf_nat]\n";
+
+    fn open(kallsyms: &str, reference: Option<Reference>) -> (Option<Box<dyn OpenedObject>>, Vec<Attempt>) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kallsyms");
+        fs::write(&path, kallsyms).unwrap();
+        let options = SearchOptions { kallsyms: Some(path), ..SearchOptions::default() };
+        let key = ObjectKey { path: "[kernel.kallsyms]_text".into(), reference, ..ObjectKey::default() };
+        let mut attempts = Vec::new();
+        (KernelSource::new(Arc::new(options)).open(&key, &mut attempts), attempts)
+    }
+
+    fn look_up(kernel: &dyn OpenedObject, address: u64) -> Vec<String> {
+        let mut found = Vec::new();
+        kernel.with_lookup(&mut |lookup| found = names(lookup, address));
+        found
+    }
+
+    #[test]
+    fn functions_reach_to_the_next() {
+        let kernel = open(TEXT, None).0.unwrap();
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_8100_0101), ["do_one"]);
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_8100_0000), ["_text"]);
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_c000_0004), ["in_module"]);
+        assert!(look_up(&*kernel, 0x1000).is_empty());
+    }
+
+    #[test]
+    fn the_last_symbol_does_not_reach_beyond_a_truncated_copy() {
+        let (copy, _) = TEXT.split_once("ffffffffc0000000").unwrap();
+        let kernel = open(copy, None).0.unwrap();
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_8100_1fff), ["do_two"]);
+        assert!(look_up(&*kernel, 0xffff_ffff_8100_2000).is_empty());
+    }
+
+    #[test]
+    fn addresses_follow_the_recorded_symbol() {
+        let reference = Reference { symbol: "_text".to_owned(), address: 0xffff_ffff_9900_0000, size: None };
+        let kernel = open(TEXT, Some(reference)).0.unwrap();
+        assert_eq!(look_up(&*kernel, 0xffff_ffff_9900_0310), ["do_two"]);
+    }
+
+    #[test]
+    fn modules_are_found_at_the_same_boot_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kallsyms");
+        fs::write(&path, TEXT).unwrap();
+        let source = KernelSource::new(Arc::new(SearchOptions { kallsyms: Some(path), ..SearchOptions::default() }));
+        let key = |name: &str, address| ObjectKey {
+            path: name.into(),
+            load_address: name.starts_with("[nf").then_some(0xffff_ffff_c000_0000),
+            reference: Some(Reference { symbol: "_text".to_owned(), address, size: None }),
+            ..ObjectKey::default()
+        };
+        let open = |key| source.open(&key, &mut Vec::new());
+        let module = open(key("[nf_nat]", 0xffff_ffff_8100_0000)).unwrap();
+        let address = module.address_of_offset(4).unwrap();
+        assert_eq!(look_up(&*module, address), ["in_module"]);
+        assert!(open(key("[nf_nat]", 0xffff_ffff_9900_0000)).is_none());
+        assert!(open(key("[vdso]", 0)).is_none() && open(key("/bin/ls", 0)).is_none());
+    }
+
+    #[test]
+    fn another_kernel_is_recognized_by_its_size() {
+        let reference = |size| Reference { symbol: "_text".to_owned(), address: 0xffff_ffff_9900_0000, size };
+        let text = &format!("{TEXT}ffffffff81000777 D _edata\nffffffff81000555 T _etext\n");
+        let found = |text, size| {
+            let (kernel, attempts) = open(text, Some(reference(size)));
+            (kernel.is_some(), attempts.last().unwrap().outcome.clone())
+        };
+        for size in [None, Some(0x555), Some(0x777)] {
+            assert_eq!(found(text, size), (true, Outcome::Used));
+        }
+        assert_eq!(found(text, Some(0x556)), (false, Outcome::Mismatch(Mismatch::KernelSize(0x777))));
+        assert_eq!(found(TEXT, Some(0x556)), (true, Outcome::Used), "its size is unknown");
+    }
+
+    #[test]
+    fn hidden_addresses_are_recognized() {
+        let (kernel, attempts) = open("0000000000000000 T _text\n0000000000000000 T a\n", None);
+        assert!(kernel.is_none() && attempts[0].to_string().contains("kptr_restrict"));
+        assert!(Kallsyms::parse(b"").is_err() && Kallsyms::parse(b"\xff\xff T x\n1 T\n").is_err());
+    }
+}
