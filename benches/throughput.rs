@@ -33,7 +33,9 @@ use perf_data::stream::write::verbatim::Verbatim;
 use perfconv::conversion::{convert_records, profile};
 use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::ImportOptions;
-use perfconv::formats::{json, pprof, quipper};
+use perfconv::formats::json::{self, JsonLines};
+use perfconv::formats::pprof;
+use perfconv::formats::quipper::QuipperProto;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::rewrite::passes::Passes;
 use perfconv::rewrite::sort::{SortPass, Untimed};
@@ -287,8 +289,15 @@ fn pprof(bencher: Bencher) {
 fn to_json_lines(inputs: &Inputs) {
     let mut out = File::create(inputs.json()).expect("the file should be creatable");
     let (read, options) = (ReadOptions::default(), ConvertOptions::default());
-    convert_records(Input::Path(inputs.plain()), &read, &options, &mut Passes::default(), json::begin_lines, &mut out)
-        .expect("a recording");
+    convert_records(
+        Input::Path(inputs.plain()),
+        &read,
+        &options,
+        &mut Passes::default(),
+        &JsonLines::default(),
+        &mut out,
+    )
+    .expect("a recording");
 }
 
 #[divan::bench(sample_count = 5)]
@@ -300,7 +309,7 @@ fn quipper(bencher: Bencher) {
             &read,
             &options,
             &mut Passes::default(),
-            quipper::begin,
+            &QuipperProto::default(),
             &mut io::sink(),
         )
         .expect("a recording");

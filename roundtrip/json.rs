@@ -8,9 +8,11 @@ use perf_data::container::read::input::Input;
 use perf_data::stream::source::Source;
 use perf_data::stream::write::verbatim::Verbatim;
 use perfconv::conversion;
-use perfconv::formats::converter::{BeginConverter, ConvertOptions};
+use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::json;
+use perfconv::formats::json::{JsonDocument, JsonLines};
+use perfconv::formats::output::RecordFormat;
 use perfconv::rewrite::passes::Passes;
 use serde_json::Value;
 use std::fs;
@@ -47,14 +49,14 @@ fn files_of(path: &Path) -> Option<Vec<Vec<u8>>> {
 }
 
 /// Exports a recording to JSON.
-fn export(path: &Path, begin: BeginConverter) -> perfconv::Result<Vec<u8>> {
+fn export(path: &Path, format: &dyn RecordFormat) -> perfconv::Result<Vec<u8>> {
     let (mut out, read) = (Vec::new(), ReadOptions::default());
     conversion::convert_records(
         Input::Path(path.to_owned()),
         &read,
         &ConvertOptions::default(),
         &mut Passes::default(),
-        begin,
+        format,
         &mut out,
     )?;
     Ok(out)
@@ -65,7 +67,7 @@ fn json_round_trip_preserves_every_recording() {
     let (mut compared, mut bytes, mut json_bytes, mut unreadable, mut differing) = (0, 0, 0, 0, Vec::new());
     let mut changes = [0; 3];
     for path in recordings::all() {
-        let (Ok(lines), Some(originals)) = (export(&path, json::begin_lines), originals(&path)) else {
+        let (Ok(lines), Some(originals)) = (export(&path, &JsonLines::default()), originals(&path)) else {
             unreadable += 1;
             continue;
         };
@@ -75,7 +77,7 @@ fn json_round_trip_preserves_every_recording() {
         for (count, mark) in changes.iter_mut().zip(["{\"before\":", "\"behind\":", "\"raw\":"]) {
             *count += usize::from(lines.windows(mark.len()).any(|window| window == mark.as_bytes()));
         }
-        let document = export(&path, json::begin_document).expect("it should still be readable");
+        let document = export(&path, &JsonDocument::default()).expect("it should still be readable");
         for (form, json) in [("lines", &lines), ("a document", &document)] {
             match import_files(json) {
                 Ok(files) if files == originals => {}
@@ -148,7 +150,7 @@ fn has_redundant_zeros(line: &str) -> bool {
 fn decoded_fields_alone_restore_known_data() {
     let (mut compared, mut with_opaque, mut differing) = (0, 0, Vec::new());
     for path in recordings::all() {
-        let (Ok(lines), Some(originals)) = (export(&path, json::begin_lines), originals(&path)) else { continue };
+        let (Ok(lines), Some(originals)) = (export(&path, &JsonLines::default()), originals(&path)) else { continue };
         let lines = String::from_utf8(lines).expect("JSON should be UTF-8");
         // Samples have a field of this name that is decoded: the payload of a tracepoint.
         let lines = lines.replace("\"raw\":{", "\"payload_of_sample\":{");

@@ -11,7 +11,7 @@ use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::{Chunk, Splice};
-use perfconv::formats::quipper::{Fidelity, begin, import};
+use perfconv::formats::quipper::{Fidelity, QuipperProto, import};
 use perfconv::rewrite::passes::Passes;
 use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint};
@@ -24,8 +24,10 @@ const OURS: u32 = 1000;
 
 fn written(input: Input, quipper: Fidelity) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let options = ConvertOptions { values: quipper.into(), ..ConvertOptions::default() };
-    convert_records(input, &ReadOptions::default(), &options, &mut Passes::default(), begin, &mut out)?;
+    let mut format = QuipperProto::default();
+    format.fidelity = Some(quipper);
+    let options = ConvertOptions::default();
+    convert_records(input, &ReadOptions::default(), &options, &mut Passes::default(), &format, &mut out)?;
     Ok(out)
 }
 

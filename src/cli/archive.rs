@@ -18,7 +18,6 @@ use perfconv::bundle::files::PackedFile;
 use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::pack::{PackOptions, Packed, pack};
 use perfconv::bundle::unpack::{Members, extract};
-use perfconv::formats::symbol_options::symbol_search;
 use perfconv::profile::symbolize::SymbolOptions;
 use perfconv::rewrite::build_ids::objects::Scope;
 use std::env;
@@ -54,7 +53,7 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     let recording = Recording::new(input, None, &options)?;
     let name = if recording.is_imported() { RECORDING.to_owned() } else { name };
     let find = args.find.options();
-    let symbols = Arc::new(symbol_search(&args.files.values, &find, None, &progress::observer())?.unwrap_or_default());
+    let symbols = Arc::new(args.files.search(&find, &progress::observer())?.unwrap_or_default());
     let scope = if args.all { Scope::All } else { Scope::Hit };
     let pack_options = PackOptions { scope, find, symbols, name };
     let mut packed = Packed::default();
@@ -135,8 +134,7 @@ fn reader(input: Input) -> Result<(Box<dyn Read>, String), Failure> {
 }
 
 fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
-    let of_files = args.files.values.names().next().map(|name| format!("--{name}"));
-    if let Some(option) = args.find.first_given().map(str::to_owned).or(of_files) {
+    if let Some(option) = args.find.first_given().or(args.files.first_given()) {
         return Err(Failure::Usage(format!("{option} cannot be used with --unpack")));
     }
     let Some(archive) = args.input.clone() else {

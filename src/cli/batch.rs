@@ -8,7 +8,7 @@ use perf_data::container::access::Access;
 use perf_data::container::write::envelope::strip;
 use perf_data::threads::in_order;
 use perfconv::formats::table::{by_file_name, by_name};
-use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, profile_options};
+use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -22,7 +22,7 @@ use std::thread;
 /// If the arguments are invalid, or the directory cannot be created.
 pub fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Failure> {
     let to = args.to.as_deref().unwrap_or(DEFAULT_PROFILE.name);
-    let extension = match (by_name(FORMATS, to), profile_options::split(&args.of_profiles.values)) {
+    let extension = match (by_name(FORMATS, to), args.profile.split_by) {
         (Some(format), None) => extension(format),
         // Split profiles are a directory each. An unknown format is reported by `Conversion::new`.
         _ => String::new(),

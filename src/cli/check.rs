@@ -13,7 +13,6 @@ use perf_data::stream::source::Source;
 use perfconv::bundle::unpack::Members;
 use perfconv::conversion;
 use perfconv::formats::import::Values;
-use perfconv::formats::symbol_options::symbol_search;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::SymbolSources;
@@ -121,7 +120,7 @@ fn unreadable<T>(why: &dyn fmt::Display, out: &mut impl Write) -> Result<Option<
 /// is reported.
 fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<bool>, Failure> {
     let Some(recording) = open(path, Members::All, args, out)? else { return Ok(None) };
-    let mut objects = symbol_search(&args.files.values, &args.find.options(), None, &progress::observer())?;
+    let mut objects = args.files.search(&args.find.options(), &progress::observer())?;
     if let Some(archive) = recording.archive() {
         objects = objects.map(|options| with_objects(options, archive, path));
     }

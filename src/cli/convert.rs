@@ -1,6 +1,6 @@
 //! `perfconv IN -o OUT`, `perfconv convert`, `rewrite` and `repair`.
 
-use super::args::ConvertArgs;
+use super::args::{COMPARING, ConvertArgs, UNWINDING, WhichArg};
 use super::failure::Failure;
 use super::input::{self, Recording};
 use super::output;
@@ -10,26 +10,20 @@ use perf_data::abi::record::RecordType;
 use perf_data::container::access::Access;
 use perf_data::container::output::{JoinDirectory, Output};
 use perf_data::container::read::Container;
-use perf_data::container::write::envelope::{self, Envelope, Envelopes};
+use perf_data::container::write::envelope::{Envelope, Envelopes};
 use perf_symbols::symbol::find::fetch::Notice;
 use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::unpack::Members;
 use perfconv::conversion::input::{OpenedInput, RecognizedInput};
 use perfconv::conversion::{self, Base, output_rules};
-use perfconv::formats::directory_options::APPEND;
-use perfconv::formats::flamegraph::DIFF;
 use perfconv::formats::import::{CopyProfile, ImportOptions, Values};
-use perfconv::formats::options::OptionValues;
-use perfconv::formats::profile_options::{LABELS, NO_LABELS, THREAD_TYPES, split};
-use perfconv::formats::symbol_options::{OF_UNWINDING, SYMBOLS, symbol_search};
-use perfconv::formats::table::{by_file_name, by_name, check_options, writable};
-use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, Writer, recording};
-use perfconv::profile::labels::Label;
+use perfconv::formats::table::{by_file_name, by_name, with_compression, writable};
+use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, OutputFormat, Writer, recording};
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
 use perfconv::rewrite::anonymize::options::ANONYMIZE;
 use perfconv::rewrite::filter::event::EVENT;
 use perfconv::rewrite::jit::options::JIT_DUMP;
-use perfconv::rewrite::output::RecordingOptions;
+use perfconv::rewrite::output::{RecordingForm, RecordingOptions};
 use perfconv::rewrite::passes::Passes;
 use perfconv::rewrite::repair::RepairPass;
 use perfconv::rewrite::request::PassRequest;
@@ -55,8 +49,9 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage("no output is named; name one, such as -o out.pb.gz (see -h)".into()));
     };
     let conversion = Conversion::new(&args, &output)?;
-    if let Some(join) = conversion.format.join()
-        && (args.inputs.len() > 1 || conversion.values.is_given(&APPEND))
+    if let Writer::Directory(directory) = conversion.format.writer()
+        && let Some(join) = directory.join()
+        && (args.inputs.len() > 1 || directory.appends())
     {
         return dataset::run(&args, conversion, &output, join);
     }
@@ -66,17 +61,17 @@ pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
 
 /// The output if only a format is given, by `--to`: standard output for text.
 fn default_output(to: Option<&str>) -> Option<PathBuf> {
-    let is_text = |format: &Format| !format.is_binary && !matches!(format.writer, Writer::Directory { .. });
+    let is_text = |format: &Format| !format.is_binary && !format.is_directory();
     // An unknown format is reported later.
     by_name(FORMATS, to?).is_none_or(is_text).then(|| PathBuf::from("-"))
 }
 
 /// An output format and its options.
 pub struct Conversion {
-    format: &'static Format,
+    format: Arc<dyn OutputFormat>,
     envelopes: Envelopes,
-    /// Values of the format's options.
-    values: OptionValues,
+    /// Whether an option of the output is given.
+    has_options: bool,
     /// The directory to which the outputs of all recordings are added.
     directory: Option<(PathBuf, JoinDirectory)>,
 }
@@ -125,26 +120,40 @@ impl Conversion {
     /// # Errors
     /// If the arguments are invalid for the output's format.
     pub fn new(args: &ConvertArgs, output: &Path) -> Result<Self, Failure> {
-        let values = args.format_values();
+        let splits = args.profile.split_by.is_some();
         // Profiles are split into a directory, whose name has no extension.
-        let to = args.to.as_deref().or(split(&values).map(|_| DEFAULT_PROFILE.name));
-        let (format, envelopes) = choose_format(output, to)?;
+        let to = args.to.as_deref().or(splits.then_some(DEFAULT_PROFILE.name));
+        let (description, envelopes) = choose_format(output, to)?;
         let unwinds = args.passes.unwind();
-        if unwinds && values.word(&SYMBOLS) == Some("no") {
+        if unwinds && args.symbols.symbols == WhichArg::No {
             return Err(Failure::Usage("--unwind reads object files; remove --symbols no".to_owned()));
         }
-        let of_format = if unwinds { values.without(OF_UNWINDING) } else { values.clone() };
-        check_options(FORMATS, format, &of_format).map_err(Failure::Usage)?;
-        let is_direct = format.direct(&values).is_some();
+        let exempt = if unwinds { UNWINDING } else { &[] };
+        args.formats.check(FORMATS, description, exempt).map_err(Failure::Usage)?;
+        let format = match &args.format {
+            Some(format) => Some(Arc::clone(format)),
+            None => args.formats.output(description).map_err(|error| Failure::Usage(error.to_string()))?.map(Arc::from),
+        };
+        let Some(format) = format else {
+            return Err(Failure::Usage(format!("{} can be read but not written", description.name)));
+        };
+        if args.diff.is_some() && !COMPARING.contains(&description.name) {
+            let names = COMPARING.join(" and ");
+            return Err(Failure::Usage(format!("--diff applies to {names}, not to {}", description.name)));
+        }
+        let (is_profile, is_direct) = match format.writer() {
+            Writer::Profile(writes) => (true, writes.direct().is_some()),
+            _ => (false, false),
+        };
         let without_effect = |request: &PassRequest| match is_direct {
             true => Some(request.option()),
             false => request.option_for_records(),
         };
-        let mut requests = args.passes.list.iter().filter(|_| format.is_of_profiles());
+        let mut requests = args.passes.list.iter().filter(|_| is_profile);
         if let Some(option) = requests.find_map(without_effect) {
-            return Err(Failure::Usage(format!("{option} cannot be used with format {}", format.name)));
+            return Err(Failure::Usage(format!("{option} cannot be used with format {}", description.name)));
         }
-        if let Some(option) = args.passes.only_of_symbols.filter(|_| !format.shows_functions(&values) || is_direct) {
+        if let Some(option) = args.passes.only_of_symbols.filter(|_| !format.shows_functions() || is_direct) {
             let passes = option.refined().join(" or ");
             let name = option.name();
             return Err(Failure::Usage(format!("{name} requires {passes}, or an output that shows functions")));
@@ -153,28 +162,25 @@ impl Conversion {
         if args.level.zip(highest).is_some_and(|(level, highest)| level > highest) {
             return Err(Failure::Usage("--level: out of range; expected 0 to 9 for .gz, 1 to 22 for .zst".to_owned()));
         }
-        if args.level.is_some() && envelopes.is_empty() && split(&values).is_none() {
+        if args.level.is_some() && envelopes.is_empty() && !splits {
             return Err(Failure::Usage("--level needs an output whose name ends in .gz or .zst".to_owned()));
         }
-        if matches!(format.writer, Writer::Directory { .. }) && !envelopes.is_empty() {
+        if matches!(format.writer(), Writer::Directory(_)) && !envelopes.is_empty() {
             return Err(Failure::Usage(format!(
                 "format {} is a directory, which cannot be compressed; remove .gz or .zst from its name",
-                format.name
+                description.name
             )));
         }
-        let values = (format.implied)(&values).and(&values);
-        check_labels(format, &values)?;
-        Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, values, directory: None })
+        if is_profile && !is_direct {
+            args.profile.check().map_err(Failure::Usage)?;
+        }
+        let has_options = args.format.is_some() || args.diff.is_some() || args.formats.is_any_given();
+        Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, has_options, directory: None })
     }
 
     /// The output format.
-    pub fn format(&self) -> &'static Format {
-        self.format
-    }
-
-    /// Values of the format's options.
-    pub fn values(&self) -> &OptionValues {
-        &self.values
+    pub fn format(&self) -> &dyn OutputFormat {
+        &*self.format
     }
 
     /// The conversion that adds its outputs to a directory.
@@ -187,17 +193,17 @@ impl Conversion {
     /// # Errors
     /// If the recording cannot be read, or the output cannot be written.
     pub fn convert(&self, args: &ConvertArgs, input: PathBuf, path: &Path) -> Result<Converted, Failure> {
-        let Self { format, envelopes, values, .. } = self;
-        let rules = output_rules(format, values, args.force);
+        let Self { format, envelopes, .. } = self;
+        let rules = output_rules(&**format, args.profile.split_by.is_some(), args.force);
         let output = match &self.directory {
             Some((directory, join)) => Output::part(directory.clone(), *join, path.display().to_string(), &input),
-            None => output::check(path, &[&input], !format.is_binary && envelopes.list.is_empty(), rules)?,
+            None => output::check(path, &[&input], !format.format().is_binary && envelopes.list.is_empty(), rules)?,
         };
         let jit_dumps = args.passes.values(&JIT_DUMP).into_iter().filter(|path| path.is_file());
-        let further = [values.file(&DIFF), values.file(&THREAD_TYPES)].into_iter().flatten().map(Path::to_owned);
+        let further = [&args.diff, &args.profile.contents.thread_types].into_iter().flatten().cloned();
         let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::of_input(&file)));
         let read = args.read.options();
-        let reads_objects = format.shows_functions(values) || args.passes.unwind();
+        let reads_objects = format.shows_functions() || args.passes.unwind();
         let members = if reads_objects { Members::All } else { Members::Recording };
         let archive = archive::opened(&input, members, &read)?;
         let recording = archive.as_ref().map_or(&*input, |archive| archive.recording());
@@ -214,9 +220,10 @@ impl Conversion {
         let recording = recognized.import(&ImportOptions { values: expansion, ..ImportOptions::from(&read) })?;
         self.check_import(args, &recording)?;
         let announce = (!args.quiet).then_some(report::fetching as fn(&Notice));
-        let objects = reads_objects.then(|| symbol_search(values, &args.passes.find, announce, &progress::observer()));
+        let search = || args.symbols.search(format.demangling(), &args.passes.find, announce, &progress::observer());
+        let objects = reads_objects.then(search);
         let mut search = objects.transpose()?.flatten();
-        if !(format.lines)(values) {
+        if !format.shows_lines() {
             search = search.map(SymbolOptions::without_lines);
         }
         let with_objects = |archive: Option<&OpenedArchive>, path: &Path| {
@@ -227,10 +234,10 @@ impl Conversion {
             objects.map(Arc::new)
         };
         let objects = with_objects(archive.as_ref(), &input);
-        let requests = (format.passes)(values, args.passes.list.clone());
+        let requests = format.passes(args.passes.list.clone());
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
         let is_of_profile =
-            matches!((&format.writer, &requests[..]), (Writer::Profile(_), [only]) if only.values().has(&EVENT));
+            matches!((format.writer(), &requests[..]), (Writer::Profile(_), [only]) if only.values().has(&EVENT));
         let passes = |objects: &Option<Arc<SymbolOptions>>| {
             let context = args.context(&read, path, objects.clone().unwrap_or_default(), output.access());
             let mut passes = Passes::default();
@@ -238,7 +245,7 @@ impl Conversion {
             requests.for_each(|request| passes.push_boxed(request.pass(&context)));
             passes
         };
-        let base = values.file(&DIFF).map(|base| {
+        let base = args.diff.as_deref().map(|base| {
             let recording = Recording::with_members(base.to_owned(), members, None, expansion, &read)?;
             // Objects of an archive are of its own recording.
             let objects = match recording.archive() {
@@ -254,12 +261,10 @@ impl Conversion {
             symbols: SymbolSources { imported: None, objects: objects.clone() },
         });
         let conversion = conversion::Conversion {
-            format,
-            values,
+            format: &**format,
             envelopes,
-            recording: args.of_records.recording(),
             passes: passes(&objects),
-            events: args.passes.values(&EVENT).concat(),
+            profile: args.profile.options(args.passes.values(&EVENT).concat())?,
             read: &read,
             symbols: SymbolSources { imported: None, objects },
             images: args.images.as_deref(),
@@ -277,10 +282,11 @@ impl Conversion {
 
     /// How to copy the input unchanged, if it is a profile of the output's format and no option changes it.
     fn copy_of(&self, args: &ConvertArgs, input: &RecognizedInput) -> Option<CopyProfile> {
-        let changes = !args.passes.list.is_empty() || !self.values.is_empty();
+        let changes = !args.passes.list.is_empty() || self.has_options;
         let asks_for_more = args.values.is_some() || args.images.is_some();
-        let is_same = input.format.is_some_and(|from| from.name == self.format.name);
-        self.format.copy.filter(|_| is_same && !changes && !asks_for_more)
+        let format = self.format.format();
+        let is_same = input.format.is_some_and(|from| from.name == format.name);
+        format.copy.filter(|_| is_same && !changes && !asks_for_more)
     }
 
     /// Checks the options for inputs that are profiles.
@@ -301,28 +307,13 @@ impl Conversion {
     }
 }
 
-/// Checks the labels of a profile.
-fn check_labels(format: &Format, values: &OptionValues) -> Result<(), Failure> {
-    if !format.is_of_profiles() || format.direct(values).is_some() {
-        return Ok(());
-    }
-    let keys = values.list(&LABELS).unwrap_or_default();
-    if keys.len() > 1 && keys.iter().any(|key| key == NO_LABELS) {
-        return Err(Failure::Usage(format!("--labels: '{NO_LABELS}' cannot be combined with labels")));
-    }
-    if keys.iter().any(|key| Label::by_key(key) == Some(Label::ThreadType)) != values.is_given(&THREAD_TYPES) {
-        let message = "the label thread_type and --thread-types FILE are only valid together; give both or neither";
-        return Err(Failure::Usage(message.to_owned()));
-    }
-    Ok(())
-}
-
 /// Checks the options for outputs that are recordings.
 fn check_container(conversion: &conversion::Conversion<'_>, output: &Output) -> Result<(), Failure> {
-    let RecordingOptions { container, compress, .. } = conversion.recording;
-    if !matches!(conversion.format.writer, Writer::Records) {
+    let Writer::Records(RecordingOptions { form: RecordingForm { container, compress, .. }, .. }) =
+        conversion.format.writer()
+    else {
         return Ok(());
-    }
+    };
     if let Some(version) = conversion.passes.perf_version().filter(|_| compress.is_some())
         && !version.knows_record(RecordType::COMPRESSED)
     {
@@ -384,13 +375,7 @@ fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Ve
         let names: Vec<_> = writable(FORMATS).map(|format| format.name).collect();
         return Err(Failure::Usage(unknown("format", to, &names)));
     };
-    match by_extension {
-        Some((named, envelopes)) if named.name == format.name => Ok((format, envelopes)),
-        _ => {
-            let (_, compression) = envelope::strip(&name);
-            Ok((format, if compression.is_empty() { Vec::from_iter(format.envelope) } else { compression }))
-        }
-    }
+    Ok(with_compression(format, by_extension, &name))
 }
 
 /// The message about an output without `--to` whose extension is unknown.

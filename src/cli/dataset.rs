@@ -11,7 +11,6 @@ use perf_data::container::output::path::parent;
 use perf_data::container::output::pending::PendingOutput;
 use perf_data::container::output::{Output, OutputRules};
 use perfconv::formats::Writer;
-use perfconv::formats::directory_options::APPEND;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,10 +26,10 @@ pub fn run(
     join: JoinDirectory,
 ) -> Result<ExitCode, Failure> {
     let inputs = if args.inputs.is_empty() { &[args.input()][..] } else { &args.inputs };
-    let Writer::Directory { is_alike, .. } = conversion.format().writer else {
-        return Err(Failure::Usage(format!("format {} is not a directory", conversion.format().name)));
+    let Writer::Directory(directory) = conversion.format().writer() else {
+        return Err(Failure::Usage(format!("format {} is not a directory", conversion.format().format().name)));
     };
-    let is_added = conversion.values().is_given(&APPEND);
+    let (is_alike, is_added) = (directory.is_alike(), directory.appends());
     let jobs: Vec<_> = inputs.iter().map(|input| (input, output.to_owned())).collect();
     let rules = OutputRules { overwrite: args.force || is_added, replaceable: Some(is_alike), is_directory: true };
     let paths: Vec<_> = inputs.iter().map(PathBuf::as_path).collect();

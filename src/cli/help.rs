@@ -4,7 +4,7 @@ use super::args::{AFTER_FORMATS, Cli, HelpArgs, command, format_options, formats
 use super::failure::Failure;
 use super::output;
 use perfconv::formats::table::by_name;
-use perfconv::formats::{FORMATS, Format, Reader, Writer};
+use perfconv::formats::{FORMATS, Format, Reader};
 use perfconv::suggest::unknown;
 use std::process::ExitCode;
 
@@ -46,10 +46,10 @@ fn long_help(name: Option<&str>) -> Result<String, Failure> {
 fn describe(format: &Format) -> String {
     let extensions = format.extensions.iter().map(|(extension, _)| format!(".{extension}"));
     let extensions = extensions.collect::<Vec<_>>().join(", ");
-    let directions = match (&format.reader, &format.writer) {
-        (Reader::Nothing, Writer::Nothing) => "neither read nor written",
+    let directions = match (&format.reader, &format.output) {
+        (Reader::Nothing, None) => "neither read nor written",
         (Reader::Nothing, _) => "written only",
-        (_, Writer::Nothing) => "read only",
+        (_, None) => "read only",
         (_, _) => "read and written",
     };
     let mut text = format!("{}: {}\n\nDirections: {directions}\n", format.name, format.about);

@@ -9,9 +9,9 @@ use super::{convert, output};
 use perf_data::container::read::ReadOptions;
 use perf_data::printable;
 use perf_data::stream::source::Source;
+use perf_symbols::symbol::demangle::Demangle;
 use perfconv::conversion::passed_profiles;
 use perfconv::formats::json;
-use perfconv::formats::symbol_options::symbol_search;
 use perfconv::inspect::info::stats::Stats;
 use perfconv::inspect::info::{Info, Parts, read_info, summary};
 use perfconv::profile::options::ProfileOptions;
@@ -96,7 +96,7 @@ pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
 fn hottest(recording: &Recording, read: &ReadOptions, args: &ConvertArgs) -> Result<Vec<String>, Failure> {
     /// Number of functions.
     const FUNCTIONS: usize = 10;
-    let objects = symbol_search(&args.format_values(), &args.passes.find, None, &progress::observer())?;
+    let objects = args.symbols.search(Demangle::Full, &args.passes.find, None, &progress::observer())?;
     let symbols = SymbolSources {
         imported: recording.imported().cloned(),
         objects: objects.map(|objects| Arc::new(objects.without_unwinding())),

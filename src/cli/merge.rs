@@ -50,9 +50,9 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let recordings = recordings.collect::<Result<Vec<_>, _>>()?;
     let merge = Merge::open(recordings.iter().map(|recording| recording.input()).collect(), &read, options)?;
     let container = if output.is_stream() { Container::Pipe } else { Container::File };
-    let to = args.written.form.recording().container.unwrap_or(container);
+    let to = args.written.form.container.unwrap_or(container);
     let form = form(&args.written);
-    let mixed = form.endian.map(|endian| EndianPass::new(endian, args.mixed.recording().allow_mixed));
+    let mixed = form.endian.map(|endian| EndianPass::new(endian, args.allow_mixed));
     if let Some(mut pass) = mixed {
         merge.run(&read, &mut pass)?;
     }
@@ -67,7 +67,7 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
 
 /// The form in which uncompressed records are written.
 pub fn form(args: &RecordingOutputArgs) -> Form {
-    let options = args.form.recording();
+    let options = args.form;
     let compressed = |level| Frames::Compressed(FrameOptions { kind: FrameKind::Compressed, level });
     Form { frames: options.compress.map_or(Frames::Plain, compressed), endian: options.endian, features_known: None }
 }

@@ -52,10 +52,10 @@ pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     let (input, damage) = recording.input().repeatable(&read)?;
     let form = form(&args.written);
     if let Some(endian) = form.endian {
-        let mut pass = EndianPass::new(endian, args.mixed.recording().allow_mixed);
+        let mut pass = EndianPass::new(endian, args.allow_mixed);
         Source::open(input.clone(), read.clone())?.run(&mut pass)?;
     }
-    let container = args.written.form.recording().container.unwrap_or(Container::File);
+    let container = args.written.form.container.unwrap_or(Container::File);
     let at_once = match (container, form.frames) {
         (Container::Directory, Frames::Plain) => MAX_OPEN_PARTS[2],
         (_, Frames::Compressed(_)) => MAX_OPEN_PARTS[1],

@@ -31,7 +31,7 @@ pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     let name = args.scenario.display().to_string();
     let text = fs::read_to_string(&args.scenario).map_err(Error::io(&name, "cannot read"))?;
     let mut scenario = Scenario::parse(&name, &text)?;
-    let recording = args.written.form.recording();
+    let recording = args.written.form;
     if let Some(endian) = recording.endian {
         scenario = scenario.on_machine_of(endian);
     }

@@ -1,6 +1,6 @@
 //! Conversion of a recording to profiles.
 
-use crate::formats::BeginStreamed;
+use crate::formats::output::BeginStreamed;
 use crate::profile::Profile;
 use crate::profile::collector::Collector;
 use crate::profile::event::ProfileEvent;

@@ -26,7 +26,7 @@ impl<'a> Images<'a> {
         symbols: Option<&'a Symbols>,
         disclosure: Disclosure,
         directory: Option<&Path>,
-        (writer, output): (&Writer, &Output),
+        (writer, output): (Writer<'_>, &Output),
         overwrite: bool,
     ) -> Result<Self> {
         // An output profile contains the names itself.
@@ -35,7 +35,7 @@ impl<'a> Images<'a> {
             return Ok(Self { symbols: None, disclosure, output: None });
         };
         let beside = || match (writer, output) {
-            (Writer::Records, Output::File { name, .. }) => Some(PathBuf::from(format!("{name}.images"))),
+            (Writer::Records(_), Output::File { name, .. }) => Some(PathBuf::from(format!("{name}.images"))),
             _ => None,
         };
         let rules = OutputRules { overwrite, replaceable: Some(Symbols::are_in), is_directory: true };

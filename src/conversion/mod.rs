@@ -11,13 +11,12 @@ pub use records::{convert_records, convert_records_to_directory, convert_with};
 
 use crate::formats::converter::{AppliedPasses, ConvertOptions};
 use crate::formats::import::{self, CopyProfile};
-use crate::formats::options::OptionValues;
-use crate::formats::profile_options::split;
-use crate::formats::{Format, WriteProfile, Writer};
+use crate::formats::output::ProfileFormat;
+use crate::formats::{OutputFormat, Writer};
 use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unsymbolized::Unsymbolized;
-use crate::rewrite::output::{RecordingOptions, write};
+use crate::rewrite::output::write;
 use crate::rewrite::passes::Passes;
 use images::Images;
 use input::{OpenedInput, RecognizedInput};
@@ -30,23 +29,21 @@ use perf_data::container::write::envelope::Envelopes;
 use perf_data::error::Result;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::source::Source;
+use profiles::ProfileTarget;
 use std::path::Path;
 use std::sync::Arc;
 
 /// A conversion of a recording to an output.
 pub struct Conversion<'a> {
-    /// Format of the output.
-    pub format: &'static Format,
-    /// Values of the format's options.
-    pub values: &'a OptionValues,
+    /// Format of the output, with its options.
+    pub format: &'a dyn OutputFormat,
     /// Compression of the output as a whole.
     pub envelopes: &'a Envelopes,
-    /// How records are written, if the output is a recording.
-    pub recording: RecordingOptions,
     /// Passes over the records.
     pub passes: Passes,
-    /// Events of the profile, if the output is one; all if empty.
-    pub events: Vec<String>,
+    /// What the profile contains, if the output is one. The format adds the labels and times that it needs, and `symbols` says
+    /// where functions are looked up.
+    pub profile: ProfileOptions,
     /// Options for reading.
     pub read: &'a ReadOptions,
     /// Where to look up functions, in addition to those of the input.
@@ -83,17 +80,16 @@ pub struct Converted {
 }
 
 /// The existing outputs that one of a format may replace.
-pub fn output_rules(format: &Format, values: &OptionValues, overwrite: bool) -> OutputRules {
-    let is_split = split(values).is_some();
+pub fn output_rules(format: &dyn OutputFormat, is_split: bool, overwrite: bool) -> OutputRules {
     OutputRules {
         overwrite,
-        replaceable: match format.writer {
-            Writer::Records => Some(is_recording),
+        replaceable: match format.writer() {
+            Writer::Records(_) => Some(is_recording),
             Writer::Profile(_) if is_split => Some(profiles::is_split),
-            Writer::Directory { is_alike, .. } => Some(is_alike),
-            Writer::Profile(_) | Writer::Converter(_) | Writer::Nothing => None,
+            Writer::Directory(directory) => Some(directory.is_alike()),
+            Writer::Profile(_) | Writer::Converter(_) => None,
         },
-        is_directory: matches!(format.writer, Writer::Directory { .. }) || is_split,
+        is_directory: matches!(format.writer(), Writer::Directory(_)) || is_split,
     }
 }
 
@@ -125,19 +121,21 @@ impl Conversion<'_> {
     /// # Errors
     /// If the recording cannot be read, or the output cannot be written.
     pub fn run(mut self, recording: &OpenedInput, output: &Output) -> Result<Converted> {
-        let direct = self.format.direct(self.values);
+        let writer = self.format.writer();
+        let direct = match writer {
+            Writer::Profile(format) => format.direct(),
+            _ => None,
+        };
         let held_files = self.passes.hold_files();
         let disclosure = self.passes.disclosure();
-        let writer = (&self.format.writer, output);
-        let images = Images::check(recording.symbols(), disclosure, self.images, writer, self.overwrite)?;
+        let images = Images::check(recording.symbols(), disclosure, self.images, (writer, output), self.overwrite)?;
         // Function names of an imported profile.
         let imported = disclosure.bypassing(recording.imported()).filter(|_| direct.is_none()).cloned();
-        let keeps_profile = imported.is_some() && self.format.is_of_profiles();
+        let keeps_profile = imported.is_some() && matches!(writer, Writer::Profile(_));
         // Objects have names for the original addresses only.
-        let has_objects =
-            disclosure.bypassing(Some(self.format)).is_some_and(|format| format.shows_functions(self.values))
-                && direct.is_none()
-                && !self.passes.replace_addresses();
+        let has_objects = disclosure.bypassing(Some(self.format)).is_some_and(OutputFormat::shows_functions)
+            && direct.is_none()
+            && !self.passes.replace_addresses();
         if !has_objects {
             self.symbols = SymbolSources::default();
             self.base.iter_mut().for_each(|base| base.symbols = SymbolSources::default());
@@ -145,39 +143,38 @@ impl Conversion<'_> {
         self.symbols.imported = imported;
 
         let mut converted = Converted::default();
-        let (mut ledger, written) = match (direct, self.format.writer) {
+        let (mut ledger, written) = match (direct, writer) {
             (Some(direct), _) => {
                 let (write, ledger) = direct(Source::open(recording.input(), self.read.clone())?)?;
                 (ledger, output.write(|out| self.envelopes.around(out, |out| write(out)))?)
             }
-            (None, Writer::Records) => {
-                let Self { read, recording: options, envelopes, .. } = self;
-                write(recording.input(), read, &mut self.passes, &options, envelopes, output)?
+            (None, Writer::Records(options)) => {
+                let Self { read, envelopes, .. } = self;
+                write(recording.input(), read, &mut self.passes, options, envelopes, output)?
             }
-            (None, Writer::Nothing) => (Ledger::default(), PendingOutput::in_place()),
-            (None, Writer::Converter(begin)) => {
+            (None, Writer::Converter(format)) => {
                 let options = self.convert_options(recording);
                 let Self { read, ref mut passes, envelopes, .. } = self;
                 let mut ledger = Ledger::default();
                 let written = output.write(|out| {
                     envelopes.around(out, |out| {
-                        ledger = convert_records(recording.input(), read, &options, passes, begin, out)?;
+                        ledger = convert_records(recording.input(), read, &options, passes, format, out)?;
                         Ok(())
                     })
                 })?;
                 (ledger, written)
             }
-            (None, Writer::Directory { begin, .. }) => {
+            (None, Writer::Directory(format)) => {
                 let options = self.convert_options(recording);
                 let mut ledger = Ledger::default();
                 let written = output.fill_directory(|directory| {
                     let (input, passes) = (recording.input(), &mut self.passes);
-                    ledger = convert_records_to_directory(input, self.read, &options, passes, begin, directory)?;
+                    ledger = convert_records_to_directory(input, self.read, &options, passes, format, directory)?;
                     Ok(())
                 })?;
                 (ledger, written)
             }
-            (None, Writer::Profile(writes)) => self.profile(recording, writes, output, &mut converted)?,
+            (None, Writer::Profile(format)) => self.profile(recording, format, output, &mut converted)?,
         };
 
         let (names, message) = images.write(&mut ledger)?.unzip();
@@ -191,7 +188,7 @@ impl Conversion<'_> {
         recording.missing(keeps_profile).for_each(|missing| ledger.missing(missing.clone()));
         recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
         let unknown = recording.retained_fields();
-        if !unknown.is_empty() && (disclosure.is_anonymized() || !(self.format.keeps)(&unknown)) {
+        if !unknown.is_empty() && (disclosure.is_anonymized() || !(self.format.format().keeps)(&unknown)) {
             ledger.missing(format!("{}: unknown fields cannot be stored in the output", recording.input().name()));
         }
         if let Some(aggregated) = recording.imported().and_then(|imported| imported.size.aggregated()) {
@@ -211,7 +208,6 @@ impl Conversion<'_> {
             },
             // Unknown fields could contain anything.
             retained: disclosure.bypassing(Some(recording.retained_fields())).unwrap_or_default(),
-            values: self.values.clone(),
             symbols: self.symbols.clone(),
             spool_dir: self.read.spool_dir.clone(),
         }
@@ -221,22 +217,24 @@ impl Conversion<'_> {
     fn profile<'a>(
         &mut self,
         recording: &OpenedInput,
-        writes: WriteProfile,
+        format: &dyn ProfileFormat,
         output: &'a Output,
         converted: &mut Converted,
     ) -> Result<(Ledger, PendingOutput<'a>)> {
         let disclosure = self.passes.disclosure();
-        let mut format = profiles::ProfileFormat { format: self.format, writes, values: self.values, base: None };
-        let options = profiles::options(&format, std::mem::take(&mut self.events), self.symbols.clone())?;
+        let options = ProfileOptions { symbols: self.symbols.clone(), ..std::mem::take(&mut self.profile) };
+        let options = profiles::with_format(options, format);
+        let mut target =
+            ProfileTarget { description: self.format.format(), format, envelopes: self.envelopes, base: None };
         if let Some(Base { recording, mut passes, mut symbols }) = self.base.take() {
             symbols.imported = disclosure.bypassing(recording.imported()).cloned();
             let options = ProfileOptions { symbols, ..options.clone() };
             let (profiles, ledger) = passed_profiles(recording.input(), self.read, &mut passes, &options)?;
             converted.base = Some(ledger);
-            format.base = Some(Arc::new(profiles.into_iter().next().unwrap_or_default()));
+            target.base = Some(Arc::new(profiles.into_iter().next().unwrap_or_default()));
         }
         let (ledger, written, unnamed) =
-            profiles::run(recording.input(), self.read, &mut self.passes, &format, output, self.envelopes, &options)?;
+            profiles::run(recording.input(), self.read, &mut self.passes, &target, output, &options)?;
         converted.unnamed = Some(unnamed);
         Ok((ledger, written))
     }

@@ -1,16 +1,12 @@
 //! Writes a recording as a profile, or as a directory of profiles.
 
 use super::aggregate::{passed_profiles, streamed};
-use crate::formats::options::OptionValues;
-use crate::formats::profile_options::{DATA_ADDRESSES, LABELS, LOST, THREAD_TYPES, split};
-use crate::formats::{BeginStreamed, FORMATS, Format, WriteProfile};
+use crate::formats::output::{BeginStreamed, ProfileFormat};
+use crate::formats::{FORMATS, Format};
 use crate::profile::Profile;
-use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
-use crate::profile::symbolize::SymbolSources;
 use crate::profile::unsymbolized::Unsymbolized;
 use crate::rewrite::passes::Passes;
-use hashbrown::HashMap;
 use perf_data::container::output::Output;
 use perf_data::container::output::file_names::FileNames;
 use perf_data::container::output::pending::PendingOutput;
@@ -24,14 +20,14 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The profile format to write.
-pub struct ProfileFormat<'a> {
-    /// The format.
-    pub format: &'static Format,
-    /// The functions that write it.
-    pub writes: WriteProfile,
-    /// The values of its options.
-    pub values: &'a OptionValues,
+/// How and where profiles are written.
+pub struct ProfileTarget<'a> {
+    /// The description of the format.
+    pub description: &'static Format,
+    /// The format with its options.
+    pub format: &'a dyn ProfileFormat,
+    /// Compression of each file as a whole.
+    pub envelopes: &'a Envelopes,
     /// The profile that is compared with.
     pub base: Option<Arc<Profile>>,
 }
@@ -47,20 +43,19 @@ pub fn run<'a>(
     input: Input,
     read: &ReadOptions,
     passes: &mut Passes,
-    format: &ProfileFormat<'_>,
+    target: &ProfileTarget<'_>,
     output: &'a Output,
-    envelopes: &Envelopes,
     options: &ProfileOptions,
 ) -> Result<Written<'a>> {
-    let WriteProfile { write, streamed, .. } = format.writes;
+    let ProfileTarget { format, envelopes, .. } = *target;
     // An imported profile is in memory anyway, and its symbols are looked up once all samples are known.
-    let streamed = streamed.filter(|_| options.symbols.imported.is_none());
+    let streamed = format.streamed().filter(|_| options.symbols.imported.is_none());
     let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
     match streamed {
         _ if options.split.is_some() => {
             let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
             let written = output.fill_directory(|directory| {
-                write_each(&profiles, directory, format, envelopes)?;
+                write_each(&profiles, directory, target)?;
                 output.check_replaced(directory)
             })?;
             Ok((ledger, written, unnamed(&profiles)))
@@ -70,8 +65,8 @@ pub fn run<'a>(
             let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
             let unnamed = unnamed(&profiles);
             let profile = profiles.into_iter().next().unwrap_or_default();
-            let profile = Profile { base: format.base.clone(), ..profile };
-            let written = output.write(|out| envelopes.around(out, |out| write(&profile, format.values, out)))?;
+            let profile = Profile { base: target.base.clone(), ..profile };
+            let written = output.write(|out| envelopes.around(out, |out| format.write(&profile, out)))?;
             Ok((ledger, written, unnamed))
         }
     }
@@ -104,64 +99,37 @@ fn stream_samples<'a>(
     Ok((ledger, written, unnamed))
 }
 
-/// Profile options from the values of format options, for a recording or for the profile that it was converted from.
-///
-/// # Errors
-/// If the arguments are invalid.
-pub fn options(format: &ProfileFormat<'_>, events: Vec<String>, symbols: SymbolSources) -> Result<ProfileOptions> {
-    let values = format.values;
-    let keys = values.list(&LABELS);
-    let labels = keys.map(|keys| keys.iter().filter_map(|key| Label::by_key(key)).collect::<Vec<_>>());
-    let has_times = (format.writes.has_times)(values);
-    let labels = labels.map(|labels| labels.into_iter().filter(|label| !has_times || !label.is_unique()).collect());
-    Ok(ProfileOptions {
+/// Options of a profile with what its format needs.
+pub fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -> ProfileOptions {
+    let has_times = format.has_times();
+    let labels =
+        options.labels.map(|labels| labels.into_iter().filter(|label| !has_times || !label.is_unique()).collect());
+    ProfileOptions {
         labels,
-        default_labels: format.writes.labels,
-        required_labels: format.writes.required_labels,
-        events,
-        split: split(values),
-        lost_as_samples: values.is_given(&LOST),
+        default_labels: format.labels(),
+        required_labels: format.required_labels(),
         timeline: has_times,
-        data_addresses: values.is_given(&DATA_ADDRESSES),
-        leaves_only: false,
-        thread_types: values.file(&THREAD_TYPES).map(thread_types).transpose()?.unwrap_or_default(),
-        symbols,
-    })
-}
-
-/// Reads a file of thread IDs and thread types, one pair on each line.
-fn thread_types(path: &Path) -> Result<HashMap<u32, String>> {
-    let name = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(Error::io(&name, "cannot read"))?;
-    let mut types = HashMap::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let pair = line.trim().split_once(char::is_whitespace);
-        let Some((tid, kind)) = pair.and_then(|(tid, kind)| Some((tid.parse().ok()?, kind.trim().to_owned()))) else {
-            let what = format!("line {}: expected a thread ID and a thread type, found '{line}'", index + 1);
-            return Err(Error::input(name, None, what));
-        };
-        types.insert(tid, kind);
+        ..options
     }
-    Ok(types)
 }
 
 /// Writes each profile to a file with its name.
-fn write_each(profiles: &[Profile], directory: &Path, format: &ProfileFormat<'_>, envelopes: &Envelopes) -> Result<()> {
+fn write_each(profiles: &[Profile], directory: &Path, target: &ProfileTarget<'_>) -> Result<()> {
     let mut names = FileNames::default();
     for profile in profiles {
         let name = names.unique(profile.name.as_deref().unwrap_or("all"));
-        let path = directory.join(name + &full_extension(format, envelopes));
+        let path = directory.join(name + &full_extension(target));
         let file = File::create_new(&path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
         let mut out = BufWriter::with_capacity(1 << 17, file);
-        envelopes.around(&mut out, |out| (format.writes.write)(profile, format.values, out))?;
+        target.envelopes.around(&mut out, |out| target.format.write(profile, out))?;
         out.flush().map_err(Error::Output)?;
     }
     Ok(())
 }
 
-fn full_extension(format: &ProfileFormat<'_>, envelopes: &Envelopes) -> String {
-    let extension = extension(format.format);
-    let packed = envelopes.list.iter().rev().map(|envelope| match envelope {
+fn full_extension(target: &ProfileTarget<'_>) -> String {
+    let extension = extension(target.description);
+    let packed = target.envelopes.list.iter().rev().map(|envelope| match envelope {
         Envelope::Gzip => ".gz",
         Envelope::Zstd => ".zst",
     });

@@ -1,6 +1,7 @@
 //! Conversion of the records of a recording to other formats.
 
-use crate::formats::converter::{BeginConverter, BeginDirectoryConverter, ConvertOptions, Converter};
+use crate::formats::converter::{ConvertOptions, Converter};
+use crate::formats::output::{DirectoryFormat, RecordFormat};
 use crate::rewrite::passes::Passes;
 use perf_data::container::read::directory::is_part;
 use perf_data::container::read::input::Input;
@@ -20,10 +21,10 @@ pub fn convert_records(
     read: &ReadOptions,
     options: &ConvertOptions,
     passes: &mut Passes,
-    begin: BeginConverter,
+    format: &dyn RecordFormat,
     out: &mut dyn Write,
 ) -> Result<Ledger> {
-    convert_with(input, read, passes, &mut *begin(out, options))
+    convert_with(input, read, passes, &mut *format.begin(out, options))
 }
 
 /// Applies passes to a recording, and writes it to a format with several files, in an existing empty directory.
@@ -35,10 +36,10 @@ pub fn convert_records_to_directory(
     read: &ReadOptions,
     options: &ConvertOptions,
     passes: &mut Passes,
-    begin: BeginDirectoryConverter,
+    format: &dyn DirectoryFormat,
     directory: &Path,
 ) -> Result<Ledger> {
-    convert_with(input, read, passes, &mut *begin(directory, options)?)
+    convert_with(input, read, passes, &mut *format.begin(directory, options)?)
 }
 
 /// Applies passes to a recording, and writes its records to a converter.

@@ -1,25 +1,20 @@
 //! Formats that are written from the stream of records.
 
-use super::options::OptionValues;
 use super::retained_fields::RetainedFields;
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unwinding::Unwinding;
 use crate::rewrite::disclosure::Disclosure;
-use perf_data::error::Result;
 use perf_data::stream::Sink;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::order::Order;
 use perf_data::stream::stage::Before;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options for writing records to another format.
 #[derive(Clone, Debug, Default)]
 pub struct ConvertOptions {
     /// What passes changed.
     pub passes: AppliedPasses,
-    /// Values of the format's own options.
-    pub values: OptionValues,
     /// Unknown fields of the input, written by formats that [keep](super::Format::keeps) them.
     pub retained: RetainedFields,
     /// Where to look up the symbols of frames.
@@ -76,9 +71,3 @@ impl<S: Converter> Converter for Before<Unwinding, S> {
         self.stage.note(ledger);
     }
 }
-
-/// Creates the output.
-pub type BeginConverter = for<'a> fn(&'a mut dyn Write, &ConvertOptions) -> Box<dyn Converter + 'a>;
-
-/// Creates the output in an existing empty directory.
-pub type BeginDirectoryConverter = fn(&Path, &ConvertOptions) -> Result<Box<dyn Converter>>;

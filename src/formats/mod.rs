@@ -8,7 +8,6 @@ pub mod converter;
 pub mod csv;
 #[cfg(feature = "parquet")]
 pub mod dataset;
-pub mod directory_options;
 pub mod firefox;
 pub mod flamegraph;
 pub mod folded;
@@ -20,32 +19,30 @@ mod json_text;
 #[cfg(feature = "protobuf")]
 mod message;
 pub mod named_frames;
-pub mod options;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
+pub mod output;
 pub mod perf_json;
 pub mod perf_script;
 #[cfg(feature = "protobuf")]
 pub mod perfetto;
 #[cfg(feature = "protobuf")]
 pub mod pprof;
-pub mod profile_options;
 #[cfg(feature = "protobuf")]
 mod protobuf;
 #[cfg(feature = "protobuf")]
 pub mod quipper;
 pub mod recognize;
 pub mod recording;
-pub mod recording_options;
 pub mod report;
 pub mod retained_fields;
 pub mod sample_writer;
 pub mod speedscope;
-pub mod symbol_options;
 pub mod table;
 mod tracks;
 
-pub use format::{BeginStreamed, Direct, Format, Reader, ShowsFunctions, Streamed, WriteOut, WriteProfile, Writer};
+pub use format::{Format, Reader, ShowsFunctions};
+pub use output::{OutputFormat, Writer};
 
 /// All formats.
 pub const FORMATS: &[Format] = &[

@@ -1,8 +1,7 @@
 //! Lookup of formats and their options in a table of formats.
 
-use super::format::{Format, Reader, ShowsFunctions, Writer};
-use super::options::{FormatOption, OptionValues};
-use super::{FORMATS, profile_options, recording_options, symbol_options};
+use super::FORMATS;
+use super::format::{Format, Reader};
 use perf_data::container::write::envelope::{self, Envelope};
 
 /// The format of this name.
@@ -23,6 +22,22 @@ pub fn by_file_name(formats: &'static [Format], name: &str) -> Option<(&'static 
     Some((format, if asked_for.is_empty() { Vec::from_iter(usual) } else { asked_for }))
 }
 
+/// A format with the compression of a file name. By an extension of the format this is the usual one; otherwise the format's
+/// default, unless the name ends in another.
+pub fn with_compression(
+    format: &'static Format,
+    by_extension: Option<(&'static Format, Vec<Envelope>)>,
+    name: &str,
+) -> (&'static Format, Vec<Envelope>) {
+    match by_extension {
+        Some((named, envelopes)) if named.name == format.name => (format, envelopes),
+        _ => {
+            let (_, compression) = envelope::strip(name);
+            (format, if compression.is_empty() { Vec::from_iter(format.envelope) } else { compression })
+        }
+    }
+}
+
 /// The formats that can be read.
 pub fn readable(formats: &'static [Format]) -> impl Iterator<Item = &'static Format> {
     formats.iter().filter(|format| !matches!(format.reader, Reader::Nothing))
@@ -36,50 +51,7 @@ pub fn readable_names() -> String {
 
 /// The formats that can be written.
 pub fn writable(formats: &'static [Format]) -> impl Iterator<Item = &'static Format> {
-    formats.iter().filter(|format| !matches!(format.writer, Writer::Nothing))
-}
-
-/// The options of formats written from a profile, or of all others, without duplicates and in the order of help.
-pub fn options(formats: &'static [Format], of_profiles: bool) -> Vec<FormatOption> {
-    let mut options: Vec<(FormatOption, bool)> = Vec::new();
-    for format in formats {
-        for &option in format.all_options() {
-            if options.iter().all(|(other, _)| other.name != option.name) {
-                options.push((option, format.is_of_profiles()));
-            }
-        }
-    }
-    options.sort_by_key(|(option, _)| option.is_last);
-    options.into_iter().filter(|(_, is_of_profiles)| *is_of_profiles == of_profiles).map(|(option, _)| option).collect()
-}
-
-/// Rejects a format that cannot be written, or that does not support a given option.
-///
-/// # Errors
-/// The reason.
-pub fn check_options(formats: &'static [Format], format: &Format, values: &OptionValues) -> Result<(), String> {
-    let is_misplaced = |option: &&FormatOption| {
-        values.is_given(option) && format.all_options().all(|supported| supported.name != option.name)
-    };
-    if let Some(FormatOption { name, .. }) = formats.iter().flat_map(|format| format.options).find(is_misplaced) {
-        let takes_it = |format: &&Format| format.options.iter().any(|option| option.name == *name);
-        let formats_with_it: Vec<_> = formats.iter().filter(takes_it).map(|format| format.name).collect();
-        return Err(format!("--{name} applies to {}, not to {}", formats_with_it.join(" and "), format.name));
-    }
-    if matches!(format.writer, Writer::Nothing) {
-        return Err(format!("{} can be read but not written; choose another format", format.name));
-    }
-    let mut common = profile_options::OPTIONS.iter().chain(recording_options::OPTIONS).chain(symbol_options::OPTIONS);
-    if let Some(option) = common.find(is_misplaced) {
-        return Err(format!("--{} does not apply to {}", option.name, format.name));
-    }
-    let of_functions = symbol_options::OPTIONS.iter().find(|option| values.is_given(option));
-    match (of_functions, format.functions) {
-        (Some(given), ShowsFunctions::With { option, value }) if !format.shows_functions(values) => {
-            Err(format!("--{} requires --{} {value} with {}", given.name, option.name, format.name))
-        }
-        _ => Ok(()),
-    }
+    formats.iter().filter(|format| format.output.is_some())
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ pub struct Collector<'a> {
     leaves_only: bool,
     /// Labels that the user selected, which the recording must have.
     selected_labels: Vec<Label>,
+    has_selected_labels: bool,
     selection: Selection,
     contexts: SampleContexts,
     /// Receives samples one by one, instead of collecting rows.
@@ -161,6 +162,7 @@ impl<'a> Collector<'a> {
             leaves_only: options.leaves_only,
             timeline: options.timeline.then(Timeline::default),
             selected_labels: options.labels.clone().unwrap_or_default(),
+            has_selected_labels: options.labels.is_some(),
             selection: Selection::new(options.events.clone()),
             contexts: SampleContexts::new(options),
             symbols: options.symbols.clone(),
@@ -399,6 +401,7 @@ impl<'a> Collector<'a> {
                 main_mapping,
                 times: part.times(),
                 wall_clock_start: part.wall_clock_start(meta),
+                has_selected_labels: self.has_selected_labels,
                 ..Profile::default()
             };
             parts.push((profile, part.key));

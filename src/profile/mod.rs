@@ -32,6 +32,7 @@ pub mod stacks;
 pub mod symbolize;
 pub mod symbols;
 mod target;
+pub mod thread_types;
 pub mod timeline;
 pub mod unsymbolized;
 pub mod unwinding;
@@ -185,6 +186,8 @@ pub struct Profile {
     pub times: Option<(u64, u64)>,
     /// Wall clock at the first sample, in nanoseconds since 1970 UTC, if the recording has clock data.
     pub wall_clock_start: Option<u64>,
+    /// Whether its labels are those that a user selected, not those of the format.
+    pub has_selected_labels: bool,
     /// The profile to compare with.
     pub base: Option<Arc<Profile>>,
     /// Problems of the recording, and remarks on what the profile lacks.

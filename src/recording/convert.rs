@@ -2,12 +2,10 @@
 
 use super::Recording;
 use crate::conversion::{Conversion, output_rules};
-use crate::formats::options::{OptionValue, OptionValues};
-use crate::formats::profile_options::{LABELS, NO_LABELS};
-use crate::formats::table::by_file_name;
-use crate::formats::{FORMATS, Format};
+use crate::formats::table::{by_file_name, with_compression};
+use crate::formats::{FORMATS, Format, OutputFormat};
 use crate::profile::labels::Label;
-use crate::rewrite::output::RecordingOptions;
+use crate::profile::options::ProfileOptions;
 use crate::rewrite::pass::Pass;
 use crate::rewrite::passes::Passes;
 use perf_data::container::write::envelope::Envelopes;
@@ -19,8 +17,8 @@ use std::path::{Path, PathBuf};
 #[must_use = "nothing is written until `write` is called"]
 pub struct Convert<'a> {
     recording: &'a Recording,
-    events: Vec<String>,
-    labels: Option<Vec<Label>>,
+    profile: ProfileOptions,
+    format: Option<Box<dyn OutputFormat>>,
     passes: Vec<Box<dyn Pass>>,
     images: Option<PathBuf>,
     overwrite: bool,
@@ -28,18 +26,44 @@ pub struct Convert<'a> {
 
 impl<'a> Convert<'a> {
     pub(super) fn new(recording: &'a Recording) -> Self {
-        Self { recording, events: Vec::new(), labels: None, passes: Vec::new(), images: None, overwrite: false }
+        Self {
+            recording,
+            profile: ProfileOptions::default(),
+            format: None,
+            passes: Vec::new(),
+            images: None,
+            overwrite: false,
+        }
+    }
+
+    /// Sets the format with its options. The default is that of the extension, with its default options.
+    ///
+    /// ```
+    /// use perfconv::formats::flamegraph::Flamegraph;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let output = directory.path().join("out.svg");
+    /// let mut graph = Flamegraph::default();
+    /// graph.title = Some("mill".to_owned());
+    /// graph.icicle = true;
+    /// perfconv::Recording::open("roundtrip/fixtures/callgraph.data")?.convert().to(graph).write(output)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn to(mut self, format: impl OutputFormat) -> Self {
+        self.format = Some(Box::new(format));
+        self
     }
 
     /// Selects the samples of an event, if the output is a profile. Several calls select several events.
     pub fn event(mut self, name: impl Into<String>) -> Self {
-        self.events.push(name.into());
+        self.profile.events.push(name.into());
         self
     }
 
     /// Sets the labels of samples, if the output is a profile. The default is the name of their process.
     pub fn labels(mut self, labels: impl IntoIterator<Item = Label>) -> Self {
-        self.labels = Some(labels.into_iter().collect());
+        self.profile.labels = Some(labels.into_iter().collect());
         self
     }
 
@@ -74,37 +98,36 @@ impl<'a> Convert<'a> {
     /// If the extension is of no format, the recording cannot be read, or the file exists or cannot be written.
     pub fn write(self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
-        let Some((format, list)) = by_file_name(FORMATS, &path.to_string_lossy()) else {
-            let path = path.display();
-            return Err(Error::invalid(format!("{path}: unknown format: no format has this extension")));
+        let name = path.to_string_lossy();
+        let by_extension = by_file_name(FORMATS, &name);
+        let (format, list) = match (&self.format, by_extension) {
+            (None, Some(by_extension)) => by_extension,
+            (None, None) => {
+                return Err(Error::invalid(format!("{name}: unknown format: no format has this extension")));
+            }
+            (Some(chosen), by_extension) => with_compression(chosen.format(), by_extension, &name),
         };
         self.write_as(format, &Envelopes { list, level: None }, path)
     }
 
     pub(super) fn write_as(self, format: &'static Format, envelopes: &Envelopes, path: &Path) -> Result<Ledger> {
-        let Self { recording, events, labels, passes: list, images, overwrite } = self;
-        let labels = labels.map(|labels| match &labels[..] {
-            [] => vec![NO_LABELS.to_owned()],
-            labels => labels.iter().map(|label| label.key().to_owned()).collect(),
-        });
-        let given = labels
-            .into_iter()
-            .fold(OptionValues::default(), |values, labels| values.with(&LABELS, OptionValue::List(labels)));
-        let values = (format.implied)(&given).and(&given);
-        let output = recording.output(path, output_rules(format, &values, overwrite))?;
+        let Self { recording, profile, format: chosen, passes: list, images, overwrite } = self;
+        let Some(format) = chosen.or_else(|| format.with_defaults()) else {
+            let (path, name) = (path.display(), format.name);
+            return Err(Error::invalid(format!("{path}: {name} can be read but not written; choose another format")));
+        };
+        let output = recording.output(path, output_rules(&*format, profile.split.is_some(), overwrite))?;
         let mut passes = Passes::default();
         list.into_iter().for_each(|pass| passes.push_boxed(pass));
         let mut symbols = recording.symbol_sources();
-        if !(format.lines)(&values) {
+        if !format.shows_lines() {
             symbols.objects = symbols.objects.map(|objects| (*objects).clone().without_lines().into());
         }
         let conversion = Conversion {
-            format,
-            values: &values,
+            format: &*format,
             envelopes,
-            recording: RecordingOptions::default(),
             passes,
-            events,
+            profile,
             read: &recording.read,
             symbols,
             images: images.as_deref(),

@@ -54,10 +54,11 @@ const RECORD: &str = r#"{"record":"EXAMPLE","body":{"pid":4611,"tid":4611,"time"
 const FEATURE: &str = r#"{"feature":"EXAMPLE","content":{"pid":4611,"time":1200403445941,"host":"laptop-of-alice"}}"#;
 
 fn written(recording: &Recording, format: &Format) -> Vec<u8> {
-    let Writer::Converter(begin) = format.writer else { panic!("{} carries records", format.name) };
+    let output = format.with_defaults().unwrap();
+    let Writer::Converter(format) = output.writer() else { panic!("{} carries records", format.name) };
     let (mut out, mut passes) = (Vec::new(), Passes::default());
     let (input, options) = (recording.input.clone(), ConvertOptions::default());
-    convert_records(input, &recording.read, &options, &mut passes, begin, &mut out).unwrap();
+    convert_records(input, &recording.read, &options, &mut passes, format, &mut out).unwrap();
     out
 }
 
@@ -262,11 +263,17 @@ fn repair_keeps_the_record_before_the_damage() {
 #[test]
 fn tables_count_the_record() {
     let (recording, directory) = (recording(), tempfile::tempdir().unwrap());
-    let Writer::Directory { begin, .. } = csv::FORMAT.writer else { panic!("tables are in a directory") };
     let (input, options) = (recording.input.clone(), ConvertOptions::default());
     let mut passes = Passes::default();
-    let ledger =
-        convert_records_to_directory(input, &recording.read, &options, &mut passes, begin, directory.path()).unwrap();
+    let ledger = convert_records_to_directory(
+        input,
+        &recording.read,
+        &options,
+        &mut passes,
+        &csv::Csv::default(),
+        directory.path(),
+    )
+    .unwrap();
     let counts = ledger.of(RecordType::EXAMPLE);
     assert_eq!((counts.read, counts.dropped.values().sum::<u64>()), (1, 0));
     let statistics = fs::read_to_string(directory.path().join("stat.csv")).unwrap();

@@ -2,6 +2,7 @@
 
 use super::Recording;
 use crate::formats::json;
+use crate::formats::output::RecordFormat;
 use crate::inspect::info::imported_profile::ImportedInfo;
 use crate::inspect::info::{Parts, read_info};
 use perf_data::error::{Error, Result};
@@ -16,7 +17,7 @@ impl Recording {
     /// # Errors
     /// If no record can be read, and errors of `out`.
     pub fn write_json_lines(&self, out: &mut dyn Write) -> Result<Ledger> {
-        self.convert_with(&mut *json::begin_lines(out, &self.convert_options()))
+        self.convert_with(&mut *json::JsonLines::default().begin(out, &self.convert_options()))
     }
 
     /// The JSON object that `perfconv info --json` prints: header, features, events, build IDs and statistics.

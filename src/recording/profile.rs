@@ -2,8 +2,8 @@
 
 use super::Recording;
 use crate::conversion::passed_profiles;
+use crate::formats::FORMATS;
 use crate::formats::table::by_file_name;
-use crate::formats::{FORMATS, Writer};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
@@ -72,7 +72,7 @@ impl<'a> ProfileBuilder<'a> {
     pub fn write(&self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
         let named = by_file_name(FORMATS, &path.to_string_lossy());
-        let Some((format, list)) = named.filter(|(format, _)| matches!(format.writer, Writer::Profile(_))) else {
+        let Some((format, list)) = named.filter(|(format, _)| format.is_of_profiles()) else {
             return Err(Error::invalid(format!(
                 "{}: unknown profile format: no format has this extension",
                 path.display()

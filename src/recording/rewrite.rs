@@ -105,7 +105,7 @@ impl<'a> Rewrite<'a> {
 
     /// Compresses the records, at a level from 1 (fastest) to 22 (smallest).
     pub fn compress(mut self, level: i32) -> Self {
-        self.options.compress = Some(level.clamp(1, 22));
+        self.options.form.compress = Some(level.clamp(1, 22));
         self
     }
 
@@ -117,14 +117,14 @@ impl<'a> Rewrite<'a> {
 
     /// Sets the container. The default is that of the recording.
     pub fn container(mut self, container: Container) -> Self {
-        self.options.container = Some(container);
+        self.options.form.container = Some(container);
         self
     }
 
     /// Sets the byte order. The default is that of the recording. User stacks, raw data and AUX areas cannot be converted: a
     /// recording that has them is rejected, unless [mixed byte orders are allowed](Self::allow_mixed).
     pub fn byte_order(mut self, endian: Endian) -> Self {
-        self.options.endian = Some(endian);
+        self.options.form.endian = Some(endian);
         self
     }
 

@@ -48,6 +48,14 @@ impl Key {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, key)| *key)
     }
 
+    /// Parses the names.
+    #[cfg(feature = "cli")]
+    pub fn parser() -> impl clap::builder::TypedValueParser<Value = Self> {
+        use clap::builder::{PossibleValuesParser, TypedValueParser};
+        let names = PossibleValuesParser::new(Self::NAMES.iter().map(|(name, _)| *name));
+        names.try_map(|name| Self::by_name(&name).ok_or("unknown key"))
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)

@@ -4,7 +4,7 @@
 //!
 //! * [`pass`]: the pass trait; [`passes`]: a chain of passes; [`output`]: the recording that a chain writes;
 //!   [`disclosure`]: what else an output may contain.
-//! * [`registry`]: the table of all passes; [`option`], [`option_values`]: options that request passes, and their values;
+//! * [`registry`]: the table of all passes; [`option`]: options that request passes;
 //!   [`request`]: a requested pass.
 //! * [`header`]: a recording's metadata, and edits of it that work in any container.
 //! * [`record_function`], [`replacement`], [`rounds`], [`mmap`], [`sample_parts`], [`spooled_chains`]: building blocks of passes.
@@ -23,7 +23,7 @@ pub mod jit;
 pub mod merge;
 pub mod mmap;
 pub mod option;
-pub mod option_values;
+
 pub mod output;
 pub mod pass;
 pub mod passes;

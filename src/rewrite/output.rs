@@ -28,17 +28,73 @@ use std::path::Path;
 
 /// How to write a recording.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
 pub struct RecordingOptions {
-    /// Container; by default that of the input, or a pipe if the output is a stream.
-    pub container: Option<Container>,
-    /// Compression level from 1 to 22; `None` does not compress.
-    pub compress: Option<i32>,
-    /// Byte order; by default that of the input.
-    pub endian: Option<Endian>,
-    /// Whether bytes of unknown byte order may be kept unconverted.
+    /// Container, compression and byte order.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub form: RecordingForm,
+
+    /// With --endian, allow data that cannot be converted to keep the recorder's byte order: user stacks, raw data, AUX areas.
+    #[cfg_attr(feature = "cli", arg(long, requires = "endian"))]
     pub allow_mixed: bool,
-    /// Whether to write uncompressed records.
+
+    /// Write uncompressed records.
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with = "compress"))]
     pub decompress: bool,
+}
+
+/// Container, compression and byte order of a recording.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct RecordingForm {
+    /// Container of the perf.data output [default: that of the input, but pipe for standard output; merge and synth: file].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "CONTAINER", value_parser = container()))]
+    pub container: Option<Container>,
+
+    /// Compress the records, like perf record -z, with a zstd level from 1 (fast) to 22 (small) [default level: 3].
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_name = "LEVEL",
+            value_parser = level,
+            num_args = 0..=1,
+            require_equals = true,
+            default_missing_value = "3",
+        )
+    )]
+    pub compress: Option<i32>,
+
+    /// Byte order of the perf.data output [default: that of the input; merge: of the first input].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "ORDER", value_parser = byte_order()))]
+    pub endian: Option<Endian>,
+}
+
+#[cfg(feature = "cli")]
+fn container() -> impl clap::builder::TypedValueParser<Value = Container> {
+    crate::option_values::choice([
+        ("file", Container::File, "File with header and sections"),
+        ("pipe", Container::Pipe, "Stream of records, as perf record writes it to a pipe"),
+        ("dir", Container::Directory, "Directory, as perf record --threads writes it"),
+    ])
+}
+
+#[cfg(feature = "cli")]
+fn byte_order() -> impl clap::builder::TypedValueParser<Value = Endian> {
+    crate::option_values::choice([
+        ("little", Endian::Little, "x86, and nearly all Arm and RISC-V"),
+        ("big", Endian::Big, "s390x"),
+    ])
+}
+
+#[cfg(feature = "cli")]
+fn level(text: &str) -> std::result::Result<i32, String> {
+    match text.parse() {
+        Ok(level) if (1..=22).contains(&level) => Ok(level),
+        _ => Err("expected a level from 1 to 22".to_owned()),
+    }
 }
 
 /// Writes a recording through passes.
@@ -56,20 +112,20 @@ pub fn write<'a>(
     envelopes: &Envelopes,
     output: &'a Output,
 ) -> Result<(Ledger, PendingOutput<'a>)> {
-    if let Some(endian) = options.endian {
+    if let Some(endian) = options.form.endian {
         passes.push(EndianPass::new(endian, options.allow_mixed));
     }
     let (is_changed, perf_version) = (passes.change_records(), passes.perf_version());
     let recording = Recording::open(input, read, passes)?;
     let from = recording.source.meta().container;
-    let to = match options.container {
+    let to = match options.form.container {
         Some(container) => container,
         None if output.is_stream() => Container::Pipe,
         None => from,
     };
     let form = Form {
         frames: frames(options, perf_version, is_changed),
-        endian: options.endian,
+        endian: options.form.endian,
         features_known: perf_version.map(PerfVersion::end_of_features),
     };
     if from == to && form.is_copy(recording.source.meta()) {
@@ -206,7 +262,7 @@ impl<'a> Recording<'a> {
 
 /// How to write compressed frames. Changed records cannot remain in their original frames.
 fn frames(options: &RecordingOptions, perf_version: Option<PerfVersion>, is_changed: bool) -> Frames {
-    match options.compress {
+    match options.form.compress {
         Some(level) => {
             let reads_new = perf_version.is_some_and(|version| version >= PerfVersion::COMPRESSED2);
             let kind = if reads_new { FrameKind::Compressed2 } else { FrameKind::Compressed };

@@ -8,10 +8,10 @@ use perf_data::container::read::ReadOptions;
 use perf_data::printable::is_unsafe;
 use perf_data::stream::source::Source;
 use perfconv::conversion;
-use perfconv::formats::flamegraph;
-use perfconv::formats::html;
+use perfconv::formats::flamegraph::Flamegraph;
+use perfconv::formats::html::Html;
 use perfconv::formats::import::ImportOptions;
-use perfconv::formats::options::{OptionValue, OptionValues};
+use perfconv::formats::output::ProfileFormat;
 use perfconv::formats::pprof;
 use perfconv::formats::pprof::proto::{self, Function, Line, Location, Mapping, Profile, Sample, ValueType};
 use perfconv::profile::labels::Label;
@@ -54,12 +54,13 @@ pub fn page(bytes: &[u8]) {
     let source = Source::open(imported.input(), ReadOptions::default()).expect("an imported recording");
     let options = ProfileOptions { required_labels: LABELS, timeline: true, ..ProfileOptions::default() };
     let Ok((profile, _)) = conversion::profile(source, &options) else { return };
-    let values = OptionValues::default().with(&flamegraph::TITLE, OptionValue::Word(title));
+    let (mut html, mut graph) = (Html::default(), Flamegraph::default());
+    (html.title, graph.title) = (Some(title.clone()), Some(title));
     let mut page = Vec::new();
-    html::write(&profile, &values, &mut page).expect("writing to memory should succeed");
+    html.write(&profile, &mut page).expect("writing to memory should succeed");
     assert_page(str::from_utf8(&page).expect("a page is UTF-8"));
     let mut image = Vec::new();
-    if flamegraph::write(&profile, &values, &mut image).is_ok() {
+    if graph.write(&profile, &mut image).is_ok() {
         assert_image(str::from_utf8(&image).expect("an image is UTF-8"));
     }
 }

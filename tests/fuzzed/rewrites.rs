@@ -22,7 +22,9 @@ use perf_data::stream::write::pipe::ToPipe;
 use perfconv::conversion::convert_records;
 use perfconv::formats::converter::ConvertOptions;
 use perfconv::formats::import::{Import, ImportOptions, import};
-use perfconv::formats::{converter::BeginConverter, json, quipper};
+use perfconv::formats::json::{self, JsonDocument, JsonLines};
+use perfconv::formats::output::RecordFormat;
+use perfconv::formats::quipper::{self, QuipperProto};
 use perfconv::rewrite::anonymize::category::{Category, KeptCategories};
 use perfconv::rewrite::anonymize::key::Key;
 use perfconv::rewrite::anonymize::pass::AnonymizePass;
@@ -73,9 +75,9 @@ fn rewrite_any(from: &mut Unstructured<'_>) -> Result<()> {
     match what {
         0 => merge_two(recording, plausible::recording(from)?, from),
         1 => split_parts(recording, from),
-        2 => lossless_round_trip(&recording, json::begin_lines, json::import),
-        3 => lossless_round_trip(&recording, json::begin_document, json::import),
-        4 => lossless_round_trip(&recording, quipper::begin, quipper::import),
+        2 => lossless_round_trip(&recording, &JsonLines::default(), json::import),
+        3 => lossless_round_trip(&recording, &JsonDocument::default(), json::import),
+        4 => lossless_round_trip(&recording, &QuipperProto::default(), quipper::import),
         5 => to_directory(&recording, from),
         _ => run_passes(recording, from),
     }
@@ -333,14 +335,14 @@ fn split_parts(recording: Vec<u8>, from: &mut Unstructured<'_>) -> Result<()> {
 }
 
 /// Converts a recording to another format and back.
-fn lossless_round_trip(recording: &[u8], begin: BeginConverter, importer: Import) -> Result<()> {
+fn lossless_round_trip(recording: &[u8], format: &dyn RecordFormat, importer: Import) -> Result<()> {
     let (read, mut exported) = (ReadOptions::default(), Vec::new());
     let ledger = convert_records(
         input(recording),
         &read,
         &ConvertOptions::default(),
         &mut Passes::default(),
-        begin,
+        format,
         &mut exported,
     )
     .expect("an intact recording should export");

@@ -3,7 +3,7 @@
 use super::files::fixture;
 use super::program::{Run, run_other, with_time_limit};
 use perfconv::Recording;
-use perfconv::formats::{FORMATS, Writer};
+use perfconv::formats::FORMATS;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn everything_that_a_command_writes_of_a_private_recording_is_private() {
     place(directory.path());
     let commands: Vec<String> = FORMATS
         .iter()
-        .filter(|format| !matches!(format.writer, Writer::Nothing))
+        .filter(|format| format.output.is_some())
         .map(|format| format!("convert ../in.data -t {} -o format-{}", format.name, format.name))
         .chain(
             [

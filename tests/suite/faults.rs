@@ -13,7 +13,8 @@ use perf_data::stream::write::form::{Form, Frames};
 use perf_data::stream::write::pipe::ToPipe;
 use perf_data::stream::write::verbatim::Verbatim;
 use perfconv::conversion::{convert_records, profile};
-use perfconv::formats::converter::{BeginConverter, ConvertOptions};
+use perfconv::formats::converter::ConvertOptions;
+use perfconv::formats::output::OutputFormat;
 use perfconv::formats::{FORMATS, Writer, pprof};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::rewrite::passes::Passes;
@@ -60,10 +61,11 @@ fn source(input: &Path) -> perfconv::Result<Source> {
     Source::open(Input::Path(input.to_owned()), ReadOptions::default())
 }
 
-fn converter_job(begin: BeginConverter) -> Job {
+fn converter_job(format: Box<dyn OutputFormat>) -> Job {
     Box::new(move |input, disk| {
+        let Writer::Converter(format) = format.writer() else { panic!("{format:?} is not written from records") };
         let (read, options) = (ReadOptions::default(), ConvertOptions::default());
-        convert_records(Input::Path(input.to_owned()), &read, &options, &mut Passes::default(), begin, disk).map(drop)
+        convert_records(Input::Path(input.to_owned()), &read, &options, &mut Passes::default(), format, disk).map(drop)
     })
 }
 
@@ -94,9 +96,10 @@ fn jobs() -> Vec<(&'static str, Job)> {
         ),
         ("pprof", Box::new(|input, disk| pprof::write(&profile(source(input)?, &ProfileOptions::default())?.0, disk))),
     ];
-    jobs.extend(FORMATS.iter().filter_map(|format| match format.writer {
-        Writer::Converter(begin) => Some((format.name, converter_job(begin))),
-        _ => None,
+    jobs.extend(FORMATS.iter().filter_map(|format| {
+        let output = format.with_defaults()?;
+        let is_of_records = matches!(output.writer(), Writer::Converter(_));
+        is_of_records.then(|| (format.name, converter_job(output)))
     }));
     jobs
 }

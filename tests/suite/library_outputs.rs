@@ -3,8 +3,7 @@
 use super::files::fixture;
 use super::program::{perfconv, run};
 use perfconv::Recording;
-use perfconv::formats::options::OptionValues;
-use perfconv::formats::{FORMATS, Writer};
+use perfconv::formats::FORMATS;
 use perfconv::recording::{Key, SymbolOptions};
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -47,7 +46,7 @@ fn every_format_is_written_as_by_the_program() {
     let (ours, theirs) = (directory.path().join("library"), directory.path().join("program"));
     let mut compared = 0;
     for (input, symfs) in inputs(directory.path()) {
-        for format in FORMATS.iter().filter(|format| !matches!(format.writer, Writer::Nothing)) {
+        for format in FORMATS.iter().filter(|format| format.output.is_some()) {
             let Some((extension, _)) = format.extensions.first() else { continue };
             [&ours, &theirs].iter().for_each(|directory| fs::create_dir(directory).unwrap());
             let name = format!("out.{extension}");
@@ -57,7 +56,7 @@ fn every_format_is_written_as_by_the_program() {
             if let Some(symfs) = &symfs {
                 recording = recording.with_symbols(SymbolOptions::default().symfs(symfs));
             }
-            if format.shows_functions(&OptionValues::default()) {
+            if format.with_defaults().is_some_and(|output| output.shows_functions()) {
                 match &symfs {
                     Some(symfs) => command.arg("--symfs").arg(symfs),
                     None => command.args(["--symbols", "no"]),

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use memchr::memmem;
-use perfconv::formats::{FORMATS, Writer};
+use perfconv::formats::FORMATS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
@@ -26,8 +26,7 @@ struct Secret {
 
 /// Formats that can be written.
 fn formats() -> Vec<&'static str> {
-    let is_written = |writer: &Writer| !matches!(writer, Writer::Nothing);
-    FORMATS.iter().filter(|format| is_written(&format.writer)).map(|format| format.name).collect()
+    FORMATS.iter().filter(|format| format.output.is_some()).map(|format| format.name).collect()
 }
 
 /// The contents of a file as they are, decompressed, and decoded from Base64.

@@ -2,7 +2,7 @@
 
 use super::build_ids::BuildIdSearchArgs;
 use super::directory;
-use super::option_args::{OptionArgs, SymbolFiles};
+use super::symbols::SymbolFileArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub struct ArchiveArgs {
     pub find: BuildIdSearchArgs,
 
     #[command(flatten)]
-    pub files: OptionArgs<SymbolFiles>,
+    pub files: SymbolFileArgs,
 
     /// Overwrite an existing output
     #[arg(short, long)]

@@ -1,15 +1,19 @@
 //! Arguments of `convert`, `rewrite` and `repair`.
 
-use super::help::{IMPORTING, INPUT, OUTPUT, for_recordings_only};
-use super::option_args::{FromProfile, FromRecords, OptionArgs};
+use super::existing_path;
+use super::formats::FormatArgs;
+use super::help::{IMPORTING, INPUT, OUTPUT, SINGLE_FORMATS, for_recordings_only};
 use super::passes::PassArgs;
+use super::profile::ProfileArgs;
 use super::read::ReadArgs;
 use super::report::ReportArg;
+use super::symbols::SymbolArgs;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 use perf_data::container::access::Access;
 use perf_data::container::read::ReadOptions;
+use perfconv::formats::OutputFormat;
 use perfconv::formats::import::Values;
-use perfconv::formats::options::OptionValues;
 use perfconv::recording::SymbolOptions;
 use perfconv::rewrite::request::PassContext;
 use std::num::NonZeroUsize;
@@ -68,10 +72,27 @@ pub struct ConvertArgs {
     pub passes: PassArgs,
 
     #[command(flatten)]
-    pub of_records: OptionArgs<FromRecords>,
+    pub formats: FormatArgs,
+
+    /// The format with its options, for commands that write only one.
+    #[arg(skip)]
+    pub format: Option<Arc<dyn OutputFormat>>,
+
+    /// flamegraph, html: Show how the shares of functions differ from those in this recording
+    #[arg(
+        long,
+        value_name = "BASE",
+        conflicts_with = "split_by",
+        value_parser = PathBufValueParser::new().try_map(existing_path),
+        help_heading = SINGLE_FORMATS
+    )]
+    pub diff: Option<PathBuf>,
 
     #[command(flatten)]
-    pub of_profiles: OptionArgs<FromProfile>,
+    pub symbols: SymbolArgs,
+
+    #[command(flatten)]
+    pub profile: ProfileArgs,
 
     /// How to expand a profile value that aggregates many samples [default: counted]
     #[arg(long, value_enum, value_name = "HOW", help_heading = IMPORTING)]
@@ -104,11 +125,6 @@ pub struct RecordingArgs {
 }
 
 impl ConvertArgs {
-    /// Values of all format options.
-    pub fn format_values(&self) -> OptionValues {
-        self.of_records.values.clone().and(&self.of_profiles.values)
-    }
-
     /// The recording to read.
     pub fn input(&self) -> PathBuf {
         self.inputs.first().or(self.input_option.as_ref()).cloned().unwrap_or_else(|| PathBuf::from(DEFAULT_INPUT))
@@ -116,7 +132,7 @@ impl ConvertArgs {
 
     /// Whether no argument selects an output or its format.
     pub fn asks_for_no_output(&self) -> bool {
-        let has_format = self.to.is_some() || !self.format_values().is_empty();
+        let has_format = self.to.is_some() || self.diff.is_some() || self.formats.is_any_given();
         let has_output_options = self.force
             || self.strict
             || self.report != ReportArg::Text

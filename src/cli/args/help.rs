@@ -36,7 +36,7 @@ const COMMON: [(&str, &str); 8] = [
 
 /// Options that `-h` hides of all commands, by their IDs.
 const RARE: [&str; 12] = [
-    "allow-mixed",
+    "allow_mixed",
     "buildid-dir",
     "endian",
     "jit-dir",
@@ -70,6 +70,13 @@ pub fn for_recordings_only(arg: Arg) -> Arg {
             arg.hide(is_of_other_formats)
         }
     }
+}
+
+/// Sets the help heading of the arguments that a type of the library declares.
+pub fn headed<A: Args>(heading: &'static str) -> impl Fn(Arg) -> Arg {
+    let declared = A::augment_args(Command::new(""));
+    let ids: Vec<_> = declared.get_arguments().map(|argument| argument.get_id().clone()).collect();
+    move |argument| if ids.contains(argument.get_id()) { argument.help_heading(heading) } else { argument }
 }
 
 /// Arguments of `help`.

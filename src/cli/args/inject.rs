@@ -3,12 +3,13 @@
 use super::ConvertArgs;
 use super::passes::{PassArgs, given, with_options};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use perfconv::formats::options::{OptionValue, OptionValues};
-use perfconv::formats::recording_options::CONTAINER;
+use perf_data::container::read::Container;
+use perfconv::rewrite::output::RecordingOptions;
 use perfconv::rewrite::registry::{BUILD_IDS, JIT, PassTable, requests};
 use perfconv::rewrite::request::{PassRequest, Values};
 use perfconv::rewrite::{build_ids, jit, sched_stat};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Heading of the options that request passes.
 const PASS_OPTIONS: &str = "Passes";
@@ -144,12 +145,12 @@ impl InjectArgs {
         if let Some(option) = self.unsupported.first_given() {
             return Err(format!("{option}: this option of perf inject is not supported yet"));
         }
-        let container = if self.output == Path::new("-") { "pipe" } else { "file" };
-        let container = OptionValue::Word(container.to_owned());
+        let mut recording = RecordingOptions::default();
+        recording.form.container = Some(if self.output == Path::new("-") { Container::Pipe } else { Container::File });
         Ok(ConvertArgs {
             inputs: vec![self.input],
             output: Some(self.output),
-            of_records: OptionValues::default().with(&CONTAINER, container).into(),
+            format: Some(Arc::new(recording)),
             passes: PassArgs { list: self.passes.requests()?, ..PassArgs::default() },
             force: true,
             verbose: self.verbose,

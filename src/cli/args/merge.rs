@@ -1,6 +1,6 @@
 //! Arguments of `merge`.
 
-use super::option_args::{MixedOption, OptionArgs};
+use super::help::RECORDINGS;
 use super::recording_output::RecordingOutputArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -39,8 +39,9 @@ pub struct MergeArgs {
     #[command(flatten)]
     pub written: RecordingOutputArgs,
 
-    #[command(flatten)]
-    pub mixed: OptionArgs<MixedOption>,
+    /// With --endian, allow data that cannot be converted to keep the recorder's byte order: user stacks, raw data, AUX areas
+    #[arg(long, requires = "endian", help_heading = RECORDINGS)]
+    pub allow_mixed: bool,
 }
 
 /// Clock that times are converted to, as named on the command line.

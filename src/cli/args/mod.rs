@@ -5,13 +5,14 @@ mod build_ids;
 mod convert;
 mod deferred;
 mod diff;
+mod formats;
 mod help;
 mod inject;
 mod inspect;
 mod man;
 mod merge;
-mod option_args;
 mod passes;
+mod profile;
 mod profile_report;
 mod progress;
 #[cfg(feature = "push")]
@@ -20,6 +21,7 @@ mod read;
 mod recording_output;
 mod report;
 mod split;
+mod symbols;
 mod synth;
 #[cfg(test)]
 mod test_format;
@@ -29,12 +31,12 @@ pub use archive::ArchiveArgs;
 pub use convert::{ConvertArgs, DEFAULT_INPUT, RecordingArgs};
 pub use deferred::Deferred;
 pub use diff::DiffArgs;
+pub use formats::{COMPARING, format_options};
 pub use help::{HelpArgs, command, short_help};
 pub use inject::InjectArgs;
 pub use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use man::{CompletionsArgs, ManArgs, ShellArg};
 pub use merge::MergeArgs;
-pub use option_args::format_options;
 pub use profile_report::{ColorArg, ReportArgs};
 pub use progress::ProgressArg;
 #[cfg(feature = "push")]
@@ -43,15 +45,16 @@ pub use read::ReadArgs;
 pub use recording_output::RecordingOutputArgs;
 pub use report::ReportArg;
 pub use split::SplitArgs;
+pub use symbols::{UNWINDING, WhichArg};
 pub use synth::SynthArgs;
 pub use view::ViewArgs;
 
 use build_ids::BuildIdSearchArgs;
 use clap::{Args, Parser, Subcommand};
-use option_args::{OptionArgs, SymbolFiles};
-use perfconv::formats::{FORMATS, Format, Reader, Writer};
-use perfconv::rewrite::option_values::directory;
+use perfconv::formats::{FORMATS, Format, Reader};
+pub use perfconv::option_values::{directory, existing_path};
 use std::path::PathBuf;
+use symbols::SymbolFileArgs;
 
 /// Date of this version, as in CHANGELOG.md.
 pub const RELEASED: &str = "2026-11-25";
@@ -126,7 +129,7 @@ pub fn formats_table() -> String {
         "Formats (r: can be read, w: can be written); a further extension .gz or .zst compresses:".to_owned();
     for format in FORMATS {
         let read = if matches!(format.reader, Reader::Nothing) { '-' } else { 'r' };
-        let written = if matches!(format.writer, Writer::Nothing) { '-' } else { 'w' };
+        let written = if format.output.is_some() { 'w' } else { '-' };
         let (name, extensions, about) = (format.name, extensions(format), format.about);
         table += &format!("\n  {name:<name_width$}  {read}{written}  {extensions:<extensions_width$}  {about}");
     }
@@ -223,7 +226,7 @@ pub struct CheckArgs {
     pub find: BuildIdSearchArgs,
 
     #[command(flatten)]
-    pub files: OptionArgs<SymbolFiles>,
+    pub files: SymbolFileArgs,
 
     /// Print each finding as one line of JSON
     #[arg(long)]
@@ -239,9 +242,8 @@ pub struct CheckArgs {
 
 impl CheckArgs {
     /// Name of the first option for files with symbols that was given.
-    pub fn symbol_option(&self) -> Option<String> {
-        let of_files = || self.files.values.names().next().map(|name| format!("--{name}"));
-        self.find.first_given().map(str::to_owned).or_else(of_files)
+    pub fn symbol_option(&self) -> Option<&'static str> {
+        self.find.first_given().or(self.files.first_given())
     }
 }
 

@@ -1,18 +1,18 @@
 //! Arguments of `report`.
 
-use super::help::{INPUT, OUTPUT};
-use super::option_args::{OfReport, OptionArgs};
+use super::help::{INPUT, OUTPUT, REPORT, headed};
 use super::passes::ReadingPasses;
+use super::symbols::SymbolArgs;
 use super::{ConvertArgs, DEFAULT_INPUT, ReadArgs};
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use perfconv::formats::options::{OptionValue, OptionValues};
-use perfconv::formats::report::{COLOR, FORMAT, GROUP_BY};
+use perfconv::formats::report::{Color, Contents, FORMAT, Report};
 use perfconv::report::key::Key;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Arguments of `report`.
 #[derive(Args, Debug)]
+#[command(mut_args(headed::<Contents>(REPORT)))]
 pub struct ReportArgs {
     /// Recording to read: a file, a directory, or - for standard input
     #[arg(value_name = "IN", default_value = DEFAULT_INPUT, conflicts_with = "input_option")]
@@ -23,15 +23,18 @@ pub struct ReportArgs {
     pub input_option: Option<PathBuf>,
 
     /// What samples are grouped by, separated by commas [default: comm,dso,sym]
-    #[arg(short, long = "sort", value_name = "KEYS", value_delimiter = ',', value_parser = keys())]
-    pub sort: Vec<String>,
+    #[arg(short, long = "sort", value_name = "KEYS", value_delimiter = ',', value_parser = Key::parser())]
+    pub sort: Vec<Key>,
 
     /// Also count samples in what a function calls (the default)
-    #[arg(long, conflicts_with = "no-children")]
+    #[arg(long, conflicts_with = "no_children")]
     pub children: bool,
 
     #[command(flatten)]
-    pub options: OptionArgs<OfReport>,
+    pub contents: Contents,
+
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
 
     /// File to write, or - for standard output
     #[arg(short, long, value_name = "OUT", default_value = "-", help_heading = OUTPUT)]
@@ -78,14 +81,10 @@ pub enum ColorArg {
 impl ReportArgs {
     /// The equivalent conversion to a report.
     pub fn conversion(self, has_color: bool) -> ConvertArgs {
-        let mut values = self.options.values;
-        if !self.sort.is_empty() {
-            values = values.with(&GROUP_BY, OptionValue::List(self.sort));
-        }
-        if has_color {
-            values = values.with(&COLOR, OptionValue::Word("always".to_owned()));
-        }
-        let values: OptionValues = values;
+        let mut report = Report::default();
+        report.group_by = self.sort;
+        report.contents = self.contents;
+        report.color = if has_color { Color::Always } else { Color::Never };
         ConvertArgs {
             inputs: vec![self.input_option.unwrap_or(self.input)],
             output: Some(self.output),
@@ -93,14 +92,11 @@ impl ReportArgs {
             force: self.force,
             read: self.read,
             passes: self.passes.0,
-            of_profiles: values.into(),
+            format: Some(Arc::new(report)),
+            symbols: self.symbols,
             verbose: self.verbose,
             quiet: self.quiet,
             ..ConvertArgs::default()
         }
     }
-}
-
-fn keys() -> PossibleValuesParser {
-    Key::NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().into()
 }

@@ -1,14 +1,16 @@
 //! Arguments of `push`.
 
-use super::help::INPUT;
-use super::option_args::{OfPushed, OptionArgs};
+use super::help::{INPUT, PROFILES};
 use super::passes::ReadingPasses;
+use super::profile::{ProfileArgs, ProfileContentArgs};
+use super::symbols::SymbolArgs;
 use super::{ConvertArgs, DEFAULT_INPUT, ReadArgs};
 use clap::{Args, ValueEnum};
-use perfconv::formats::options::OptionValue;
-use perfconv::formats::otlp::{self, RESOURCE_ATTRIBUTES, SERVICE, name_and_value};
-use perfconv::formats::pprof;
+use perfconv::formats::OutputFormat;
+use perfconv::formats::otlp::{self, Otlp, name_and_value};
+use perfconv::formats::pprof::{self, Pprof};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A server that receives profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,7 +47,7 @@ pub struct PushArgs {
     pub service_name: String,
 
     /// Label of the profile; repeat for several
-    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    #[arg(long = "label", id = "label", value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub labels: Vec<(String, String)>,
 
     /// Header of the request, such as 'Authorization: Bearer TOKEN'; @FILE reads headers from the lines of a file
@@ -57,7 +59,14 @@ pub struct PushArgs {
     pub retries: u32,
 
     #[command(flatten)]
-    pub options: OptionArgs<OfPushed>,
+    pub profile: ProfileContentArgs,
+
+    /// Keep the time of each sample, instead of the sum of equal ones
+    #[arg(long, help_heading = PROFILES)]
+    pub timestamps: bool,
+
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
 
     #[command(flatten)]
     pub read: ReadArgs,
@@ -78,26 +87,25 @@ impl PushArgs {
 
     /// The conversion to a profile at a path.
     pub fn conversion(self, output: PathBuf) -> ConvertArgs {
-        let mut values = self.options.values;
-        let format = match self.server {
-            ServerArg::Pyroscope | ServerArg::Parca => &pprof::FORMAT,
+        let (name, format): (_, Arc<dyn OutputFormat>) = match self.server {
+            ServerArg::Pyroscope | ServerArg::Parca => (pprof::FORMAT.name, Arc::new(Pprof::default())),
             ServerArg::Otlp => {
-                let attribute = |(name, value): &(String, String)| format!("{name}={value}");
-                values = values.with(&SERVICE, OptionValue::Word(self.service_name));
-                if !self.labels.is_empty() {
-                    let attributes = self.labels.iter().map(attribute).collect();
-                    values = values.with(&RESOURCE_ATTRIBUTES, OptionValue::List(attributes));
-                }
-                &otlp::FORMAT
+                let mut otlp = Otlp::default();
+                otlp.timestamps = self.timestamps;
+                otlp.service_name = Some(self.service_name);
+                otlp.resource_attribute = self.labels;
+                (otlp::FORMAT.name, Arc::new(otlp))
             }
         };
         ConvertArgs {
             inputs: vec![self.input_option.unwrap_or(self.input)],
             output: Some(output),
-            to: Some(format.name.to_owned()),
+            to: Some(name.to_owned()),
             read: self.read,
             passes: self.passes.0,
-            of_profiles: values.into(),
+            format: Some(format),
+            symbols: self.symbols,
+            profile: ProfileArgs { contents: self.profile, split_by: None },
             quiet: self.quiet,
             ..ConvertArgs::default()
         }

@@ -1,15 +1,17 @@
 //! Options for writing recordings, shared by the commands that write new ones.
 
-use super::option_args::{FormOptions, OptionArgs};
+use super::help::{RECORDINGS, headed};
 use super::{ReportArg, directory};
 use clap::Args;
+use perfconv::rewrite::output::RecordingForm;
 use std::path::PathBuf;
 
 /// Options for writing recordings.
 #[derive(Args, Debug)]
+#[command(mut_args(headed::<RecordingForm>(RECORDINGS)))]
 pub struct RecordingOutputArgs {
     #[command(flatten)]
-    pub form: OptionArgs<FormOptions>,
+    pub form: RecordingForm,
 
     /// Exit with status 3 if records of the input were dropped, or the output lacks data
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! Arguments of `split`.
 
 use super::DEFAULT_INPUT;
-use super::option_args::{MixedOption, OptionArgs};
+use super::help::RECORDINGS;
 use super::recording_output::RecordingOutputArgs;
 use clap::Args;
 use perfconv::rewrite::split::criterion::By;
@@ -30,6 +30,7 @@ pub struct SplitArgs {
     #[command(flatten)]
     pub written: RecordingOutputArgs,
 
-    #[command(flatten)]
-    pub mixed: OptionArgs<MixedOption>,
+    /// With --endian, allow data that cannot be converted to keep the recorder's byte order: user stacks, raw data, AUX areas
+    #[arg(long, requires = "endian", help_heading = RECORDINGS)]
+    pub allow_mixed: bool,
 }

@@ -6,8 +6,8 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::{Sink, is_used_by_stream};
 use perfconv::formats::converter::{ConvertOptions, Converter};
-use perfconv::formats::options::FormatOption;
-use perfconv::formats::{Format, Writer, json, pprof, recording};
+use perfconv::formats::output::{OutputFormat, OutputType, RecordFormat, Writer};
+use perfconv::formats::{Format, json, pprof, recording};
 use std::io::Write;
 
 /// A format table with this format.
@@ -16,16 +16,32 @@ pub const TABLE: &[Format] = &[recording::FORMAT, pprof::FORMAT, json::LINES_FOR
 /// Record types.
 pub const FORMAT: Format = Format {
     extensions: &[("types", None)],
-    writer: Writer::Converter(begin),
-    options: &[SIZES],
+    output: Some(OutputType::of::<RecordTypes>()),
     ..Format::new("types", "one line per record with its type")
 };
 
-/// The option `--sizes`.
-pub const SIZES: FormatOption = FormatOption::switch("sizes", "Also write the size of each record");
+/// Record types with these options.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct RecordTypes {
+    /// Also write the size of each record.
+    #[arg(long)]
+    pub sizes: bool,
+}
 
-fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    Box::new(Types { out, has_sizes: options.values.is_given(&SIZES), ledger: Ledger::default() })
+impl OutputFormat for RecordTypes {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Converter(self)
+    }
+}
+
+impl RecordFormat for RecordTypes {
+    fn begin<'a>(&self, out: &'a mut dyn Write, _: &ConvertOptions) -> Box<dyn Converter + 'a> {
+        Box::new(Types { out, has_sizes: self.sizes, ledger: Ledger::default() })
+    }
 }
 
 struct Types<'a> {

@@ -1,15 +1,19 @@
 //! Arguments of `view`.
 
-use super::help::INPUT;
-use super::option_args::{OfPage, OptionArgs};
+use super::existing_path;
+use super::help::{INPUT, PAGE, headed};
 use super::passes::ReadingPasses;
+use super::symbols::SymbolArgs;
 use super::{ConvertArgs, DEFAULT_INPUT, ReadArgs};
 use clap::Args;
-use perfconv::formats::html::FORMAT;
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use perfconv::formats::html::{FORMAT, Html};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Arguments of `view`.
 #[derive(Args, Debug)]
+#[command(mut_args(headed::<Html>(PAGE)))]
 pub struct ViewArgs {
     /// Recording to read: a file, a directory, or - for standard input
     #[arg(value_name = "IN", default_value = DEFAULT_INPUT, conflicts_with = "input_option")]
@@ -28,7 +32,19 @@ pub struct ViewArgs {
     pub serve: bool,
 
     #[command(flatten)]
-    pub options: OptionArgs<OfPage>,
+    pub page: Html,
+
+    /// Show how the shares of functions differ from those in this recording
+    #[arg(
+        long,
+        value_name = "BASE",
+        value_parser = PathBufValueParser::new().try_map(existing_path),
+        help_heading = PAGE
+    )]
+    pub diff: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
 
     #[command(flatten)]
     pub read: ReadArgs,
@@ -50,7 +66,9 @@ impl ViewArgs {
             to: Some(FORMAT.name.to_owned()),
             read: self.read,
             passes: self.passes.0,
-            of_profiles: self.options.values.into(),
+            format: Some(Arc::new(self.page)),
+            diff: self.diff,
+            symbols: self.symbols,
             quiet: self.quiet,
             ..ConvertArgs::default()
         }

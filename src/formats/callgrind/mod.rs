@@ -2,10 +2,11 @@
 
 mod costs;
 
-use super::folded::WEIGHT;
-use super::options::OptionValues;
-use super::{Format, WriteProfile, Writer};
+use super::folded::Weight;
+use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
+use super::{Format, ShowsFunctions};
 use crate::profile::Profile;
+use crate::profile::labels::Label;
 use crate::report::location::Locations;
 use costs::{Costs, Function};
 use hashbrown::HashSet;
@@ -16,23 +17,48 @@ use std::io::{self, BufWriter, Write};
 /// Profiles in the format of Callgrind.
 pub const FORMAT: Format = Format {
     extensions: &[("callgrind", None)],
-    writer: Writer::Profile(WriteProfile { labels: Some(&[]), ..WriteProfile::new(write) }),
-    options: &[WEIGHT],
+    output: Some(OutputType::of::<Callgrind>()),
+    functions: ShowsFunctions::Always,
     ..Format::new("callgrind", "cost by function, line and call, for KCachegrind")
 };
 
-/// Writes a profile.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let locations = Locations::new(&profile.tables);
-    let costs = Costs::new(profile, &locations, values.word(&WEIGHT) != Some("samples"));
-    let mut out = BufWriter::with_capacity(1 << 17, out);
-    head(profile, &costs, &mut out).map_err(Error::Output)?;
-    let mut names = Names { locations: &locations, known: HashSet::new() };
-    costs.functions().try_for_each(|function| body(function, &costs, &mut names, &mut out)).map_err(Error::Output)?;
-    out.flush().map_err(Error::Output)
+/// Profiles of Callgrind with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Callgrind {
+    /// What the count of a stack is.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
+    pub weight: Weight,
+}
+
+impl OutputFormat for Callgrind {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+}
+
+impl ProfileFormat for Callgrind {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(&[])
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let locations = Locations::new(&profile.tables);
+        let costs = Costs::new(profile, &locations, self.weight.is_period());
+        let mut out = BufWriter::with_capacity(1 << 17, out);
+        head(profile, &costs, &mut out).map_err(Error::Output)?;
+        let mut names = Names { locations: &locations, known: HashSet::new() };
+        costs
+            .functions()
+            .try_for_each(|function| body(function, &costs, &mut names, &mut out))
+            .map_err(Error::Output)?;
+        out.flush().map_err(Error::Output)
+    }
 }
 
 fn head(profile: &Profile, costs: &Costs, out: &mut dyn Write) -> io::Result<()> {

@@ -3,12 +3,13 @@
 mod events;
 mod stack_frames;
 
-use super::folded::WEIGHT;
+use super::folded::Weight;
 use super::json_text::{self, Each};
-use super::options::OptionValues;
+use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
 use super::tracks::{self, Track, tracks};
-use super::{Format, WriteProfile, Writer};
+use super::{Format, ShowsFunctions};
 use crate::profile::Profile;
+use crate::profile::labels::Label;
 use events::TraceEvents;
 use perf_data::error::Result;
 use serde::Serialize;
@@ -19,12 +20,8 @@ use std::io::Write;
 /// Traces in Chrome's JSON.
 pub const FORMAT: Format = Format {
     extensions: &[("trace.json", None)],
-    writer: Writer::Profile(WriteProfile {
-        labels: Some(tracks::LABELS),
-        has_times: |_| true,
-        ..WriteProfile::new(write)
-    }),
-    options: &[WEIGHT],
+    output: Some(OutputType::of::<Chrome>()),
+    functions: ShowsFunctions::Always,
     ..Format::new("chrome", "Chrome's trace JSON, with samples and stacks")
 };
 
@@ -50,45 +47,71 @@ struct Sample<'a> {
     sf: Option<u32>,
 }
 
-/// Writes a trace.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let by_period = values.word(&WEIGHT) != Some("samples");
-    let tables = &*profile.tables;
-    let tracks = tracks(profile);
-    let stacks = StackFrames::new(profile);
-    // Samples are written in time order, in which speedscope expects those of a thread.
-    let mut track_of = vec![0; profile.rows.len()];
-    for (index, track) in tracks.iter().enumerate() {
-        track.rows.iter().for_each(|&row| track_of[row as usize] = index);
+/// Traces in Chrome's JSON with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Chrome {
+    /// What the count of a stack is.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
+    pub weight: Weight,
+}
+
+impl OutputFormat for Chrome {
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
-    let samples = || {
-        track_of.iter().enumerate().map(|(row, &index)| {
-            let track = &tracks[index];
-            let (pid, tid) = ids(track, profile);
-            (row, &tables.events[track.event as usize], pid, tid)
-        })
-    };
-    let facts = tables.facts.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
-    let trace = Trace {
-        display_time_unit: "ns",
-        other_data: Value::Object(facts.collect()),
-        trace_events: TraceEvents { profile, tracks: &tracks, stacks: &stacks },
-        stack_frames: &stacks,
-        samples: Each(|| {
-            samples().map(|(row, event, pid, tid)| Sample {
-                name: &event.name,
-                pid,
-                tid,
-                ts: microseconds(profile.occurrences[row].time),
-                weight: event.weight(&profile.rows[row], by_period),
-                sf: stacks.of(profile.rows[row].stack),
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+}
+
+impl ProfileFormat for Chrome {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(tracks::LABELS)
+    }
+
+    fn has_times(&self) -> bool {
+        true
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let by_period = self.weight.is_period();
+        let tables = &*profile.tables;
+        let tracks = tracks(profile);
+        let stacks = StackFrames::new(profile);
+        // Samples are written in time order, in which speedscope expects those of a thread.
+        let mut track_of = vec![0; profile.rows.len()];
+        for (index, track) in tracks.iter().enumerate() {
+            track.rows.iter().for_each(|&row| track_of[row as usize] = index);
+        }
+        let samples = || {
+            track_of.iter().enumerate().map(|(row, &index)| {
+                let track = &tracks[index];
+                let (pid, tid) = ids(track, profile);
+                (row, &tables.events[track.event as usize], pid, tid)
             })
-        }),
-    };
-    json_text::write(&trace, out)
+        };
+        let facts = tables.facts.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
+        let trace = Trace {
+            display_time_unit: "ns",
+            other_data: Value::Object(facts.collect()),
+            trace_events: TraceEvents { profile, tracks: &tracks, stacks: &stacks },
+            stack_frames: &stacks,
+            samples: Each(|| {
+                samples().map(|(row, event, pid, tid)| Sample {
+                    name: &event.name,
+                    pid,
+                    tid,
+                    ts: microseconds(profile.occurrences[row].time),
+                    weight: event.weight(&profile.rows[row], by_period),
+                    sf: stacks.of(profile.rows[row].stack),
+                })
+            }),
+        };
+        json_text::write(&trace, out)
+    }
 }
 
 /// Process and thread of a track; 0 if unknown.

@@ -24,19 +24,45 @@ mod results;
 mod stacks;
 mod tables;
 
-pub use tables::{begin, is_alike};
-
-use super::options::FormatOption;
-use super::{Format, ShowsFunctions, Writer};
+use super::converter::{ConvertOptions, Converter};
+use super::output::{DirectoryFormat, OutputFormat, OutputType, Writer};
+use super::{Format, ShowsFunctions};
+use perf_data::error::Result;
+use std::path::Path;
 
 /// Tables in a directory.
 pub const FORMAT: Format = Format {
+    output: Some(OutputType::of::<Csv>()),
     functions: ShowsFunctions::Always,
-    writer: Writer::Directory { begin, is_alike, join: None },
-    options: &[STACKS],
     ..Format::new("csv", "directory of tables: records, processes, results")
 };
 
-/// The table of stacks.
-pub const STACKS: FormatOption =
-    FormatOption::switch("stacks", "Also write a table of stacks, stacks.csv, with their callers");
+/// Tables with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Csv {
+    /// Also write a table of stacks, stacks.csv, with their callers.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub stacks: bool,
+}
+
+impl OutputFormat for Csv {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Directory(self)
+    }
+}
+
+impl DirectoryFormat for Csv {
+    fn begin(&self, directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
+        tables::begin(self, directory, options)
+    }
+
+    fn is_alike(&self) -> fn(&Path) -> bool {
+        tables::is_alike
+    }
+}

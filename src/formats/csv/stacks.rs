@@ -1,8 +1,7 @@
 //! Writes `stacks.csv`: samples by event, process and stack.
 
 use super::tables::failed;
-use crate::formats::folded::FrameNames;
-use crate::formats::options::OptionValues;
+use crate::formats::folded::{Folded, FrameNames};
 use crate::profile::collector::Collector;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
@@ -53,7 +52,7 @@ impl StackTable {
         out.write_record(["event", "pid", "stack", "samples", "period"]).map_err(failed)?;
         for profile in &profiles {
             let tables = &*profile.tables;
-            let mut frames = FrameNames::new(tables, &OptionValues::default(), printable::escape);
+            let mut frames = FrameNames::new(tables, &Folded::default(), printable::escape);
             let (mut stacks, mut stack): (Slices<NameId>, _) = (Slices::default(), Vec::new());
             let mut sums: HashMap<RowKey, (u64, u64)> = HashMap::new();
             for row in &profile.rows {

@@ -1,6 +1,6 @@
 //! Writes all tables in one pass.
 
-use super::STACKS;
+use super::Csv;
 use super::counters::Counters;
 use super::overview::Overview;
 use super::processes::Processes;
@@ -33,10 +33,10 @@ const FILES: [&str; 6] = ["stat.csv", "overview.csv", "processes.csv", "results.
 ///
 /// # Errors
 /// If a file cannot be created.
-pub fn begin(directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
+pub fn begin(format: &Csv, directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
     let read = ReadOptions::default().with_spool_dir(options.spool_dir.clone());
     let symbols = &options.symbols;
-    let stacks = options.values.is_given(&STACKS).then(|| StackTable::new(symbols));
+    let stacks = format.stacks.then(|| StackTable::new(symbols));
     // Only tables with callers need those in stack dumps.
     let unwinding = if stacks.is_some() { symbols } else { &SymbolSources::default() };
     let tables = Tables {

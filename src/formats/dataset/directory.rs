@@ -1,6 +1,5 @@
 //! A dataset: a directory of tables, partitioned by recording.
 
-use super::RECORDS;
 use super::collect::{Batch, End, StackedSample, Tables, begin};
 use super::column::{Columns, saturated};
 use super::file::{ParquetFile, TableFile, Target};
@@ -47,14 +46,12 @@ const TRACEPOINTS: usize = 64 << 20;
 ///
 /// # Errors
 /// None: files are created when they are written.
-pub fn begin_dataset(directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
+pub fn begin_dataset(has_records: bool, directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
     let create = |name: &str, schema, unique: &[&str]| {
         ParquetFile::new(schema, Target::Path(directory.join(format!("{name}.parquet"))), unique)
     };
-    let records_file = options
-        .values
-        .is_given(&RECORDS)
-        .then(|| create(table::RECORDS, RecordColumns::schema(), &["time", "timestamp", "json"]));
+    let records_file =
+        has_records.then(|| create(table::RECORDS, RecordColumns::schema(), &["time", "timestamp", "json"]));
     let dataset = Dataset {
         directory: directory.to_owned(),
         disclosure: options.passes.disclosure,

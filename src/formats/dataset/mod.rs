@@ -25,38 +25,31 @@ pub use schema::{DescribedColumn, SCHEMA_VERSION, describe, table};
 pub use single::schema as single_schema;
 
 use super::converter::{ConvertOptions, Converter};
-use super::directory_options::APPEND;
-use super::options::FormatOption;
-use super::{Format, Reader, ShowsFunctions, Writer};
+use super::output::{DirectoryFormat, OutputFormat, OutputType, RecordFormat, Writer};
+use super::{Format, Reader, ShowsFunctions};
 use arrow_array::RecordBatch;
 use file::{ArrowFile, ParquetFile, Target};
+use perf_data::container::output::JoinDirectory;
 use perf_data::error::Result;
 use single::{PassedRows, SingleTable};
 use std::io::Write;
+use std::path::Path;
 
 /// A dataset.
 pub const DATASET: Format = Format {
     is_binary: true,
+    output: Some(OutputType::of::<Dataset>()),
     functions: ShowsFunctions::Always,
-    writer: Writer::Directory {
-        begin: directory::begin_dataset,
-        is_alike: directory::is_dataset,
-        join: Some(directory::join),
-    },
     reader: Reader::Directory { import: import::import, recognizes: import::is_readable },
-    options: &[APPEND, RECORDS],
     ..Format::new("parquet", "directory of Parquet tables, for SQL engines")
 };
-
-/// The option `--records`.
-const RECORDS: FormatOption = FormatOption::switch("records", "Also write a table of records other than samples");
 
 /// A single Parquet file.
 pub const FILE: Format = Format {
     extensions: &[("parquet", None)],
     is_binary: true,
+    output: Some(OutputType::of::<ParquetTable>()),
     functions: ShowsFunctions::Always,
-    writer: Writer::Converter(begin_parquet),
     ..Format::new("parquet-file", "Parquet table of samples with their stacks")
 };
 
@@ -64,18 +57,96 @@ pub const FILE: Format = Format {
 pub const ARROW: Format = Format {
     extensions: &[("arrow", None)],
     is_binary: true,
+    output: Some(OutputType::of::<ArrowTable>()),
     functions: ShowsFunctions::Always,
-    writer: Writer::Converter(begin_arrow),
     ..Format::new("arrow", "Arrow table of samples with their stacks")
 };
 
-fn begin_parquet<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    let file = ParquetFile::new(single::schema(), Target::Output(out), &["time", "timestamp"]);
-    collect::begin(SingleTable(file), options)
+/// A dataset with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Dataset {
+    /// Add recordings to an existing dataset, or replace them in it.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub append: bool,
+
+    /// Also write a table of records other than samples.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub records: bool,
 }
 
-fn begin_arrow<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    collect::begin(SingleTable(ArrowFile::new(&single::schema(), Target::Output(out))), options)
+/// A Parquet table.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct ParquetTable {}
+
+/// An Arrow table.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct ArrowTable {}
+
+impl OutputFormat for Dataset {
+    fn format(&self) -> &'static Format {
+        &DATASET
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Directory(self)
+    }
+}
+
+impl DirectoryFormat for Dataset {
+    fn begin(&self, directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
+        directory::begin_dataset(self.records, directory, options)
+    }
+
+    fn is_alike(&self) -> fn(&Path) -> bool {
+        directory::is_dataset
+    }
+
+    fn join(&self) -> Option<JoinDirectory> {
+        Some(directory::join)
+    }
+
+    fn appends(&self) -> bool {
+        self.append
+    }
+}
+
+impl OutputFormat for ParquetTable {
+    fn format(&self) -> &'static Format {
+        &FILE
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Converter(self)
+    }
+}
+
+impl RecordFormat for ParquetTable {
+    fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+        let file = ParquetFile::new(single::schema(), Target::Output(out), &["time", "timestamp"]);
+        collect::begin(SingleTable(file), options)
+    }
+}
+
+impl OutputFormat for ArrowTable {
+    fn format(&self) -> &'static Format {
+        &ARROW
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Converter(self)
+    }
+}
+
+impl RecordFormat for ArrowTable {
+    fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+        collect::begin(SingleTable(ArrowFile::new(&single::schema(), Target::Output(out))), options)
+    }
 }
 
 /// Begins a single table whose rows are passed to a function.

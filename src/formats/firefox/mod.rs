@@ -15,12 +15,13 @@ mod threads;
 
 pub use import::{import, recognizes};
 
-use super::folded::WEIGHT;
+use super::folded::Weight;
 use super::json_text;
-use super::options::OptionValues;
+use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
 use super::tracks::{self, Track, tracks};
-use super::{Format, Reader, WriteProfile, Writer};
+use super::{Format, Reader, ShowsFunctions};
 use crate::profile::Profile;
+use crate::profile::labels::Label;
 use perf_data::error::Result;
 use serde::Serialize;
 use serde_json::json;
@@ -31,15 +32,11 @@ use threads::Threads;
 /// Profiles of the Firefox Profiler.
 pub const FORMAT: Format = Format {
     extensions: &[("fx.json", None)],
-    writer: Writer::Profile(WriteProfile {
-        labels: Some(tracks::LABELS),
-        has_times: |_| true,
-        ..WriteProfile::new(write)
-    }),
+    output: Some(OutputType::of::<Firefox>()),
+    functions: ShowsFunctions::Always,
     reader: Reader::Import(import),
     recognizes,
     is_distinctive: true,
-    options: &[WEIGHT],
     ..Format::new("firefox", "for the Firefox Profiler: samples and markers")
 };
 
@@ -72,25 +69,51 @@ impl Clock {
     }
 }
 
-/// Writes a profile.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let by_period = values.word(&WEIGHT) != Some("samples");
-    let clock = Clock::new(profile);
-    let mut shared = SharedTables::new(&profile.tables);
-    let tracks = tracks(profile);
-    let threads = Threads::new(profile, &tracks, clock, by_period, &mut shared);
-    let document = ProcessedProfile {
-        meta: meta(profile, &tracks),
-        libs: libs::libs(&profile.tables),
-        threads,
-        pages: [],
-        counters: [],
-        shared,
-    };
-    json_text::write(&document, out)
+/// Profiles of the Firefox Profiler with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Firefox {
+    /// What the count of a stack is.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
+    pub weight: Weight,
+}
+
+impl OutputFormat for Firefox {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+}
+
+impl ProfileFormat for Firefox {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(tracks::LABELS)
+    }
+
+    fn has_times(&self) -> bool {
+        true
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let by_period = self.weight.is_period();
+        let clock = Clock::new(profile);
+        let mut shared = SharedTables::new(&profile.tables);
+        let tracks = tracks(profile);
+        let threads = Threads::new(profile, &tracks, clock, by_period, &mut shared);
+        let document = ProcessedProfile {
+            meta: meta(profile, &tracks),
+            libs: libs::libs(&profile.tables),
+            threads,
+            pages: [],
+            counters: [],
+            shared,
+        };
+        json_text::write(&document, out)
+    }
 }
 
 fn meta(profile: &Profile, tracks: &[Track]) -> serde_json::Value {

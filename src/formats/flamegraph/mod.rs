@@ -1,12 +1,16 @@
 //! Flame graphs: an SVG image with search and zoom, drawn by the inferno library.
 
-use super::folded::{self, FoldedStacks};
-use super::options::{FormatOption, OptionValues, ValueKind};
-use super::{Format, WriteProfile, Writer};
+use super::folded::{self, Folded, FoldedStacks};
+use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
+use super::{Format, ShowsFunctions};
+#[cfg(feature = "cli")]
+use crate::option_values::number_in;
 use crate::profile::Profile;
 use crate::profile::event::Unit;
+use crate::profile::labels::Label;
 use inferno::differential;
-use inferno::flamegraph::{self, Direction, Options};
+use inferno::flamegraph::color::{BasicPalette, MultiPalette};
+use inferno::flamegraph::{self, Direction, Options, Palette};
 use perf_data::error::{Error, Result};
 use perf_data::printable;
 use std::io::Write;
@@ -14,102 +18,149 @@ use std::io::Write;
 /// Flame graphs.
 pub const FORMAT: Format = Format {
     extensions: &[("svg", None)],
-    writer: Writer::Profile(WriteProfile { labels: Some(folded::LABELS), ..WriteProfile::new(write) }),
-    options: &[TITLE, DIFF, COLORS, WIDTH, ICICLE, REVERSE, folded::WEIGHT, folded::ANNOTATE, folded::ADDRESSES],
-    lines: |_| false,
+    output: Some(OutputType::of::<Flamegraph>()),
+    functions: ShowsFunctions::Always,
     ..Format::new("flamegraph", "SVG image of all stacks, with search and zoom")
 };
 
-/// Title of the image.
-pub const TITLE: FormatOption = FormatOption::new(
-    "title",
-    "TEXT",
-    "Title of the image [default: that of the profile's event]",
-    ValueKind::Text { is_optional: false },
-);
+/// A flame graph with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Flamegraph {
+    /// Title of the image [default: that of the profile's event].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT"))]
+    pub title: Option<String>,
 
-/// Differential graphs.
-pub const DIFF: FormatOption = FormatOption {
-    conflicts: &["split-by"],
-    ..FormatOption::new(
-        "diff",
-        "BASE",
-        "Show how the shares of functions differ from those in this recording",
-        ValueKind::File,
-    )
-};
+    /// Colors of frames.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "PALETTE", default_value_t))]
+    pub colors: Colors,
+
+    /// Width of the image [default: that of the window].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PIXELS", value_parser = number_in::<u32>(100, 100_000)))]
+    pub width: Option<u32>,
+
+    /// Draw the root at the top, growing down.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub icicle: bool,
+
+    /// Merge stacks from their leaves, to show the callers of each function.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub reverse: bool,
+
+    /// What the count of a stack is, the names of frames, and their suffixes.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub stacks: Folded,
+}
 
 /// Colors of frames.
-pub const COLORS: FormatOption = FormatOption {
-    default: Some("hot"),
-    ..FormatOption::new(
-        "colors",
-        "PALETTE",
-        "Colors of frames",
-        ValueKind::Choice(&[
-            ("hot", "Red to yellow"),
-            ("mem", "Green to blue"),
-            ("io", "Blue"),
-            ("aqua", "Aqua"),
-            ("blue", "Blue, one hue"),
-            ("green", "Green"),
-            ("orange", "Orange"),
-            ("purple", "Purple"),
-            ("red", "Red"),
-            ("yellow", "Yellow"),
-            ("java", "By kind, from the suffixes of --annotate: kernel, inlined, JIT; names of Java and C++"),
-            ("js", "By kind, for JavaScript"),
-            ("perl", "By kind, for Perl"),
-            ("python", "By kind, for Python"),
-            ("rust", "By kind, for Rust"),
-            ("wakeup", "Aqua on blue"),
-        ]),
-    )
-};
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum Colors {
+    /// Red to yellow.
+    #[default]
+    Hot,
+    /// Green to blue.
+    Mem,
+    /// Blue.
+    Io,
+    /// Aqua.
+    Aqua,
+    /// Blue, one hue.
+    Blue,
+    /// Green.
+    Green,
+    /// Orange.
+    Orange,
+    /// Purple.
+    Purple,
+    /// Red.
+    Red,
+    /// Yellow.
+    Yellow,
+    /// By kind, from the suffixes of [`annotate`](Folded::annotate): kernel, inlined, JIT; names of Java and C++.
+    #[cfg_attr(
+        feature = "cli",
+        value(help = "By kind, from the suffixes of --annotate: kernel, inlined, JIT; names of Java and C++")
+    )]
+    Java,
+    /// By kind, for JavaScript.
+    Js,
+    /// By kind, for Perl.
+    Perl,
+    /// By kind, for Python.
+    Python,
+    /// By kind, for Rust.
+    Rust,
+    /// Aqua on blue.
+    Wakeup,
+}
 
-/// Width of the image.
-pub const WIDTH: FormatOption = FormatOption::new(
-    "width",
-    "PIXELS",
-    "Width of the image [default: that of the window]",
-    ValueKind::Number { min: 100, max: 100_000, if_missing: None },
-);
+impl Colors {
+    fn palette(self) -> Palette {
+        match self {
+            Self::Hot => Palette::Basic(BasicPalette::Hot),
+            Self::Mem => Palette::Basic(BasicPalette::Mem),
+            Self::Io => Palette::Basic(BasicPalette::Io),
+            Self::Aqua => Palette::Basic(BasicPalette::Aqua),
+            Self::Blue => Palette::Basic(BasicPalette::Blue),
+            Self::Green => Palette::Basic(BasicPalette::Green),
+            Self::Orange => Palette::Basic(BasicPalette::Orange),
+            Self::Purple => Palette::Basic(BasicPalette::Purple),
+            Self::Red => Palette::Basic(BasicPalette::Red),
+            Self::Yellow => Palette::Basic(BasicPalette::Yellow),
+            Self::Java => Palette::Multi(MultiPalette::Java),
+            Self::Js => Palette::Multi(MultiPalette::Js),
+            Self::Perl => Palette::Multi(MultiPalette::Perl),
+            Self::Python => Palette::Multi(MultiPalette::Python),
+            Self::Rust => Palette::Multi(MultiPalette::Rust),
+            Self::Wakeup => Palette::Multi(MultiPalette::Wakeup),
+        }
+    }
+}
 
-/// Direction of growth.
-pub const ICICLE: FormatOption = FormatOption::switch("icicle", "Draw the root at the top, growing down");
+impl OutputFormat for Flamegraph {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
 
-/// Order of frames.
-pub const REVERSE: FormatOption =
-    FormatOption::switch("reverse", "Merge stacks from their leaves, to show the callers of each function");
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+}
 
-/// Draws a profile.
-///
-/// # Errors
-/// If the profile has several events or no samples, and errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let stacks = FoldedStacks::new(profile, values, printable::name)?;
-    let mut lines = lines(&stacks);
-    if lines.is_empty() {
-        return Err(Error::invalid("the profile has no samples to draw".to_owned()));
+impl ProfileFormat for Flamegraph {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(folded::LABELS)
     }
-    let event = profile.has_samples.first().map_or("", |&event| &*profile.tables.events[event as usize].name);
-    let mut options = Options::default();
-    options.title = printable::name(values.word(&TITLE).unwrap_or(event)).into_owned();
-    options.colors = values.word(&COLORS).and_then(|name| name.parse().ok()).unwrap_or_default();
-    options.image_width = values.number(&WIDTH).map(|width| width as usize);
-    options.reverse_stack_order = values.is_given(&REVERSE);
-    if values.is_given(&ICICLE) {
-        options.direction = Direction::Inverted;
+
+    /// Draws the stacks; an error if the profile has several events or no samples.
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let stacks = |profile| FoldedStacks::new(profile, &self.stacks, printable::name);
+        let mut lines = lines(&stacks(profile)?);
+        if lines.is_empty() {
+            return Err(Error::invalid("the profile has no samples to draw".to_owned()));
+        }
+        let event = profile.has_samples.first().map_or("", |&event| &*profile.tables.events[event as usize].name);
+        let mut options = Options::default();
+        options.title = printable::name(self.title.as_deref().unwrap_or(event)).into_owned();
+        options.colors = self.colors.palette();
+        options.image_width = self.width.map(|width| width as usize);
+        options.reverse_stack_order = self.reverse;
+        if self.icicle {
+            options.direction = Direction::Inverted;
+        }
+        if self.stacks.weight.is_period() {
+            options.count_name = unit(profile).to_owned();
+        }
+        if let Some(base) = &profile.base {
+            lines = differences(&self::lines(&stacks(base)?), &lines)?;
+        }
+        // Equal profiles are equal images.
+        options.deterministic = true;
+        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), out).map_err(Error::Output)
     }
-    if values.word(&folded::WEIGHT) != Some("samples") {
-        options.count_name = unit(profile).to_owned();
-    }
-    if let Some(base) = &profile.base {
-        lines = differences(&self::lines(&FoldedStacks::new(base, values, printable::name)?), &lines)?;
-    }
-    // Equal profiles are equal images.
-    options.deterministic = true;
-    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), out).map_err(Error::Output)
 }
 
 /// Unit of the counts.

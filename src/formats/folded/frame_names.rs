@@ -1,7 +1,6 @@
 //! Names of frames in folded stacks.
 
-use super::{ADDRESSES, ANNOTATE};
-use crate::formats::options::OptionValues;
+use super::{Folded, FrameKind};
 use crate::profile::function_name::without_parameters;
 use crate::profile::stacks::{FrameId, StackId};
 use crate::profile::{Frame, Tables};
@@ -31,15 +30,15 @@ pub struct FrameNames<'a> {
 
 impl<'a> FrameNames<'a> {
     /// Creates names without frames.
-    pub fn new(tables: &'a Tables, values: &OptionValues, show: Show) -> Self {
-        let marks = |kind: &str| values.list(&ANNOTATE).is_some_and(|kinds| kinds.iter().any(|given| given == kind));
+    pub fn new(tables: &'a Tables, options: &Folded, show: Show) -> Self {
+        let marks = |kind| options.annotate.contains(&kind);
         Self {
             tables,
             show,
-            has_addresses: values.is_given(&ADDRESSES),
-            marks_kernel: marks("kernel"),
-            marks_inlined: marks("inlined"),
-            marks_jit: marks("jit"),
+            has_addresses: options.addresses,
+            marks_kernel: marks(FrameKind::Kernel),
+            marks_inlined: marks(FrameKind::Inlined),
+            marks_jit: marks(FrameKind::Jit),
             names: Names::default(),
             frames: vec![None; tables.stacks.frames().len()],
             functions: Vec::new(),

@@ -8,8 +8,8 @@ pub(super) use frame_names::FrameNames;
 pub use import::{import, recognizes};
 pub use stacks::FoldedStacks;
 
-use super::options::{FormatOption, OptionValues, ValueKind};
-use super::{Format, Reader, WriteProfile, Writer};
+use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
+use super::{Format, Reader, ShowsFunctions};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use perf_data::error::{Error, Result};
@@ -19,55 +19,97 @@ use std::io::Write;
 /// Folded stacks.
 pub const FORMAT: Format = Format {
     extensions: &[("folded", None), ("collapsed", None), ("stacks", None)],
-    writer: Writer::Profile(WriteProfile { labels: Some(LABELS), ..WriteProfile::new(write) }),
+    output: Some(OutputType::of::<Folded>()),
     reader: Reader::Import(import),
     recognizes,
-    options: &[WEIGHT, ANNOTATE, ADDRESSES],
-    lines: |_| false,
+    functions: ShowsFunctions::Always,
     ..Format::new("folded", "folded stacks, for flame graph tools")
 };
 
 /// Labels by default: those that the first frame needs.
 pub const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm];
 
-/// What the count of a stack is.
-pub const WEIGHT: FormatOption = FormatOption {
-    default: Some("period"),
-    ..FormatOption::new(
-        "weight",
-        "WHAT",
-        "What the count of a stack is",
-        ValueKind::Choice(&[("period", "Sum of the periods of its samples"), ("samples", "Number of its samples")]),
-    )
-};
+/// Folded stacks with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Folded {
+    /// What the count of a stack is.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
+    pub weight: Weight,
 
-/// Suffixes of frames.
-pub const ANNOTATE: FormatOption = FormatOption::new(
-    "annotate",
-    "KINDS",
-    "Mark frames of these kinds, separated by commas, with the suffix _[k], _[i] or _[j]",
-    ValueKind::List(|| vec!["kernel", "inlined", "jit"]),
-);
+    /// Mark frames of these kinds, separated by commas, with the suffix _[k], _[i] or _[j].
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "KINDS", value_delimiter = ','))]
+    pub annotate: Vec<FrameKind>,
 
-/// Names of frames without symbols.
-pub const ADDRESSES: FormatOption =
-    FormatOption::switch("addresses", "Add the address to the names of frames whose function is unknown");
+    /// Add the address to the names of frames whose function is unknown.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub addresses: bool,
+}
 
-/// Writes a profile as folded stacks, sorted by frame names.
-///
-/// # Errors
-/// If the profile has several events, and errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let stacks = FoldedStacks::new(profile, values, printable::escape)?;
-    let mut line = Vec::new();
-    for (frames, count) in stacks.sorted() {
-        line.clear();
-        for frame in frames {
-            line.extend_from_slice(frame);
-            line.push(b';');
-        }
-        line.pop();
-        writeln!(line, " {count}").and_then(|()| out.write_all(&line)).map_err(Error::Output)?;
+/// What the count of a stack, or the width of a sample, is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Weight {
+    /// Sum of the periods of its samples.
+    #[default]
+    Period,
+    /// Number of its samples.
+    Samples,
+}
+
+impl Weight {
+    /// Whether it is a sum of periods.
+    pub fn is_period(self) -> bool {
+        self == Self::Period
     }
-    Ok(())
+}
+
+/// A kind of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum FrameKind {
+    /// Of the kernel.
+    Kernel,
+    /// Inlined.
+    Inlined,
+    /// Compiled at run time.
+    Jit,
+}
+
+impl OutputFormat for Folded {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+
+    fn shows_lines(&self) -> bool {
+        false
+    }
+}
+
+impl ProfileFormat for Folded {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(LABELS)
+    }
+
+    /// Writes the stacks, sorted by frame names; an error if the profile has several events.
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let stacks = FoldedStacks::new(profile, self, printable::escape)?;
+        let mut line = Vec::new();
+        for (frames, count) in stacks.sorted() {
+            line.clear();
+            for frame in frames {
+                line.extend_from_slice(frame);
+                line.push(b';');
+            }
+            line.pop();
+            writeln!(line, " {count}").and_then(|()| out.write_all(&line)).map_err(Error::Output)?;
+        }
+        Ok(())
+    }
 }

@@ -1,9 +1,7 @@
 //! Stacks of frame names with their counts.
 
-use super::WEIGHT;
+use super::Folded;
 use super::frame_names::{FrameNames, Show};
-use crate::formats::options::OptionValues;
-use crate::formats::profile_options::LABELS;
 use crate::profile::labels::{Label, LabelKey, LabelValue};
 use crate::profile::{Profile, Tables};
 use perf_data::error::{Error, Result};
@@ -28,17 +26,16 @@ impl FoldedStacks {
     ///
     /// # Errors
     /// If the profile has samples of several events.
-    pub fn new(profile: &Profile, values: &OptionValues, show: Show) -> Result<Self> {
+    pub fn new(profile: &Profile, options: &Folded, show: Show) -> Result<Self> {
         check_events(profile)?;
         let tables = &*profile.tables;
-        let mut frames = FrameNames::new(tables, values, show);
-        let has_default_labels = values.list(&LABELS).is_none();
-        let by_period = values.word(&WEIGHT) != Some("samples");
+        let mut frames = FrameNames::new(tables, options, show);
+        let by_period = options.weight.is_period();
         let mut stacks: Slices<NameId> = Slices::default();
         let (mut counts, mut stack) = (Vec::new(), Vec::new());
         for row in &profile.rows {
             stack.clear();
-            for root in roots(tables.labels.labels(row.labels), tables, has_default_labels) {
+            for root in roots(tables.labels.labels(row.labels), tables, !profile.has_selected_labels) {
                 stack.push(frames.name_id(&root));
             }
             frames.append(row.stack, &mut stack);

@@ -5,8 +5,8 @@
 
 mod data;
 
-use super::options::OptionValues;
-use super::{Format, WriteProfile, Writer};
+use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
+use super::{Format, ShowsFunctions};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::report::call_tree::CallTree;
@@ -23,8 +23,8 @@ use std::io::Write;
 /// The page.
 pub const FORMAT: Format = Format {
     extensions: &[("html", None), ("htm", None)],
-    writer: Writer::Profile(WriteProfile { labels: Some(&[]), required_labels: LABELS, ..WriteProfile::new(write) }),
-    options: &[super::flamegraph::TITLE, super::flamegraph::DIFF],
+    output: Some(OutputType::of::<Html>()),
+    functions: ShowsFunctions::Always,
     ..Format::new("html", "page with flame graph, timeline, functions")
 };
 
@@ -43,15 +43,42 @@ const SCRIPTS: [&str; 6] = [
     include_str!("page.js"),
 ];
 
-/// Writes the page.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let event = profile.events_by_samples().first().map_or("", |&event| &*profile.tables.events[event as usize].name);
-    let title = printable::name(values.word(&super::flamegraph::TITLE).unwrap_or(event));
-    let tree = CallTree::new(profile, profile.base.as_deref());
-    write_page(profile, &title, &tree, out).map_err(Error::Output)
+/// A page with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Html {
+    /// Title of the page [default: that of the profile's event].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT"))]
+    pub title: Option<String>,
+}
+
+impl OutputFormat for Html {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+}
+
+impl ProfileFormat for Html {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(&[])
+    }
+
+    fn required_labels(&self) -> &'static [Label] {
+        LABELS
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let event =
+            profile.events_by_samples().first().map_or("", |&event| &*profile.tables.events[event as usize].name);
+        let title = printable::name(self.title.as_deref().unwrap_or(event));
+        let tree = CallTree::new(profile, profile.base.as_deref());
+        write_page(profile, &title, &tree, out).map_err(Error::Output)
+    }
 }
 
 fn write_page(profile: &Profile, title: &str, tree: &CallTree, out: &mut dyn Write) -> std::io::Result<()> {

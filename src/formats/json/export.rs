@@ -9,7 +9,7 @@ use super::render::{self, RecordInfo, left_over};
 use super::render_queue::{RenderQueue, failed};
 use super::sample_symbols::{SampleSymbols, StackScan};
 use super::value_writer::append;
-use super::{SYMBOLS, TRACEPOINTS, decodes, directory_files};
+use super::{Decoded, directory_files};
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::unwinding::Unwinding;
@@ -73,7 +73,7 @@ pub struct Export<W> {
 
 impl<W: Write> Export<W> {
     /// Creates the sink; writes an array if `is_document`.
-    pub fn new(out: W, is_document: bool, options: &ConvertOptions) -> Self {
+    pub fn new(out: W, is_document: bool, decoded: &[Decoded], options: &ConvertOptions) -> Self {
         let (before, behind) = between(is_document);
         Self {
             out,
@@ -81,8 +81,8 @@ impl<W: Write> Export<W> {
             is_rewritten: options.passes.any(),
             line: Vec::new(),
             queue: RenderQueue::new(before, behind),
-            decodes_tracepoints: decodes(&options.values, TRACEPOINTS),
-            symbol_sources: decodes(&options.values, SYMBOLS).then(|| options.symbols.clone()),
+            decodes_tracepoints: decoded.contains(&Decoded::Tracepoints),
+            symbol_sources: decoded.contains(&Decoded::Symbols).then(|| options.symbols.clone()),
             symbols: Arc::default(),
             spool_dir: options.spool_dir.clone(),
             writes_extra_files: !options.passes.disclosure.is_anonymized(),

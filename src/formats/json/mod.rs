@@ -41,8 +41,8 @@ pub use render::{feature_content, without_payload};
 pub use render_queue::failed;
 pub use value_writer::append;
 
-use super::options::{FormatOption, OptionValues, ValueKind};
-use super::{Format, Reader, ShowsFunctions, Writer};
+use super::output::{OutputFormat, OutputType, RecordFormat, Writer};
+use super::{Format, Reader, ShowsFunctions};
 use crate::formats::converter::{ConvertOptions, Converter};
 use perf_data::error::Result;
 use perf_data::stream::ledger::Ledger;
@@ -53,53 +53,95 @@ use std::io::{BufWriter, Write};
 /// JSON Lines.
 pub const LINES_FORMAT: Format = Format {
     extensions: &[("jsonl", None), ("ndjson", None)],
-    writer: Writer::Converter(begin_lines),
+    output: Some(OutputType::of::<JsonLines>()),
+    functions: SHOWS_FUNCTIONS,
     reader: Reader::Import(import),
     recognizes,
     is_distinctive: true,
-    functions: ShowsFunctions::With { option: &DECODE, value: SYMBOLS },
-    options: &[DECODE],
     ..Format::new("jsonl", "JSON Lines, one object per record; lossless")
 };
 
 /// One JSON document. Its content is recognized, and read, like JSON Lines.
 pub const DOCUMENT_FORMAT: Format = Format {
     extensions: &[("json", None)],
-    writer: Writer::Converter(begin_document),
+    output: Some(OutputType::of::<JsonDocument>()),
+    functions: SHOWS_FUNCTIONS,
     reader: Reader::Import(import),
     is_distinctive: true,
-    functions: ShowsFunctions::With { option: &DECODE, value: SYMBOLS },
-    options: &[DECODE],
     ..Format::new("json", "JSON Lines objects in one document; lossless")
 };
 
-/// `--decode`: values to write in addition to what the recording is reconstructed from.
-pub const DECODE: FormatOption = FormatOption {
-    is_last: true,
-    ..FormatOption::new(
-        "decode",
-        "WHAT",
-        "Write decoded values in addition to the lossless content: the fields of tracepoint samples, the functions of stacks",
-        ValueKind::List(|| vec![TRACEPOINTS, SYMBOLS]),
-    )
-};
+const SHOWS_FUNCTIONS: ShowsFunctions = ShowsFunctions::With { option: "decode", value: "symbols" };
 
-const TRACEPOINTS: &str = "tracepoints";
-const SYMBOLS: &str = "symbols";
-
-/// Whether `--decode` has this value.
-fn decodes(values: &OptionValues, what: &str) -> bool {
-    values.list(&DECODE).is_some_and(|list| list.iter().any(|word| word == what))
+/// JSON Lines with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct JsonLines {
+    /// Write decoded values in addition to the lossless content: the fields of tracepoint samples, the functions of stacks.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", value_delimiter = ','))]
+    pub decode: Vec<Decoded>,
 }
 
-/// Begins writing a recording as JSON Lines.
-pub fn begin_lines<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), false, options))
+/// One JSON document with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct JsonDocument {
+    /// The options.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub options: JsonLines,
 }
 
-/// Begins writing a recording as one JSON document.
-pub fn begin_document<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true, options))
+/// Decoded values, in addition to what a recording is reconstructed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum Decoded {
+    /// The fields of tracepoint samples.
+    Tracepoints,
+    /// The functions of stacks.
+    Symbols,
+}
+
+impl OutputFormat for JsonLines {
+    fn format(&self) -> &'static Format {
+        &LINES_FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Converter(self)
+    }
+
+    fn shows_functions(&self) -> bool {
+        self.decode.contains(&Decoded::Symbols)
+    }
+}
+
+impl RecordFormat for JsonLines {
+    fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+        Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), false, &self.decode, options))
+    }
+}
+
+impl OutputFormat for JsonDocument {
+    fn format(&self) -> &'static Format {
+        &DOCUMENT_FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Converter(self)
+    }
+
+    fn shows_functions(&self) -> bool {
+        self.options.shows_functions()
+    }
+}
+
+impl RecordFormat for JsonDocument {
+    fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+        Box::new(Export::new(BufWriter::with_capacity(1 << 17, out), true, &self.options.decode, options))
+    }
 }
 
 /// Writes a recording as JSON Lines, with its records in time order or in file order.
@@ -108,7 +150,7 @@ pub fn begin_document<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> B
 /// If the recording cannot be read or the output cannot be written.
 pub fn write_lines(source: Source, by_time: bool, out: &mut dyn Write) -> Result<Ledger> {
     let read = source.options().clone();
-    let mut lines = begin_lines(out, &ConvertOptions::default());
+    let mut lines = JsonLines::default().begin(out, &ConvertOptions::default());
     let (_, mut ledger) =
         if by_time { source.run(&mut Order::new(&mut lines, read))? } else { source.run(&mut lines)? };
     lines.account(&mut ledger);

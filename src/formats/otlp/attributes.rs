@@ -1,9 +1,8 @@
 //! Attributes by the semantic conventions of OpenTelemetry: of samples, from their labels, and of the machine.
 
+use super::Otlp;
 use super::dictionary::Dictionary;
 use super::proto::{AnyValue, KeyValue, Resource};
-use super::{RESOURCE_ATTRIBUTES, SERVICE};
-use crate::formats::options::OptionValues;
 use crate::profile::Tables;
 use crate::profile::labels::{Label, LabelKey, LabelValue};
 use perf_data::session::names::NameId;
@@ -57,11 +56,11 @@ pub fn of_labels(labels: &[LabelValue], tables: &Tables, dictionary: &mut Dictio
 }
 
 /// The machine of a recording, the name of the service, and other attributes that were given.
-pub fn resource(tables: &Tables, values: &OptionValues) -> Resource {
+pub fn resource(tables: &Tables, options: &Otlp) -> Resource {
     let fact = |name| tables.fact(name).map(String::as_str);
     let os = fact("kernel").map(|_| "linux");
     let attributes = [
-        ("service.name", values.word(&SERVICE)),
+        ("service.name", options.service_name.as_deref()),
         ("host.name", fact("host")),
         ("host.arch", fact("arch").map(architecture)),
         ("host.cpu.model.name", fact("cpu")),
@@ -70,7 +69,7 @@ pub fn resource(tables: &Tables, values: &OptionValues) -> Resource {
     ];
     let text = |text: &str| AnyValue { string_value: Some(text.to_owned()), int_value: None };
     let attribute = |key: &str, value: &str| KeyValue { key: key.to_owned(), value: Some(text(value)) };
-    let given = values.list(&RESOURCE_ATTRIBUTES).unwrap_or_default().iter().filter_map(|text| text.split_once('='));
+    let given = options.resource_attribute.iter().map(|(key, value)| (&**key, &**value));
     let known = attributes.into_iter().filter_map(|(key, value)| Some((key, value?)));
     // A given attribute replaces a known one.
     let known = known.filter(|(key, _)| given.clone().all(|(other, _)| other != *key));

@@ -1,11 +1,10 @@
 //! What a file contains: a profile for each sample type, and the dictionary.
 
-use super::TIMESTAMPS;
+use super::Otlp;
 use super::attributes;
 use super::dictionary::Dictionary;
 use super::proto::{InstrumentationScope, Profile as Head, Resource};
 use super::samples::{Clock, Column, ColumnSamples, SampleRows};
-use crate::formats::options::OptionValues;
 use crate::formats::pprof::{Columns, to_i64};
 use crate::profile::Profile;
 use perf_data::stream::events::EventIndex;
@@ -32,7 +31,7 @@ struct SampleTypeProfile {
 
 impl<'a> ProfilesData<'a> {
     /// The contents for a profile.
-    pub fn new(profile: &'a Profile, values: &OptionValues) -> Self {
+    pub fn new(profile: &'a Profile, options: &Otlp) -> Self {
         let tables = &*profile.tables;
         let mut dictionary = Dictionary::new(tables);
         let header = tables.imported.as_ref().and_then(|imported| imported.header.as_ref());
@@ -42,7 +41,7 @@ impl<'a> ProfilesData<'a> {
         };
         // The end is exclusive.
         let duration = profile.times.map_or(0, |(first, last)| (last - first).saturating_add(1));
-        let with_times = profile.times.filter(|_| values.is_given(&TIMESTAMPS));
+        let with_times = profile.times.filter(|_| options.timestamps);
         let clock = with_times.map(|times| Clock { times, start });
         let duration = match header {
             Some(header) if clock.is_none() => u64::try_from(header.duration_nanos).unwrap_or(0),
@@ -72,7 +71,7 @@ impl<'a> ProfilesData<'a> {
             }
         }
         let scope = InstrumentationScope { name: "perfconv".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
-        let resource = attributes::resource(tables, values);
+        let resource = attributes::resource(tables, options);
         Self { resource, scope, profiles, rows, dictionary }
     }
 

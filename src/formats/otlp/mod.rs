@@ -11,9 +11,10 @@ mod messages;
 mod proto;
 mod samples;
 
-use super::options::{FormatOption, OptionValues, ValueKind};
-use super::{Format, WriteProfile, Writer};
+use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
+use super::{Format, ShowsFunctions};
 use crate::profile::Profile;
+use crate::profile::labels::Label;
 use data::ProfilesData;
 use perf_data::error::Result;
 use std::io::Write;
@@ -22,41 +23,49 @@ use std::io::Write;
 pub const FORMAT: Format = Format {
     extensions: &[("otlp", None)],
     is_binary: true,
-    writer: writer(write),
-    options: OPTIONS,
+    output: Some(OutputType::of::<Otlp>()),
+    functions: ShowsFunctions::Always,
     ..Format::new("otlp", "OpenTelemetry profiles (v1development)")
 };
 
 /// Profiles of OpenTelemetry in JSON.
 pub const JSON_FORMAT: Format = Format {
     extensions: &[("otlp.json", None)],
-    writer: writer(write_json),
-    options: OPTIONS,
+    output: Some(OutputType::of::<OtlpJson>()),
+    functions: ShowsFunctions::Always,
     ..Format::new("otlp-json", "OpenTelemetry profiles in JSON")
 };
 
-/// Their options.
-const OPTIONS: &[FormatOption] = &[TIMESTAMPS, SERVICE, RESOURCE_ATTRIBUTES];
+/// Profiles of OpenTelemetry with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Otlp {
+    /// Keep the time of each sample, instead of the sum of equal ones.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub timestamps: bool,
 
-/// The option `--timestamps`.
-pub const TIMESTAMPS: FormatOption =
-    FormatOption::switch("timestamps", "Keep the time of each sample, instead of the sum of equal ones");
+    /// Name of the service that was recorded, for the attribute service.name.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub service_name: Option<String>,
 
-/// The option `--service-name`.
-pub const SERVICE: FormatOption = FormatOption::new(
-    "service-name",
-    "NAME",
-    "Name of the service that was recorded, for the attribute service.name",
-    ValueKind::Text { is_optional: false },
-);
+    /// Attribute of the resource that was recorded; repeat for several.
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "NAME=VALUE", value_parser = name_and_value, allow_hyphen_values = true)
+    )]
+    pub resource_attribute: Vec<(String, String)>,
+}
 
-/// The option `--resource-attribute`.
-pub const RESOURCE_ATTRIBUTES: FormatOption = FormatOption::new(
-    "resource-attribute",
-    "NAME=VALUE",
-    "Attribute of the resource that was recorded; repeat for several",
-    ValueKind::Checked(|text| name_and_value(text).map(|_| ())),
-);
+/// Profiles of OpenTelemetry in JSON with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct OtlpJson {
+    /// The options.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub options: Otlp,
+}
 
 /// Splits `NAME=VALUE`.
 ///
@@ -69,30 +78,57 @@ pub fn name_and_value(text: &str) -> std::result::Result<(String, String), Strin
     }
 }
 
-const fn writer(write: fn(&Profile, &OptionValues, &mut dyn Write) -> Result<()>) -> Writer {
-    Writer::Profile(WriteProfile {
-        labels: Some(attributes::LABELS),
-        has_times: |values| values.is_given(&TIMESTAMPS),
-        ..WriteProfile::new(write)
-    })
+impl OutputFormat for Otlp {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
 }
 
-/// Writes a profile in protobuf.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    encode::write(&ProfilesData::new(profile, values), out)
+impl ProfileFormat for Otlp {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(attributes::LABELS)
+    }
+
+    fn has_times(&self) -> bool {
+        self.timestamps
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        encode::write(&ProfilesData::new(profile, self), out)
+    }
 }
 
-fn write_json(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    json::write(&ProfilesData::new(profile, values), out)
+impl OutputFormat for OtlpJson {
+    fn format(&self) -> &'static Format {
+        &JSON_FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+}
+
+impl ProfileFormat for OtlpJson {
+    fn labels(&self) -> Option<&'static [Label]> {
+        self.options.labels()
+    }
+
+    fn has_times(&self) -> bool {
+        self.options.has_times()
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        json::write(&ProfilesData::new(profile, &self.options), out)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::options::OptionValue;
     use crate::profile::event::{ProfileEvent, Unit};
     use crate::profile::timeline::Occurrence;
     use crate::profile::{Frame, Place, Row, Tables};
@@ -130,16 +166,16 @@ mod tests {
         }
     }
 
-    fn decoded(values: &OptionValues) -> (Vec<proto::Profile>, proto::ProfilesDictionary) {
+    fn decoded(options: &Otlp) -> (Vec<proto::Profile>, proto::ProfilesDictionary) {
         let mut bytes = Vec::new();
-        write(&profile(), values, &mut bytes).unwrap();
+        options.write(&profile(), &mut bytes).unwrap();
         let mut data = proto::ProfilesData::decode(&*bytes).unwrap();
         (data.resource_profiles.remove(0).scope_profiles.remove(0).profiles, data.dictionary.unwrap())
     }
 
     #[test]
     fn samples_with_equal_stacks_are_added_up() {
-        let (profiles, dictionary) = decoded(&OptionValues::default());
+        let (profiles, dictionary) = decoded(&Otlp::default());
         let string = |index: i32| dictionary.string_table[index as usize].as_str();
         let kind = |profile: &proto::Profile| string(profile.sample_type.unwrap().type_strindex).to_owned();
         assert_eq!(profiles.iter().map(kind).collect::<Vec<_>>(), ["samples", "cycles"]);
@@ -158,7 +194,7 @@ mod tests {
 
     #[test]
     fn times_are_those_of_the_wall_clock() {
-        let (profiles, _) = decoded(&OptionValues::default().with(&TIMESTAMPS, OptionValue::Given));
+        let (profiles, _) = decoded(&Otlp { timestamps: true, ..Otlp::default() });
         let [sample] = &profiles[1].samples[..] else { panic!("{:?}", profiles[1]) };
         assert_eq!((&sample.values[..], &sample.timestamps_unix_nano[..]), (&[100, 50][..], &[1000, 1020][..]));
     }

@@ -1,6 +1,5 @@
 //! Writes samples in time order, with the state of their threads.
 
-use super::EXACT;
 use super::headers::headers;
 use super::objects::Objects;
 use super::text::{field, key, number, recorded_field};
@@ -31,8 +30,7 @@ struct Json {
 }
 
 /// Begins writing a recording as perf's JSON. The time when the file was written is omitted from anonymized recordings.
-pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    let is_exact = options.values.is_given(&EXACT);
+pub fn begin<'a>(is_exact: bool, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let format = Json { is_exact, with_time: !options.passes.disclosure.is_anonymized(), objects: None };
     sample_writer::begin(format, !is_exact, out, options)
 }

@@ -9,33 +9,56 @@
 //! ```
 //!
 //! Fields that perf omits are added: `event`, `cpumode`, `period`, `addr`, `weight`, `data_src` and `branch_stack` of
-//! samples, `dso` and `build_id` of frames. [`EXACT`] omits them. Frames have a `symbol` if the input is a profile
+//! samples, `dso` and `build_id` of frames. [`exact`](PerfJson::exact) omits them. Frames have a `symbol` if the input is a profile
 //! with symbols.
 //!
 //! Tracepoint fields are strings, as in perf. Where such a field has the name of a sample field (`pid`), perf writes
-//! a duplicate key; here it is `_pid`, except with [`EXACT`].
+//! a duplicate key; here it is `_pid`, except with [`exact`](PerfJson::exact).
 
 mod export;
 mod headers;
 mod objects;
 mod text;
 
-use super::options::FormatOption;
-use super::{Format, ShowsFunctions, Writer};
+use super::converter::{ConvertOptions, Converter};
+use super::output::{OutputFormat, OutputType, RecordFormat, Writer};
+use super::{Format, ShowsFunctions};
+use std::io::Write;
 
 /// The JSON of `perf data convert --to-json`.
 pub const FORMAT: Format = Format {
+    output: Some(OutputType::of::<PerfJson>()),
     functions: ShowsFunctions::Always,
-    writer: Writer::Converter(export::begin),
     recognizes,
     is_distinctive: true,
-    options: &[EXACT],
     ..Format::new("perf-json", "JSON of perf data convert, with more fields")
 };
 
-/// The option `--exact`: only fields that perf writes.
-pub const EXACT: FormatOption =
-    FormatOption::switch("exact", "Write only fields that perf data convert --to-json writes, without functions");
+/// The JSON of `perf data convert --to-json` with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct PerfJson {
+    /// Write only fields that perf data convert --to-json writes, without functions.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub exact: bool,
+}
+
+impl OutputFormat for PerfJson {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Converter(self)
+    }
+}
+
+impl RecordFormat for PerfJson {
+    fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+        export::begin(self.exact, out, options)
+    }
+}
 
 /// Whether an input with these first bytes is the JSON of `perf data convert --to-json`.
 pub fn recognizes(start: &[u8]) -> bool {

@@ -1,12 +1,12 @@
 //! Writes samples, and other records on request, as perf script does.
 
+use super::PerfScript;
 use super::call_chain;
 use super::event_name::printed_name;
 use super::fields::{self, CPU, FRAMES, FieldSet, Needs, TYPES, TypeFields, type_of};
 use super::printer::{Head, Printer};
-use super::records::{self, SHOWN};
+use super::records;
 use super::style::Style;
-use super::{FIELDS, NANOSECONDS, PERF_STYLE};
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::formats::named_frames::TextFrame;
 use crate::formats::sample_writer::{self, ChainFrame, Sample, SampleFormat, SampleState, SampleText};
@@ -43,18 +43,16 @@ struct Script {
 }
 
 /// Begins writing samples as text.
-pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    let values = &options.values;
-    let shown = SHOWN.iter().filter(|shown| values.is_given(&shown.option));
+pub fn begin<'a>(format: &PerfScript, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let script = Script {
-        // The values have been checked.
-        requested: fields::parse(values.list(&FIELDS).unwrap_or_default()).unwrap_or_default(),
+        // The arguments of a command line have been checked.
+        requested: fields::parse(&format.fields).unwrap_or_default(),
         fields: Vec::new(),
         names: Vec::new(),
         longest_event: 0,
-        shown: shown.flat_map(|shown| shown.types).copied().collect(),
-        style: Style::by_name(values.word(&PERF_STYLE)),
-        is_exact: values.is_given(&NANOSECONDS),
+        shown: format.shown_records(),
+        style: format.perf_style,
+        is_exact: format.nanoseconds,
         arch: None,
         longest_source: 0,
     };

@@ -266,6 +266,12 @@ pub struct TypeFields {
     pub is_requested: bool,
 }
 
+/// Checks a value of `--fields`.
+#[cfg(feature = "cli")]
+pub fn checked(value: &str) -> Result<String, String> {
+    parse(&[value.to_owned()]).map(|_| value.to_owned())
+}
+
 /// The fields of each type by the values of `--fields`.
 ///
 /// # Errors

@@ -23,66 +23,118 @@ mod trace;
 
 pub use import::{import, recognizes};
 
-use super::options::{FormatOption, OptionValue, OptionValues, ValueKind};
-use super::symbol_options::DEMANGLE;
-use super::{Format, Reader, ShowsFunctions, Writer};
-use records::SHOWN;
-use style::Style;
+use super::converter::{ConvertOptions, Converter};
+use super::output::{OutputFormat, OutputType, RecordFormat, Writer};
+use super::{Format, Reader, ShowsFunctions};
+use perf_data::abi::record::RecordType;
+use perf_symbols::symbol::demangle::Demangle;
+use std::io::Write;
+pub use style::Style;
 
 /// The text output of perf script.
 pub const FORMAT: Format = Format {
     extensions: &[("script", None)],
+    output: Some(OutputType::of::<PerfScript>()),
     functions: ShowsFunctions::Always,
-    lines: |values| values.list(&FIELDS).unwrap_or_default().iter().any(|fields| fields.contains("srcline")),
-    writer: Writer::Converter(export::begin),
     reader: Reader::Import(import),
     recognizes,
-    options: &[
-        FIELDS,
-        NANOSECONDS,
-        PERF_STYLE,
-        SHOWN[0].option,
-        SHOWN[1].option,
-        SHOWN[2].option,
-        SHOWN[3].option,
-        SHOWN[4].option,
-        SHOWN[5].option,
-        SHOWN[6].option,
-        SHOWN[7].option,
-    ],
-    implied: |values| {
-        let demangle = Style::by_name(values.word(&PERF_STYLE)).demangle();
-        OptionValues::default().with(&DEMANGLE, OptionValue::Word(demangle.to_owned()))
-    },
     ..Format::new("perf-script", "text output of perf script")
 };
 
-/// The option `--fields`.
-pub const FIELDS: FormatOption = FormatOption {
-    short: Some('F'),
-    ..FormatOption::new(
-        "fields",
-        "FIELDS",
-        "Fields to print, as in perf script: a list, or +FIELD and -FIELD to change the default ones; TYPE: before \
-         it selects the events (hw, sw, trace, raw)",
-        ValueKind::Checked(|value| fields::parse(&[value.to_owned()]).map(|_| ())),
-    )
-};
+/// The text output of perf script with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct PerfScript {
+    /// Fields to print, as in perf script: a list, or +FIELD and -FIELD to change the default ones; TYPE: before it selects the
+    /// events (hw, sw, trace, raw).
+    #[cfg_attr(
+        feature = "cli",
+        arg(short = 'F', long, value_name = "FIELDS", value_parser = fields::checked, allow_hyphen_values = true)
+    )]
+    pub fields: Vec<String>,
 
-/// The option `--ns`.
-pub const NANOSECONDS: FormatOption = FormatOption::switch("ns", "Print times in nanoseconds");
+    /// Print times in nanoseconds.
+    #[cfg_attr(feature = "cli", arg(long = "ns"))]
+    pub nanoseconds: bool,
 
-/// The option `--perf-style`.
-pub const PERF_STYLE: FormatOption = FormatOption {
-    default: Some("6.1"),
-    ..FormatOption::new(
-        "perf-style",
-        "VERSION",
-        "Version of perf whose text to write",
-        ValueKind::Choice(&[
-            ("6.1", "Addresses in call chains are those in the file; C++ names have no parameters"),
-            ("6.12", "Addresses are those in memory, columns of IDs are wider, and C++ names have parameters"),
-            ("7", "As 6.12"),
-        ]),
-    )
-};
+    /// Version of perf whose text to write.
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "VERSION", default_value = "6.1", value_parser = Style::parser())
+    )]
+    pub perf_style: Style,
+
+    /// Also print COMM, FORK and EXIT records.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub show_task_events: bool,
+
+    /// Also print MMAP and MMAP2 records.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub show_mmap_events: bool,
+
+    /// Also print SWITCH and SWITCH_CPU_WIDE records.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub show_switch_events: bool,
+
+    /// Also print LOST records.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub show_lost_events: bool,
+
+    /// Also print NAMESPACES records.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub show_namespace_events: bool,
+
+    /// Also print CGROUP records.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub show_cgroup_events: bool,
+
+    /// Also print KSYMBOL and BPF_EVENT records.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub show_bpf_events: bool,
+
+    /// Also print KSYMBOL and TEXT_POKE records.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub show_text_poke_events: bool,
+}
+
+impl PerfScript {
+    /// The types of records that are printed besides samples.
+    fn shown_records(&self) -> Vec<RecordType> {
+        let types: [(bool, &[RecordType]); 8] = [
+            (self.show_task_events, &[RecordType::COMM, RecordType::FORK, RecordType::EXIT]),
+            (self.show_mmap_events, &[RecordType::MMAP, RecordType::MMAP2]),
+            (self.show_switch_events, &[RecordType::SWITCH, RecordType::SWITCH_CPU_WIDE]),
+            (self.show_lost_events, &[RecordType::LOST]),
+            (self.show_namespace_events, &[RecordType::NAMESPACES]),
+            (self.show_cgroup_events, &[RecordType::CGROUP]),
+            (self.show_bpf_events, &[RecordType::KSYMBOL, RecordType::BPF_EVENT]),
+            (self.show_text_poke_events, &[RecordType::KSYMBOL, RecordType::TEXT_POKE]),
+        ];
+        types.into_iter().filter(|(are_shown, _)| *are_shown).flat_map(|(_, types)| types).copied().collect()
+    }
+}
+
+impl OutputFormat for PerfScript {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Converter(self)
+    }
+
+    fn shows_lines(&self) -> bool {
+        self.fields.iter().any(|fields| fields.contains("srcline"))
+    }
+
+    fn demangling(&self) -> Demangle {
+        self.perf_style.demangling()
+    }
+}
+
+impl RecordFormat for PerfScript {
+    fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+        export::begin(self, out, options)
+    }
+}

@@ -1,6 +1,5 @@
 //! Prints records other than samples, as `perf script --show-*-events` does.
 
-use crate::formats::options::FormatOption;
 use perf_data::abi;
 use perf_data::abi::bytes::Reader;
 use perf_data::abi::record::RecordType;
@@ -18,50 +17,6 @@ use perf_data::abi::record::task::Task;
 use perf_data::stream::raw::Raw;
 use std::borrow::Cow;
 use std::fmt::Write;
-
-/// An option, and the records that it shows.
-pub struct ShownRecords {
-    /// The option.
-    pub option: FormatOption,
-    /// The types.
-    pub types: &'static [RecordType],
-}
-
-/// The options.
-pub const SHOWN: [ShownRecords; 8] = [
-    ShownRecords {
-        option: FormatOption::switch("show-task-events", "Also print COMM, FORK and EXIT records"),
-        types: &[RecordType::COMM, RecordType::FORK, RecordType::EXIT],
-    },
-    ShownRecords {
-        option: FormatOption::switch("show-mmap-events", "Also print MMAP and MMAP2 records"),
-        types: &[RecordType::MMAP, RecordType::MMAP2],
-    },
-    ShownRecords {
-        option: FormatOption::switch("show-switch-events", "Also print SWITCH and SWITCH_CPU_WIDE records"),
-        types: &[RecordType::SWITCH, RecordType::SWITCH_CPU_WIDE],
-    },
-    ShownRecords {
-        option: FormatOption::switch("show-lost-events", "Also print LOST records"),
-        types: &[RecordType::LOST],
-    },
-    ShownRecords {
-        option: FormatOption::switch("show-namespace-events", "Also print NAMESPACES records"),
-        types: &[RecordType::NAMESPACES],
-    },
-    ShownRecords {
-        option: FormatOption::switch("show-cgroup-events", "Also print CGROUP records"),
-        types: &[RecordType::CGROUP],
-    },
-    ShownRecords {
-        option: FormatOption::switch("show-bpf-events", "Also print KSYMBOL and BPF_EVENT records"),
-        types: &[RecordType::KSYMBOL, RecordType::BPF_EVENT],
-    },
-    ShownRecords {
-        option: FormatOption::switch("show-text-poke-events", "Also print KSYMBOL and TEXT_POKE records"),
-        types: &[RecordType::KSYMBOL, RecordType::TEXT_POKE],
-    },
-];
 
 /// Names of namespaces by their index in a record.
 const NAMESPACES: [&str; 7] = ["net", "uts", "ipc", "pid", "user", "mnt", "cgroup"];

@@ -1,5 +1,7 @@
 //! Versions of perf whose text differs.
 
+use perf_symbols::symbol::demangle::Demangle;
+
 /// Form of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
@@ -11,12 +13,18 @@ pub enum Style {
 }
 
 impl Style {
-    /// The style of a word of `--perf-style`.
-    pub fn by_name(name: Option<&str>) -> Self {
-        match name {
-            Some("6.12" | "7") => Self::Perf612,
-            _ => Self::Perf61,
-        }
+    /// Parses the versions.
+    #[cfg(feature = "cli")]
+    pub fn parser() -> impl clap::builder::TypedValueParser<Value = Self> {
+        crate::option_values::choice([
+            ("6.1", Self::Perf61, "Addresses in call chains are those in the file; C++ names have no parameters"),
+            (
+                "6.12",
+                Self::Perf612,
+                "Addresses are those in memory, columns of IDs are wider, and C++ names have parameters",
+            ),
+            ("7", Self::Perf612, "As 6.12"),
+        ])
     }
 
     /// Width of process and thread IDs.
@@ -27,11 +35,11 @@ impl Style {
         }
     }
 
-    /// How names are demangled: a word of `--demangle`.
-    pub fn demangle(self) -> &'static str {
+    /// How names are demangled.
+    pub fn demangling(self) -> Demangle {
         match self {
-            Self::Perf61 => "short",
-            Self::Perf612 => "full",
+            Self::Perf61 => Demangle::Short,
+            Self::Perf612 => Demangle::Full,
         }
     }
 

@@ -8,10 +8,11 @@ mod processes;
 mod proto;
 mod samples;
 
-use super::folded::WEIGHT;
-use super::options::OptionValues;
-use super::{Format, WriteProfile, Writer};
+use super::folded::Weight;
+use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
+use super::{Format, ShowsFunctions};
 use crate::profile::Profile;
+use crate::profile::labels::Label;
 use clock::TraceClock;
 use packets::Packets;
 use perf_data::error::Result;
@@ -22,31 +23,53 @@ use std::io::Write;
 pub const FORMAT: Format = Format {
     extensions: &[("pftrace", None)],
     is_binary: true,
-    writer: Writer::Profile(WriteProfile {
-        labels: Some(samples::LABELS),
-        has_times: |_| true,
-        ..WriteProfile::new(write)
-    }),
-    options: &[WEIGHT],
+    output: Some(OutputType::of::<Perfetto>()),
+    functions: ShowsFunctions::Always,
     ..Format::new("perfetto", "Perfetto trace: samples, slices, tracepoints")
 };
 
-/// Writes a trace.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let by_period = values.word(&WEIGHT) != Some("samples");
-    let clock = TraceClock::of(profile);
-    let mut packets = Packets::new(out, clock.id());
-    let clock_snapshot = Some(clock.snapshot(profile));
-    let system_info = Some(SystemInfo { utsname: Some(utsname(profile)) });
-    packets.add_independent(None, TracePacket { clock_snapshot, ..TracePacket::default() })?;
-    packets.add_independent(None, TracePacket { system_info, ..TracePacket::default() })?;
-    processes::write(profile, &mut packets)?;
-    samples::write(profile, by_period, clock, &mut packets)?;
-    ftrace::write(profile, &mut packets)?;
-    packets.finish()
+/// Traces of Perfetto with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Perfetto {
+    /// What the count of a stack is.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
+    pub weight: Weight,
+}
+
+impl OutputFormat for Perfetto {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+}
+
+impl ProfileFormat for Perfetto {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(samples::LABELS)
+    }
+
+    fn has_times(&self) -> bool {
+        true
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let by_period = self.weight.is_period();
+        let clock = TraceClock::of(profile);
+        let mut packets = Packets::new(out, clock.id());
+        let clock_snapshot = Some(clock.snapshot(profile));
+        let system_info = Some(SystemInfo { utsname: Some(utsname(profile)) });
+        packets.add_independent(None, TracePacket { clock_snapshot, ..TracePacket::default() })?;
+        packets.add_independent(None, TracePacket { system_info, ..TracePacket::default() })?;
+        processes::write(profile, &mut packets)?;
+        samples::write(profile, by_period, clock, &mut packets)?;
+        ftrace::write(profile, &mut packets)?;
+        packets.finish()
+    }
 }
 
 fn utsname(profile: &Profile) -> Utsname {

@@ -6,7 +6,7 @@ use super::functions::Functions;
 use super::messages::{Messages, field};
 use super::proto;
 use super::strings::Strings;
-use crate::formats::Streamed;
+use crate::formats::output::Streamed;
 use crate::profile::event::ProfileEvent;
 use crate::profile::imported::{ProfileHeader, SampleType};
 use crate::profile::labels::{LabelValue, LabelsId};

@@ -23,22 +23,74 @@ pub use encode::{begin, write};
 pub use import::{copy, import};
 pub use recognize::is_pprof;
 
-use super::{Format, Reader, WriteProfile, Writer};
+use super::output::{BeginStreamed, Direct, OutputFormat, OutputType, ProfileFormat, Writer};
+use super::{Format, Reader, ShowsFunctions};
+use crate::profile::Profile;
 use perf_data::container::write::envelope::Envelope;
+use perf_data::error::Result;
+use std::io::Write;
 
 /// pprof's profile.proto.
 pub const FORMAT: Format = Format {
     extensions: &[("pb", None), ("pprof", Some(Envelope::Gzip)), ("prof", Some(Envelope::Gzip))],
     envelope: Some(Envelope::Gzip),
     is_binary: true,
-    writer: Writer::Profile(WriteProfile {
-        streamed: Some(begin),
-        direct: compat::direct,
-        ..WriteProfile::new(|profile, _, out| write(profile, out))
-    }),
+    output: Some(OutputType::of::<Pprof>()),
+    functions: ShowsFunctions::Always,
     reader: Reader::Import(import),
     copy: Some(copy),
     recognizes: is_pprof,
-    options: &[compat::COMPAT],
     ..Format::new("pprof", "profile.proto, for pprof, Go PGO, Pyroscope, Parca")
 };
+
+/// A profile of pprof with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Pprof {
+    /// Write the pprof profile that another program would produce.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_enum,
+            value_name = "PROGRAM",
+            conflicts_with_all = ["labels", "event", "split_by", "lost", "data_addresses", "thread_types"],
+        )
+    )]
+    pub compat: Option<Program>,
+}
+
+/// A program whose profiles can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum Program {
+    /// perf_to_profile of perf_data_converter, which pprof uses to read perf.data.
+    #[cfg_attr(feature = "cli", value(name = "perf_to_profile"))]
+    PerfToProfile,
+}
+
+impl OutputFormat for Pprof {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+}
+
+impl ProfileFormat for Pprof {
+    fn streamed(&self) -> Option<BeginStreamed> {
+        Some(begin)
+    }
+
+    fn direct(&self) -> Option<Direct> {
+        self.compat.map(|Program::PerfToProfile| compat::convert as Direct)
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        write(profile, out)
+    }
+}

@@ -45,19 +45,8 @@ pub mod field {
     pub const FIRST_EXTENSION: u32 = 1000;
 }
 
-/// Begins writing a PerfDataProto.
-pub fn begin<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    Box::new(Encoder::new(out, options))
-}
-
-/// Begins writing a PerfDataProto in text format.
-#[cfg(feature = "quipper-text")]
-pub fn begin_text<'a>(out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
-    Box::new(Encoder::new(super::text_format::ToText::new(out), options))
-}
-
 /// Writes records as they come, followed by the metadata.
-struct Encoder<W> {
+pub struct Encoder<W> {
     out: W,
     spool_dir: Option<PathBuf>,
     unknown: UnknownFields,
@@ -91,18 +80,19 @@ struct Encoder<W> {
 }
 
 impl<W: Write> Encoder<W> {
-    fn new(out: W, options: &ConvertOptions) -> Self {
+    /// Begins a message.
+    pub fn new(out: W, fidelity: Fidelity, options: &ConvertOptions) -> Self {
         Self {
             out,
             spool_dir: options.spool_dir.clone(),
             unknown: options.retained.get().cloned().unwrap_or_default(),
             events: 0,
             merged: 0,
-            is_lossless: Fidelity::from(&options.values) == Fidelity::Lossless,
+            is_lossless: fidelity.is_lossless(),
             is_rewritten: options.passes.any(),
             spooled: None,
-            unrepresented: UnrepresentedRecords::new(options),
-            event_writer: EventWriter::new(options),
+            unrepresented: UnrepresentedRecords::new(fidelity, options),
+            event_writer: EventWriter::new(fidelity, options),
             buffer: Vec::new(),
             build_ids: SeenBuildIds::default(),
             items: 0,

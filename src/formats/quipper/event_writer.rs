@@ -34,9 +34,9 @@ pub struct EventWriter {
 
 impl EventWriter {
     /// Creates a converter without events.
-    pub fn new(options: &ConvertOptions) -> Self {
+    pub fn new(fidelity: Fidelity, options: &ConvertOptions) -> Self {
         Self {
-            is_lossless: Fidelity::from(&options.values) == Fidelity::Lossless,
+            is_lossless: fidelity.is_lossless(),
             events: Events::default(),
             has_samples: Vec::new(),
             event: PerfEvent::default(),

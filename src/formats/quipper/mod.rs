@@ -38,26 +38,26 @@ mod wire;
 pub use decode::import;
 #[cfg(feature = "quipper-text")]
 pub use decode::import_text;
-pub use encode::begin;
-#[cfg(feature = "quipper-text")]
-pub use encode::begin_text;
 pub use fidelity::Fidelity;
 pub use recognize::recognizes;
 #[cfg(feature = "quipper-text")]
 pub use recognize::recognizes_text;
 
-use super::{Format, Reader, Writer};
+use super::converter::{ConvertOptions, Converter};
+use super::output::{OutputFormat, OutputType, RecordFormat, Writer};
+use super::{Format, Reader};
+use crate::rewrite::request::PassRequest;
+use encode::Encoder;
+use std::io::Write;
 
 /// PerfDataProto.
 pub const FORMAT: Format = Format {
     extensions: &[("pb_data", None), ("quipper", None)],
     is_binary: true,
-    writer: Writer::Converter(begin),
+    output: Some(OutputType::of::<QuipperProto>()),
     reader: Reader::Import(import),
     recognizes,
     keeps: unknown::are_supported,
-    options: &[fidelity::FIDELITY],
-    passes: fidelity::passes,
     ..Format::new("quipper", "PerfDataProto, for quipper, perf_to_profile, AutoFDO")
 };
 
@@ -65,11 +65,78 @@ pub const FORMAT: Format = Format {
 #[cfg(feature = "quipper-text")]
 pub const TEXT_FORMAT: Format = Format {
     extensions: &[("pb_text", None)],
-    writer: Writer::Converter(begin_text),
+    output: Some(OutputType::of::<QuipperText>()),
     reader: Reader::Import(import_text),
     recognizes: recognizes_text,
     keeps: unknown::are_supported,
-    options: &[fidelity::FIDELITY],
-    passes: fidelity::passes,
     ..Format::new("quipper-text", "PerfDataProto in protobuf text format")
 };
+
+/// A PerfDataProto with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct QuipperProto {
+    /// How much of a recording to write to a PerfDataProto [default: lossless].
+    #[cfg_attr(feature = "cli", arg(long = "quipper", value_enum, value_name = "FIDELITY"))]
+    pub fidelity: Option<Fidelity>,
+}
+
+/// A PerfDataProto in protobuf text format with these options.
+#[cfg(feature = "quipper-text")]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct QuipperText {
+    /// The options.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub options: QuipperProto,
+}
+
+impl QuipperProto {
+    fn fidelity(&self) -> Fidelity {
+        self.fidelity.unwrap_or_default()
+    }
+}
+
+impl OutputFormat for QuipperProto {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Converter(self)
+    }
+
+    fn passes(&self, requested: Vec<PassRequest>) -> Vec<PassRequest> {
+        self.fidelity().passes(requested)
+    }
+}
+
+impl RecordFormat for QuipperProto {
+    fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+        Box::new(Encoder::new(out, self.fidelity(), options))
+    }
+}
+
+#[cfg(feature = "quipper-text")]
+impl OutputFormat for QuipperText {
+    fn format(&self) -> &'static Format {
+        &TEXT_FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Converter(self)
+    }
+
+    fn passes(&self, requested: Vec<PassRequest>) -> Vec<PassRequest> {
+        self.options.passes(requested)
+    }
+}
+
+#[cfg(feature = "quipper-text")]
+impl RecordFormat for QuipperText {
+    fn begin<'a>(&self, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+        Box::new(Encoder::new(text_format::ToText::new(out), self.options.fidelity(), options))
+    }
+}

@@ -34,9 +34,8 @@ struct Frame {
 
 impl UnrepresentedRecords {
     /// Starts empty.
-    pub fn new(options: &ConvertOptions) -> Self {
-        let (is_lossless, spool_dir) =
-            (Fidelity::from(&options.values) == Fidelity::Lossless, options.spool_dir.clone());
+    pub fn new(fidelity: Fidelity, options: &ConvertOptions) -> Self {
+        let (is_lossless, spool_dir) = (fidelity.is_lossless(), options.spool_dir.clone());
         Self { is_lossless, spool_dir, records: None, frame: None, buffer: Vec::new() }
     }
 

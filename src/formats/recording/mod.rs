@@ -1,15 +1,27 @@
 //! perf.data, the format of recordings.
 
-use super::{Format, Reader, Writer};
+use super::output::{OutputFormat, OutputType, Writer};
+use super::{Format, Reader};
+use crate::rewrite::output::RecordingOptions;
 use perf_data::abi::header;
 
 /// The format of recordings.
 pub const FORMAT: Format = Format {
     extensions: &[("data", None)],
     is_binary: true,
-    writer: Writer::Records,
+    output: Some(OutputType::of::<RecordingOptions>()),
     reader: Reader::Recording,
     recognizes: |start| header::endian(start).is_some(),
     is_distinctive: true,
     ..Format::new("perf.data", "the format of perf itself")
 };
+
+impl OutputFormat for RecordingOptions {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Records(self)
+    }
+}

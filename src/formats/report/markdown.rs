@@ -1,8 +1,7 @@
 //! Compact reports in Markdown, for issues, pull requests and assistants.
 
 use super::style::event_line;
-use super::{LIMIT, rows, total};
-use crate::formats::options::OptionValues;
+use super::{rows, total};
 use crate::profile::Profile;
 use crate::report::Counts;
 use crate::report::facts::{facts, warnings};
@@ -35,8 +34,8 @@ const MAX_EVENTS: usize = 2;
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let limit = values.number(&LIMIT).map_or(ENTRIES, |limit| limit as usize);
+pub fn write(profile: &Profile, limit: Option<usize>, out: &mut dyn Write) -> Result<()> {
+    let limit = limit.unwrap_or(ENTRIES);
     let locations = Locations::new(&profile.tables);
     let mut page = "# Profile\n\n".to_owned();
     facts(profile).iter().for_each(|(name, value)| page += &format!("- {name}: {}\n", plain(value)));

@@ -6,8 +6,10 @@ mod markdown;
 mod style;
 mod text;
 
-use super::options::{FormatOption, OptionValues, ValueKind};
-use super::{Format, WriteProfile, Writer};
+use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
+use super::{Format, ShowsFunctions};
+#[cfg(feature = "cli")]
+use crate::option_values::{number_in, percent};
 use crate::profile::labels::Label;
 use crate::profile::{Profile, Row};
 use crate::report::Counts;
@@ -20,89 +22,105 @@ use std::io::Write;
 
 /// Reports.
 pub const FORMAT: Format = Format {
-    writer: Writer::Profile(WriteProfile { labels: Some(&[]), required_labels: LABELS, ..WriteProfile::new(write) }),
-    options: &[GROUP_BY, NO_CHILDREN, PERCENT_LIMIT, LIMIT, CALLERS, CALLEES, SYMBOL, LINES, JSON, CSV, COLOR],
+    output: Some(OutputType::of::<Report>()),
+    functions: ShowsFunctions::Always,
     ..Format::new("report", "functions with the most samples, as text")
 };
 
 /// Compact reports.
 pub const MARKDOWN: Format = Format {
     extensions: &[("md", None), ("markdown", None)],
-    writer: Writer::Profile(WriteProfile { labels: Some(&[]), ..WriteProfile::new(markdown::write) }),
-    options: &[LIMIT],
+    output: Some(OutputType::of::<Markdown>()),
+    functions: ShowsFunctions::Always,
     ..Format::new("markdown", "compact report in Markdown")
 };
 
 /// Labels that keys need.
 const LABELS: &[Label] = &[Label::ThreadComm, Label::Pid, Label::Tid, Label::Cpu];
 
-/// Keys of groups.
-pub const GROUP_BY: FormatOption = FormatOption::new(
-    "group-by",
-    "KEYS",
-    "What samples are grouped by, separated by commas [default: comm,dso,sym]",
-    ValueKind::List(|| Key::NAMES.iter().map(|(name, _)| *name).collect()),
-);
+/// A report with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Report {
+    /// What samples are grouped by, separated by commas [default: comm,dso,sym].
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = Key::parser())
+    )]
+    pub group_by: Vec<Key>,
 
-/// Order.
-pub const NO_CHILDREN: FormatOption =
-    FormatOption::switch("no-children", "Sort by the samples in each function itself, without those in what it calls");
+    /// Which functions it shows, and how.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub contents: Contents,
 
-/// Least share.
-pub const PERCENT_LIMIT: FormatOption =
-    FormatOption::new("percent-limit", "PERCENT", "Omit entries below this share of the event", ValueKind::Percent);
+    /// When to color the text.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHEN", default_value_t))]
+    pub color: Color,
+}
 
-/// Greatest number of entries.
-pub const LIMIT: FormatOption = FormatOption::new(
-    "limit",
-    "N",
-    "Print at most N entries of each list [default of text: 1000]",
-    ValueKind::Number { min: 1, max: i32::MAX, if_missing: None },
-);
+/// Which functions a report shows, and how.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Contents {
+    /// Sort by the samples in each function itself, without those in what it calls.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub no_children: bool,
 
-/// Callers of a function.
-pub const CALLERS: FormatOption = FormatOption::new("callers", "NAME", "Print the callers of a function", NAME);
+    /// Omit entries below this share of the event.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PERCENT", value_parser = percent))]
+    pub percent_limit: Option<f64>,
 
-/// Callees of a function.
-pub const CALLEES: FormatOption =
-    FormatOption::new("callees", "NAME", "Print the functions that a function calls", NAME);
+    /// Print at most N entries of each list [default of text: 1000].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = number_in::<u32>(1, i32::MAX as u32)))]
+    pub limit: Option<u32>,
 
-/// Both.
-pub const SYMBOL: FormatOption = FormatOption {
-    conflicts: &["callers", "callees"],
-    ..FormatOption::new("symbol", "NAME", "Print the callers and callees of a function", NAME)
-};
+    /// Print the callers of a function.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub callers: Option<String>,
 
-/// Lines of a function.
-pub const LINES: FormatOption = FormatOption {
-    conflicts: &["callers", "callees", "symbol"],
-    ..FormatOption::new("lines", "NAME", "Print the source lines of a function with their samples", NAME)
-};
+    /// Print the functions that a function calls.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub callees: Option<String>,
 
-/// As JSON.
-pub const JSON: FormatOption = FormatOption {
-    conflicts: &["csv", "callers", "callees", "symbol", "lines"],
-    ..FormatOption::switch("json", "Print one JSON object")
-};
+    /// Print the callers and callees of a function.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", conflicts_with_all = ["callers", "callees"]))]
+    pub symbol: Option<String>,
 
-/// As CSV.
-pub const CSV: FormatOption = FormatOption {
-    conflicts: &["json", "callers", "callees", "symbol", "lines"],
-    ..FormatOption::switch("csv", "Print comma-separated values")
-};
+    /// Print the source lines of a function with their samples.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", conflicts_with_all = ["callers", "callees", "symbol"]))]
+    pub lines: Option<String>,
 
-/// Colors.
-pub const COLOR: FormatOption = FormatOption {
-    default: Some("never"),
-    ..FormatOption::new(
-        "color",
-        "WHEN",
-        "When to color the text",
-        ValueKind::Choice(&[("never", "Never"), ("always", "Always")]),
-    )
-};
+    /// Print one JSON object.
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with_all = ["csv", "callers", "callees", "symbol", "lines"]))]
+    pub json: bool,
 
-const NAME: ValueKind = ValueKind::Text { is_optional: false };
+    /// Print comma-separated values.
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with_all = ["json", "callers", "callees", "symbol", "lines"]))]
+    pub csv: bool,
+}
+
+/// When text is colored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Color {
+    /// Never.
+    #[default]
+    Never,
+    /// Always.
+    Always,
+}
+
+/// A compact report with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Markdown {
+    /// Print at most N entries of each list [default: 10].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = number_in::<u32>(1, i32::MAX as u32)))]
+    pub limit: Option<u32>,
+}
 
 /// Number of entries of a list of text by default.
 const MAX_ENTRIES: usize = 1000;
@@ -118,19 +136,13 @@ struct Settings {
 }
 
 impl Settings {
-    fn new(values: &OptionValues) -> Self {
-        let keys = values.list(&GROUP_BY);
-        let mut keys: Vec<_> = keys.into_iter().flatten().filter_map(|name| Key::by_name(name)).collect();
-        if keys.is_empty() {
-            keys.extend(Key::DEFAULT);
-        }
-        let is_text = !values.is_given(&JSON) && !values.is_given(&CSV);
-        let limit = values.number(&LIMIT).map(|limit| limit as usize);
+    fn new(report: &Report) -> Self {
+        let Contents { no_children, percent_limit, limit, json, csv, .. } = report.contents;
         Self {
-            keys,
-            by_total: !values.is_given(&NO_CHILDREN),
-            percent_limit: values.word(&PERCENT_LIMIT).and_then(|text| text.parse().ok()).unwrap_or(0.0),
-            limit: limit.unwrap_or(if is_text { MAX_ENTRIES } else { usize::MAX }),
+            keys: if report.group_by.is_empty() { Key::DEFAULT.to_owned() } else { report.group_by.clone() },
+            by_total: !no_children,
+            percent_limit: percent_limit.unwrap_or(0.0),
+            limit: limit.map_or(if json || csv { usize::MAX } else { MAX_ENTRIES }, |limit| limit as usize),
             has_default_limit: limit.is_none(),
         }
     }
@@ -166,28 +178,63 @@ fn total(profile: &Profile, event: EventIndex) -> Counts {
     rows(profile, event).map(Counts::from).sum()
 }
 
-/// Writes a report.
-///
-/// # Errors
-/// If the profile has no function of a requested name, and errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let (settings, locations) = (Settings::new(values), Locations::new(&profile.tables));
-    if values.is_given(&JSON) {
-        return json::write(profile, &locations, &settings, out);
+impl OutputFormat for Report {
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
-    if values.is_given(&CSV) {
-        return csv::write(profile, &locations, &settings, out);
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
     }
-    let page = text::Page::new(profile, &locations, &settings, values.word(&COLOR) == Some("always"));
-    let text = match values.word(&LINES) {
-        Some(name) => page.lines(name)?,
-        None => {
-            let symbol = values.word(&SYMBOL);
-            match (values.word(&CALLERS).or(symbol), values.word(&CALLEES).or(symbol)) {
-                (None, None) => page.functions(),
-                (callers, callees) => page.neighbors(callers, callees)?,
-            }
+}
+
+impl ProfileFormat for Report {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(&[])
+    }
+
+    fn required_labels(&self) -> &'static [Label] {
+        LABELS
+    }
+
+    /// Writes a report; an error if the profile has no function of a requested name.
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let (settings, locations) = (Settings::new(self), Locations::new(&profile.tables));
+        let Contents { callers, callees, symbol, lines, .. } = &self.contents;
+        if self.contents.json {
+            return json::write(profile, &locations, &settings, out);
         }
-    };
-    out.write_all(text.as_bytes()).map_err(Error::Output)
+        if self.contents.csv {
+            return csv::write(profile, &locations, &settings, out);
+        }
+        let page = text::Page::new(profile, &locations, &settings, self.color == Color::Always);
+        let text = match lines {
+            Some(name) => page.lines(name)?,
+            None => match (callers.as_ref().or(symbol.as_ref()), callees.as_ref().or(symbol.as_ref())) {
+                (None, None) => page.functions(),
+                (callers, callees) => page.neighbors(callers.map(|name| &**name), callees.map(|name| &**name))?,
+            },
+        };
+        out.write_all(text.as_bytes()).map_err(Error::Output)
+    }
+}
+
+impl OutputFormat for Markdown {
+    fn format(&self) -> &'static Format {
+        &MARKDOWN
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+}
+
+impl ProfileFormat for Markdown {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(&[])
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        markdown::write(profile, self.limit.map(|limit| limit as usize), out)
+    }
 }

@@ -8,13 +8,14 @@ mod import;
 
 pub use import::{import, recognizes};
 
-use super::folded::WEIGHT;
+use super::folded::Weight;
 use super::json_text::{self, Each};
-use super::options::{FormatOption, OptionValues, ValueKind};
+use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
 use super::tracks::{self, Track, tracks};
-use super::{Format, Reader, WriteProfile, Writer};
+use super::{Format, Reader, ShowsFunctions};
 use crate::profile::Profile;
 use crate::profile::event::Unit;
+use crate::profile::labels::Label;
 use frames::Frames;
 use perf_data::error::Result;
 use serde::Serialize;
@@ -23,27 +24,12 @@ use std::io::Write;
 /// Files of speedscope.
 pub const FORMAT: Format = Format {
     extensions: &[("speedscope.json", None)],
-    writer: Writer::Profile(WriteProfile {
-        labels: Some(tracks::LABELS),
-        has_times: |_| true,
-        ..WriteProfile::new(write)
-    }),
+    output: Some(OutputType::of::<Speedscope>()),
+    functions: ShowsFunctions::Always,
     reader: Reader::Import(import),
     recognizes,
     is_distinctive: true,
-    options: &[WEIGHT, FRAMES],
     ..Format::new("speedscope", "profile of each thread and event, for speedscope")
-};
-
-/// What a frame is.
-pub const FRAMES: FormatOption = FormatOption {
-    default: Some("functions"),
-    ..FormatOption::new(
-        "frames",
-        "WHAT",
-        "What a frame is",
-        ValueKind::Choice(&[("functions", "A function"), ("lines", "A source line of a function")]),
-    )
 };
 
 /// A file.
@@ -79,23 +65,64 @@ struct SampledProfile<'a, S, W> {
     weights: W,
 }
 
-/// Writes a profile.
-///
-/// # Errors
-/// Errors of `out`.
-pub fn write(profile: &Profile, values: &OptionValues, out: &mut dyn Write) -> Result<()> {
-    let frames = Frames::new(&profile.tables, values.word(&FRAMES) == Some("lines"));
-    let by_period = values.word(&WEIGHT) != Some("samples");
-    let tracks = tracks(profile);
-    let file = File {
-        schema: "https://www.speedscope.app/file-format-schema.json",
-        exporter: concat!("perfconv@", env!("CARGO_PKG_VERSION")),
-        name: profile.name.clone().or_else(|| profile.tables.command.clone()).unwrap_or_default(),
-        active_profile_index: tracks::heaviest(&tracks, profile).unwrap_or(0),
-        shared: Shared { frames: Each(|| frames.list().map(|location| frames.frame(location))) },
-        profiles: Each(|| tracks.iter().map(|track| of_track(track, profile, &frames, by_period))),
-    };
-    json_text::write(&file, out)
+/// Files of speedscope with these options.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Speedscope {
+    /// What the count of a stack is.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
+    pub weight: Weight,
+
+    /// What a frame is.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
+    pub frames: FrameUnit,
+}
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum FrameUnit {
+    /// A function.
+    #[default]
+    Functions,
+    /// A source line of a function.
+    Lines,
+}
+
+impl OutputFormat for Speedscope {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::Profile(self)
+    }
+}
+
+impl ProfileFormat for Speedscope {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(tracks::LABELS)
+    }
+
+    fn has_times(&self) -> bool {
+        true
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let frames = Frames::new(&profile.tables, self.frames == FrameUnit::Lines);
+        let by_period = self.weight.is_period();
+        let tracks = tracks(profile);
+        let file = File {
+            schema: "https://www.speedscope.app/file-format-schema.json",
+            exporter: concat!("perfconv@", env!("CARGO_PKG_VERSION")),
+            name: profile.name.clone().or_else(|| profile.tables.command.clone()).unwrap_or_default(),
+            active_profile_index: tracks::heaviest(&tracks, profile).unwrap_or(0),
+            shared: Shared { frames: Each(|| frames.list().map(|location| frames.frame(location))) },
+            profiles: Each(|| tracks.iter().map(|track| of_track(track, profile, &frames, by_period))),
+        };
+        json_text::write(&file, out)
+    }
 }
 
 fn of_track<'a>(track: &'a Track, profile: &'a Profile, frames: &'a Frames, by_period: bool) -> impl Serialize + 'a {

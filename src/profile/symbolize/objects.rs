@@ -7,6 +7,8 @@ use crate::profile::{Frame, MappingId, Place};
 use hashbrown::{HashMap, HashSet};
 use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
+#[cfg(feature = "debuginfod")]
+use perf_data::error::{Error, Result};
 use perf_data::progress::Progress;
 use perf_data::session::ProcessFiles;
 use perf_data::session::kernel_names::module_name;
@@ -19,7 +21,12 @@ use perf_symbols::object::host::Host;
 use perf_symbols::object::pending_images::PendingImages;
 use perf_symbols::symbol::bpf::{BpfSource, is_function_name};
 use perf_symbols::symbol::custom::{CustomSource, SymbolSource};
+use perf_symbols::symbol::demangle::Demangle;
 use perf_symbols::symbol::find::attempt::{Attempt, Outcome, Role};
+#[cfg(feature = "debuginfod")]
+use perf_symbols::symbol::find::debuginfod::{Debuginfod, Limits};
+#[cfg(feature = "debuginfod")]
+use perf_symbols::symbol::find::fetch::{Fetcher, Notice};
 use perf_symbols::symbol::find::{Policy, SearchOptions};
 use perf_symbols::symbol::simpleperf::{self, SimpleperfSource};
 use perf_symbols::symbol::source::Source;
@@ -123,6 +130,31 @@ impl SymbolOptions {
     pub fn allow_mismatched_files(mut self) -> Self {
         self.search.policy = Policy::Force;
         self
+    }
+
+    /// Sets how names of C++ and Rust are demangled; by default with parameters.
+    #[must_use]
+    pub fn demangling(mut self, demangling: Demangle) -> Self {
+        self.lookup.demangle = demangling;
+        self
+    }
+
+    /// Downloads debug files that are not found from debuginfod servers, whose addresses are separated by spaces, to the cache of
+    /// debuginfod's own client; `announce` is called before each download.
+    ///
+    /// # Errors
+    /// If there is no address, or no directory for downloads.
+    #[cfg(feature = "debuginfod")]
+    pub fn debuginfod(mut self, urls: &str, announce: Option<fn(&Notice)>) -> Result<Self> {
+        let Some(cache) = &self.search.debuginfod_cache else {
+            let message = "no directory for downloads is known; set DEBUGINFOD_CACHE_PATH";
+            return Err(Error::not_found(message));
+        };
+        let Some(client) = Debuginfod::new(urls, cache, Limits::from_environment(), announce) else {
+            return Err(Error::not_found("no debuginfod server is named"));
+        };
+        self.search.fetcher = Some(Fetcher(Arc::new(client.with_progress(self.lookup.progress.clone()))));
+        Ok(self)
     }
 
     /// Omits inlined functions.

@@ -2,8 +2,8 @@
 
 use super::find::{Cache, FindOptions};
 use super::known_build_ids::KnownBuildIds;
+use crate::option_values::directory;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::option_values::directory;
 use crate::rewrite::request::Values;
 use std::env;
 use std::path::PathBuf;

@@ -2,8 +2,8 @@
 
 use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
+use crate::option_values::name;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::option_values::name;
 use crate::rewrite::pass::PreScanOrder;
 use crate::rewrite::request::PassFactory;
 use perf_data::error::Result;

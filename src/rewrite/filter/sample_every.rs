@@ -1,8 +1,8 @@
 //! Keeps every Nth sample of each event: `--sample-every`.
 
 use super::pass::{Filter, Sample};
+use crate::option_values::positive_number;
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::option_values::positive_number;
 use crate::rewrite::request::PassFactory;
 use perf_data::error::Result;
 use perf_data::stream::meta::Meta;

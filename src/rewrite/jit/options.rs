@@ -1,8 +1,8 @@
 //! Options of the passes for code compiled at run time.
 
 use super::images::ImageOptions;
+use crate::option_values::{directory, existing_path};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::option_values::{directory, existing_path};
 use crate::rewrite::request::{PassContext, Values};
 use std::path::PathBuf;
 

@@ -1,10 +1,10 @@
 //! Maps the memory of functions in `perf-PID.map` files to images: `--perf-map`.
 
 use super::images::{ImageOptions, Images};
+use crate::option_values::existing_path;
 use crate::rewrite::build_ids::objects::PROT_EXEC;
 use crate::rewrite::mmap::{Mmap, Names};
 use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::option_values::existing_path;
 use crate::rewrite::pass::{Pass, PreScan};
 use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::replacement::RecordBuffer;

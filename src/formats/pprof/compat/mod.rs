@@ -26,33 +26,19 @@ mod tests;
 pub use encode::write;
 pub use profile::CompatProfile;
 
-use crate::formats::Direct;
-use crate::formats::options::{FormatOption, OptionValues, ValueKind};
+use crate::formats::output::WriteOut;
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::source::Source;
 use pre_scan::PreScan;
 
-/// The option `--compat`.
-pub const COMPAT: FormatOption = FormatOption {
-    conflicts: &["labels", "event", "split-by", "lost", "data-addresses", "thread-types"],
-    ..FormatOption::new(
-        "compat",
-        "PROGRAM",
-        "Write the pprof profile that another program would produce",
-        ValueKind::Choice(&[(
-            "perf_to_profile",
-            "perf_to_profile of perf_data_converter, which pprof uses to read perf.data",
-        )]),
-    )
-};
-
-/// The conversion, if the option selects it.
-pub fn direct(values: &OptionValues) -> Option<Direct> {
-    values.is_given(&COMPAT).then_some(|source| {
-        let (profile, ledger) = profile(source)?;
-        Ok((Box::new(move |out| write(&profile, out)), ledger))
-    })
+/// Converts a recording, and returns a function that writes the profile.
+///
+/// # Errors
+/// As [`profile`].
+pub fn convert(source: Source) -> Result<(WriteOut, Ledger)> {
+    let (profile, ledger) = profile(source)?;
+    Ok((Box::new(move |out| write(&profile, out)), ledger))
 }
 
 /// Converts a recording to the profile that perf_to_profile produces. The recording is read once; records that must

@@ -1,0 +1,137 @@
+//! What profiles contain, in all formats that are written from one.
+
+use super::existing_path;
+use super::help::PROFILES;
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use perf_data::error::Result;
+use perfconv::formats::{FORMATS, Writer};
+use perfconv::profile::labels::Label;
+use perfconv::profile::options::{ProfileOptions, Split};
+use perfconv::profile::thread_types::read_thread_types;
+use std::path::PathBuf;
+
+/// The value for no labels.
+const NO_LABELS: &str = "none";
+
+/// What profiles contain, and whether there are several.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ProfileArgs {
+    #[command(flatten)]
+    pub contents: ProfileContentArgs,
+
+    /// Write one profile for each of these, to a directory
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = PROFILES)]
+    pub split_by: Option<SplitArg>,
+}
+
+/// What a profile contains.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ProfileContentArgs {
+    #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = label_names(), help = labels_help(), help_heading = PROFILES)]
+    pub labels: Vec<String>,
+
+    /// How to account for lost samples and events: only report them, or add them as samples of a separate stack
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, help_heading = PROFILES)]
+    pub lost: LostArg,
+
+    /// Add the data address of a sample as a frame, called by the function that accessed it
+    #[arg(long, help_heading = PROFILES)]
+    pub data_addresses: bool,
+
+    /// File with a thread ID and its thread type on each line, for the label thread_type
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(existing_path), help_heading = PROFILES)]
+    pub thread_types: Option<PathBuf>,
+}
+
+/// The criterion of a split.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SplitArg {
+    /// Process
+    Pid,
+    /// Name of the process
+    Comm,
+    /// Event
+    Event,
+    /// Cgroup
+    Cgroup,
+}
+
+/// What becomes of lost samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LostArg {
+    /// Report their number, but add no samples
+    #[default]
+    Report,
+    /// Add them as samples of a separate stack
+    AsSamples,
+}
+
+impl ProfileArgs {
+    /// Checks the labels.
+    ///
+    /// # Errors
+    /// If they cannot be combined, or a file for one of them is missing or superfluous.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        let ProfileContentArgs { labels, thread_types, .. } = &self.contents;
+        if labels.len() > 1 && labels.iter().any(|key| key == NO_LABELS) {
+            return Err(format!("--labels: '{NO_LABELS}' cannot be combined with labels"));
+        }
+        let needs_types = labels.iter().any(|key| Label::by_key(key) == Some(Label::ThreadType));
+        if needs_types != thread_types.is_some() {
+            let message = "the label thread_type and --thread-types FILE are only valid together; give both or neither";
+            return Err(message.to_owned());
+        }
+        Ok(())
+    }
+
+    /// The options of a profile of these events.
+    ///
+    /// # Errors
+    /// If the file of thread types cannot be read.
+    pub fn options(&self, events: Vec<String>) -> Result<ProfileOptions> {
+        let ProfileContentArgs { labels, lost, data_addresses, thread_types } = &self.contents;
+        let mut options = ProfileOptions::default();
+        let selected = labels.iter().filter_map(|key| Label::by_key(key)).collect();
+        options.labels = (!labels.is_empty()).then_some(selected);
+        options.events = events;
+        options.split = self.split_by.map(|split| match split {
+            SplitArg::Pid => Split::Pid,
+            SplitArg::Comm => Split::Comm,
+            SplitArg::Event => Split::Event,
+            SplitArg::Cgroup => Split::Cgroup,
+        });
+        options.lost_as_samples = *lost == LostArg::AsSamples;
+        options.data_addresses = *data_addresses;
+        options.thread_types = thread_types.as_deref().map(read_thread_types).transpose()?.unwrap_or_default();
+        Ok(options)
+    }
+}
+
+fn label_names() -> PossibleValuesParser {
+    Label::ALL.iter().map(|label| label.key()).chain([NO_LABELS]).collect::<Vec<_>>().into()
+}
+
+/// The help of the labels, with the defaults that formats have.
+fn labels_help() -> String {
+    let keys = |labels: &[Label]| match labels {
+        [] => NO_LABELS.to_owned(),
+        labels => labels.iter().map(|label| label.key()).collect::<Vec<_>>().join(","),
+    };
+    let mut defaults: Vec<(String, Vec<&str>)> = vec![(keys(ProfileOptions::DEFAULT_LABELS), Vec::new())];
+    for format in FORMATS {
+        let output = format.with_defaults();
+        let Some(Writer::Profile(writes)) = output.as_ref().map(|output| output.writer()) else { continue };
+        let Some(labels) = writes.labels().map(keys) else { continue };
+        match defaults.iter_mut().find(|(others, _)| *others == labels) {
+            Some((_, formats)) => formats.push(format.name),
+            None => defaults.push((labels, vec![format.name])),
+        }
+    }
+    let defaults = defaults.iter().map(|(labels, formats)| match &formats[..] {
+        [] => labels.clone(),
+        formats => format!("{}: {labels}", formats.join(", ")),
+    });
+    let defaults = defaults.collect::<Vec<_>>().join("; ");
+    format!("Labels of samples, separated by commas; none for no labels [default: {defaults}]")
+}
