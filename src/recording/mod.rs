@@ -4,11 +4,8 @@ mod anonymize;
 mod convert;
 #[cfg(all(test, feature = "testing"))]
 mod example_tests;
-mod features;
 mod json;
 mod profile;
-mod pull;
-mod records;
 mod rewrite;
 mod sample_sender;
 mod samples;
@@ -19,9 +16,7 @@ mod table;
 mod tests;
 
 pub use convert::Convert;
-pub use features::{Features, RecordedEvent};
 pub use profile::ProfileBuilder;
-pub use records::{Record, Records};
 pub use rewrite::Rewrite;
 pub use samples::{FunctionLine, Mapping, Sample, Samples, StackFrame};
 pub use symbolizer::{FoundFunctions, Symbolizer};
@@ -33,6 +28,7 @@ pub use crate::rewrite::filter::time::{Interval, Share, Times};
 pub use perf_data::container::limits::Limits;
 pub use perf_data::container::read::{Container, ReadOptions};
 pub use perf_data::container::walk::{Damage, DamageKind};
+pub use perf_data::recording::{Features, Record, RecordedEvent, Records};
 pub use perf_data::progress::{Progress, TaskState, Work};
 pub use perf_data::stream::ledger::{Aggregated, Entry, Ledger, Reason};
 pub use perf_symbols::symbol::custom::{SymbolObject, SymbolSource};
@@ -151,7 +147,7 @@ impl Recording {
     /// # Errors
     /// If no record can be read.
     pub fn records(&self) -> Result<Records> {
-        Records::new(self.input.clone(), self.read.clone())
+        Records::open(self.input.clone(), self.read.clone())
     }
 
     /// The samples in time order, with their stacks.
@@ -167,7 +163,7 @@ impl Recording {
     /// # Errors
     /// If the header cannot be read.
     pub fn features(&self) -> Result<Features> {
-        Features::new(self.input.clone(), self.read.clone())
+        Features::open(self.input.clone(), self.read.clone())
     }
 
     /// Converts the recording to another format.

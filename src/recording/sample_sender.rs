@@ -1,6 +1,5 @@
 //! Resolves samples in one thread, and sends them in batches to another.
 
-use super::pull::Batches;
 use crate::profile::Frame;
 use crate::profile::deferred::{MAX_FRAMES, UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
@@ -14,6 +13,7 @@ use hashbrown::HashMap;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::sample_type::BranchSampleType;
 use perf_data::error::Result;
+use perf_data::recording::pull::Batches;
 use perf_data::session::map::Map;
 use perf_data::session::names::NameId;
 use perf_data::session::{Applied, ProcessFiles, Session};

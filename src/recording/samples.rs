@@ -1,6 +1,5 @@
 //! Samples in time order, with resolved stacks.
 
-use super::pull::{End, Pull};
 use super::sample_sender::{Batch, Fields, NewEntries, Sender};
 use crate::profile::event::ProfileEvent;
 use crate::profile::stacks::FrameId;
@@ -12,6 +11,7 @@ use hashbrown::HashMap;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::error::Result;
+use perf_data::recording::pull::{End, Pull};
 use perf_data::session::map::Map;
 use perf_data::session::names::NameId;
 use perf_data::session::space::Space;

@@ -1,4 +1,4 @@
-//! Parser of the definitions in `src/abi`: types, open enums, flag words, and the tables of records and features.
+//! Parser of the definitions in `abi`: types, open enums, flag words, and the tables of records and features.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -133,7 +133,7 @@ fn rows(source: &str, start: &str) -> Vec<Row> {
             let definition = definition.rsplit("::").next().unwrap_or_default().to_owned();
             rows.push(Row { name, definition, is_test });
         }
-        is_test = line == "#[cfg(test)]";
+        is_test = line.starts_with("#[cfg(any(test,");
     }
     rows
 }

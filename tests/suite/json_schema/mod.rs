@@ -1,6 +1,6 @@
 //! The JSON schema matches the definitions of records and features.
 //!
-//! `docs/json.schema.json` is derived from the definitions in `src/abi`, except for the outer objects. With
+//! `docs/json.schema.json` is derived from the definitions in `abi`, except for the outer objects. With
 //! `PERFCONV_UPDATE_SCHEMA=1`, the test writes it.
 
 mod definitions;
@@ -94,7 +94,7 @@ fn with_definition(schema: &str, name: &str, definition: &Json) -> String {
 
 #[test]
 fn schema_matches_the_definitions() {
-    let definitions = Definitions::read(&root().join("src/abi"));
+    let definitions = Definitions::read(&root().join("crates/perf-data/src/abi"));
     let derive = Derive::new(&definitions, false);
     let schema = fs::read_to_string(schema_path()).unwrap();
     let derived = update(&schema, &derive, false);
@@ -112,7 +112,7 @@ fn schema_matches_the_definitions() {
 
 #[test]
 fn schema_covers_new_records_and_features() {
-    let definitions = Definitions::read(&root().join("src/abi"));
+    let definitions = Definitions::read(&root().join("crates/perf-data/src/abi"));
     let derive = Derive::new(&definitions, true);
     let schema = update(&fs::read_to_string(schema_path()).unwrap(), &derive, true);
     let schema: Value = serde_json::from_str(&schema).unwrap();

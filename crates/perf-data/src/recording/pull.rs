@@ -1,9 +1,9 @@
 //! Adapts a stream, which pushes records, to an iterator. The stream runs on a separate thread, a few batches ahead.
 
-use perf_data::error::{Error, Result};
-use perf_data::stream::ledger::Ledger;
-use perf_data::stream::meta::Meta;
-use perf_data::threads::{builder, returned};
+use crate::error::{Error, Result};
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::threads::{builder, returned};
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -12,17 +12,17 @@ use std::thread::JoinHandle;
 const AHEAD: usize = 2;
 
 /// Metadata and ledger at the end of the stream.
-pub(super) type End = (Meta, Ledger);
+pub type End = (Meta, Ledger);
 
 /// The receiver. If it is dropped, the stream ends at its next batch.
-pub(super) struct Pull<T> {
+pub struct Pull<T> {
     batches: Receiver<T>,
     stream: Option<JoinHandle<Result<End>>>,
     end: Option<End>,
 }
 
 /// The sender for the stream.
-pub(super) struct Batches<T>(SyncSender<T>);
+pub struct Batches<T>(SyncSender<T>);
 
 impl<T> Batches<T> {
     /// Sends a batch; blocks until there is room.

@@ -1,17 +1,17 @@
 //! Records in file order.
 
 use super::pull::{Batches, End, Pull};
-use perf_data::abi;
-use perf_data::abi::record::{RecordContext, RecordType};
-use perf_data::container::block::Block;
-use perf_data::container::read::ReadOptions;
-use perf_data::container::read::input::Input;
-use perf_data::error::Result;
-use perf_data::stream::Sink;
-use perf_data::stream::ledger::Ledger;
-use perf_data::stream::meta::Meta;
-use perf_data::stream::raw::Raw;
-use perf_data::stream::source::Source;
+use crate::abi;
+use crate::abi::record::{RecordContext, RecordType};
+use crate::container::block::Block;
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::ledger::Ledger;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::stream::source::Source;
 use std::fmt;
 
 /// Maximum number of records in a batch.
@@ -42,7 +42,11 @@ struct BufferedRecord {
 pub struct Record<'a>(&'a BufferedRecord);
 
 impl Records {
-    pub(super) fn new(input: Input, read: ReadOptions) -> Result<Self> {
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// If the recording cannot be read.
+    pub fn open(input: Input, read: ReadOptions) -> Result<Self> {
         let source = Source::open(input, read)?;
         let pull = Pull::new(move |batches| source.run(&mut Sender { batches, batch: Vec::new(), index: 0 }))?;
         Ok(Self { pull, batch: Vec::new().into_iter(), current: None })

@@ -1,15 +1,15 @@
 //! Metadata of a recording: machine, command and events.
 
-use perf_data::abi::attr::Attr;
-use perf_data::abi::feature::{Feature, FeatureId};
-use perf_data::container::read::input::Input;
-use perf_data::container::read::{Container, ReadOptions};
-use perf_data::error::Result;
-use perf_data::stream::Sink;
-use perf_data::stream::event_name::event_name;
-use perf_data::stream::meta::Meta;
-use perf_data::stream::raw::Raw;
-use perf_data::stream::source::Source;
+use crate::abi::attr::Attr;
+use crate::abi::feature::{Feature, FeatureId};
+use crate::container::read::input::Input;
+use crate::container::read::{Container, ReadOptions};
+use crate::error::Result;
+use crate::stream::Sink;
+use crate::stream::event_name::event_name;
+use crate::stream::meta::Meta;
+use crate::stream::raw::Raw;
+use crate::stream::source::Source;
 
 /// Feature sections and events of a recording.
 #[derive(Debug)]
@@ -31,7 +31,10 @@ pub struct RecordedEvent {
 
 impl Features {
     /// Reads the features. In a pipe they are records, which may come at its end.
-    pub(super) fn new(input: Input, read: ReadOptions) -> Result<Self> {
+    ///
+    /// # Errors
+    /// If the recording cannot be read.
+    pub fn open(input: Input, read: ReadOptions) -> Result<Self> {
         let source = Source::open(input, read)?;
         let meta = match source.meta().container {
             Container::Pipe => source.run(&mut Ignored)?.0,

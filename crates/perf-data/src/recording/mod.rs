@@ -1,0 +1,89 @@
+//! A recording to read from the front: samples, records, features. See [`Recording`].
+
+mod features;
+pub mod pull;
+mod records;
+mod samples;
+
+pub use features::{Features, RecordedEvent};
+pub use records::{Record, Records};
+pub use samples::Sample;
+
+use crate::container::read::ReadOptions;
+use crate::container::read::input::Input;
+use crate::error::Result;
+use crate::stream::ledger::Ledger;
+use std::io::Read;
+use std::path::Path;
+
+/// A recording in any container, optionally compressed as a whole.
+///
+/// It can be read any number of times: a stream is spooled to a temporary file.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    input: Input,
+    read: ReadOptions,
+}
+
+impl Recording {
+    /// Opens a file or directory.
+    ///
+    /// # Errors
+    /// If it is a stream that cannot be read. That a file is no recording is known when it is read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, ReadOptions::default())
+    }
+
+    /// Opens a file or directory with limits and a directory for temporary files.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, read: ReadOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let input = Input::Path(path.to_owned());
+        // A pipe can be read only once.
+        let input = if path.is_file() || path.is_dir() { input } else { input.repeatable(&read)?.0 };
+        Ok(Self { input, read })
+    }
+
+    /// Reads a stream, such as standard input. `name` is used in messages.
+    ///
+    /// # Errors
+    /// If it cannot be read, or no temporary file can be written.
+    pub fn from_reader(name: &str, stream: impl Read + Send + 'static) -> Result<Self> {
+        let read = ReadOptions::default();
+        let (input, _) = Input::stream(name, stream).repeatable(&read)?;
+        Ok(Self { input, read })
+    }
+
+    /// Reads the bytes of a file. `name` is used in messages.
+    pub fn from_bytes(name: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        let input = Input::Bytes { name: name.to_owned(), bytes: bytes.into().into() };
+        Self { input, read: ReadOptions::default() }
+    }
+
+    /// Calls a function for each sample in time order, with the processes and mappings at its time. Returns the ledger of the
+    /// records.
+    ///
+    /// # Errors
+    /// If the recording cannot be read, and errors of the function.
+    pub fn for_each_sample(&self, use_sample: impl FnMut(&Sample<'_>) -> Result<()>) -> Result<Ledger> {
+        samples::for_each(self.input.clone(), self.read.clone(), use_sample)
+    }
+
+    /// The records in file order.
+    ///
+    /// # Errors
+    /// If the recording cannot be read.
+    pub fn records(&self) -> Result<Records> {
+        Records::open(self.input.clone(), self.read.clone())
+    }
+
+    /// The feature sections and events. In a pipe they are records, which may come at its end.
+    ///
+    /// # Errors
+    /// If the recording cannot be read.
+    pub fn features(&self) -> Result<Features> {
+        Features::open(self.input.clone(), self.read.clone())
+    }
+}
