@@ -1,7 +1,6 @@
 //! Collects the files that a symbolization of a recording needs, as a conversion on this machine finds them.
 
 use super::entry::{KALLSYMS, directory};
-use crate::profile::mappings::unpadded;
 use crate::rewrite::build_ids::objects::KERNEL;
 use bytes::Bytes;
 use perf_data::session::RecordedNamespaces;
@@ -22,6 +21,7 @@ use perf_symbols::symbol::kernel::KernelSource;
 use perf_symbols::symbol::object::Object;
 use perf_symbols::symbol::perf_map::PerfMapSource;
 use perf_symbols::symbol::source::{OpenedObject, Source};
+use perf_symbols::symbolizer::recorded_build_ids::unpadded;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,6 @@
 
 use super::dump_batch::{Dump, DumpBatch, Outcome};
 use super::link_register::InterruptedFrame;
-use super::mappings::BuildIds;
 use super::symbolize::{SymbolOptions, object_key};
 use super::user_chain::UserChain;
 use perf_data::abi::bytes::Words;
@@ -17,6 +16,7 @@ use perf_data::session::space::Space;
 use perf_data::session::{ProcessFiles, Session};
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
+use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
 use perf_symbols::unwind::arch::Architecture;
 use perf_symbols::unwind::code::AddressSpace;
 use perf_symbols::unwind::memory::StackDump;
@@ -47,7 +47,7 @@ impl Machine {
             session: Arc::clone(session),
             objects: Arc::new(Mutex::new(objects)),
             max_frames,
-            splices: !options.without_splicing,
+            splices: options.splices(),
         }
     }
 

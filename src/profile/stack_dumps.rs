@@ -54,7 +54,7 @@ impl StackDumps {
     pub fn new(options: &Arc<SymbolOptions>) -> Option<Self> {
         Some(Self {
             options: Arc::clone(options),
-            max_frames: options.max_stack?.get(),
+            max_frames: options.max_frames()?.get(),
             is_unwound: Vec::new(),
             session: Arc::default(),
             crew: None,

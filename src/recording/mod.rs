@@ -9,7 +9,6 @@ mod profile;
 mod rewrite;
 mod sample_sender;
 mod samples;
-mod symbolizer;
 #[cfg(feature = "parquet")]
 mod table;
 #[cfg(test)]
@@ -18,21 +17,20 @@ mod tests;
 pub use convert::Convert;
 pub use profile::ProfileBuilder;
 pub use rewrite::Rewrite;
-pub use samples::{FunctionLine, Mapping, Sample, Samples, StackFrame};
-pub use symbolizer::{FoundFunctions, Symbolizer};
+pub use samples::{Mapping, Sample, Samples, StackFrame};
 
 pub use crate::profile::labels::Label;
-pub use crate::profile::symbolize::SymbolOptions;
 pub use crate::rewrite::anonymize::key::Key;
 pub use crate::rewrite::filter::time::{Interval, Share, Times};
 pub use perf_data::container::limits::Limits;
 pub use perf_data::container::read::{Container, ReadOptions};
 pub use perf_data::container::walk::{Damage, DamageKind};
-pub use perf_data::recording::{Features, Record, RecordedEvent, Records};
 pub use perf_data::progress::{Progress, TaskState, Work};
+pub use perf_data::recording::{Features, Record, RecordedEvent, Records};
 pub use perf_data::stream::ledger::{Aggregated, Entry, Ledger, Reason};
 pub use perf_symbols::symbol::custom::{SymbolObject, SymbolSource};
 pub use perf_symbols::symbol::lookup::Frame as FrameSymbol;
+pub use perf_symbols::symbolizer::{FoundFunctions, FunctionLine, SymbolOptions, Symbolizer};
 
 use crate::conversion::convert_with;
 use crate::conversion::input::{OpenedInput, RecognizedInput};

@@ -5,7 +5,6 @@ use crate::profile::deferred::{MAX_FRAMES, UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
 use crate::profile::event::{ProfileEvent, period};
 use crate::profile::frames::SampledStack;
-use crate::profile::mappings::BuildIds;
 use crate::profile::omissions::IncompleteStacks;
 use crate::profile::resolver::{Resolver, Viewer};
 use crate::profile::stacks::FrameId;
@@ -22,6 +21,7 @@ use perf_data::stream::events::EventIndex;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
+use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
 use std::sync::Arc;
 
 /// Maximum number of samples in a batch.

@@ -18,6 +18,7 @@ use perf_data::session::space::Space;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::source::Source;
 use perf_data::stream::stage::Before;
+use perf_symbols::symbolizer::function_line::{FunctionLine, TableLine, function_lines};
 use std::fmt;
 use std::sync::Arc;
 
@@ -44,42 +45,6 @@ struct Tables {
     /// The functions of the frames, innermost first.
     lines: Vec<Box<[TableLine]>>,
     threads: Vec<String>,
-}
-
-/// A position in a function.
-#[derive(Debug)]
-pub(super) struct TableLine {
-    pub function: Arc<str>,
-    pub file: Arc<str>,
-    pub line: u32,
-    pub column: u32,
-}
-
-/// The functions at an address, innermost first.
-pub(super) fn function_lines(lines: &[TableLine]) -> impl ExactSizeIterator<Item = FunctionLine<'_>> {
-    lines.iter().enumerate().map(move |(index, TableLine { function, file, line, column })| FunctionLine {
-        name: function,
-        file,
-        line: *line,
-        column: *column,
-        is_inlined: index + 1 < lines.len(),
-    })
-}
-
-/// A function that contains the address of a frame, and the position in its source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FunctionLine<'a> {
-    /// Demangled name.
-    pub name: &'a str,
-    /// Path of the source file; empty if unknown.
-    pub file: &'a str,
-    /// Line of the address, or of the call of the inlined function before it; 0 if unknown.
-    pub line: u32,
-    /// Column in the line; 0 if unknown.
-    pub column: u32,
-    /// Whether the function is inlined into the next one.
-    pub is_inlined: bool,
 }
 
 /// A sample of a recording.
@@ -130,7 +95,7 @@ impl Samples {
     #[expect(clippy::should_implement_trait, reason = "a sample borrows the batch that it is in")]
     pub fn next(&mut self) -> Result<Option<Sample<'_>>> {
         while self.next == self.batch.samples.len() {
-            let Some(batch) = self.pull.next()? else { return Ok(None) };
+            let Some(batch) = self.pull.next_batch()? else { return Ok(None) };
             self.next = 0;
             self.batch = batch;
             self.tables.extend(&mut self.batch.new, self.symbolization.as_mut());

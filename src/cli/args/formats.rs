@@ -162,9 +162,10 @@ pub fn format_options(format: &Format) -> String {
     let profile = if format.is_of_profiles() { own::<ProfileArgs>() } else { Vec::new() };
     let symbols = if format.can_show_functions() { own::<SymbolArgs>() } else { Vec::new() };
     let is_diff = |argument: &Arg| argument.get_id() == "diff" && COMPARING.contains(&format.name);
-    let diff = own::<ConvertArgs>().into_iter().filter(is_diff).map(|argument| {
-        argument.help("Show how the shares of functions differ from those in this recording")
-    });
+    let diff = own::<ConvertArgs>()
+        .into_iter()
+        .filter(is_diff)
+        .map(|argument| argument.help("Show how the shares of functions differ from those in this recording"));
     let all = profile.into_iter().chain(symbols).chain(options(format)).chain(diff);
     // Options of other formats that these conflict with or require are no part of this help.
     let all = all.map(|argument| {

@@ -8,7 +8,7 @@ use crate::profile::deferred::{MAX_FRAMES, UserFrames, Waiting};
 use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
 use crate::profile::event::ProfileEvent;
 use crate::profile::frames::SampledStack;
-use crate::profile::mappings::{BuildIds, Mappings};
+use crate::profile::mappings::Mappings;
 use crate::profile::omissions::IncompleteStacks;
 use crate::profile::resolver::{Resolver, Viewer};
 use crate::profile::stacks::{FrameId, StackId};
@@ -26,6 +26,7 @@ use perf_data::stream::events::EventIndex;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
+use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
 
 /// Number of samples in a batch: symbols are looked up for many frames at once.
 const BATCH: usize = 1 << 16;

@@ -3,7 +3,7 @@
 use super::column::Columns;
 use super::id::{self, Id};
 use super::schema::{FrameColumns, ObjectColumns, StackColumns};
-use crate::profile::mappings::{BuildIds, Mappings};
+use crate::profile::mappings::Mappings;
 use crate::profile::stacks::{FrameId, StackId, Stacks};
 use crate::profile::symbolize::ObjectReports;
 use crate::profile::symbols::Symbols;
@@ -13,6 +13,7 @@ use hashbrown::HashSet;
 use perf_data::abi::hex::to_hex;
 use perf_data::session::map::Map;
 use perf_data::session::space::Space;
+use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
 
 /// The stacks of a recording so far, with their symbols.
 #[derive(Clone, Copy)]

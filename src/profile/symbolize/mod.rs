@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 mod objects;
 
-pub use objects::SymbolOptions;
 pub(super) use objects::object_key;
+pub use perf_symbols::symbolizer::SymbolOptions;
 
 /// Where to look up the symbols of frames. By default nowhere.
 #[derive(Clone, Debug, Default)]

@@ -1,264 +1,27 @@
 //! Symbols from the object files of the recorded machine.
 
 use super::{MissingSymbols, ObjectReports};
-use crate::profile::mappings::{BuildIds, unpadded};
 use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
 use crate::profile::{Frame, MappingId, Place};
 use hashbrown::{HashMap, HashSet};
 use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
-#[cfg(feature = "debuginfod")]
-use perf_data::error::{Error, Result};
-use perf_data::progress::Progress;
 use perf_data::session::ProcessFiles;
 use perf_data::session::kernel_names::module_name;
 use perf_data::session::map::{Map, PAGE};
 use perf_data::session::names::NameId;
 use perf_data::stream::meta::Meta;
 use perf_symbols::object::build_id::Id;
-use perf_symbols::object::build_id_note::read_notes;
-use perf_symbols::object::host::Host;
-use perf_symbols::object::pending_images::PendingImages;
 use perf_symbols::symbol::bpf::{BpfSource, is_function_name};
-use perf_symbols::symbol::custom::{CustomSource, SymbolSource};
-use perf_symbols::symbol::demangle::Demangle;
+use perf_symbols::symbol::find::Policy;
 use perf_symbols::symbol::find::attempt::{Attempt, Outcome, Role};
-#[cfg(feature = "debuginfod")]
-use perf_symbols::symbol::find::debuginfod::{Debuginfod, Limits};
-#[cfg(feature = "debuginfod")]
-use perf_symbols::symbol::find::fetch::{Fetcher, Notice};
-use perf_symbols::symbol::find::{Policy, SearchOptions};
 use perf_symbols::symbol::simpleperf::{self, SimpleperfSource};
-use perf_symbols::symbol::source::Source;
 use perf_symbols::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
+use perf_symbols::symbolizer::SymbolOptions;
+use perf_symbols::symbolizer::recorded_build_ids::{BuildIds, unpadded};
 use std::ffi::OsStr;
-use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
-
-/// How functions, inlined functions and lines of stacks are searched: by default in the files of this machine that match the
-/// recorded ones.
-#[derive(Clone, Debug)]
-pub struct SymbolOptions {
-    /// How addresses are resolved.
-    pub(crate) lookup: symbol::Options,
-    /// Where files are searched.
-    pub(crate) search: SearchOptions,
-    /// Omit inlined functions.
-    pub(crate) without_inlined: bool,
-    /// Maximum number of frames of an unwound user stack; `None` to not unwind.
-    pub(crate) max_stack: Option<NonZeroUsize>,
-    /// End unwound stacks where unwinding ends, even if the recorded call chain continues.
-    pub(crate) without_splicing: bool,
-    /// Sources that take precedence over files, the last one over the others.
-    pub(crate) sources: Vec<CustomSource>,
-}
-
-/// Maximum number of frames of an unwound user stack by default, as in perf.
-const MAX_STACK: NonZeroUsize = NonZeroUsize::new(127).unwrap();
-
-impl Default for SymbolOptions {
-    fn default() -> Self {
-        Self {
-            lookup: symbol::Options::default(),
-            search: SearchOptions::from_system(),
-            without_inlined: false,
-            max_stack: Some(MAX_STACK),
-            without_splicing: false,
-            sources: Vec::new(),
-        }
-    }
-}
-
-impl SymbolOptions {
-    /// Searches files below a directory with the files of the recorded machine at their paths.
-    #[must_use]
-    pub fn symfs(mut self, directory: impl AsRef<Path>) -> Self {
-        self.search = self.search.with_symfs(directory.as_ref());
-        self
-    }
-
-    /// Also searches debug files in a directory laid out as `/usr/lib/debug`, before other directories.
-    #[must_use]
-    pub fn debug_dir(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.search.debug_dirs.insert(0, directory.into());
-        self
-    }
-
-    /// Also searches objects and debug files in a build ID cache of perf, before other caches.
-    #[must_use]
-    pub fn build_id_dir(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.search.build_id_dirs.insert(0, directory.into());
-        self
-    }
-
-    /// Searches an unpacked archive of the recording, before other caches: a build ID cache with files of processes.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn archived_objects(mut self, directory: &Path, kallsyms: Option<PathBuf>) -> Self {
-        self.search.archive_dirs.push(directory.to_owned());
-        self.search.kallsyms = self.search.kallsyms.or(kallsyms);
-        self.build_id_dir(directory)
-    }
-
-    /// Sets the time of the recording, after which files without a build ID must not have been modified; by default, the modification
-    /// time of its file.
-    #[must_use]
-    pub fn recorded_until(mut self, time: Option<SystemTime>) -> Self {
-        self.search.recorded = time;
-        self
-    }
-
-    /// Reads functions of the kernel from a copy of `/proc/kallsyms` of the recorded machine.
-    #[must_use]
-    pub fn kallsyms(mut self, file: impl Into<PathBuf>) -> Self {
-        self.search.kallsyms = Some(file.into());
-        self
-    }
-
-    /// Reads functions and lines of the kernel from an image of the recorded kernel.
-    #[must_use]
-    pub fn vmlinux(mut self, file: impl Into<PathBuf>) -> Self {
-        self.search.vmlinux = Some(file.into());
-        self
-    }
-
-    /// Also uses files at the recorded paths that do not match the recorded ones; their names may be wrong.
-    #[must_use]
-    pub fn allow_mismatched_files(mut self) -> Self {
-        self.search.policy = Policy::Force;
-        self
-    }
-
-    /// Sets how names of C++ and Rust are demangled; by default with parameters.
-    #[must_use]
-    pub fn demangling(mut self, demangling: Demangle) -> Self {
-        self.lookup.demangle = demangling;
-        self
-    }
-
-    /// Downloads debug files that are not found from debuginfod servers, whose addresses are separated by spaces, to the cache of
-    /// debuginfod's own client; `announce` is called before each download.
-    ///
-    /// # Errors
-    /// If there is no address, or no directory for downloads.
-    #[cfg(feature = "debuginfod")]
-    pub fn debuginfod(mut self, urls: &str, announce: Option<fn(&Notice)>) -> Result<Self> {
-        let Some(cache) = &self.search.debuginfod_cache else {
-            let message = "no directory for downloads is known; set DEBUGINFOD_CACHE_PATH";
-            return Err(Error::not_found(message));
-        };
-        let Some(client) = Debuginfod::new(urls, cache, Limits::from_environment(), announce) else {
-            return Err(Error::not_found("no debuginfod server is named"));
-        };
-        self.search.fetcher = Some(Fetcher(Arc::new(client.with_progress(self.lookup.progress.clone()))));
-        Ok(self)
-    }
-
-    /// Omits inlined functions.
-    #[must_use]
-    pub fn without_inlined(mut self) -> Self {
-        self.without_inlined = true;
-        self
-    }
-
-    /// Omits source files and lines, which take a third of the time of a lookup in debug information.
-    #[must_use]
-    pub fn without_lines(mut self) -> Self {
-        self.search.without_lines = true;
-        self
-    }
-
-    /// Does not unwind the user stack dumps of `perf record --call-graph dwarf`.
-    #[must_use]
-    pub fn without_unwinding(mut self) -> Self {
-        self.max_stack = None;
-        self
-    }
-
-    /// Sets the maximum number of frames of an unwound user stack; by default 127, as in perf.
-    #[must_use]
-    pub fn max_stack(mut self, frames: NonZeroUsize) -> Self {
-        self.max_stack = Some(frames);
-        self
-    }
-
-    /// Does not continue an incomplete unwound stack by the recorded call chain of its sample.
-    #[must_use]
-    pub fn without_splicing(mut self) -> Self {
-        self.without_splicing = true;
-        self
-    }
-
-    /// Where passes list code images that are not yet in place, which are read from their temporary files.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn pending_images(&self) -> PendingImages {
-        self.search.pending_images.clone()
-    }
-
-    /// Sets the observer of progress.
-    #[must_use]
-    pub fn progress(mut self, progress: Progress) -> Self {
-        self.lookup.progress = progress;
-        self
-    }
-
-    /// Adds a source of symbols, which takes precedence over files and sources added before.
-    #[must_use]
-    pub fn source(mut self, source: impl SymbolSource + 'static) -> Self {
-        self.sources.push(CustomSource(Arc::new(source)));
-        self
-    }
-
-    /// A symbolizer that searches files as `search` says. The symbols in a recording take precedence over files.
-    pub(crate) fn symbolizer(&self, search: SearchOptions, recorded: Vec<Arc<dyn Source>>) -> Symbolizer {
-        let mut symbolizer = Symbolizer::new(self.lookup.clone(), search);
-        recorded.into_iter().for_each(|source| symbolizer.add_source(source));
-        self.sources.iter().for_each(|source| symbolizer.add_source(Arc::new(source.clone())));
-        symbolizer
-    }
-
-    /// The search options for a recording: the running kernel and this machine's map files are only used if it is the recorded
-    /// machine.
-    pub(crate) fn for_recording(&self, meta: &Meta) -> SearchOptions {
-        let mut search = self.search.clone();
-        let host = Host::new(meta.string(FeatureId::HOSTNAME), meta.string(FeatureId::OSRELEASE));
-        if search.recorded.is_none() {
-            let file = meta.files.first();
-            search.recorded = file.and_then(|file| fs::metadata(file).ok()?.modified().ok());
-        }
-        let is_here = matches!(host, Host::This { .. });
-        if search.symfs.is_none() && !is_here {
-            search.exclude_unverifiable(host.clone());
-        }
-        if search.kallsyms.is_none() {
-            // A copy that `perf record --kcore` made.
-            let copy = meta.directory.as_ref().map(|directory| directory.join("kcore_dir/kallsyms"));
-            search.kallsyms = copy.filter(|copy| copy.is_file());
-        }
-        let runs_the_kernel = host == Host::This { runs_the_kernel: true };
-        search.runs_the_kernel = runs_the_kernel && is_running_kernel(meta);
-        if search.runs_the_kernel && search.kallsyms.is_none() {
-            search.kallsyms = Some("/proc/kallsyms".into());
-        }
-        search.release = meta.string(FeatureId::OSRELEASE).filter(|release| is_plain(release));
-        search
-    }
-}
-
-/// Whether the name of a kernel release can be a part of a path.
-fn is_plain(release: &str) -> bool {
-    !release.is_empty() && !release.starts_with('.') && !release.contains(['/', '\0'])
-}
-
-/// Whether the recorded kernel has the build ID of the running one, or none was recorded.
-fn is_running_kernel(meta: &Meta) -> bool {
-    let recorded = BuildIds::new(meta).kernel().and_then(Id::new);
-    recorded.is_none_or(|recorded| read_notes(Path::new("/sys/kernel/notes")).ok().flatten() == Some(recorded))
-}
 
 /// A lookup in the object files of a recording.
 #[derive(Debug)]
@@ -287,7 +50,7 @@ impl ObjectSearch {
         Self {
             policy,
             symbolizer,
-            without_inlined: options.without_inlined,
+            without_inlined: options.omits_inlined(),
             build_ids: BuildIds::new(meta),
             kernel: None,
             reports: ObjectReports::default(),
@@ -545,7 +308,6 @@ mod tests {
         let is_module = |name: &[u8]| is_module(name);
         assert!(is_module(b"/lib/modules/6.1/fs/nf-nat.ko.xz") && is_module(b"[nf_nat]"));
         assert!(!is_module(b"[vdso]") && !is_module(b"/lib/libkonfig.kore"));
-        assert!(is_plain("6.1.0-18-amd64") && !is_plain("../x") && !is_plain("a/b") && !is_plain(""));
         let text = Reference { symbol: "_text".to_owned(), address: 7, size: None };
         assert_eq!(reference(&map(b"[kernel.kallsyms]_text")), Some(text));
         let start = 0xffff_ffff_8100_0000;

@@ -50,7 +50,7 @@ impl<T: Send + 'static> Pull<T> {
     ///
     /// # Errors
     /// The error that ended the stream.
-    pub fn next(&mut self) -> Result<Option<T>> {
+    pub fn next_batch(&mut self) -> Result<Option<T>> {
         let batch = self.batches.recv().ok();
         if let Some(stream) = self.stream.take_if(|_| batch.is_none()) {
             self.end = Some(returned(stream.join())?);

@@ -60,7 +60,7 @@ impl Records {
     pub fn next(&mut self) -> Result<Option<Record<'_>>> {
         self.current = self.batch.next();
         if self.current.is_none()
-            && let Some(batch) = self.pull.next()?
+            && let Some(batch) = self.pull.next_batch()?
         {
             self.batch = batch.into_iter();
             self.current = self.batch.next();

@@ -44,8 +44,8 @@ pub struct Function {
 /// resolves in every reader.
 ///
 /// ```
-/// use perfconv::abi::Endian;
-/// use perfconv::object::image::{Function, Image, Target};
+/// use perf_data::abi::Endian;
+/// use perf_symbols::object::image::{Function, Image, Target};
 ///
 /// let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
 /// let place = image.push(Function { name: "main".into(), size: 16, ..Function::default() });

@@ -60,7 +60,8 @@ impl SymbolObject {
 /// A source of functions and lines, which takes precedence over files.
 ///
 /// ```
-/// use perfconv::recording::{FrameSymbol, SymbolObject, SymbolOptions, SymbolSource, Symbolizer};
+/// use perf_symbols::symbol::lookup::Frame;
+/// use perf_symbols::{SymbolObject, SymbolOptions, SymbolSource, Symbolizer};
 ///
 /// #[derive(Debug)]
 /// struct Interpreter;
@@ -70,9 +71,9 @@ impl SymbolObject {
 ///         object.pid.is_some()
 ///     }
 ///
-///     fn look_up(&self, _: &SymbolObject, address: u64, found: &mut dyn FnMut(&FrameSymbol<'_>)) {
+///     fn look_up(&self, _: &SymbolObject, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
 ///         if (0x1000..0x2000).contains(&address) {
-///             found(&FrameSymbol { name: b"interpret", symbol_start: Some(0x1000), ..FrameSymbol::default() });
+///             found(&Frame { name: b"interpret", symbol_start: Some(0x1000), ..Frame::default() });
 ///         }
 ///     }
 /// }

@@ -4,8 +4,8 @@
 //! in one call, since its debug information is read once for each call.
 //!
 //! ```no_run
-//! use perfconv::symbol::find::SearchOptions;
-//! use perfconv::symbol::{Addresses, ObjectKey, Options, Request, Symbolizer};
+//! use perf_symbols::symbol::find::SearchOptions;
+//! use perf_symbols::symbol::{Addresses, ObjectKey, Options, Request, Symbolizer};
 //!
 //! let symbolizer = Symbolizer::new(Options::default(), SearchOptions::from_system());
 //! let key = ObjectKey { path: "/usr/bin/cat".into(), ..ObjectKey::default() };

@@ -1,17 +1,23 @@
-//! Functions and lines of addresses without a recording.
+//! Functions and lines of addresses, with or without a recording.
 
-use super::samples::{FunctionLine, TableLine, function_lines};
-use crate::profile::symbolize::SymbolOptions;
-use perf_symbols::symbol::custom::SymbolObject;
-use perf_symbols::symbol::{self, Addresses, Request, ResolvedFrame};
+pub mod function_line;
+mod options;
+pub mod recorded_build_ids;
+
+pub use function_line::FunctionLine;
+pub use options::SymbolOptions;
+
+use crate::symbol::custom::SymbolObject;
+use crate::symbol::{self, Addresses, Request, ResolvedFrame};
+use function_line::{TableLine, function_lines};
 
 /// Resolves addresses of objects to functions, inlined functions and lines.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use perfconv::recording::{SymbolObject, SymbolOptions, Symbolizer};
+/// use perf_symbols::{SymbolObject, SymbolOptions, Symbolizer};
 ///
-/// let symbolizer = Symbolizer::new(&SymbolOptions::default().symfs("roundtrip/symbols/files"));
+/// let symbolizer = Symbolizer::new(&SymbolOptions::default().symfs("../../roundtrip/symbols/files"));
 /// let found = symbolizer.look_up(&SymbolObject::new("/srv/sym/bin/mill-fp"), &[0x16a0]);
 /// let functions: Vec<_> = found.functions(0).map(|function| (function.name, function.line)).collect();
 /// assert_eq!(functions, [("hull", 30), ("sieve", 33), ("grind", 39)]);
@@ -27,10 +33,7 @@ pub struct Symbolizer {
 impl Symbolizer {
     /// Creates a symbolizer that searches files as these options specify.
     pub fn new(options: &SymbolOptions) -> Self {
-        Self {
-            inner: options.symbolizer(options.search.clone(), Vec::new()).keep_objects(),
-            without_inlined: options.without_inlined,
-        }
+        Self { inner: options.files().keep_objects(), without_inlined: options.omits_inlined() }
     }
 
     /// Looks up offsets in a file: addresses in a process, minus the start of their mapping, plus its file offset. For callers, use
