@@ -112,6 +112,7 @@ pub mod bundle;
 pub mod conversion;
 pub mod formats;
 pub mod inspect;
+#[cfg(feature = "cli")]
 pub mod option_values;
 pub mod profile;
 pub mod recording;

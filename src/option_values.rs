@@ -1,12 +1,9 @@
 //! Parsers of values shared by several options.
 
-#[cfg(feature = "cli")]
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-#[cfg(feature = "cli")]
 use std::fmt::Display;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
-#[cfg(feature = "cli")]
 use std::str::FromStr;
 
 /// Parses a number of at least 1.
@@ -47,8 +44,23 @@ pub fn existing_path(path: impl Into<PathBuf>) -> Result<PathBuf, String> {
     }
 }
 
+/// Parses the path of an existing file or directory, given as text.
+///
+/// # Errors
+/// If it does not exist.
+pub fn existing(path: &str) -> Result<PathBuf, String> {
+    existing_path(path)
+}
+
+/// The same; an empty text is an empty path.
+///
+/// # Errors
+/// If it does not exist.
+pub fn existing_or_empty(path: &str) -> Result<PathBuf, String> {
+    if path.is_empty() { Ok(PathBuf::new()) } else { existing_path(path) }
+}
+
 /// Parses one of several words, each with its value and what it means.
-#[cfg(feature = "cli")]
 pub(crate) fn choice<T: Copy + Send + Sync + 'static, const N: usize>(
     choices: [(&'static str, T, &'static str); N],
 ) -> impl TypedValueParser<Value = T> {
@@ -60,7 +72,6 @@ pub(crate) fn choice<T: Copy + Send + Sync + 'static, const N: usize>(
 }
 
 /// Parses a number within limits.
-#[cfg(feature = "cli")]
 pub(crate) fn number_in<T>(min: T, max: T) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
 where
     T: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
@@ -72,7 +83,6 @@ where
 }
 
 /// Parses a percentage from 0 to 100, with or without its sign.
-#[cfg(feature = "cli")]
 pub(crate) fn percent(text: &str) -> Result<f64, &'static str> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),

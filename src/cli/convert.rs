@@ -1,6 +1,6 @@
 //! `perfconv IN -o OUT`, `perfconv convert`, `rewrite` and `repair`.
 
-use super::args::{COMPARING, ConvertArgs, UNWINDING, WhichArg};
+use super::args::{COMPARING, ConvertArgs, UNWINDING, WhichArg, flags};
 use super::failure::Failure;
 use super::input::{self, Recording};
 use super::output;
@@ -20,13 +20,15 @@ use perfconv::formats::import::{CopyProfile, ImportOptions, Values};
 use perfconv::formats::table::{by_file_name, by_name, with_compression, writable};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, OutputFormat, Writer, recording};
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
-use perfconv::rewrite::anonymize::options::ANONYMIZE;
-use perfconv::rewrite::filter::event::EVENT;
-use perfconv::rewrite::jit::options::JIT_DUMP;
+use perfconv::rewrite::anonymize::options::Anonymize;
+use perfconv::rewrite::filter::event::Event;
+use perfconv::rewrite::jit::pass::Jit;
 use perfconv::rewrite::output::{RecordingForm, RecordingOptions};
+use perfconv::rewrite::pass_options::requested;
+use perfconv::rewrite::pass_type::{Request, flag};
 use perfconv::rewrite::passes::Passes;
-use perfconv::rewrite::repair::RepairPass;
-use perfconv::rewrite::request::PassRequest;
+use perfconv::rewrite::repair::Repair;
+use perfconv::rewrite::unwind::Unwind;
 use perfconv::suggest::unknown;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -124,7 +126,7 @@ impl Conversion {
         // Profiles are split into a directory, whose name has no extension.
         let to = args.to.as_deref().or(splits.then_some(DEFAULT_PROFILE.name));
         let (description, envelopes) = choose_format(output, to)?;
-        let unwinds = args.passes.unwind();
+        let unwinds = args.passes.has::<Unwind>();
         if unwinds && args.symbols.symbols == WhichArg::No {
             return Err(Failure::Usage("--unwind reads object files; remove --symbols no".to_owned()));
         }
@@ -145,17 +147,16 @@ impl Conversion {
             Writer::Profile(writes) => (true, writes.direct().is_some()),
             _ => (false, false),
         };
-        let without_effect = |request: &PassRequest| match is_direct {
-            true => Some(request.option()),
-            false => request.option_for_records(),
+        let without_effect = |request: &Request| match is_direct {
+            true => Some(request.flag.clone()),
+            false => request.for_records.clone(),
         };
         let mut requests = args.passes.list.iter().filter(|_| is_profile);
         if let Some(option) = requests.find_map(without_effect) {
             return Err(Failure::Usage(format!("{option} cannot be used with format {}", description.name)));
         }
         if let Some(option) = args.passes.only_of_symbols.filter(|_| !format.shows_functions() || is_direct) {
-            let passes = option.refined().join(" or ");
-            let name = option.name();
+            let (name, passes) = (flag(option.id), flags(&option));
             return Err(Failure::Usage(format!("{name} requires {passes}, or an output that shows functions")));
         }
         let highest = envelopes.iter().map(|envelope| envelope.highest_level()).min();
@@ -199,11 +200,12 @@ impl Conversion {
             Some((directory, join)) => Output::part(directory.clone(), *join, path.display().to_string(), &input),
             None => output::check(path, &[&input], !format.format().is_binary && envelopes.list.is_empty(), rules)?,
         };
-        let jit_dumps = args.passes.values(&JIT_DUMP).into_iter().filter(|path| path.is_file());
+        let requests = args.passes.passes();
+        let jit_dumps = requested(&requests).flat_map(|jit: &Jit| jit.dumps.clone()).filter(|path| path.is_file());
         let further = [&args.diff, &args.profile.contents.thread_types].into_iter().flatten().cloned();
         let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::of_input(&file)));
         let read = args.read.options();
-        let reads_objects = format.shows_functions() || args.passes.unwind();
+        let reads_objects = format.shows_functions() || args.passes.has::<Unwind>();
         let members = if reads_objects { Members::All } else { Members::Recording };
         let archive = archive::opened(&input, members, &read)?;
         let recording = archive.as_ref().map_or(&*input, |archive| archive.recording());
@@ -234,10 +236,10 @@ impl Conversion {
             objects.map(Arc::new)
         };
         let objects = with_objects(archive.as_ref(), &input);
-        let requests = format.passes(args.passes.list.clone());
+        let events: Vec<_> = requested(&requests).flat_map(Event::wanted).collect();
+        let requests = format.passes(requests);
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
-        let is_of_profile =
-            matches!((format.writer(), &requests[..]), (Writer::Profile(_), [only]) if only.values().has(&EVENT));
+        let is_of_profile = matches!(format.writer(), Writer::Profile(_)) && requests.len() == 1 && !events.is_empty();
         let passes = |objects: &Option<Arc<SymbolOptions>>| {
             let context = args.context(&read, path, objects.clone().unwrap_or_default(), output.access());
             let mut passes = Passes::default();
@@ -264,7 +266,7 @@ impl Conversion {
             format: &**format,
             envelopes,
             passes: passes(&objects),
-            profile: args.profile.options(args.passes.values(&EVENT).concat())?,
+            profile: args.profile.options(events.clone())?,
             read: &read,
             symbols: SymbolSources { imported: None, objects },
             images: args.images.as_deref(),
@@ -299,7 +301,7 @@ impl Conversion {
             let message = "--images cannot be used with --out-dir; the function names of each profile are written next to its output";
             return Err(Failure::Usage(message.to_owned()));
         }
-        if args.images.is_some() && args.passes.list.iter().any(|request| request.values().has(&ANONYMIZE)) {
+        if args.images.is_some() && args.passes.has::<Anonymize>() {
             let message = "--images cannot be used with --anonymize, which omits the function names that it writes";
             return Err(Failure::Usage(message.to_owned()));
         }
@@ -344,7 +346,8 @@ pub fn rewrite(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
 /// # Errors
 /// As [`rewrite`].
 pub fn repair(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
-    args.passes.list.insert(0, RepairPass::request());
+    let repair = Request { flag: "repair".to_owned(), for_records: None, pass: Arc::new(Repair::default()) };
+    args.passes.list.insert(0, repair);
     rewrite(args)
 }
 

@@ -7,7 +7,7 @@ use crate::profile::event::ProfileEvent;
 use crate::profile::labels::Label;
 use crate::profile::sample_sink::SampleSink;
 use crate::rewrite::output::RecordingOptions;
-use crate::rewrite::request::PassRequest;
+use crate::rewrite::pass_options::RequestedPass;
 use perf_data::container::output::JoinDirectory;
 use perf_data::error::Result;
 use perf_data::stream::events::EventIndex;
@@ -43,7 +43,7 @@ pub trait OutputFormat: fmt::Debug + Send + Sync + 'static {
     }
 
     /// The passes to run: those that the options imply, and the requested ones.
-    fn passes(&self, requested: Vec<PassRequest>) -> Vec<PassRequest> {
+    fn passes(&self, requested: Vec<RequestedPass>) -> Vec<RequestedPass> {
         requested
     }
 }

@@ -4,8 +4,7 @@
 //!
 //! * [`pass`]: the pass trait; [`passes`]: a chain of passes; [`output`]: the recording that a chain writes;
 //!   [`disclosure`]: what else an output may contain.
-//! * [`registry`]: the table of all passes; [`option`]: options that request passes;
-//!   [`request`]: a requested pass.
+//! * [`pass_options`]: passes with their options; `pass_type` and `registry`: their table as arguments of a command line.
 //! * [`header`]: a recording's metadata, and edits of it that work in any container.
 //! * [`record_function`], [`replacement`], [`rounds`], [`mmap`], [`sample_parts`], [`spooled_chains`]: building blocks of passes.
 //!
@@ -22,18 +21,20 @@ pub mod header;
 pub mod jit;
 pub mod merge;
 pub mod mmap;
-pub mod option;
 
 pub mod output;
 pub mod pass;
+pub mod pass_options;
+#[cfg(feature = "cli")]
+pub mod pass_type;
 pub mod passes;
 pub mod perf_version;
 pub mod quipper;
 pub mod record_function;
+#[cfg(feature = "cli")]
 pub mod registry;
 pub mod repair;
 pub mod replacement;
-pub mod request;
 pub mod rounds;
 pub mod sample_parts;
 pub mod sched_stat;

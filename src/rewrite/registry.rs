@@ -1,15 +1,30 @@
-//! The table of all passes that options can request.
+//! The table of all passes that a command line can request.
 
-use super::filter::{comm, cpu, dso, event, head, kind, sample_every, task, time};
+use super::anonymize::options::ANONYMIZE;
+use super::build_ids::maps::BuildIdMaps;
+use super::build_ids::table::BuildIdTable;
+use super::filter::comm::Comm;
+use super::filter::cpu::Cpu;
+use super::filter::dso::Dso;
+use super::filter::event::Event;
+use super::filter::head::Head;
+use super::filter::kind::RecordTypes;
+use super::filter::sample_every::SampleEvery;
+use super::filter::task::{Pid, Tid};
+use super::filter::time::Time;
 use super::header::edits;
-use super::option::{PassOption, PassOrder};
-use super::request::{PassRequest, Values};
-use super::unwind;
-use super::{anonymize, build_ids, jit, perf_version, quipper, sched_stat, sort, strip_user_stack};
-use std::iter;
+use super::jit::pass::Jit;
+use super::jit::perf_map::PerfMap;
+use super::pass_type::{PassType, Setting};
+use super::perf_version::ForPerfVersion;
+use super::quipper;
+use super::sched_stat::SchedStat;
+use super::sort::Sort;
+use super::strip_user_stack::StripUserStack;
+use super::unwind::Unwind;
 
-/// Tables of the options that request passes and refine them, each with the heading under which help shows it.
-pub type PassTable<'a> = &'a [(&'static str, &'a [PassOption])];
+/// Tables of passes, each with the heading under which help shows their arguments.
+pub type PassTable<'a> = &'a [(&'static str, &'a [PassType])];
 
 /// Heading of the options that select records.
 pub const FILTERS: &str = "Filters";
@@ -24,86 +39,77 @@ pub const ANONYMIZING: &str = "Anonymizing";
 
 /// All passes, in the order in which they are listed to users. A pass is registered here and nowhere else.
 pub const PASSES: PassTable<'static> = &[
-    (FILTERS, event::OPTIONS),
-    (FILTERS, comm::OPTIONS),
-    (FILTERS, time::OPTIONS),
-    (FILTERS, task::OPTIONS),
-    (FILTERS, cpu::OPTIONS),
-    (FILTERS, dso::OPTIONS),
-    (FILTERS, kind::OPTIONS),
-    (FILTERS, sample_every::OPTIONS),
-    (FILTERS, head::OPTIONS),
-    (REWRITING, sort::OPTIONS),
-    (REWRITING, edits::OPTIONS),
-    (REWRITING, perf_version::OPTIONS),
-    (REWRITING, strip_user_stack::OPTIONS),
-    (REWRITING, unwind::OPTIONS),
-    (REWRITING, &[sched_stat::OPTION]),
-    (REWRITING, quipper::OPTIONS),
-    (JIT, &[jit::pass::OPTION]),
-    (JIT, jit::perf_map::OPTIONS),
-    (JIT, jit::options::SETTINGS),
-    (BUILD_IDS, &[build_ids::table::HIT, build_ids::table::ALL]),
-    (BUILD_IDS, &[build_ids::maps::HIT, build_ids::maps::ALL]),
-    (BUILD_IDS, build_ids::options::SETTINGS),
-    (ANONYMIZING, anonymize::options::OPTIONS),
-    (ANONYMIZING, anonymize::options::SETTINGS),
+    (
+        FILTERS,
+        &[
+            PassType::of::<Event>("event").for_records(&["keep_attrs"]),
+            PassType::of::<Comm>("comm"),
+            PassType::of::<Time>("time"),
+            PassType::of::<Pid>("pid"),
+            PassType::of::<Tid>("tid"),
+            PassType::of::<Cpu>("cpu"),
+            PassType::of::<Dso>("dso"),
+            PassType::of::<RecordTypes>("type").for_records(&["type"]),
+            PassType::of::<SampleEvery>("sample_every"),
+            PassType::of::<Head>("head"),
+        ],
+    ),
+    (
+        REWRITING,
+        &[
+            PassType::flagged::<Sort>("sort", "Sort the records of the whole recording by time").for_records(&["sort"]),
+            edits::SET,
+            edits::ADD_FEATURE,
+            edits::DROP_FEATURE,
+            PassType::of::<ForPerfVersion>("perf_version").for_records(&["perf_version"]),
+            PassType::flagged::<StripUserStack>(
+                "strip-user-stack",
+                "Remove user stack dumps and user registers from samples",
+            )
+            .for_records(&["strip-user-stack"]),
+            PassType::flagged::<Unwind>(
+                "unwind",
+                "Replace user stack dumps and user registers with unwound call chains",
+            )
+            .for_records(&["unwind", "keep_user_stack"]),
+            SCHED_STAT,
+            quipper::PASS,
+        ],
+    ),
+    (JIT, &[JIT_DUMPS, PassType::of::<PerfMap>("perf_map")]),
+    (BUILD_IDS, &[BuildIdTable::HIT, BuildIdTable::ALL, BuildIdMaps::HIT, BuildIdMaps::ALL]),
+    (ANONYMIZING, &[ANONYMIZE]),
 ];
 
-/// All options of a table.
-pub fn options<'a>(table: PassTable<'a>) -> impl Iterator<Item = &'a PassOption> {
-    table.iter().flat_map(|(_, options)| *options)
-}
+/// `--sched-stat`.
+pub const SCHED_STAT: PassType = PassType::flagged::<SchedStat>(
+    "sched-stat",
+    "Merge sched_stat and sched_switch samples to show where and how long tasks slept, as perf inject does",
+);
 
-/// Returns the requested passes in the order of their options; passes that could disclose something run before the anonymizing
-/// one.
-///
-/// # Errors
-/// Fails if an option configures a pass that no option requests, or if options are incompatible.
-pub fn requests(table: PassTable<'_>, given: &Values) -> Result<Vec<PassRequest>, String> {
-    let mut settings = Vec::new();
-    for option in options(table) {
-        if option.is_pass() || !given.has_name(option.name()) {
-            continue;
-        }
-        if !option.refined().iter().any(|pass| given.has_name(pass)) {
-            return Err(format!("{} requires {}", option.name(), option.refined().join(" or ")));
-        }
-        settings.push(option);
-    }
-    let mut requests = Vec::new();
-    for (option, own) in values_by_pass(table, given) {
-        let refines = |setting: &&PassOption| setting.refined().contains(&option.name());
-        let settings: Vec<_> = settings.iter().copied().filter(refines).collect();
-        requests.extend(option.request(own, &settings, given).transpose()?);
-    }
-    if requests.iter().any(|request| request.place == PassOrder::Anonymizing) {
-        let of_images = || iter::once(&jit::pass::OPTION).chain(jit::perf_map::OPTIONS);
-        let writes_images = |request: &&PassRequest| of_images().any(|option| option.name() == request.option());
-        if let Some(request) = requests.iter().find(writes_images) {
-            let option = request.option();
-            return Err(format!(
-                "{option} cannot be used with --anonymize, since the images that it writes contain function names"
-            ));
-        }
-        requests.sort_by_key(|request| request.place);
-    }
-    Ok(requests)
-}
+/// `--jit`.
+pub const JIT_DUMPS: PassType = PassType::flagged::<Jit>(
+    "jit",
+    "Add symbols of JIT-compiled functions from jitdumps: write their code to ELF images and map these in the recording",
+)
+.short('j');
 
-/// The options that request passes, each with the values of one pass.
-fn values_by_pass<'a>(table: PassTable<'a>, given: &Values) -> Vec<(&'a PassOption, Values)> {
-    let mut passes: Vec<(&PassOption, Values)> = Vec::new();
-    for (name, value) in &given.list {
-        let Some(option) = options(table).filter(|option| option.is_pass()).find(|option| option.name() == *name)
-        else {
-            continue;
-        };
-        let of_same = |(other, _): &&mut (&PassOption, Values)| other.name() == *name && !option.has_pass_per_value();
-        match passes.iter_mut().find(of_same) {
-            Some((_, values)) => values.push(name, value.clone()),
-            None => passes.push((option, Values { list: vec![(name, value.clone())] })),
-        }
-    }
-    passes
-}
+/// The arguments that request passes with a build ID search.
+const BUILD_ID_PASSES: &[&str] = &["build-ids", "buildid-all", "mmap2-buildids", "mmap2-buildid-all"];
+
+/// The arguments whose passes read the files of the recorded machine.
+const READING_FILES: &[&str] = &["build-ids", "buildid-all", "mmap2-buildids", "mmap2-buildid-all", "unwind"];
+
+/// The arguments that refine passes, and need one of them.
+pub const SETTINGS: &[Setting] = &[
+    Setting { id: "keep_attrs", of: &["event"], is_of_symbols: false },
+    Setting { id: "keep_user_stack", of: &["unwind"], is_of_symbols: false },
+    Setting { id: "jit_dump", of: &["jit"], is_of_symbols: false },
+    Setting { id: "jit_dir", of: &["jit", "perf_map"], is_of_symbols: false },
+    Setting { id: "known_build_ids", of: BUILD_ID_PASSES, is_of_symbols: false },
+    Setting { id: "symfs", of: READING_FILES, is_of_symbols: true },
+    Setting { id: "buildid_dir", of: READING_FILES, is_of_symbols: true },
+    Setting { id: "keep", of: &["anonymize"], is_of_symbols: false },
+    Setting { id: "replace", of: &["anonymize"], is_of_symbols: false },
+    Setting { id: "key", of: &["anonymize"], is_of_symbols: false },
+];

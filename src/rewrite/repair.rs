@@ -1,9 +1,8 @@
 //! Writes a valid recording from an interrupted or corrupt one: `perfconv repair`.
 
 use super::header::Header;
-use super::option::Outputs;
 use super::pass::{Pass, PreScan};
-use super::request::{PassFactory, PassRequest};
+use super::pass_options::{PassContext, PassOptions};
 use binrw::BinWrite;
 use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
@@ -36,12 +35,18 @@ pub struct RepairPass {
     added: Vec<FeatureId>,
 }
 
-impl RepairPass {
-    /// Creates the request of the `repair` command.
-    pub fn request() -> PassRequest {
-        PassRequest::new("repair", Outputs::Records, PassFactory::new(|_| Self::default()))
-    }
+/// Repairs what other tools cannot read.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Repair {}
 
+impl PassOptions for Repair {
+    fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
+        Box::new(RepairPass::default())
+    }
+}
+
+impl RepairPass {
     fn see_cpu(&mut self, cpu: u32) {
         // `u32::MAX` means any CPU.
         let number = cpu.saturating_add(1);

@@ -3,10 +3,9 @@
 //! A `sched:sched_switch` sample has the call chain in which a task went to sleep; a later `sched:sched_stat_*` sample has the
 //! duration.
 
-use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Pass, PreScan};
+use super::pass_options::{PassContext, PassOptions};
 use super::replacement::RecordBuffer;
-use super::request::PassFactory;
 use hashbrown::HashMap;
 use perf_data::abi::Endian;
 use perf_data::abi::feature::FeatureId;
@@ -25,16 +24,17 @@ use perf_data::stream::stage::{Before, Stage};
 use perf_data::tracepoint::tracepoints::Tracepoints;
 use perf_data::tracepoint::value::Value;
 
-/// `--sched-stat`.
-const NAME: Parameter<()> = Parameter::flag("--sched-stat");
+/// Merges sched_stat and sched_switch samples.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct SchedStat {}
 
-/// The option of this pass.
-pub const OPTION: PassOption = PassOption::new(
-    &NAME,
-    Outputs::All,
-    "Merge sched_stat and sched_switch samples to show where and how long tasks slept, as perf inject does",
-    |_| Ok(PassFactory::new(|context| SchedStatPass { options: context.read.clone() })),
-);
+impl PassOptions for SchedStat {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        Box::new(SchedStatPass { options: context.read.clone() })
+    }
+}
 
 /// The merging pass.
 ///
@@ -49,7 +49,7 @@ pub struct SchedStatPass {
 
 impl Pass for SchedStatPass {
     fn name(&self) -> String {
-        NAME.name().to_owned()
+        "--sched-stat".to_owned()
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {

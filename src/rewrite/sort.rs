@@ -1,8 +1,7 @@
 //! Sorts records by time across the whole recording, ignoring rounds: `--sort`, and quipper's `sort`.
 
-use super::option::{Outputs, Parameter, PassOption, PassOrder};
 use super::pass::Pass;
-use super::request::PassFactory;
+use super::pass_options::{PassContext, PassOptions, PassOrder};
 use perf_data::abi::sample_type::SampleType;
 use perf_data::container::read::ReadOptions;
 use perf_data::error::Result;
@@ -12,15 +11,21 @@ use perf_data::stream::order::Order;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::stage::{Before, Stage};
 
-/// `--sort`.
-const SORT: Parameter<()> = Parameter::flag("--sort");
+/// Sorts the records of the whole recording by time.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Sort {}
 
-/// The option of this pass.
-pub const OPTIONS: &[PassOption] =
-    &[PassOption::new(&SORT, Outputs::Records, "Sort the records of the whole recording by time", |_| {
-        Ok(PassFactory::new(|context| SortPass::new(Untimed::InPlace, context.read.clone())))
-    })
-    .place(PassOrder::AfterAnonymizing)];
+impl PassOptions for Sort {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        Box::new(SortPass::new(Untimed::InPlace, context.read.clone()))
+    }
+
+    fn order(&self) -> PassOrder {
+        PassOrder::AfterAnonymizing
+    }
+}
 
 /// Where records without a time are placed. Records with equal times keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +54,19 @@ impl SortPass {
 impl Pass for SortPass {
     fn name(&self) -> String {
         match self.untimed {
-            Untimed::InPlace => SORT.name().to_owned(),
+            Untimed::InPlace => "--sort".to_owned(),
             Untimed::First => "sort".to_owned(),
         }
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        Box::new(Sort::before(sink, self.untimed, self.options.clone()))
+        Box::new(Sorting::before(sink, self.untimed, self.options.clone()))
     }
 }
 
 /// The stage that sorts records before they reach a sink.
 #[derive(Debug)]
-pub struct Sort {
+pub struct Sorting {
     untimed: Untimed,
     /// The latest time so far.
     newest: u64,
@@ -69,7 +74,7 @@ pub struct Sort {
     timed: (usize, bool),
 }
 
-impl Sort {
+impl Sorting {
     /// Sorts before a sink. Records beyond the memory [limits](ReadOptions::limits) spill to temporary files.
     pub fn before<S: Sink>(sink: S, untimed: Untimed, options: ReadOptions) -> Before<Self, Order<S>> {
         Before::new(Self::new(untimed), Order::new(sink, options))
@@ -102,7 +107,7 @@ impl Sort {
     }
 }
 
-impl<S: Sink> Stage<Order<S>> for Sort {
+impl<S: Sink> Stage<Order<S>> for Sorting {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, order: &mut Order<S>) -> Result<()> {
         match self.key(meta, raw) {
             Some(time) => order.wait(time, raw),

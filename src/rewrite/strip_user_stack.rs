@@ -4,10 +4,9 @@
 //! keep the call chains.
 
 use super::header::Header;
-use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Pass, PreScan};
+use super::pass_options::{PassContext, PassOptions};
 use super::replacement::RecordBuffer;
-use super::request::PassFactory;
 use super::sample_parts::{SampleParts, layout_with};
 use perf_data::abi;
 use perf_data::abi::record::RecordHeader;
@@ -20,16 +19,17 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::stage::{Before, Stage};
 
-/// `--strip-user-stack`.
-const STRIP_USER_STACK: Parameter<()> = Parameter::flag("--strip-user-stack");
+/// Removes user stack dumps and user registers from samples.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct StripUserStack {}
 
-/// The option of this pass.
-pub const OPTIONS: &[PassOption] = &[PassOption::new(
-    &STRIP_USER_STACK,
-    Outputs::Records,
-    "Remove user stack dumps and user registers from samples",
-    |_| Ok(PassFactory::new(|_| StripUserStackPass::default())),
-)];
+impl PassOptions for StripUserStack {
+    fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
+        Box::new(StripUserStackPass::default())
+    }
+}
 
 /// The pass that removes user stacks. Everything else in samples and events is preserved.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ pub struct StripUserStackPass {
 
 impl Pass for StripUserStackPass {
     fn name(&self) -> String {
-        STRIP_USER_STACK.name().to_owned()
+        "--strip-user-stack".to_owned()
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {

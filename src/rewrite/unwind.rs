@@ -4,10 +4,9 @@
 
 use super::filter::file_positions::{FilePositions, Numbered, NumberedOrder};
 use super::header::Header;
-use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Pass, PreScan};
+use super::pass_options::{PassContext, PassOptions};
 use super::replacement::RecordBuffer;
-use super::request::PassFactory;
 use super::sample_parts::{SampleParts, layout_with};
 use super::spooled_chains::SpooledChains;
 use crate::profile::symbolize::SymbolOptions;
@@ -30,32 +29,21 @@ use perf_data::stream::raw::Raw;
 use perf_data::stream::stage::{Before, Stage};
 use std::sync::Arc;
 
-/// `--unwind`.
-pub const UNWIND: Parameter<()> = Parameter::flag("--unwind");
+/// Replaces user stack dumps and user registers with unwound call chains.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Unwind {
+    /// With --unwind, keep user stack dumps and user registers.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub keep_user_stack: bool,
+}
 
-/// `--keep-user-stack`.
-const KEEP_USER_STACK: Parameter<()> = Parameter::flag("--keep-user-stack");
-
-/// The options of this pass.
-pub const OPTIONS: &[PassOption] = &[
-    PassOption::new(
-        &UNWIND,
-        Outputs::Records,
-        "Replace user stack dumps and user registers with unwound call chains",
-        |values| {
-            let keeps_dumps = values.has(&KEEP_USER_STACK);
-            Ok(PassFactory::new(move |context| {
-                UnwindPass::new(Arc::clone(&context.objects), keeps_dumps, context.read.clone())
-            }))
-        },
-    ),
-    PassOption::setting(
-        &KEEP_USER_STACK,
-        &["--unwind"],
-        Outputs::Records,
-        "With --unwind, keep user stack dumps and user registers",
-    ),
-];
+impl PassOptions for Unwind {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        Box::new(UnwindPass::new(Arc::clone(&context.objects), self.keep_user_stack, context.read.clone()))
+    }
+}
 
 /// Maximum size of a record without its header.
 const MAX_BODY: usize = u16::MAX as usize / 8 * 8 - RecordHeader::SIZE;
@@ -90,7 +78,7 @@ impl UnwindPass {
 
 impl Pass for UnwindPass {
     fn name(&self) -> String {
-        UNWIND.name().to_owned()
+        "--unwind".to_owned()
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {

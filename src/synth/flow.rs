@@ -1,7 +1,7 @@
 //! Path of records to their sink: sorting and round marks.
 
 use crate::rewrite::rounds::Rounds;
-use crate::rewrite::sort::{Sort, Untimed};
+use crate::rewrite::sort::{Sorting, Untimed};
 use perf_data::container::read::ReadOptions;
 use perf_data::error::Result;
 use perf_data::stream::Sink;
@@ -20,10 +20,10 @@ pub(super) fn unsorted<S: Sink>(sink: S, rounds: bool) -> Flow<S> {
 
 /// Records sorted by time.
 pub(super) fn sorted<S: Sink>(sink: S, rounds: bool, options: ReadOptions) -> Flow<S> {
-    flow(sink, rounds, Some(Sort::new(Untimed::InPlace)), options)
+    flow(sink, rounds, Some(Sorting::new(Untimed::InPlace)), options)
 }
 
-fn flow<S: Sink>(sink: S, rounds: bool, sort: Option<Sort>, options: ReadOptions) -> Flow<S> {
+fn flow<S: Sink>(sink: S, rounds: bool, sort: Option<Sorting>, options: ReadOptions) -> Flow<S> {
     let marker = RoundMarker(rounds.then(Rounds::default));
     Before::new(Sorter(sort), Order::new(Before::new(marker, sink), options))
 }
@@ -34,7 +34,7 @@ pub(super) fn marks<S: Sink>(flow: &Flow<S>) -> u64 {
 }
 
 /// Sorts records, if enabled.
-pub(super) struct Sorter(Option<Sort>);
+pub(super) struct Sorter(Option<Sorting>);
 
 impl<S: Sink> Stage<Order<S>> for Sorter {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, order: &mut Order<S>) -> Result<()> {

@@ -201,11 +201,11 @@ fn pass(from: &mut Unstructured<'_>, read: &ReadOptions) -> Result<Box<dyn Pass>
     let find = FindOptions { symfs: Some("/nowhere".into()), ..FindOptions::default() };
     let number = from.int_in_range(0..=3)?;
     Ok(match from.int_in_range(0..=25)? {
-        0 => Quipper::Sort.pass(read),
-        1 => Quipper::HugePages { with_started: true }.pass(read),
-        2 => Quipper::Combine.pass(read),
-        3 => Quipper::Remap.pass(read),
-        4 => Quipper::DiscardUnused.pass(read),
+        0 => Quipper::Sort.build(read),
+        1 => Quipper::HugePages { with_started: true }.build(read),
+        2 => Quipper::Combine.build(read),
+        3 => Quipper::Remap.build(read),
+        4 => Quipper::DiscardUnused.build(read),
         5 => Box::new(RepairPass::default()),
         6 => Box::new(SortPass::new(Untimed::InPlace, read.clone())),
         7 => Box::new(HeaderEdit::Set(FeatureId::HOSTNAME, Value::Text(name(from)?))),

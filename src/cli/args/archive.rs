@@ -2,12 +2,16 @@
 
 use super::build_ids::BuildIdSearchArgs;
 use super::directory;
+use super::help::headed;
 use super::symbols::SymbolFileArgs;
 use clap::Args;
+use perfconv::rewrite::build_ids::find::FindOptions;
+use perfconv::rewrite::registry::BUILD_IDS;
 use std::path::PathBuf;
 
 /// Arguments of `archive`.
 #[derive(Args, Debug)]
+#[command(mut_args(headed::<FindOptions>(BUILD_IDS)))]
 pub struct ArchiveArgs {
     /// Recording to read [default: perf.data]; with --unpack, the archive
     #[arg(value_name = "IN")]

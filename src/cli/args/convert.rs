@@ -15,7 +15,7 @@ use perf_data::container::read::ReadOptions;
 use perfconv::formats::OutputFormat;
 use perfconv::formats::import::Values;
 use perfconv::recording::SymbolOptions;
-use perfconv::rewrite::request::PassContext;
+use perfconv::rewrite::pass_options::PassContext;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,10 +89,10 @@ pub struct ConvertArgs {
     pub diff: Option<PathBuf>,
 
     #[command(flatten)]
-    pub symbols: SymbolArgs,
+    pub profile: ProfileArgs,
 
     #[command(flatten)]
-    pub profile: ProfileArgs,
+    pub symbols: SymbolArgs,
 
     /// How to expand a profile value that aggregates many samples [default: counted]
     #[arg(long, value_enum, value_name = "HOW", help_heading = IMPORTING)]

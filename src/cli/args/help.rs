@@ -37,12 +37,12 @@ const COMMON: [(&str, &str); 8] = [
 /// Options that `-h` hides of all commands, by their IDs.
 const RARE: [&str; 12] = [
     "allow_mixed",
-    "buildid-dir",
+    "buildid_dir",
     "endian",
-    "jit-dir",
-    "jit-dump",
+    "jit_dir",
+    "jit_dump",
     "kernel_from",
-    "known-build-ids",
+    "known_build_ids",
     "progress",
     "report",
     "spool_dir",

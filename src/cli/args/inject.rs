@@ -1,13 +1,15 @@
 //! Arguments of `inject`, named as perf inject names them.
 
 use super::ConvertArgs;
-use super::passes::{PassArgs, given, with_options};
+use super::help::headed;
+use super::passes::{PassArgs, with_passes};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use perf_data::container::read::Container;
+use perfconv::rewrite::build_ids::find::FindOptions;
+use perfconv::rewrite::build_ids::maps::BuildIdMaps;
+use perfconv::rewrite::build_ids::table::BuildIdTable;
 use perfconv::rewrite::output::RecordingOptions;
-use perfconv::rewrite::registry::{BUILD_IDS, JIT, PassTable, requests};
-use perfconv::rewrite::request::{PassRequest, Values};
-use perfconv::rewrite::{build_ids, jit, sched_stat};
+use perfconv::rewrite::registry::{BUILD_IDS, JIT, JIT_DUMPS, PassTable, SCHED_STAT};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,23 +17,20 @@ use std::sync::Arc;
 const PASS_OPTIONS: &str = "Passes";
 
 /// Passes that perf inject has too, under its names.
-const PASSES: PassTable<'static> = &[
-    (PASS_OPTIONS, &[
-        build_ids::table::HIT
+const PASSES: PassTable<'static> = &[(
+    PASS_OPTIONS,
+    &[
+        BuildIdTable::HIT
             .help("Add build IDs of objects with samples: to a file's build ID table, to a pipe as records"),
-        build_ids::table::ALL.help("Add build IDs of all mapped objects"),
-        build_ids::maps::HIT.help(
+        BuildIdTable::ALL.help("Add build IDs of all mapped objects"),
+        BuildIdMaps::HIT.help(
             "Add build IDs to the MMAP2 records of objects with samples; unlike perf inject, keep all other mappings",
         ),
-        build_ids::maps::ALL.help("Add build IDs to the MMAP2 records of all mapped objects"),
-        sched_stat::OPTION
-            .short('s')
-            .help("Merge sched_stat and sched_switch samples to show where and how long tasks slept"),
-        jit::pass::OPTION,
-    ]),
-    (BUILD_IDS, build_ids::options::SETTINGS),
-    (JIT, jit::options::SETTINGS),
-];
+        BuildIdMaps::ALL.help("Add build IDs to the MMAP2 records of all mapped objects"),
+        SCHED_STAT.short('s').help("Merge sched_stat and sched_switch samples to show where and how long tasks slept"),
+        JIT_DUMPS,
+    ],
+)];
 
 /// Order in which the passes run, regardless of the order of their options.
 const ORDER: [&str; 6] =
@@ -39,19 +38,16 @@ const ORDER: [&str; 6] =
 
 /// Options of perf inject that request passes.
 #[derive(Debug)]
-pub struct InjectPasses(Values);
-
-impl InjectPasses {
-    fn requests(&self) -> Result<Vec<PassRequest>, String> {
-        let mut requests = requests(PASSES, &self.0)?;
-        requests.sort_by_key(|request| ORDER.iter().position(|option| *option == request.option()));
-        Ok(requests)
-    }
-}
+pub struct InjectPasses(PassArgs);
 
 impl Args for InjectPasses {
     fn augment_args(command: Command) -> Command {
-        with_options(command, PASSES)
+        let command = with_passes(command, PASSES);
+        let command = command.mut_args(headed::<FindOptions>(BUILD_IDS));
+        command.mut_args(|argument| match argument.get_id().as_str() {
+            "jit_dump" | "jit_dir" => argument.help_heading(JIT),
+            _ => argument,
+        })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -61,7 +57,9 @@ impl Args for InjectPasses {
 
 impl FromArgMatches for InjectPasses {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self(given(matches, PASSES)))
+        let mut passes = PassArgs::of_table(matches, PASSES)?;
+        passes.list.sort_by_key(|request| ORDER.iter().position(|flag| *flag == request.flag));
+        Ok(Self(passes))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -151,7 +149,7 @@ impl InjectArgs {
             inputs: vec![self.input],
             output: Some(self.output),
             format: Some(Arc::new(recording)),
-            passes: PassArgs { list: self.passes.requests()?, ..PassArgs::default() },
+            passes: PassArgs { list: self.passes.0.list, ..PassArgs::default() },
             force: true,
             verbose: self.verbose,
             ..ConvertArgs::default()

@@ -37,6 +37,7 @@ pub use inject::InjectArgs;
 pub use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub use man::{CompletionsArgs, ManArgs, ShellArg};
 pub use merge::MergeArgs;
+pub use passes::flags;
 pub use profile_report::{ColorArg, ReportArgs};
 pub use progress::ProgressArg;
 #[cfg(feature = "push")]
@@ -51,8 +52,11 @@ pub use view::ViewArgs;
 
 use build_ids::BuildIdSearchArgs;
 use clap::{Args, Parser, Subcommand};
+use help::headed;
 use perfconv::formats::{FORMATS, Format, Reader};
 pub use perfconv::option_values::{directory, existing_path};
+use perfconv::rewrite::build_ids::find::FindOptions;
+use perfconv::rewrite::registry::BUILD_IDS;
 use std::path::PathBuf;
 use symbols::SymbolFileArgs;
 
@@ -213,6 +217,7 @@ function names.";
 
 /// Arguments of `check`.
 #[derive(Args, Debug)]
+#[command(mut_args(headed::<FindOptions>(BUILD_IDS)))]
 pub struct CheckArgs {
     /// Recordings to check: files, directories, or - for standard input; other formats are converted first
     #[arg(value_name = "FILE", required = true)]

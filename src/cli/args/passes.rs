@@ -1,25 +1,21 @@
 //! Options of rewrite passes, in command-line order.
 
-use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use perfconv::rewrite::build_ids::find::FindOptions;
-use perfconv::rewrite::option::{Choice, Parameter, PassOption, Value, ValueForm};
-use perfconv::rewrite::registry::{ANONYMIZING, BUILD_IDS, FILTERS, PASSES, PassTable, options, requests};
-use perfconv::rewrite::request::{PassRequest, Values};
-use perfconv::rewrite::unwind::UNWIND;
-use std::ffi::OsStr;
-use std::path::PathBuf;
+use perfconv::rewrite::pass_options::{PassOptions, RequestedPass, in_order, requested};
+use perfconv::rewrite::pass_type::{PassType, Request, Setting, flag, is_given};
+use perfconv::rewrite::registry::{ANONYMIZING, BUILD_IDS, FILTERS, PASSES, PassTable, SETTINGS};
 
 /// The requested passes, in the order in which they run.
 #[derive(Debug, Default)]
 pub struct PassArgs {
-    /// The passes.
-    pub list: Vec<PassRequest>,
+    /// The requests.
+    pub list: Vec<Request>,
     /// Where the files of the recording are searched.
     pub find: FindOptions,
     /// The first setting that only the search for symbols can use.
-    pub only_of_symbols: Option<PassOption>,
+    pub only_of_symbols: Option<Setting>,
 }
 
 impl PassArgs {
@@ -27,34 +23,76 @@ impl PassArgs {
     ///
     /// # Errors
     /// If the options cannot be combined.
-    fn of_table(matches: &ArgMatches, table: PassTable<'_>) -> Result<Self, clap::Error> {
-        let given = given(matches, table);
-        let is_only_of_symbols = |option: &&PassOption| {
-            let refines = option.refined().iter().any(|pass| given.has_name(pass));
-            option.is_of_symbols() && given.has_name(option.name()) && !refines
-        };
-        let only_of_symbols: Vec<_> = options(table).filter(is_only_of_symbols).collect();
-        let names: Vec<_> = only_of_symbols.iter().map(|option| option.name()).collect();
-        let list = requests(table, &given.without(&names))
-            .map_err(|error| clap::Error::raw(ErrorKind::ArgumentConflict, error))?;
-        let only_of_symbols = only_of_symbols.first().map(|option| **option);
-        Ok(Self { list, find: FindOptions::from(&given), only_of_symbols })
+    pub fn of_table(matches: &ArgMatches, table: PassTable<'_>) -> Result<Self, clap::Error> {
+        let mut only_of_symbols = None;
+        for setting in SETTINGS.iter().filter(|setting| is_given(matches, setting.id)) {
+            if setting.of.iter().any(|pass| is_given(matches, pass)) {
+                continue;
+            }
+            if !setting.is_of_symbols {
+                return Err(conflict(format!("{} requires {}", flag(setting.id), flags(setting))));
+            }
+            only_of_symbols.get_or_insert(*setting);
+        }
+        let mut list = Vec::new();
+        for pass in passes(table) {
+            list.extend(pass.requests(matches)?);
+        }
+        list.sort_by_key(|(index, _)| *index);
+        let list = ordered(list.into_iter().map(|(_, request)| request).collect())?;
+        let find = find_options(matches)?;
+        Ok(Self { list, find, only_of_symbols })
     }
 
-    /// Whether stacks are to be unwound in records.
-    pub fn unwind(&self) -> bool {
-        self.list.iter().any(|request| request.values().has(&UNWIND))
+    /// The requested passes.
+    pub fn passes(&self) -> Vec<RequestedPass> {
+        self.list.iter().map(|request| request.pass.clone()).collect()
     }
 
-    /// All values of an option that requests passes.
-    pub fn values<T: Clone + 'static>(&self, parameter: &Parameter<T>) -> Vec<T> {
-        self.list.iter().flat_map(|request| request.values().of(parameter)).collect()
+    /// Whether a pass of this type is requested.
+    pub fn has<T: PassOptions>(&self) -> bool {
+        requested::<T>(&self.passes()).next().is_some()
+    }
+}
+
+/// The flags of which a setting needs one.
+pub fn flags(setting: &Setting) -> String {
+    setting.of.iter().map(|id| flag(id)).collect::<Vec<_>>().join(" or ")
+}
+
+/// The requests in the order in which their passes run.
+fn ordered(list: Vec<Request>) -> Result<Vec<Request>, clap::Error> {
+    let flags: Vec<_> = list.iter().map(|request| request.flag.clone()).collect();
+    let passes = list.iter().map(|request| request.pass.clone()).collect();
+    let passes = in_order(passes).map_err(|index| {
+        let flag = &flags[index];
+        conflict(format!(
+            "{flag} cannot be used with --anonymize, since the images that it writes contain function names"
+        ))
+    })?;
+    let mut list: Vec<_> = list.into_iter().map(Some).collect();
+    let is_same = |request: &Option<Request>, pass: &RequestedPass| {
+        request.as_ref().is_some_and(|request| std::sync::Arc::ptr_eq(&request.pass, pass))
+    };
+    let taken = passes.iter().filter_map(|pass| list.iter_mut().find(|request| is_same(request, pass))?.take());
+    Ok(taken.collect())
+}
+
+fn conflict(message: String) -> clap::Error {
+    clap::Error::raw(ErrorKind::ArgumentConflict, message)
+}
+
+/// Where the files of the recording are searched, if the command has these options.
+fn find_options(matches: &ArgMatches) -> Result<FindOptions, clap::Error> {
+    match matches.try_contains_id("symfs") {
+        Ok(_) => FindOptions::from_arg_matches(matches),
+        Err(_) => Ok(FindOptions::default()),
     }
 }
 
 impl Args for PassArgs {
     fn augment_args(command: Command) -> Command {
-        with_options(command, PASSES)
+        with_passes(command, PASSES)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -78,17 +116,18 @@ impl FromArgMatches for PassArgs {
 pub struct ReadingPasses(pub PassArgs);
 
 impl ReadingPasses {
-    fn table() -> Vec<(&'static str, &'static [PassOption])> {
+    fn table() -> Vec<(&'static str, &'static [PassType])> {
         PASSES.iter().copied().filter(|(heading, _)| [FILTERS, BUILD_IDS, ANONYMIZING].contains(heading)).collect()
     }
 }
 
 impl Args for ReadingPasses {
     fn augment_args(command: Command) -> Command {
-        with_options(command, &Self::table()).mut_args(|arg| {
-            let is_of_records =
-                options(&Self::table()).any(|option| id(option) == arg.get_id().as_str() && option.is_for_records());
-            arg.hide(is_of_records)
+        let table = Self::table();
+        with_passes(command, &table).mut_args(|argument| {
+            let id = argument.get_id().clone();
+            let is_for_records = passes(&table).any(|pass| pass.is_for_records(id.as_str()));
+            argument.hide(is_for_records)
         })
     }
 
@@ -108,86 +147,29 @@ impl FromArgMatches for ReadingPasses {
     }
 }
 
-/// Adds the options of a table to a command.
-pub(super) fn with_options(command: Command, table: PassTable<'_>) -> Command {
-    let arguments = |(heading, options): &(&'static str, &[PassOption])| {
-        let heading = *heading;
-        options.iter().map(move |option| argument(option).help_heading(heading)).collect::<Vec<_>>()
-    };
-    command.args(table.iter().flat_map(arguments))
+/// All passes of a table.
+fn passes<'a>(table: PassTable<'a>) -> impl Iterator<Item = &'a PassType> {
+    table.iter().flat_map(|(_, passes)| *passes)
 }
 
-/// The values of the options of a table, in command-line order.
-pub(super) fn given(matches: &ArgMatches, table: PassTable<'_>) -> Values {
-    let mut given = Vec::new();
-    for option in options(table) {
-        let indices = matches.indices_of(id(option)).into_iter().flatten();
-        let values = matches.get_many::<Value>(id(option)).into_iter().flatten().cloned();
-        given.extend(indices.zip(values).map(|(index, value)| (index, option.name(), value)));
-    }
-    given.sort_by_key(|(index, ..)| *index);
-    let mut values = Values::default();
-    given.into_iter().for_each(|(_, name, value)| values.push(name, value));
-    values
-}
-
-fn id(option: &PassOption) -> &'static str {
-    option.name().trim_start_matches('-')
-}
-
-fn argument(option: &PassOption) -> Arg {
-    let arg = Arg::new(id(option))
-        .long(id(option))
-        .help(option.text())
-        .allow_hyphen_values(option.has_hyphens())
-        .value_parser(OptionParser(*option));
-    let arg = match option.short_name() {
-        Some(short) => arg.short(short),
-        None => arg,
-    };
-    match option.form() {
-        // A flag takes an empty value because only values have an index on the command line.
-        ValueForm::Flag => arg.action(ArgAction::Set).num_args(0).default_missing_value(""),
-        ValueForm::Once(value) => arg.action(ArgAction::Set).value_name(value),
-        ValueForm::Repeated(value) => arg.action(ArgAction::Append).value_name(value),
-        ValueForm::List(values) => arg.action(ArgAction::Append).value_name(values).value_delimiter(','),
-        ValueForm::Optional(value) => arg
-            .action(ArgAction::Append)
-            .value_name(value)
-            .num_args(0..=1)
-            .require_equals(true)
-            .default_missing_value(""),
-    }
-}
-
-/// Parses the values of an option.
-#[derive(Clone)]
-struct OptionParser(PassOption);
-
-impl TypedValueParser for OptionParser {
-    type Value = Value;
-
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Value, clap::Error> {
-        let option = self.0;
-        if option.is_path() {
-            let parse = move |path: PathBuf| option.parse(path.as_ref());
-            return PathBufValueParser::new().try_map(parse).parse_ref(command, arg, value);
+/// Adds the arguments of a table of passes to a command, each once: those that several passes have follow all of these.
+pub fn with_passes(command: Command, table: PassTable<'_>) -> Command {
+    let mut added: Vec<Arg> = Vec::new();
+    for (heading, passes) in table {
+        let mut arguments: Vec<_> = passes.iter().flat_map(PassType::arguments).collect();
+        let ids: Vec<_> = arguments.iter().map(|argument| argument.get_id().clone()).collect();
+        let is_shared = |argument: &Arg| {
+            let id = argument.get_id();
+            ids.iter().filter(|other| *other == id).count() > 1 && passes.iter().all(|pass| pass.id() != id)
+        };
+        arguments.sort_by_key(is_shared);
+        for argument in arguments {
+            if added.iter().all(|other| other.get_id() != argument.get_id()) {
+                added.push(argument.help_heading(*heading).display_order(clap::builder::Resettable::Reset));
+            }
         }
-        if !option.accepted().is_empty() {
-            PossibleValuesParser::new(option.accepted().iter().map(possible)).parse_ref(command, arg, value)?;
-        }
-        let parse = move |text: &str| option.parse(text.as_ref());
-        parse.parse_ref(command, arg, value)
     }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let accepted = self.0.accepted();
-        (!accepted.is_empty()).then(|| Box::new(accepted.iter().map(possible)) as _)
-    }
-}
-
-fn possible(choice: &Choice) -> PossibleValue {
-    PossibleValue::new(choice.name).help(choice.help)
+    command.args(added)
 }
 
 #[cfg(test)]
@@ -199,19 +181,31 @@ mod tests {
     use perf_data::stream::Sink;
     use perf_data::stream::meta::Meta;
     use perf_data::stream::raw::Raw;
-    use perfconv::rewrite::option::Outputs;
     use perfconv::rewrite::pass::Pass;
+    use perfconv::rewrite::pass_options::PassContext;
     use perfconv::rewrite::passes::Passes;
     use perfconv::rewrite::record_function::RecordFunction;
-    use perfconv::rewrite::request::{PassContext, PassFactory};
     use std::collections::BTreeSet;
 
-    /// A pass that drops records of one size.
-    struct WithoutSize(u16);
+    /// Drops records of one size.
+    #[derive(Clone, Debug, Args)]
+    struct WithoutSize {
+        /// Drop records of this size.
+        #[arg(long, value_name = "BYTES")]
+        without_size: u16,
+    }
 
-    impl Pass for WithoutSize {
+    impl PassOptions for WithoutSize {
+        fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
+            Box::new(WithoutSizePass(self.without_size))
+        }
+    }
+
+    struct WithoutSizePass(u16);
+
+    impl Pass for WithoutSizePass {
         fn name(&self) -> String {
-            SIZE.name().to_owned()
+            "--without-size".to_owned()
         }
 
         fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
@@ -221,25 +215,19 @@ mod tests {
         }
     }
 
-    const SIZE: Parameter<u16> =
-        Parameter::once("--without-size", "BYTES", |text| text.parse().map_err(|_| format!("invalid size '{text}'")));
+    const SIZES: &[PassType] = &[PassType::of::<WithoutSize>("without_size").for_records(&["without_size"])];
 
-    const OPTIONS: &[PassOption] = &[PassOption::new(&SIZE, Outputs::Records, "Drop records of this size", |values| {
-        let size = values.one(&SIZE)?;
-        Ok(PassFactory::new(move |_| WithoutSize(size)))
-    })];
-
-    fn table() -> Vec<(&'static str, &'static [PassOption])> {
-        [PASSES, &[("Sizes", OPTIONS)]].concat()
+    fn table() -> Vec<(&'static str, &'static [PassType])> {
+        [PASSES, &[("Sizes", SIZES)]].concat()
     }
 
-    fn parsed(args: &[&str]) -> std::result::Result<Vec<PassRequest>, clap::Error> {
-        let command = with_options(Command::new("test").no_binary_name(true), &table());
+    fn parsed(args: &[&str]) -> std::result::Result<Vec<Request>, clap::Error> {
+        let command = with_passes(Command::new("test").no_binary_name(true), &table());
         Ok(PassArgs::of_table(&command.try_get_matches_from(args)?, &table())?.list)
     }
 
-    fn requested_options(args: &[&str]) -> Vec<&'static str> {
-        parsed(args).unwrap().iter().map(PassRequest::option).collect()
+    fn requested_flags(args: &[&str]) -> Vec<String> {
+        parsed(args).unwrap().into_iter().map(|request| request.flag).collect()
     }
 
     #[derive(Default)]
@@ -252,9 +240,9 @@ mod tests {
         }
     }
 
-    fn sizes(requests: &[PassRequest]) -> BTreeSet<u16> {
+    fn sizes(requests: &[Request]) -> BTreeSet<u16> {
         let mut passes = Passes::default();
-        requests.iter().for_each(|request| passes.push_boxed(request.pass(&PassContext::default())));
+        requests.iter().for_each(|request| passes.push_boxed(request.pass.pass(&PassContext::default())));
         let mut sizes = Sizes::default();
         let input = Input::Path("roundtrip/fixtures/plain.data".into());
         passes.run(input, &ReadOptions::default(), &mut sizes).unwrap();
@@ -263,33 +251,33 @@ mod tests {
 
     #[test]
     fn offers_and_applies_a_pass_registered_by_one_line() {
-        let help = with_options(Command::new("test"), &table()).render_help().to_string();
+        let help = with_passes(Command::new("test"), &table()).render_help().to_string();
         assert!(help.contains("--without-size <BYTES>") && help.contains("Drop records of this size"), "{help}");
         let all = sizes(&[]);
         let size = *all.first().unwrap();
         let requests = parsed(&["--without-size", &size.to_string()]).unwrap();
         assert_eq!(
-            (requests[0].option(), requests[0].option_for_records()),
+            (&*requests[0].flag, requests[0].for_records.as_deref()),
             ("--without-size", Some("--without-size"))
         );
         assert_eq!(sizes(&requests), all.into_iter().filter(|other| *other != size).collect());
         let error = parsed(&["--without-size", "x"]).unwrap_err().to_string();
-        assert!(error.contains("invalid value 'x' for '--without-size <BYTES>': invalid size 'x'"), "{error}");
+        assert!(error.contains("invalid value 'x' for '--without-size <BYTES>'"), "{error}");
     }
 
     #[test]
     fn passes_run_in_the_order_of_their_options() {
         assert_eq!(
-            requested_options(&["--sort", "--without-size", "8", "--head", "1"]),
+            requested_flags(&["--sort", "--without-size", "8", "--head", "1"]),
             ["--sort", "--without-size", "--head"]
         );
-        assert_eq!(requested_options(&["--pid", "1", "--head", "1", "--pid", "2"]), ["--pid", "--head"]);
+        assert_eq!(requested_flags(&["--pid", "1", "--head", "1", "--pid", "2"]), ["--pid", "--head"]);
         assert_eq!(
-            requested_options(&["--set", "hostname=a", "--head", "1", "--set", "arch=b"]),
+            requested_flags(&["--set", "hostname=a", "--head", "1", "--set", "arch=b"]),
             ["--set", "--head", "--set"]
         );
         // Passes that could disclose something run before anonymization.
-        assert_eq!(requested_options(&["--sort", "--anonymize", "--head", "1"]), ["--head", "--anonymize", "--sort"]);
+        assert_eq!(requested_flags(&["--sort", "--anonymize", "--head", "1"]), ["--head", "--anonymize", "--sort"]);
     }
 
     #[test]
@@ -305,11 +293,16 @@ mod tests {
     }
 
     #[test]
-    fn settings_refine_options_of_the_table() {
-        let names: BTreeSet<_> = options(PASSES).map(PassOption::name).collect();
-        let count = options(PASSES).count();
-        assert_eq!(names.len(), count, "two options have the same name");
-        let refined = options(PASSES).flat_map(PassOption::refined);
-        assert!(refined.copied().all(|name| names.contains(name)));
+    fn settings_refine_passes_of_the_table() {
+        let command = with_passes(Command::new("test"), PASSES);
+        let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);
+        let types: BTreeSet<_> = passes(PASSES).map(PassType::id).collect();
+        assert_eq!(types.len(), passes(PASSES).count(), "two passes are requested by the same argument");
+        for pass in passes(PASSES) {
+            assert!(has(pass.id()), "{}", pass.id());
+        }
+        for Setting { id, of, .. } in SETTINGS {
+            assert!(has(id) && of.iter().all(|pass| types.contains(pass)), "{id}");
+        }
     }
 }

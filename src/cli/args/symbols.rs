@@ -141,8 +141,8 @@ impl SymbolArgs {
         if let Some(symfs) = &find.symfs {
             options = options.symfs(symfs);
         }
-        if let Some(cache) = find.cache.as_ref().filter(|cache| cache.is_of_recording) {
-            options = options.archived_objects(&cache.dir, None);
+        if let Some(directory) = &find.buildid_dir {
+            options = options.archived_objects(directory, None);
         }
         // Each goes before those already there.
         options = self.files.debug_dirs.iter().rev().fold(options, SymbolOptions::debug_dir);

@@ -1,7 +1,9 @@
 //! How much of a recording a PerfDataProto contains.
 
-use crate::rewrite::quipper::{PASS, Quipper};
-use crate::rewrite::request::PassRequest;
+use crate::rewrite::pass_options::{RequestedPass, requested};
+use crate::rewrite::quipper::Quipper;
+use std::slice;
+use std::sync::Arc;
 
 /// How much of a recording is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,14 +25,14 @@ impl Fidelity {
     }
 
     /// The passes that it implies, then the requested ones, each once.
-    pub(super) fn passes(self, requested: Vec<PassRequest>) -> Vec<PassRequest> {
+    pub(super) fn passes(self, passes: Vec<RequestedPass>) -> Vec<RequestedPass> {
         if self != Self::PerfConverter {
-            return requested;
+            return passes;
         }
         let implied = Quipper::PERF_CONVERTER;
         let is_implied =
-            |request: &PassRequest| request.values().get(&PASS).is_some_and(|pass| implied.contains(&pass));
-        let further = requested.into_iter().filter(|request| !is_implied(request));
-        implied.into_iter().map(Quipper::request).chain(further).collect()
+            |pass: &RequestedPass| requested(slice::from_ref(pass)).any(|pass: &Quipper| implied.contains(pass));
+        let further = passes.into_iter().filter(|pass| !is_implied(pass));
+        implied.into_iter().map(|pass| Arc::new(pass) as RequestedPass).chain(further).collect()
     }
 }

@@ -46,7 +46,7 @@ pub use recognize::recognizes_text;
 use super::converter::{ConvertOptions, Converter};
 use super::output::{OutputFormat, OutputType, RecordFormat, Writer};
 use super::{Format, Reader};
-use crate::rewrite::request::PassRequest;
+use crate::rewrite::pass_options::RequestedPass;
 use encode::Encoder;
 use std::io::Write;
 
@@ -108,7 +108,7 @@ impl OutputFormat for QuipperProto {
         Writer::Converter(self)
     }
 
-    fn passes(&self, requested: Vec<PassRequest>) -> Vec<PassRequest> {
+    fn passes(&self, requested: Vec<RequestedPass>) -> Vec<RequestedPass> {
         self.fidelity().passes(requested)
     }
 }
@@ -129,7 +129,7 @@ impl OutputFormat for QuipperText {
         Writer::Converter(self)
     }
 
-    fn passes(&self, requested: Vec<PassRequest>) -> Vec<PassRequest> {
+    fn passes(&self, requested: Vec<RequestedPass>) -> Vec<RequestedPass> {
         self.options.passes(requested)
     }
 }

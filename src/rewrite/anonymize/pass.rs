@@ -3,7 +3,6 @@
 use super::addresses::{AddressScan, Addresses};
 use super::category::{Category, KeptCategories};
 use super::key::Key;
-use super::options::ANONYMIZE;
 use super::replace::{Replacer, Summary};
 use crate::rewrite::header::Header;
 use crate::rewrite::pass::{Pass, PreScan};
@@ -47,7 +46,7 @@ impl AnonymizePass {
 
 impl Pass for AnonymizePass {
     fn name(&self) -> String {
-        ANONYMIZE.name().to_owned()
+        "--anonymize".to_owned()
     }
 
     fn anonymizes(&self) -> bool {

@@ -8,20 +8,45 @@ use perf_data::abi::record::CpuMode;
 use perf_symbols::object::build_id::Id;
 use perf_symbols::object::build_id_note::{self, Elf};
 use perf_symbols::object::host::{Doubt, Host, Inode, RecordedFile};
+use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Where to search.
+/// Where build IDs are searched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct FindOptions {
-    /// The user's list.
-    pub known: KnownBuildIds,
-    /// A directory with the files of the recorded machine. They are used without checks of host and inode.
+    /// Build IDs of files, overriding recorded and found ones: a list, or a file with one per line, as printed by perf buildid-list.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long = "known-build-ids",
+            id = "known_build_ids",
+            value_name = "BUILDID FILE,...|PATH",
+            value_parser = KnownBuildIds::parse,
+        )
+    )]
+    pub known: Option<KnownBuildIds>,
+
+    /// Directory with the files of the recorded machine at their paths [default: /, for files that match the recorded ones].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "DIR", value_parser = crate::option_values::directory))]
     pub symfs: Option<PathBuf>,
+
+    /// Build ID cache, for files that no longer exist [default: ~/.debug].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "DIR"))]
+    pub buildid_dir: Option<PathBuf>,
+}
+
+impl FindOptions {
     /// The build ID cache.
-    pub cache: Option<Cache>,
+    fn cache(&self) -> Option<Cache> {
+        let of_user =
+            || Some(Cache { dir: PathBuf::from(env::var_os("HOME")?).join(".debug"), is_of_recording: false });
+        let of_recording = self.buildid_dir.clone().map(|dir| Cache { dir, is_of_recording: true });
+        of_recording.or_else(of_user)
+    }
 }
 
 /// A build ID cache in perf's layout: `DIR/PATH/BUILDID/elf`.
@@ -106,7 +131,7 @@ impl<'a> Finder<'a> {
 
     /// The build ID in the user's list.
     pub fn known(&self, name: &[u8]) -> Option<Id> {
-        self.options.known.of(name)
+        self.options.known.as_ref()?.of(name)
     }
 
     /// Searches the build ID of a file that had an object's name; `None` if the object cannot have one.
@@ -181,7 +206,7 @@ impl<'a> Finder<'a> {
     /// The cached build ID: of the same file, which the cache links, or of the only file of the name if the file no longer exists
     /// or the cache is of the recording.
     fn cached(&self, name: &[u8], file: &FileKey, end: Option<u64>, why: &MissingBuildId) -> Option<Id> {
-        let cache = self.options.cache.as_ref()?;
+        let cache = self.options.cache()?;
         let directory = below(&cache.dir, Path::new(std::str::from_utf8(name).ok()?));
         let mut ids = Vec::new();
         for entry in fs::read_dir(directory).ok()?.flatten() {

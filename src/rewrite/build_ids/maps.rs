@@ -4,11 +4,16 @@ use super::find::FindOptions;
 use super::objects::{ObjectScan, PROT_EXEC, Scope, mapped};
 use super::resolve::BuildIdLookups;
 use crate::rewrite::mmap::{Mmap, Names};
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
+#[cfg(feature = "cli")]
+use crate::rewrite::pass_options::RequestedPass;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
+#[cfg(feature = "cli")]
+use crate::rewrite::pass_type::PassType;
 use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::replacement::RecordBuffer;
-use crate::rewrite::request::{PassFactory, Values};
+#[cfg(feature = "cli")]
+use clap::{ArgMatches, FromArgMatches};
 use perf_data::abi::record::mmap2::Mmap2;
 use perf_data::abi::record::{Body, Misc, Record, RecordType};
 use perf_data::container::write::encoded;
@@ -18,30 +23,45 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_symbols::object::build_id::Id;
+#[cfg(feature = "cli")]
+use std::sync::Arc;
 
-const HIT_NAME: Parameter<()> = Parameter::flag("--mmap2-buildids");
-const ALL_NAME: Parameter<()> = Parameter::flag("--mmap2-buildid-all");
+/// Stores build IDs in MMAP2 records, replacing inodes.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct BuildIdMaps {
+    /// Of which files.
+    pub scope: Scope,
+    /// Where they are searched.
+    pub find: FindOptions,
+}
 
-/// `--mmap2-buildids`.
-pub const HIT: PassOption = PassOption::new(
-    &HIT_NAME,
-    Outputs::All,
-    "Store build IDs of files with samples in their MMAP2 records, replacing inodes",
-    |values| Ok(factory(Scope::Hit, values)),
-)
-.short('B');
+impl PassOptions for BuildIdMaps {
+    fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
+        Box::new(BuildIdMapsPass::new(self.scope, self.find.clone()))
+    }
+}
 
-/// `--mmap2-buildid-all`.
-pub const ALL: PassOption = PassOption::new(
-    &ALL_NAME,
-    Outputs::All,
-    "Store build IDs of all mapped files in their MMAP2 records, replacing inodes",
-    |values| Ok(factory(Scope::All, values)),
-);
+#[cfg(feature = "cli")]
+impl BuildIdMaps {
+    /// `--mmap2-buildids`.
+    pub const HIT: PassType = PassType::flag::<FindOptions>(
+        "mmap2-buildids",
+        "Store build IDs of files with samples in their MMAP2 records, replacing inodes",
+        |matches| Self::requested(Scope::Hit, matches),
+    )
+    .short('B');
 
-fn factory(scope: Scope, values: &Values) -> PassFactory {
-    let find = FindOptions::from(values);
-    PassFactory::new(move |_| BuildIdMapsPass::new(scope, find.clone()))
+    /// `--mmap2-buildid-all`.
+    pub const ALL: PassType = PassType::flag::<FindOptions>(
+        "mmap2-buildid-all",
+        "Store build IDs of all mapped files in their MMAP2 records, replacing inodes",
+        |matches| Self::requested(Scope::All, matches),
+    );
+
+    fn requested(scope: Scope, matches: &ArgMatches) -> std::result::Result<Vec<RequestedPass>, clap::Error> {
+        Ok(vec![Arc::new(Self { scope, find: FindOptions::from_arg_matches(matches)? })])
+    }
 }
 
 /// The pass that stores build IDs in mapping records, in place of the inode, as `perf record --buildid-mmap` does. Mappings of
@@ -63,8 +83,8 @@ impl BuildIdMapsPass {
 impl Pass for BuildIdMapsPass {
     fn name(&self) -> String {
         match self.scope {
-            Scope::Hit => HIT_NAME.name(),
-            Scope::All => ALL_NAME.name(),
+            Scope::Hit => "--mmap2-buildids",
+            Scope::All => "--mmap2-buildid-all",
         }
         .to_owned()
     }

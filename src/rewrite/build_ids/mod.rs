@@ -12,6 +12,5 @@ pub mod find;
 pub mod known_build_ids;
 pub mod maps;
 pub mod objects;
-pub mod options;
 pub mod resolve;
 pub mod table;

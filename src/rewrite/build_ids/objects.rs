@@ -19,9 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Which objects get a build ID.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// Those that contain samples, callers or branches.
+    #[default]
     Hit,
     /// All mapped objects.
     All,

@@ -4,34 +4,58 @@ use super::find::FindOptions;
 use super::objects::{ObjectScan, Scope};
 use super::resolve::BuildIdLookups;
 use crate::rewrite::header::Header;
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
-use crate::rewrite::request::{PassFactory, Values};
+#[cfg(feature = "cli")]
+use crate::rewrite::pass_options::RequestedPass;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
+#[cfg(feature = "cli")]
+use crate::rewrite::pass_type::PassType;
+#[cfg(feature = "cli")]
+use clap::{ArgMatches, FromArgMatches};
 use hashbrown::HashMap;
 use perf_data::error::Result;
 use perf_data::stream::ledger::Ledger;
 use perf_symbols::object::build_id::Id;
 use std::mem;
+#[cfg(feature = "cli")]
+use std::sync::Arc;
 
-const HIT_NAME: Parameter<()> = Parameter::flag("--build-ids");
-const ALL_NAME: Parameter<()> = Parameter::flag("--buildid-all");
+/// Stores build IDs in the build ID table.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct BuildIdTable {
+    /// Of which files.
+    pub scope: Scope,
+    /// Where they are searched.
+    pub find: FindOptions,
+}
 
-/// `--build-ids`.
-pub const HIT: PassOption =
-    PassOption::new(&HIT_NAME, Outputs::All, "Store build IDs of files with samples in the build ID table", |values| {
-        Ok(factory(Scope::Hit, values))
-    })
+impl PassOptions for BuildIdTable {
+    fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
+        Box::new(BuildIdTablePass::new(self.scope, self.find.clone()))
+    }
+}
+
+#[cfg(feature = "cli")]
+impl BuildIdTable {
+    /// `--build-ids`.
+    pub const HIT: PassType = PassType::flag::<FindOptions>(
+        "build-ids",
+        "Store build IDs of files with samples in the build ID table",
+        |matches| Self::requested(Scope::Hit, matches),
+    )
     .short('b');
 
-/// `--buildid-all`.
-pub const ALL: PassOption =
-    PassOption::new(&ALL_NAME, Outputs::All, "Store build IDs of all mapped files in the build ID table", |values| {
-        Ok(factory(Scope::All, values))
-    });
+    /// `--buildid-all`.
+    pub const ALL: PassType = PassType::flag::<FindOptions>(
+        "buildid-all",
+        "Store build IDs of all mapped files in the build ID table",
+        |matches| Self::requested(Scope::All, matches),
+    );
 
-fn factory(scope: Scope, values: &Values) -> PassFactory {
-    let find = FindOptions::from(values);
-    PassFactory::new(move |_| BuildIdTablePass::new(scope, find.clone()))
+    fn requested(scope: Scope, matches: &ArgMatches) -> std::result::Result<Vec<RequestedPass>, clap::Error> {
+        Ok(vec![Arc::new(Self { scope, find: FindOptions::from_arg_matches(matches)? })])
+    }
 }
 
 /// The pass that stores build IDs by file name. Records do not change: perf inject also inserts a HEADER_BUILD_ID record for each
@@ -61,8 +85,8 @@ impl BuildIdTablePass {
 impl Pass for BuildIdTablePass {
     fn name(&self) -> String {
         match self.scope {
-            Scope::Hit => HIT_NAME.name(),
-            Scope::All => ALL_NAME.name(),
+            Scope::Hit => "--build-ids",
+            Scope::All => "--buildid-all",
         }
         .to_owned()
     }

@@ -2,10 +2,9 @@
 
 use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
-use crate::option_values::name;
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::pass::Pass;
 use crate::rewrite::pass::PreScanOrder;
-use crate::rewrite::request::PassFactory;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use hashbrown::HashMap;
 use perf_data::error::Result;
 use perf_data::session::Session;
@@ -14,19 +13,21 @@ use perf_data::stream::raw::Raw;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// `--comm`.
-const COMM: Parameter<String> = Parameter::list("--comm", "NAMES", name);
+/// Keeps samples of threads with certain names.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Comm {
+    /// Keep only samples of threads with these names, separated by commas.
+    #[cfg_attr(feature = "cli", arg(long = "comm", id = "comm", value_name = "NAMES", value_delimiter = ',', value_parser = crate::option_values::name))]
+    pub names: Vec<String>,
+}
 
-/// The option of this filter.
-pub const OPTIONS: &[PassOption] = &[PassOption::new(
-    &COMM,
-    Outputs::All,
-    "Keep only samples of threads with these names, separated by commas",
-    |values| {
-        let wanted = values.of(&COMM);
-        Ok(PassFactory::filter(move || CommFilter::new(wanted.clone())))
-    },
-)];
+impl PassOptions for Comm {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        context.filter(CommFilter::new(self.names.clone()))
+    }
+}
 
 /// Keeps samples of threads with certain names.
 pub struct CommFilter {
@@ -56,7 +57,7 @@ pub fn thread_name(session: &Session, tid: u32) -> Cow<'_, [u8]> {
 
 impl Filter for CommFilter {
     fn option(&self) -> &'static str {
-        COMM.name()
+        "--comm"
     }
 
     fn order(&self) -> PreScanOrder {

@@ -2,27 +2,29 @@
 
 use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::request::PassFactory;
+use crate::rewrite::pass::Pass;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use perf_data::error::Result;
 use perf_data::stream::meta::Meta;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// `--cpu`.
-const CPU: Parameter<CpuRange> = Parameter::list("--cpu", "CPUS", str::parse);
+/// Keeps samples of certain CPUs.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Cpu {
+    /// Keep only samples of these CPUs, separated by commas, such as 0,4-7.
+    #[cfg_attr(feature = "cli", arg(long = "cpu", id = "cpu", value_name = "CPUS", value_delimiter = ','))]
+    pub cpus: Vec<CpuRange>,
+}
 
-/// The option of this filter.
-pub const OPTIONS: &[PassOption] = &[PassOption::new(
-    &CPU,
-    Outputs::All,
-    "Keep only samples of these CPUs, separated by commas, such as 0,4-7",
-    |values| {
-        let wanted = values.of(&CPU);
-        Ok(PassFactory::filter(move || CpuFilter::new(wanted.clone())))
-    },
-)];
+impl PassOptions for Cpu {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        context.filter(CpuFilter::new(self.cpus.clone()))
+    }
+}
 
 /// A range of CPUs, written `3` or `0-3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +67,7 @@ impl CpuFilter {
 
 impl Filter for CpuFilter {
     fn option(&self) -> &'static str {
-        CPU.name()
+        "--cpu"
     }
 
     fn begin(&mut self, _: &Meta) {

@@ -2,10 +2,9 @@
 
 use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
-use crate::option_values::name;
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::pass::Pass;
 use crate::rewrite::pass::PreScanOrder;
-use crate::rewrite::request::PassFactory;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use perf_data::error::Result;
 use perf_data::session::Session;
 use perf_data::session::map::{Map, MapId};
@@ -14,19 +13,21 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use std::collections::BTreeSet;
 
-/// `--dso`.
-const DSO: Parameter<String> = Parameter::list("--dso", "FILES", name);
+/// Keeps samples in certain files.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Dso {
+    /// Keep only samples in these files, by path or name, separated by commas.
+    #[cfg_attr(feature = "cli", arg(long = "dso", id = "dso", value_name = "FILES", value_delimiter = ',', value_parser = crate::option_values::name))]
+    pub files: Vec<String>,
+}
 
-/// The option of this filter.
-pub const OPTIONS: &[PassOption] = &[PassOption::new(
-    &DSO,
-    Outputs::All,
-    "Keep only samples in these files, by path or name, separated by commas",
-    |values| {
-        let wanted = values.of(&DSO);
-        Ok(PassFactory::filter(move || DsoFilter::new(wanted.clone())))
-    },
-)];
+impl PassOptions for Dso {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        context.filter(DsoFilter::new(self.files.clone()))
+    }
+}
 
 /// perf's name for the DSO of an unmapped address.
 const UNKNOWN: &str = "[unknown]";
@@ -78,7 +79,7 @@ fn has_name(map: &Map, wanted: &str) -> bool {
 
 impl Filter for DsoFilter {
     fn option(&self) -> &'static str {
-        DSO.name()
+        "--dso"
     }
 
     fn order(&self) -> PreScanOrder {

@@ -6,10 +6,9 @@ use super::lineage::KeptEvents;
 use super::own_ids::OwnIds;
 use super::pass::{extend, follow_in_sample_time};
 use crate::rewrite::header::Header;
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use crate::rewrite::replacement::RecordBuffer;
-use crate::rewrite::request::PassFactory;
 use crate::suggest::unknown;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::read_format::ReadFormat;
@@ -24,29 +23,38 @@ use perf_data::stream::raw::Raw;
 use perf_data::stream::stage::{Before, Stage};
 use std::collections::BTreeSet;
 
-/// `--event`: lists of event names.
-pub const EVENT: Parameter<Vec<String>> = Parameter::repeated("--event", "EVENTS", event_names);
+/// Keeps samples of certain events.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Event {
+    /// Keep only samples of these events, with or without their modifiers, separated by commas.
+    #[cfg_attr(feature = "cli", arg(long = "event", id = "event", value_name = "EVENTS", value_parser = checked_names))]
+    pub names: Vec<String>,
 
-const KEEP_ATTRS: Parameter<()> = Parameter::flag("--keep-attrs");
+    /// Keep the attrs and other metadata of events that --event removes.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub keep_attrs: bool,
+}
 
-/// The options of this pass.
-pub const OPTIONS: &[PassOption] = &[
-    PassOption::new(
-        &EVENT,
-        Outputs::All,
-        "Keep only samples of these events, with or without their modifiers, separated by commas",
-        |values| {
-            let (wanted, keep_attrs) = (values.of(&EVENT).concat(), values.has(&KEEP_ATTRS));
-            Ok(PassFactory::new(move |_| EventPass::new(wanted.clone(), keep_attrs)))
-        },
-    ),
-    PassOption::setting(
-        &KEEP_ATTRS,
-        &["--event"],
-        Outputs::Records,
-        "Keep the attrs and other metadata of events that --event removes",
-    ),
-];
+impl PassOptions for Event {
+    fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
+        Box::new(EventPass::new(self.wanted(), self.keep_attrs))
+    }
+}
+
+impl Event {
+    /// The single names.
+    pub fn wanted(&self) -> Vec<String> {
+        // Those of a command line have been checked.
+        self.names.iter().flat_map(|list| event_names(list).unwrap_or_else(|_| vec![list.clone()])).collect()
+    }
+}
+
+#[cfg(feature = "cli")]
+fn checked_names(list: &str) -> std::result::Result<String, String> {
+    event_names(list).map(|_| list.to_owned())
+}
 
 /// Keeps samples of certain events, and removes the other events from the recording. A group whose members are read with each
 /// other's samples (`:S`) is kept whole if any of its events is wanted.
@@ -108,7 +116,7 @@ impl EventPass {
 
 impl Pass for EventPass {
     fn name(&self) -> String {
-        EVENT.name().to_owned()
+        "--event".to_owned()
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {

@@ -1,22 +1,28 @@
 //! Keeps the first samples: `--head`.
 
 use super::pass::{Filter, Sample};
-use crate::option_values::positive_number;
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
+use crate::rewrite::pass::Pass;
 use crate::rewrite::pass::PreScanOrder;
-use crate::rewrite::request::PassFactory;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use perf_data::error::Result;
 use perf_data::stream::meta::Meta;
 use std::num::NonZeroU64;
 
-/// `--head`.
-const HEAD: Parameter<NonZeroU64> = Parameter::once("--head", "N", positive_number);
+/// Keeps the first samples.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Head {
+    /// Keep only the first N samples.
+    #[cfg_attr(feature = "cli", arg(long = "head", id = "head", value_name = "N", value_parser = crate::option_values::positive_number))]
+    pub samples: NonZeroU64,
+}
 
-/// The option of this filter.
-pub const OPTIONS: &[PassOption] = &[PassOption::new(&HEAD, Outputs::All, "Keep only the first N samples", |values| {
-    let wanted = values.one(&HEAD)?.get();
-    Ok(PassFactory::filter(move || HeadFilter::new(wanted)))
-})];
+impl PassOptions for Head {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        context.filter(HeadFilter::new(self.samples.get()))
+    }
+}
 
 /// Keeps the first samples in time order.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +40,7 @@ impl HeadFilter {
 
 impl Filter for HeadFilter {
     fn option(&self) -> &'static str {
-        HEAD.name()
+        "--head"
     }
 
     fn order(&self) -> PreScanOrder {

@@ -2,10 +2,9 @@
 
 use super::pass::follow_in_sample_time;
 use crate::rewrite::header::Header;
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use crate::rewrite::record_function::RecordFunction;
-use crate::rewrite::request::PassFactory;
 use crate::suggest::unknown;
 use perf_data::abi::readable;
 use perf_data::abi::record::RecordType;
@@ -16,19 +15,21 @@ use perf_data::stream::counts::Counts;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 
-/// `--type`.
-const TYPE: Parameter<RecordType> = Parameter::list("--type", "TYPES", record_type);
+/// Keeps records of certain types, and those needed to decode them.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct RecordTypes {
+    /// Keep only records of these types, by name or number, separated by commas, and those needed to decode them.
+    #[cfg_attr(feature = "cli", arg(long = "type", id = "type", value_name = "TYPES", value_delimiter = ',', value_parser = record_type))]
+    pub types: Vec<RecordType>,
+}
 
-/// The option of this pass.
-pub const OPTIONS: &[PassOption] = &[PassOption::new(
-    &TYPE,
-    Outputs::Records,
-    "Keep only records of these types, by name or number, separated by commas, and those needed to decode them",
-    |values| {
-        let wanted = values.of(&TYPE);
-        Ok(PassFactory::new(move |_| TypePass::new(wanted.clone())))
-    },
-)];
+impl PassOptions for RecordTypes {
+    fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
+        Box::new(TypePass::new(self.types.clone()))
+    }
+}
 
 /// Parses a record type: its name in any case, with or without `PERF_RECORD_`, or its number.
 ///
@@ -71,7 +72,7 @@ fn is_needed(kind: RecordType) -> bool {
 
 impl Pass for TypePass {
     fn name(&self) -> String {
-        TYPE.name().to_owned()
+        "--type".to_owned()
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {

@@ -1,22 +1,27 @@
 //! Keeps every Nth sample of each event: `--sample-every`.
 
 use super::pass::{Filter, Sample};
-use crate::option_values::positive_number;
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::request::PassFactory;
+use crate::rewrite::pass::Pass;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use perf_data::error::Result;
 use perf_data::stream::meta::Meta;
 use std::num::NonZeroU64;
 
-/// `--sample-every`.
-const SAMPLE_EVERY: Parameter<NonZeroU64> = Parameter::once("--sample-every", "N", positive_number);
+/// Keeps every Nth sample.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct SampleEvery {
+    /// Keep only every Nth sample of each event.
+    #[cfg_attr(feature = "cli", arg(long = "sample-every", id = "sample_every", value_name = "N", value_parser = crate::option_values::positive_number))]
+    pub every: NonZeroU64,
+}
 
-/// The option of this filter.
-pub const OPTIONS: &[PassOption] =
-    &[PassOption::new(&SAMPLE_EVERY, Outputs::All, "Keep only every Nth sample of each event", |values| {
-        let every = values.one(&SAMPLE_EVERY)?;
-        Ok(PassFactory::filter(move || EveryFilter::new(every)))
-    })];
+impl PassOptions for SampleEvery {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        context.filter(EveryFilter::new(self.every))
+    }
+}
 
 /// Keeps the first of every N samples of each event, in file order. This thins out each CPU evenly, and a frequent event does
 /// not displace a rare one.
@@ -36,7 +41,7 @@ impl EveryFilter {
 
 impl Filter for EveryFilter {
     fn option(&self) -> &'static str {
-        SAMPLE_EVERY.name()
+        "--sample-every"
     }
 
     fn begin(&mut self, _: &Meta) {

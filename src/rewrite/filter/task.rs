@@ -2,27 +2,45 @@
 
 use super::not_found::{Noun, missing_field, value_not_found};
 use super::pass::{Filter, Sample};
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::request::PassFactory;
+use crate::rewrite::pass::Pass;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use perf_data::error::Result;
 use perf_data::stream::meta::Meta;
 use std::collections::BTreeSet;
 
-const PID: Parameter<u32> = Parameter::list("--pid", "PIDS", number);
-const TID: Parameter<u32> = Parameter::list("--tid", "TIDS", number);
+/// Keeps samples of certain processes.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Pid {
+    /// Keep only samples of these processes, separated by commas.
+    #[cfg_attr(feature = "cli", arg(long = "pid", id = "pid", value_name = "PIDS", value_delimiter = ',', value_parser = number))]
+    pub ids: Vec<u32>,
+}
 
-/// The options of this filter.
-pub const OPTIONS: &[PassOption] = &[
-    PassOption::new(&PID, Outputs::All, "Keep only samples of these processes, separated by commas", |values| {
-        let wanted = values.of(&PID);
-        Ok(PassFactory::filter(move || TaskFilter::new(TaskNumber::Pid, wanted.iter().copied())))
-    }),
-    PassOption::new(&TID, Outputs::All, "Keep only samples of these threads, separated by commas", |values| {
-        let wanted = values.of(&TID);
-        Ok(PassFactory::filter(move || TaskFilter::new(TaskNumber::Tid, wanted.iter().copied())))
-    }),
-];
+impl PassOptions for Pid {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        context.filter(TaskFilter::new(TaskNumber::Pid, self.ids.iter().copied()))
+    }
+}
 
+/// Keeps samples of certain threads.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Tid {
+    /// Keep only samples of these threads, separated by commas.
+    #[cfg_attr(feature = "cli", arg(long = "tid", id = "tid", value_name = "TIDS", value_delimiter = ',', value_parser = number))]
+    pub ids: Vec<u32>,
+}
+
+impl PassOptions for Tid {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        context.filter(TaskFilter::new(TaskNumber::Tid, self.ids.iter().copied()))
+    }
+}
+
+#[cfg(feature = "cli")]
 fn number(text: &str) -> std::result::Result<u32, String> {
     text.trim().parse().map_err(|_| format!("'{text}' is not a process or thread ID"))
 }
@@ -57,8 +75,8 @@ impl TaskFilter {
 impl Filter for TaskFilter {
     fn option(&self) -> &'static str {
         match self.number {
-            TaskNumber::Pid => PID.name(),
-            TaskNumber::Tid => TID.name(),
+            TaskNumber::Pid => "--pid",
+            TaskNumber::Tid => "--tid",
         }
     }
 

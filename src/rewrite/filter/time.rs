@@ -2,8 +2,8 @@
 
 use super::not_found::missing_field;
 use super::pass::{Filter, Sample, extend};
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
-use crate::rewrite::request::PassFactory;
+use crate::rewrite::pass::Pass;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::sample_time::SampleTime;
@@ -13,22 +13,23 @@ use perf_data::stream::meta::Meta;
 use std::fmt;
 use std::str::FromStr;
 
-/// `--time`.
-const TIME: Parameter<Times> = Parameter::once("--time", "TIMES", str::parse);
+/// Keeps samples of certain times.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Time {
+    /// Keep only samples of these times, in the syntax of perf script: START,STOP in seconds, either may be omitted, several intervals
+    /// separated by spaces; or parts of the time between the first and the last sample, separated by commas: 10%-30%, or 10%/2
+    /// (the second tenth).
+    #[cfg_attr(feature = "cli", arg(long = "time", id = "time", value_name = "TIMES", allow_hyphen_values = true))]
+    pub times: Times,
+}
 
-/// The option of this filter.
-pub const OPTIONS: &[PassOption] = &[PassOption::new(
-    &TIME,
-    Outputs::All,
-    "Keep only samples of these times, in the syntax of perf script: START,STOP in seconds, either may be omitted, several \
-     intervals separated by spaces; or parts of the time between the first and the last sample, separated by commas: \
-     10%-30%, or 10%/2 (the second tenth)",
-    |values| {
-        let wanted = values.one(&TIME)?;
-        Ok(PassFactory::filter(move || TimeFilter::new(wanted.clone())))
-    },
-)
-.with_hyphens()];
+impl PassOptions for Time {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        context.filter(TimeFilter::new(self.times.clone()))
+    }
+}
 
 /// Wanted times.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,7 +201,7 @@ fn sample_time(meta: &Meta) -> Option<(u64, u64)> {
 
 impl Filter for TimeFilter {
     fn option(&self) -> &'static str {
-        TIME.name()
+        "--time"
     }
 
     fn begin(&mut self, meta: &Meta) {

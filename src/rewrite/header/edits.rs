@@ -1,10 +1,16 @@
 //! Sets, adds and removes features: `--set`, `--add-feature`, `--drop-feature`.
 
 use super::Header;
-use crate::rewrite::option::{Outputs, Parameter, PassOption, PassOrder};
 use crate::rewrite::pass::Pass;
-use crate::rewrite::request::{PassFactory, Values};
+#[cfg(feature = "cli")]
+use crate::rewrite::pass_options::RequestedPass;
+use crate::rewrite::pass_options::{PassContext, PassOptions, PassOrder};
+#[cfg(feature = "cli")]
+use crate::rewrite::pass_type::PassType;
+#[cfg(feature = "cli")]
 use crate::suggest::unknown;
+#[cfg(feature = "cli")]
+use clap::{Args, FromArgMatches};
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::cln_size::ClnSize;
 use perf_data::abi::feature::descriptor::FeatureFlags;
@@ -12,43 +18,79 @@ use perf_data::abi::feature::nr_cpus::NrCpus;
 use perf_data::abi::feature::string::{PerfStr, StrList};
 use perf_data::abi::feature::total_mem::TotalMem;
 use perf_data::error::{Error, Result};
+#[cfg(feature = "cli")]
+use std::sync::Arc;
 
 /// A feature and its value.
+#[cfg(feature = "cli")]
 type Valued = (FeatureId, Value);
 
-const SET: Parameter<Valued> = Parameter::repeated("--set", "FEATURE=VALUE", valued);
-const ADD: Parameter<Valued> = Parameter::repeated("--add-feature", "FEATURE=VALUE", valued);
-const DROP: Parameter<FeatureId> = Parameter::repeated("--drop-feature", "FEATURE", feature);
+/// Edits as arguments of a command line.
+#[cfg(feature = "cli")]
+#[derive(clap::Args)]
+struct Edits {
+    /// Change the value of a feature, such as hostname=build-7; may be given more than once.
+    #[arg(long, value_name = "FEATURE=VALUE", value_parser = valued)]
+    set: Vec<Valued>,
 
-/// The options of this pass.
-pub const OPTIONS: &[PassOption] = &[
-    PassOption::new(
-        &SET,
-        Outputs::Records,
-        "Change the value of a feature, such as hostname=build-7; may be given more than once",
-        |values| edit(values, &SET, |(id, value)| HeaderEdit::Set(id, value)),
-    )
-    .pass_per_value()
-    .place(PassOrder::AfterAnonymizing),
-    PassOption::new(&ADD, Outputs::Records, "Add a feature that the recording does not have", |values| {
-        edit(values, &ADD, |(id, value)| HeaderEdit::Add(id, value))
-    })
-    .pass_per_value()
-    .place(PassOrder::AfterAnonymizing),
-    PassOption::new(&DROP, Outputs::Records, "Remove a feature", |values| edit(values, &DROP, HeaderEdit::Drop))
-        .pass_per_value(),
-];
+    /// Add a feature that the recording does not have.
+    #[arg(long, value_name = "FEATURE=VALUE", value_parser = valued)]
+    add_feature: Vec<Valued>,
 
-fn edit<T: Clone + 'static>(
-    values: &Values,
-    parameter: &Parameter<T>,
-    edit: impl FnOnce(T) -> HeaderEdit,
-) -> std::result::Result<PassFactory, String> {
-    let edit = edit(values.one(parameter)?);
-    Ok(PassFactory::new(move |_| edit.clone()))
+    /// Remove a feature.
+    #[arg(long, value_name = "FEATURE", value_parser = feature)]
+    drop_feature: Vec<FeatureId>,
+}
+
+/// `--set`.
+#[cfg(feature = "cli")]
+pub const SET: PassType = PassType::new("set", Edits::augment_args, |matches| {
+    let edits = Edits::from_arg_matches(matches)?.set.into_iter();
+    Ok(edits.map(|(id, value)| HeaderEdit::Set(id, value).requested()).collect())
+})
+.pass_per_value()
+.for_records(&["set"]);
+
+/// `--add-feature`.
+#[cfg(feature = "cli")]
+pub const ADD_FEATURE: PassType = PassType::new("add_feature", Edits::augment_args, |matches| {
+    let edits = Edits::from_arg_matches(matches)?.add_feature.into_iter();
+    Ok(edits.map(|(id, value)| HeaderEdit::Add(id, value).requested()).collect())
+})
+.pass_per_value()
+.for_records(&["add_feature"]);
+
+/// `--drop-feature`.
+#[cfg(feature = "cli")]
+pub const DROP_FEATURE: PassType = PassType::new("drop_feature", Edits::augment_args, |matches| {
+    let edits = Edits::from_arg_matches(matches)?.drop_feature.into_iter();
+    Ok(edits.map(|id| HeaderEdit::Drop(id).requested()).collect())
+})
+.pass_per_value()
+.for_records(&["drop_feature"]);
+
+impl PassOptions for HeaderEdit {
+    fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
+        Box::new(self.clone())
+    }
+
+    fn order(&self) -> PassOrder {
+        match self {
+            Self::Set(..) | Self::Add(..) => PassOrder::AfterAnonymizing,
+            Self::Drop(_) => PassOrder::BeforeAnonymizing,
+        }
+    }
+}
+
+#[cfg(feature = "cli")]
+impl HeaderEdit {
+    fn requested(self) -> RequestedPass {
+        Arc::new(self)
+    }
 }
 
 /// Parses a feature name: perf's name in any case, with or without `HEADER_`.
+#[cfg(feature = "cli")]
 fn feature(text: &str) -> std::result::Result<FeatureId, String> {
     let name = text.to_uppercase().replace('-', "_");
     let name = name.strip_prefix("HEADER_").unwrap_or(&name);
@@ -60,6 +102,7 @@ fn feature(text: &str) -> std::result::Result<FeatureId, String> {
     })
 }
 
+#[cfg(feature = "cli")]
 fn valued(text: &str) -> std::result::Result<Valued, String> {
     let (name, value) = text.split_once('=').ok_or("expected FEATURE=VALUE")?;
     let id = feature(name)?;
@@ -146,9 +189,9 @@ impl Value {
 impl Pass for HeaderEdit {
     fn name(&self) -> String {
         match self {
-            Self::Set(..) => SET.name(),
-            Self::Add(..) => ADD.name(),
-            Self::Drop(_) => DROP.name(),
+            Self::Set(..) => "--set",
+            Self::Add(..) => "--add-feature",
+            Self::Drop(_) => "--drop-feature",
         }
         .to_owned()
     }

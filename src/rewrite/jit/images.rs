@@ -1,5 +1,6 @@
 //! Writes image files to temporary names, and moves them into place at the end.
 
+use crate::rewrite::pass_options::PassContext;
 use hashbrown::HashSet;
 use perf_data::container::access::Access;
 use perf_data::container::temp_directory::{TempDirectory, temporary};
@@ -25,6 +26,14 @@ pub struct ImageOptions {
     pub access: Access,
     /// Where images are listed until they are in place.
     pub pending: PendingImages,
+}
+
+impl ImageOptions {
+    /// Where to write images: to a given directory, otherwise next to the output.
+    pub fn new(dir: Option<&Path>, context: &PassContext) -> Self {
+        let dir = dir.map(Path::to_owned).or_else(|| context.output_dir.clone());
+        Self { dir, overwrite: context.overwrite, access: context.access, pending: context.images.clone() }
+    }
 }
 
 /// Images that are written but not yet in place.

@@ -8,7 +8,6 @@
 
 pub mod clock;
 pub mod images;
-pub mod options;
 pub mod pass;
 pub mod perf_map;
 pub mod plan;

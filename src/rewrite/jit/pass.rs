@@ -1,13 +1,11 @@
 //! Maps the functions of jitdumps to images: `--jit`.
 
 use super::images::{ImageOptions, Images};
-use super::options::JIT_DUMP;
 use super::plan::{Mapped, Plan};
 use crate::rewrite::mmap::{Mmap, Names};
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use crate::rewrite::replacement::{RecordBuffer, RecordPlacement};
-use crate::rewrite::request::PassFactory;
 use hashbrown::HashMap;
 use perf_data::abi;
 use perf_data::abi::record::time_conv::TimeConv;
@@ -26,22 +24,30 @@ use perf_symbols::object::function_ranges::FunctionRanges;
 use perf_symbols::object::jit_files::dump_pid;
 use std::path::PathBuf;
 
-/// `--jit`.
-const NAME: Parameter<()> = Parameter::flag("--jit");
+/// Adds symbols of JIT-compiled functions from jitdumps.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Jit {
+    /// Jitdump, or directory of jitdumps, that are no longer at their recorded paths; may be given more than once.
+    #[cfg_attr(feature = "cli", arg(long = "jit-dump", id = "jit_dump", value_name = "PATH", value_parser = crate::option_values::existing))]
+    pub dumps: Vec<PathBuf>,
 
-/// The option of this pass.
-pub const OPTION: PassOption = PassOption::new(
-    &NAME,
-    Outputs::All,
-    "Add symbols of JIT-compiled functions from jitdumps: write their code to ELF images and map these in the recording",
-    |values| {
-        let (places, values) = (values.of(&JIT_DUMP), values.clone());
-        Ok(PassFactory::new(move |context| {
-            JitPass::new(places.clone(), ImageOptions::new(&values, context), context.read.clone())
-        }))
-    },
-)
-.short('j');
+    /// Directory to which --jit and --perf-map write their ELF images [default: that of the output].
+    #[cfg_attr(feature = "cli", arg(long = "jit-dir", id = "jit_dir", value_name = "DIR", value_parser = crate::option_values::directory))]
+    pub dir: Option<PathBuf>,
+}
+
+impl PassOptions for Jit {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        let images = ImageOptions::new(self.dir.as_deref(), context);
+        Box::new(JitPass::new(self.dumps.clone(), images, context.read.clone()))
+    }
+
+    fn writes_names(&self) -> bool {
+        true
+    }
+}
 
 /// The pass that inserts a MMAP2 record, in time order, for each address that a function of a jitdump had over time. It maps the
 /// one image of the jitdump. Mappings of anonymous memory over functions already mapped are removed, as they would hide these.
@@ -64,7 +70,7 @@ impl JitPass {
 
 impl Pass for JitPass {
     fn name(&self) -> String {
-        NAME.name().to_owned()
+        "--jit".to_owned()
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {

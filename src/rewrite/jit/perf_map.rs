@@ -1,14 +1,12 @@
 //! Maps the memory of functions in `perf-PID.map` files to images: `--perf-map`.
 
 use super::images::{ImageOptions, Images};
-use crate::option_values::existing_path;
 use crate::rewrite::build_ids::objects::PROT_EXEC;
 use crate::rewrite::mmap::{Mmap, Names};
-use crate::rewrite::option::{Outputs, Parameter, PassOption};
 use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::pass_options::{PassContext, PassOptions};
 use crate::rewrite::record_function::RecordFunction;
 use crate::rewrite::replacement::RecordBuffer;
-use crate::rewrite::request::PassFactory;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::mmap2::Mmap2;
 use perf_data::abi::record::{Body, Misc, Record, RecordType};
@@ -29,22 +27,39 @@ use perf_symbols::object::recorded_file::{Owner, read_code_map};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// `--perf-map`: paths of map files; without a value, those in `/tmp`.
-const PERF_MAP: Parameter<Vec<PathBuf>> = Parameter::optional("--perf-map", "PATH", |text| {
-    if text.is_empty() { Ok(Vec::new()) } else { existing_path(text).map(|path| vec![path]) }
-});
+/// Adds symbols of JIT-compiled functions from `perf-PID.map` files.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct PerfMap {
+    /// Add symbols of JIT-compiled functions from /tmp/perf-PID.map, or from the files at PATH, in the same way; may be given more
+    /// than once.
+    #[cfg_attr(feature = "cli", arg(
+            long = "perf-map",
+            id = "perf_map",
+            value_name = "PATH",
+            value_parser = crate::option_values::existing_or_empty,
+            num_args = 0..=1,
+            require_equals = true,
+            default_missing_value = "",
+        ))]
+    pub paths: Vec<PathBuf>,
 
-/// The option of this pass.
-pub const OPTIONS: &[PassOption] = &[PassOption::new(
-    &PERF_MAP,
-    Outputs::All,
-    "Add symbols of JIT-compiled functions from /tmp/perf-PID.map, or from the files at PATH, in the same way; may be given \
-         more than once",
-    |values| {
-        let (places, values) = (values.of(&PERF_MAP).concat(), values.clone());
-        Ok(PassFactory::new(move |context| PerfMapPass::new(places.clone(), ImageOptions::new(&values, context))))
-    },
-)];
+    /// Directory to which --jit and --perf-map write their ELF images [default: that of the output].
+    #[cfg_attr(feature = "cli", arg(long = "jit-dir", id = "jit_dir", value_name = "DIR", value_parser = crate::option_values::directory))]
+    pub dir: Option<PathBuf>,
+}
+
+impl PassOptions for PerfMap {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        let paths = self.paths.iter().filter(|path| !path.as_os_str().is_empty()).cloned().collect();
+        Box::new(PerfMapPass::new(paths, ImageOptions::new(self.dir.as_deref(), context)))
+    }
+
+    fn writes_names(&self) -> bool {
+        true
+    }
+}
 
 /// The pass that changes mappings of anonymous memory into mappings of an image with the functions of `perf-PID.map`. The file
 /// has no times, so functions are mapped from beginning to end, and no mapping is added or removed.
@@ -178,7 +193,7 @@ fn lay_out(file: &MapFile, memory: &BTreeMap<u64, u64>, image: &mut Image) -> Op
 
 impl Pass for PerfMapPass {
     fn name(&self) -> String {
-        PERF_MAP.name().to_owned()
+        "--perf-map".to_owned()
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {

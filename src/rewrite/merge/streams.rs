@@ -6,7 +6,7 @@ use super::remap::RecordRemapper;
 use crate::rewrite::merge::kernel;
 use crate::rewrite::replacement::serial;
 use crate::rewrite::rounds::Rounds;
-use crate::rewrite::sort::{Sort, Untimed};
+use crate::rewrite::sort::{Sorting, Untimed};
 use perf_data::abi::record::{RecordHeader, RecordType};
 use perf_data::container::block::{Block, Origin};
 use perf_data::container::read::ReadOptions;
@@ -185,7 +185,7 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
     let source = Source::open(member.input.clone(), read.clone())?;
     let (_, mut ledger) = match is_ordered {
         true => source.run(&mut Order::new(&mut feeder, read.clone()))?,
-        false => source.run(&mut Sort::before(&mut feeder, Untimed::InPlace, read.clone()))?,
+        false => source.run(&mut Sorting::before(&mut feeder, Untimed::InPlace, read.clone()))?,
     };
     member.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
     ledger.name_notes(&member.name);

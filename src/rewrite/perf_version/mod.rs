@@ -10,9 +10,8 @@ pub mod deferred;
 pub mod records;
 
 use super::header::Header;
-use super::option::{Outputs, Parameter, PassOption};
 use super::pass::{Pass, PreScan};
-use super::request::PassFactory;
+use super::pass_options::{PassContext, PassOptions};
 use deferred::Deferred;
 use perf_data::abi::version::PerfVersion;
 use perf_data::container::read::ReadOptions;
@@ -23,19 +22,21 @@ use perf_data::stream::stage::Before;
 use records::{Change, Changes, ForVersion};
 use std::collections::BTreeSet;
 
-/// `--perf-version`.
-const PERF_VERSION: Parameter<PerfVersion> = Parameter::once("--perf-version", "X.Y", str::parse);
+/// Writes for a version of perf.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct ForPerfVersion {
+    /// Write only what this version of perf can read; convert or remove what it does not know.
+    #[cfg_attr(feature = "cli", arg(long = "perf-version", id = "perf_version", value_name = "X.Y"))]
+    pub version: PerfVersion,
+}
 
-/// The option of this pass.
-pub const OPTIONS: &[PassOption] = &[PassOption::new(
-    &PERF_VERSION,
-    Outputs::Records,
-    "Write only what this version of perf can read; convert or remove what it does not know",
-    |values| {
-        let version = values.one(&PERF_VERSION)?;
-        Ok(PassFactory::new(move |context| PerfVersionPass::new(version, context.read.clone())))
-    },
-)];
+impl PassOptions for ForPerfVersion {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        Box::new(PerfVersionPass::new(self.version, context.read.clone()))
+    }
+}
 
 /// The pass that writes for a version of perf. What the version does not know is converted or removed, and reported.
 pub struct PerfVersionPass {
@@ -58,7 +59,7 @@ impl PerfVersionPass {
 
 impl Pass for PerfVersionPass {
     fn name(&self) -> String {
-        PERF_VERSION.name().to_owned()
+        "--perf-version".to_owned()
     }
 
     fn perf_version(&self) -> Option<PerfVersion> {

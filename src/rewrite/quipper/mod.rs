@@ -7,35 +7,62 @@ pub mod huge_pages;
 mod mmaps;
 pub mod remap;
 
-use crate::rewrite::option::{Choice, Outputs, Parameter, PassOption};
 use crate::rewrite::pass::Pass;
-use crate::rewrite::request::{PassFactory, PassRequest};
+#[cfg(feature = "cli")]
+use crate::rewrite::pass_options::RequestedPass;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
+#[cfg(feature = "cli")]
+use crate::rewrite::pass_type::PassType;
 use crate::rewrite::sort::{SortPass, Untimed};
+#[cfg(feature = "cli")]
+use clap::{Args, FromArgMatches};
 use combine::combine;
 use discard_unused::UnusedPass;
 use huge_pages::{restore_all, restore_existing};
 use mmaps::MmapsPass;
 use perf_data::container::read::ReadOptions;
 use remap::RemapPass;
+#[cfg(feature = "cli")]
+use std::sync::Arc;
+
+/// Quipper passes as arguments of a command line.
+#[cfg(feature = "cli")]
+#[derive(clap::Args)]
+struct PassArgs {
+    /// Apply these quipper passes to the records, separated by commas.
+    #[arg(long = "pass", id = "pass", value_name = "PASSES", value_delimiter = ',', value_parser = parser())]
+    passes: Vec<Quipper>,
+}
 
 /// `--pass`.
-pub const PASS: Parameter<Quipper> = Parameter::list("--pass", "PASSES", Quipper::parse);
+#[cfg(feature = "cli")]
+pub const PASS: PassType = PassType::new("pass", PassArgs::augment_args, |matches| {
+    let passes = PassArgs::from_arg_matches(matches)?.passes.into_iter();
+    Ok(passes.map(|pass| Arc::new(pass) as RequestedPass).collect())
+})
+.pass_per_value()
+.for_records(&["pass"]);
 
-/// The option of these passes.
-pub const OPTIONS: &[PassOption] = &[PassOption::new(
-    &PASS,
-    Outputs::Records,
-    "Apply these quipper passes to the records, separated by commas",
-    |values| values.one(&PASS).map(Quipper::factory),
-)
-.choices(&[
-    Choice { name: "sort", help: "Sort records by time, records without a time first" },
-    Choice { name: "huge-pages", help: "Restore the file names of mappings that huge pages replaced" },
-    Choice { name: "combine", help: "Merge adjacent mappings of the same file" },
-    Choice { name: "remap", help: "Replace addresses so that they do not reveal the address space layout" },
-    Choice { name: "discard-unused", help: "Remove mappings without samples, and FINISHED_ROUND records" },
-])
-.pass_per_value()];
+#[cfg(feature = "cli")]
+fn parser() -> impl clap::builder::TypedValueParser<Value = Quipper> {
+    crate::option_values::choice([
+        ("sort", Quipper::Sort, "Sort records by time, records without a time first"),
+        (
+            "huge-pages",
+            Quipper::HugePages { with_started: true },
+            "Restore the file names of mappings that huge pages replaced",
+        ),
+        ("combine", Quipper::Combine, "Merge adjacent mappings of the same file"),
+        ("remap", Quipper::Remap, "Replace addresses so that they do not reveal the address space layout"),
+        ("discard-unused", Quipper::DiscardUnused, "Remove mappings without samples, and FINISHED_ROUND records"),
+    ])
+}
+
+impl PassOptions for Quipper {
+    fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
+        self.build(&context.read)
+    }
+}
 
 /// A quipper pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,28 +87,8 @@ impl Quipper {
     /// The passes that perf_converter applies to every recording.
     pub const PERF_CONVERTER: [Self; 3] = [Self::Sort, Self::HugePages { with_started: false }, Self::Combine];
 
-    fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "sort" => Ok(Self::Sort),
-            "huge-pages" => Ok(Self::HugePages { with_started: true }),
-            "combine" => Ok(Self::Combine),
-            "remap" => Ok(Self::Remap),
-            "discard-unused" => Ok(Self::DiscardUnused),
-            other => Err(format!("unknown pass '{other}'")),
-        }
-    }
-
-    fn factory(self) -> PassFactory {
-        PassFactory::boxed(move |context| self.pass(&context.read))
-    }
-
-    /// Creates a request that does not come from an option.
-    pub fn request(self) -> PassRequest {
-        PassRequest::new(PASS.name(), Outputs::Records, self.factory())
-    }
-
     /// Builds the pass. `options` set the memory limits and the directory of temporary files.
-    pub fn pass(self, options: &ReadOptions) -> Box<dyn Pass> {
+    pub fn build(self, options: &ReadOptions) -> Box<dyn Pass> {
         match self {
             Self::Sort => Box::new(SortPass::new(Untimed::First, options.clone())),
             Self::HugePages { with_started: true } => Box::new(MmapsPass::new("huge-pages", restore_all)),
