@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rustc-env=PERFCONV_TARGET={}", env::var("TARGET")?);
     let enabled = env::vars().filter_map(|(name, _)| Some(name.strip_prefix("CARGO_FEATURE_")?.to_lowercase()));
     let mut features: Vec<_> = enabled.map(|name| name.replace('_', "-")).collect();
-    features.retain(|name| !["cli", "default", "internals"].contains(&name.as_str()));
+    features.retain(|name| !["cli", "default", "testing"].contains(&name.as_str()));
     features.sort();
     println!("cargo:rustc-env=PERFCONV_FEATURES={}", features.join(", "));
     #[cfg(feature = "protobuf")]

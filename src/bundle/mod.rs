@@ -14,5 +14,5 @@ pub mod entry;
 pub mod files;
 pub mod open;
 pub mod pack;
-pub mod scan;
+pub(crate) mod scan;
 pub mod unpack;

@@ -3,7 +3,7 @@
 mod aggregate;
 mod images;
 pub mod input;
-pub mod profiles;
+pub(crate) mod profiles;
 mod records;
 
 pub use aggregate::{passed_profiles, profile, profiles};

@@ -18,7 +18,7 @@ pub mod json;
 mod json_text;
 #[cfg(feature = "protobuf")]
 mod message;
-pub mod named_frames;
+pub(crate) mod named_frames;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
 pub mod output;
@@ -36,7 +36,7 @@ pub mod recognize;
 pub mod recording;
 pub mod report;
 pub mod retained_fields;
-pub mod sample_writer;
+pub(crate) mod sample_writer;
 pub mod speedscope;
 pub mod table;
 mod tracks;

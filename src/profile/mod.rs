@@ -1,14 +1,14 @@
 //! Format-neutral profiles: interned stacks with their values.
 
 mod cache_size;
-pub mod collector;
+pub(crate) mod collector;
 pub(crate) mod data_source;
 pub(crate) mod deferred;
 pub(crate) mod dispatch;
 mod dump_batch;
 mod dump_unwinder;
 pub mod event;
-pub mod frames;
+pub(crate) mod frames;
 pub(crate) mod function_name;
 pub mod imported;
 pub mod labels;
@@ -19,9 +19,9 @@ pub(crate) mod new_stacks;
 pub(crate) mod omissions;
 pub mod options;
 mod parts;
-pub mod pre_scan;
+pub(crate) mod pre_scan;
 mod programs;
-pub mod recent;
+pub(crate) mod recent;
 pub(crate) mod resolver;
 mod sample_context;
 pub mod sample_sink;
@@ -35,7 +35,7 @@ mod target;
 pub mod thread_types;
 pub mod timeline;
 pub mod unsymbolized;
-pub mod unwinding;
+pub(crate) mod unwinding;
 mod unwound_stacks;
 mod user_chain;
 pub(crate) mod weights;

@@ -1,11 +1,11 @@
 //! Reports on a profile, independent of their form: the functions with the most samples, their callers, callees and lines.
 
-pub mod call_tree;
-pub mod facts;
+pub(crate) mod call_tree;
+pub(crate) mod facts;
 pub mod key;
 pub mod location;
-pub mod neighbors;
-pub mod source_lines;
+pub(crate) mod neighbors;
+pub(crate) mod source_lines;
 pub mod top;
 
 use crate::profile::Row;

@@ -20,7 +20,7 @@ pub mod filter;
 pub mod header;
 pub mod jit;
 pub mod merge;
-pub mod mmap;
+pub(crate) mod mmap;
 
 pub mod output;
 pub mod pass;
@@ -34,12 +34,12 @@ pub mod record_function;
 #[cfg(feature = "cli")]
 pub mod registry;
 pub mod repair;
-pub mod replacement;
-pub mod rounds;
-pub mod sample_parts;
+pub(crate) mod replacement;
+pub(crate) mod rounds;
+pub(crate) mod sample_parts;
 pub mod sched_stat;
 pub mod sort;
 pub mod split;
-pub mod spooled_chains;
+pub(crate) mod spooled_chains;
 pub mod strip_user_stack;
 pub mod unwind;

@@ -5,20 +5,20 @@
 
 pub mod images;
 mod imported_profile;
-pub mod json_document;
+pub(crate) mod json_document;
 mod labels;
 mod mapping_writer;
 mod maps;
-pub mod placement;
+pub(crate) mod placement;
 mod record;
 pub mod source;
-mod source_samples;
-pub mod symbols;
+pub mod source_samples;
+pub(crate) mod symbols;
 mod tasks;
 #[cfg(test)]
 mod tests;
 mod values;
-pub mod weighted_events;
+pub(crate) mod weighted_events;
 
 pub use record::{START, record};
 pub use values::Values;

@@ -31,7 +31,7 @@ mod text;
 mod text_format;
 #[cfg(feature = "quipper-text")]
 mod text_writer;
-pub mod unknown;
+pub(crate) mod unknown;
 mod unrepresented;
 mod wire;
 

@@ -7,7 +7,7 @@ mod align;
 mod difference;
 mod fields;
 mod ignore;
-mod item;
+pub mod item;
 mod lines;
 
 pub use difference::{Count, Difference, Side, Subject, Summary};

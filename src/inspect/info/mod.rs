@@ -8,7 +8,7 @@ pub mod build_ids;
 pub mod counters;
 mod cpus;
 mod date;
-pub mod events;
+pub(crate) mod events;
 pub mod header;
 pub mod imported_profile;
 mod machine;

@@ -11,20 +11,20 @@
 //!   [`sample`].
 //! * [`pass`]: the pass; [`options`]: its options.
 
-pub mod addresses;
+pub(crate) mod addresses;
 pub mod category;
-pub mod cmdline;
+pub(crate) mod cmdline;
 pub mod events;
-pub mod features;
-pub mod fields;
+pub(crate) mod features;
+pub(crate) mod fields;
 pub mod key;
-pub mod names;
+pub(crate) mod names;
 pub mod options;
-pub mod pages;
+pub(crate) mod pages;
 pub mod pass;
-pub mod permutation;
-pub mod records;
-pub mod replace;
-pub mod sample;
-pub mod tracing;
+pub(crate) mod permutation;
+pub(crate) mod records;
+pub(crate) mod replace;
+pub(crate) mod sample;
+pub(crate) mod tracing;
 pub mod vocabulary;

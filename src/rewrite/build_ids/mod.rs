@@ -12,5 +12,5 @@ pub mod find;
 pub mod known_build_ids;
 pub mod maps;
 pub mod objects;
-pub mod resolve;
+pub(crate) mod resolve;
 pub mod table;

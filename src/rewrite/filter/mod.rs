@@ -10,18 +10,18 @@
 
 pub mod comm;
 pub mod cpu;
-pub mod deferred;
+pub(crate) mod deferred;
 pub mod dso;
 pub mod event;
-pub mod event_list;
-pub mod file_positions;
+pub(crate) mod event_list;
+pub(crate) mod file_positions;
 pub mod head;
 pub mod kind;
-pub mod lineage;
-pub mod not_found;
-pub mod own_ids;
+pub(crate) mod lineage;
+pub(crate) mod not_found;
+pub(crate) mod own_ids;
 pub mod pass;
-pub mod related_processes;
+pub(crate) mod related_processes;
 pub mod sample_every;
 pub mod task;
 pub mod time;

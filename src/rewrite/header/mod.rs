@@ -1,7 +1,7 @@
 //! A recording's metadata, to be edited in the same way for all containers.
 
 pub mod edits;
-pub mod metadata_edit;
+pub(crate) mod metadata_edit;
 
 use binrw::BinWrite;
 use bytes::Bytes;

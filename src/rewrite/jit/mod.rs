@@ -6,8 +6,8 @@
 //! * [`images`]: writes image files.
 //! * [`options`]: options of the passes.
 
-pub mod clock;
+pub(crate) mod clock;
 pub mod images;
 pub mod pass;
-pub mod perf_map;
-pub mod plan;
+pub(crate) mod perf_map;
+pub(crate) mod plan;

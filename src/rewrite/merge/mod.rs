@@ -7,17 +7,17 @@
 //! * [`remap`]: remaps records to the IDs, fields, times and processes of the result.
 //! * [`streams`]: reads all recordings with a thread each, and merges their records by time.
 
-pub mod clock;
-pub mod compatibility;
-pub mod duplicates;
-pub mod events;
-pub mod features;
-pub mod formats;
-pub mod kernel;
-pub mod member;
+pub(crate) mod clock;
+pub(crate) mod compatibility;
+pub(crate) mod duplicates;
+pub(crate) mod events;
+pub(crate) mod features;
+pub(crate) mod formats;
+pub(crate) mod kernel;
+pub(crate) mod member;
 pub mod options;
 mod patch;
-pub mod pre_scan;
-pub mod remap;
+pub(crate) mod pre_scan;
+pub(crate) mod remap;
 pub mod run;
-pub mod streams;
+pub(crate) mod streams;

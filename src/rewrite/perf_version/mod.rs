@@ -5,9 +5,9 @@
 //! * [`records`]: adapts records.
 //! * [`deferred`]: deferred user call chains, for versions without them.
 
-pub mod attr;
-pub mod deferred;
-pub mod records;
+pub(crate) mod attr;
+pub(crate) mod deferred;
+pub(crate) mod records;
 
 use super::header::Header;
 use super::pass::{Pass, PreScan};

@@ -1,11 +1,11 @@
 //! The passes of quipper's perf_converter: `--pass`.
 
-pub mod address_spaces;
-pub mod combine;
+pub(crate) mod address_spaces;
+pub(crate) mod combine;
 mod discard_unused;
-pub mod huge_pages;
+pub(crate) mod huge_pages;
 mod mmaps;
-pub mod remap;
+pub(crate) mod remap;
 
 use crate::rewrite::pass::Pass;
 #[cfg(feature = "cli")]

@@ -5,6 +5,6 @@
 
 pub mod criterion;
 pub mod partition;
-pub mod pre_scan;
-pub mod route;
+pub(crate) mod pre_scan;
+pub(crate) mod route;
 pub mod run;

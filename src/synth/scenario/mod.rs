@@ -7,17 +7,17 @@
 //! * [`images`]: the programs as ELF files; [`code`]: their machine code.
 //! * [`damage`]: deliberate corruption.
 
-pub mod code;
-pub mod damage;
-pub mod file;
-pub mod images;
-pub mod plan;
+pub(crate) mod code;
+pub(crate) mod damage;
+pub(crate) mod file;
+pub(crate) mod images;
+pub(crate) mod plan;
 mod read;
-pub mod registers;
-pub mod run;
+pub(crate) mod registers;
+pub(crate) mod run;
 mod samples;
-pub mod share;
+pub(crate) mod share;
 mod slices;
-pub mod time;
+pub(crate) mod time;
 
 pub use plan::Scenario;

@@ -24,7 +24,7 @@
 pub mod attr;
 pub mod attr_flags;
 pub mod bit_fields;
-pub mod bit_set;
+pub(crate) mod bit_set;
 pub mod branch;
 pub mod bytes;
 pub mod callchain;
@@ -35,7 +35,7 @@ pub mod fields;
 pub mod header;
 pub mod hex;
 pub mod jitdump;
-pub mod open_enum;
+pub(crate) mod open_enum;
 pub mod read_format;
 pub mod readable;
 pub mod record;

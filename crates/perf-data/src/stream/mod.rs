@@ -12,12 +12,12 @@ mod packed_records;
 pub mod raw;
 mod record_buffer;
 mod record_position;
-pub mod runs;
+pub(crate) mod runs;
 pub mod simpleperf_events;
 pub mod source;
 pub mod stage;
 pub mod traces;
-pub mod unknown_layouts;
+pub(crate) mod unknown_layouts;
 pub mod write;
 
 use crate::abi::record::RecordType;

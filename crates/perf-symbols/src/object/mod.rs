@@ -20,5 +20,5 @@ pub mod machine;
 pub mod pending_images;
 pub mod perf_map;
 pub mod recorded_file;
-pub mod unwind;
-pub mod write;
+pub(crate) mod unwind;
+pub(crate) mod write;

@@ -7,13 +7,13 @@
 //! * [`walk`]: the walk from frame to frame.
 
 pub mod arch;
-pub mod cfi;
+pub(crate) mod cfi;
 pub mod code;
-pub mod exidx;
-pub mod expression;
-pub mod jit;
+pub(crate) mod exidx;
+pub(crate) mod expression;
+pub(crate) mod jit;
 pub mod memory;
-pub mod object;
+pub(crate) mod object;
 pub mod objects;
 pub mod registers;
 pub mod rule;

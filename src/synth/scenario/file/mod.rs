@@ -4,12 +4,12 @@
 //! * [`program`]s, including the kernel; [`process`]es, their threads and stacks.
 //! * Explicit [`record`]s and AUX areas; [`damage`]; [`expect`]ations of readers.
 
-pub mod damage;
-pub mod event;
-pub mod expect;
-pub mod process;
-pub mod program;
-pub mod record;
+pub(crate) mod damage;
+pub(crate) mod event;
+pub(crate) mod expect;
+pub(crate) mod process;
+pub(crate) mod program;
+pub(crate) mod record;
 
 use super::time::Time;
 use damage::DamageTable;

@@ -11,7 +11,7 @@ pub mod cln_size;
 pub mod clock_data;
 pub mod clockid;
 pub mod compressed;
-pub mod content;
+pub(crate) mod content;
 pub mod cpu_domain_info;
 pub mod cpu_topology;
 pub mod descriptor;
@@ -28,7 +28,7 @@ pub mod perf_reader;
 pub mod pmu_caps;
 pub mod pmu_mappings;
 pub mod sample_time;
-pub mod section;
+pub(crate) mod section;
 pub mod string;
 #[cfg(any(test, feature = "testing"))]
 pub mod test_feature;

@@ -2,10 +2,10 @@
 
 pub mod directory;
 pub mod file;
-pub mod frame_decoder;
+pub(crate) mod frame_decoder;
 pub mod frames;
 pub mod input;
-pub mod pipe;
+pub(crate) mod pipe;
 
 use crate::abi::Endian;
 use crate::abi::feature::FeatureId;

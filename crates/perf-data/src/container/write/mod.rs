@@ -1,6 +1,6 @@
 //! Writing of containers from events, records and features.
 
-pub mod compressing;
+pub(crate) mod compressing;
 pub mod envelope;
 pub mod file;
 pub mod frames;

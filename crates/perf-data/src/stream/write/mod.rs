@@ -5,5 +5,5 @@ pub mod file;
 pub mod form;
 pub mod image;
 pub mod pipe;
-pub mod records;
+pub(crate) mod records;
 pub mod verbatim;

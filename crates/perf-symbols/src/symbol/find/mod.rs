@@ -11,8 +11,8 @@ pub mod containers;
 pub mod debuginfod;
 pub mod fetch;
 mod living_programs;
-pub mod modules;
-pub mod search;
+pub(crate) mod modules;
+pub(crate) mod search;
 
 use crate::object::host::Host;
 use crate::object::pending_images::PendingImages;
