@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 /// Writes the files that the library includes.
-pub fn generate() -> Result<(), Box<dyn Error>> {
+pub(crate) fn generate() -> Result<(), Box<dyn Error>> {
     for file in ["proto/profile.proto", "proto/perfetto.proto"] {
         prost_build::Config::new().compile_fds(protox::compile([file], ["proto"])?)?;
     }
@@ -104,9 +104,9 @@ fn schema(set: &prost_types::FileDescriptorSet) -> Result<String, Box<dyn Error>
     }
     let (outer, event) = (place(".quipper.PerfDataProto")?, place(".quipper.PerfDataProto.PerfEvent")?);
     Ok(format!(
-        "/// Index of PerfDataProto.\npub const PERF_DATA_PROTO: usize = {outer};\n\
-         /// Index of PerfDataProto.PerfEvent.\npub const PERF_EVENT: usize = {event};\n\
-         /// The fields of each message, by number.\npub static MESSAGES: &[&[Field]] = &[\n{table}];\n"
+        "/// Index of PerfDataProto.\npub(crate) const PERF_DATA_PROTO: usize = {outer};\n\
+         /// Index of PerfDataProto.PerfEvent.\npub(crate) const PERF_EVENT: usize = {event};\n\
+         /// The fields of each message, by number.\npub(crate) static MESSAGES: &[&[Field]] = &[\n{table}];\n"
     ))
 }
 

@@ -16,7 +16,7 @@ use std::fs;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-pub fn open(path: &Path) -> Result<Source> {
+pub(crate) fn open(path: &Path) -> Result<Source> {
     Source::open(Input::Path(path.to_owned()), ReadOptions::default())
 }
 
@@ -58,7 +58,7 @@ fn verbatim_copy_preserves_all_bytes() {
 }
 
 /// Encodes a recording as an uncompressed file in a byte order.
-pub fn to_file(source: Source, endian: Endian) -> Result<Vec<u8>> {
+pub(crate) fn to_file(source: Source, endian: Endian) -> Result<Vec<u8>> {
     to_file_of(source, Form { frames: Frames::Plain, endian: Some(endian), ..Form::default() })
 }
 

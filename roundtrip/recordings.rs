@@ -7,12 +7,12 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// All recordings.
-pub fn all() -> Vec<PathBuf> {
+pub(crate) fn all() -> Vec<PathBuf> {
     within(&["roundtrip/fixtures", "../shared/corpus/own", "../shared/corpus/peers"])
 }
 
 /// Only the recordings in the repository.
-pub fn fixtures() -> Vec<PathBuf> {
+pub(crate) fn fixtures() -> Vec<PathBuf> {
     within(&["roundtrip/fixtures"])
 }
 
@@ -32,7 +32,7 @@ fn generated() -> usize {
 }
 
 /// The number of recordings that a test must read. Prints a note if there is no corpus.
-pub fn enough(test: &str) -> usize {
+pub(crate) fn enough(test: &str) -> usize {
     if Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").exists() {
         return 540 + generated();
     }

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The recording of a scenario.
-pub struct ScenarioRecording {
+pub(crate) struct ScenarioRecording {
     pub name: String,
     pub path: PathBuf,
 }
 
 /// The recordings of all scenarios without intended corruption.
-pub fn all() -> &'static [ScenarioRecording] {
+pub(crate) fn all() -> &'static [ScenarioRecording] {
     static ALL: OnceLock<Vec<ScenarioRecording>> = OnceLock::new();
     ALL.get_or_init(|| {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scenarios");

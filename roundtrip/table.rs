@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Counts of one kind.
 #[derive(Default)]
-pub struct Row {
+pub(crate) struct Row {
     /// Instances.
     pub instances: u64,
     /// Instances whose encoding equals the bytes read.
@@ -24,11 +24,11 @@ pub struct Row {
 
 /// Rows by name.
 #[derive(Default)]
-pub struct Table(pub BTreeMap<String, Row>);
+pub(crate) struct Table(pub BTreeMap<String, Row>);
 
 impl Table {
     /// Counts an instance.
-    pub fn add(&mut self, name: &str, bytes: &[u8], written: &[u8], opaque: bool, tail: &[u8]) {
+    pub(crate) fn add(&mut self, name: &str, bytes: &[u8], written: &[u8], opaque: bool, tail: &[u8]) {
         let row = self.0.entry(name.to_owned()).or_default();
         row.instances += 1;
         row.exact += u64::from(bytes == written);

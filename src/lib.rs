@@ -60,7 +60,7 @@
 //! Build a synthetic recording, for instance to test a reader:
 //!
 //! ```
-//! use perfconv::abi::{sample::Sample, sample_type::SampleType};
+//! use perf_data::abi::{sample::Sample, sample_type::SampleType};
 //! use perfconv::synth::{Event, Map};
 //!
 //! # fn main() -> perfconv::Result<()> {
@@ -74,38 +74,37 @@
 //! # }
 //! ```
 //!
-//! The cargo features `bundle`, `callgrind`, `chrome`, `csv`, `firefox`, `flamegraph`, `html`, `inspect`, `json`, `otlp`, `perfetto`, `pprof`, `quipper`, `quipper-text`, `report`,
-//! `rewrite`, `speedscope`, `symbols` and `synth` add the functionality of that name; `cli` adds the program with all of them. All are enabled by
-//! default; `debuginfod`, which downloads debug files, is not. With `default-features = false`, the library reads and writes
-//! perf.data.
+//! What the program does, the library does with the same result: [`formats`] have their options, [`rewrite`] its passes, [`synth`]
+//! and [`inspect`] their own types. Recordings are read and written by [`perf_data`], addresses resolved by [`perf_symbols`];
+//! both can be used without this crate.
 //!
-//! The library consists of these modules; each uses only those above it. The public ones are [`abi`], [`error`], [`recording`]
-//! and [`synth`]. The cargo feature `internals` makes the others public for the program, tests and benchmarks; they may change in
-//! any release.
+//! # Cargo features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `cli` (default) | the program, and the options of formats and passes as arguments of clap |
+//! | `protobuf` | formats of protobuf: pprof, PerfDataProto, OTLP, Perfetto; part of `cli` |
+//! | `quipper-text` | PerfDataProto in text format; part of `cli` |
+//! | `parquet` | Parquet and Arrow tables |
+//! | `debuginfod` | downloads of debug files |
+//! | `push` | the command `push` of the program |
+//!
+//! # Modules
+//!
+//! Each uses only those above it.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`abi`] | definitions of headers, sections, attrs, records, sample fields and features |
-//! | [`error`] | error types |
-//! | `printable` | escapes and limits of text that people read |
-//! | `suggest` | messages about unknown names |
-//! | `threads` | worker pools that preserve order |
-//! | `progress` | progress of long work, for programs that show it |
-//! | `tracepoint` | tracepoint formats and fields |
-//! | `container` | files, pipes, directories and compressed frames |
-//! | `object` | object files and images: build IDs, jitdumps, perf maps |
-//! | `stream` | records in order, with their events |
-//! | `session` | processes, threads and mappings over time |
-//! | `symbol` | addresses to functions, inlined functions and lines |
-//! | `unwind` | user stack dumps to frames |
-//! | `profile` | interned stacks and values |
-//! | `report` | functions with the most samples, callers, callees and lines |
-//! | `rewrite` | passes over records |
+//! | [`suggest`] | messages about unknown names |
+//! | `option_values` | parsers of the values of options, with the feature `cli` |
+//! | [`profile`] | interned stacks and values |
+//! | [`report`] | functions with the most samples, callers, callees and lines |
+//! | [`rewrite`] | passes over records |
 //! | [`synth`] | synthetic recordings |
-//! | `bundle` | archives of a recording with its object files |
-//! | `inspect` | `info`, `check`, `dump` and `diff` |
-//! | `formats` | other formats |
-//! | `conversion` | conversion of an input to an output |
+//! | [`bundle`] | archives of a recording with its object files |
+//! | [`inspect`] | `info`, `check`, `dump` and `diff` |
+//! | [`formats`] | other formats |
+//! | [`conversion`] | conversion of an input to an output |
 //! | [`recording`] | [`Recording`] |
 
 pub mod bundle;
@@ -121,7 +120,8 @@ pub mod rewrite;
 pub mod suggest;
 pub mod synth;
 
-pub use perf_data::{Error, ErrorKind, Result, abi, error};
+pub use perf_data::{self, Error, ErrorKind, Result, abi};
+pub use perf_symbols;
 pub use recording::Recording;
 
 /// Tests of the examples in README.md.

@@ -7,7 +7,7 @@ use crate::recording::{Recording, kind};
 use crate::shift::Shift;
 
 /// Writes shifted copies of a recording's data until they amount to `size` bytes.
-pub fn grow(recording: &Recording, mut output: Output, size: u64, without_rounds: bool) -> io::Result<()> {
+pub(crate) fn grow(recording: &Recording, mut output: Output, size: u64, without_rounds: bool) -> io::Result<()> {
     let shift = Shift::of(recording);
     let mut shifted = Vec::new();
     for copy in 0.. {

@@ -18,7 +18,7 @@ const LAST_FEATURE: u64 = 32;
 const FILE_ONLY: [u32; 8] = [1, 2, 15, 18, 19, 20, 24, 30];
 
 /// An output recording.
-pub struct Output {
+pub(crate) struct Output {
     file: BufWriter<File>,
     head: Vec<u8>,
     features: Vec<(u32, Vec<u8>)>,
@@ -34,7 +34,7 @@ struct Compressor {
 
 impl Output {
     /// Creates the output and writes everything before the data.
-    pub fn create(path: &Path, recording: &Recording, pipe: bool, compress: bool) -> io::Result<Output> {
+    pub(crate) fn create(path: &Path, recording: &Recording, pipe: bool, compress: bool) -> io::Result<Output> {
         let mut features: Vec<(u32, Vec<u8>)> =
             recording.features().map(|(bit, bytes)| (bit, bytes.to_vec())).collect();
         if compress {
@@ -62,12 +62,12 @@ impl Output {
     }
 
     /// The number of bytes of records written, before compression.
-    pub fn data_size(&self) -> u64 {
+    pub(crate) fn data_size(&self) -> u64 {
         self.data_size
     }
 
     /// Writes a record of the kernel, compressed if the output is.
-    pub fn record(&mut self, record: &[u8]) -> io::Result<()> {
+    pub(crate) fn record(&mut self, record: &[u8]) -> io::Result<()> {
         self.data_size += record.len() as u64;
         let Some(compressor) = &mut self.compressor else { return self.file.write_all(record) };
         // Fill chunks to the last byte, so that records straddle them.
@@ -81,19 +81,19 @@ impl Output {
     }
 
     /// Writes the end of a round, after everything that belongs to the round.
-    pub fn round(&mut self, record: &[u8]) -> io::Result<()> {
+    pub(crate) fn round(&mut self, record: &[u8]) -> io::Result<()> {
         self.compress()?;
         self.user_record(record)
     }
 
     /// Writes a record of perf itself, which is never compressed.
-    pub fn user_record(&mut self, record: &[u8]) -> io::Result<()> {
+    pub(crate) fn user_record(&mut self, record: &[u8]) -> io::Result<()> {
         self.data_size += record.len() as u64;
         self.file.write_all(record)
     }
 
     /// Writes everything after the data, and the sizes into the header.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         self.compress()?;
         if self.pipe {
             return self.file.flush();

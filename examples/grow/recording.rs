@@ -1,34 +1,34 @@
 //! Minimal parser of the recording to grow.
 
 /// Record types.
-pub mod kind {
-    pub const MMAP: u32 = 1;
-    pub const COMM: u32 = 3;
-    pub const EXIT: u32 = 4;
-    pub const THROTTLE: u32 = 5;
-    pub const UNTHROTTLE: u32 = 6;
-    pub const FORK: u32 = 7;
-    pub const READ: u32 = 8;
-    pub const SAMPLE: u32 = 9;
-    pub const MMAP2: u32 = 10;
-    pub const ITRACE_START: u32 = 12;
-    pub const SWITCH_CPU_WIDE: u32 = 15;
-    pub const NAMESPACES: u32 = 16;
-    pub const KSYMBOL: u32 = 17;
-    pub const BPF_EVENT: u32 = 18;
+pub(crate) mod kind {
+    pub(crate) const MMAP: u32 = 1;
+    pub(crate) const COMM: u32 = 3;
+    pub(crate) const EXIT: u32 = 4;
+    pub(crate) const THROTTLE: u32 = 5;
+    pub(crate) const UNTHROTTLE: u32 = 6;
+    pub(crate) const FORK: u32 = 7;
+    pub(crate) const READ: u32 = 8;
+    pub(crate) const SAMPLE: u32 = 9;
+    pub(crate) const MMAP2: u32 = 10;
+    pub(crate) const ITRACE_START: u32 = 12;
+    pub(crate) const SWITCH_CPU_WIDE: u32 = 15;
+    pub(crate) const NAMESPACES: u32 = 16;
+    pub(crate) const KSYMBOL: u32 = 17;
+    pub(crate) const BPF_EVENT: u32 = 18;
     /// perf itself, not the kernel, writes records of this type and above.
-    pub const FIRST_USER: u32 = 64;
-    pub const HEADER_ATTR: u32 = 64;
-    pub const TRACING_DATA: u32 = 66;
-    pub const FINISHED_ROUND: u32 = 68;
-    pub const AUXTRACE: u32 = 71;
-    pub const HEADER_FEATURE: u32 = 80;
-    pub const COMPRESSED: u32 = 81;
-    pub const COMPRESSED2: u32 = 83;
+    pub(crate) const FIRST_USER: u32 = 64;
+    pub(crate) const HEADER_ATTR: u32 = 64;
+    pub(crate) const TRACING_DATA: u32 = 66;
+    pub(crate) const FINISHED_ROUND: u32 = 68;
+    pub(crate) const AUXTRACE: u32 = 71;
+    pub(crate) const HEADER_FEATURE: u32 = 80;
+    pub(crate) const COMPRESSED: u32 = 81;
+    pub(crate) const COMPRESSED2: u32 = 83;
 }
 
 /// A recording in memory.
-pub struct Recording {
+pub(crate) struct Recording {
     bytes: Vec<u8>,
     pub sample_type: u64,
     pub sample_id_all: bool,
@@ -41,7 +41,7 @@ pub struct Recording {
 
 impl Recording {
     /// Parses a recording; `None` if it is not of the kind that can be grown.
-    pub fn parse(bytes: Vec<u8>) -> Option<Recording> {
+    pub(crate) fn parse(bytes: Vec<u8>) -> Option<Recording> {
         if !bytes.starts_with(b"PERFILE2") || word(&bytes, 8)? != 104 {
             return None;
         }
@@ -72,7 +72,7 @@ impl Recording {
     }
 
     /// The attrs and their ids.
-    pub fn events(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+    pub(crate) fn events(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.attrs().map(|entry| {
             let (attr, ids) = entry.split_at(self.attr_size - 16);
             let [offset, size] = [0, 8].map(|at| word(ids, at).expect("an entry should end with two words") as usize);
@@ -81,12 +81,12 @@ impl Recording {
     }
 
     /// The feature bits and their bytes.
-    pub fn features(&self) -> impl Iterator<Item = (u32, &[u8])> {
+    pub(crate) fn features(&self) -> impl Iterator<Item = (u32, &[u8])> {
         self.features.iter().map(|&(bit, section)| (bit, self.section(section)))
     }
 
     /// The complete records of the data section.
-    pub fn records(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn records(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.section(self.data);
         std::iter::from_fn(move || {
             let size = u16::from_le_bytes(*rest.get(6..)?.first_chunk()?) as usize;
@@ -97,7 +97,7 @@ impl Recording {
     }
 
     /// Everything before the data: header, ids and attrs.
-    pub fn head(&self) -> &[u8] {
+    pub(crate) fn head(&self) -> &[u8] {
         &self.bytes[..self.data.0]
     }
 
@@ -108,11 +108,11 @@ impl Recording {
 }
 
 /// The type of a record.
-pub fn kind(record: &[u8]) -> u32 {
+pub(crate) fn kind(record: &[u8]) -> u32 {
     u32::from_le_bytes([record[0], record[1], record[2], record[3]])
 }
 
 /// The u64 at an offset, if the bytes are long enough.
-pub fn word(bytes: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().copied().map(u64::from_le_bytes)
 }

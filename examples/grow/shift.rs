@@ -21,7 +21,7 @@ const MIDDLE: u64 = 1 << 46;
 const KERNEL: u64 = 1 << 63;
 
 /// The distance between two copies, and the layout of the fields to shift.
-pub struct Shift {
+pub(crate) struct Shift {
     time: u64,
     pids: u32,
     sample_type: u64,
@@ -30,7 +30,7 @@ pub struct Shift {
 
 impl Shift {
     /// Chooses distances large enough that neither times nor processes of two copies overlap.
-    pub fn of(recording: &Recording) -> Shift {
+    pub(crate) fn of(recording: &Recording) -> Shift {
         let Recording { sample_type, sample_id_all, .. } = *recording;
         let mut shift = Shift { time: 0, pids: 0, sample_type, sample_id_all };
         let (mut first, mut last, mut pids) = (u64::MAX, 0, 0);
@@ -49,7 +49,7 @@ impl Shift {
     }
 
     /// Shifts a record for a copy. Returns false if only the first copy should contain it, as it is about the kernel.
-    pub fn apply(&self, record: &mut [u8], copy: u32) -> bool {
+    pub(crate) fn apply(&self, record: &mut [u8], copy: u32) -> bool {
         match kind(record) {
             kind::MMAP | kind::MMAP2 => {
                 if half(record, 8) == Some(u32::MAX) {

@@ -92,7 +92,7 @@ fn expect_samples(read: &Read) {
     assert!(read.samples().iter().all(|sample| sample.ip == Some(0x40_0123)));
 }
 
-pub fn recordings(endian: Endian) -> Vec<Recording> {
+pub(super) fn recordings(endian: Endian) -> Vec<Recording> {
     let family_perf = Perf::shows(
         DUMP,
         &[

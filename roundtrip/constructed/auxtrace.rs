@@ -118,7 +118,7 @@ fn expect_dtl(read: &Read) {
     expect(read, AuxtraceType::VPA_DTL, &[8], &dtl());
 }
 
-pub fn recordings(endian: Endian) -> Vec<Recording> {
+pub(super) fn recordings(endian: Endian) -> Vec<Recording> {
     let area = |name, kind, private, area, expect, perf| {
         let bytes = file(endian, &Tracer { kind, private, area });
         Recording { name, endian, bytes, expect, perf }

@@ -117,7 +117,7 @@ fn expect_counted(read: &Read) {
     }
 }
 
-pub fn recordings(endian: Endian) -> Vec<Recording> {
+pub(super) fn recordings(endian: Endian) -> Vec<Recording> {
     // perf 6.1 takes the counters for the registers that follow them.
     let counted_perf =
         Perf::shows(DUMP, &["... branch stack: nr:2", "..... 1: ffffffff81000100 -> 0000000000400300 3 cycles"]);

@@ -34,7 +34,7 @@ fn expect_deferred(read: &Read) {
     assert_eq!(read.records[1].id.unwrap().identifier, Some(82));
 }
 
-pub fn recordings(endian: Endian) -> Vec<Recording> {
+pub(super) fn recordings(endian: Endian) -> Vec<Recording> {
     // perf 6.1 does not know CALLCHAIN_DEFERRED, and stops there.
     let chain_perf = Perf::shows(
         DUMP,

@@ -27,7 +27,7 @@ use std::sync::OnceLock;
 use std::{fs, panic};
 
 /// A recording, and the expected results of reading it and of printing it with perf.
-pub struct Recording {
+pub(crate) struct Recording {
     pub name: &'static str,
     pub endian: Endian,
     pub bytes: Vec<u8>,
@@ -88,7 +88,7 @@ fn recordings() -> Vec<Recording> {
 }
 
 /// Writes the recordings to files and returns their paths.
-pub fn all() -> &'static [PathBuf] {
+pub(crate) fn all() -> &'static [PathBuf] {
     static ALL: OnceLock<Vec<PathBuf>> = OnceLock::new();
     ALL.get_or_init(|| {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("constructed");

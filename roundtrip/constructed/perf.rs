@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 /// The expected output of perf.
 #[derive(Clone)]
-pub enum Perf {
+pub(crate) enum Perf {
     /// Command-line arguments, and texts that occur in the output in this order; each run of whitespace is one space.
     Shows(Vec<(&'static [&'static str], Vec<&'static str>)>),
     /// perf prints nothing useful, with the reason.
@@ -13,24 +13,24 @@ pub enum Perf {
 }
 
 /// Prints every record with all its fields.
-pub const DUMP: &[&str] = &["report", "-D", "--stdio"];
+pub(super) const DUMP: &[&str] = &["report", "-D", "--stdio"];
 /// Prints the features.
-pub const HEADER: &[&str] = &["report", "--header-only", "-I", "--stdio"];
+pub(super) const HEADER: &[&str] = &["report", "--header-only", "-I", "--stdio"];
 /// Prints every field of the attrs.
-pub const EVENTS: &[&str] = &["evlist", "-v"];
+pub(super) const EVENTS: &[&str] = &["evlist", "-v"];
 /// Prints the build IDs.
-pub const BUILD_IDS: &[&str] = &["buildid-list"];
+pub(super) const BUILD_IDS: &[&str] = &["buildid-list"];
 /// Prints errors in AUX areas.
-pub const AUX_ERRORS: &[&str] = &["script", "--itrace=e"];
+pub(super) const AUX_ERRORS: &[&str] = &["script", "--itrace=e"];
 
 impl Perf {
     /// Expects texts in the output of one perf command.
-    pub fn shows(arguments: &'static [&'static str], texts: &[&'static str]) -> Self {
+    pub(crate) fn shows(arguments: &'static [&'static str], texts: &[&'static str]) -> Self {
         Self::Shows(vec![(arguments, texts.to_vec())])
     }
 
     /// Expects texts in the output of another perf command too.
-    pub fn and(self, arguments: &'static [&'static str], texts: &[&'static str]) -> Self {
+    pub(crate) fn and(self, arguments: &'static [&'static str], texts: &[&'static str]) -> Self {
         match self {
             Self::Shows(mut shown) => {
                 shown.push((arguments, texts.to_vec()));
@@ -41,7 +41,7 @@ impl Perf {
     }
 
     /// Runs perf and looks for the texts. Returns a summary.
-    pub fn compare(&self, path: &Path) -> String {
+    pub(crate) fn compare(&self, path: &Path) -> String {
         let shown = match self {
             Self::Shows(shown) => shown,
             Self::Unknown(why) => return format!("skipped: {why}"),

@@ -18,7 +18,7 @@ use perfconv::profile::options::ProfileOptions;
 use std::path::Path;
 
 /// A fully decoded recording.
-pub struct Read {
+pub(crate) struct Read {
     pub meta: Meta,
     pub records: Vec<Record>,
     /// The payload that follows each record.
@@ -42,7 +42,7 @@ fn open(path: &Path) -> Source {
 }
 
 impl Read {
-    pub fn all(path: &Path) -> Self {
+    pub(crate) fn all(path: &Path) -> Self {
         let mut sink = Records::default();
         let (meta, _) = open(path).run(&mut sink).expect("reading should succeed");
         let (profile, _) =
@@ -53,28 +53,28 @@ impl Read {
         Self { meta, records: sink.0, payloads: sink.1, profile }
     }
 
-    pub fn events(&self) -> &[Event] {
+    pub(crate) fn events(&self) -> &[Event] {
         self.meta.events.list()
     }
 
-    pub fn samples(&self) -> Vec<&Sample> {
+    pub(crate) fn samples(&self) -> Vec<&Sample> {
         let samples =
             self.bodies().filter_map(|body| if let Body::Sample(sample) = body { Some(&**sample) } else { None });
         samples.collect()
     }
 
-    pub fn bodies(&self) -> impl Iterator<Item = &Body> {
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Body> {
         self.records.iter().map(|record| &record.body)
     }
 
-    pub fn feature(&self, id: FeatureId) -> Feature {
+    pub(crate) fn feature(&self, id: FeatureId) -> Feature {
         let bytes = self.meta.features.get(&id).expect("the feature should be present");
         FeatureSection::read(id, bytes, self.meta.endian, &FeatureContext::default()).feature
     }
 }
 
 /// Returns the findings of a check.
-pub fn findings(path: &Path) -> Vec<String> {
+pub(super) fn findings(path: &Path) -> Vec<String> {
     let mut findings = Vec::new();
     let mut found = |finding: check::Finding| findings.push(finding.to_string());
     check::check(Input::Path(path.to_owned()), ReadOptions::default(), &mut found)

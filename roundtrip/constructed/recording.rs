@@ -5,7 +5,7 @@ use perf_data::abi::Endian;
 
 /// A `perf_event_attr`, with bit-fields by number, and the event's IDs.
 #[derive(Clone, Debug, Default)]
-pub struct Event {
+pub(super) struct Event {
     pub kind: u32,
     pub size: usize,
     pub config: u64,
@@ -23,28 +23,28 @@ pub struct Event {
 }
 
 /// Bits of `sample_type`.
-pub const IP: u64 = 1 << 0;
-pub const TID: u64 = 1 << 1;
-pub const TIME: u64 = 1 << 2;
-pub const ID: u64 = 1 << 6;
-pub const CPU: u64 = 1 << 7;
-pub const PERIOD: u64 = 1 << 8;
-pub const RAW: u64 = 1 << 10;
-pub const BRANCH_STACK: u64 = 1 << 11;
-pub const CALLCHAIN: u64 = 1 << 5;
-pub const IDENTIFIER: u64 = 1 << 16;
-pub const REGS_INTR: u64 = 1 << 18;
-pub const AUX: u64 = 1 << 20;
+pub(super) const IP: u64 = 1 << 0;
+pub(super) const TID: u64 = 1 << 1;
+pub(super) const TIME: u64 = 1 << 2;
+pub(super) const ID: u64 = 1 << 6;
+pub(super) const CPU: u64 = 1 << 7;
+pub(super) const PERIOD: u64 = 1 << 8;
+pub(super) const RAW: u64 = 1 << 10;
+pub(super) const BRANCH_STACK: u64 = 1 << 11;
+pub(super) const CALLCHAIN: u64 = 1 << 5;
+pub(super) const IDENTIFIER: u64 = 1 << 16;
+pub(super) const REGS_INTR: u64 = 1 << 18;
+pub(super) const AUX: u64 = 1 << 20;
 
 /// Numbers of the attr's bit-fields.
-pub const SAMPLE_ID_ALL: u32 = 18;
-pub const AUX_OUTPUT: u32 = 31;
-pub const SIGTRAP: u32 = 37;
+pub(super) const SAMPLE_ID_ALL: u32 = 18;
+pub(super) const AUX_OUTPUT: u32 = 31;
+pub(super) const SIGTRAP: u32 = 37;
 const PRECISE_IP: u32 = 15;
 
 impl Event {
     /// Creates the software event cpu-clock, whose samples have the given fields.
-    pub fn cpu_clock(sample_type: u64) -> Self {
+    pub(super) fn cpu_clock(sample_type: u64) -> Self {
         Self { kind: 1, size: 128, sample_type, flags: &[SAMPLE_ID_ALL], ..Self::default() }
     }
 
@@ -70,14 +70,14 @@ impl Event {
 }
 
 /// Encodes a record with its header.
-pub fn record(kind: u32, misc: u16, body: Bytes, endian: Endian) -> Vec<u8> {
+pub(super) fn record(kind: u32, misc: u16, body: Bytes, endian: Endian) -> Vec<u8> {
     let body = body.into_vec();
     let header = Bytes::new(endian).u32(kind).u16(misc).u16((8 + body.len()) as u16);
     header.raw(&body).into_vec()
 }
 
 /// A recording in a file.
-pub struct File {
+pub(super) struct File {
     pub endian: Endian,
     pub magic_of_v1: bool,
     /// 104, or 72 for a header without features.
@@ -98,7 +98,7 @@ const FEATURE_AUXTRACE: u32 = 18;
 
 impl File {
     /// Creates a file of version 2 with the features that perf requires.
-    pub fn new(endian: Endian, events: Vec<Event>, records: Vec<Vec<u8>>) -> Self {
+    pub(super) fn new(endian: Endian, events: Vec<Event>, records: Vec<Vec<u8>>) -> Self {
         let mut file = Self {
             endian,
             magic_of_v1: false,
@@ -114,17 +114,17 @@ impl File {
     }
 
     /// Adds the architecture, by which perf chooses decoders of raw data.
-    pub fn arch(&mut self, name: &str) {
+    pub(super) fn arch(&mut self, name: &str) {
         self.feature(ARCH, Bytes::new(self.endian).string(name));
     }
 
-    pub fn feature(&mut self, bit: u32, bytes: Bytes) {
+    pub(super) fn feature(&mut self, bit: u32, bytes: Bytes) {
         self.features.push((bit, bytes.into_vec()));
         self.features.sort();
     }
 
     /// Encodes the file: header, IDs, attrs, event types, records, feature table, features.
-    pub fn into_bytes(mut self) -> Vec<u8> {
+    pub(super) fn into_bytes(mut self) -> Vec<u8> {
         let endian = self.endian;
         let new = || Bytes::new(endian);
         let mut ids_at = self.header_size as u64;
@@ -186,7 +186,7 @@ impl File {
 }
 
 /// Encodes a recording in a pipe, with its attrs in records.
-pub fn pipe(endian: Endian, magic_of_v1: bool, events: &[Event], records: Vec<Vec<u8>>) -> Vec<u8> {
+pub(super) fn pipe(endian: Endian, magic_of_v1: bool, events: &[Event], records: Vec<Vec<u8>>) -> Vec<u8> {
     let new = || Bytes::new(endian);
     let magic = if magic_of_v1 { new().raw(b"PERFFILE") } else { new().u64(u64::from_le_bytes(*b"PERFILE2")) };
     let attr = |event: &Event| record(RECORD_HEADER_ATTR, 0, new().raw(&event.attr(endian)).u64s(&event.ids), endian);

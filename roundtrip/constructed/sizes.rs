@@ -121,7 +121,7 @@ fn expect_edge(read: &Read) {
     assert_eq!(read.meta.cmdline(), Some(vec!["perf".to_owned()]));
 }
 
-pub fn recordings(endian: Endian) -> Vec<Recording> {
+pub(super) fn recordings(endian: Endian) -> Vec<Recording> {
     let sample = Perf::shows(DUMP, &["PERF_RECORD_SAMPLE(IP, 0x2): 100/101: 0x400123 period: 4 addr: 0"]);
     let of_64 = sample.clone().and(EVENTS, &["task-clock:ppp: type: 1, size: 64, config: 0x1", "precise_ip: 3"]);
     let branches = "branch_sample_type: HV|ANY_CALL|ANY_RETURN|NO_TX|IND_JUMP, sample_regs_intr: 0x";

@@ -91,7 +91,7 @@ fn in_pipe(endian: Endian) -> Vec<u8> {
     pipe(endian, true, &events(), types.chain(records(endian)).collect())
 }
 
-pub fn recordings(endian: Endian) -> Vec<Recording> {
+pub(super) fn recordings(endian: Endian) -> Vec<Recording> {
     let shown = Perf::shows;
     let values = &[
         "PERF_RECORD_COMM: old:100/101",

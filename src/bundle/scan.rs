@@ -8,14 +8,14 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 
 /// The scan, in time order, after unwinding. The frames of unwound stack dumps count as those of recorded call chains.
-pub struct ArchiveScan {
+pub(crate) struct ArchiveScan {
     /// The objects found.
     pub objects: ObjectScan,
 }
 
 impl ArchiveScan {
     /// Creates a scan.
-    pub fn new(scope: Scope) -> Self {
+    pub(crate) fn new(scope: Scope) -> Self {
         Self { objects: ObjectScan::new(scope).with_processes() }
     }
 }

@@ -34,7 +34,7 @@ const INCOMPLETE: u8 = 3;
 ///
 /// # Errors
 /// If the arguments are invalid, or the archive cannot be read or written.
-pub fn run(args: ArchiveArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     if args.unpack { unpack_one(&args) } else { pack_one(args) }
 }
 
@@ -108,7 +108,7 @@ fn is_archive(input: &Path) -> bool {
 ///
 /// # Errors
 /// If it is not one of a recording, or its files cannot be written.
-pub fn opened(input: &Path, members: Members, options: &ReadOptions) -> Result<Option<OpenedArchive>, Failure> {
+pub(super) fn opened(input: &Path, members: Members, options: &ReadOptions) -> Result<Option<OpenedArchive>, Failure> {
     if !is_archive(input) || !input.is_file() {
         return Ok(None);
     }
@@ -117,7 +117,7 @@ pub fn opened(input: &Path, members: Members, options: &ReadOptions) -> Result<O
 }
 
 /// Options for the files of an archive at a path, in addition to those that the user names.
-pub fn with_objects(options: SymbolOptions, archive: &OpenedArchive, path: &Path) -> SymbolOptions {
+pub(super) fn with_objects(options: SymbolOptions, archive: &OpenedArchive, path: &Path) -> SymbolOptions {
     let modified = fs::metadata(path).and_then(|archive| archive.modified()).ok();
     options.archived_objects(archive.cache(), archive.kallsyms()).recorded_until(modified)
 }

@@ -20,7 +20,7 @@ use std::thread;
 ///
 /// # Errors
 /// If the arguments are invalid, or the directory cannot be created.
-pub fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Failure> {
     let to = args.to.as_deref().unwrap_or(DEFAULT_PROFILE.name);
     let extension = match (by_name(FORMATS, to), args.profile.split_by) {
         (Some(format), None) => extension(format),
@@ -59,7 +59,7 @@ pub fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Failure> {
 }
 
 /// Converts each recording to its output, several at a time. A recording that cannot be converted does not stop the others.
-pub fn convert_each(args: &ConvertArgs, conversion: &Conversion, jobs: &[(&PathBuf, PathBuf)]) -> ExitCode {
+pub(super) fn convert_each(args: &ConvertArgs, conversion: &Conversion, jobs: &[(&PathBuf, PathBuf)]) -> ExitCode {
     let (mut failed, mut incomplete) = (0, 0);
     let convert = |(input, output): &(&PathBuf, PathBuf)| conversion.convert(args, (*input).clone(), output);
     let threads = args.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);

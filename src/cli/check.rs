@@ -37,7 +37,7 @@ const MAX_SIMILAR: u64 = 3;
 ///
 /// # Errors
 /// If the findings cannot be written.
-pub fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
     require_stdout()?;
     let mut out = BufWriter::new(io::stdout().lock());
     let (mut unreadable, mut has_problems) = (false, false);

@@ -36,13 +36,13 @@ use std::slice;
 use std::sync::Arc;
 
 /// Exit status of `--strict` if something is missing from the output.
-pub const INCOMPLETE: u8 = 3;
+pub(super) const INCOMPLETE: u8 = 3;
 
 /// Converts a recording, or several recordings to a directory.
 ///
 /// # Errors
 /// If the arguments are invalid, or a recording cannot be read or written.
-pub fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     if let Some(directory) = &args.out_dir {
         return batch::run(&args, directory);
     }
@@ -69,7 +69,7 @@ fn default_output(to: Option<&str>) -> Option<PathBuf> {
 }
 
 /// An output format and its options.
-pub struct Conversion {
+pub(super) struct Conversion {
     format: Arc<dyn OutputFormat>,
     envelopes: Envelopes,
     /// Whether an option of the output is given.
@@ -79,7 +79,7 @@ pub struct Conversion {
 }
 
 /// The result of converting a recording.
-pub struct Converted {
+pub(super) struct Converted {
     converted: conversion::Converted,
     input: String,
     output: String,
@@ -88,18 +88,18 @@ pub struct Converted {
 impl Converted {
     /// Names the output in messages.
     #[cfg(feature = "push")]
-    pub fn named(self, output: String) -> Self {
+    pub(super) fn named(self, output: String) -> Self {
         Self { output, ..self }
     }
 
     /// Whether the output has samples.
     #[cfg(feature = "push")]
-    pub fn has_samples(&self) -> bool {
+    pub(super) fn has_samples(&self) -> bool {
         self.converted.ledger.of(RecordType::SAMPLE).emitted > 0
     }
 
     /// Reports the result as the arguments ask for, and returns the exit status.
-    pub fn report(&self, args: &ConvertArgs) -> u8 {
+    pub(super) fn report(&self, args: &ConvertArgs) -> u8 {
         if !args.quiet {
             let Self { converted, input, output } = self;
             let report = Report {
@@ -121,7 +121,7 @@ impl Conversion {
     ///
     /// # Errors
     /// If the arguments are invalid for the output's format.
-    pub fn new(args: &ConvertArgs, output: &Path) -> Result<Self, Failure> {
+    pub(super) fn new(args: &ConvertArgs, output: &Path) -> Result<Self, Failure> {
         let splits = args.profile.split_by.is_some();
         // Profiles are split into a directory, whose name has no extension.
         let to = args.to.as_deref().or(splits.then_some(DEFAULT_PROFILE.name));
@@ -180,12 +180,12 @@ impl Conversion {
     }
 
     /// The output format.
-    pub fn format(&self) -> &dyn OutputFormat {
+    pub(super) fn format(&self) -> &dyn OutputFormat {
         &*self.format
     }
 
     /// The conversion that adds its outputs to a directory.
-    pub fn into_directory(self, directory: PathBuf, join: JoinDirectory) -> Self {
+    pub(super) fn into_directory(self, directory: PathBuf, join: JoinDirectory) -> Self {
         Self { directory: Some((directory, join)), ..self }
     }
 
@@ -193,7 +193,7 @@ impl Conversion {
     ///
     /// # Errors
     /// If the recording cannot be read, or the output cannot be written.
-    pub fn convert(&self, args: &ConvertArgs, input: PathBuf, path: &Path) -> Result<Converted, Failure> {
+    pub(super) fn convert(&self, args: &ConvertArgs, input: PathBuf, path: &Path) -> Result<Converted, Failure> {
         let Self { format, envelopes, .. } = self;
         let rules = output_rules(&**format, args.profile.split_by.is_some(), args.force);
         let output = match &self.directory {
@@ -333,7 +333,7 @@ fn check_container(conversion: &conversion::Conversion<'_>, output: &Output) -> 
 ///
 /// # Errors
 /// As [`run`].
-pub fn rewrite(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
+pub(super) fn rewrite(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
     let to = args.to.get_or_insert_with(|| recording::FORMAT.name.to_owned());
     if to == recording::FORMAT.name {
         return run(args);
@@ -345,7 +345,7 @@ pub fn rewrite(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
 ///
 /// # Errors
 /// As [`rewrite`].
-pub fn repair(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
+pub(super) fn repair(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
     let repair = Request { flag: "repair".to_owned(), for_records: None, pass: Arc::new(Repair::default()) };
     args.passes.list.insert(0, repair);
     rewrite(args)
@@ -355,7 +355,7 @@ pub fn repair(mut args: ConvertArgs) -> Result<ExitCode, Failure> {
 ///
 /// # Errors
 /// If there are any.
-pub fn reject_further_inputs(args: &ConvertArgs) -> Result<(), Failure> {
+pub(super) fn reject_further_inputs(args: &ConvertArgs) -> Result<(), Failure> {
     match args.inputs.get(1) {
         None => Ok(()),
         Some(further) => {

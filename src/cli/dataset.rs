@@ -19,7 +19,7 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// If the arguments are invalid, or the directory cannot be created.
-pub fn run(
+pub(super) fn run(
     args: &ConvertArgs,
     conversion: Conversion,
     output: &Path,

@@ -28,7 +28,7 @@ const MAX_VALUE_LEN: usize = 120;
 ///
 /// # Errors
 /// If the differences cannot be written.
-pub fn run(args: DiffArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: DiffArgs) -> Result<ExitCode, Failure> {
     compare(args).or_else(|failure| match failure {
         Failure::Failed(what) => {
             print_message(format_args!("perfconv: {what}"));

@@ -38,7 +38,7 @@ fn file_of(offset: &OffsetArg, files: &[String]) -> Result<Option<u32>, Failure>
 ///
 /// # Errors
 /// If the recording cannot be read, or the records cannot be written.
-pub fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
     let read = args.read.options();
     let recording = Recording::new(args.input, args.read.from.as_deref(), &read)?;
     let source = Source::open(recording.input(), read.clone())?;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 /// Why a command failed.
 #[derive(Debug)]
-pub enum Failure {
+pub(super) enum Failure {
     /// Arguments that the parser rejects, with its message of several lines.
     Arguments(String),
     /// Invalid arguments.
@@ -28,7 +28,7 @@ const BAD_ADDRESS: i32 = 14;
 
 impl Failure {
     /// Prints the message, and returns the exit status.
-    pub fn report(self) -> ExitCode {
+    pub(super) fn report(self) -> ExitCode {
         let (message, code) = match self {
             Self::Arguments(message) => {
                 format!("perfconv: {message}").lines().for_each(|line| print_message(format_args!("{line}")));

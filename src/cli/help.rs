@@ -15,7 +15,7 @@ const FORMATS_TOPIC: &str = "formats";
 ///
 /// # Errors
 /// If the topic is unknown, or standard output cannot be written.
-pub fn run(args: HelpArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: HelpArgs) -> Result<ExitCode, Failure> {
     let text = match args.topic.as_deref() {
         None => long_help(None)?,
         Some(FORMATS_TOPIC) => format!("{}\n\n{AFTER_FORMATS}\n", formats_table()),

@@ -29,7 +29,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// If the recording cannot be read, or the output cannot be written.
-pub fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
     let parts = Parts { header: false, events: args.events, build_ids: args.build_ids, stats: args.stats };
     let parts = match (parts == Parts::default(), args.json) {
         (false, _) => parts,
@@ -59,7 +59,7 @@ pub fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
 ///
 /// # Errors
 /// If there is no recording, or it cannot be read.
-pub fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
+pub(super) fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     convert::reject_further_inputs(args)?;
     let (input, is_named) = (args.input(), !args.inputs.is_empty() || args.input_option.is_some());
     if !is_named && !input.exists() {

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// If `--from` names a format that cannot be read, or the format is unknown.
-pub fn recognized(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<RecognizedInput, Failure> {
+pub(super) fn recognized(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<RecognizedInput, Failure> {
     recognized_input(named(path), from, options)
 }
 
@@ -36,7 +36,7 @@ fn recognized_input(input: Input, from: Option<&str>, options: &ReadOptions) -> 
 
 /// A recording that can be opened.
 #[derive(Debug)]
-pub struct Recording {
+pub(super) struct Recording {
     opened: OpenedInput,
     /// The archive that it is in; it owns temporary files.
     archive: Option<OpenedArchive>,
@@ -55,7 +55,7 @@ impl Recording {
     ///
     /// # Errors
     /// If the format cannot be read or is unknown, or the input is not in the format.
-    pub fn new(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
+    pub(super) fn new(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<Self, Failure> {
         Self::with_members(path, Members::Recording, from, Values::default(), options)
     }
 
@@ -63,7 +63,7 @@ impl Recording {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_members(
+    pub(super) fn with_members(
         path: PathBuf,
         members: Members,
         from: Option<&str>,
@@ -87,22 +87,22 @@ impl Recording {
     }
 
     /// The archive that the recording is in.
-    pub fn archive(&self) -> Option<&OpenedArchive> {
+    pub(super) fn archive(&self) -> Option<&OpenedArchive> {
         self.archive.as_ref()
     }
 
     /// The recording, without its archive.
-    pub fn opened(&self) -> &OpenedInput {
+    pub(super) fn opened(&self) -> &OpenedInput {
         &self.opened
     }
 
     /// Information on the profile that it was converted from, if any.
-    pub fn imported_info(&self) -> Option<ImportedInfo<'_>> {
+    pub(super) fn imported_info(&self) -> Option<ImportedInfo<'_>> {
         self.imported().map(|imported| ImportedInfo::new(self.format().name, imported))
     }
 
     /// Records which parts of the input this recording lacks, function names included.
-    pub fn record_missing(&self, ledger: &mut Ledger) {
+    pub(super) fn record_missing(&self, ledger: &mut Ledger) {
         self.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
         let name = self.input().name();
         self.missing(false).for_each(|missing| ledger.missing(format!("{name}: {missing}")));
@@ -126,7 +126,7 @@ fn not_readable(name: &str) -> Failure {
 }
 
 /// The input at a path; - is standard input.
-pub fn named(path: PathBuf) -> Input {
+pub(super) fn named(path: PathBuf) -> Input {
     if path == Path::new("-") {
         announce_terminal_input();
         return Input::Stdin;

@@ -27,7 +27,7 @@ const INCOMPLETE: u8 = 3;
 ///
 /// # Errors
 /// If the arguments are invalid, or the recordings cannot be merged.
-pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let stdin = args.inputs.iter().filter(|input| *input == Path::new("-")).count();
     if stdin > 1 {
         return Err(Failure::Usage("standard input can be only one of the recordings".to_owned()));
@@ -66,14 +66,19 @@ pub fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The form in which uncompressed records are written.
-pub fn form(args: &RecordingOutputArgs) -> Form {
+pub(super) fn form(args: &RecordingOutputArgs) -> Form {
     let options = args.form;
     let compressed = |level| Frames::Compressed(FrameOptions { kind: FrameKind::Compressed, level });
     Form { frames: options.compress.map_or(Frames::Plain, compressed), endian: options.endian, features_known: None }
 }
 
 /// Reports the ledger as the arguments ask for, and returns the exit status.
-pub fn report_result(ledger: &Ledger, inputs: &[String], output: &Output, args: &RecordingOutputArgs) -> ExitCode {
+pub(super) fn report_result(
+    ledger: &Ledger,
+    inputs: &[String],
+    output: &Output,
+    args: &RecordingOutputArgs,
+) -> ExitCode {
     if !args.quiet {
         Report { ledger, inputs, output: &output.name(), notes: &[], unnamed: None }.print(args.report, args.verbose);
     }
@@ -81,7 +86,7 @@ pub fn report_result(ledger: &Ledger, inputs: &[String], output: &Output, args: 
 }
 
 /// The exit status.
-pub fn status(ledger: &Ledger, args: &RecordingOutputArgs) -> ExitCode {
+pub(super) fn status(ledger: &Ledger, args: &RecordingOutputArgs) -> ExitCode {
     if args.strict && ledger.is_incomplete() { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS }
 }
 

@@ -49,7 +49,7 @@ use std::io::{self, Write};
 use std::process::{self, ExitCode};
 
 /// Runs the program with its command-line arguments; as `perf_to_profile` if it was called by that name.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     match completions::complete() {
         Ok(false) => {}
         Ok(true) => return ExitCode::SUCCESS,

@@ -9,13 +9,13 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 /// Standard output.
-pub const STDOUT: Output = Output::Stream { name: "standard output", open: open_stdout };
+pub(super) const STDOUT: Output = Output::Stream { name: "standard output", open: open_stdout };
 
 /// Checks that a target may be written; `-` is standard output.
 ///
 /// # Errors
 /// If it is a terminal and `on_terminal` is not set, and as [`Output::check`].
-pub fn check(
+pub(super) fn check(
     path: &Path,
     inputs: &[&Path],
     on_terminal: bool,
@@ -48,12 +48,12 @@ pub fn check(
 }
 
 /// The failure to write a directory to an output that cannot be one.
-pub fn not_a_directory(name: &str) -> Failure {
+pub(super) fn not_a_directory(name: &str) -> Failure {
     Failure::Usage(format!("{name}: the output is a directory; name one with -o"))
 }
 
 /// The failure to write to standard output.
-pub fn stdout_failed(error: io::Error) -> Failure {
+pub(super) fn stdout_failed(error: io::Error) -> Failure {
     match error.kind() {
         ErrorKind::BrokenPipe => Failure::BrokenPipe,
         _ => STDOUT.failed("cannot write")(error).into(),
@@ -64,7 +64,7 @@ pub fn stdout_failed(error: io::Error) -> Failure {
 ///
 /// # Errors
 /// Errors of the system.
-pub fn print(text: &[u8]) -> std::result::Result<(), Failure> {
+pub(super) fn print(text: &[u8]) -> std::result::Result<(), Failure> {
     Ok(STDOUT.write(|out| out.write_all(text).map_err(Error::Output))?.put_in_place()?)
 }
 

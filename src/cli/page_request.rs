@@ -2,7 +2,7 @@
 
 /// Whether a request asks for a path at one of the hosts. A browser sends one header Host; other names are those that a page of
 /// another site had resolved to this machine. What programs could read in several ways is not answered.
-pub fn is_asked_for(request: &[u8], path: &str, hosts: &[String]) -> bool {
+pub(super) fn is_asked_for(request: &[u8], path: &str, hosts: &[String]) -> bool {
     let Some(lines) = str::from_utf8(request).ok().and_then(|request| request.strip_suffix("\r\n\r\n")) else {
         return false;
     };

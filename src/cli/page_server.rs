@@ -28,7 +28,7 @@ const MAX_CONNECTIONS: usize = 16;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Whether the user's browser cannot open files in the directory for temporary files.
-pub fn is_needed() -> bool {
+pub(super) fn is_needed() -> bool {
     let mut command = Command::new("xdg-settings");
     let command = command.args(["get", "default-web-browser"]).stdin(Stdio::null()).stderr(Stdio::null());
     let browser = command.output().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
@@ -36,7 +36,7 @@ pub fn is_needed() -> bool {
 }
 
 /// A server of one page.
-pub struct PageServer {
+pub(super) struct PageServer {
     listener: TcpListener,
     page: Arc<[u8]>,
     path: String,
@@ -47,7 +47,7 @@ impl PageServer {
     ///
     /// # Errors
     /// If the file cannot be read, or no port can be opened.
-    pub fn new(file: &Path) -> io::Result<Self> {
+    pub(super) fn new(file: &Path) -> io::Result<Self> {
         let mut secret = [0; 16];
         getrandom::fill(&mut secret).map_err(io::Error::other)?;
         let name: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -59,7 +59,7 @@ impl PageServer {
     ///
     /// # Errors
     /// If the system does not know the port.
-    pub fn address(&self) -> io::Result<String> {
+    pub(super) fn address(&self) -> io::Result<String> {
         Ok(format!("http://{}{}", self.listener.local_addr()?, self.path))
     }
 
@@ -67,7 +67,7 @@ impl PageServer {
     ///
     /// # Errors
     /// If the system does not know the port.
-    pub fn run(self) -> io::Result<()> {
+    pub(super) fn run(self) -> io::Result<()> {
         let port = self.listener.local_addr()?.port();
         let hosts = ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}"));
         let served = Arc::new(ServedPage { page: self.page, path: self.path, hosts });

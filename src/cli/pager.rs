@@ -4,7 +4,7 @@ use std::env;
 use std::process::Child;
 
 /// A running pager whose input is the standard output of this process.
-pub struct Pager(Child);
+pub(super) struct Pager(Child);
 
 /// Pagers in order of preference, by the variables that name them.
 const VARIABLES: [&str; 2] = ["PERFCONV_PAGER", "PAGER"];
@@ -15,7 +15,7 @@ const DEFAULT: &str = "less -FRX";
 impl Pager {
     /// Starts the pager in place of standard output; `None` if there is none, or it cannot be started.
     #[cfg(target_os = "linux")]
-    pub fn start() -> Option<Self> {
+    pub(super) fn start() -> Option<Self> {
         use std::process::{Command, Stdio};
         let named = VARIABLES.into_iter().find_map(|name| env::var(name).ok());
         let command = named.unwrap_or_else(|| DEFAULT.to_owned());
@@ -37,7 +37,7 @@ impl Pager {
     }
 
     /// Ends the text, and waits until the user quits the pager.
-    pub fn wait(mut self) {
+    pub(super) fn wait(mut self) {
         #[cfg(target_os = "linux")]
         if let Ok(null) = std::fs::File::options().write(true).open("/dev/null") {
             // Closes the pipe.

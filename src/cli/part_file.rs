@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A file to write. Each write opens it, so writes should be large.
 #[derive(Debug)]
-pub struct PartFile {
+pub(super) struct PartFile {
     path: PathBuf,
     at: u64,
 }
@@ -16,7 +16,7 @@ impl PartFile {
     ///
     /// # Errors
     /// Errors of the system.
-    pub fn create(path: &Path) -> io::Result<Self> {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
         File::create_new(path)?;
         Ok(Self { path: path.to_owned(), at: 0 })
     }

@@ -13,7 +13,7 @@ const OPTIONS: [(&str, &str); 4] = [
 ];
 
 /// The message for an unknown argument that is one of these options.
-pub fn message(error: &clap::Error) -> Option<String> {
+pub(super) fn message(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return None };
     let (option, instead) = OPTIONS.iter().find(|(option, _)| option == given)?;
     (error.kind() == ErrorKind::UnknownArgument).then(|| format!("{option} is an option of perf script; {instead}"))

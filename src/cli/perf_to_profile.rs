@@ -40,12 +40,12 @@ struct PerfToProfileArgs {
 const NAME: &str = "perf_to_profile";
 
 /// The command under that name.
-pub fn command() -> Command {
+pub(super) fn command() -> Command {
     PerfToProfileArgs::command()
 }
 
 /// Whether the program was called by that name.
-pub fn is_program_name() -> bool {
+pub(super) fn is_program_name() -> bool {
     std::env::args_os().next().is_some_and(|name| Path::new(&name).file_stem().is_some_and(|name| name == NAME))
 }
 
@@ -53,7 +53,7 @@ pub fn is_program_name() -> bool {
 ///
 /// # Errors
 /// If the recording cannot be read, or the output cannot be written.
-pub fn run() -> Result<ExitCode, Failure> {
+pub(super) fn run() -> Result<ExitCode, Failure> {
     let (args, _): (PerfToProfileArgs, _) = super::arguments()?;
     let rules = OutputRules { overwrite: args.force, ..OutputRules::default() };
     let output = output::check(&args.output, &[&args.input], false, rules)?;

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// If the arguments are invalid, the recording cannot be read, or the output cannot be written.
-pub fn run(args: ReportArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ReportArgs) -> Result<ExitCode, Failure> {
     let on_terminal = args.output == Path::new("-") && io::stdout().is_terminal();
     let has_color = match args.color {
         ColorArg::Auto => on_terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),

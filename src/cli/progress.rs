@@ -49,17 +49,17 @@ enum Display {
 }
 
 /// The observer of work; of none if progress is not shown.
-pub fn observer() -> Progress {
+pub(super) fn observer() -> Progress {
     OBSERVER.get().cloned().unwrap_or_default()
 }
 
 /// These options with the observer.
-pub fn observed(options: ReadOptions) -> ReadOptions {
+pub(super) fn observed(options: ReadOptions) -> ReadOptions {
     options.with_progress(observer())
 }
 
 /// Starts to show progress.
-pub fn start(when: ProgressArg, is_quiet: bool) {
+pub(super) fn start(when: ProgressArg, is_quiet: bool) {
     let on_terminal = io::stderr().is_terminal();
     let display = match when {
         ProgressArg::Never => return,
@@ -85,12 +85,12 @@ pub fn start(when: ProgressArg, is_quiet: bool) {
 }
 
 /// Hides the line, and shows nothing from now on.
-pub fn end() {
+pub(super) fn end() {
     locked().end();
 }
 
 /// As [`end`], but does not wait for a thread that writes to a terminal or pipe that does not take it.
-pub fn end_for_signal() {
+pub(super) fn end_for_signal() {
     for _ in 0..20 {
         match DISPLAY.try_lock() {
             Ok(mut display) => return display.end(),
@@ -102,12 +102,12 @@ pub fn end_for_signal() {
 
 /// Notes that a pager shows the output, on the same terminal.
 #[cfg(target_os = "linux")]
-pub fn share_terminal() {
+pub(super) fn share_terminal() {
     HAS_PAGER.store(true, Ordering::Relaxed);
 }
 
 /// Runs a function that writes to standard error, while the line is hidden.
-pub fn without_display(write: impl FnOnce()) {
+pub(super) fn without_display(write: impl FnOnce()) {
     let display = locked();
     match &*display {
         Display::Line(bar, _) => bar.suspend(write),
@@ -116,7 +116,7 @@ pub fn without_display(write: impl FnOnce()) {
 }
 
 /// Standard output. If it is on the terminal, progress ends with the first output.
-pub struct AfterDisplay<W>(pub W);
+pub(super) struct AfterDisplay<W>(pub W);
 
 impl<W: Write> Write for AfterDisplay<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -4,7 +4,7 @@ use super::args::ReportArg;
 use super::progress;
 use perf_data::abi::record::RecordType;
 use perf_data::printable;
-pub use perf_data::stream::ledger::counted;
+pub(super) use perf_data::stream::ledger::counted;
 use perf_data::stream::ledger::{Entry, Ledger};
 use perf_symbols::symbol::find::fetch::Notice;
 use perfconv::profile::unsymbolized::{UnnamedObject, Unsymbolized};
@@ -22,18 +22,18 @@ const MAX_OBJECTS: usize = 3;
 const BUILD_ID_DIGITS: usize = 8;
 
 /// Writes a line to standard error. A failure cannot be reported anywhere.
-pub fn print_message(line: fmt::Arguments<'_>) {
+pub(super) fn print_message(line: fmt::Arguments<'_>) {
     let line = printable_line(line);
     progress::without_display(|| _ = writeln!(io::stderr(), "{line}"));
 }
 
 /// A line in which names in a recording cannot send control sequences to the terminal.
-pub fn printable_line(line: impl fmt::Display) -> String {
+pub(super) fn printable_line(line: impl fmt::Display) -> String {
     printable::escape(&line.to_string()).into_owned()
 }
 
 /// The report on a conversion.
-pub struct Report<'a> {
+pub(super) struct Report<'a> {
     /// Counts of what was read, written and dropped.
     pub ledger: &'a Ledger,
     /// Names of the inputs, as the user gave them.
@@ -48,7 +48,7 @@ pub struct Report<'a> {
 
 impl Report<'_> {
     /// Prints the report to standard error.
-    pub fn print(&self, form: ReportArg, verbose: bool) {
+    pub(super) fn print(&self, form: ReportArg, verbose: bool) {
         match form {
             ReportArg::Text => {
                 self.notes.iter().for_each(|note| print_message(format_args!("{note}")));
@@ -96,7 +96,7 @@ impl Report<'_> {
 }
 
 /// An object with frames without function names.
-pub fn object(object: &UnnamedObject) -> Value {
+pub(super) fn object(object: &UnnamedObject) -> Value {
     let UnnamedObject { name, samples, build_id, missing } = object;
     let reason = missing.as_ref().map(|missing| &missing.reason);
     json!({ "name": name, "build_id": build_id, "samples": samples, "reason": reason })
@@ -132,7 +132,7 @@ fn escape_json(json: &str) -> String {
 }
 
 /// Prints the warnings of a ledger, then its one-line summary.
-pub fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
+pub(super) fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
     Report { ledger, inputs: &[], output, notes: &[], unnamed: None }.print(ReportArg::Text, verbose);
 }
 
@@ -144,7 +144,7 @@ fn unnamed(unnamed: &Unsymbolized, verbose: bool) {
 }
 
 /// The share of samples without function names, and the objects that lack them, one on each line.
-pub fn unnamed_lines(unnamed: &Unsymbolized, verbose: bool) -> Vec<String> {
+pub(super) fn unnamed_lines(unnamed: &Unsymbolized, verbose: bool) -> Vec<String> {
     let mut lines = vec![unnamed.to_string()];
     let shown = if verbose { usize::MAX } else { MAX_OBJECTS };
     for UnnamedObject { name, samples, build_id, missing } in unnamed.objects.iter().take(shown) {
@@ -167,7 +167,7 @@ pub fn unnamed_lines(unnamed: &Unsymbolized, verbose: bool) -> Vec<String> {
 }
 
 /// Prints a message about a file that is downloaded.
-pub fn fetching(notice: &Notice) {
+pub(super) fn fetching(notice: &Notice) {
     match notice {
         Notice::Started(what) => print_message(format_args!("[ perfconv: {what} ]")),
         Notice::Failed(what) => print_message(format_args!("perfconv: warning: {what}")),
@@ -176,7 +176,7 @@ pub fn fetching(notice: &Notice) {
 }
 
 /// Prints the warnings about an input.
-pub fn warnings(ledger: &Ledger, verbose: bool) {
+pub(super) fn warnings(ledger: &Ledger, verbose: bool) {
     let shown = if verbose { usize::MAX } else { MAX_WARNINGS };
     let damage = ledger.messages();
     damage.iter().take(shown).for_each(|damage| print_message(format_args!("perfconv: warning: {damage}")));
@@ -194,7 +194,7 @@ pub fn warnings(ledger: &Ledger, verbose: bool) {
 }
 
 /// Prints a table of the records by type. The columns of records that passes added and removed are present if there are any.
-pub fn table(ledger: &Ledger) {
+pub(super) fn table(ledger: &Ledger) {
     let has_passes = ledger.entries().values().any(|entry| entry.added + entry.removed() > 0);
     let row = |name: &str, cells: [&str; 7]| {
         let [read, added, out, used, not_applicable, removed, dropped] = cells;

@@ -40,7 +40,7 @@ const BUFFER_SIZE: usize = 32 << 20;
 ///
 /// # Errors
 /// If the arguments are invalid, or the recording cannot be split.
-pub fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
+pub(super) fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     if args.output == Path::new("-") {
         return Err(Failure::Usage("split writes a directory; name one with -o".to_owned()));
     }

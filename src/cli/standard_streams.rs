@@ -16,7 +16,7 @@ static STDOUT_IS_CLOSED: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 /// If the program was started without standard output.
-pub fn require_stdout() -> Result<()> {
+pub(super) fn require_stdout() -> Result<()> {
     if STDOUT_IS_CLOSED.load(Ordering::Relaxed) {
         let closed = io::Error::other("it is closed; redirect it, or name a file with -o");
         return Err(Error::io("standard output", "cannot write")(closed));
@@ -25,7 +25,7 @@ pub fn require_stdout() -> Result<()> {
 }
 
 /// Reports that the program reads from a terminal.
-pub fn announce_terminal_input() {
+pub(super) fn announce_terminal_input() {
     if io::stdin().is_terminal() {
         print_message(format_args!(
             "perfconv: reading from standard input (terminal); end it with Ctrl-D, or name a recording"

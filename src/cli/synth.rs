@@ -27,7 +27,7 @@ const LEVEL: i32 = 3;
 ///
 /// # Errors
 /// If the scenario is invalid, or the recording or its programs cannot be written.
-pub fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     let name = args.scenario.display().to_string();
     let text = fs::read_to_string(&args.scenario).map_err(Error::io(&name, "cannot read"))?;
     let mut scenario = Scenario::parse(&name, &text)?;

@@ -7,7 +7,8 @@ use perf_data::threads::is_caught;
 use std::{io, panic, process};
 
 /// Message when a memory-mapped input can no longer be read.
-pub const INPUT_TRUNCATED: &str = "an input can no longer be read: it was truncated while in use, or its disk failed";
+pub(super) const INPUT_TRUNCATED: &str =
+    "an input can no longer be read: it was truncated while in use, or its disk failed";
 
 /// Exit status after a panic, as Rust's runtime sets it.
 const PANICKED: i32 = 101;
@@ -16,7 +17,7 @@ const PANICKED: i32 = 101;
 ///
 /// # Errors
 /// Errors of the system.
-pub fn watch() -> io::Result<()> {
+pub(super) fn watch() -> io::Result<()> {
     watch_panics();
     #[cfg(unix)]
     signals::watch()?;
@@ -56,7 +57,7 @@ mod signals {
     use std::sync::mpsc::channel;
 
     /// Starts a thread that handles signals that end the program: it removes incomplete outputs, then runs the default action.
-    pub fn watch() -> io::Result<()> {
+    pub(super) fn watch() -> io::Result<()> {
         let ignored = ignored();
         let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
         reset_bus_error_handler();

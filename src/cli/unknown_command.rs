@@ -11,7 +11,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// If no file has that name, with similar commands.
-pub fn check(input: Option<&Path>) -> Result<(), Failure> {
+pub(super) fn check(input: Option<&Path>) -> Result<(), Failure> {
     let word = input.and_then(Path::to_str).filter(|word| is_word(word) && fs::symlink_metadata(word).is_err());
     let Some(word) = word else { return Ok(()) };
     let program = Cli::command();

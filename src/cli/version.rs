@@ -11,12 +11,12 @@ use std::ffi::OsStr;
 const FIRST_OF_PERF: u32 = 64;
 
 /// Whether the arguments ask for the version in detail.
-pub fn is_verbose(mut args: impl Iterator<Item = impl AsRef<OsStr>>) -> bool {
+pub(super) fn is_verbose(mut args: impl Iterator<Item = impl AsRef<OsStr>>) -> bool {
     args.any(|arg| ["-v", "--verbose", "-vV", "-Vv"].iter().any(|verbose| arg.as_ref() == *verbose))
 }
 
 /// Version, date, features and target, and the newest definitions.
-pub fn verbose() -> String {
+pub(super) fn verbose() -> String {
     let newest_record = |is_of_perf: bool| {
         let types = RecordType::NAMED.iter().filter(|(kind, _)| (kind.0 >= FIRST_OF_PERF) == is_of_perf);
         let known = types.filter_map(|(kind, name)| Some((kind.descriptor()?.since, kind.0, *name)));
@@ -52,7 +52,10 @@ mod tests {
     fn the_version_in_detail_lists_features_and_newest_definitions() {
         let text = verbose();
         assert!(text.starts_with(concat!("perfconv ", env!("CARGO_PKG_VERSION"), " (")), "{text}");
-        assert!(text.contains("\nfeatures: ") && text.contains("protobuf, ") && text.contains("quipper-text"), "{text}");
+        assert!(
+            text.contains("\nfeatures: ") && text.contains("protobuf, ") && text.contains("quipper-text"),
+            "{text}"
+        );
         let newest = text.lines().filter(|line| line.starts_with("newest "));
         assert_eq!(newest.filter(|line| line.ends_with(')')).count(), 3, "{text}");
         assert!(is_verbose(["--version", "--verbose"].iter()) && is_verbose(["-Vv"].iter()));

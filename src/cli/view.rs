@@ -19,7 +19,7 @@ const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" }
 ///
 /// # Errors
 /// If the recording cannot be read, or the page cannot be written.
-pub fn run(args: ViewArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ViewArgs) -> Result<ExitCode, Failure> {
     let failed = |error: io::Error| Failure::Failed(format!("cannot create a temporary directory: {error}"));
     // The page outlives the program, since the browser reads it later.
     let directory = private().prefix("perfconv-view-").suffix("").tempdir().map_err(failed)?.keep();

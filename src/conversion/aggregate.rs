@@ -81,7 +81,7 @@ fn collected<'a>(
 ///
 /// # Errors
 /// Those of [`passed_profiles`], and errors of `out`.
-pub fn streamed(
+pub(super) fn streamed(
     input: Input,
     read: &ReadOptions,
     passes: &mut Passes,

@@ -10,7 +10,7 @@ use perf_data::stream::ledger::Ledger;
 use std::path::{Path, PathBuf};
 
 /// Where to write the function names of an input, if it has any.
-pub struct Images<'a> {
+pub(super) struct Images<'a> {
     symbols: Option<&'a Symbols>,
     disclosure: Disclosure,
     output: Option<Output>,
@@ -22,7 +22,7 @@ impl<'a> Images<'a> {
     ///
     /// # Errors
     /// If the directory cannot be written.
-    pub fn check(
+    pub(super) fn check(
         symbols: Option<&'a Symbols>,
         disclosure: Disclosure,
         directory: Option<&Path>,
@@ -49,7 +49,7 @@ impl<'a> Images<'a> {
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn write(&self, ledger: &mut Ledger) -> Result<Option<(PendingOutput<'_>, String)>> {
+    pub(super) fn write(&self, ledger: &mut Ledger) -> Result<Option<(PendingOutput<'_>, String)>> {
         let Some(symbols) = self.symbols else { return Ok(None) };
         let functions = symbols.functions();
         if self.disclosure.is_anonymized() {

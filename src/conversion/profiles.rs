@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// How and where profiles are written.
-pub struct ProfileTarget<'a> {
+pub(crate) struct ProfileTarget<'a> {
     /// The description of the format.
     pub description: &'static Format,
     /// The format with its options.
@@ -33,13 +33,13 @@ pub struct ProfileTarget<'a> {
 }
 
 /// A written profile: the ledger, the pending output, and the frames without function names.
-pub type Written<'a> = (Ledger, PendingOutput<'a>, Unsymbolized);
+pub(crate) type Written<'a> = (Ledger, PendingOutput<'a>, Unsymbolized);
 
 /// Writes a recording as a profile, or split into several. Some formats can show how it differs from a `base`.
 ///
 /// # Errors
 /// If the arguments are invalid, the recording cannot be read, or the output cannot be written.
-pub fn run<'a>(
+pub(crate) fn run<'a>(
     input: Input,
     read: &ReadOptions,
     passes: &mut Passes,
@@ -100,7 +100,7 @@ fn stream_samples<'a>(
 }
 
 /// Options of a profile with what its format needs.
-pub fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -> ProfileOptions {
+pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -> ProfileOptions {
     let has_times = format.has_times();
     let labels =
         options.labels.map(|labels| labels.into_iter().filter(|label| !has_times || !label.is_unique()).collect());
@@ -142,7 +142,7 @@ fn extension(format: &Format) -> &'static str {
 }
 
 /// Whether a directory contains nothing but profiles, as a split writes it.
-pub fn is_split(directory: &Path) -> bool {
+pub(crate) fn is_split(directory: &Path) -> bool {
     let is_profile = |name: &str| {
         let has_extension = |stem: &str| {
             let mut formats = FORMATS.iter().filter(|format| format.is_of_profiles());

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use std::io::{BufWriter, Write};
 
 /// Serializes the items of an iterator as an array. The function begins the iteration.
-pub struct Each<F>(pub F);
+pub(super) struct Each<F>(pub F);
 
 impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for Each<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
@@ -17,7 +17,7 @@ impl<F: Fn() -> I, I: IntoIterator<Item: Serialize>> Serialize for Each<F> {
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(document: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write(document: &impl Serialize, out: &mut dyn Write) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 17, out);
     serde_json::to_writer(&mut out, document).map_err(|error| Error::Output(error.into()))?;
     out.write_all(b"\n").and_then(|()| out.flush()).map_err(Error::Output)

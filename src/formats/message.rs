@@ -2,7 +2,7 @@
 
 /// Type of a field.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
+pub(super) enum Shape {
     /// One number.
     Number,
     /// Numbers, packed or one by one.
@@ -18,7 +18,7 @@ const VARINT: u64 = 0;
 const LEN: u64 = 2;
 
 /// Whether all fields of a message have these numbers and shapes. The last one may be truncated.
-pub fn has_message_shape(mut bytes: &[u8], fields: &[(u32, Shape)]) -> bool {
+pub(super) fn has_message_shape(mut bytes: &[u8], fields: &[(u32, Shape)]) -> bool {
     while !bytes.is_empty() {
         let key = match varint(&mut bytes) {
             Ok(Some(key)) => key,
@@ -51,7 +51,7 @@ pub fn has_message_shape(mut bytes: &[u8], fields: &[(u32, Shape)]) -> bool {
 }
 
 /// The length-delimited fields of a message, by number, with their (possibly truncated) contents.
-pub fn contents(mut bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+pub(super) fn contents(mut bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     std::iter::from_fn(move || {
         loop {
             let key = varint(&mut bytes).ok()??;

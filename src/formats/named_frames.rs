@@ -20,7 +20,7 @@ const FRAME: u8 = 0xff;
 const LITERAL: u32 = u32::MAX;
 
 /// Appends recorded text, which may have any bytes.
-pub fn append_text(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn append_text(text: &[u8], out: &mut Vec<u8>) {
     for (index, part) in text.split(|&byte| byte == FRAME).enumerate() {
         if index > 0 {
             out.push(FRAME);
@@ -38,7 +38,7 @@ const RENDERED: usize = 32 << 20;
 
 /// What the text of a frame depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FrameKey {
+pub(crate) struct FrameKey {
     /// Mapping of the address.
     pub map: MapId,
     /// Recorded address.
@@ -51,7 +51,7 @@ pub struct FrameKey {
 
 /// A frame in the text.
 #[derive(Clone, Copy, Debug)]
-pub struct TextFrame<'a> {
+pub(crate) struct TextFrame<'a> {
     /// ID, for its symbols.
     pub id: FrameId,
     /// How it is printed.
@@ -138,7 +138,7 @@ impl Frames {
 }
 
 /// Text with frames whose names are not yet known.
-pub struct NamedFrames {
+pub(crate) struct NamedFrames {
     sources: SymbolSources,
     symbolization: Option<Symbolization>,
     mappings: Mappings,
@@ -149,7 +149,7 @@ pub struct NamedFrames {
 
 impl NamedFrames {
     /// Creates an empty text; `None` if there are no symbols to look up.
-    pub fn new(sources: &SymbolSources) -> Option<Self> {
+    pub(crate) fn new(sources: &SymbolSources) -> Option<Self> {
         sources.is_any().then(|| Self {
             sources: sources.clone(),
             symbolization: None,
@@ -162,7 +162,7 @@ impl NamedFrames {
 
     /// Appends a frame to a text. `before` and `after` append what surrounds its name; both depend on nothing but the key, and are
     /// called when it is new.
-    pub fn append(
+    pub(crate) fn append(
         &mut self,
         text: &mut Vec<u8>,
         key: FrameKey,
@@ -178,17 +178,17 @@ impl NamedFrames {
     }
 
     /// Appends text, to be written later.
-    pub fn add(&mut self, text: &[u8]) {
+    pub(crate) fn add(&mut self, text: &[u8]) {
         self.text.extend_from_slice(text);
     }
 
     /// Whether there is so much text that it should be written.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.text.len() + self.frames.new_size() >= TEXT
     }
 
     /// Forgets the frames, if there are many and all text has been written. No other text may refer to frames.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         if self.text.is_empty() && self.frames.size() >= RENDERED {
             self.frames = Frames::default();
         }
@@ -198,7 +198,7 @@ impl NamedFrames {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn write(
+    pub(crate) fn write(
         &mut self,
         (meta, session): (&Meta, &Session),
         out: &mut dyn Write,

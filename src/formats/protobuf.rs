@@ -1,21 +1,21 @@
 //! Writes fields of protobuf messages, faster than prost for messages that are written by the million.
 
 /// Maximum length of a varint.
-pub const LONGEST: usize = 10;
+pub(super) const LONGEST: usize = 10;
 /// Wire types of varints, and of length-delimited fields.
 const NUMBER: u32 = 0;
 const LENGTH: u32 = 2;
 
 /// Appends a number.
 #[inline]
-pub fn put(out: &mut Vec<u8>, field: u32, value: u64) {
+pub(super) fn put(out: &mut Vec<u8>, field: u32, value: u64) {
     key(out, field, NUMBER);
     varint(out, value);
 }
 
 /// Appends a number unless it is 0, the default of fields without presence.
 #[inline]
-pub fn put_nonzero(out: &mut Vec<u8>, field: u32, value: u64) {
+pub(super) fn put_nonzero(out: &mut Vec<u8>, field: u32, value: u64) {
     if value != 0 {
         put(out, field, value);
     }
@@ -23,13 +23,13 @@ pub fn put_nonzero(out: &mut Vec<u8>, field: u32, value: u64) {
 
 /// Appends packed numbers, of which there must be some.
 #[inline]
-pub fn put_packed(out: &mut Vec<u8>, field: u32, values: impl ExactSizeIterator<Item = u64>) {
+pub(super) fn put_packed(out: &mut Vec<u8>, field: u32, values: impl ExactSizeIterator<Item = u64>) {
     out.reserve(values.len() * LONGEST);
     put_message(out, field, |out| values.for_each(|value| varint(out, value)));
 }
 
 /// Appends bytes or a string.
-pub fn put_bytes(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
+pub(super) fn put_bytes(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
     key(out, field, LENGTH);
     varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
@@ -37,7 +37,7 @@ pub fn put_bytes(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
 
 /// Appends a message, whose fields are appended by `write`.
 #[inline]
-pub fn put_message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
+pub(super) fn put_message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
     key(out, field, LENGTH);
     // Most messages are short.
     out.push(0);
@@ -97,14 +97,14 @@ fn long_varint(out: &mut Vec<u8>, value: u64) {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::collection::vec;
     use proptest::prelude::*;
     use prost::encoding::{self, encode_varint};
 
     /// Numbers of every encoded length.
-    pub fn number() -> impl Strategy<Value = u64> {
+    pub(crate) fn number() -> impl Strategy<Value = u64> {
         (any::<u64>(), 0..64_u32).prop_map(|(number, shift)| number >> shift)
     }
 

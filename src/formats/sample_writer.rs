@@ -31,7 +31,7 @@ use std::borrow::Cow;
 use std::io::{BufWriter, Write};
 
 /// A text format with an entry for each sample.
-pub trait SampleFormat {
+pub(crate) trait SampleFormat {
     /// Text between two samples.
     const SEPARATOR: &'static [u8] = b"";
 
@@ -73,7 +73,7 @@ pub trait SampleFormat {
 }
 
 /// A sample, and the event that it counts for.
-pub struct Sample<'a> {
+pub(crate) struct Sample<'a> {
     /// The record.
     pub decoded: DecodedSample<'a>,
     /// The event.
@@ -84,22 +84,22 @@ pub struct Sample<'a> {
 
 impl Sample<'_> {
     /// Process; -1 if unknown.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.decoded.view.task.map_or(u32::MAX, |(pid, _)| pid)
     }
 
     /// Thread; -1 if unknown.
-    pub fn tid(&self) -> u32 {
+    pub(crate) fn tid(&self) -> u32 {
         self.decoded.view.task.map_or(u32::MAX, |(_, tid)| tid)
     }
 
     /// Address space of the instruction pointer.
-    pub fn space(&self) -> Space {
+    pub(crate) fn space(&self) -> Space {
         self.decoded.cpu_mode().into()
     }
 
     /// The call chain, recorded or unwound.
-    pub fn chain(&self) -> Option<Chain<'_>> {
+    pub(crate) fn chain(&self) -> Option<Chain<'_>> {
         let DecodedSample { raw, view, event, .. } = self.decoded;
         let unwound = match raw.call_chain() {
             None => UnwoundFrames::None,
@@ -113,7 +113,7 @@ impl Sample<'_> {
 
 /// A call chain to write.
 #[derive(Clone, Copy)]
-pub struct Chain<'a> {
+pub(crate) struct Chain<'a> {
     /// Event of the record.
     pub event: EventIndex,
     /// Process.
@@ -130,7 +130,7 @@ pub struct Chain<'a> {
 
 /// User frames that were not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnwoundFrames {
+pub(crate) enum UnwoundFrames {
     /// All were recorded.
     None,
     /// The caller of the interrupted function, from the link register.
@@ -141,7 +141,7 @@ pub enum UnwoundFrames {
 
 impl Chain<'_> {
     /// Calls `found` for each frame. Returns the cookie of deferred user frames, if any.
-    pub fn walk(self, mut found: impl FnMut(ChainFrame)) -> Option<u64> {
+    pub(crate) fn walk(self, mut found: impl FnMut(ChainFrame)) -> Option<u64> {
         let Self { event, pid, space, ip, words, unwound } = self;
         let mut user_frames = 0;
         walk_chain(ip, words, space, |ip, at, space| {
@@ -157,7 +157,7 @@ impl Chain<'_> {
 
 /// A frame to write.
 #[derive(Clone, Copy)]
-pub struct ChainFrame {
+pub(crate) struct ChainFrame {
     /// Event of the record.
     pub event: EventIndex,
     /// Process.
@@ -172,7 +172,7 @@ pub struct ChainFrame {
 
 /// Text of a sample, in two parts between which more frames can be added.
 #[derive(Default)]
-pub struct SampleText {
+pub(crate) struct SampleText {
     /// Text up to the last frame.
     pub before: Vec<u8>,
     /// Text after the frames.
@@ -180,7 +180,7 @@ pub struct SampleText {
 }
 
 /// The state of the machine at a sample, and what formats look up in it.
-pub struct SampleState {
+pub(crate) struct SampleState {
     /// Processes, threads and mappings.
     pub session: Session,
     /// Frames whose functions are looked up later; `None` if they are not.
@@ -196,7 +196,7 @@ pub struct SampleState {
 
 impl SampleState {
     /// Name of a thread as perf prints it: `swapper` for the idle threads, and the ID if it is unknown.
-    pub fn comm(&self, tid: u32) -> Cow<'_, str> {
+    pub(crate) fn comm(&self, tid: u32) -> Cow<'_, str> {
         match self.session.thread(tid).and_then(|thread| thread.comm) {
             Some(comm) => String::from_utf8_lossy(self.session.names.name(comm)),
             None if tid == 0 => "swapper".into(),
@@ -205,26 +205,30 @@ impl SampleState {
     }
 
     /// Names of all events.
-    pub fn event_names(&mut self, meta: &Meta) -> &[String] {
+    pub(crate) fn event_names(&mut self, meta: &Meta) -> &[String] {
         let known = self.events.len();
         self.events.extend(meta.events.list().iter().skip(known).map(|event| ProfileEvent::from(event).name));
         &self.events
     }
 
     /// The format of an event's tracepoint.
-    pub fn tracepoint(&mut self, meta: &Meta, event: &Event) -> Option<&Tracepoint> {
+    pub(crate) fn tracepoint(&mut self, meta: &Meta, event: &Event) -> Option<&Tracepoint> {
         self.tracepoint_and_strings(meta, event).map(|(tracepoint, _)| tracepoint)
     }
 
     /// The format of an event's tracepoint, and the strings of its kernel.
-    pub fn tracepoint_and_strings(&mut self, meta: &Meta, event: &Event) -> Option<(&Tracepoint, &KernelStrings)> {
+    pub(crate) fn tracepoint_and_strings(
+        &mut self,
+        meta: &Meta,
+        event: &Event,
+    ) -> Option<(&Tracepoint, &KernelStrings)> {
         let read = || meta.features.get(&FeatureId::TRACING_DATA).map(|data| Tracepoints::read(data));
         let tracepoints = self.tracepoints.get_or_insert_with(|| read().unwrap_or_default());
         Some((tracepoints.get(event.attr.config)?, tracepoints.strings()))
     }
 
     /// Appends recorded text, which may have any bytes.
-    pub fn append_text(&self, text: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn append_text(&self, text: &[u8], out: &mut Vec<u8>) {
         match self.named {
             Some(_) => named_frames::append_text(text, out),
             None => out.extend_from_slice(text),
@@ -240,7 +244,7 @@ struct Incomplete {
 }
 
 /// Writes samples in a format.
-pub struct SampleWriter<F, W> {
+pub(crate) struct SampleWriter<F, W> {
     format: F,
     out: W,
     state: SampleState,
@@ -256,7 +260,7 @@ pub struct SampleWriter<F, W> {
 }
 
 /// Begins writing samples in a format. Functions of frames are looked up, and stack dumps unwound, if `is_named`.
-pub fn begin<'a, F: SampleFormat + 'a>(
+pub(crate) fn begin<'a, F: SampleFormat + 'a>(
     format: F,
     is_named: bool,
     out: &'a mut dyn Write,

@@ -11,11 +11,11 @@ use perf_data::tracepoint::value::Value;
 use std::fmt::Write;
 
 /// Labels by default: those that identify threads.
-pub const LABELS: &[Label] = &[Label::Pid, Label::Tid];
+pub(super) const LABELS: &[Label] = &[Label::Pid, Label::Tid];
 
 /// The samples of a thread, or of samples with other labels in common, with an event.
 #[derive(Clone, Debug)]
-pub struct Track {
+pub(super) struct Track {
     /// Index of the thread in the [timeline](crate::profile::timeline::Timeline::threads); `None` if it is unknown, or not a label.
     pub thread: Option<usize>,
     /// Labels of the samples.
@@ -27,7 +27,7 @@ pub struct Track {
 }
 
 /// The tracks of a profile with times, in the order of their first samples.
-pub fn tracks(profile: &Profile) -> Vec<Track> {
+pub(super) fn tracks(profile: &Profile) -> Vec<Track> {
     let tables = &*profile.tables;
     let by_id = tables.timeline.by_id();
     let mut ids: HashMap<LabelsId, Option<(u32, u32)>> = HashMap::new();
@@ -49,14 +49,14 @@ pub fn tracks(profile: &Profile) -> Vec<Track> {
 }
 
 /// Index of the track to show by default: that with the most samples of the event with the most.
-pub fn heaviest(tracks: &[Track], profile: &Profile) -> Option<u32> {
+pub(super) fn heaviest(tracks: &[Track], profile: &Profile) -> Option<u32> {
     let main = profile.events_by_samples().first().copied();
     let weight = |(_, track): &(u32, &Track)| (Some(track.event) == main, track.rows.len());
     (0..).zip(tracks).max_by_key(weight).map(|(index, _)| index)
 }
 
 /// When the first thread began, was sampled, or ran.
-pub fn start(profile: &Profile) -> u64 {
+pub(super) fn start(profile: &Profile) -> u64 {
     let threads = profile.tables.timeline.threads.iter();
     let starts = threads.flat_map(|thread| thread.start).chain(profile.times.map(|(first, _)| first));
     let switches = profile.tables.timeline.switches.first().map(|switch| switch.time);
@@ -64,19 +64,22 @@ pub fn start(profile: &Profile) -> u64 {
 }
 
 /// The wall-clock time of the [start](start), if known.
-pub fn wall_clock_start(profile: &Profile) -> Option<u64> {
+pub(super) fn wall_clock_start(profile: &Profile) -> Option<u64> {
     let before_samples = profile.times.map_or(0, |(first, _)| first.saturating_sub(start(profile)));
     profile.wall_clock_start.map(|time| time.saturating_sub(before_samples))
 }
 
 /// The fields of a tracepoint in a payload that are not common to all tracepoints.
-pub fn own_values<'a>(tracepoint: &'a Tracepoint, payload: &'a [u8]) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+pub(super) fn own_values<'a>(
+    tracepoint: &'a Tracepoint,
+    payload: &'a [u8],
+) -> impl Iterator<Item = (&'a str, Value<'a>)> {
     let values = tracepoint.values(payload).map(|(field, value)| (&*field.name, value));
     values.filter(|(name, _)| !name.starts_with("common_"))
 }
 
 /// The name of a thread as perf prints it: `swapper` for the idle threads, and the ID if it is unknown.
-pub fn thread_name(tables: &Tables, thread: &ThreadLife) -> String {
+pub(super) fn thread_name(tables: &Tables, thread: &ThreadLife) -> String {
     match thread.comm {
         Some(comm) => String::from_utf8_lossy(tables.names.name(comm)).into_owned(),
         None if thread.tid == 0 => "swapper".to_owned(),
@@ -86,7 +89,7 @@ pub fn thread_name(tables: &Tables, thread: &ThreadLife) -> String {
 
 impl Track {
     /// Its thread, with IDs, and other labels: `words 20648/20648 cpu 3`.
-    pub fn name(&self, tables: &Tables) -> String {
+    pub(super) fn name(&self, tables: &Tables) -> String {
         let mut name = String::new();
         let thread = self.thread.map(|thread| &tables.timeline.threads[thread]);
         if let Some(thread) = thread {
@@ -112,11 +115,11 @@ impl Track {
 }
 
 /// The name of a track without a thread and other labels.
-pub const ALL_THREADS: &str = "all threads";
+pub(super) const ALL_THREADS: &str = "all threads";
 
 /// A thread as in the [name](Track::name) of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NamedThread<'a> {
+pub(super) struct NamedThread<'a> {
     /// Name; `None` if the thread has none.
     pub comm: Option<&'a str>,
     /// Process and thread.
@@ -127,7 +130,7 @@ pub struct NamedThread<'a> {
 
 impl<'a> NamedThread<'a> {
     /// Parses the name of a track; `None` if it has no thread.
-    pub fn parse(name: &'a str) -> Option<Self> {
+    pub(super) fn parse(name: &'a str) -> Option<Self> {
         let number = |text: &str| text.parse::<i32>().ok().map(|number| number as u32);
         // The name of a thread may contain such words, too, and labels after it do not.
         let words = name.rmatch_indices(' ').map(|(space, _)| (&name[..space], &name[space + 1..]));
@@ -141,7 +144,7 @@ impl<'a> NamedThread<'a> {
 }
 
 /// The name of a thread from its [printed name](thread_name); `None` if it has none.
-pub fn comm_of(printed: &str, tid: u32) -> Option<&str> {
+pub(super) fn comm_of(printed: &str, tid: u32) -> Option<&str> {
     let is_unnamed = printed.strip_prefix(':').is_some_and(|number| number == (tid as i32).to_string());
     Some(printed).filter(|_| !is_unnamed)
 }

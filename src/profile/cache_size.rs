@@ -3,7 +3,7 @@
 /// The maximum number of entries. A small cache stays in the caches of the CPU, but where keys recur late, only a large one has them.
 /// So it doubles as long as that reduces the share of misses by more than a tenth, and starts again at times: loads change.
 #[derive(Clone, Copy, Debug)]
-pub struct CacheSize {
+pub(super) struct CacheSize {
     bits: u32,
     lookups: usize,
     phase: Phase,
@@ -34,18 +34,18 @@ impl CacheSize {
 
     /// The maximum number of entries.
     #[inline]
-    pub fn entries(&self) -> usize {
+    pub(super) fn entries(&self) -> usize {
         1 << self.bits
     }
 
     /// Counts a lookup.
     #[inline]
-    pub fn count_lookup(&mut self) {
+    pub(super) fn count_lookup(&mut self) {
         self.lookups += 1;
     }
 
     /// Chooses the size of the next round, after a round with this many entries.
-    pub fn next(&mut self, entries: usize) {
+    pub(super) fn next(&mut self, entries: usize) {
         let misses = entries as f64 / std::mem::take(&mut self.lookups).max(1) as f64;
         (self.bits, self.phase) = match self.phase {
             Phase::Growing { before } if misses >= before * 0.9 => (self.bits - 1, Phase::SETTLED),

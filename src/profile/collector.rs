@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 /// Collects stacks and values from records. Records must be in time order ([`Order`](perf_data::stream::order::Order)).
 #[derive(Default)]
-pub struct Collector<'a> {
+pub(crate) struct Collector<'a> {
     split: Option<Split>,
     lost_as_samples: bool,
     data_addresses: bool,
@@ -154,7 +154,7 @@ impl SampleConsumer for Collector<'_> {
 
 impl<'a> Collector<'a> {
     /// Creates a collector.
-    pub fn new(options: &ProfileOptions) -> Self {
+    pub(crate) fn new(options: &ProfileOptions) -> Self {
         Self {
             split: options.split,
             lost_as_samples: options.lost_as_samples,
@@ -172,7 +172,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Passes samples on one by one; the profile then has no rows.
-    pub fn with_sample_sink(self, sink: &'a mut dyn SampleSink) -> Self {
+    pub(crate) fn with_sample_sink(self, sink: &'a mut dyn SampleSink) -> Self {
         Self { sink: Some(sink), ..self }
     }
 
@@ -357,7 +357,7 @@ impl<'a> Collector<'a> {
     ///
     /// # Errors
     /// Fails if the recording lacks a selected event or label.
-    pub fn finish(mut self, meta: &Meta) -> Result<(Vec<Profile>, Ledger)> {
+    pub(crate) fn finish(mut self, meta: &Meta) -> Result<(Vec<Profile>, Ledger)> {
         self.selection.check(meta)?;
         labels::check(&self.selected_labels, meta)?;
         for sample in self.waiting.take_all() {

@@ -4,20 +4,20 @@ use perf_data::abi::data_src::DataSrc;
 
 /// `PERF_MEM_LVL_*`: bits of [`DataSrc::MEM_LVL`], the older encoding of the level.
 mod lvl {
-    pub const L1: u64 = 0x08;
-    pub const LFB: u64 = 0x10;
-    pub const L2: u64 = 0x20;
-    pub const L3: u64 = 0x40;
-    pub const LOC_RAM: u64 = 0x80;
-    pub const REM_RAM: u64 = 0x100 | 0x200;
-    pub const REM_CCE1: u64 = 0x400;
-    pub const REM_CCE2: u64 = 0x800;
-    pub const IO: u64 = 0x1000;
-    pub const UNC: u64 = 0x2000;
+    pub(super) const L1: u64 = 0x08;
+    pub(super) const LFB: u64 = 0x10;
+    pub(super) const L2: u64 = 0x20;
+    pub(super) const L3: u64 = 0x40;
+    pub(super) const LOC_RAM: u64 = 0x80;
+    pub(super) const REM_RAM: u64 = 0x100 | 0x200;
+    pub(super) const REM_CCE1: u64 = 0x400;
+    pub(super) const REM_CCE2: u64 = 0x800;
+    pub(super) const IO: u64 = 0x1000;
+    pub(super) const UNC: u64 = 0x2000;
 }
 
 /// The level of the memory hierarchy.
-pub fn level(word: u64) -> &'static str {
+pub(crate) fn level(word: u64) -> &'static str {
     let source = DataSrc(word);
     let bits = source.get(DataSrc::MEM_LVL);
     let levels = [
@@ -55,14 +55,14 @@ fn by_number(source: DataSrc) -> Option<&'static str> {
 
 /// The operation; `None` if unavailable.
 #[cfg(feature = "parquet")]
-pub fn operation(word: u64) -> Option<&'static str> {
+pub(crate) fn operation(word: u64) -> Option<&'static str> {
     let bits = DataSrc(word).get(DataSrc::MEM_OP);
     let operations = [(0x02, "load"), (0x04, "store"), (0x08, "prefetch"), (0x10, "exec")];
     operations.iter().find(|(bit, _)| bits & bit != 0).map(|(_, name)| *name)
 }
 
 /// The result of snooping other caches; `None` if unavailable.
-pub fn snoop(word: u64) -> Option<&'static str> {
+pub(crate) fn snoop(word: u64) -> Option<&'static str> {
     let bits = DataSrc(word).get(DataSrc::MEM_SNOOP);
     let statuses = [(0x10, "HitM"), (0x04, "Hit"), (0x08, "Miss"), (0x02, "None")];
     statuses.iter().find(|(bit, _)| bits & bit != 0).map(|(_, name)| *name)

@@ -11,10 +11,10 @@ use perf_data::stream::raw::Raw;
 
 /// Maximum number of frames that a CALLCHAIN_DEFERRED record adds to stacks in total. A long chain is copied into each waiting
 /// sample's stack, so many small samples could otherwise use far more memory than the recording.
-pub const MAX_FRAMES: usize = 1 << 20;
+pub(crate) const MAX_FRAMES: usize = 1 << 20;
 
 /// A CALLCHAIN_DEFERRED record.
-pub struct UserFrames<'a> {
+pub(crate) struct UserFrames<'a> {
     /// Identifies the waiting samples.
     pub cookie: u64,
     /// Process ID.
@@ -27,7 +27,7 @@ pub struct UserFrames<'a> {
 
 impl<'a> UserFrames<'a> {
     /// Decodes a CALLCHAIN_DEFERRED record; `None` if it is malformed or has no thread.
-    pub fn read(meta: &Meta, raw: &Raw<'a>) -> Option<Self> {
+    pub(crate) fn read(meta: &Meta, raw: &Raw<'a>) -> Option<Self> {
         let (body, trailer) = meta.events.split(raw);
         let mut reader = Reader::new(body, raw.endian());
         let (cookie, nr) = (reader.u64()?, reader.u64()?);
@@ -39,7 +39,7 @@ impl<'a> UserFrames<'a> {
 
 /// A sample waiting for its user frames.
 #[derive(Debug)]
-pub struct Incomplete {
+pub(crate) struct Incomplete {
     /// The frames of the sample itself.
     pub frames: Vec<FrameId>,
     /// Labels.
@@ -54,7 +54,7 @@ pub struct Incomplete {
 
 /// Samples waiting for their user frames, by thread and cookie.
 #[derive(Debug)]
-pub struct Waiting<T = Incomplete>(HashMap<(u32, u64), Vec<T>>);
+pub(crate) struct Waiting<T = Incomplete>(HashMap<(u32, u64), Vec<T>>);
 
 impl<T> Default for Waiting<T> {
     fn default() -> Self {
@@ -64,22 +64,22 @@ impl<T> Default for Waiting<T> {
 
 impl<T> Waiting<T> {
     /// Adds a sample.
-    pub fn add(&mut self, tid: u32, cookie: u64, sample: T) {
+    pub(crate) fn add(&mut self, tid: u32, cookie: u64, sample: T) {
         self.0.entry((tid, cookie)).or_default().push(sample);
     }
 
     /// Whether no sample waits.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Removes and returns the samples of a thread and cookie.
-    pub fn take(&mut self, tid: u32, cookie: u64) -> Vec<T> {
+    pub(crate) fn take(&mut self, tid: u32, cookie: u64) -> Vec<T> {
         self.0.remove(&(tid, cookie)).unwrap_or_default()
     }
 
     /// Removes and returns the remaining samples, sorted by thread and cookie.
-    pub fn take_all(&mut self) -> Vec<T> {
+    pub(crate) fn take_all(&mut self) -> Vec<T> {
         let mut left: Vec<_> = self.0.drain().collect();
         left.sort_unstable_by_key(|(key, _)| *key);
         left.into_iter().flat_map(|(_, samples)| samples).collect()

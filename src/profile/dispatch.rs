@@ -17,7 +17,7 @@ use perf_data::stream::raw::Raw;
 
 /// A sample with its event and decoded fields.
 #[derive(Clone, Copy)]
-pub struct DecodedSample<'a> {
+pub(crate) struct DecodedSample<'a> {
     /// Metadata of the recording.
     pub meta: &'a Meta,
     /// The record.
@@ -32,13 +32,13 @@ pub struct DecodedSample<'a> {
 
 impl DecodedSample<'_> {
     /// The CPU mode at its address.
-    pub fn cpu_mode(&self) -> CpuMode {
+    pub(crate) fn cpu_mode(&self) -> CpuMode {
         self.event.cpu_mode(self.view, self.raw)
     }
 }
 
 /// Receives samples in time order, with the state of the machine at each.
-pub trait SampleConsumer {
+pub(crate) trait SampleConsumer {
     /// The session and the ledger.
     fn state(&mut self) -> (&mut Session, &mut Ledger);
 
@@ -65,7 +65,7 @@ pub trait SampleConsumer {
 
 /// Dispatches a record. Records used by the stream itself are accounted for there.
 #[inline]
-pub fn dispatch(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+pub(crate) fn dispatch(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
     let kind = raw.header().kind;
     let applied = match kind {
         RecordType::SAMPLE => return sample(consumer, meta, raw),
@@ -121,14 +121,14 @@ fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Res
 }
 
 /// Counts the losses that a LOST or LOST_SAMPLES record reports.
-pub fn count_lost(ledger: &mut Ledger, meta: &Meta, raw: &Raw<'_>) -> Applied {
+pub(crate) fn count_lost(ledger: &mut Ledger, meta: &Meta, raw: &Raw<'_>) -> Applied {
     let Some((records, samples)) = lost(meta, raw) else { return Applied::Damaged };
     ledger.lost(records, samples);
     Applied::Consumed
 }
 
 /// The lost records and samples that a LOST or LOST_SAMPLES record reports; `None` if it is malformed.
-pub fn lost(meta: &Meta, raw: &Raw<'_>) -> Option<(u64, u64)> {
+pub(crate) fn lost(meta: &Meta, raw: &Raw<'_>) -> Option<(u64, u64)> {
     let (body, _) = meta.events.split(raw);
     match raw.header().kind {
         RecordType::LOST => abi::parse::<Lost>(body, raw.endian(), ()).map(|(lost, _)| (lost.lost, 0)),

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Consecutive records, of which those with stack dumps are unwound.
 #[derive(Default)]
-pub struct DumpBatch {
+pub(super) struct DumpBatch {
     /// The records.
     pub records: Vec<(OwnedRaw, Option<Dump>)>,
     /// Their call chains, once they are unwound.
@@ -18,7 +18,7 @@ pub struct DumpBatch {
 }
 
 /// A stack dump.
-pub struct Dump {
+pub(super) struct Dump {
     /// Layout of its sample.
     pub layout: SampleLayout,
     /// Its process, and the version of its mappings.
@@ -33,7 +33,7 @@ pub struct Dump {
 
 /// The result of unwinding a sample.
 #[derive(Clone, Copy, Debug)]
-pub enum Outcome {
+pub(super) enum Outcome {
     /// It has no dump, or not yet a result.
     Unchanged,
     /// Registers that unwinding begins with are missing, or the architecture is not supported.
@@ -50,7 +50,7 @@ pub enum Outcome {
 
 impl DumpBatch {
     /// Appends a record.
-    pub fn add(&mut self, raw: &Raw<'_>, dump: Option<Dump>) {
+    pub(super) fn add(&mut self, raw: &Raw<'_>, dump: Option<Dump>) {
         self.records.push((raw.to_owned_raw(), dump));
     }
 }

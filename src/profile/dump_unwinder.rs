@@ -26,7 +26,7 @@ use perf_symbols::unwind::walk::{End, NoCfi, Unwinder, UserState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// The recorded machine, as the threads that unwind its stacks share it.
-pub struct Machine {
+pub(super) struct Machine {
     /// Its name, as of `uname -m`.
     pub arch: Option<String>,
     /// Its processes. They do not change while batches are unwound.
@@ -38,7 +38,7 @@ pub struct Machine {
 
 impl Machine {
     /// The machine of a recording.
-    pub fn new(meta: &Meta, options: &SymbolOptions, max_frames: usize, session: &Arc<RwLock<Session>>) -> Self {
+    pub(super) fn new(meta: &Meta, options: &SymbolOptions, max_frames: usize, session: &Arc<RwLock<Session>>) -> Self {
         let build_ids = BuildIds::new(meta);
         let key_of = move |map: &Map, process_files: &ProcessFiles| object_key(map, &build_ids, process_files);
         let objects = Objects::new(options.for_recording(meta), Box::new(key_of));
@@ -52,13 +52,13 @@ impl Machine {
     }
 
     /// The objects.
-    pub fn objects(&self) -> MutexGuard<'_, Objects> {
+    pub(super) fn objects(&self) -> MutexGuard<'_, Objects> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Unwinds samples.
-pub struct DumpUnwinder {
+pub(super) struct DumpUnwinder {
     machine: Arc<Machine>,
     unwinder: Unwinder,
     /// Addresses of the current stack (scratch buffer).
@@ -67,13 +67,13 @@ pub struct DumpUnwinder {
 
 impl DumpUnwinder {
     /// Creates an unwinder for the samples of a machine.
-    pub fn new(machine: &Arc<Machine>) -> Self {
+    pub(super) fn new(machine: &Arc<Machine>) -> Self {
         let unwinder = Unwinder::new(Arc::clone(&machine.objects), machine.max_frames);
         Self { machine: Arc::clone(machine), unwinder, frames: Vec::new() }
     }
 
     /// Unwinds the samples of a batch.
-    pub fn run(&mut self, batch: &mut DumpBatch) {
+    pub(super) fn run(&mut self, batch: &mut DumpBatch) {
         let machine = Arc::clone(&self.machine);
         let session = machine.session.read().unwrap_or_else(PoisonError::into_inner);
         let DumpBatch { records, chains, of_program } = batch;

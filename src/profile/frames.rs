@@ -7,7 +7,7 @@ use perf_data::session::space::Space;
 
 /// A sampled address with its address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address {
+pub(crate) struct Address {
     /// The address; for a caller, that of the last byte of its call.
     pub address: u64,
     /// Its address space.
@@ -18,7 +18,7 @@ pub struct Address {
 
 /// The recorded stack of a sample.
 #[derive(Clone, Copy, Debug)]
-pub struct SampledStack<'a> {
+pub(crate) struct SampledStack<'a> {
     /// Instruction pointer.
     pub ip: Option<u64>,
     /// Its address space.
@@ -35,7 +35,7 @@ impl SampledStack<'_> {
     /// The instruction pointer is the leaf. The call chain repeats it as its first address, unless the chain excludes the
     /// address space of the CPU. The leaf and the first address after each context marker are interrupted instructions; all
     /// others are return addresses, and are moved into the preceding call.
-    pub fn for_each(&self, mut found: impl FnMut(Address)) -> Option<u64> {
+    pub(crate) fn for_each(&self, mut found: impl FnMut(Address)) -> Option<u64> {
         let mut deferred = None;
         if let Some(ip) = self.ip {
             found(Address { address: ip, space: self.space, is_caller: false });
@@ -93,7 +93,7 @@ impl SampledStack<'_> {
 ///
 /// After the first address of a space come return addresses; the call precedes them. If the chain excludes the space of the sample,
 /// the instruction pointer `ip` comes first.
-pub fn walk_chain(
+pub(crate) fn walk_chain(
     ip: Option<u64>,
     chain: Words<'_>,
     mut space: Space,

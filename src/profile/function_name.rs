@@ -5,13 +5,13 @@ use super::symbols::{Function, Symbols};
 /// The name of a function without its parameters and what follows, as flame graphs show it. Parentheses in names of anonymous
 /// namespaces, in `operator()` and in `decltype (...)` are kept; so is every name that is not demangled from C++: in those of other
 /// languages, such as `RegExp: (a|b)` of JavaScript, parentheses have another meaning.
-pub fn without_parameters(function: Function, symbols: &Symbols) -> &[u8] {
+pub(crate) fn without_parameters(function: Function, symbols: &Symbols) -> &[u8] {
     let name = symbols.name(function.name);
     if is_cpp(function, symbols) { before_parameters(name, |_| false) } else { name }
 }
 
 /// The name of a function without its own parameters: those of functions that contain it are also kept.
-pub fn without_own_parameters(function: Function, symbols: &Symbols) -> &[u8] {
+pub(crate) fn without_own_parameters(function: Function, symbols: &Symbols) -> &[u8] {
     let name = symbols.name(function.name);
     if is_cpp(function, symbols) {
         before_parameters(name, |rest| after_parentheses(rest).starts_with(b"::"))

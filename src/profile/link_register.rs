@@ -17,7 +17,7 @@ use perf_symbols::unwind::arch::Architecture;
 const SAMPLED: SampleType = SampleType::CALLCHAIN.union(SampleType::REGS_USER);
 
 /// Whether samples of a layout can have a caller in a link register only. `arch` is the name of the machine, if known.
-pub fn samples_link_register(arch: Option<&str>, layout: &SampleLayout) -> bool {
+pub(super) fn samples_link_register(arch: Option<&str>, layout: &SampleLayout) -> bool {
     let has_register = |is_64| {
         let arch = Architecture::of(arch, None, is_64);
         arch.is_some_and(|arch| arch.link_register().is_some_and(|number| layout.regs_user() >> number & 1 == 1))
@@ -27,7 +27,7 @@ pub fn samples_link_register(arch: Option<&str>, layout: &SampleLayout) -> bool 
 
 /// The interrupted address in user space that a chain begins with, and the address that follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InterruptedFrame {
+pub(super) struct InterruptedFrame {
     /// Number of words up to and including the address.
     words: usize,
     /// The address.
@@ -39,7 +39,7 @@ pub struct InterruptedFrame {
 impl InterruptedFrame {
     /// Finds it in the chain of a sample that was taken in a space. `None` if the chain has no user addresses, or has them in a
     /// later record.
-    pub fn new(chain: Words<'_>, mut space: Space) -> Option<Self> {
+    pub(super) fn new(chain: Words<'_>, mut space: Space) -> Option<Self> {
         let mut words = chain.iter().enumerate();
         while let Some((at, word)) = words.next() {
             match Context::of(word) {
@@ -56,7 +56,7 @@ impl InterruptedFrame {
     }
 
     /// Writes the chain with a caller after this frame.
-    pub fn write_with_caller(&self, chain: Words<'_>, caller: u64, mut out: UserChain<'_>) {
+    pub(super) fn write_with_caller(&self, chain: Words<'_>, caller: u64, mut out: UserChain<'_>) {
         for (at, word) in chain.iter().enumerate() {
             out.push(word);
             if at + 1 == self.words {

@@ -14,7 +14,7 @@ use std::hash::{BuildHasher, Hash};
 
 /// Interned mappings.
 #[derive(Default)]
-pub struct Mappings {
+pub(crate) struct Mappings {
     hasher: DefaultHashBuilder,
     list: Vec<Map>,
     table: HashTable<MappingId>,
@@ -34,25 +34,25 @@ struct Mapped {
 
 impl Mappings {
     /// Creates an empty table, in which memory that may be JIT code is distinguished by process if `by_process` is set.
-    pub fn new(by_process: bool) -> Self {
+    pub(crate) fn new(by_process: bool) -> Self {
         Self { by_process, ..Self::default() }
     }
 
     /// The ID of a session map.
-    pub fn id(&mut self, map_id: MapId, map: &Map) -> MappingId {
+    pub(crate) fn id(&mut self, map_id: MapId, map: &Map) -> MappingId {
         self.mapped(map_id, map).mapping
     }
 
     /// The frame of an address in a session map.
     #[inline]
-    pub fn frame(&mut self, map_id: MapId, map: &Map, address: u64, is_caller: bool) -> Frame {
+    pub(crate) fn frame(&mut self, map_id: MapId, map: &Map, address: u64, is_caller: bool) -> Frame {
         let Mapped { mapping, offset } = self.mapped(map_id, map);
         Frame { place: Place::In(mapping), address: address.wrapping_add(offset), is_caller }
     }
 
     /// The frame of an address in a process.
     #[inline]
-    pub fn frame_at(&mut self, session: &Session, pid: u32, at: Address) -> Frame {
+    pub(crate) fn frame_at(&mut self, session: &Session, pid: u32, at: Address) -> Frame {
         let Address { address, space, is_caller } = at;
         if let Some(id) = session.map_at(pid, space, address) {
             return self.frame(id, session.map(id), address, is_caller);
@@ -66,7 +66,7 @@ impl Mappings {
     }
 
     /// The ID of a synthetic mapping.
-    pub fn synthetic(&mut self, map: &Map) -> MappingId {
+    pub(crate) fn synthetic(&mut self, map: &Map) -> MappingId {
         self.number(map)
     }
 
@@ -99,7 +99,7 @@ impl Mappings {
     }
 
     /// Returns the mappings, with missing build IDs taken from the recording's table.
-    pub fn finish(self, meta: &Meta) -> Vec<Map> {
+    pub(crate) fn finish(self, meta: &Meta) -> Vec<Map> {
         let table = BuildIds::new(meta);
         let mut list = self.list;
         list.iter_mut().for_each(|map| table.complete(map));
@@ -107,7 +107,7 @@ impl Mappings {
     }
 
     /// The mappings so far, without build IDs of the table.
-    pub fn list(&self) -> &[Map] {
+    pub(crate) fn list(&self) -> &[Map] {
         &self.list
     }
 }

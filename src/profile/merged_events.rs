@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 /// Which events are added up.
 #[derive(Debug, Default)]
-pub struct MergedEvents {
+pub(crate) struct MergedEvents {
     groups: Vec<EventGroup>,
     /// By event: the first of its group, or itself.
     first_of: Vec<EventIndex>,
@@ -37,7 +37,7 @@ struct Counted<'a> {
 impl MergedEvents {
     /// Finds the events to add up among those with samples. Events that may count the same occurrence, such as `cycles` and
     /// `cycles:u`, are separate, and so are the columns of an imported profile.
-    pub fn new(events: &[Event], profile_events: &[ProfileEvent], has_samples: &BTreeSet<EventIndex>) -> Self {
+    pub(crate) fn new(events: &[Event], profile_events: &[ProfileEvent], has_samples: &BTreeSet<EventIndex>) -> Self {
         let names: Vec<_> = events.iter().map(event_name).collect();
         let mut sets: Vec<(&ProfileEvent, Vec<Counted<'_>>)> = Vec::new();
         for &index in has_samples {
@@ -71,18 +71,18 @@ impl MergedEvents {
     }
 
     /// Whether no events are added up.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
     /// The event that stands for an event.
     #[inline]
-    pub fn first_of(&self, event: EventIndex) -> EventIndex {
+    pub(crate) fn first_of(&self, event: EventIndex) -> EventIndex {
         self.first_of.get(event as usize).copied().unwrap_or(event)
     }
 
     /// Messages about what is added up, with the recorded names of the events.
-    pub fn messages(&self, events: &[Event]) -> impl Iterator<Item = String> {
+    pub(crate) fn messages(&self, events: &[Event]) -> impl Iterator<Item = String> {
         /// Number of names in a message.
         const MAX_NAMES: usize = 8;
         self.groups.iter().map(|EventGroup { name, members }| {
@@ -96,7 +96,7 @@ impl MergedEvents {
     }
 
     /// Gives the first event of each group the common name, and the period if all have the same.
-    pub fn rename(&self, events: &mut [ProfileEvent]) {
+    pub(crate) fn rename(&self, events: &mut [ProfileEvent]) {
         for EventGroup { name, members } in &self.groups {
             let period = events[members[0] as usize].period;
             let is_same = members.iter().all(|&member| events[member as usize].period == period);
@@ -107,12 +107,12 @@ impl MergedEvents {
     }
 
     /// The events that stand for these.
-    pub fn merged(&self, events: &BTreeSet<EventIndex>) -> BTreeSet<EventIndex> {
+    pub(crate) fn merged(&self, events: &BTreeSet<EventIndex>) -> BTreeSet<EventIndex> {
         events.iter().map(|&event| self.first_of(event)).collect()
     }
 
     /// Replaces the events of rows by those that stand for them.
-    pub fn replace(&self, rows: &mut [Row]) {
+    pub(crate) fn replace(&self, rows: &mut [Row]) {
         rows.iter_mut().for_each(|row| row.event = self.first_of(row.event));
     }
 }

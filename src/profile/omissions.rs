@@ -7,7 +7,7 @@ use perf_data::stream::meta::Meta;
 
 /// Samples whose stacks are incomplete in the profile.
 #[derive(Default)]
-pub struct IncompleteStacks {
+pub(crate) struct IncompleteStacks {
     /// Samples with a user stack dump instead of a call chain.
     pub stack_dumps: u64,
     /// Samples whose deferred user frames are missing.
@@ -18,7 +18,7 @@ pub struct IncompleteStacks {
 
 impl IncompleteStacks {
     /// Adds notes to the ledger.
-    pub fn note(&self, ledger: &mut Ledger) {
+    pub(crate) fn note(&self, ledger: &mut Ledger) {
         let Self { stack_dumps, deferred, too_deep } = self;
         if *stack_dumps > 0 {
             ledger.missing(format!(
@@ -40,7 +40,7 @@ impl IncompleteStacks {
 }
 
 /// Notes why there are no samples; `not_applicable` is the number of samples of other events.
-pub fn note_empty(meta: &Meta, not_applicable: u64, ledger: &mut Ledger) {
+pub(crate) fn note_empty(meta: &Meta, not_applicable: u64, ledger: &mut Ledger) {
     // The main file of a directory recording (perf record --threads) can be opened by itself.
     if meta.container == Container::File && meta.features.contains_key(&FeatureId::DIR_FORMAT) {
         let what = "the samples of this recording are in other files of its directory; open the directory instead";

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 /// The parts of a split.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub(super) struct Parts {
     list: Vec<Part>,
     by_key: HashMap<Key, usize>,
     /// The latest part: the next sample often is in the same.
@@ -26,7 +26,7 @@ pub struct Parts {
 
 /// Identifies a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Key {
+pub(super) enum Key {
     /// The only part.
     #[default]
     All,
@@ -44,7 +44,7 @@ pub enum Key {
 
 /// A part.
 #[derive(Debug, Default)]
-pub struct Part {
+pub(super) struct Part {
     /// Its key.
     pub key: Key,
     /// Rows with unique keys, sorted; with times, all rows.
@@ -65,7 +65,7 @@ pub struct Part {
 impl Parts {
     /// The index of the part with this key, which is added if missing.
     #[inline]
-    pub fn index(&mut self, key: Key) -> usize {
+    pub(super) fn index(&mut self, key: Key) -> usize {
         if self.list.get(self.latest).is_none_or(|latest| latest.key != key) {
             self.latest = self.find(key);
         }
@@ -82,19 +82,19 @@ impl Parts {
 
     /// Returns a part.
     #[inline]
-    pub fn part(&mut self, index: usize) -> &mut Part {
+    pub(super) fn part(&mut self, index: usize) -> &mut Part {
         &mut self.list[index]
     }
 
     /// Returns all parts.
-    pub fn into_list(self) -> Vec<Part> {
+    pub(super) fn into_list(self) -> Vec<Part> {
         self.list
     }
 }
 
 impl Key {
     /// The key of a sample.
-    pub fn of(split: Option<Split>, pid: Option<u32>, cgroup: Option<u64>, session: &Session) -> Self {
+    pub(super) fn of(split: Option<Split>, pid: Option<u32>, cgroup: Option<u64>, session: &Session) -> Self {
         let key = match split {
             None => return Self::All,
             Some(Split::Pid) => pid.map(Self::Pid),
@@ -107,7 +107,7 @@ impl Key {
     }
 
     /// The name of the part; `None` for the only part.
-    pub fn name(self, tables: &Tables) -> Option<String> {
+    pub(super) fn name(self, tables: &Tables) -> Option<String> {
         Some(match self {
             Self::All => return None,
             Self::Unknown => "unknown".to_owned(),
@@ -121,12 +121,12 @@ impl Key {
 
 /// Packs a row's part and labels into one number.
 #[inline]
-pub fn packed(part: usize, labels: LabelsId) -> u64 {
+pub(super) fn packed(part: usize, labels: LabelsId) -> u64 {
     (part as u64) << 32 | u64::from(labels)
 }
 
 /// Unpacks a row's part and labels.
-pub fn unpacked(packed: u64) -> (usize, LabelsId) {
+pub(super) fn unpacked(packed: u64) -> (usize, LabelsId) {
     ((packed >> 32) as usize, packed as LabelsId)
 }
 
@@ -149,7 +149,7 @@ impl Row {
 
 impl Part {
     /// Adds samples.
-    pub fn add(&mut self, row: Row) {
+    pub(super) fn add(&mut self, row: Row) {
         /// Few rows are not worth merging.
         const MIN_ROWS: usize = 1 << 15;
         if self.new.last().is_none_or(|last| last.event != row.event) {
@@ -162,7 +162,7 @@ impl Part {
     }
 
     /// Adds a sample with its time, which is kept.
-    pub fn add_timed(&mut self, row: Row, occurrence: Occurrence) {
+    pub(super) fn add_timed(&mut self, row: Row, occurrence: Occurrence) {
         self.has_samples.insert(row.event);
         self.rows.push(row);
         self.occurrences.push(occurrence);
@@ -195,7 +195,7 @@ impl Part {
 
     /// Records the time and program of values of a sample.
     #[inline]
-    pub fn note(&mut self, time: Option<u64>, main_map: Option<MapId>, values: u64) {
+    pub(super) fn note(&mut self, time: Option<u64>, main_map: Option<MapId>, values: u64) {
         if let Some(time) = time.filter(|&time| is_time(time)) {
             (self.first, self.last) = (self.first.min(time), self.last.max(time));
         }
@@ -203,19 +203,19 @@ impl Part {
     }
 
     /// Times of the first and the last sample.
-    pub fn times(&self) -> Option<(u64, u64)> {
+    pub(super) fn times(&self) -> Option<(u64, u64)> {
         (self.first <= self.last).then_some((self.first, self.last))
     }
 
     /// The wall clock at the first sample, if the recording has clock data.
-    pub fn wall_clock_start(&self, meta: &Meta) -> Option<u64> {
+    pub(super) fn wall_clock_start(&self, meta: &Meta) -> Option<u64> {
         let ((first, _), clock) = self.times().zip(meta.clock_data())?;
         let since = i128::from(first) - i128::from(clock.clockid_ns);
         u64::try_from(i128::from(clock.wall_clock_ns) + since).ok()
     }
 
     /// Adds up events.
-    pub fn merge_events(&mut self, merged: &MergedEvents) {
+    pub(super) fn merge_events(&mut self, merged: &MergedEvents) {
         if merged.is_empty() {
             return;
         }
@@ -229,7 +229,7 @@ impl Part {
     }
 
     /// The rows, sorted by stack, without times; or sorted by time, each with its own.
-    pub fn rows(&mut self) -> (Vec<Row>, Vec<Occurrence>) {
+    pub(super) fn rows(&mut self) -> (Vec<Row>, Vec<Occurrence>) {
         let Self { rows, occurrences, .. } = self;
         if occurrences.is_empty() {
             self.merge();

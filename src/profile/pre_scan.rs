@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// Finds the events with samples; records may be in any order.
 #[derive(Default)]
-pub struct SampleScan {
+pub(crate) struct SampleScan {
     has_samples: BTreeSet<EventIndex>,
     has_lost: bool,
     weights: Weights,
@@ -23,7 +23,7 @@ pub struct SampleScan {
 
 impl SampleScan {
     /// The indexes of the selected events with samples.
-    pub fn has_samples(self, options: &ProfileOptions, meta: &Meta) -> BTreeSet<EventIndex> {
+    pub(crate) fn has_samples(self, options: &ProfileOptions, meta: &Meta) -> BTreeSet<EventIndex> {
         let mut selection = Selection::new(options.events.clone());
         // Lost samples may be of any event.
         let all = self.has_lost && options.lost_as_samples;

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 /// Counts the samples of each program, identified by the mapping of its executable.
 #[derive(Debug, Default)]
-pub struct Programs {
+pub(super) struct Programs {
     samples: HashMap<Option<MapId>, u64>,
     /// The program of the latest samples, and how many of them are not yet in the table.
     latest: (Option<MapId>, u64),
@@ -29,7 +29,7 @@ const LAUNCHER: u64 = 10;
 impl Programs {
     /// Counts samples of a process by its program.
     #[inline]
-    pub fn count(&mut self, main_map: Option<MapId>, samples: u64) {
+    pub(super) fn count(&mut self, main_map: Option<MapId>, samples: u64) {
         if self.latest.0 != main_map {
             self.store_latest();
             self.latest.0 = main_map;
@@ -46,7 +46,7 @@ impl Programs {
 
     /// The recorded program: the one that perf started, unless it has few samples; otherwise the one with most samples. A
     /// system-wide recording has none, unless all samples are of one program.
-    pub fn recorded(&mut self, target: &Target, session: &Session) -> Option<MapId> {
+    pub(super) fn recorded(&mut self, target: &Target, session: &Session) -> Option<MapId> {
         self.store_latest();
         let total: u64 = self.samples.values().sum();
         let programs = self.by_file(session);

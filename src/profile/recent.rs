@@ -2,12 +2,12 @@
 
 /// A direct-mapped cache, sized to stay in the CPU caches.
 #[derive(Debug)]
-pub struct Recent<K, V> {
+pub(crate) struct Recent<K, V> {
     slots: Box<[Option<(K, V)>]>,
 }
 
 /// A key of [`Recent`].
-pub trait RecentKey: Copy + Eq {
+pub(crate) trait RecentKey: Copy + Eq {
     /// A number that differs for most keys.
     fn number(&self) -> u64;
 }
@@ -23,14 +23,14 @@ impl<K: RecentKey, V: Copy> Recent<K, V> {
 
     /// The value of a key, if it is still cached.
     #[inline]
-    pub fn get(&self, key: K) -> Option<V> {
+    pub(crate) fn get(&self, key: K) -> Option<V> {
         let (cached, value) = self.slots[Self::place(key)]?;
         (cached == key).then_some(value)
     }
 
     /// Caches a value.
     #[inline]
-    pub fn put(&mut self, key: K, value: V) {
+    pub(crate) fn put(&mut self, key: K, value: V) {
         self.slots[Self::place(key)] = Some((key, value));
     }
 

@@ -13,7 +13,7 @@ use perf_data::session::{Session, ViewId};
 
 /// Resolves addresses to frames.
 #[derive(Default)]
-pub struct Resolver {
+pub(crate) struct Resolver {
     /// Interned frames and stacks.
     pub stacks: Stacks,
     /// Interned mappings.
@@ -36,7 +36,7 @@ struct Batch {
 
 /// The process whose address space is used, and its version.
 #[derive(Clone, Copy, Debug)]
-pub struct Viewer {
+pub(crate) struct Viewer {
     /// Process ID.
     pub pid: u32,
     /// Version of the address space, from [`Session::seen`].
@@ -45,7 +45,7 @@ pub struct Viewer {
 
 /// The resolved stack of a sample, possibly without deferred frames.
 #[derive(Clone, Copy, Debug)]
-pub struct Resolved {
+pub(crate) struct Resolved {
     /// The stack.
     pub stack: StackId,
     /// Cookie of the deferred user frames, if any.
@@ -54,12 +54,12 @@ pub struct Resolved {
 
 impl Resolver {
     /// Creates a resolver that interns mappings in this table.
-    pub fn new(mappings: Mappings) -> Self {
+    pub(crate) fn new(mappings: Mappings) -> Self {
         Self { mappings, ..Self::default() }
     }
 
     /// Resolves the stack of a sample, with a data address as the leaf if one is given.
-    pub fn stack(
+    pub(crate) fn stack(
         &mut self,
         session: &Session,
         viewer: Viewer,
@@ -84,7 +84,7 @@ impl Resolver {
 
     /// Adds a stack without deferred frames, whose place in the cache is given by `place`, to the batch. Returns `None` and does not
     /// call it if the stack has deferred frames.
-    pub fn add_to_batch(
+    pub(crate) fn add_to_batch(
         &mut self,
         session: &Session,
         viewer: Viewer,
@@ -117,12 +117,12 @@ impl Resolver {
 
     /// Whether the batch should be interned.
     #[inline]
-    pub fn is_batch_full(&self) -> bool {
+    pub(crate) fn is_batch_full(&self) -> bool {
         self.batch.new_stacks.is_full()
     }
 
     /// Interns the stacks of the batch, and calls `found` with each.
-    pub fn intern_batch(&mut self, found: impl FnMut(Cached, StackId)) {
+    pub(crate) fn intern_batch(&mut self, found: impl FnMut(Cached, StackId)) {
         let Self { stacks, recent, batch: Batch { new_stacks, unknown }, .. } = self;
         let mut next = unknown.iter();
         stacks.frame_ids(unknown.iter().map(|&(.., frame)| frame), |id| {
@@ -136,7 +136,7 @@ impl Resolver {
     }
 
     /// Resolves the frames of a CALLCHAIN_DEFERRED record.
-    pub fn user_frames(&mut self, session: &mut Session, frames: &UserFrames<'_>) -> Vec<FrameId> {
+    pub(crate) fn user_frames(&mut self, session: &mut Session, frames: &UserFrames<'_>) -> Vec<FrameId> {
         let viewer = Viewer { pid: frames.pid, view: session.mark_running(frames.pid).view };
         let user = SampledStack { ip: None, space: Space::User, callchain: Some(frames.chain), calls: None };
         let mut found = Vec::new();
@@ -146,7 +146,7 @@ impl Resolver {
 
     /// The stack of a sample that waited for its user frames, and whether it has them: they are left out if there is no `room`,
     /// which each new stack reduces.
-    pub fn completed_stack(
+    pub(crate) fn completed_stack(
         &mut self,
         frames: &[FrameId],
         user_frames: &[FrameId],
@@ -162,7 +162,7 @@ impl Resolver {
 
     /// Resolves an address.
     #[inline]
-    pub fn frame(&mut self, session: &Session, viewer: Viewer, address: Address) -> FrameId {
+    pub(crate) fn frame(&mut self, session: &Session, viewer: Viewer, address: Address) -> FrameId {
         let query = Query::new(session, viewer, address);
         if let Some(frame) = self.recent.get(query) {
             return frame;

@@ -8,7 +8,7 @@ use perf_data::session::{Session, ViewId};
 
 /// Determines the contexts of samples.
 #[derive(Default)]
-pub struct SampleContexts {
+pub(super) struct SampleContexts {
     split: Option<Split>,
     reader: LabelReader,
     /// Whether all samples of a process have the same labels and part.
@@ -19,7 +19,7 @@ pub struct SampleContexts {
 
 /// Address space, labels and part of a sample.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SampleContext {
+pub(super) struct SampleContext {
     /// Version of the address space.
     pub view: ViewId,
     /// Mapping of the program that the process runs.
@@ -43,7 +43,7 @@ impl SampleContexts {
     const LATEST: usize = 16;
 
     /// Creates it from the options.
-    pub fn new(options: &ProfileOptions) -> Self {
+    pub(super) fn new(options: &ProfileOptions) -> Self {
         let own = options.symbols.imported.as_ref().and_then(|imported| imported.default_labels.clone());
         // Selected labels replace those of the imported profile.
         let imported = options.symbols.imported.clone().filter(|_| options.labels.is_none());
@@ -68,7 +68,7 @@ impl SampleContexts {
 
     /// The context of a sample. Labels that differ between samples of a process are read into `labels`.
     #[inline]
-    pub fn of(
+    pub(super) fn of(
         &mut self,
         session: &mut Session,
         (sets, parts): (&mut LabelSets, &mut Parts),

@@ -8,7 +8,7 @@ use perf_data::stream::meta::Meta;
 
 /// The selected events; all if none are named.
 #[derive(Debug, Default)]
-pub struct Selection {
+pub(super) struct Selection {
     wanted: Vec<String>,
     /// Cached results by event.
     known: Vec<Option<bool>>,
@@ -16,19 +16,19 @@ pub struct Selection {
 
 impl Selection {
     /// Creates a selection by name.
-    pub fn new(wanted: Vec<String>) -> Self {
+    pub(super) fn new(wanted: Vec<String>) -> Self {
         Self { wanted, known: Vec::new() }
     }
 
     /// Whether all events are selected.
     #[inline]
-    pub fn is_all(&self) -> bool {
+    pub(super) fn is_all(&self) -> bool {
         self.wanted.is_empty()
     }
 
     /// Whether an event is selected.
     #[inline]
-    pub fn has(&mut self, index: EventIndex, events: &Events) -> bool {
+    pub(super) fn has(&mut self, index: EventIndex, events: &Events) -> bool {
         self.is_all() || self.is_named(index as usize, events)
     }
 
@@ -47,7 +47,7 @@ impl Selection {
     ///
     /// # Errors
     /// Fails if one does not; the message lists the events of the recording.
-    pub fn check(&self, meta: &Meta) -> Result<()> {
+    pub(super) fn check(&self, meta: &Meta) -> Result<()> {
         let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
         match self.wanted.iter().find(|wanted| !names.iter().any(|name| is_called(name, wanted))) {
             None => Ok(()),

@@ -10,7 +10,7 @@ type Word = [u8; 8];
 
 /// Everything that determines a sample's stack: equal keys have equal stacks.
 #[derive(Clone, Copy, Debug)]
-pub struct Key<'a, const N: usize> {
+pub(crate) struct Key<'a, const N: usize> {
     /// The version of the address space, and other numbers that distinguish samples.
     pub view: [u64; N],
     /// Instruction pointer.
@@ -50,7 +50,7 @@ const WORDS: usize = 16;
 /// A cache of stacks, distinguished by `N` numbers besides the stack, that counts samples.
 ///
 /// Its owner clears it when full: old versions of an address space do not return, nor do their keys.
-pub struct StackCache<const N: usize> {
+pub(crate) struct StackCache<const N: usize> {
     /// Start of each entry.
     starts: IdTable,
     /// Consecutive entries: stack, counts, head of the key, view, chain. The parts of an entry are adjacent, because most of the
@@ -61,11 +61,11 @@ pub struct StackCache<const N: usize> {
 
 /// A cached stack, until the cache is cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cached(u32);
+pub(crate) struct Cached(u32);
 
 /// The counts of a cached stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted<const N: usize> {
+pub(crate) struct Counted<const N: usize> {
     /// The stack.
     pub stack: StackId,
     /// The view of its key.
@@ -85,18 +85,18 @@ impl<const N: usize> Default for StackCache<N> {
 impl<const N: usize> StackCache<N> {
     /// Looks up the stack of a key.
     #[inline]
-    pub fn find(&mut self, key: &Key<'_, N>) -> Option<Cached> {
+    pub(crate) fn find(&mut self, key: &Key<'_, N>) -> Option<Cached> {
         self.size.count_lookup();
         self.starts.find(self.hash(key), |at| key.is_of(&self.entries[at as usize..])).map(Cached)
     }
 
     /// A stack just found.
-    pub fn stack(&self, known: Cached) -> StackId {
+    pub(crate) fn stack(&self, known: Cached) -> StackId {
         number(self.entries[known.0 as usize]) as StackId
     }
 
     /// Sets a stack that was not known when it was added.
-    pub fn set_stack(&mut self, known: Cached, stack: StackId) {
+    pub(crate) fn set_stack(&mut self, known: Cached, stack: StackId) {
         self.entries[known.0 as usize] = u64::from(stack).to_ne_bytes();
     }
 
@@ -113,7 +113,7 @@ impl<const N: usize> StackCache<N> {
 
     /// Counts a sample of a stack just found.
     #[inline]
-    pub fn count(&mut self, known: Cached, value: u64) {
+    pub(crate) fn count(&mut self, known: Cached, value: u64) {
         if let Some([_, samples, values, ..]) = self.entries.get_mut(known.0 as usize..) {
             *samples = (number(*samples) + 1).to_ne_bytes();
             *values = number(*values).saturating_add(value).to_ne_bytes();
@@ -121,20 +121,20 @@ impl<const N: usize> StackCache<N> {
     }
 
     /// Whether a key can be added without clearing the cache and its counts.
-    pub fn has_room(&self, key: &Key<'_, N>) -> bool {
+    pub(crate) fn has_room(&self, key: &Key<'_, N>) -> bool {
         let entries = self.size.entries();
         self.entries.len() + key.chain.len() <= WORDS * entries && self.starts.count() < entries
     }
 
     /// Clears the cache and its counts.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.size.next(self.starts.count());
         self.starts.clear();
         self.entries.clear();
     }
 
     /// Adds a new key, whose stack is set later.
-    pub fn insert(&mut self, key: &Key<'_, N>) -> Cached {
+    pub(crate) fn insert(&mut self, key: &Key<'_, N>) -> Cached {
         let at = self.entries.len() as u32;
         self.starts.insert(self.hash(key), at);
         let entries = &mut self.entries;
@@ -146,7 +146,7 @@ impl<const N: usize> StackCache<N> {
     }
 
     /// Clears the cache, and calls `found` with its counts.
-    pub fn take_counted(&mut self, mut found: impl FnMut(Counted<N>)) {
+    pub(crate) fn take_counted(&mut self, mut found: impl FnMut(Counted<N>)) {
         let mut rest = &*self.entries;
         while let Some(([stack, samples, value], entry)) = rest.split_first_chunk() {
             let samples = number(*samples);

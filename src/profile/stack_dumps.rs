@@ -29,7 +29,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 const BATCH: usize = 64;
 
 /// Unwinds the samples of a recording, whose records must arrive in time order.
-pub struct StackDumps {
+pub(super) struct StackDumps {
     options: Arc<SymbolOptions>,
     max_frames: usize,
     /// By event: whether the stacks of its samples are unwound or completed.
@@ -51,7 +51,7 @@ struct Crew {
 
 impl StackDumps {
     /// `None` if stacks are not to be unwound.
-    pub fn new(options: &Arc<SymbolOptions>) -> Option<Self> {
+    pub(super) fn new(options: &Arc<SymbolOptions>) -> Option<Self> {
         Some(Self {
             options: Arc::clone(options),
             max_frames: options.max_frames()?.get(),
@@ -68,7 +68,7 @@ impl StackDumps {
     /// # Errors
     /// Errors of the sink, or if a thread cannot be started.
     #[inline]
-    pub fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut impl Sink) -> Result<()> {
+    pub(super) fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut impl Sink) -> Result<()> {
         if !self.is_needed(meta) {
             return sink.record(meta, raw);
         }
@@ -92,7 +92,7 @@ impl StackDumps {
     ///
     /// # Errors
     /// As [`record`](Self::record).
-    pub fn finish(&mut self, meta: &Meta, sink: &mut impl Sink) -> Result<()> {
+    pub(super) fn finish(&mut self, meta: &Meta, sink: &mut impl Sink) -> Result<()> {
         let Self { crew: Some(crew), batch, stacks, .. } = self else { return Ok(()) };
         let mut last = std::mem::take(batch);
         crew.own.run(&mut last);
@@ -103,7 +103,7 @@ impl StackDumps {
     }
 
     /// Adds to a ledger how many stacks are incomplete, and why.
-    pub fn note(&self, ledger: &mut Ledger) {
+    pub(super) fn note(&self, ledger: &mut Ledger) {
         let objects = self.crew.as_ref().map(|crew| crew.machine.objects());
         self.stacks.note(&self.session(), objects.as_deref(), ledger);
     }

@@ -6,7 +6,7 @@ use perf_data::stream::meta::Meta;
 
 /// The target of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub(super) enum Target {
     /// All processes: `-a`, `-C`, or neither processes nor a program.
     System,
     /// Existing processes, or unknown.
@@ -17,7 +17,7 @@ pub enum Target {
 
 impl Target {
     /// The target of a recording or of a part of it.
-    pub fn of(split: Option<Split>, threads: Option<&ThreadMap>, meta: &Meta) -> Self {
+    pub(super) fn of(split: Option<Split>, threads: Option<&ThreadMap>, meta: &Meta) -> Self {
         match split {
             // The part is of one process, or of processes with one name, regardless of the target.
             Some(Split::Pid | Split::Comm) => Self::Tasks,

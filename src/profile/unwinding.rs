@@ -19,7 +19,7 @@ pub struct Unwinding {
 }
 
 /// A sink in time order whose samples are unwound.
-pub type Unwound<S> = Order<Before<Unwinding, S>>;
+pub(crate) type Unwound<S> = Order<Before<Unwinding, S>>;
 
 impl Unwinding {
     /// Creates the stage.

@@ -9,7 +9,7 @@ use perf_symbols::unwind::walk::End;
 
 /// Numbers of unwound stacks.
 #[derive(Debug, Default)]
-pub struct UnwoundStacks {
+pub(super) struct UnwoundStacks {
     complete: u64,
     at_limit: u64,
     truncated: u64,
@@ -31,7 +31,7 @@ const LISTED: usize = 5;
 
 impl UnwoundStacks {
     /// Counts a stack.
-    pub fn count(&mut self, end: End) {
+    pub(super) fn count(&mut self, end: End) {
         match end {
             End::Complete => self.complete += 1,
             End::MaxFrames => self.at_limit += 1,
@@ -42,7 +42,7 @@ impl UnwoundStacks {
     }
 
     /// Adds to a ledger how many stacks are incomplete, and why.
-    pub fn note(&self, session: &Session, objects: Option<&Objects>, ledger: &mut Ledger) {
+    pub(super) fn note(&self, session: &Session, objects: Option<&Objects>, ledger: &mut Ledger) {
         let Self { complete, at_limit, truncated, damaged, without_cfi, continued, without_registers, .. } = self;
         let ended: u64 = without_cfi.values().sum();
         let all = complete + at_limit + truncated + damaged + continued + ended;

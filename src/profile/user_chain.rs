@@ -6,7 +6,7 @@ use perf_data::abi::callchain::Context;
 use perf_data::session::space::Space;
 
 /// A call chain in the byte order of a recording.
-pub struct UserChain<'a> {
+pub(super) struct UserChain<'a> {
     /// Where it is appended.
     pub bytes: &'a mut Vec<u8>,
     /// Byte order.
@@ -15,7 +15,7 @@ pub struct UserChain<'a> {
 
 impl UserChain<'_> {
     /// Appends a word.
-    pub fn push(&mut self, word: u64) {
+    pub(super) fn push(&mut self, word: u64) {
         self.bytes.extend_from_slice(&match self.endian {
             Endian::Little => word.to_le_bytes(),
             Endian::Big => word.to_be_bytes(),
@@ -23,7 +23,11 @@ impl UserChain<'_> {
     }
 
     /// Appends the part of a recorded chain before its user addresses, and leaves these.
-    pub fn push_other_spaces(&mut self, words: &mut std::iter::Peekable<impl Iterator<Item = u64>>, mut space: Space) {
+    pub(super) fn push_other_spaces(
+        &mut self,
+        words: &mut std::iter::Peekable<impl Iterator<Item = u64>>,
+        mut space: Space,
+    ) {
         while let Some(word) = words.next_if(|&word| {
             let context = Context::of(word);
             context.is_some_and(|context| Space::from(context) != Space::User)
@@ -37,7 +41,12 @@ impl UserChain<'_> {
     }
 
     /// Appends what a recorded chain, of frame pointers, has after an address, at most `room` frames; returns whether that is anything.
-    pub fn push_after(&mut self, mut words: impl Iterator<Item = u64>, address: Option<u64>, room: usize) -> bool {
+    pub(super) fn push_after(
+        &mut self,
+        mut words: impl Iterator<Item = u64>,
+        address: Option<u64>,
+        room: usize,
+    ) -> bool {
         let len = self.bytes.len();
         if words.any(|word| Some(word) == address) {
             words.take_while(|&word| Context::of(word).is_none()).take(room).for_each(|word| self.push(word));
@@ -46,7 +55,7 @@ impl UserChain<'_> {
     }
 
     /// Appends the callers that a hardware call stack has after the last of `frames`, at most `room`; returns whether there are any.
-    pub fn push_calls(&mut self, calls: &BranchStackView<'_>, frames: &[u64], room: usize) -> bool {
+    pub(super) fn push_calls(&mut self, calls: &BranchStackView<'_>, frames: &[u64], room: usize) -> bool {
         let len = self.bytes.len();
         let mut from = calls.entries.iter().step_by(3);
         let is_found = match frames {

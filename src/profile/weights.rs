@@ -9,7 +9,7 @@ use perf_data::stream::events::{Event, EventIndex, Events};
 /// Determines the events and values of samples. Counter values (PERF_SAMPLE_READ) are cumulative, so the value of a sample is the
 /// difference from the previous one.
 #[derive(Debug, Default)]
-pub struct Weights {
+pub(crate) struct Weights {
     /// The latest value of each counter, by event ID and, for inherited counters, thread.
     latest: HashMap<(u64, u32), u64>,
 }
@@ -18,7 +18,7 @@ impl Weights {
     /// Appends the events of a sample with their values: with counter values, those that have increased; otherwise the
     /// sample's own event with its period.
     #[inline]
-    pub fn of(
+    pub(crate) fn of(
         &mut self,
         view: &SampleView<'_>,
         index: EventIndex,

@@ -1,17 +1,22 @@
 //! Conversion of a recording to another format.
 
 use super::Recording;
+use super::steps::Steps;
 use crate::conversion::{Conversion, output_rules};
 use crate::formats::table::{by_file_name, with_compression};
 use crate::formats::{FORMATS, Format, OutputFormat};
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
+use crate::rewrite::Anonymize;
+use crate::rewrite::anonymize::key::Key;
 use crate::rewrite::pass::Pass;
-use crate::rewrite::passes::Passes;
+use crate::rewrite::pass_options::{PassContext, PassOptions};
+use perf_data::container::output::path::parent;
 use perf_data::container::write::envelope::Envelopes;
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Builder of a conversion, created by [`Recording::convert`]. The output is the one that the program writes.
 #[must_use = "nothing is written until `write` is called"]
@@ -19,7 +24,7 @@ pub struct Convert<'a> {
     recording: &'a Recording,
     profile: ProfileOptions,
     format: Option<Box<dyn OutputFormat>>,
-    passes: Vec<Box<dyn Pass>>,
+    steps: Steps,
     images: Option<PathBuf>,
     overwrite: bool,
 }
@@ -30,7 +35,7 @@ impl<'a> Convert<'a> {
             recording,
             profile: ProfileOptions::default(),
             format: None,
-            passes: Vec::new(),
+            steps: Steps::default(),
             images: None,
             overwrite: false,
         }
@@ -67,14 +72,29 @@ impl<'a> Convert<'a> {
         self
     }
 
-    /// Adds a pass after the previous ones.
-    pub fn pass(self, pass: impl Pass + 'static) -> Self {
-        self.then(pass)
+    /// Adds a pass of the library after the previous ones; [`crate::rewrite`] lists them. Passes that could disclose something
+    /// run before anonymization.
+    pub fn apply(mut self, pass: impl PassOptions) -> Self {
+        self.steps.push_requested(Arc::new(pass));
+        self
     }
 
-    pub(super) fn then(mut self, pass: impl Pass + 'static) -> Self {
-        self.passes.push(Box::new(pass));
+    /// Adds a pass before the previous ones.
+    pub(super) fn apply_first(mut self, pass: impl PassOptions) -> Self {
+        self.steps.insert_first(Arc::new(pass));
         self
+    }
+
+    /// Adds a pass of your own after the previous ones.
+    pub fn pass(mut self, pass: impl Pass + 'static) -> Self {
+        self.steps.push_own(Box::new(pass));
+        self
+    }
+
+    /// Replaces names, paths and addresses, and drops raw data, registers and stacks. Nothing that the input contains besides
+    /// its records is in the output or in files next to it.
+    pub fn anonymize(self, key: Key) -> Self {
+        self.apply(Anonymize::new(key))
     }
 
     /// Sets the directory for the function names of an imported profile, as ELF files. By default, a recording has them next to
@@ -111,18 +131,26 @@ impl<'a> Convert<'a> {
     }
 
     pub(super) fn write_as(self, format: &'static Format, envelopes: &Envelopes, path: &Path) -> Result<Ledger> {
-        let Self { recording, profile, format: chosen, passes: list, images, overwrite } = self;
+        let Self { recording, profile, format: chosen, steps, images, overwrite } = self;
         let Some(format) = chosen.or_else(|| format.with_defaults()) else {
             let (path, name) = (path.display(), format.name);
             return Err(Error::invalid(format!("{path}: {name} can be read but not written; choose another format")));
         };
         let output = recording.output(path, output_rules(&*format, profile.split.is_some(), overwrite))?;
-        let mut passes = Passes::default();
-        list.into_iter().for_each(|pass| passes.push_boxed(pass));
         let mut symbols = recording.symbol_sources();
         if !format.shows_lines() {
             symbols.objects = symbols.objects.map(|objects| (*objects).clone().without_lines().into());
         }
+        let objects = symbols.objects.clone().unwrap_or_default();
+        let context = PassContext {
+            read: recording.read.clone(),
+            output_dir: Some(parent(path).to_owned()),
+            overwrite,
+            access: output.access(),
+            images: objects.pending_images(),
+            objects,
+        };
+        let passes = steps.build(&context)?;
         let conversion = Conversion {
             format: &*format,
             envelopes,

@@ -1,6 +1,5 @@
 //! The entry point of the library: [`Recording`].
 
-mod anonymize;
 mod convert;
 #[cfg(all(test, feature = "testing"))]
 mod example_tests;
@@ -9,6 +8,7 @@ mod profile;
 mod rewrite;
 mod sample_sender;
 mod samples;
+mod steps;
 #[cfg(feature = "parquet")]
 mod table;
 #[cfg(test)]

@@ -1,20 +1,15 @@
 //! Rewriting of a recording: filtered, compressed, in another container or byte order.
 
-use super::Recording;
-use crate::rewrite::filter::comm::CommFilter;
-use crate::rewrite::filter::event::EventPass;
-use crate::rewrite::filter::pass::FilterPass;
-use crate::rewrite::filter::task::{TaskFilter, TaskNumber};
-use crate::rewrite::filter::time::{TimeFilter, Times};
-use crate::rewrite::output::{RecordingOptions, write};
+use super::{Convert, Recording};
+use crate::formats::recording::FORMAT;
+use crate::rewrite::anonymize::key::Key;
+use crate::rewrite::filter::time::Times;
+use crate::rewrite::output::RecordingOptions;
 use crate::rewrite::pass::Pass;
-use crate::rewrite::passes::Passes;
-use crate::rewrite::strip_user_stack::StripUserStackPass;
-use crate::rewrite::unwind::UnwindPass;
+use crate::rewrite::pass_options::PassOptions;
+use crate::rewrite::{Anonymize, Comm, Event, Pid, StripUserStack, Tid, Time, Unwind};
 use perf_data::abi::Endian;
-use perf_data::container::output::OutputRules;
 use perf_data::container::read::Container;
-use perf_data::container::read::directory::is_recording;
 use perf_data::container::write::envelope::{Envelopes, strip};
 use perf_data::error::Result;
 use perf_data::stream::ledger::Ledger;
@@ -26,27 +21,23 @@ use std::path::Path;
 /// names, forks. Several calls of the same filter keep the union.
 #[must_use = "nothing is written until `write` is called"]
 pub struct Rewrite<'a> {
-    recording: &'a Recording,
+    convert: Convert<'a>,
     comms: Vec<String>,
     pids: Vec<u32>,
     tids: Vec<u32>,
     events: Vec<String>,
-    passes: Vec<Box<dyn Pass>>,
     options: RecordingOptions,
-    overwrite: bool,
 }
 
 impl<'a> Rewrite<'a> {
     pub(super) fn new(recording: &'a Recording) -> Self {
         Self {
-            recording,
+            convert: Convert::new(recording),
             comms: Vec::new(),
             pids: Vec::new(),
             tids: Vec::new(),
             events: Vec::new(),
-            passes: Vec::new(),
             options: RecordingOptions::default(),
-            overwrite: false,
         }
     }
 
@@ -76,30 +67,35 @@ impl<'a> Rewrite<'a> {
 
     /// Keeps only samples within these times.
     pub fn keep_times(self, times: Times) -> Self {
-        let read = self.recording.read.clone();
-        self.then(FilterPass::new(TimeFilter::new(times), read))
+        self.apply(Time { times })
     }
 
     /// Drops user stack dumps and user registers from samples.
     pub fn strip_user_stacks(self) -> Self {
-        self.then(StripUserStackPass::default())
+        self.apply(StripUserStack::default())
     }
 
     /// Replaces user stack dumps and user registers with unwound call chains. Object files are searched as
     /// [for symbols](Recording::with_symbols).
     pub fn unwind_user_stacks(self) -> Self {
-        let options = self.recording.symbols.clone().unwrap_or_default();
-        let read = self.recording.read.clone();
-        self.then(UnwindPass::new(options, false, read))
+        self.apply(Unwind::default())
     }
 
-    /// Adds a pass after the previous ones.
-    pub fn pass(self, pass: impl Pass + 'static) -> Self {
-        self.then(pass)
+    /// Replaces names, paths and addresses, and drops raw data, registers and stacks.
+    pub fn anonymize(self, key: Key) -> Self {
+        self.apply(Anonymize::new(key))
     }
 
-    pub(super) fn then(mut self, pass: impl Pass + 'static) -> Self {
-        self.passes.push(Box::new(pass));
+    /// Adds a pass of the library after the previous ones; [`crate::rewrite`] lists them. Passes that could disclose something
+    /// run before anonymization.
+    pub fn apply(mut self, pass: impl PassOptions) -> Self {
+        self.convert = self.convert.apply(pass);
+        self
+    }
+
+    /// Adds a pass of your own after the previous ones.
+    pub fn pass(mut self, pass: impl Pass + 'static) -> Self {
+        self.convert = self.convert.pass(pass);
         self
     }
 
@@ -136,7 +132,7 @@ impl<'a> Rewrite<'a> {
 
     /// Allows overwriting an existing file.
     pub fn overwrite(mut self) -> Self {
-        self.overwrite = true;
+        self.convert = self.convert.overwrite();
         self
     }
 
@@ -146,27 +142,22 @@ impl<'a> Rewrite<'a> {
     /// # Errors
     /// If the recording cannot be read, a filter matches nothing in it, or the file exists or cannot be written.
     pub fn write(self, path: impl AsRef<Path>) -> Result<Ledger> {
+        let Self { mut convert, comms, pids, tids, events, options } = self;
+        // Each selects from what the previous one keeps.
+        if !tids.is_empty() {
+            convert = convert.apply_first(Tid { ids: tids });
+        }
+        if !pids.is_empty() {
+            convert = convert.apply_first(Pid { ids: pids });
+        }
+        if !comms.is_empty() {
+            convert = convert.apply_first(Comm { names: comms });
+        }
+        if !events.is_empty() {
+            convert = convert.apply_first(Event { names: events, keep_attrs: false });
+        }
         let path = path.as_ref();
-        let Recording { input, read, .. } = self.recording;
-        let rules = OutputRules { overwrite: self.overwrite, replaceable: Some(is_recording), is_directory: false };
-        let output = self.recording.output(path, rules)?;
-        let mut passes = Passes::default();
-        if !self.events.is_empty() {
-            passes.push(EventPass::new(self.events, false));
-        }
-        if !self.comms.is_empty() {
-            passes.push(FilterPass::new(CommFilter::new(self.comms), read.clone()));
-        }
-        for (number, wanted) in [(TaskNumber::Pid, self.pids), (TaskNumber::Tid, self.tids)] {
-            if !wanted.is_empty() {
-                passes.push(FilterPass::new(TaskFilter::new(number, wanted), read.clone()));
-            }
-        }
-        self.passes.into_iter().for_each(|pass| passes.push_boxed(pass));
         let envelopes = Envelopes { list: strip(&path.to_string_lossy()).1, level: None };
-        let (mut ledger, written) = write(input.clone(), read, &mut passes, &self.options, &envelopes, &output)?;
-        written.put_in_place()?;
-        self.recording.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
-        Ok(ledger)
+        convert.to(options).write_as(&FORMAT, &envelopes, path)
     }
 }

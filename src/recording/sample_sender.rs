@@ -97,7 +97,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub fn new(batches: Batches<Batch>) -> Self {
+    pub(super) fn new(batches: Batches<Batch>) -> Self {
         Self {
             batches,
             batch: Batch::default(),

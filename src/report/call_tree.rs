@@ -11,7 +11,7 @@ use perf_data::stream::events::EventIndex;
 
 /// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Function {
+pub(crate) struct Function {
     /// Its name, or that of the file in brackets if it is unknown.
     pub name: NameId,
     /// Name of the file or memory with the code.
@@ -22,7 +22,7 @@ pub struct Function {
 
 /// A place in a function: that of a sample, or of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub(crate) struct Place {
     /// Index of the function.
     pub function: u32,
     /// Path of the source file; empty if unknown.
@@ -35,7 +35,7 @@ pub struct Place {
 
 /// A thread with samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Thread {
+pub(crate) struct Thread {
     /// Its name; `None` if unknown.
     pub comm: Option<NameId>,
     /// Its ID; `None` if unknown.
@@ -44,7 +44,7 @@ pub struct Thread {
 
 /// Samples that end in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub(crate) struct Key {
     /// The node; 0 for samples without a stack.
     pub node: u32,
     /// Index of the event in [`CallTree::events`].
@@ -59,7 +59,7 @@ pub struct Key {
 
 /// Intervals of time in which samples are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slots {
+pub(crate) struct Slots {
     /// Start of the first, in nanoseconds of the recording's clock.
     pub start: u64,
     /// Length of each in nanoseconds.
@@ -88,7 +88,7 @@ impl Slots {
 
 /// A tree of calls. Nodes are in depth-first order; the first is the root, which has no function.
 #[derive(Debug, Default)]
-pub struct CallTree {
+pub(crate) struct CallTree {
     /// Names that the rest refers to.
     pub names: Names,
     /// Functions.
@@ -152,7 +152,7 @@ impl Rows {
 
 impl CallTree {
     /// The calls of a profile, and of the one that it is compared with.
-    pub fn new(profile: &Profile, base: Option<&Profile>) -> Self {
+    pub(crate) fn new(profile: &Profile, base: Option<&Profile>) -> Self {
         let mut builder = Builder {
             names: Names::default(),
             functions: Interned::default(),

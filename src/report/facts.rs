@@ -4,7 +4,7 @@ use crate::profile::Profile;
 use crate::profile::unsymbolized::Unsymbolized;
 
 /// Names and values that describe the recording, as far as they are known.
-pub fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
+pub(crate) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = profile.tables.facts.clone();
     if let Some((first, last)) = profile.times {
         facts.push(("time", format!("{:.6} s between the first and last sample", (last - first) as f64 / 1e9)));
@@ -13,7 +13,7 @@ pub fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
 }
 
 /// What is missing from the profile: problems of the recording, and samples without function names.
-pub fn warnings(profile: &Profile) -> Vec<String> {
+pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
     let mut unnamed = Unsymbolized::default();
     unnamed.add(profile);
     let unnamed = (unnamed.unnamed > 0).then(|| unnamed.to_string());

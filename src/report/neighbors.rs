@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A function that calls or is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Neighbor {
+pub(crate) struct Neighbor {
     /// Name of the function, shared by its calls; `None` for samples without a caller, or in the function itself.
     pub function: Option<Arc<str>>,
     /// What contains its code.
@@ -23,7 +23,7 @@ pub struct Neighbor {
 
 /// Callers and callees of the functions with a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Neighbors {
+pub(crate) struct Neighbors {
     /// Samples with the function.
     pub total: Counts,
     /// Samples in the function itself.
@@ -72,7 +72,7 @@ impl Calls {
 
 impl Neighbors {
     /// The callers and callees in these rows of a profile.
-    pub fn new<'a>(
+    pub(crate) fn new<'a>(
         profile: &Profile,
         locations: &Locations,
         rows: impl Iterator<Item = &'a Row>,

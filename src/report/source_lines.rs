@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Lines of a function in one source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SourceLines {
+pub(crate) struct SourceLines {
     /// Path of the file.
     pub file: String,
     /// Counts of lines, by number.
@@ -24,7 +24,7 @@ const MAX_SOURCE: u64 = 64 << 20;
 
 impl SourceLines {
     /// The lines of the functions with a name in these rows of a profile, one list for each file.
-    pub fn new<'a>(
+    pub(crate) fn new<'a>(
         profile: &Profile,
         locations: &Locations,
         rows: impl Iterator<Item = &'a Row>,
@@ -60,7 +60,7 @@ impl SourceLines {
 
     /// The text of the lines from a few before the first to a few after the last with samples, with their numbers; `None` if the
     /// file cannot be read.
-    pub fn text(&self, context: i64) -> Option<Vec<(i64, String)>> {
+    pub(crate) fn text(&self, context: i64) -> Option<Vec<(i64, String)>> {
         let path = Path::new(&self.file);
         let mut bytes = Vec::new();
         recorded_file::open(path).ok()?.take(MAX_SOURCE).read_to_end(&mut bytes).ok()?;

@@ -10,7 +10,7 @@ use perf_data::stream::raw::Raw;
 use std::sync::Arc;
 
 /// Interned file names.
-pub type Names = HashSet<Arc<[u8]>>;
+pub(crate) type Names = HashSet<Arc<[u8]>>;
 
 /// A mapping, from a MMAP or MMAP2 record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub(crate) mod testing {
     use super::*;
 
     /// An executable mapping that existed before the recording.
-    pub fn mmap(start: u64, len: u64, pgoff: u64, filename: &str) -> Mmap {
+    pub(crate) fn mmap(start: u64, len: u64, pgoff: u64, filename: &str) -> Mmap {
         let filename = filename.as_bytes().into();
         Mmap { time: 0, pid: 1, start, len, pgoff, filename, file: None, prot: 5, flags: 2 }
     }

@@ -1,16 +1,28 @@
 //! Rewrite passes: records in, records out.
 //!
-//! The framework:
+//! A pass is requested with its options, of which each pass has a type: [`Recording::rewrite`](crate::Recording::rewrite) and
+//! [`convert`](crate::Recording::convert) [apply](crate::recording::Rewrite::apply) them.
+//!
+//! ```
+//! use perfconv::rewrite::{Head, SampleEvery};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let output = directory.path().join("out.data");
+//! let recording = perfconv::Recording::open("roundtrip/fixtures/callgraph.data")?;
+//! recording.rewrite().apply(SampleEvery::new(10)).apply(Head::new(5)).write(output)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A pass of your own implements [`pass::Pass`]. The framework:
 //!
 //! * [`pass`]: the pass trait; [`passes`]: a chain of passes; [`output`]: the recording that a chain writes;
 //!   [`disclosure`]: what else an output may contain.
 //! * [`pass_options`]: passes with their options; `pass_type` and `registry`: their table as arguments of a command line.
 //! * [`header`]: a recording's metadata, and edits of it that work in any container.
-//! * [`record_function`], [`replacement`], [`rounds`], [`mmap`], [`sample_parts`], [`spooled_chains`]: building blocks of passes.
+//! * [`record_function`], `replacement`, `rounds`, `mmap`, `sample_parts`, `spooled_chains`: building blocks of passes.
 //!
-//! The passes: [`anonymize`], [`build_ids`], [`filter`], [`header::edits`], [`jit`], [`merge`], [`perf_version`], [`quipper`],
-//! [`repair`], [`sched_stat`], [`sort`], [`split`], [`strip_user_stack`], `unwind`. [`endian`] checks whether a recording can be written
-//! in the other byte order.
+//! [`merge`] and [`split`] work on several recordings. [`endian`] checks whether a recording can be written in the other byte order.
 
 pub mod anonymize;
 pub mod build_ids;
@@ -21,7 +33,6 @@ pub mod header;
 pub mod jit;
 pub mod merge;
 pub(crate) mod mmap;
-
 pub mod output;
 pub mod pass;
 pub mod pass_options;
@@ -43,3 +54,26 @@ pub mod split;
 pub(crate) mod spooled_chains;
 pub mod strip_user_stack;
 pub mod unwind;
+
+pub use anonymize::options::Anonymize;
+pub use build_ids::maps::BuildIdMaps;
+pub use build_ids::table::BuildIdTable;
+pub use filter::comm::Comm;
+pub use filter::cpu::Cpu;
+pub use filter::dso::Dso;
+pub use filter::event::Event;
+pub use filter::head::Head;
+pub use filter::kind::RecordTypes;
+pub use filter::sample_every::SampleEvery;
+pub use filter::task::{Pid, Tid};
+pub use filter::time::Time;
+pub use header::edits::HeaderEdit;
+pub use jit::pass::Jit;
+pub use jit::perf_map::PerfMap;
+pub use perf_version::ForPerfVersion;
+pub use quipper::Quipper;
+pub use repair::Repair;
+pub use sched_stat::SchedStat;
+pub use sort::Sort;
+pub use strip_user_stack::StripUserStack;
+pub use unwind::Unwind;

@@ -12,21 +12,21 @@ use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Returns a serial number for a block that is not from a file, unique across passes.
-pub fn serial() -> u64 {
+pub(crate) fn serial() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1 << 63);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The bytes of a changed record, in a reused buffer.
 #[derive(Debug, Default)]
-pub struct RecordBuffer {
+pub(crate) struct RecordBuffer {
     /// The record and its payload.
     pub record: Vec<u8>,
 }
 
 impl RecordBuffer {
     /// Fills the buffer with a copy of a record.
-    pub fn copy(&mut self, raw: &Raw<'_>) {
+    pub(crate) fn copy(&mut self, raw: &Raw<'_>) {
         self.record.clear();
         self.record.extend_from_slice(raw.bytes());
     }
@@ -35,7 +35,7 @@ impl RecordBuffer {
     ///
     /// # Errors
     /// Errors of the sink.
-    pub fn pass(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+    pub(crate) fn pass(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         // The replacement reports the offset of the original record.
         let Block { source, origin, .. } = *raw.block();
         self.pass_at(sink, meta, RecordPlacement { source, base: raw.offset(), origin })
@@ -45,7 +45,12 @@ impl RecordBuffer {
     ///
     /// # Errors
     /// Errors of the sink.
-    pub fn pass_at(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, place: RecordPlacement) -> Result<()> {
+    pub(crate) fn pass_at(
+        &mut self,
+        sink: &mut (impl Sink + ?Sized),
+        meta: &Meta,
+        place: RecordPlacement,
+    ) -> Result<()> {
         let Some(header) = RecordHeader::peek(&self.record, meta.endian) else { return Ok(()) };
         let bytes = Bytes::from(mem::take(&mut self.record));
         let RecordPlacement { source, base, origin } = place;
@@ -61,7 +66,7 @@ impl RecordBuffer {
 
 /// The position that a record reports.
 #[derive(Clone, Copy, Debug)]
-pub struct RecordPlacement {
+pub(crate) struct RecordPlacement {
     /// Index of the recording's file.
     pub source: u32,
     /// Offset in the file.
@@ -74,7 +79,7 @@ pub struct RecordPlacement {
 ///
 /// # Errors
 /// Fails if the changed record exceeds the maximum size of a record.
-pub fn reencode_with(meta: &Meta, raw: &Raw<'_>, change: impl FnOnce(&mut Record)) -> Result<Option<Vec<u8>>> {
+pub(crate) fn reencode_with(meta: &Meta, raw: &Raw<'_>, change: impl FnOnce(&mut Record)) -> Result<Option<Vec<u8>>> {
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     change(&mut record);
     encoded(record.to_bytes(raw.endian())).map(Some)

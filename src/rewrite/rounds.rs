@@ -19,7 +19,7 @@ const ROUND: u32 = 1 << 14;
 /// perf processes a record without a time at once, and one with a time when the round after its own ends. Before a kernel
 /// record without a time, two FINISHED_ROUND records flush the pending ones.
 #[derive(Default)]
-pub struct Rounds {
+pub(crate) struct Rounds {
     /// Records with a time since the last FINISHED_ROUND.
     since: u32,
     /// Whether any record may still be pending in the reader.
@@ -30,7 +30,7 @@ pub struct Rounds {
 
 impl Rounds {
     /// Number of FINISHED_ROUND records added.
-    pub fn marks(&self) -> u64 {
+    pub(crate) fn marks(&self) -> u64 {
         self.marks
     }
 
@@ -38,7 +38,13 @@ impl Rounds {
     ///
     /// # Errors
     /// Errors of the sink.
-    pub fn pass<S: Sink + ?Sized>(&mut self, meta: &Meta, raw: &Raw<'_>, is_timed: bool, sink: &mut S) -> Result<()> {
+    pub(crate) fn pass<S: Sink + ?Sized>(
+        &mut self,
+        meta: &Meta,
+        raw: &Raw<'_>,
+        is_timed: bool,
+        sink: &mut S,
+    ) -> Result<()> {
         if raw.header().kind == RecordType::FINISHED_ROUND {
             return Ok(());
         }

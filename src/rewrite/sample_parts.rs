@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Byte ranges in the body of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SampleParts {
+pub(crate) struct SampleParts {
     /// The call chain; if there is none, the empty range where it would be.
     pub chain: Range<usize>,
     /// The branch stack, if it has calls (`PERF_SAMPLE_BRANCH_CALL_STACK`); else the empty range before `dump`.
@@ -22,7 +22,7 @@ pub struct SampleParts {
 impl SampleParts {
     /// `None` if the sample is malformed, has neither registers nor a dump, or fields of unknown layout, which may be anywhere
     /// from the registers on.
-    pub fn of(raw: &Raw<'_>, layout: &SampleLayout) -> Option<Self> {
+    pub(crate) fn of(raw: &Raw<'_>, layout: &SampleLayout) -> Option<Self> {
         if layout.may_be_partial() && layout.unknown_bits_of(raw.body(), raw.endian()).is_some() {
             return None;
         }
@@ -46,7 +46,7 @@ impl SampleParts {
 }
 
 /// The layout of a sample whose event has such fields; `None` for other records and unknown events.
-pub fn layout_with<'a>(
+pub(crate) fn layout_with<'a>(
     meta: &'a Meta,
     raw: &Raw<'_>,
     has_fields: impl FnOnce(SampleType) -> bool,

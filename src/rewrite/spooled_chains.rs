@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 /// Call chains by key, stored in a temporary file: there may be as many as samples.
-pub struct SpooledChains<K> {
+pub(crate) struct SpooledChains<K> {
     spool_dir: Option<PathBuf>,
     /// Position of each chain in the file.
     places: HashMap<K, Range<u64>>,
@@ -30,7 +30,7 @@ impl<K> Default for SpooledChains<K> {
 
 impl<K> SpooledChains<K> {
     /// Creates an empty store whose temporary file is in that directory.
-    pub fn new(spool_dir: Option<PathBuf>) -> Self {
+    pub(crate) fn new(spool_dir: Option<PathBuf>) -> Self {
         Self { spool_dir, places: HashMap::new(), out: None, end: 0, chains: Bytes::new() }
     }
 
@@ -38,7 +38,7 @@ impl<K> SpooledChains<K> {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn finish(&mut self) -> Result<()> {
+    pub(crate) fn finish(&mut self) -> Result<()> {
         let Some(out) = self.out.take() else { return Ok(()) };
         let bytes = out.into_inner().map_err(|e| e.into_error()).and_then(Spool::into_bytes);
         self.chains = bytes.map_err(Error::io("temporary file", "cannot write call chains"))?;
@@ -51,7 +51,7 @@ impl<K: Eq + Hash> SpooledChains<K> {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn add(&mut self, key: K, words: Words<'_>) -> Result<()> {
+    pub(crate) fn add(&mut self, key: K, words: Words<'_>) -> Result<()> {
         self.write(key, words).map_err(Error::io("temporary file", "cannot write call chains"))
     }
 
@@ -68,7 +68,7 @@ impl<K: Eq + Hash> SpooledChains<K> {
     }
 
     /// The chain of a key.
-    pub fn get(&self, key: &K) -> Option<impl ExactSizeIterator<Item = u64>> {
+    pub(crate) fn get(&self, key: &K) -> Option<impl ExactSizeIterator<Item = u64>> {
         let place = self.places.get(key)?;
         let chain = self.chains.get(place.start as usize..place.end as usize)?;
         Some(chain.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)))

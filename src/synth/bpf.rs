@@ -12,7 +12,7 @@ use perf_data::abi::{self, Endian};
 
 /// A BPF program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BpfProgram {
+pub(crate) struct BpfProgram {
     /// Name.
     pub name: String,
     /// ID.
@@ -32,19 +32,19 @@ impl BpfProgram {
     const INFO: usize = 232;
 
     /// The kernel's symbol for its code.
-    pub fn symbol(&self) -> String {
+    pub(crate) fn symbol(&self) -> String {
         format!("bpf_prog_{}_{}", to_hex(&self.tag), self.name)
     }
 
     /// The KSYMBOL record.
-    pub fn ksymbol(&self) -> Body {
+    pub(crate) fn ksymbol(&self) -> Body {
         let (kind, flags) = (KsymbolType::BPF, KsymbolFlags::empty());
         let name = PaddedStr::new(self.symbol().as_bytes(), 8);
         Body::Ksymbol(Ksymbol { addr: self.addr, len: self.size, kind, flags, name })
     }
 
     /// The BPF_EVENT record of the load.
-    pub fn loaded(&self) -> Body {
+    pub(crate) fn loaded(&self) -> Body {
         Body::BpfEvent(BpfEvent { kind: BpfEventType::PROG_LOAD, flags: 0, id: self.id, tag: self.tag })
     }
 
@@ -67,7 +67,7 @@ impl BpfProgram {
 }
 
 /// Sets the feature BPF_PROG_INFO, if there are programs.
-pub fn describe(programs: &[BpfProgram], metadata: &mut Metadata) {
+pub(crate) fn describe(programs: &[BpfProgram], metadata: &mut Metadata) {
     let infos: Option<Vec<_>> = programs.iter().map(|program| program.info(metadata.endian)).collect();
     if let Some(programs) = infos.filter(|infos| !infos.is_empty()) {
         metadata.set_if_absent(FeatureId::BPF_PROG_INFO, Feature::BpfProgInfos(BpfProgInfos { programs }));

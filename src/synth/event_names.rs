@@ -57,7 +57,7 @@ const CACHE_OPERATIONS: [(&str, &str); 3] =
 ///
 /// # Errors
 /// If the event or a modifier is unknown.
-pub fn apply<'a>(name: &'a str, attr: &mut Attr) -> Result<Option<(&'a str, &'a str)>> {
+pub(super) fn apply<'a>(name: &'a str, attr: &mut Attr) -> Result<Option<(&'a str, &'a str)>> {
     let (head, rest) = name.split_once(':').unwrap_or((name, ""));
     if let Some((kind, config)) = known(head) {
         (attr.kind, attr.config) = (kind, config);

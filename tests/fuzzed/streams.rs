@@ -14,7 +14,7 @@ use perf_data::stream::source::Source;
 use std::io::{self, Read};
 
 /// Any bytes as a recording, or an intact one that is corrupted; read from memory and from a stream in pieces.
-pub fn stream(bytes: &[u8]) {
+pub(crate) fn stream(bytes: &[u8]) {
     let mut from = Unstructured::new(bytes);
     let Ok(seed) = from.arbitrary::<u32>() else { return };
     let recording = match from.arbitrary() {

@@ -38,7 +38,7 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 
 /// Generates values, encodes them and compares them with the decoded ones.
-pub fn encode_decode(bytes: &[u8]) {
+pub(crate) fn encode_decode(bytes: &[u8]) {
     let Ok(recording) = recording(&mut Unstructured::new(bytes)) else { return };
     // A record of more than 64 KiB cannot be encoded, and a recording needs at least one record.
     let encoded = |record: &Record| record.to_bytes(recording.endian).ok();

@@ -245,7 +245,7 @@ fn key(dir: &Path, byte: u8) -> PathBuf {
 }
 
 /// The strings of a recording that no anonymized output may contain, of at least the minimum length.
-pub fn secrets(recording: &Path) -> BTreeSet<Vec<u8>> {
+pub(super) fn secrets(recording: &Path) -> BTreeSet<Vec<u8>> {
     let contents = Contents::read(&json(recording).unwrap());
     let vocabulary = vocabulary();
     let words = contents.fields.values().flatten().filter(|word| word.len() >= MIN_LEN).chain(&contents.pieces);

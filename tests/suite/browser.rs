@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 /// A page in a browser.
-pub struct Browser {
+pub(super) struct Browser {
     process: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -20,7 +20,7 @@ pub struct Browser {
 
 impl Browser {
     /// Opens an empty page of this size in CSS pixels.
-    pub fn start(width: u32, height: u32) -> Self {
+    pub(super) fn start(width: u32, height: u32) -> Self {
         let profile = tempfile::tempdir().expect("a temporary directory");
         // The protocol's pipes are descriptors 3 and 4: messages end with a zero byte.
         let script = "exec chromium \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
@@ -42,7 +42,7 @@ impl Browser {
     }
 
     /// Opens a page written by perfconv, and waits until its program has drawn it.
-    pub fn open(&mut self, page: &Path, fragment: &str) {
+    pub(super) fn open(&mut self, page: &Path, fragment: &str) {
         // Without a document in between, another fragment would not load the page again.
         self.request("Page.navigate", json!({ "url": "about:blank" }));
         self.request("Page.navigate", json!({ "url": format!("file://{}#{fragment}", page.display()) }));
@@ -52,7 +52,7 @@ impl Browser {
     }
 
     /// The value of an expression in the page, and of the promise that it is.
-    pub fn evaluate(&mut self, expression: &str) -> Value {
+    pub(super) fn evaluate(&mut self, expression: &str) -> Value {
         let arguments = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let result = self.request("Runtime.evaluate", arguments);
         assert!(result.get("exceptionDetails").is_none(), "{expression}: {result}");
@@ -60,19 +60,19 @@ impl Browser {
     }
 
     /// The string that an expression in the page is.
-    pub fn text(&mut self, expression: &str) -> String {
+    pub(super) fn text(&mut self, expression: &str) -> String {
         let value = self.evaluate(expression);
         value.as_str().unwrap_or_else(|| panic!("{expression}: {value}")).to_owned()
     }
 
     /// The number that an expression in the page is.
-    pub fn number(&mut self, expression: &str) -> f64 {
+    pub(super) fn number(&mut self, expression: &str) -> f64 {
         let value = self.evaluate(expression);
         value.as_f64().unwrap_or_else(|| panic!("{expression}: {value}"))
     }
 
     /// Presses and releases a key, such as `r` or `Enter`.
-    pub fn press(&mut self, key: &str) {
+    pub(super) fn press(&mut self, key: &str) {
         let code = match key {
             "Enter" => 13,
             "Tab" => 9,
@@ -95,7 +95,7 @@ impl Browser {
     }
 
     /// Moves the mouse to each of these points, with the left button pressed at the first and released at the last.
-    pub fn drag(&mut self, points: &[(f64, f64)]) {
+    pub(super) fn drag(&mut self, points: &[(f64, f64)]) {
         let (Some(&first), Some(&last)) = (points.first(), points.last()) else { return };
         let moves = points[1..].iter().map(|&point| ("mouseMoved", point, 1));
         let events = [("mouseMoved", first, 0), ("mousePressed", first, 1)].into_iter().chain(moves);

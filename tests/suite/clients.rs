@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The directory with the programs, installed if needed; `None` if that fails.
-pub fn directory() -> Option<&'static Path> {
+pub(super) fn directory() -> Option<&'static Path> {
     static DIRECTORY: OnceLock<Option<PathBuf>> = OnceLock::new();
     DIRECTORY.get_or_init(install).as_deref()
 }
@@ -31,7 +31,7 @@ fn install() -> Option<PathBuf> {
 }
 
 /// Runs a Python script with arguments, in which the packages can be imported; returns its output.
-pub fn python(clients: &Path, script: &str, args: &[&Path]) -> Result<String, String> {
+pub(super) fn python(clients: &Path, script: &str, args: &[&Path]) -> Result<String, String> {
     let mut command = with_time_limit("python3");
     command.args(["-c", script]).args(args).env("PYTHONPATH", clients.join("python"));
     let run = run_other(&mut command);
@@ -42,7 +42,7 @@ pub fn python(clients: &Path, script: &str, args: &[&Path]) -> Result<String, St
 const BROWSER: &str = "chromium";
 
 /// Whether there is a browser.
-pub fn has_browser() -> bool {
+pub(super) fn has_browser() -> bool {
     let has_browser = run_other(Command::new("sh").args(["-c", "command -v chromium"])).status == 0;
     if !has_browser {
         note_missing_oracle(BROWSER);
@@ -51,7 +51,7 @@ pub fn has_browser() -> bool {
 }
 
 /// The document of a page after its scripts have run, in a browser without a window.
-pub fn browse(address: &str) -> String {
+pub(super) fn browse(address: &str) -> String {
     let mut browser = with_time_limit(BROWSER);
     let profile = tempfile::tempdir().expect("a temporary directory");
     browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"]);
@@ -61,7 +61,7 @@ pub fn browse(address: &str) -> String {
 }
 
 /// What speedscope shows of a file.
-pub struct Speedscope {
+pub(super) struct Speedscope {
     /// The title of the page, which contains the name of a loaded file.
     pub title: String,
     /// Names and values of the profiles; empty if there is only one.
@@ -69,7 +69,7 @@ pub struct Speedscope {
 }
 
 /// Loads a file in speedscope.
-pub fn speedscope(clients: &Path, file: &Path) -> Speedscope {
+pub(super) fn speedscope(clients: &Path, file: &Path) -> Speedscope {
     let encoded = STANDARD.encode(fs::read(file).expect("a file"));
     let name = file.file_name().expect("a name").to_string_lossy();
     let script = file.with_extension("js");
@@ -92,7 +92,7 @@ fn unescape(text: &str) -> String {
 }
 
 /// A session of the command line of the Firefox Profiler with a profile.
-pub struct FirefoxSession<'a> {
+pub(super) struct FirefoxSession<'a> {
     clients: &'a Path,
     /// Where it stores the session.
     home: tempfile::TempDir,
@@ -100,7 +100,7 @@ pub struct FirefoxSession<'a> {
 
 impl<'a> FirefoxSession<'a> {
     /// Loads a profile.
-    pub fn load(clients: &'a Path, profile: &Path) -> Result<Self, String> {
+    pub(super) fn load(clients: &'a Path, profile: &Path) -> Result<Self, String> {
         let session = Self { clients, home: tempfile::tempdir().expect("a temporary directory") };
         let load = || session.run(&["load", &profile.display().to_string()]);
         // Its server must start within half a second, which a busy machine may not reach.
@@ -112,7 +112,7 @@ impl<'a> FirefoxSession<'a> {
     }
 
     /// Runs a command; returns its output.
-    pub fn run(&self, args: &[&str]) -> Result<String, String> {
+    pub(super) fn run(&self, args: &[&str]) -> Result<String, String> {
         let modules = self.clients.join("node_modules");
         let mut command = with_time_limit("env");
         command.arg(modules.join(".bin/node")).arg(modules.join("@firefox-devtools/profiler-cli/dist/profiler-cli.js"));
@@ -122,7 +122,7 @@ impl<'a> FirefoxSession<'a> {
     }
 
     /// Runs a command; returns its output as JSON.
-    pub fn query(&self, args: &[&str]) -> Result<serde_json::Value, String> {
+    pub(super) fn query(&self, args: &[&str]) -> Result<serde_json::Value, String> {
         serde_json::from_str(&self.run(&[args, &["--json"]].concat())?).map_err(|error| error.to_string())
     }
 }

@@ -19,9 +19,9 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// A reader: the number of samples, or an error; `None` if it is not installed.
-pub type Reader = fn(&Path) -> Option<Result<u64, String>>;
+pub(super) type Reader = fn(&Path) -> Option<Result<u64, String>>;
 
-pub const READERS: &[(&str, Reader)] = &[
+pub(super) const READERS: &[(&str, Reader)] = &[
     ("perf", perf),
     ("linux-perf-data", linux_perf_data),
     ("hotspot-perfparser", perfparser),
@@ -89,7 +89,7 @@ fn perf(path: &Path) -> Option<Result<u64, String>> {
     }
 }
 
-pub fn linux_perf_data(path: &Path) -> Option<Result<u64, String>> {
+pub(super) fn linux_perf_data(path: &Path) -> Option<Result<u64, String>> {
     let count = || -> Result<u64, Box<dyn std::error::Error>> {
         let PerfFileReader { mut perf_file, mut record_iter } =
             PerfFileReader::parse_file(BufReader::new(File::open(path)?))?;
@@ -108,7 +108,7 @@ pub fn linux_perf_data(path: &Path) -> Option<Result<u64, String>> {
     Some(count().map_err(|error| error.to_string()))
 }
 
-pub fn perfparser(path: &Path) -> Option<Result<u64, String>> {
+pub(super) fn perfparser(path: &Path) -> Option<Result<u64, String>> {
     let mut perfparser = with_time_limit(find_perfparser()?.to_str()?);
     let run = run_other(perfparser.arg("--print-stats").arg("--input").arg(path));
     let said = String::from_utf8_lossy(&run.stdout).into_owned() + &run.stderr;
@@ -117,7 +117,7 @@ pub fn perfparser(path: &Path) -> Option<Result<u64, String>> {
 }
 
 /// Finds Debian's hotspot-perfparser, in a directory of the machine's architecture.
-pub fn find_perfparser() -> Option<PathBuf> {
+pub(super) fn find_perfparser() -> Option<PathBuf> {
     let dirs = fs::read_dir("/usr/lib").ok()?.flatten();
     let found = dirs.map(|dir| dir.path().join("libexec/hotspot-perfparser")).find(|path| path.is_file());
     if found.is_none() {

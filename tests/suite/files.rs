@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A recording: a file, or a directory written by `perf record --threads`.
-pub struct Recording {
+pub(super) struct Recording {
     /// The name in messages: the path relative to the fixtures or the corpus.
     pub name: String,
     pub path: PathBuf,
@@ -16,7 +16,7 @@ pub struct Recording {
 }
 
 /// The recordings in the repository, listed by the table in their README.
-pub fn fixtures() -> Vec<Recording> {
+pub(super) fn fixtures() -> Vec<Recording> {
     let dir = fixture("");
     let table = fs::read_to_string(dir.join("README.md")).expect("the fixtures should have a README.md");
     let listed: Vec<Recording> = table
@@ -37,7 +37,7 @@ pub fn fixtures() -> Vec<Recording> {
 }
 
 /// The recordings of the corpus, listed by its manifests; none if it does not exist.
-pub fn corpus() -> Vec<Recording> {
+pub(super) fn corpus() -> Vec<Recording> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     if !root.exists() {
         return Vec::new();
@@ -48,24 +48,24 @@ pub fn corpus() -> Vec<Recording> {
 }
 
 /// All recordings: fixtures and corpus.
-pub fn recordings() -> Vec<Recording> {
+pub(super) fn recordings() -> Vec<Recording> {
     fixtures().into_iter().chain(corpus()).collect()
 }
 
 /// Whether tests that use a share of the corpus should use all of it, which takes long.
-pub fn uses_all() -> bool {
+pub(super) fn uses_all() -> bool {
     std::env::var_os("PERFCONV_TEST_ALL").is_some()
 }
 
 /// The fixtures, and every `one_of`th recording of the corpus, or all of them if `PERFCONV_TEST_ALL` is set.
-pub fn share(one_of: usize) -> Vec<Recording> {
+pub(super) fn share(one_of: usize) -> Vec<Recording> {
     let one_of = if uses_all() { 1 } else { one_of };
     fixtures().into_iter().chain(corpus().into_iter().step_by(one_of)).collect()
 }
 
 /// The number of results that a test of a [share] must have, derived from the numbers for the whole corpus and for the fixtures
 /// alone. Similar recordings are adjacent in the corpus, so a share covers roughly its share of each kind.
-pub fn enough(test: &str, one_of: usize, all: usize, fixtures: usize) -> usize {
+pub(super) fn enough(test: &str, one_of: usize, all: usize, fixtures: usize) -> usize {
     match (has_corpus(test), uses_all()) {
         (false, _) => fixtures,
         (true, true) => all,
@@ -74,7 +74,7 @@ pub fn enough(test: &str, one_of: usize, all: usize, fixtures: usize) -> usize {
 }
 
 /// Whether the corpus exists. If not, prints a note.
-pub fn has_corpus(test: &str) -> bool {
+pub(super) fn has_corpus(test: &str) -> bool {
     let has_corpus = !corpus().is_empty();
     if !has_corpus {
         // Not with the print macros, whose output the test harness captures.
@@ -85,7 +85,7 @@ pub fn has_corpus(test: &str) -> bool {
 }
 
 /// The path of a fixture.
-pub fn fixture(name: &str) -> PathBuf {
+pub(super) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/fixtures").join(name)
 }
 
@@ -117,10 +117,10 @@ fn assert_found(recordings: Vec<Recording>) -> Vec<Recording> {
 }
 
 /// Files by relative path, with their bytes; and directories, whose paths end in a slash, with none.
-pub type Files = BTreeMap<String, Vec<u8>>;
+pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 /// Returns all files in a directory, recursively.
-pub fn files_in(dir: &Path) -> Files {
+pub(super) fn files_in(dir: &Path) -> Files {
     let mut files = Files::new();
     for entry in fs::read_dir(dir).expect("a readable directory") {
         let entry = entry.expect("a readable directory");
@@ -137,6 +137,6 @@ pub fn files_in(dir: &Path) -> Files {
 }
 
 /// Whether a path is, or is in, a temporary output of perfconv.
-pub fn is_temporary(path: &str) -> bool {
+pub(super) fn is_temporary(path: &str) -> bool {
     path.split('/').any(|name| name.starts_with(".perfconv-") && name.ends_with(".tmp"))
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 #[path = "../fuzzed/lib.rs"]
-pub mod fuzz;
+pub(super) mod fuzz;
 
 type Target = fn(&[u8]);
 

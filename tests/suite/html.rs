@@ -10,12 +10,12 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-pub fn symbols() -> PathBuf {
+pub(super) fn symbols() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols")
 }
 
 /// Writes a page of a recording.
-pub fn page(recording: &Path, page: &Path, args: &[&str]) {
+pub(super) fn page(recording: &Path, page: &Path, args: &[&str]) {
     let mut command = perfconv();
     command.arg(recording).arg("--symfs").arg(symbols().join("files")).arg("-o").arg(page).args(["-f", "-q"]);
     let run = run(command.args(args).env("HOME", "/nonexistent"));
@@ -70,7 +70,7 @@ fn labels_do_not_change_what_the_page_shows() {
 }
 
 /// The functions of a report with these arguments, with their own and total values.
-pub fn reported(recording: &Path, args: &[&str]) -> Vec<(String, u64, u64)> {
+pub(super) fn reported(recording: &Path, args: &[&str]) -> Vec<(String, u64, u64)> {
     let mut command = perfconv();
     command
         .arg("report")

@@ -19,7 +19,7 @@ const SIMPLEPERF: u32 = 32768;
 
 /// The results of a scan.
 #[derive(Debug, Default)]
-pub struct Scan {
+pub(super) struct Scan {
     /// All records, including those in compressed ones.
     pub records: u64,
     pub samples: u64,
@@ -32,7 +32,7 @@ pub struct Scan {
 
 impl Scan {
     /// Scans a file or a directory.
-    pub fn of(path: &Path) -> Scan {
+    pub(super) fn of(path: &Path) -> Scan {
         let mut scan = Scan::default();
         let read = |path: &Path| fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         if !path.is_dir() {

@@ -209,7 +209,7 @@ fn attr_fields(meta: &Meta, line: &str) -> String {
 }
 
 /// Sorts the names of a field's bits.
-pub fn sorted_bits(field: &str) -> String {
+pub(super) fn sorted_bits(field: &str) -> String {
     for separator in [" = ", ": "] {
         if let Some((name, bits)) = field.rsplit_once(separator).filter(|(_, bits)| bits.contains('|')) {
             let mut bits: Vec<&str> = bits.split('|').collect();

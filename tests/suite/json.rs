@@ -146,7 +146,7 @@ fn deletes_and_duplicates_records() {
 }
 
 /// Exports a recording to JSON Lines.
-pub fn to_json(recording: &Path, args: &[&str]) -> String {
+pub(super) fn to_json(recording: &Path, args: &[&str]) -> String {
     let to_json = run(perfconv().arg(recording).args(["-t", "jsonl", "-q", "-o", "-"]).args(args));
     assert_eq!(to_json.status, 0, "{}", to_json.stderr);
     String::from_utf8(to_json.stdout).expect("JSON should be UTF-8")

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 /// A command that runs the program with a memory limit in megabytes.
-pub fn limited_to(megabytes: u32) -> Command {
+pub(super) fn limited_to(megabytes: u32) -> Command {
     let mut command = Command::new("bash");
     let limited = "ulimit -d $(($0 * 1024)); exec \"$@\"";
     command.args(["-c", limited, &megabytes.to_string(), "timeout", "60", env!("CARGO_BIN_EXE_perfconv")]);

@@ -62,7 +62,7 @@ fn exact_output_matches_perf() {
 }
 
 /// The JSON that perf writes of a recording of the corpus, or the reason why there is none.
-pub fn golden_json(recording: &Recording) -> Result<Vec<u8>, &'static str> {
+pub(super) fn golden_json(recording: &Recording) -> Result<Vec<u8>, &'static str> {
     let (machine, name) = recording
         .name
         .strip_prefix("own/")

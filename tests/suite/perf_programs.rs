@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 /// A perf, and the value of `--perf-style` for its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Perf {
+pub(super) struct Perf {
     pub program: String,
     pub style: &'static str,
 }
@@ -18,7 +18,7 @@ const STYLES: [(&str, &str); 3] = [("6.1", "6.1."), ("6.12", "6.12."), ("7", "7.
 const LIBRARIES: [&str; 3] = ["libtraceevent: [ OFF ]", "libunwind: [ OFF ]", "zstd: [ OFF ]"];
 
 /// `perf`, and the program that `OTHER_PERF` names, if their text has a known style. Prints which styles are not compared.
-pub fn installed(test: &str) -> Vec<Perf> {
+pub(super) fn installed(test: &str) -> Vec<Perf> {
     let programs = [Some("perf".into()), env::var_os("OTHER_PERF")].into_iter().flatten();
     let found: Vec<Perf> = programs.filter_map(style_of).collect();
     for (style, _) in STYLES.iter().filter(|(style, _)| found.iter().all(|perf| perf.style != *style)) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// A sample as `perf script` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ScriptSample {
+pub(super) struct ScriptSample {
     /// Nanoseconds.
     pub time: u64,
     /// The line with whitespace collapsed: columns are as wide as the longest name of an event.
@@ -14,7 +14,7 @@ pub struct ScriptSample {
 
 /// The samples that perf prints with these fields, which must include the time; `None` if there are none, or lines without a
 /// time.
-pub fn script(path: &Path, fields: &str) -> Option<Vec<ScriptSample>> {
+pub(super) fn script(path: &Path, fields: &str) -> Option<Vec<ScriptSample>> {
     let mut perf = with_time_limit("perf");
     perf.args(["script", "--force", "--ns", "-G", "--no-itrace", "--no-inline", "-F", fields, "-i"]).arg(path);
     let run = run_other(perf.env("LC_ALL", "C"));

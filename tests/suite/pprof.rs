@@ -73,7 +73,7 @@ fn check_output(recording: &Recording, pprof: Option<&Path>) -> Result<Outcome, 
 }
 
 /// The pprof on the PATH, or one built from Debian packages; else the reason why there is none.
-pub fn find_pprof() -> Result<PathBuf, String> {
+pub(super) fn find_pprof() -> Result<PathBuf, String> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pprof");
     let found = std::env::split_paths(&on_path).map(|dir| dir.join("pprof")).chain([built.clone()]);
@@ -89,7 +89,7 @@ pub fn find_pprof() -> Result<PathBuf, String> {
     Ok(built)
 }
 
-pub fn report_by(pprof: &Path, report: &str, profile: &Path) -> Result<String, String> {
+pub(super) fn report_by(pprof: &Path, report: &str, profile: &Path) -> Result<String, String> {
     let mut command = program::with_time_limit(&pprof.to_string_lossy());
     command.arg(report).arg(profile).stdin(Stdio::null());
     command.env("PPROF_TMPDIR", profile.parent().expect("the profile should have a parent directory"));
@@ -98,7 +98,7 @@ pub fn report_by(pprof: &Path, report: &str, profile: &Path) -> Result<String, S
     if run.status == 0 { Ok(text) } else { Err(format!("pprof {report}: {}", run.stderr)) }
 }
 
-pub fn column_sums(profile: &Profile) -> Vec<i64> {
+pub(super) fn column_sums(profile: &Profile) -> Vec<i64> {
     let sum = |column| profile.sample.iter().map(|sample| sample.value[column]).sum();
     (0..profile.sample_type.len()).map(sum).collect()
 }
@@ -120,7 +120,7 @@ fn column_sums_of(raw: &str) -> Result<Vec<i64>, String> {
 }
 
 /// Checks the rules of pprof's own validation, and those on which other consumers of profiles rely.
-pub fn validate(profile: &Profile) -> Result<(), String> {
+pub(super) fn validate(profile: &Profile) -> Result<(), String> {
     let text = |index: i64| usize::try_from(index).ok().and_then(|index| profile.string_table.get(index));
     let is_nonempty = |index| text(index).is_some_and(|text| !text.is_empty());
     let strings = all_strings(profile);

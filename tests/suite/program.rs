@@ -12,7 +12,7 @@ use perfconv::formats::pprof::proto::{Profile, ValueType};
 use prost::Message;
 
 /// A command of the program, with a time limit.
-pub fn perfconv() -> Command {
+pub(super) fn perfconv() -> Command {
     let mut command = with_time_limit(env!("CARGO_BIN_EXE_perfconv"));
     command.stdin(Stdio::null());
     command
@@ -20,24 +20,24 @@ pub fn perfconv() -> Command {
 
 /// A command of the program without a wrapper process, to be signalled, with default signal handling even if the test runner
 /// ignores signals.
-pub fn perfconv_with_signals() -> Command {
+pub(super) fn perfconv_with_signals() -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal", env!("CARGO_BIN_EXE_perfconv")]);
     command
 }
 
 /// Whether all programs that serve as oracles must be installed.
-pub fn requires_oracles() -> bool {
+pub(super) fn requires_oracles() -> bool {
     std::env::var_os("PERFCONV_REQUIRE_ORACLES").is_some_and(|value| value == "1")
 }
 
 /// Notes a missing program that serves as an oracle. Fails if oracles are required.
-pub fn note_missing_oracle(program: &str) {
+pub(super) fn note_missing_oracle(program: &str) {
     assert!(!requires_oracles(), "{program} is missing, and PERFCONV_REQUIRE_ORACLES=1 requires it");
 }
 
 /// A command with a time limit. The exit status is 124 on a timeout, and 127 if the program is missing.
-pub fn with_time_limit(program: &str) -> Command {
+pub(super) fn with_time_limit(program: &str) -> Command {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     if !std::env::split_paths(&on_path).any(|directory| directory.join(program).is_file()) {
         note_missing_oracle(program);
@@ -48,13 +48,13 @@ pub fn with_time_limit(program: &str) -> Command {
 }
 
 /// Runs `perfconv INPUT -o OUTPUT`.
-pub fn convert(input: &Path, output: &Path) -> Run {
+pub(super) fn convert(input: &Path, output: &Path) -> Run {
     run(perfconv().arg(input).arg("-o").arg(output))
 }
 
 /// The results of a run.
 #[derive(Debug)]
-pub struct Run {
+pub(super) struct Run {
     /// The exit status; -1 if a signal ended the program.
     pub status: i32,
     pub stdout: Vec<u8>,
@@ -62,7 +62,7 @@ pub struct Run {
 }
 
 /// Runs the program until it exits.
-pub fn run(command: &mut Command) -> Run {
+pub(super) fn run(command: &mut Command) -> Run {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     Run {
         status: output.status.code().unwrap_or(-1),
@@ -72,7 +72,7 @@ pub fn run(command: &mut Command) -> Run {
 }
 
 /// Runs another program, whose messages need not be UTF-8.
-pub fn run_other(command: &mut Command) -> Run {
+pub(super) fn run_other(command: &mut Command) -> Run {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     Run { status: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
@@ -80,7 +80,7 @@ pub fn run_other(command: &mut Command) -> Run {
 
 impl Run {
     /// The ledger of a success: the last line, preceded only by warnings and the line about frames without names.
-    pub fn ledger(&self) -> Result<Ledger, String> {
+    pub(super) fn ledger(&self) -> Result<Ledger, String> {
         if self.status != 0 && self.status != 3 {
             return Err(format!("exit status {}: {}", self.status, self.stderr));
         }
@@ -95,12 +95,12 @@ impl Run {
     }
 
     /// The warnings, without their prefix.
-    pub fn warnings(&self) -> Vec<&str> {
+    pub(super) fn warnings(&self) -> Vec<&str> {
         self.lines().iter().filter_map(|line| line.strip_prefix(WARNING)).collect()
     }
 
     /// The message of a failure: exit status 1, and a single line on standard error.
-    pub fn failure(&self) -> Result<&str, String> {
+    pub(super) fn failure(&self) -> Result<&str, String> {
         let lines = self.lines();
         match (self.status, &lines[..], &self.stdout[..]) {
             (1, &[line], []) => line.strip_prefix("perfconv: ").ok_or(format!("no program name: {line}")),
@@ -125,7 +125,7 @@ fn is_unnamed(line: &str) -> bool {
 /// `[ perfconv: out.pb.gz: 712 samples in, 709 out, 3 dropped (2 of unknown event, 1 damaged), 80 bytes unreadable ]`. Dropped
 /// records other than samples, and events lost by the kernel, follow after semicolons.
 #[derive(Debug, PartialEq)]
-pub struct Ledger {
+pub(super) struct Ledger {
     pub output: String,
     pub samples_in: u64,
     pub samples_out: u64,
@@ -198,24 +198,24 @@ fn number(text: &str) -> Option<(u64, String)> {
 }
 
 /// Reads the profile in a gzip file.
-pub fn profile(path: &Path) -> Profile {
+pub(super) fn profile(path: &Path) -> Profile {
     decode(&fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 /// Decodes a gzipped profile.
-pub fn decode(bytes: &[u8]) -> Profile {
+pub(super) fn decode(bytes: &[u8]) -> Profile {
     let mut message = Vec::new();
     GzDecoder::new(bytes).read_to_end(&mut message).expect("the output should be gzip");
     Profile::decode(&message[..]).expect("the output should be a profile")
 }
 
 /// The type and unit of a column.
-pub fn column<'a>(profile: &'a Profile, column: &ValueType) -> (&'a str, &'a str) {
+pub(super) fn column<'a>(profile: &'a Profile, column: &ValueType) -> (&'a str, &'a str) {
     (&profile.string_table[column.r#type as usize], &profile.string_table[column.unit as usize])
 }
 
 /// Calls a function for each item, on two threads, and returns the results in order.
-pub fn for_each<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(super) fn for_each<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut results = Vec::new();

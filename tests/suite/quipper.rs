@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const KEPT_FEATURES: u64 = 0x4003_fffe;
 
 /// Outdated goldens of quipper's tests, which lack newer fields of its schema.
-pub const STALE: [&str; 5] = [
+pub(super) const STALE: [&str; 5] = [
     "perf.data.busy.0-3.4",
     "perf.data.busy.1-3.8",
     "perf.data.systemwide.1-3.8",
@@ -29,13 +29,13 @@ pub const STALE: [&str; 5] = [
 ];
 
 /// The path of a temporary file of these tests.
-pub fn scratch(name: &str) -> PathBuf {
+pub(super) fn scratch(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("quipper");
     fs::create_dir_all(&dir).expect("a directory for the outputs");
     dir.join(name.replace('/', "_"))
 }
 
-pub fn strict(input: &Path, output: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn strict(input: &Path, output: &Path) -> Result<Vec<u8>, String> {
     let args = ["-t", "quipper", "--quipper", "strict", "-f", "-q", "-o"];
     let run = run(perfconv().arg(input).args(args).arg(output));
     match run.status {
@@ -45,14 +45,14 @@ pub fn strict(input: &Path, output: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// Reads a golden of the corpus; `None` if there is none.
-pub fn golden(recording: &Recording, kind: &str) -> Option<Vec<u8>> {
+pub(super) fn golden(recording: &Recording, kind: &str) -> Option<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     let path = root.join("golden-peer").join(format!("{}.{kind}.pb.zst", recording.name));
     let packed = fs::read(path).ok()?;
     Some(zstd::decode_all(&packed[..]).expect("a golden should be zstd"))
 }
 
-pub fn masked(bytes: &[u8]) -> PerfDataProto {
+pub(super) fn masked(bytes: &[u8]) -> PerfDataProto {
     let mut message = PerfDataProto::decode(bytes).expect("a PerfDataProto");
     message.metadata_mask.iter_mut().for_each(|mask| *mask &= KEPT_FEATURES);
     message

@@ -11,10 +11,10 @@ use std::io::BufReader;
 use std::path::Path;
 
 /// Thread and time of a sample.
-pub type Key = (u32, u64);
+pub(super) type Key = (u32, u64);
 
 /// A stack of hotspot-perfparser: addresses, leaf first, and how many of them it guessed, from other stacks.
-pub struct HotspotStack {
+pub(super) struct HotspotStack {
     pub addresses: Vec<u64>,
     pub guessed: usize,
 }
@@ -31,7 +31,7 @@ impl Fields<'_> {
 }
 
 /// The stacks that hotspot-perfparser finds in a plain file, with the files of its machine in `symfs`; `None` if it is not installed.
-pub fn hotspot(recording: &Path, symfs: &Path) -> Option<Result<HashMap<Key, HotspotStack>, String>> {
+pub(super) fn hotspot(recording: &Path, symfs: &Path) -> Option<Result<HashMap<Key, HotspotStack>, String>> {
     let directory = tempfile::tempdir().unwrap();
     let output = directory.path().join("output");
     let mut parser = with_time_limit(find_perfparser()?.to_str()?);
@@ -71,7 +71,7 @@ fn hotspot_stacks(output: &[u8]) -> Option<HashMap<Key, HotspotStack>> {
 
 /// What linux-perf-data reads in a plain file.
 #[derive(Default)]
-pub struct LinuxPerfData {
+pub(super) struct LinuxPerfData {
     /// Call chains without context markers, in time order.
     pub chains: Vec<(Key, Vec<u64>)>,
     /// Distances of addresses in memory from those in the file, by its name.
@@ -79,7 +79,7 @@ pub struct LinuxPerfData {
 }
 
 impl LinuxPerfData {
-    pub fn read(recording: &Path) -> Result<Self, Box<dyn std::error::Error>> {
+    pub(super) fn read(recording: &Path) -> Result<Self, Box<dyn std::error::Error>> {
         let PerfFileReader { mut perf_file, mut record_iter } =
             PerfFileReader::parse_file(BufReader::new(File::open(recording)?))?;
         let mut read = Self::default();
@@ -104,7 +104,7 @@ impl LinuxPerfData {
     }
 
     /// Whether an address is the one that perf prints for a file.
-    pub fn is_printed(&self, address: u64, (printed, file): &(u64, String)) -> bool {
+    pub(super) fn is_printed(&self, address: u64, (printed, file): &(u64, String)) -> bool {
         let distances = self.distances.get(file).map_or(&[][..], Vec::as_slice);
         address == *printed || distances.contains(&address.wrapping_sub(*printed))
     }

@@ -53,7 +53,7 @@ fn samples(text: &str) -> Vec<(String, Vec<Frame>)> {
 }
 
 /// A name without what demanglers show differently: parameters, template arguments, clone suffixes and versions.
-pub fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     let (mut plain, mut depth) = (String::new(), 0);
     let name = name.split(" [clone").next().unwrap_or_default().replace("(anonymous namespace)", "{anonymous}");
     let name = name.replace("operator()", "operator{}");

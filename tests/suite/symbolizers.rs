@@ -10,10 +10,10 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// A frame: name of the function, path, line.
-pub type Frame = (String, String, u32);
+pub(super) type Frame = (String, String, u32);
 
 /// What a symbolizer says of each address: lines of its functions and places, behind a line with the address.
-pub fn answers(text: &str) -> Option<Vec<Vec<Frame>>> {
+pub(super) fn answers(text: &str) -> Option<Vec<Vec<Frame>>> {
     let (mut found, mut name): (Vec<Vec<Frame>>, Option<&str>) = (Vec::new(), None);
     for line in text.lines().filter(|line| !line.is_empty()) {
         let digits = line.strip_prefix("0x").unwrap_or_default();
@@ -31,7 +31,7 @@ pub fn answers(text: &str) -> Option<Vec<Vec<Frame>>> {
 }
 
 /// `FILE:LINE`, maybe with a column or a discriminator.
-pub fn place(text: &str) -> (String, u32) {
+pub(super) fn place(text: &str) -> (String, u32) {
     let text = text.split(" (discriminator").next().unwrap_or_default();
     let mut words = text.rsplitn(3, ':');
     let numbers = [words.next(), words.next()];
@@ -48,7 +48,7 @@ pub fn place(text: &str) -> (String, u32) {
 }
 
 /// A name without parameters, return types and clone suffixes, so that names of several demanglers compare.
-pub fn loose(name: &str) -> String {
+pub(super) fn loose(name: &str) -> String {
     let mut name = name.split(" [clone").next().unwrap_or_default().split(" (.").next().unwrap_or_default().to_owned();
     for suffix in [".cold", ".part", ".isra", ".constprop", ".lto_priv", ".llvm", ".localalias", ".abi0", "@"] {
         if let Some(at) = name.find(suffix) {
@@ -194,29 +194,29 @@ fn without_return_type(name: &str) -> String {
 
 /// Equal of so many.
 #[derive(Clone, Copy, Default)]
-pub struct Share {
+pub(super) struct Share {
     pub equal: u64,
     pub all: u64,
 }
 
 impl Share {
-    pub fn add(&mut self, is_equal: bool) {
+    pub(super) fn add(&mut self, is_equal: bool) {
         self.equal += u64::from(is_equal);
         self.all += 1;
     }
 
-    pub fn percent(self) -> f64 {
+    pub(super) fn percent(self) -> f64 {
         if self.all == 0 { 100.0 } else { 100.0 * self.equal as f64 / self.all as f64 }
     }
 
-    pub fn shown(self) -> String {
+    pub(super) fn shown(self) -> String {
         if self.all == 0 { "-".to_owned() } else { format!("{:.2}", self.percent()) }
     }
 }
 
 /// How an object compares with the symbolizers.
 #[derive(Default)]
-pub struct Comparison {
+pub(super) struct Comparison {
     pub addresses: u64,
     /// Names that llvm-symbolizer knows, that addr2line knows, and those that are equal to one of them.
     pub llvm: Share,
@@ -230,13 +230,13 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    pub fn row(&self, name: &str) -> String {
+    pub(super) fn row(&self, name: &str) -> String {
         let [a, b, c, d, e] = [self.llvm, self.addr2line, self.either, self.places, self.inlined].map(Share::shown);
         format!("{name:22} {:>9} {a:>7} {b:>9} {c:>7} {d:>7} {e:>7}\n", self.addresses)
     }
 }
 
-pub fn heading() -> String {
+pub(super) fn heading() -> String {
     format!(
         "{:22} {:>9} {:>7} {:>9} {:>7} {:>7} {:>7}\n",
         "object", "addresses", "llvm", "addr2line", "either", "file:ln", "inlined"
@@ -244,19 +244,19 @@ pub fn heading() -> String {
 }
 
 /// How many differences are shown of each object.
-pub fn shown_differences() -> usize {
+pub(super) fn shown_differences() -> usize {
     std::env::var("PERFCONV_SHOW_DIFFERENCES").ok().and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
 /// Names of functions, of which some are aliases.
 #[derive(Default)]
-pub struct Names {
+pub(super) struct Names {
     aliases: HashMap<String, String>,
 }
 
 impl Names {
     /// Names of one address in the symbol table of an object.
-    pub fn of_object(object: &Path) -> Self {
+    pub(super) fn of_object(object: &Path) -> Self {
         let bytes = fs::read(object).unwrap();
         let file = object::File::parse(&*bytes).unwrap();
         let mut by_address = BTreeMap::<u64, Vec<String>>::new();
@@ -277,7 +277,7 @@ impl Names {
         Self { aliases }
     }
 
-    pub fn read(corpus: &Path) -> Self {
+    pub(super) fn read(corpus: &Path) -> Self {
         let text = fs::read_to_string(corpus.join("expected/aliases.tsv")).unwrap_or_default();
         let mut aliases = HashMap::new();
         for line in text.lines() {
@@ -297,7 +297,7 @@ impl Names {
 }
 
 /// Whether a symbolizer names a frame. llvm-symbolizer leaves what it cannot demangle.
-pub fn is_known(frame: &Frame) -> bool {
+pub(super) fn is_known(frame: &Frame) -> bool {
     frame.0 != "??" && !frame.0.starts_with("_Z")
 }
 
@@ -322,7 +322,7 @@ fn is_same(own: &str, other: &str) -> bool {
     own.strip_suffix(other).is_some_and(|scope| scope.is_empty() || scope.ends_with("::"))
 }
 
-pub fn compare(names: &Names, ours: &[Vec<Frame>], llvm: &[Vec<Frame>], addr2line: &[Vec<Frame>]) -> Comparison {
+pub(super) fn compare(names: &Names, ours: &[Vec<Frame>], llvm: &[Vec<Frame>], addr2line: &[Vec<Frame>]) -> Comparison {
     let mut result = Comparison { addresses: ours.len() as u64, ..Comparison::default() };
     let knows_any = llvm.iter().flatten().any(is_known);
     let all = ours.iter().zip(llvm.iter().zip(addr2line)).enumerate();
@@ -371,12 +371,17 @@ pub fn compare(names: &Names, ours: &[Vec<Frame>], llvm: &[Vec<Frame>], addr2lin
 }
 
 /// The frames of addresses of an object.
-pub fn resolve(search: SearchOptions, object: &Path, addresses: Vec<u64>, threads: usize) -> Vec<Vec<Frame>> {
+pub(super) fn resolve(search: SearchOptions, object: &Path, addresses: Vec<u64>, threads: usize) -> Vec<Vec<Frame>> {
     resolve_key(search, ObjectKey { path: object.into(), ..ObjectKey::default() }, addresses, threads)
 }
 
 /// The frames of addresses of a recorded object.
-pub fn resolve_key(search: SearchOptions, key: ObjectKey, addresses: Vec<u64>, threads: usize) -> Vec<Vec<Frame>> {
+pub(super) fn resolve_key(
+    search: SearchOptions,
+    key: ObjectKey,
+    addresses: Vec<u64>,
+    threads: usize,
+) -> Vec<Vec<Frame>> {
     let mut options = Options::default();
     options.threads = NonZeroUsize::new(threads);
     let symbolizer = Symbolizer::new(options, search);

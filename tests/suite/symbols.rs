@@ -561,7 +561,7 @@ fn a_cache_of_perf_has_the_objects() {
 
 /// A server of files by path, for a test. It sends a file in 50 parts with a pause before each, and runs until the test ends.
 #[cfg(feature = "debuginfod")]
-pub fn serve(files: std::collections::HashMap<String, PathBuf>, pause: std::time::Duration) -> String {
+pub(super) fn serve(files: std::collections::HashMap<String, PathBuf>, pause: std::time::Duration) -> String {
     use std::io::{BufRead, BufReader, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -609,7 +609,7 @@ fn frames_of(text: &str, object: &str) -> usize {
 
 /// A recording of a program, and the program.
 #[cfg(feature = "debuginfod")]
-pub fn mill() -> (PathBuf, PathBuf) {
+pub(super) fn mill() -> (PathBuf, PathBuf) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
     (directory.join("c.data"), directory.join("files/srv/sym/bin/mill-fp"))
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A program in a terminal. It ends with this value.
-pub struct Terminal {
+pub(super) struct Terminal {
     directory: TempDir,
 }
 
@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 impl Terminal {
     /// Starts a program in a terminal of 100 columns and 50 lines, in an empty home directory, with perfconv on its path; `None` if
     /// tmux is missing.
-    pub fn start(program: &[&str], prepare: impl FnOnce(&Path)) -> Option<Self> {
+    pub(super) fn start(program: &[&str], prepare: impl FnOnce(&Path)) -> Option<Self> {
         if run_other(Command::new("sh").args(["-c", "command -v tmux"])).status != 0 {
             note_missing_oracle("tmux");
             return None;
@@ -38,7 +38,7 @@ impl Terminal {
     }
 
     /// The home directory of the program, where it runs.
-    pub fn home(&self) -> &Path {
+    pub(super) fn home(&self) -> &Path {
         self.directory.path()
     }
 
@@ -49,23 +49,23 @@ impl Terminal {
     }
 
     /// Types text.
-    pub fn type_text(&self, text: &str) {
+    pub(super) fn type_text(&self, text: &str) {
         assert_eq!(run_other(&mut self.tmux(&["send-keys", "-l", text])).status, 0, "{text}");
     }
 
     /// Presses a key by tmux's name, such as `Enter`, `Tab` or `C-c`.
-    pub fn press(&self, key: &str) {
+    pub(super) fn press(&self, key: &str) {
         assert_eq!(run_other(&mut self.tmux(&["send-keys", key])).status, 0, "{key}");
     }
 
     /// The screen without trailing blank lines.
-    pub fn screen(&self) -> String {
+    pub(super) fn screen(&self) -> String {
         let captured = run_other(&mut self.tmux(&["capture-pane", "-p"]));
         String::from_utf8_lossy(&captured.stdout).trim_end().to_owned()
     }
 
     /// Waits until the screen satisfies a condition, and returns it.
-    pub fn wait(&self, what: &str, is_reached: impl Fn(&str) -> bool) -> String {
+    pub(super) fn wait(&self, what: &str, is_reached: impl Fn(&str) -> bool) -> String {
         let end = Instant::now() + LIMIT;
         loop {
             let screen = self.screen();

@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Samples and value by `pid/tid` and name of the event.
-pub type Totals = BTreeMap<(String, String), (u64, u64)>;
+pub(super) type Totals = BTreeMap<(String, String), (u64, u64)>;
 
 /// The totals of a recording's profile; an error if it has none.
-pub fn of_recording(path: &Path) -> Result<Totals, String> {
+pub(super) fn of_recording(path: &Path) -> Result<Totals, String> {
     let recording = perfconv::Recording::open(path).map_err(|error| error.to_string())?;
     let profile = recording.profile().labels([Label::Pid, Label::Tid]).collect();
     let (profile, _) = match profile {
@@ -39,7 +39,7 @@ pub fn of_recording(path: &Path) -> Result<Totals, String> {
 
 /// Compares the totals of recordings with those of an output that `convert` writes. Prints what was compared and skipped, and
 /// fails if a comparison does, or too few were made.
-pub fn compare(
+pub(super) fn compare(
     format: &str,
     recordings: &[Recording],
     enough: usize,
@@ -74,7 +74,10 @@ pub fn compare(
 
 /// Compares the totals of an output of fixtures, written with passes, with those of the rewritten recordings. `convert` returns the
 /// totals and the text of an output.
-pub fn compare_changed(format: &str, convert: impl Fn(&Path, &Totals, &[&str]) -> Result<(Totals, String), String>) {
+pub(super) fn compare_changed(
+    format: &str,
+    convert: impl Fn(&Path, &Totals, &[&str]) -> Result<(Totals, String), String>,
+) {
     const KEY: &[u8] = b"a key for the tests of outputs";
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (key, changed) = (directory.path().join("key"), directory.path().join("changed.data"));
@@ -123,19 +126,19 @@ pub fn compare_changed(format: &str, convert: impl Fn(&Path, &Totals, &[&str]) -
 }
 
 /// Totals whose values are numbers of samples.
-pub fn counts(totals: &Totals) -> Totals {
+pub(super) fn counts(totals: &Totals) -> Totals {
     totals.iter().map(|(key, &(samples, _))| (key.clone(), (samples, samples))).collect()
 }
 
 /// The event that a name ends with; without one, the only event.
-pub fn event_of(name: &str, expected: &Totals) -> String {
+pub(super) fn event_of(name: &str, expected: &Totals) -> String {
     let events: Vec<_> = expected.keys().map(|(_, event)| event).collect();
     let in_name = events.iter().filter(|event| name.ends_with(&format!(" {event}"))).max_by_key(|event| event.len());
     in_name.unwrap_or(&events[0]).to_string()
 }
 
 /// Totals without threads, if the expected ones have none: a format invents a thread for samples without one.
-pub fn like(found: Totals, expected: &Totals) -> Totals {
+pub(super) fn like(found: Totals, expected: &Totals) -> Totals {
     if expected.keys().any(|(thread, _)| !thread.is_empty()) {
         return found;
     }
@@ -148,7 +151,7 @@ pub fn like(found: Totals, expected: &Totals) -> Totals {
 }
 
 /// The difference of two totals, if any.
-pub fn check_equal(found: &Totals, expected: &Totals) -> Result<(), String> {
+pub(super) fn check_equal(found: &Totals, expected: &Totals) -> Result<(), String> {
     let differs = |(key, value): (&_, &(u64, u64))| {
         (found.get(key) != Some(value)).then(|| format!("{key:?}: {:?}, expected {value:?}", found.get(key)))
     };

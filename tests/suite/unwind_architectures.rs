@@ -22,7 +22,7 @@ use std::num::NonZeroUsize;
 
 /// An architecture: registers by perf's numbers, and columns by its ABI.
 #[derive(Clone, Copy)]
-pub struct Arch {
+pub(super) struct Arch {
     /// As of `uname -m`.
     pub name: &'static str,
     pub machine: u16,
@@ -39,7 +39,7 @@ pub struct Arch {
     pub bias: u64,
 }
 
-pub const X86_64: Arch = Arch {
+pub(super) const X86_64: Arch = Arch {
     name: "x86_64",
     machine: 62,
     is_64: true,
@@ -53,7 +53,7 @@ pub const X86_64: Arch = Arch {
     bias: 0,
 };
 
-pub const AARCH64: Arch = Arch {
+pub(super) const AARCH64: Arch = Arch {
     name: "aarch64",
     machine: 183,
     ip: 32,
@@ -65,7 +65,7 @@ pub const AARCH64: Arch = Arch {
     ..X86_64
 };
 
-pub const ALL: [Arch; 11] = [
+pub(super) const ALL: [Arch; 11] = [
     X86_64,
     I386,
     Arch { name: "i686", ..I386 },
@@ -135,7 +135,7 @@ pub const ALL: [Arch; 11] = [
 /// A 32-bit program on a 64-bit kernel.
 const I386: Arch = Arch { machine: 3, is_64: false, sp_column: 4, return_column: 8, frame_column: 5, ..X86_64 };
 
-pub const ARM: Arch = Arch {
+pub(super) const ARM: Arch = Arch {
     machine: 40,
     is_64: false,
     ip: 15,
@@ -151,7 +151,7 @@ pub const ARM: Arch = Arch {
 const SIZE: u64 = 32;
 
 /// Address of the image in the process.
-pub const BASE: u64 = 0x2000_0000;
+pub(super) const BASE: u64 = 0x2000_0000;
 
 /// Size of the frame of `work` in words.
 const WORK: u64 = 6;
@@ -208,7 +208,7 @@ impl Arch {
     }
 
     /// An object with the functions, and their addresses.
-    pub fn image(self) -> (Vec<u8>, [u64; 3]) {
+    pub(super) fn image(self) -> (Vec<u8>, [u64; 3]) {
         let mut image = Image::new(Target { machine: self.machine, is_64: self.is_64, endian: self.endian });
         let places = self.functions().map(|function| image.push(function).unwrap());
         let mut file = Vec::new();

@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Frames of a sample: address and object.
-pub type Frames = Vec<(u64, String)>;
+pub(super) type Frames = Vec<(u64, String)>;
 
 /// The frames of each sample in perf script text, leaf first. An inlined function is not a frame, unless perf prints nothing else at
 /// its address.
-pub fn frames(text: &str) -> Vec<Frames> {
+pub(super) fn frames(text: &str) -> Vec<Frames> {
     let mut samples: Vec<Frames> = Vec::new();
     let mut inlined = None;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {

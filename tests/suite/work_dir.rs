@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// A temporary directory. Tests add what they do in it.
-pub struct WorkDir(pub TempDir);
+pub(super) struct WorkDir(pub TempDir);
 
 impl WorkDir {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(tempfile::tempdir().expect("a temporary directory"))
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Arguments of `archive`.
 #[derive(Args, Debug)]
 #[command(mut_args(headed::<FindOptions>(BUILD_IDS)))]
-pub struct ArchiveArgs {
+pub(crate) struct ArchiveArgs {
     /// Recording to read [default: perf.data]; with --unpack, the archive
     #[arg(value_name = "IN")]
     pub input: Option<PathBuf>,

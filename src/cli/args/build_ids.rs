@@ -5,14 +5,14 @@ use perfconv::rewrite::build_ids::find::FindOptions;
 
 /// Values of the options for where build IDs are searched.
 #[derive(Args, Clone, Debug)]
-pub struct BuildIdSearchArgs {
+pub(crate) struct BuildIdSearchArgs {
     #[command(flatten)]
     pub find: FindOptions,
 }
 
 impl BuildIdSearchArgs {
     /// The first of these options that was given.
-    pub fn first_given(&self) -> Option<&'static str> {
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
         let FindOptions { known, symfs, buildid_dir } = &self.find;
         let given = [
             (known.is_some(), "--known-build-ids"),
@@ -23,7 +23,7 @@ impl BuildIdSearchArgs {
     }
 
     /// Where to search.
-    pub fn options(&self) -> FindOptions {
+    pub(crate) fn options(&self) -> FindOptions {
         self.find.clone()
     }
 }

@@ -21,14 +21,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Recording that is read if none is named, as in perf.
-pub const DEFAULT_INPUT: &str = "perf.data";
+pub(crate) const DEFAULT_INPUT: &str = "perf.data";
 
 const OUTPUT_HELP: &str = "File to write, or - for standard output. Its extension selects the format; a final .gz or .zst \
                            compresses it [default: standard output if --to names a text format]";
 
 /// Arguments of `convert`, `rewrite` and `repair`.
 #[derive(Args, Debug, Default)]
-pub struct ConvertArgs {
+pub(crate) struct ConvertArgs {
     /// Recording to read: a file, a directory, or - for standard input; several with --out-dir [default: perf.data]
     #[arg(value_name = "IN", conflicts_with = "input_option")]
     pub inputs: Vec<PathBuf>,
@@ -119,19 +119,19 @@ pub struct ConvertArgs {
 /// Arguments of commands that write only recordings: `rewrite` and `repair`.
 #[derive(Args, Debug)]
 #[command(mut_args(for_recordings_only))]
-pub struct RecordingArgs {
+pub(crate) struct RecordingArgs {
     #[command(flatten)]
     pub convert: ConvertArgs,
 }
 
 impl ConvertArgs {
     /// The recording to read.
-    pub fn input(&self) -> PathBuf {
+    pub(crate) fn input(&self) -> PathBuf {
         self.inputs.first().or(self.input_option.as_ref()).cloned().unwrap_or_else(|| PathBuf::from(DEFAULT_INPUT))
     }
 
     /// Whether no argument selects an output or its format.
-    pub fn asks_for_no_output(&self) -> bool {
+    pub(crate) fn asks_for_no_output(&self) -> bool {
         let has_format = self.to.is_some() || self.diff.is_some() || self.formats.is_any_given();
         let has_output_options = self.force
             || self.strict
@@ -142,7 +142,7 @@ impl ConvertArgs {
     }
 
     /// What passes read and write besides records: object files, and files in the directory of the output.
-    pub fn context(
+    pub(crate) fn context(
         &self,
         read: &ReadOptions,
         output: &Path,

@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 /// The arguments of a command, which are declared when the command is built.
 #[derive(Debug)]
-pub struct Deferred<A>(pub Box<A>);
+pub(crate) struct Deferred<A>(pub Box<A>);
 
 impl<A: Args> Args for Deferred<A> {
     fn augment_args(command: Command) -> Command {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// Arguments of `diff`.
 #[derive(Args, Debug)]
-pub struct DiffArgs {
+pub(crate) struct DiffArgs {
     /// First recording: a file, a directory, or - for standard input
     #[arg(value_name = "A")]
     pub first: PathBuf,

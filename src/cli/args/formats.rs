@@ -10,11 +10,11 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use perfconv::formats::{FORMATS, Format, OutputFormat, ShowsFunctions, recording};
 
 /// Formats that show how a recording differs from another.
-pub const COMPARING: [&str; 2] = ["flamegraph", "html"];
+pub(crate) const COMPARING: [&str; 2] = ["flamegraph", "html"];
 
 /// The arguments of a command with the options of all formats. The format that the command selects determines which are parsed.
 #[derive(Clone, Debug, Default)]
-pub struct FormatArgs(ArgMatches);
+pub(crate) struct FormatArgs(ArgMatches);
 
 impl Args for FormatArgs {
     fn augment_args(command: Command) -> Command {
@@ -42,7 +42,7 @@ impl FormatArgs {
     ///
     /// # Errors
     /// If an option is invalid.
-    pub fn output(&self, format: &Format) -> Result<Option<Box<dyn OutputFormat>>, clap::Error> {
+    pub(crate) fn output(&self, format: &Format) -> Result<Option<Box<dyn OutputFormat>>, clap::Error> {
         // A command without these options sets those of its only format.
         if self.0.ids().next().is_none() {
             return Ok(format.with_defaults());
@@ -51,7 +51,7 @@ impl FormatArgs {
     }
 
     /// Whether any option of an output is given.
-    pub fn is_any_given(&self) -> bool {
+    pub(crate) fn is_any_given(&self) -> bool {
         let common = [own::<ProfileArgs>(), own::<SymbolArgs>()].concat();
         common.iter().chain(&arguments(FORMATS)).any(|argument| self.is_given(argument))
     }
@@ -61,7 +61,7 @@ impl FormatArgs {
     ///
     /// # Errors
     /// The reason.
-    pub fn check(&self, formats: &[Format], format: &Format, exempt: &[&str]) -> Result<(), String> {
+    pub(crate) fn check(&self, formats: &[Format], format: &Format, exempt: &[&str]) -> Result<(), String> {
         let own_options = options(format);
         let is_own = |argument: &Arg| own_options.iter().any(|option| option.get_id() == argument.get_id());
         if let Some(argument) =
@@ -158,7 +158,7 @@ fn flag(argument: &Arg) -> String {
 }
 
 /// The options that a format takes, as help shows them.
-pub fn format_options(format: &Format) -> String {
+pub(crate) fn format_options(format: &Format) -> String {
     let profile = if format.is_of_profiles() { own::<ProfileArgs>() } else { Vec::new() };
     let symbols = if format.can_show_functions() { own::<SymbolArgs>() } else { Vec::new() };
     let is_diff = |argument: &Arg| argument.get_id() == "diff" && COMPARING.contains(&format.name);

@@ -6,21 +6,21 @@ use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 use std::ffi::OsStr;
 
 /// Headings of options that are not declared in tables.
-pub const INPUT: &str = "Input";
-pub const OUTPUT: &str = "Output";
-pub const IMPORTING: &str = "Importing profiles";
+pub(super) const INPUT: &str = "Input";
+pub(super) const OUTPUT: &str = "Output";
+pub(super) const IMPORTING: &str = "Importing profiles";
 /// Heading of the options of recordings as output.
-pub const RECORDINGS: &str = "perf.data output";
+pub(super) const RECORDINGS: &str = "perf.data output";
 /// Heading of the options of all formats written from a profile.
-pub const PROFILES: &str = "Profiles";
+pub(super) const PROFILES: &str = "Profiles";
 /// Heading of the options of all formats that show functions.
-pub const SYMBOLS: &str = "Symbols";
+pub(super) const SYMBOLS: &str = "Symbols";
 /// Heading of the options of a report.
-pub const REPORT: &str = "Report";
+pub(super) const REPORT: &str = "Report";
 /// Heading of the options of a page.
-pub const PAGE: &str = "Page";
+pub(super) const PAGE: &str = "Page";
 /// Heading of the options that belong to some formats.
-pub const SINGLE_FORMATS: &str = "Options for specific formats";
+pub(super) const SINGLE_FORMATS: &str = "Options for specific formats";
 
 /// Options that `-h` shows of a command with more than [`MANY`], by their IDs, each with a short description.
 const COMMON: [(&str, &str); 8] = [
@@ -57,7 +57,7 @@ const ALWAYS: [&str; 3] = ["short_help", "long_help", "version"];
 const MANY: usize = 25;
 
 /// Adapts an argument of `convert` to a command that writes only perf.data: hides the options of other formats.
-pub fn for_recordings_only(arg: Arg) -> Arg {
+pub(super) fn for_recordings_only(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "output" => {
             let help = "perf.data to write, or - for standard output; a final .gz or .zst compresses it";
@@ -73,7 +73,7 @@ pub fn for_recordings_only(arg: Arg) -> Arg {
 }
 
 /// Sets the help heading of the arguments that a type of the library declares.
-pub fn headed<A: Args>(heading: &'static str) -> impl Fn(Arg) -> Arg {
+pub(super) fn headed<A: Args>(heading: &'static str) -> impl Fn(Arg) -> Arg {
     let declared = A::augment_args(Command::new(""));
     let ids: Vec<_> = declared.get_arguments().map(|argument| argument.get_id().clone()).collect();
     move |argument| if ids.contains(argument.get_id()) { argument.help_heading(heading) } else { argument }
@@ -81,14 +81,14 @@ pub fn headed<A: Args>(heading: &'static str) -> impl Fn(Arg) -> Arg {
 
 /// Arguments of `help`.
 #[derive(Args, Debug)]
-pub struct HelpArgs {
+pub(crate) struct HelpArgs {
     /// Command or format to describe; 'formats' lists the formats
     #[arg(value_name = "TOPIC")]
     pub topic: Option<String>,
 }
 
 /// The program's command, with `-h` and `--help`.
-pub fn command<T: CommandFactory>() -> Command {
+pub(crate) fn command<T: CommandFactory>() -> Command {
     let short = Arg::new("short_help")
         .short('h')
         .global(true)
@@ -100,7 +100,7 @@ pub fn command<T: CommandFactory>() -> Command {
 }
 
 /// The help that `-h` requested, if this error represents it.
-pub fn short_help(error: &clap::Error) -> Option<&StyledStr> {
+pub(crate) fn short_help(error: &clap::Error) -> Option<&StyledStr> {
     match error.get(ContextKind::Custom) {
         Some(ContextValue::StyledStr(text)) => Some(text),
         _ => None,

@@ -38,7 +38,7 @@ const ORDER: [&str; 6] =
 
 /// Options of perf inject that request passes.
 #[derive(Debug)]
-pub struct InjectPasses(PassArgs);
+pub(crate) struct InjectPasses(PassArgs);
 
 impl Args for InjectPasses {
     fn augment_args(command: Command) -> Command {
@@ -70,7 +70,7 @@ impl FromArgMatches for InjectPasses {
 
 /// Arguments of `inject`.
 #[derive(Args, Debug)]
-pub struct InjectArgs {
+pub(crate) struct InjectArgs {
     /// Recording to read, or - for standard input
     #[arg(short, long, value_name = "IN", default_value = "-")]
     pub input: PathBuf,
@@ -96,7 +96,7 @@ pub struct InjectArgs {
 
 /// Options of perf inject that are not supported yet.
 #[derive(Args, Debug)]
-pub struct UnsupportedArgs {
+pub(crate) struct UnsupportedArgs {
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true)]
     itrace: Option<Option<String>>,
     #[arg(long, hide = true)]
@@ -139,7 +139,7 @@ impl InjectArgs {
     ///
     /// # Errors
     /// If an unsupported option is given, or options conflict.
-    pub fn rewrite(self) -> Result<ConvertArgs, String> {
+    pub(crate) fn rewrite(self) -> Result<ConvertArgs, String> {
         if let Some(option) = self.unsupported.first_given() {
             return Err(format!("{option}: this option of perf inject is not supported yet"));
         }

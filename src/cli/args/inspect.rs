@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Arguments of `info`.
 #[derive(Args, Debug)]
-pub struct InfoArgs {
+pub(crate) struct InfoArgs {
     /// Recording to read: a file, a directory, or - for standard input
     #[arg(value_name = "FILE", default_value = DEFAULT_INPUT)]
     pub input: PathBuf,
@@ -36,7 +36,7 @@ pub struct InfoArgs {
 
 /// Arguments of `dump`.
 #[derive(Args, Debug)]
-pub struct DumpArgs {
+pub(crate) struct DumpArgs {
     /// Recording to read: a file, a directory, or - for standard input
     #[arg(value_name = "FILE", default_value = DEFAULT_INPUT)]
     pub input: PathBuf,
@@ -67,7 +67,7 @@ pub struct DumpArgs {
 
 /// Order of records, as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OrderArg {
+pub(crate) enum OrderArg {
     /// In file order
     File,
     /// In time order
@@ -76,7 +76,7 @@ pub enum OrderArg {
 
 /// An offset in a file of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OffsetArg {
+pub(crate) struct OffsetArg {
     /// Name of the file, if the recording is a directory.
     pub file: Option<String>,
     /// Offset in bytes.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Arguments of `man`.
 #[derive(Args, Debug)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// Directory to write, with one page for each command; it is created if it does not exist
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
@@ -17,7 +17,7 @@ pub struct ManArgs {
 
 /// Arguments of `completions`.
 #[derive(Args, Debug)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// Shell whose script is printed
     #[arg(value_name = "SHELL", value_enum)]
     pub shell: ShellArg,
@@ -25,7 +25,7 @@ pub struct CompletionsArgs {
 
 /// A shell, as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ShellArg {
+pub(crate) enum ShellArg {
     /// Bash 4.4 or later
     Bash,
     /// Elvish

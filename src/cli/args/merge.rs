@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Arguments of `merge`.
 #[derive(Args, Debug)]
-pub struct MergeArgs {
+pub(crate) struct MergeArgs {
     /// Recordings to merge: files or directories; one may be - for standard input
     #[arg(value_name = "IN", required = true)]
     pub inputs: Vec<PathBuf>,
@@ -46,7 +46,7 @@ pub struct MergeArgs {
 
 /// Clock that times are converted to, as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AlignArg {
+pub(crate) enum AlignArg {
     /// Wall clock (CLOCK_REALTIME)
     Wall,
 }

@@ -27,41 +27,41 @@ mod synth;
 mod test_format;
 mod view;
 
-pub use archive::ArchiveArgs;
-pub use convert::{ConvertArgs, DEFAULT_INPUT, RecordingArgs};
-pub use deferred::Deferred;
-pub use diff::DiffArgs;
-pub use formats::{COMPARING, format_options};
-pub use help::{HelpArgs, command, short_help};
-pub use inject::InjectArgs;
-pub use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
-pub use man::{CompletionsArgs, ManArgs, ShellArg};
-pub use merge::MergeArgs;
-pub use passes::flags;
-pub use profile_report::{ColorArg, ReportArgs};
-pub use progress::ProgressArg;
+pub(super) use archive::ArchiveArgs;
+pub(super) use convert::{ConvertArgs, DEFAULT_INPUT, RecordingArgs};
+pub(super) use deferred::Deferred;
+pub(super) use diff::DiffArgs;
+pub(super) use formats::{COMPARING, format_options};
+pub(super) use help::{HelpArgs, command, short_help};
+pub(super) use inject::InjectArgs;
+pub(super) use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
+pub(super) use man::{CompletionsArgs, ManArgs, ShellArg};
+pub(super) use merge::MergeArgs;
+pub(super) use passes::flags;
+pub(super) use profile_report::{ColorArg, ReportArgs};
+pub(super) use progress::ProgressArg;
 #[cfg(feature = "push")]
-pub use push::{PushArgs, ServerArg};
-pub use read::ReadArgs;
-pub use recording_output::RecordingOutputArgs;
-pub use report::ReportArg;
-pub use split::SplitArgs;
-pub use symbols::{UNWINDING, WhichArg};
-pub use synth::SynthArgs;
-pub use view::ViewArgs;
+pub(super) use push::{PushArgs, ServerArg};
+pub(super) use read::ReadArgs;
+pub(super) use recording_output::RecordingOutputArgs;
+pub(super) use report::ReportArg;
+pub(super) use split::SplitArgs;
+pub(super) use symbols::{UNWINDING, WhichArg};
+pub(super) use synth::SynthArgs;
+pub(super) use view::ViewArgs;
 
 use build_ids::BuildIdSearchArgs;
 use clap::{Args, Parser, Subcommand};
 use help::headed;
 use perfconv::formats::{FORMATS, Format, Reader};
-pub use perfconv::option_values::{directory, existing_path};
+pub(super) use perfconv::option_values::{directory, existing_path};
 use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::registry::BUILD_IDS;
 use std::path::PathBuf;
 use symbols::SymbolFileArgs;
 
 /// Date of this version, as in CHANGELOG.md.
-pub const RELEASED: &str = "2026-11-25";
+pub(super) const RELEASED: &str = "2026-11-25";
 
 /// Read, convert, rewrite and inspect Linux perf.data recordings
 #[derive(Debug, Parser)]
@@ -73,7 +73,7 @@ pub const RELEASED: &str = "2026-11-25";
     disable_help_subcommand = true
 )]
 #[command(after_help = EXAMPLES, after_long_help = after_long_help())]
-pub struct Cli {
+pub(super) struct Cli {
     /// Command to run; without one, the input is converted.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -112,7 +112,7 @@ Exit status:
   If a signal ends the program, shells report 128 plus its number";
 
 /// Text after the table of formats.
-pub const AFTER_FORMATS: &str =
+pub(super) const AFTER_FORMATS: &str =
     "Archives (.tar, .tar.gz, .tar.zst) are read like recordings; 'perfconv archive' writes them.
 'perfconv help FORMAT' describes a format and its options.";
 
@@ -122,7 +122,7 @@ fn after_long_help() -> String {
 }
 
 /// Table of the formats: name, directions, extensions and a description.
-pub fn formats_table() -> String {
+pub(super) fn formats_table() -> String {
     let extensions = |format: &Format| {
         let extensions: Vec<_> = format.extensions.iter().map(|(extension, _)| format!(".{extension}")).collect();
         extensions.join(" ")
@@ -142,7 +142,7 @@ pub fn formats_table() -> String {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// Convert a recording to another format (the default command)
     Convert(Deferred<ConvertArgs>),
     /// Filter or change a recording, or write it to another container
@@ -218,7 +218,7 @@ function names.";
 /// Arguments of `check`.
 #[derive(Args, Debug)]
 #[command(mut_args(headed::<FindOptions>(BUILD_IDS)))]
-pub struct CheckArgs {
+pub(super) struct CheckArgs {
     /// Recordings to check: files, directories, or - for standard input; other formats are converted first
     #[arg(value_name = "FILE", required = true)]
     pub inputs: Vec<PathBuf>,
@@ -247,7 +247,7 @@ pub struct CheckArgs {
 
 impl CheckArgs {
     /// Name of the first option for files with symbols that was given.
-    pub fn symbol_option(&self) -> Option<&'static str> {
+    pub(super) fn symbol_option(&self) -> Option<&'static str> {
         self.find.first_given().or(self.files.first_given())
     }
 }

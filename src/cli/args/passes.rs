@@ -9,7 +9,7 @@ use perfconv::rewrite::registry::{ANONYMIZING, BUILD_IDS, FILTERS, PASSES, PassT
 
 /// The requested passes, in the order in which they run.
 #[derive(Debug, Default)]
-pub struct PassArgs {
+pub(crate) struct PassArgs {
     /// The requests.
     pub list: Vec<Request>,
     /// Where the files of the recording are searched.
@@ -23,7 +23,7 @@ impl PassArgs {
     ///
     /// # Errors
     /// If the options cannot be combined.
-    pub fn of_table(matches: &ArgMatches, table: PassTable<'_>) -> Result<Self, clap::Error> {
+    pub(crate) fn of_table(matches: &ArgMatches, table: PassTable<'_>) -> Result<Self, clap::Error> {
         let mut only_of_symbols = None;
         for setting in SETTINGS.iter().filter(|setting| is_given(matches, setting.id)) {
             if setting.of.iter().any(|pass| is_given(matches, pass)) {
@@ -45,18 +45,18 @@ impl PassArgs {
     }
 
     /// The requested passes.
-    pub fn passes(&self) -> Vec<RequestedPass> {
+    pub(crate) fn passes(&self) -> Vec<RequestedPass> {
         self.list.iter().map(|request| request.pass.clone()).collect()
     }
 
     /// Whether a pass of this type is requested.
-    pub fn has<T: PassOptions>(&self) -> bool {
+    pub(crate) fn has<T: PassOptions>(&self) -> bool {
         requested::<T>(&self.passes()).next().is_some()
     }
 }
 
 /// The flags of which a setting needs one.
-pub fn flags(setting: &Setting) -> String {
+pub(crate) fn flags(setting: &Setting) -> String {
     setting.of.iter().map(|id| flag(id)).collect::<Vec<_>>().join(" or ")
 }
 
@@ -113,7 +113,7 @@ impl FromArgMatches for PassArgs {
 
 /// The passes of commands that only read: filters, and what determines symbols.
 #[derive(Debug, Default)]
-pub struct ReadingPasses(pub PassArgs);
+pub(crate) struct ReadingPasses(pub PassArgs);
 
 impl ReadingPasses {
     fn table() -> Vec<(&'static str, &'static [PassType])> {
@@ -153,7 +153,7 @@ fn passes<'a>(table: PassTable<'a>) -> impl Iterator<Item = &'a PassType> {
 }
 
 /// Adds the arguments of a table of passes to a command, each once: those that several passes have follow all of these.
-pub fn with_passes(command: Command, table: PassTable<'_>) -> Command {
+pub(super) fn with_passes(command: Command, table: PassTable<'_>) -> Command {
     let mut added: Vec<Arg> = Vec::new();
     for (heading, passes) in table {
         let mut arguments: Vec<_> = passes.iter().flat_map(PassType::arguments).collect();

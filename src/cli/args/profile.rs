@@ -16,7 +16,7 @@ const NO_LABELS: &str = "none";
 
 /// What profiles contain, and whether there are several.
 #[derive(Args, Clone, Debug, Default)]
-pub struct ProfileArgs {
+pub(crate) struct ProfileArgs {
     #[command(flatten)]
     pub contents: ProfileContentArgs,
 
@@ -27,7 +27,7 @@ pub struct ProfileArgs {
 
 /// What a profile contains.
 #[derive(Args, Clone, Debug, Default)]
-pub struct ProfileContentArgs {
+pub(crate) struct ProfileContentArgs {
     #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = label_names(), help = labels_help(), help_heading = PROFILES)]
     pub labels: Vec<String>,
 
@@ -46,7 +46,7 @@ pub struct ProfileContentArgs {
 
 /// The criterion of a split.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum SplitArg {
+pub(crate) enum SplitArg {
     /// Process
     Pid,
     /// Name of the process
@@ -59,7 +59,7 @@ pub enum SplitArg {
 
 /// What becomes of lost samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LostArg {
+pub(crate) enum LostArg {
     /// Report their number, but add no samples
     #[default]
     Report,
@@ -72,7 +72,7 @@ impl ProfileArgs {
     ///
     /// # Errors
     /// If they cannot be combined, or a file for one of them is missing or superfluous.
-    pub fn check(&self) -> std::result::Result<(), String> {
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
         let ProfileContentArgs { labels, thread_types, .. } = &self.contents;
         if labels.len() > 1 && labels.iter().any(|key| key == NO_LABELS) {
             return Err(format!("--labels: '{NO_LABELS}' cannot be combined with labels"));
@@ -89,7 +89,7 @@ impl ProfileArgs {
     ///
     /// # Errors
     /// If the file of thread types cannot be read.
-    pub fn options(&self, events: Vec<String>) -> Result<ProfileOptions> {
+    pub(crate) fn options(&self, events: Vec<String>) -> Result<ProfileOptions> {
         let ProfileContentArgs { labels, lost, data_addresses, thread_types } = &self.contents;
         let mut options = ProfileOptions::default();
         let selected = labels.iter().filter_map(|key| Label::by_key(key)).collect();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Arguments of `report`.
 #[derive(Args, Debug)]
 #[command(mut_args(headed::<Contents>(REPORT)))]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Recording to read: a file, a directory, or - for standard input
     #[arg(value_name = "IN", default_value = DEFAULT_INPUT, conflicts_with = "input_option")]
     pub input: PathBuf,
@@ -69,7 +69,7 @@ pub struct ReportArgs {
 
 /// When text is colored, as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ColorArg {
+pub(crate) enum ColorArg {
     /// On a terminal, unless NO_COLOR is set
     Auto,
     /// Always
@@ -80,7 +80,7 @@ pub enum ColorArg {
 
 impl ReportArgs {
     /// The equivalent conversion to a report.
-    pub fn conversion(self, has_color: bool) -> ConvertArgs {
+    pub(crate) fn conversion(self, has_color: bool) -> ConvertArgs {
         let mut report = Report::default();
         report.group_by = self.sort;
         report.contents = self.contents;

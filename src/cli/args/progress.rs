@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// When and how progress is shown, as named on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ProgressArg {
+pub(crate) enum ProgressArg {
     /// On a terminal, without --quiet
     #[default]
     Auto,

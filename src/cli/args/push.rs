@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A server that receives profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ServerArg {
+pub(crate) enum ServerArg {
     /// Grafana Pyroscope, and what receives its push requests, such as Grafana Alloy
     Pyroscope,
     /// Parca, and Polar Signals Cloud
@@ -25,7 +25,7 @@ pub enum ServerArg {
 
 /// Arguments of `push`.
 #[derive(Args, Debug)]
-pub struct PushArgs {
+pub(crate) struct PushArgs {
     /// Kind of the server
     #[arg(value_enum, value_name = "SERVER")]
     pub server: ServerArg,
@@ -81,12 +81,12 @@ pub struct PushArgs {
 
 impl PushArgs {
     /// The recording.
-    pub fn input(&self) -> PathBuf {
+    pub(crate) fn input(&self) -> PathBuf {
         self.input_option.as_ref().unwrap_or(&self.input).clone()
     }
 
     /// The conversion to a profile at a path.
-    pub fn conversion(self, output: PathBuf) -> ConvertArgs {
+    pub(crate) fn conversion(self, output: PathBuf) -> ConvertArgs {
         let (name, format): (_, Arc<dyn OutputFormat>) = match self.server {
             ServerArg::Pyroscope | ServerArg::Parca => (pprof::FORMAT.name, Arc::new(Pprof::default())),
             ServerArg::Otlp => {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Options for reading recordings.
 #[derive(Args, Clone, Debug, Default)]
-pub struct ReadArgs {
+pub(crate) struct ReadArgs {
     /// Input format [default: by content, then by file name]
     #[arg(long, value_name = "FORMAT", help_heading = INPUT)]
     pub from: Option<String>,
@@ -21,7 +21,7 @@ pub struct ReadArgs {
 
 impl ReadArgs {
     /// These options as the library takes them.
-    pub fn options(&self) -> ReadOptions {
+    pub(crate) fn options(&self) -> ReadOptions {
         progress::observed(ReadOptions::default().with_spool_dir(self.spool_dir.clone()))
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Options for writing recordings.
 #[derive(Args, Debug)]
 #[command(mut_args(headed::<RecordingForm>(RECORDINGS)))]
-pub struct RecordingOutputArgs {
+pub(crate) struct RecordingOutputArgs {
     #[command(flatten)]
     pub form: RecordingForm,
 

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// How the ledger of a conversion is reported, as named on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ReportArg {
+pub(crate) enum ReportArg {
     /// Warnings, then one line with the samples in, out and dropped
     #[default]
     Text,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Arguments of `split`.
 #[derive(Args, Debug)]
-pub struct SplitArgs {
+pub(crate) struct SplitArgs {
     /// Recording to split: a file, a directory, or - for standard input
     #[arg(value_name = "IN", default_value = DEFAULT_INPUT)]
     pub input: PathBuf,

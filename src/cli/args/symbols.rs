@@ -16,11 +16,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// The options that determine how stacks are unwound, and thus also apply to outputs without functions if stacks are to be.
-pub const UNWINDING: &[&str] = &["symbols", "debug_dir", "debuginfod", "max_stack", "no_splice"];
+pub(crate) const UNWINDING: &[&str] = &["symbols", "debug_dir", "debuginfod", "max_stack", "no_splice"];
 
 /// Where functions are looked up.
 #[derive(Args, Clone, Debug, Default)]
-pub struct SymbolArgs {
+pub(crate) struct SymbolArgs {
     /// Which object files to read symbols from
     #[arg(long, value_enum, value_name = "WHICH", default_value_t, help_heading = SYMBOLS)]
     pub symbols: WhichArg,
@@ -56,7 +56,7 @@ pub struct SymbolArgs {
 
 /// Files with symbols.
 #[derive(Args, Clone, Debug, Default)]
-pub struct SymbolFileArgs {
+pub(crate) struct SymbolFileArgs {
     /// Directory with debug files, laid out as /usr/lib/debug, which is always searched; may be repeated
     #[arg(long = "debug-dir", id = "debug_dir", value_name = "DIR", value_parser = PathBufValueParser::new().try_map(existing_path), help_heading = SYMBOLS)]
     pub debug_dirs: Vec<PathBuf>,
@@ -72,7 +72,7 @@ pub struct SymbolFileArgs {
 
 /// Which object files are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum WhichArg {
+pub(crate) enum WhichArg {
     /// Files with the recorded build ID, or unchanged since the recording on the same machine
     #[default]
     Auto,
@@ -84,7 +84,7 @@ pub enum WhichArg {
 
 /// How names are demangled.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum DemangleArg {
+pub(crate) enum DemangleArg {
     /// With parameters
     Full,
     /// Without parameters and return types
@@ -95,7 +95,7 @@ pub enum DemangleArg {
 
 impl SymbolFileArgs {
     /// The first of these options that is given.
-    pub fn first_given(&self) -> Option<&'static str> {
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
         let given = [
             (!self.debug_dirs.is_empty(), "--debug-dir"),
             (self.kallsyms.is_some(), "--kallsyms"),
@@ -108,7 +108,7 @@ impl SymbolFileArgs {
     ///
     /// # Errors
     /// As [`SymbolArgs::search`].
-    pub fn search(&self, find: &FindOptions, progress: &Progress) -> Result<Option<SymbolOptions>> {
+    pub(crate) fn search(&self, find: &FindOptions, progress: &Progress) -> Result<Option<SymbolOptions>> {
         let symbols = SymbolArgs { files: self.clone(), ..SymbolArgs::default() };
         symbols.search(Demangle::Full, find, None, progress)
     }
@@ -120,7 +120,7 @@ impl SymbolArgs {
     ///
     /// # Errors
     /// If files are to be downloaded, but no server is named, or there is no directory for them.
-    pub fn search(
+    pub(crate) fn search(
         &self,
         demangling: Demangle,
         find: &FindOptions,

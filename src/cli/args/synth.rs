@@ -11,7 +11,7 @@ fn factor(text: &str) -> Result<u64, &'static str> {
 
 /// Arguments of `synth`.
 #[derive(Args, Debug)]
-pub struct SynthArgs {
+pub(crate) struct SynthArgs {
     /// Scenario in TOML
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,

@@ -11,10 +11,10 @@ use perfconv::formats::{Format, json, pprof, recording};
 use std::io::Write;
 
 /// A format table with this format.
-pub const TABLE: &[Format] = &[recording::FORMAT, pprof::FORMAT, json::LINES_FORMAT, FORMAT];
+pub(super) const TABLE: &[Format] = &[recording::FORMAT, pprof::FORMAT, json::LINES_FORMAT, FORMAT];
 
 /// Record types.
-pub const FORMAT: Format = Format {
+pub(super) const FORMAT: Format = Format {
     extensions: &[("types", None)],
     output: Some(OutputType::of::<RecordTypes>()),
     ..Format::new("types", "one line per record with its type")
@@ -22,7 +22,7 @@ pub const FORMAT: Format = Format {
 
 /// Record types with these options.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct RecordTypes {
+pub(super) struct RecordTypes {
     /// Also write the size of each record.
     #[arg(long)]
     pub sizes: bool,

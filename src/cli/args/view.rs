@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Arguments of `view`.
 #[derive(Args, Debug)]
 #[command(mut_args(headed::<Html>(PAGE)))]
-pub struct ViewArgs {
+pub(crate) struct ViewArgs {
     /// Recording to read: a file, a directory, or - for standard input
     #[arg(value_name = "IN", default_value = DEFAULT_INPUT, conflicts_with = "input_option")]
     pub input: PathBuf,
@@ -59,7 +59,7 @@ pub struct ViewArgs {
 
 impl ViewArgs {
     /// The equivalent conversion to a page at a path.
-    pub fn conversion(self, output: PathBuf) -> ConvertArgs {
+    pub(crate) fn conversion(self, output: PathBuf) -> ConvertArgs {
         ConvertArgs {
             inputs: vec![self.input_option.unwrap_or(self.input)],
             output: Some(output),

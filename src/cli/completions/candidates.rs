@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 /// The program's command, with the values of each argument.
-pub fn program() -> Command {
+pub(super) fn program() -> Command {
     let mut program = command::<Cli>();
     program.build();
     with_values(program)

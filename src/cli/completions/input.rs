@@ -10,7 +10,7 @@ use std::path::PathBuf;
 const INPUTS: [&str; 4] = ["input_option", "inputs", "input", "first"];
 
 /// The recording that the words before the cursor name; perf.data without one. Shells pass the words after `--`.
-pub fn recording() -> PathBuf {
+pub(super) fn recording() -> PathBuf {
     let mut words: Vec<_> = env::args_os().skip_while(|word| word != "--").skip(1).collect();
     // The word to complete.
     words.pop();

@@ -32,7 +32,7 @@ const SHELLS: Shells<'static> = Shells(&[&Bash, &ELVISH, &FISH, &Nushell, &POWER
 ///
 /// # Errors
 /// If the shell is unknown, or the completions cannot be printed.
-pub fn complete() -> Result<bool, Failure> {
+pub(super) fn complete() -> Result<bool, Failure> {
     if env::var_os(VARIABLE).is_none() {
         return Ok(false);
     }
@@ -46,7 +46,7 @@ pub fn complete() -> Result<bool, Failure> {
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let shell: &dyn EnvCompleter = match args.shell {
         ShellArg::Bash => &Bash,
         ShellArg::Elvish => &ELVISH,

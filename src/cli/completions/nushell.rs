@@ -10,7 +10,7 @@ use std::io::{Result, Write};
 use std::path::Path;
 
 /// Nushell 0.108 or later.
-pub struct Nushell;
+pub(super) struct Nushell;
 
 impl EnvCompleter for Nushell {
     fn name(&self) -> &'static str {

@@ -22,7 +22,7 @@ const TIME: Duration = Duration::from_millis(250);
 
 /// Names and numbers in a recording.
 #[derive(Debug)]
-pub struct Recorded {
+pub(super) struct Recorded {
     /// Names of events.
     pub events: BTreeSet<String>,
     /// IDs of features.
@@ -42,7 +42,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// Reads the recording on the command line for a quarter of a second; `None` if it cannot be opened.
-    pub fn at_hand() -> Option<Self> {
+    pub(super) fn at_hand() -> Option<Self> {
         let source = Source::open(Input::Path(input::recording()), ReadOptions::default()).ok()?;
         let mut recorded = Self {
             events: BTreeSet::new(),

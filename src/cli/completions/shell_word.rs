@@ -4,12 +4,12 @@
 //! insert, except where noted. What has no form is not completed.
 
 /// Whether text has no control characters, which end lines, and which terminals and shells interpret.
-pub fn is_line(text: &str) -> bool {
+pub(super) fn is_line(text: &str) -> bool {
     !text.chars().any(char::is_control)
 }
 
 /// Whether a name of a recording can be the value of an option: others are read as an option, or as no value.
-pub fn is_value(name: &str) -> bool {
+pub(super) fn is_value(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('-') && is_line(name)
 }
 
@@ -19,7 +19,7 @@ fn is_plain(c: char) -> bool {
 }
 
 /// With a backslash before what bash interprets. Quotes would keep the user from continuing a directory or an option.
-pub fn bash(word: &str) -> Option<String> {
+pub(super) fn bash(word: &str) -> Option<String> {
     let mut escaped = String::with_capacity(word.len());
     for c in word.chars() {
         if !is_plain(c) && !matches!(c, ',' | '@' | '^') && c.is_ascii() {
@@ -31,7 +31,7 @@ pub fn bash(word: &str) -> Option<String> {
 }
 
 /// A word of bash without the backslashes before its characters.
-pub fn bash_unescaped(word: &str) -> String {
+pub(super) fn bash_unescaped(word: &str) -> String {
     let mut chars = word.chars();
     let mut plain = String::with_capacity(word.len());
     while let Some(c) = chars.next() {
@@ -41,17 +41,17 @@ pub fn bash_unescaped(word: &str) -> String {
 }
 
 /// As it is. Elvish quotes it.
-pub fn elvish(word: &str) -> Option<String> {
+pub(super) fn elvish(word: &str) -> Option<String> {
     Some(word.to_owned())
 }
 
 /// As it is. fish quotes it, but for a tilde at its start, which it inserts as a home directory.
-pub fn fish(word: &str) -> Option<String> {
+pub(super) fn fish(word: &str) -> Option<String> {
     (!word.starts_with('~')).then(|| word.to_owned())
 }
 
 /// In quotes if Nushell would not read it as one.
-pub fn nushell(word: &str) -> Option<String> {
+pub(super) fn nushell(word: &str) -> Option<String> {
     let is_plain = |c: char| is_plain(c) || matches!(c, ',' | '@');
     Some(match word.chars().all(is_plain) {
         true => word.to_owned(),
@@ -60,7 +60,7 @@ pub fn nushell(word: &str) -> Option<String> {
 }
 
 /// In quotes if PowerShell would not read it as one. Typographic quotes end a string, too.
-pub fn powershell(word: &str) -> Option<String> {
+pub(super) fn powershell(word: &str) -> Option<String> {
     if word.chars().all(is_plain) {
         return Some(word.to_owned());
     }
@@ -75,7 +75,7 @@ pub fn powershell(word: &str) -> Option<String> {
 }
 
 /// With a backslash before what would end the value in a list of values and descriptions. zsh quotes it.
-pub fn zsh(word: &str) -> Option<String> {
+pub(super) fn zsh(word: &str) -> Option<String> {
     Some(word.replace('\\', "\\\\").replace(':', "\\:"))
 }
 

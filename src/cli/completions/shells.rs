@@ -13,14 +13,15 @@ use std::path::Path;
 const INDEX: &str = "_CLAP_COMPLETE_INDEX";
 
 /// Elvish.
-pub const ELVISH: ScriptedShell = ScriptedShell { adapter: &env::Elvish, word: shell_word::elvish, help: None };
+pub(super) const ELVISH: ScriptedShell = ScriptedShell { adapter: &env::Elvish, word: shell_word::elvish, help: None };
 /// fish.
-pub const FISH: ScriptedShell = ScriptedShell { adapter: &env::Fish, word: shell_word::fish, help: Some(after_tab) };
+pub(super) const FISH: ScriptedShell =
+    ScriptedShell { adapter: &env::Fish, word: shell_word::fish, help: Some(after_tab) };
 /// PowerShell.
-pub const POWERSHELL: ScriptedShell =
+pub(super) const POWERSHELL: ScriptedShell =
     ScriptedShell { adapter: &env::Powershell, word: shell_word::powershell, help: Some(after_tab) };
 /// zsh.
-pub const ZSH: ScriptedShell = ScriptedShell {
+pub(super) const ZSH: ScriptedShell = ScriptedShell {
     adapter: &env::Zsh,
     word: shell_word::zsh,
     help: Some(|help| format!(":{}", help.replace('\\', "\\\\"))),
@@ -31,7 +32,7 @@ fn after_tab(help: &str) -> String {
 }
 
 /// A shell with the script of clap_complete, which reads completions line by line.
-pub struct ScriptedShell {
+pub(super) struct ScriptedShell {
     adapter: &'static dyn EnvCompleter,
     word: fn(&str) -> Option<String>,
     /// A description as it follows the value, if the shell shows descriptions.
@@ -71,7 +72,7 @@ impl EnvCompleter for ScriptedShell {
 }
 
 /// bash.
-pub struct Bash;
+pub(super) struct Bash;
 
 impl EnvCompleter for Bash {
     fn name(&self) -> &'static str {
@@ -134,7 +135,7 @@ fn index(words: &[OsString]) -> usize {
 }
 
 /// The completions of a word with their descriptions, without those that are no line of text.
-pub fn candidates(
+pub(super) fn candidates(
     command: &mut Command,
     words: Vec<OsString>,
     index: usize,

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// If the directory or a page cannot be written.
-pub fn run(args: ManArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ManArgs) -> Result<ExitCode, Failure> {
     let directory = args.directory;
     fs::create_dir_all(&directory).map_err(Error::io(directory.display().to_string(), "cannot create"))?;
     let rules = OutputRules { overwrite: args.force, ..OutputRules::default() };

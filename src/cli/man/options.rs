@@ -7,7 +7,7 @@ use clap::{Arg, Command};
 use roff::{Inline, Roff, bold, italic, roman};
 
 /// Adds the section, unless the command takes no arguments.
-pub fn section(command: &Command, roff: &mut Roff) {
+pub(super) fn section(command: &Command, roff: &mut Roff) {
     let mut shown: Vec<_> = command.get_arguments().filter(|arg| !arg.is_hide_set()).collect();
     // As in the help, options of all commands follow those of this one.
     shown.sort_by_key(|arg| arg.is_global_set());

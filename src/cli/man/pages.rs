@@ -1,7 +1,7 @@
 //! Texts of the manual pages: description, examples, files and environment of each command.
 
 /// The parts of a page that arguments do not give.
-pub struct Page {
+pub(super) struct Page {
     /// Name of the command; `None` for the program.
     pub command: Option<&'static str>,
     /// Paragraphs.
@@ -37,7 +37,7 @@ const OBJECTS: Files = &[
 ];
 
 /// Variables and their meaning.
-pub const ENVIRONMENT: &[(&str, &str)] = &[
+pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("DEBUGINFOD_URLS", "Servers of --debuginfod, separated by spaces."),
     ("DEBUGINFOD_CACHE_PATH", "Cache of debuginfod clients, instead of ~/.cache/debuginfod_client."),
     ("DEBUGINFOD_TIMEOUT", "Seconds to wait for the answer of a server."),
@@ -52,7 +52,7 @@ const OF_TEXT: &[&str] =
 const OF_RECORDINGS: &[&str] = &["TMPDIR"];
 
 /// The page of the program and those of its commands.
-pub const PAGES: &[Page] = &[
+pub(super) const PAGES: &[Page] = &[
     Page {
         command: None,
         description: &[
@@ -388,7 +388,7 @@ pub const PAGES: &[Page] = &[
 ];
 
 /// The page of the program under the name perf_to_profile.
-pub const PERF_TO_PROFILE: Page = Page {
+pub(super) const PERF_TO_PROFILE: Page = Page {
     command: Some("perf_to_profile"),
     description: &[
         "Converts a recording to a pprof profile as the program of that name does, which pprof runs to read a perf.data. It is \

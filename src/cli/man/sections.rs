@@ -5,10 +5,10 @@ use clap::Command;
 use roff::{Roff, bold, italic, roman};
 
 /// Indentation of lists and literal lines.
-pub const FOUR: [&str; 1] = ["4"];
+pub(super) const FOUR: [&str; 1] = ["4"];
 
 /// SYNOPSIS: the usage lines of the help.
-pub fn synopsis(usage: &str, roff: &mut Roff) {
+pub(super) fn synopsis(usage: &str, roff: &mut Roff) {
     roff.control("SH", ["SYNOPSIS"]);
     let lines = usage.trim_start_matches("Usage:").lines().map(str::trim).filter(|line| !line.is_empty());
     for (index, line) in lines.enumerate() {
@@ -23,7 +23,7 @@ pub fn synopsis(usage: &str, roff: &mut Roff) {
 }
 
 /// DESCRIPTION: the paragraphs of the page.
-pub fn description(page: &Page, roff: &mut Roff) {
+pub(super) fn description(page: &Page, roff: &mut Roff) {
     roff.control("SH", ["DESCRIPTION"]);
     for (index, paragraph) in page.description.iter().enumerate() {
         if index > 0 {
@@ -34,7 +34,7 @@ pub fn description(page: &Page, roff: &mut Roff) {
 }
 
 /// COMMANDS: the commands of the program.
-pub fn commands(program: &Command, roff: &mut Roff) {
+pub(super) fn commands(program: &Command, roff: &mut Roff) {
     let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
     definitions(
         "COMMANDS",
@@ -46,7 +46,7 @@ pub fn commands(program: &Command, roff: &mut Roff) {
 }
 
 /// The text after the help of a command: exit status, tables and notes. Its examples are those of the page.
-pub fn after_help(text: &str, roff: &mut Roff) {
+pub(super) fn after_help(text: &str, roff: &mut Roff) {
     let mut has_notes = false;
     for paragraph in text.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()) {
         let (first, rest) = paragraph.split_once('\n').unwrap_or((paragraph, ""));
@@ -78,7 +78,7 @@ pub fn after_help(text: &str, roff: &mut Roff) {
 }
 
 /// EXAMPLES: what each example does, and the command.
-pub fn examples(page: &Page, roff: &mut Roff) {
+pub(super) fn examples(page: &Page, roff: &mut Roff) {
     roff.control("SH", ["EXAMPLES"]);
     for (index, (about, example)) in page.examples.iter().enumerate() {
         if index > 0 {
@@ -91,12 +91,12 @@ pub fn examples(page: &Page, roff: &mut Roff) {
 }
 
 /// FILES: the files that the command reads and writes besides those that its arguments name.
-pub fn files(page: &Page, roff: &mut Roff) {
+pub(super) fn files(page: &Page, roff: &mut Roff) {
     definitions("FILES", page.files.iter().copied().flatten().copied(), roff);
 }
 
 /// ENVIRONMENT: the variables that the command uses.
-pub fn environment(page: &Page, roff: &mut Roff) {
+pub(super) fn environment(page: &Page, roff: &mut Roff) {
     let is_used = |(name, _): &(&str, &str)| page.environment.contains(name);
     definitions("ENVIRONMENT", ENVIRONMENT.iter().copied().filter(is_used), roff);
 }
@@ -113,7 +113,7 @@ fn definitions<T: AsRef<str>>(heading: &str, entries: impl Iterator<Item = (T, T
 }
 
 /// SEE ALSO: the pages of the program, of related commands and of perf.
-pub fn see_also(page: &Page, own: &str, roff: &mut Roff) {
+pub(super) fn see_also(page: &Page, own: &str, roff: &mut Roff) {
     let commands = PAGES.iter().filter_map(|other| other.command);
     let related = commands.filter(|name| page.command.is_none() || page.related.contains(name));
     let program = (own != "perfconv").then(|| "perfconv".to_owned());

@@ -9,13 +9,13 @@ const HEAD: usize = 5;
 const TRAILERS: u8 = 0x80;
 
 /// The headers of a request.
-pub fn headers() -> [Header; 3] {
+pub(super) fn headers() -> [Header; 3] {
     let kind = "application/grpc-web+proto";
     [("Content-Type", kind), ("Accept", kind), ("X-Grpc-Web", "1")].map(Header::from)
 }
 
 /// A message as a frame.
-pub fn frame(message: &[u8]) -> Vec<u8> {
+pub(super) fn frame(message: &[u8]) -> Vec<u8> {
     [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat()
 }
 
@@ -23,7 +23,7 @@ pub fn frame(message: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// The status and its message, unless it is 0.
-pub fn check(answer: &Answer) -> Result<(), String> {
+pub(super) fn check(answer: &Answer) -> Result<(), String> {
     // Without a message, the trailers are headers.
     let status = answer.header("grpc-status").map(|status| (status.to_owned(), answer.header("grpc-message")));
     let in_body = trailers(&answer.body);

@@ -22,7 +22,7 @@ const SHOWN: usize = 300;
 
 /// A header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub(super) struct Header {
     name: String,
     value: String,
 }
@@ -34,7 +34,7 @@ impl From<(&str, &str)> for Header {
 }
 
 /// A POST request.
-pub struct Request<'a> {
+pub(super) struct Request<'a> {
     /// Its URL.
     pub url: &'a str,
     /// Its headers.
@@ -44,7 +44,7 @@ pub struct Request<'a> {
 }
 
 /// A successful answer.
-pub struct Answer {
+pub(super) struct Answer {
     /// Names and values of its headers.
     pub headers: Vec<(String, String)>,
     /// Its body.
@@ -53,14 +53,14 @@ pub struct Answer {
 
 impl Answer {
     /// The value of a header.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
         found.map(|(_, value)| &**value)
     }
 }
 
 /// Sends requests.
-pub struct Client {
+pub(super) struct Client {
     agent: Agent,
     retries: u32,
     quiet: bool,
@@ -77,7 +77,7 @@ struct Unsent {
 
 impl Client {
     /// Creates a client that tries again this many times.
-    pub fn new(retries: u32, quiet: bool) -> Self {
+    pub(super) fn new(retries: u32, quiet: bool) -> Self {
         let config = Agent::config_builder()
             .timeout_connect(Some(PATIENCE))
             .timeout_recv_response(Some(PATIENCE))
@@ -94,7 +94,7 @@ impl Client {
     ///
     /// # Errors
     /// If the server cannot be reached, or refuses the request.
-    pub fn post(&self, request: &Request<'_>) -> Result<Answer, Failure> {
+    pub(super) fn post(&self, request: &Request<'_>) -> Result<Answer, Failure> {
         let mut attempt = 0;
         loop {
             let Unsent { why, is_temporary, pause } = match self.send(request) {
@@ -157,7 +157,7 @@ fn refusal<T>(status: StatusCode, response: &Response<T>, body: &[u8]) -> Unsent
 ///
 /// # Errors
 /// If the address is not one of HTTP.
-pub fn endpoint(address: &str, path: &str) -> Result<String, Failure> {
+pub(super) fn endpoint(address: &str, path: &str) -> Result<String, Failure> {
     let is_http =
         ["http://", "https://"].iter().any(|scheme| address.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
     if !is_http {
@@ -172,7 +172,7 @@ pub fn endpoint(address: &str, path: &str) -> Result<String, Failure> {
 ///
 /// # Errors
 /// If a header has no name, or a file cannot be read.
-pub fn headers(args: &[String]) -> Result<Vec<Header>, Failure> {
+pub(super) fn headers(args: &[String]) -> Result<Vec<Header>, Failure> {
     let mut headers = Vec::new();
     for arg in args {
         let lines = match arg.strip_prefix('@') {

@@ -4,11 +4,11 @@ use prost::Message;
 use prost::encoding::{DecodeContext, decode_key, skip_field, uint64};
 
 /// Number of the field of a pprof profile with its time.
-pub const TIME_NANOS: u32 = 9;
+pub(super) const TIME_NANOS: u32 = 9;
 
 /// A label. Equal in the messages of both servers.
 #[derive(Clone, PartialEq, Message)]
-pub struct Label {
+pub(super) struct Label {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(string, tag = "2")]
@@ -17,7 +17,7 @@ pub struct Label {
 
 impl Label {
     /// Creates a label.
-    pub fn new(name: &str, value: &str) -> Self {
+    pub(super) fn new(name: &str, value: &str) -> Self {
         Self { name: name.to_owned(), value: value.to_owned() }
     }
 }
@@ -66,13 +66,13 @@ struct LabelSet {
 
 /// `opentelemetry.proto.collector.profiles.v1development.ExportProfilesServiceResponse`.
 #[derive(Clone, PartialEq, Message)]
-pub struct ExportResponse {
+pub(super) struct ExportResponse {
     #[prost(message, optional, tag = "1")]
     pub partial_success: Option<PartialSuccess>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct PartialSuccess {
+pub(super) struct PartialSuccess {
     #[prost(int64, tag = "1")]
     pub rejected_profiles: i64,
     #[prost(string, tag = "2")]
@@ -80,19 +80,19 @@ pub struct PartialSuccess {
 }
 
 /// The request of Pyroscope for a compressed profile.
-pub fn pyroscope(labels: Vec<Label>, raw_profile: Vec<u8>) -> Vec<u8> {
+pub(super) fn pyroscope(labels: Vec<Label>, raw_profile: Vec<u8>) -> Vec<u8> {
     let samples = vec![RawSample { raw_profile }];
     PushRequest { series: vec![PushedSeries { labels, samples }] }.encode_to_vec()
 }
 
 /// The request of Parca for a compressed profile, whose addresses are those of the process.
-pub fn parca(labels: Vec<Label>, raw_profile: Vec<u8>) -> Vec<u8> {
+pub(super) fn parca(labels: Vec<Label>, raw_profile: Vec<u8>) -> Vec<u8> {
     let (labels, samples) = (Some(LabelSet { labels }), vec![RawSample { raw_profile }]);
     WriteRawRequest { series: vec![WrittenSeries { labels, samples }] }.encode_to_vec()
 }
 
 /// Whether a message has a field.
-pub fn has_field(mut message: &[u8], wanted: u32) -> bool {
+pub(super) fn has_field(mut message: &[u8], wanted: u32) -> bool {
     while let Ok((number, wire_type)) = decode_key(&mut message) {
         if number == wanted {
             return true;
@@ -105,7 +105,7 @@ pub fn has_field(mut message: &[u8], wanted: u32) -> bool {
 }
 
 /// The field that gives a profile a time, to be appended to it.
-pub fn with_time(nanoseconds: u64) -> Vec<u8> {
+pub(super) fn with_time(nanoseconds: u64) -> Vec<u8> {
     let mut field = Vec::new();
     uint64::encode(TIME_NANOS, &nanoseconds, &mut field);
     field

@@ -29,7 +29,7 @@ const CPU_PROFILE: &str = "process_cpu";
 ///
 /// # Errors
 /// If the arguments are invalid, the recording cannot be read, or the server does not accept the profile.
-pub fn run(args: PushArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: PushArgs) -> Result<ExitCode, Failure> {
     let client = Client::new(args.retries, args.quiet);
     let url = http::endpoint(&args.url, path(args.server))?;
     let headers = http::headers(&args.headers)?;

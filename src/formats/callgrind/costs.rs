@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Function {
+pub(super) struct Function {
     /// Name.
     pub name: NameId,
     /// File with its code.
@@ -22,7 +22,7 @@ pub struct Function {
 
 /// Costs by line, and by call. A cost has a number for each event with samples.
 #[derive(Debug, Default)]
-pub struct Costs {
+pub(super) struct Costs {
     events: Vec<EventIndex>,
     functions: Vec<Function>,
     /// By function and line.
@@ -34,7 +34,7 @@ pub struct Costs {
 
 impl Costs {
     /// The costs of a profile: periods, or numbers of samples.
-    pub fn new(profile: &Profile, locations: &Locations, by_period: bool) -> Self {
+    pub(super) fn new(profile: &Profile, locations: &Locations, by_period: bool) -> Self {
         let events = profile.events_by_samples();
         let totals = vec![0; events.len()];
         let mut costs = Self { events, totals, ..Self::default() };
@@ -102,36 +102,36 @@ impl Costs {
     }
 
     /// All functions with costs.
-    pub fn functions(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn functions(&self) -> impl Iterator<Item = u32> + '_ {
         let has_costs =
             |&function: &u32| self.lines(function).next().is_some() || self.calls(function).next().is_some();
         (0..self.functions.len() as u32).filter(has_costs)
     }
 
     /// A function.
-    pub fn function(&self, function: u32) -> &Function {
+    pub(super) fn function(&self, function: u32) -> &Function {
         &self.functions[function as usize]
     }
 
     /// The lines of a function with their own costs.
-    pub fn lines(&self, function: u32) -> impl Iterator<Item = (i64, &[u64])> {
+    pub(super) fn lines(&self, function: u32) -> impl Iterator<Item = (i64, &[u64])> {
         let all = (function, i64::MIN)..=(function, i64::MAX);
         self.lines.range(all).map(|(&(_, line), cost)| (line, &**cost))
     }
 
     /// The calls of a function: line, callee, number of samples, inclusive cost.
-    pub fn calls(&self, function: u32) -> impl Iterator<Item = (i64, u32, u64, &[u64])> {
+    pub(super) fn calls(&self, function: u32) -> impl Iterator<Item = (i64, u32, u64, &[u64])> {
         let all = (function, i64::MIN, 0)..=(function, i64::MAX, u32::MAX);
         self.calls.range(all).map(|(&(_, line, callee), (samples, cost))| (line, callee, *samples, &**cost))
     }
 
     /// The sums of all costs.
-    pub fn totals(&self) -> &[u64] {
+    pub(super) fn totals(&self) -> &[u64] {
         &self.totals
     }
 
     /// The names of the events, each after a space.
-    pub fn event_names(&self, profile: &Profile) -> String {
+    pub(super) fn event_names(&self, profile: &Profile) -> String {
         let name = |&event: &EventIndex| {
             let name = &profile.tables.events[event as usize].name;
             let separates = |char: char| char == ',' || char.is_whitespace() || char.is_control();

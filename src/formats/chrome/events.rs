@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 /// The trace events of a profile.
-pub struct TraceEvents<'a> {
+pub(super) struct TraceEvents<'a> {
     /// The profile.
     pub profile: &'a Profile,
     /// Its tracks.

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
 /// The frames of a profile. Their numbers begin at 1: speedscope takes 0 for none.
-pub struct StackFrames {
+pub(super) struct StackFrames {
     locations: Locations,
     /// Caller and location of each frame.
     frames: Vec<(Option<u32>, LocationId)>,
@@ -27,7 +27,7 @@ struct StackFrame<'a> {
 
 impl StackFrames {
     /// The frames of a profile.
-    pub fn new(profile: &Profile) -> Self {
+    pub(super) fn new(profile: &Profile) -> Self {
         let locations = Locations::new(&profile.tables);
         let (mut frames, mut known, mut by_stack) = (Vec::new(), HashMap::new(), HashMap::new());
         for row in &profile.rows {
@@ -45,7 +45,7 @@ impl StackFrames {
     }
 
     /// The innermost frame of a stack; `None` if it is empty.
-    pub fn of(&self, stack: StackId) -> Option<u32> {
+    pub(super) fn of(&self, stack: StackId) -> Option<u32> {
         self.by_stack.get(&stack).copied().flatten()
     }
 }

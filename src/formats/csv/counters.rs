@@ -14,7 +14,7 @@ use std::fs::File;
 
 /// Writes a row per count, once the end of its round gives the time.
 #[derive(Default)]
-pub struct Counters {
+pub(super) struct Counters {
     targets: Targets,
     /// Counts of the current round.
     round: Vec<Stat>,
@@ -23,7 +23,12 @@ pub struct Counters {
 
 impl Counters {
     /// Adds a record; the first count creates the table.
-    pub fn add(&mut self, meta: &Meta, raw: &Raw<'_>, create: impl FnOnce() -> Result<Writer<File>>) -> Result<()> {
+    pub(super) fn add(
+        &mut self,
+        meta: &Meta,
+        raw: &Raw<'_>,
+        create: impl FnOnce() -> Result<Writer<File>>,
+    ) -> Result<()> {
         match raw.header().kind {
             RecordType::STAT => {
                 if self.out.is_none() {
@@ -56,7 +61,7 @@ impl Counters {
     }
 
     /// Ends the table. Counts after the last round have no time: the final ones of `perf stat record -I`.
-    pub fn finish(&mut self, meta: &Meta) -> Result<()> {
+    pub(super) fn finish(&mut self, meta: &Meta) -> Result<()> {
         self.end_round(meta, None)?;
         self.out.as_mut().map_or(Ok(()), |out| out.flush().map_err(Error::Output))
     }

@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 
 /// Writes a row per record.
-pub struct Overview {
+pub(super) struct Overview {
     out: Writer<File>,
     nr: u64,
     /// Names of the events.
@@ -32,13 +32,13 @@ type Whose = (Option<u32>, Option<u32>);
 
 impl Overview {
     /// Begins the table.
-    pub fn new(mut out: Writer<File>) -> Result<Self> {
+    pub(super) fn new(mut out: Writer<File>) -> Result<Self> {
         out.write_record(["nr", "type", "pid", "tid", "time", "info"]).map_err(failed)?;
         Ok(Self { out, nr: 0, names: Vec::new(), info: String::new() })
     }
 
     /// Adds a record.
-    pub fn add(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+    pub(super) fn add(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.info.clear();
         let (pid, tid) = match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw),
@@ -123,7 +123,7 @@ impl Overview {
     }
 
     /// Ends the table.
-    pub fn finish(&mut self) -> Result<()> {
+    pub(super) fn finish(&mut self) -> Result<()> {
         self.out.flush().map_err(Error::Output)
     }
 }

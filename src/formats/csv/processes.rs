@@ -35,7 +35,7 @@ fn text<S: Serializer>(name: &Arc<str>, serializer: S) -> std::result::Result<S:
 
 /// Processes in order of their first record.
 #[derive(Default)]
-pub struct Processes {
+pub(super) struct Processes {
     rows: Vec<Row>,
     /// The latest row of each pid, since pids are reused.
     by_pid: HashMap<u32, usize>,
@@ -53,14 +53,14 @@ impl Processes {
     }
 
     /// Counts a sample.
-    pub fn sample(&mut self, pid: u32, period: u64) {
+    pub(super) fn sample(&mut self, pid: u32, period: u64) {
         let row = self.row(pid);
         row.samples += 1;
         row.period = row.period.saturating_add(period);
     }
 
     /// Updates the processes by a record.
-    pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) {
+    pub(super) fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let (body, _) = meta.events.split(raw);
         match raw.header().kind {
             RecordType::COMM => {
@@ -97,7 +97,7 @@ impl Processes {
     }
 
     /// Writes the table.
-    pub fn write(&self, mut out: Writer<File>) -> Result<()> {
+    pub(super) fn write(&self, mut out: Writer<File>) -> Result<()> {
         if self.rows.is_empty() {
             let columns = ["pid", "name", "maps", "fork_time", "exit_time", "samples", "period"];
             out.write_record(columns).map_err(failed)?;

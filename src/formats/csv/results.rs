@@ -18,7 +18,7 @@ use std::fs::File;
 
 /// Sample counts and periods by event, map and address.
 #[derive(Default)]
-pub struct Results(HashMap<(EventIndex, Option<MapId>, u64), Sum>);
+pub(super) struct Results(HashMap<(EventIndex, Option<MapId>, u64), Sum>);
 
 /// Event, file, address in it, symbol.
 type ResultKey<'a> = (EventIndex, &'a [u8], u64, Named);
@@ -66,12 +66,18 @@ impl Sum {
 
 impl Results {
     /// Counts a sample.
-    pub fn add(&mut self, event: EventIndex, map: Option<MapId>, ip: u64, period: u64) {
+    pub(super) fn add(&mut self, event: EventIndex, map: Option<MapId>, ip: u64, period: u64) {
         self.0.entry((event, map, ip)).or_default().add(Sum { samples: 1, period });
     }
 
     /// Writes the table, sorted by event and descending sample count.
-    pub fn write(&self, mut out: Writer<File>, meta: &Meta, session: &Session, sources: &SymbolSources) -> Result<()> {
+    pub(super) fn write(
+        &self,
+        mut out: Writer<File>,
+        meta: &Meta,
+        session: &Session,
+        sources: &SymbolSources,
+    ) -> Result<()> {
         let (mut mappings, mut frames) = (Mappings::new(sources.has_objects()), Stacks::default());
         let mut frame = |id, ip| frames.frame_id(mappings.frame(id, session.map(id), ip, false));
         // The order of the map differs from run to run.

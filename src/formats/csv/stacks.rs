@@ -21,14 +21,14 @@ use std::cmp::Reverse;
 use std::fs::File;
 
 /// Collects stacks.
-pub struct StackTable(Collector<'static>);
+pub(super) struct StackTable(Collector<'static>);
 
 /// Event, process, stack of names.
 type RowKey = (EventIndex, Option<u32>, u32);
 
 impl StackTable {
     /// Begins without stacks.
-    pub fn new(symbols: &SymbolSources) -> Self {
+    pub(super) fn new(symbols: &SymbolSources) -> Self {
         let symbols = symbols.clone();
         let options = ProfileOptions { default_labels: Some(&[Label::Pid]), symbols, ..ProfileOptions::default() };
         Self(Collector::new(&options))
@@ -38,7 +38,7 @@ impl StackTable {
     ///
     /// # Errors
     /// Those of the collector.
-    pub fn add(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+    pub(super) fn add(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.0.record(meta, raw)
     }
 
@@ -46,7 +46,7 @@ impl StackTable {
     ///
     /// # Errors
     /// If the table cannot be written.
-    pub fn write(self, mut out: Writer<File>, meta: &Meta, ledger: &mut Ledger) -> Result<()> {
+    pub(super) fn write(self, mut out: Writer<File>, meta: &Meta, ledger: &mut Ledger) -> Result<()> {
         let (profiles, notes) = self.0.finish(meta)?;
         notes.missing_notes().iter().for_each(|note| ledger.missing(note.clone()));
         out.write_record(["event", "pid", "stack", "samples", "period"]).map_err(failed)?;

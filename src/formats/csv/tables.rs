@@ -33,7 +33,7 @@ const FILES: [&str; 6] = ["stat.csv", "overview.csv", "processes.csv", "results.
 ///
 /// # Errors
 /// If a file cannot be created.
-pub fn begin(format: &Csv, directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
+pub(super) fn begin(format: &Csv, directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
     let read = ReadOptions::default().with_spool_dir(options.spool_dir.clone());
     let symbols = &options.symbols;
     let stacks = format.stacks.then(|| StackTable::new(symbols));
@@ -57,7 +57,7 @@ pub fn begin(format: &Csv, directory: &Path, options: &ConvertOptions) -> Result
 }
 
 /// Whether a directory contains nothing but tables.
-pub fn is_alike(directory: &Path) -> bool {
+pub(super) fn is_alike(directory: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(directory) else { return false };
     entries.all(|entry| entry.is_ok_and(|entry| FILES.iter().any(|name| entry.file_name() == *name)))
 }
@@ -70,7 +70,7 @@ fn create(directory: &Path, name: &str) -> Result<Writer<File>> {
 }
 
 /// Converts an error of the CSV writer.
-pub fn failed(error: csv::Error) -> Error {
+pub(super) fn failed(error: csv::Error) -> Error {
     Error::Output(io::Error::from(error))
 }
 

@@ -35,10 +35,10 @@ const BATCH: usize = 1 << 16;
 const BATCH_BYTES: usize = 16 << 20;
 
 /// A sample with its stack.
-pub type StackedSample = (SampleRow, StackId);
+pub(super) type StackedSample = (SampleRow, StackId);
 
 /// Writes tables.
-pub trait Tables {
+pub(super) trait Tables {
     /// Adds samples.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ pub trait Tables {
 }
 
 /// Samples whose symbols are known.
-pub struct Batch<'a> {
+pub(super) struct Batch<'a> {
     /// The samples.
     pub samples: &'a [StackedSample],
     /// Their stacks.
@@ -73,7 +73,7 @@ pub struct Batch<'a> {
 }
 
 /// What is known at the end.
-pub struct End<'a> {
+pub(super) struct End<'a> {
     /// The recording.
     pub meta: &'a Meta,
     /// Its identifier.
@@ -114,7 +114,7 @@ struct Collector<T> {
 }
 
 /// Begins tables of a recording.
-pub fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+pub(super) fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let sources = options.symbols.clone();
     let collector = Collector {
         tables,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const UTC: &str = "UTC";
 
 /// A column in memory.
-pub trait Column: Default {
+pub(super) trait Column: Default {
     /// Returns the values so far, and removes them.
     fn take(&mut self) -> ArrayRef;
 
@@ -26,7 +26,7 @@ pub trait Column: Default {
 }
 
 /// A table in memory, declared by [`columns!`].
-pub trait Columns: Default {
+pub(super) trait Columns: Default {
     /// Names, types and descriptions of the columns.
     fn describe() -> Vec<(&'static str, DataType, String)>;
 
@@ -61,7 +61,7 @@ macro_rules! columns {
     ($(#[$doc:meta])* $table:ident { $($(#[doc = $text:literal])+ $column:ident: $kind:ty,)* }) => {
         $(#[$doc])*
         #[derive(Default)]
-        pub struct $table {
+        pub(crate) struct $table {
             $($(#[doc = $text])+ pub $column: $kind,)*
         }
 
@@ -81,14 +81,14 @@ macro_rules! columns {
 pub(super) use columns;
 
 /// Numbers.
-pub struct Number<T: ArrowPrimitiveType>(PrimitiveBuilder<T>);
+pub(super) struct Number<T: ArrowPrimitiveType>(PrimitiveBuilder<T>);
 
 /// Signed numbers of 32 bits.
-pub type Int32 = Number<Int32Type>;
+pub(super) type Int32 = Number<Int32Type>;
 /// Signed numbers of 64 bits.
-pub type Int64 = Number<Int64Type>;
+pub(super) type Int64 = Number<Int64Type>;
 /// Unsigned numbers of 64 bits.
-pub type UInt64 = Number<UInt64Type>;
+pub(super) type UInt64 = Number<UInt64Type>;
 
 impl<T: ArrowPrimitiveType> Default for Number<T> {
     fn default() -> Self {
@@ -98,12 +98,12 @@ impl<T: ArrowPrimitiveType> Default for Number<T> {
 
 impl<T: ArrowPrimitiveType> Number<T> {
     /// Appends a value; `None` is NULL.
-    pub fn push(&mut self, value: Option<T::Native>) {
+    pub(super) fn push(&mut self, value: Option<T::Native>) {
         self.0.append_option(value);
     }
 
     /// Number of values.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 }
@@ -115,12 +115,12 @@ impl<T: ArrowPrimitiveType> Column for Number<T> {
 }
 
 /// Appends a count that exceeds no recording, or the highest number.
-pub fn saturated(value: u64) -> i64 {
+pub(super) fn saturated(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// Times in nanoseconds since 1970, UTC.
-pub struct Timestamp(PrimitiveBuilder<TimestampNanosecondType>);
+pub(super) struct Timestamp(PrimitiveBuilder<TimestampNanosecondType>);
 
 impl Default for Timestamp {
     fn default() -> Self {
@@ -130,7 +130,7 @@ impl Default for Timestamp {
 
 impl Timestamp {
     /// Appends a value; `None` is NULL.
-    pub fn push(&mut self, value: Option<i64>) {
+    pub(super) fn push(&mut self, value: Option<i64>) {
         self.0.append_option(value);
     }
 }
@@ -147,11 +147,11 @@ impl Column for Timestamp {
 
 /// Truth values.
 #[derive(Default)]
-pub struct Flag(BooleanBuilder);
+pub(super) struct Flag(BooleanBuilder);
 
 impl Flag {
     /// Appends a value.
-    pub fn push(&mut self, value: bool) {
+    pub(super) fn push(&mut self, value: bool) {
         self.0.append_value(value);
     }
 }
@@ -164,16 +164,16 @@ impl Column for Flag {
 
 /// Texts.
 #[derive(Default)]
-pub struct Text(StringBuilder);
+pub(super) struct Text(StringBuilder);
 
 impl Text {
     /// Appends a text; `None` is NULL.
-    pub fn push(&mut self, value: Option<&str>) {
+    pub(super) fn push(&mut self, value: Option<&str>) {
         self.0.append_option(value);
     }
 
     /// Appends bytes as text; invalid UTF-8 is replaced.
-    pub fn push_bytes(&mut self, value: Option<&[u8]>) {
+    pub(super) fn push_bytes(&mut self, value: Option<&[u8]>) {
         match value.map(String::from_utf8_lossy) {
             Some(value) => self.0.append_value(value),
             None => self.0.append_null(),
@@ -189,11 +189,11 @@ impl Column for Text {
 
 /// Bytes.
 #[derive(Default)]
-pub struct Bytes(BinaryBuilder);
+pub(super) struct Bytes(BinaryBuilder);
 
 impl Bytes {
     /// Appends bytes; `None` is NULL.
-    pub fn push(&mut self, value: Option<&[u8]>) {
+    pub(super) fn push(&mut self, value: Option<&[u8]>) {
         self.0.append_option(value);
     }
 }
@@ -205,7 +205,7 @@ impl Column for Bytes {
 }
 
 /// Identifiers.
-pub struct IdColumn(FixedSizeBinaryBuilder);
+pub(super) struct IdColumn(FixedSizeBinaryBuilder);
 
 impl Default for IdColumn {
     fn default() -> Self {
@@ -215,7 +215,7 @@ impl Default for IdColumn {
 
 impl IdColumn {
     /// Appends an identifier; `None` is NULL.
-    pub fn push(&mut self, value: Option<Id>) {
+    pub(super) fn push(&mut self, value: Option<Id>) {
         match value {
             Some(id) => self.0.append_value(id.0).expect("all identifiers have the same size"),
             None => self.0.append_null(),
@@ -230,12 +230,12 @@ impl Column for IdColumn {
 }
 
 /// Lists of values.
-pub struct List<B: ArrayBuilder>(ListBuilder<B>);
+pub(super) struct List<B: ArrayBuilder>(ListBuilder<B>);
 
 /// Lists of signed numbers.
-pub type Int64List = List<Int64Builder>;
+pub(super) type Int64List = List<Int64Builder>;
 /// Lists of unsigned numbers.
-pub type UInt64List = List<UInt64Builder>;
+pub(super) type UInt64List = List<UInt64Builder>;
 
 impl<B: ArrayBuilder + Default> Default for List<B> {
     fn default() -> Self {
@@ -245,7 +245,7 @@ impl<B: ArrayBuilder + Default> Default for List<B> {
 
 impl<B: ArrayBuilder> List<B> {
     /// Appends a list; `None` is NULL.
-    pub fn push<V>(&mut self, values: Option<impl IntoIterator<Item = V>>)
+    pub(super) fn push<V>(&mut self, values: Option<impl IntoIterator<Item = V>>)
     where
         B: Extend<Option<V>>,
     {
@@ -262,7 +262,7 @@ impl<B: ArrayBuilder + Default> Column for List<B> {
 }
 
 /// Lists of identifiers.
-pub struct IdList(ListBuilder<FixedSizeBinaryBuilder>);
+pub(super) struct IdList(ListBuilder<FixedSizeBinaryBuilder>);
 
 impl Default for IdList {
     fn default() -> Self {
@@ -272,7 +272,7 @@ impl Default for IdList {
 
 impl IdList {
     /// Appends a list.
-    pub fn push(&mut self, ids: impl Iterator<Item = Id>) {
+    pub(super) fn push(&mut self, ids: impl Iterator<Item = Id>) {
         for id in ids {
             self.0.values().append_value(id.0).expect("all identifiers have the same size");
         }
@@ -287,7 +287,7 @@ impl Column for IdList {
 }
 
 /// Maps from texts to texts.
-pub struct TextMap(MapBuilder<StringBuilder, StringBuilder>);
+pub(super) struct TextMap(MapBuilder<StringBuilder, StringBuilder>);
 
 impl Default for TextMap {
     fn default() -> Self {
@@ -298,7 +298,7 @@ impl Default for TextMap {
 
 impl TextMap {
     /// Appends a map; an empty one is NULL.
-    pub fn push<K: AsRef<str>, V: AsRef<str>>(&mut self, entries: impl IntoIterator<Item = (K, V)>) {
+    pub(super) fn push<K: AsRef<str>, V: AsRef<str>>(&mut self, entries: impl IntoIterator<Item = (K, V)>) {
         let mut is_valid = false;
         for (key, value) in entries {
             is_valid = true;
@@ -316,7 +316,7 @@ impl Column for TextMap {
 }
 
 /// Lists of structures with these columns.
-pub struct Structs<C> {
+pub(super) struct Structs<C> {
     /// The columns of all structures.
     pub rows: C,
     /// The number of structures in each list; `None` is NULL.
@@ -331,7 +331,7 @@ impl<C: Default> Default for Structs<C> {
 
 impl<C> Structs<C> {
     /// Ends a list of `len` structures, whose values were appended to [`rows`](Self::rows); `None` is NULL.
-    pub fn end(&mut self, len: Option<usize>) {
+    pub(super) fn end(&mut self, len: Option<usize>) {
         self.lens.push(len);
     }
 }

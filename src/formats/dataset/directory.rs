@@ -34,7 +34,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Name of the files: one in each partition.
-pub const FILE: &str = "part-0.parquet";
+pub(super) const FILE: &str = "part-0.parquet";
 
 /// Rows that are converted to columns at once.
 const ROWS: usize = 1 << 13;
@@ -46,7 +46,11 @@ const TRACEPOINTS: usize = 64 << 20;
 ///
 /// # Errors
 /// None: files are created when they are written.
-pub fn begin_dataset(has_records: bool, directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
+pub(super) fn begin_dataset(
+    has_records: bool,
+    directory: &Path,
+    options: &ConvertOptions,
+) -> Result<Box<dyn Converter>> {
     let create = |name: &str, schema, unique: &[&str]| {
         ParquetFile::new(schema, Target::Path(directory.join(format!("{name}.parquet"))), unique)
     };
@@ -72,7 +76,7 @@ pub fn begin_dataset(has_records: bool, directory: &Path, options: &ConvertOptio
 }
 
 /// Whether a directory is a dataset, or empty.
-pub fn is_dataset(directory: &Path) -> bool {
+pub(super) fn is_dataset(directory: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(directory) else { return false };
     entries.all(|entry| {
         let name = entry.map(|entry| entry.file_name());
@@ -87,7 +91,7 @@ pub fn is_dataset(directory: &Path) -> bool {
 ///
 /// # Errors
 /// Errors of the system.
-pub fn join(part: &Path, dataset: &Path) -> io::Result<()> {
+pub(super) fn join(part: &Path, dataset: &Path) -> io::Result<()> {
     for table in table::ALL {
         if table != table::TRACEPOINTS {
             join_table(&part.join(table), &dataset.join(table))?;
@@ -114,7 +118,7 @@ fn join_table(part: &Path, dataset: &Path) -> io::Result<()> {
 }
 
 /// Names in a directory; none if it does not exist.
-pub fn entries(directory: &Path) -> io::Result<Vec<OsString>> {
+pub(super) fn entries(directory: &Path) -> io::Result<Vec<OsString>> {
     match fs::read_dir(directory) {
         Ok(entries) => entries.map(|entry| entry.map(|entry| entry.file_name())).collect(),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
@@ -123,7 +127,7 @@ pub fn entries(directory: &Path) -> io::Result<Vec<OsString>> {
 }
 
 /// The name of a recording's partition.
-pub fn partition(recording: Id) -> String {
+pub(super) fn partition(recording: Id) -> String {
     // Begins with a letter: an identifier of digits would be taken for a number.
     format!("recording=r{recording}")
 }

@@ -24,7 +24,7 @@ const ROW_GROUP: usize = 32 << 20;
 const DICTIONARY: usize = 4 << 20;
 
 /// Where the bytes of a file are written to.
-pub enum Target<'a> {
+pub(super) enum Target<'a> {
     /// A file, opened for each write: a dataset can have more files than a process may have open.
     Path(PathBuf),
     /// An output.
@@ -53,7 +53,7 @@ impl Target<'_> {
 }
 
 /// A file of a table.
-pub trait TableFile {
+pub(super) trait TableFile {
     /// Appends rows.
     ///
     /// # Errors
@@ -81,14 +81,14 @@ pub trait TableFile {
 }
 
 /// A Parquet file.
-pub struct ParquetFile<'a> {
+pub(super) struct ParquetFile<'a> {
     writer: ArrowWriter<Vec<u8>>,
     target: Target<'a>,
 }
 
 impl<'a> ParquetFile<'a> {
     /// Begins a file. The columns named in `unique` have no dictionary.
-    pub fn new(schema: SchemaRef, target: Target<'a>, unique: &[&str]) -> Self {
+    pub(super) fn new(schema: SchemaRef, target: Target<'a>, unique: &[&str]) -> Self {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_max_row_group_row_count(Some(ROWS))
@@ -133,14 +133,14 @@ impl TableFile for ParquetFile<'_> {
 }
 
 /// An Arrow IPC file.
-pub struct ArrowFile<'a> {
+pub(super) struct ArrowFile<'a> {
     writer: FileWriter<Vec<u8>>,
     target: Target<'a>,
 }
 
 impl<'a> ArrowFile<'a> {
     /// Begins a file.
-    pub fn new(schema: &SchemaRef, target: Target<'a>) -> Self {
+    pub(super) fn new(schema: &SchemaRef, target: Target<'a>) -> Self {
         let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD));
         let writer = options.and_then(|options| FileWriter::try_new_with_options(Vec::new(), schema, options));
         Self { writer: writer.expect("the format has compression, and all column types"), target }

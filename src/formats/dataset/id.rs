@@ -10,7 +10,7 @@ use std::fmt;
 /// The first 128 bits of a SHA-256. Among 10^12 of them, two are equal with a probability of 10^-15. In datasets of others, they can
 /// be any bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Id(pub [u8; 16]);
+pub(super) struct Id(pub [u8; 16]);
 
 /// In hexadecimal.
 impl fmt::Display for Id {
@@ -20,25 +20,25 @@ impl fmt::Display for Id {
 }
 
 /// Hashes fields, each with its length, so that different fields never have the same bytes.
-pub struct IdHasher(Sha256);
+pub(super) struct IdHasher(Sha256);
 
 impl IdHasher {
     /// Begins the identifier of a kind of thing.
-    pub fn new(kind: &str) -> Self {
+    pub(super) fn new(kind: &str) -> Self {
         let mut hasher = Self(Sha256::new());
         hasher.field(kind.as_bytes());
         hasher
     }
 
     /// Adds a field.
-    pub fn field(&mut self, bytes: &[u8]) -> &mut Self {
+    pub(super) fn field(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.update((bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
         self
     }
 
     /// Adds a number.
-    pub fn number(&mut self, number: u64) -> &mut Self {
+    pub(super) fn number(&mut self, number: u64) -> &mut Self {
         self.field(&number.to_le_bytes())
     }
 
@@ -48,14 +48,14 @@ impl IdHasher {
     }
 
     /// Ends the identifier.
-    pub fn finish(self) -> Id {
+    pub(super) fn finish(self) -> Id {
         let hash: [u8; 32] = self.0.finalize().into();
         Id(*hash.first_chunk().expect("a SHA-256 has 32 bytes"))
     }
 }
 
 /// Identifies a recording by its events, features and records, without AUX data.
-pub struct RecordingHasher(IdHasher);
+pub(super) struct RecordingHasher(IdHasher);
 
 impl Default for RecordingHasher {
     fn default() -> Self {
@@ -65,7 +65,7 @@ impl Default for RecordingHasher {
 
 impl RecordingHasher {
     /// Adds a record.
-    pub fn record(&mut self, raw: &Raw<'_>) {
+    pub(super) fn record(&mut self, raw: &Raw<'_>) {
         let header = raw.header();
         let mut word = [0; 8];
         word[..4].copy_from_slice(&header.kind.0.to_le_bytes());
@@ -76,14 +76,14 @@ impl RecordingHasher {
     }
 
     /// Adds the metadata, and ends the identifier.
-    pub fn finish(mut self, meta: &Meta) -> Id {
+    pub(super) fn finish(mut self, meta: &Meta) -> Id {
         self.0.field(&origin(meta, None).0);
         self.0.finish()
     }
 }
 
 /// Identifies a run of perf, for objects that have no build ID: by events, features and the first record.
-pub fn origin(meta: &Meta, first: Option<&Raw<'_>>) -> Id {
+pub(super) fn origin(meta: &Meta, first: Option<&Raw<'_>>) -> Id {
     let mut hasher = IdHasher::new("origin");
     for event in meta.events.list() {
         hasher.number(event.attr.kind.0.into()).number(event.attr.config).number(event.ids.len() as u64);
@@ -101,7 +101,7 @@ pub fn origin(meta: &Meta, first: Option<&Raw<'_>>) -> Id {
 }
 
 /// Identifies an object: by name and build ID, or else by name and the run of perf; memory also by its process and address.
-pub fn object(name: &[u8], build_id: Option<&[u8]>, map: &Map, origin: Id) -> Id {
+pub(super) fn object(name: &[u8], build_id: Option<&[u8]>, map: &Map, origin: Id) -> Id {
     let mut hasher = IdHasher::new("object");
     hasher.field(name);
     match (build_id, map.pid) {
@@ -113,21 +113,21 @@ pub fn object(name: &[u8], build_id: Option<&[u8]>, map: &Map, origin: Id) -> Id
 }
 
 /// Identifies a frame by its place in an object.
-pub fn frame(object: Id, offset: u64) -> Id {
+pub(super) fn frame(object: Id, offset: u64) -> Id {
     let mut hasher = IdHasher::new("frame");
     hasher.field(&object.0).number(offset);
     hasher.finish()
 }
 
 /// Identifies a frame outside of objects by its address.
-pub fn frame_outside(space: Space, address: u64) -> Id {
+pub(super) fn frame_outside(space: Space, address: u64) -> Id {
     let mut hasher = IdHasher::new("frame outside");
     hasher.number(space as u64).number(address);
     hasher.finish()
 }
 
 /// Identifies a stack by its frames.
-pub fn stack(frames: impl Iterator<Item = Id>) -> Id {
+pub(super) fn stack(frames: impl Iterator<Item = Id>) -> Id {
     let mut hasher = IdHasher::new("stack");
     frames.for_each(|frame| hasher.bytes(&frame.0));
     hasher.finish()

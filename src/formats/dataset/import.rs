@@ -33,7 +33,7 @@ const LOST: [&str; 12] = [
 ];
 
 /// Whether a directory is a dataset, or a partition of its recordings.
-pub fn is_readable(path: &Path) -> bool {
+pub(super) fn is_readable(path: &Path) -> bool {
     is_whole(path) || selected(path).is_some()
 }
 
@@ -53,7 +53,7 @@ fn selected(path: &Path) -> Option<(PathBuf, String)> {
 ///
 /// # Errors
 /// If the dataset has several recordings, cannot be read, or exceeds a limit.
-pub fn import(path: &Path, options: &ImportOptions) -> Result<ImportedRecording> {
+pub(super) fn import(path: &Path, options: &ImportOptions) -> Result<ImportedRecording> {
     let name = path.display().to_string();
     let (dataset, partition) = match selected(path) {
         Some(selected) => selected,

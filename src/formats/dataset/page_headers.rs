@@ -15,7 +15,7 @@ const DEPTH: usize = 8;
 
 /// Sizes of the pages of a column chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PageSizes {
+pub(super) struct PageSizes {
     /// Bytes that the pages decompress to.
     pub uncompressed: u64,
     /// Values in data pages.
@@ -28,7 +28,7 @@ pub struct PageSizes {
 ///
 /// # Errors
 /// If a header is invalid or cannot be read.
-pub fn sizes(mut file: &File, column: &ColumnChunkMetaData) -> io::Result<PageSizes> {
+pub(super) fn sizes(mut file: &File, column: &ColumnChunkMetaData) -> io::Result<PageSizes> {
     let (start, len) = column.byte_range();
     let (mut at, end) = (start, start.saturating_add(len));
     let mut sizes = PageSizes::default();

@@ -13,7 +13,7 @@ use perf_data::stream::raw::Raw;
 const BYTES: usize = 4 << 20;
 
 /// Writes records.
-pub struct RecordTable {
+pub(super) struct RecordTable {
     file: ParquetFile<'static>,
     columns: RecordColumns,
     bytes: usize,
@@ -23,7 +23,7 @@ pub struct RecordTable {
 
 impl RecordTable {
     /// A table without rows.
-    pub fn new(file: ParquetFile<'static>) -> Self {
+    pub(super) fn new(file: ParquetFile<'static>) -> Self {
         Self { file, columns: RecordColumns::default(), bytes: 0, object: Vec::new() }
     }
 
@@ -31,7 +31,7 @@ impl RecordTable {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn add(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+    pub(super) fn add(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.object.clear();
         json::without_payload(&mut self.object, meta, raw).map_err(json::failed)?;
         let trailer = meta.events.split(raw).1;
@@ -60,7 +60,7 @@ impl RecordTable {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn finish(&mut self, metadata: &[(&str, String)]) -> Result<()> {
+    pub(super) fn finish(&mut self, metadata: &[(&str, String)]) -> Result<()> {
         self.write()?;
         self.file.finish(metadata)
     }

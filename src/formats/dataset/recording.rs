@@ -17,7 +17,12 @@ use perf_data::stream::meta::Meta;
 ///
 /// # Errors
 /// If a feature has a kind of value that JSON Lines do not support.
-pub fn row(end: &End<'_>, times: Option<(u64, u64)>, disclosure: Disclosure, ledger: &Ledger) -> Result<RecordBatch> {
+pub(super) fn row(
+    end: &End<'_>,
+    times: Option<(u64, u64)>,
+    disclosure: Disclosure,
+    ledger: &Ledger,
+) -> Result<RecordBatch> {
     let (mut columns, meta) = (RecordingColumns::default(), end.meta);
     let text = |id| meta.string(id);
     let command = meta.cmdline().map(|arguments| arguments.join(" "));

@@ -15,14 +15,14 @@ use perf_data::stream::raw::Raw;
 
 /// Collects threads and mappings.
 #[derive(Default)]
-pub struct RecordTables {
+pub(super) struct RecordTables {
     threads: Timeline,
     mappings: MappingColumns,
 }
 
 impl RecordTables {
     /// Adds a record that the session has applied.
-    pub fn add(&mut self, meta: &Meta, raw: &Raw<'_>, session: &Session) {
+    pub(super) fn add(&mut self, meta: &Meta, raw: &Raw<'_>, session: &Session) {
         self.threads.record_thread(meta, raw, session);
         let (body, endian) = (meta.events.split(raw).0, raw.endian());
         match raw.header().kind {
@@ -58,22 +58,22 @@ impl RecordTables {
     }
 
     /// Notes the thread of a sample.
-    pub fn sample(&mut self, pid: u32, tid: u32) {
+    pub(super) fn sample(&mut self, pid: u32, tid: u32) {
         self.threads.thread(pid, tid);
     }
 
     /// Number of mappings in memory.
-    pub fn mappings(&self) -> usize {
+    pub(super) fn mappings(&self) -> usize {
         self.mappings.start.len()
     }
 
     /// Returns the mappings so far, and removes them.
-    pub fn take_mappings(&mut self) -> RecordBatch {
+    pub(super) fn take_mappings(&mut self) -> RecordBatch {
         self.mappings.batch()
     }
 
     /// Returns the threads.
-    pub fn threads(&self, session: &Session) -> RecordBatch {
+    pub(super) fn threads(&self, session: &Session) -> RecordBatch {
         let mut columns = ProcessColumns::default();
         for thread in &self.threads.threads {
             columns.pid.push(Some(thread.pid as i32));

@@ -23,7 +23,7 @@ const ROWS: usize = 1 << 13;
 const EXTRA_ROWS: u64 = 1 << 19;
 
 /// Rows of a table.
-pub struct Rows {
+pub(super) struct Rows {
     /// Path of the file, for messages.
     file: String,
     batch: RecordBatch,
@@ -33,7 +33,7 @@ pub struct Rows {
 ///
 /// # Errors
 /// If the file cannot be read, needs more memory than its size allows, and errors of `found`.
-pub fn for_each(path: &Path, columns: &[&str], found: impl FnMut(&Rows) -> Result<()>) -> Result<()> {
+pub(super) fn for_each(path: &Path, columns: &[&str], found: impl FnMut(&Rows) -> Result<()>) -> Result<()> {
     // The crates of Parquet and Arrow panic on some damaged files, also when values are taken from the rows.
     let read = caught(|| read(path, columns, found));
     read.unwrap_or_else(|panic| Err(invalid(&path.display().to_string(), &panic)))
@@ -96,7 +96,7 @@ fn repeated_texts_once(field: &FieldRef) -> FieldRef {
 
 impl Rows {
     /// Number of rows.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.batch.num_rows()
     }
 
@@ -118,7 +118,7 @@ impl Rows {
     ///
     /// # Errors
     /// If it is missing, or has another type.
-    pub fn int32(&self, name: &str) -> Result<impl Fn(usize) -> Option<i32> + '_> {
+    pub(super) fn int32(&self, name: &str) -> Result<impl Fn(usize) -> Option<i32> + '_> {
         self.numbers::<Int32Type>(name)
     }
 
@@ -126,7 +126,7 @@ impl Rows {
     ///
     /// # Errors
     /// If it is missing, or has another type.
-    pub fn int64(&self, name: &str) -> Result<impl Fn(usize) -> Option<i64> + '_> {
+    pub(super) fn int64(&self, name: &str) -> Result<impl Fn(usize) -> Option<i64> + '_> {
         self.numbers::<Int64Type>(name)
     }
 
@@ -134,7 +134,7 @@ impl Rows {
     ///
     /// # Errors
     /// If it is missing, or has another type.
-    pub fn uint64(&self, name: &str) -> Result<impl Fn(usize) -> Option<u64> + '_> {
+    pub(super) fn uint64(&self, name: &str) -> Result<impl Fn(usize) -> Option<u64> + '_> {
         self.numbers::<UInt64Type>(name)
     }
 
@@ -142,7 +142,7 @@ impl Rows {
     ///
     /// # Errors
     /// If it is missing, or has another type.
-    pub fn flag(&self, name: &str) -> Result<impl Fn(usize) -> bool + '_> {
+    pub(super) fn flag(&self, name: &str) -> Result<impl Fn(usize) -> bool + '_> {
         let flags = self.column(name)?.as_boolean_opt().ok_or_else(|| self.mismatch(name))?;
         Ok(|row| flags.is_valid(row) && flags.value(row))
     }
@@ -151,7 +151,7 @@ impl Rows {
     ///
     /// # Errors
     /// If it is missing, or has another type.
-    pub fn text<'a>(&'a self, name: &str) -> Result<impl Fn(usize) -> Option<&'a str> + use<'a>> {
+    pub(super) fn text<'a>(&'a self, name: &str) -> Result<impl Fn(usize) -> Option<&'a str> + use<'a>> {
         let column = self.column(name)?.as_dictionary_opt::<Int32Type>().ok_or_else(|| self.mismatch(name))?;
         let texts = column.values().as_string_opt::<i32>().ok_or_else(|| self.mismatch(name))?;
         Ok(|row| column.key(row).map(|key| texts.value(key)))
@@ -161,7 +161,7 @@ impl Rows {
     ///
     /// # Errors
     /// If it is missing, or has another type.
-    pub fn id(&self, name: &str) -> Result<impl Fn(usize) -> Option<Id> + '_> {
+    pub(super) fn id(&self, name: &str) -> Result<impl Fn(usize) -> Option<Id> + '_> {
         let ids = self.column(name)?.as_fixed_size_binary_opt().ok_or_else(|| self.mismatch(name))?;
         Ok(|row| if ids.is_valid(row) { ids.value(row).try_into().ok().map(Id) } else { None })
     }
@@ -170,7 +170,7 @@ impl Rows {
     ///
     /// # Errors
     /// If it is missing, or has another type.
-    pub fn ids(&self, name: &str) -> Result<impl Fn(usize) -> Vec<Id> + '_> {
+    pub(super) fn ids(&self, name: &str) -> Result<impl Fn(usize) -> Vec<Id> + '_> {
         let lists = self.column(name)?.as_list_opt::<i32>().ok_or_else(|| self.mismatch(name))?;
         lists.values().as_fixed_size_binary_opt().ok_or_else(|| self.mismatch(name))?;
         Ok(|row| {
@@ -181,7 +181,7 @@ impl Rows {
     }
 
     /// How many rows have a value in a column; 0 if the column is missing.
-    pub fn count(&self, name: &str) -> u64 {
+    pub(super) fn count(&self, name: &str) -> u64 {
         self.batch.column_by_name(name).map_or(0, |column| (column.len() - column.null_count()) as u64)
     }
 }

@@ -18,7 +18,7 @@ use perf_data::stream::meta::Meta;
 
 /// A sample of an event.
 #[derive(Clone, Debug)]
-pub struct SampleRow {
+pub(super) struct SampleRow {
     /// Event.
     pub event: EventIndex,
     /// What it counts of the event.
@@ -59,7 +59,7 @@ struct Branch {
 }
 
 /// What is the same for all samples of a recording.
-pub struct Common<'a> {
+pub(super) struct Common<'a> {
     /// Names of the events.
     pub events: &'a [String],
     /// Names of threads and cgroups.
@@ -72,16 +72,16 @@ pub struct Common<'a> {
 
 /// Converts times of the recording's clock to UTC.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct WallClock(Option<i128>);
+pub(super) struct WallClock(Option<i128>);
 
 impl WallClock {
     /// The clock of a recording.
-    pub fn new(meta: &Meta) -> Self {
+    pub(super) fn new(meta: &Meta) -> Self {
         Self(meta.clock_data().map(|clock| i128::from(clock.wall_clock_ns) - i128::from(clock.clockid_ns)))
     }
 
     /// Nanoseconds since 1970, if known.
-    pub fn utc(self, time: Option<u64>) -> Option<i64> {
+    pub(super) fn utc(self, time: Option<u64>) -> Option<i64> {
         i64::try_from(i128::from(time?) + self.0?).ok()
     }
 }
@@ -89,7 +89,7 @@ impl WallClock {
 impl SampleRow {
     /// The row of a sample for one of the events that it counts for. `tracepoint` is whether its RAW bytes are those of a
     /// tracepoint.
-    pub fn new(
+    pub(super) fn new(
         decoded: &DecodedSample<'_>,
         (event, value): (EventIndex, u64),
         session: &Session,
@@ -137,13 +137,13 @@ impl SampleRow {
     }
 
     /// Size of its variable parts.
-    pub fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         let labels: usize = self.labels.iter().map(|(_, text)| text.len()).sum();
         labels + size_of_val(&*self.branches) + self.payload.as_ref().map_or(0, |payload| payload.len())
     }
 
     /// Appends the row to the columns.
-    pub fn append(&self, columns: &mut SampleColumns, common: &Common<'_>) {
+    pub(super) fn append(&self, columns: &mut SampleColumns, common: &Common<'_>) {
         let name = |id: NameId| common.names.name(id);
         let signed = |value: Option<u64>| value.map(saturated);
         columns.event.push(common.events.get(self.event as usize).map(String::as_str));
@@ -188,7 +188,7 @@ impl SampleRow {
     }
 
     /// Name of the thread.
-    pub fn comm<'a>(&self, names: &'a Names) -> Option<&'a [u8]> {
+    pub(super) fn comm<'a>(&self, names: &'a Names) -> Option<&'a [u8]> {
         let is_idle = self.task.is_some_and(|(_, tid)| tid == 0);
         self.comm.map(|comm| names.name(comm)).or(is_idle.then_some(IDLE))
     }

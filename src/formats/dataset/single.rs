@@ -26,7 +26,7 @@ pub fn schema() -> SchemaRef {
 }
 
 /// Writes a single table.
-pub struct SingleTable<F>(pub F);
+pub(super) struct SingleTable<F>(pub F);
 
 impl<F: TableFile> Tables for SingleTable<F> {
     fn samples(&mut self, batch: &Batch<'_>) -> Result<()> {
@@ -55,7 +55,7 @@ impl<F: TableFile> Tables for SingleTable<F> {
 }
 
 /// Passes rows on instead of writing a file.
-pub struct PassedRows<F>(pub F);
+pub(super) struct PassedRows<F>(pub F);
 
 impl<F: FnMut(RecordBatch) -> Result<()>> TableFile for PassedRows<F> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {

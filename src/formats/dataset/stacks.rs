@@ -17,7 +17,7 @@ use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
 
 /// The stacks of a recording so far, with their symbols.
 #[derive(Clone, Copy)]
-pub struct Resolved<'a> {
+pub(super) struct Resolved<'a> {
     /// Frames and stacks.
     pub stacks: &'a Stacks,
     /// Mappings of frames.
@@ -39,7 +39,7 @@ struct Object {
 }
 
 /// Assigns identifiers, and collects the rows of new stacks, frames and objects.
-pub struct StackTables {
+pub(super) struct StackTables {
     origin: Id,
     /// Objects by mapping.
     objects: Vec<Option<Object>>,
@@ -56,7 +56,7 @@ pub struct StackTables {
 
 impl StackTables {
     /// Begins without stacks.
-    pub fn new(origin: Id) -> Self {
+    pub(super) fn new(origin: Id) -> Self {
         Self {
             origin,
             objects: Vec::new(),
@@ -71,7 +71,7 @@ impl StackTables {
     }
 
     /// The identifier of a stack. Adds rows for it and its frames if it is new.
-    pub fn stack(&mut self, resolved: Resolved<'_>, stack: StackId) -> Id {
+    pub(super) fn stack(&mut self, resolved: Resolved<'_>, stack: StackId) -> Id {
         if let Some(&Some(id)) = self.stacks.get(stack as usize) {
             return id;
         }
@@ -160,12 +160,12 @@ impl StackTables {
     }
 
     /// Returns the rows of new stacks and frames, and removes them.
-    pub fn batches(&mut self) -> (RecordBatch, RecordBatch) {
+    pub(super) fn batches(&mut self) -> (RecordBatch, RecordBatch) {
         (self.stack_columns.batch(), self.frame_columns.batch())
     }
 
     /// Returns the rows of all objects.
-    pub fn objects(&self, reports: &ObjectReports) -> RecordBatch {
+    pub(super) fn objects(&self, reports: &ObjectReports) -> RecordBatch {
         let mut columns = ObjectColumns::default();
         let mut known = HashSet::new();
         for (mapping, object) in (0..).zip(&self.objects) {
@@ -184,12 +184,12 @@ impl StackTables {
 }
 
 /// The path or name of the object of a mapping.
-pub fn object_name(map: &Map) -> &[u8] {
+pub(super) fn object_name(map: &Map) -> &[u8] {
     if map.is_kernel() { b"[kernel.kallsyms]" } else { &map.filename }
 }
 
 /// The offset of an address in the object of its mapping. That in a kernel does not depend on where the kernel was loaded.
-pub fn offset(map: &Map, address: u64) -> u64 {
+pub(super) fn offset(map: &Map, address: u64) -> u64 {
     match map.is_of_kernel() {
         true => address.wrapping_sub(map.start),
         false => map.address_in_object(address),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const FIELDS: usize = 128;
 
 /// The rows of a tracepoint.
-pub struct TracepointTable {
+pub(super) struct TracepointTable {
     tracepoint: Tracepoint,
     common: TracepointColumns,
     fields: Vec<FieldColumn>,
@@ -99,7 +99,7 @@ fn numbers(value: Option<Value<'_>>) -> Option<Numbers<'_>> {
 
 impl TracepointTable {
     /// Begins a table without rows.
-    pub fn new(mut tracepoint: Tracepoint) -> Self {
+    pub(super) fn new(mut tracepoint: Tracepoint) -> Self {
         let mut names = HashSet::new();
         let mut columns: Vec<_> = TracepointColumns::schema().fields().iter().cloned().collect();
         names.extend(columns.iter().map(|column| column.name().clone()));
@@ -116,12 +116,12 @@ impl TracepointTable {
     }
 
     /// The schema.
-    pub fn schema(&self) -> SchemaRef {
+    pub(super) fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
     /// Adds a sample with its RAW bytes.
-    pub fn add(&mut self, sample: &SampleRow, payload: &[u8], stack: Id, common: &Common<'_>) {
+    pub(super) fn add(&mut self, sample: &SampleRow, payload: &[u8], stack: Id, common: &Common<'_>) {
         let columns = &mut self.common;
         columns.sample_time.push(sample.time.map(saturated));
         columns.sample_timestamp.push(common.clock.utc(sample.time));
@@ -139,7 +139,7 @@ impl TracepointTable {
     }
 
     /// Returns the rows so far, and removes them.
-    pub fn take(&mut self) -> RecordBatch {
+    pub(super) fn take(&mut self) -> RecordBatch {
         let mut columns = self.common.take();
         columns.extend(self.fields.iter_mut().map(FieldColumn::take));
         RecordBatch::try_new(self.schema.clone(), columns).expect("columns have the declared types and equal lengths")

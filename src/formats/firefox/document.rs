@@ -10,14 +10,14 @@ use std::fmt;
 
 /// The head of a profile, which decides whether and how the rest is read.
 #[derive(Deserialize)]
-pub struct Head<'a> {
+pub(super) struct Head<'a> {
     #[serde(borrow)]
     pub meta: Meta<'a>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Meta<'a> {
+pub(super) struct Meta<'a> {
     pub preprocessed_profile_version: Option<u32>,
     /// Milliseconds since 1970.
     pub start_time: Option<f64>,
@@ -26,14 +26,14 @@ pub struct Meta<'a> {
 }
 
 #[derive(Deserialize)]
-pub struct Category<'a> {
+pub(super) struct Category<'a> {
     #[serde(borrow)]
     pub name: Text<'a>,
 }
 
 /// A profile without its head.
 #[derive(Deserialize)]
-pub struct Document<'a> {
+pub(super) struct Document<'a> {
     #[serde(borrow)]
     pub libs: Vec<ImportedLib<'a>>,
     #[serde(borrow)]
@@ -45,7 +45,7 @@ pub struct Document<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ImportedLib<'a> {
+pub(super) struct ImportedLib<'a> {
     #[serde(borrow)]
     pub path: Text<'a>,
     #[serde(borrow)]
@@ -55,7 +55,7 @@ pub struct ImportedLib<'a> {
 /// Tables that threads share.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SharedParts<'a> {
+pub(super) struct SharedParts<'a> {
     #[serde(borrow, default)]
     pub string_array: Option<Vec<Text<'a>>>,
     pub sources: Option<SourceTable>,
@@ -67,7 +67,7 @@ pub struct SharedParts<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ImportedThread<'a> {
+pub(super) struct ImportedThread<'a> {
     #[serde(borrow)]
     pub name: Text<'a>,
     #[serde(borrow)]
@@ -91,12 +91,12 @@ pub struct ImportedThread<'a> {
 
 impl ImportedThread<'_> {
     /// Number of markers.
-    pub fn marker_count(&self) -> u64 {
+    pub(super) fn marker_count(&self) -> u64 {
         self.markers.as_ref().map_or(0, |rows| rows.length)
     }
 
     /// Number of allocations.
-    pub fn allocation_count(&self) -> u64 {
+    pub(super) fn allocation_count(&self) -> u64 {
         let tables = [&self.js_allocations, &self.native_allocations].into_iter().flatten();
         tables.fold(0, |sum, rows| sum.saturating_add(rows.length))
     }
@@ -105,7 +105,7 @@ impl ImportedThread<'_> {
 /// The samples of a thread.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SampleTable {
+pub(super) struct SampleTable {
     pub stack: Column,
     /// In milliseconds.
     pub time: Option<Vec<Number>>,
@@ -118,7 +118,7 @@ pub struct SampleTable {
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum WeightType {
+pub(super) enum WeightType {
     #[default]
     Samples,
     TracingMs,
@@ -127,13 +127,13 @@ pub enum WeightType {
 
 /// A table of which only the size matters.
 #[derive(Deserialize)]
-pub struct Rows {
+pub(super) struct Rows {
     pub length: u64,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StackTable {
+pub(super) struct StackTable {
     pub frame: Column,
     /// The calling stack.
     pub prefix: Option<Column>,
@@ -143,7 +143,7 @@ pub struct StackTable {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FrameTable {
+pub(super) struct FrameTable {
     pub func: Column,
     /// Relative to the library; that of callers is in the call.
     pub address: Option<Column>,
@@ -158,7 +158,7 @@ pub struct FrameTable {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FuncTable {
+pub(super) struct FuncTable {
     pub name: Column,
     /// Before version 70, the library's resource.
     pub resource: Option<Column>,
@@ -170,34 +170,34 @@ pub struct FuncTable {
 }
 
 #[derive(Deserialize)]
-pub struct ResourceTable {
+pub(super) struct ResourceTable {
     pub lib: Option<Column>,
 }
 
 #[derive(Deserialize)]
-pub struct SourceTable {
+pub(super) struct SourceTable {
     pub filename: Column,
 }
 
 /// A column of indexes or other small numbers, in which `null` and negative numbers are missing values.
 #[derive(Debug, Default)]
-pub struct Column(Vec<u32>);
+pub(super) struct Column(Vec<u32>);
 
 impl Column {
     const MISSING: u32 = u32::MAX;
 
     /// Number of rows.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// A value, if it is present.
-    pub fn get(&self, row: u32) -> Option<u32> {
+    pub(super) fn get(&self, row: u32) -> Option<u32> {
         self.0.get(row as usize).copied().filter(|&value| value != Self::MISSING)
     }
 
     /// All values.
-    pub fn iter(&self) -> impl Iterator<Item = Option<u32>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Option<u32>> {
         self.0.iter().map(|&value| Some(value).filter(|&value| value != Self::MISSING))
     }
 }
@@ -229,7 +229,7 @@ impl<'de> Deserialize<'de> for Column {
 
 /// The ID of a process or thread: a number or a text. A suffix of a reused ID, as in `12.1`, is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TaskId(pub Option<u32>);
+pub(super) struct TaskId(pub Option<u32>);
 
 impl<'de> Deserialize<'de> for TaskId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -18,7 +18,7 @@ const USER: Range<u64> = 0x10_0000_0000..1 << 37;
 const KERNEL: Range<u64> = Kernel::START..Kernel::END;
 
 /// The profile, with frames whose addresses are relative to their libraries until [`finish`](Self::finish).
-pub struct Frames<'a> {
+pub(super) struct Frames<'a> {
     /// The profile.
     pub profile: SourceProfile,
     libs: &'a [ImportedLib<'a>],
@@ -33,7 +33,7 @@ pub struct Frames<'a> {
 
 impl<'a> Frames<'a> {
     /// A profile without frames.
-    pub fn new(libs: &'a [ImportedLib<'a>], categories: &[Category<'_>]) -> Self {
+    pub(super) fn new(libs: &'a [ImportedLib<'a>], categories: &[Category<'_>]) -> Self {
         Self {
             profile: SourceProfile::default(),
             libs,
@@ -45,7 +45,7 @@ impl<'a> Frames<'a> {
     }
 
     /// The number of a frame.
-    pub fn id(&mut self, frame: &TableFrame<'_>) -> u32 {
+    pub(super) fn id(&mut self, frame: &TableFrame<'_>) -> u32 {
         let mapping = frame.lib.map(|lib| self.mapping(lib));
         let is_of_kernel = |category: u32| self.kernel_categories.get(category as usize).copied();
         let mut is_kernel = frame.category.and_then(is_of_kernel).unwrap_or(false);
@@ -97,7 +97,7 @@ impl<'a> Frames<'a> {
     }
 
     /// Maps the libraries, of which the profile has only addresses in them.
-    pub fn finish(mut self, is_own: bool) -> SourceProfile {
+    pub(super) fn finish(mut self, is_own: bool) -> SourceProfile {
         let mut ends = vec![0; self.profile.mappings.len()];
         for frame in &self.profile.frames {
             if let (Some(mapping), Some(address)) = (frame.mapping, frame.address) {

@@ -10,25 +10,25 @@ use crate::formats::import::source::{SourceFunction, SourceProfile};
 
 /// Bits of the column `flags` of frames.
 mod frame_flags {
-    pub const IS_INLINED: u32 = 1;
-    pub const HAS_ADDRESS: u32 = 1 << 1;
-    pub const HAS_CATEGORY: u32 = 1 << 2;
-    pub const HAS_LINE: u32 = 1 << 4;
-    pub const HAS_COLUMN: u32 = 1 << 5;
+    pub(super) const IS_INLINED: u32 = 1;
+    pub(super) const HAS_ADDRESS: u32 = 1 << 1;
+    pub(super) const HAS_CATEGORY: u32 = 1 << 2;
+    pub(super) const HAS_LINE: u32 = 1 << 4;
+    pub(super) const HAS_COLUMN: u32 = 1 << 5;
 }
 
 /// Bits of the column `flags` of functions.
 mod function_flags {
-    pub const HAS_RESOURCE: u32 = 1 << 2;
-    pub const HAS_SOURCE: u32 = 1 << 3;
-    pub const HAS_LINE: u32 = 1 << 4;
+    pub(super) const HAS_RESOURCE: u32 = 1 << 2;
+    pub(super) const HAS_SOURCE: u32 = 1 << 3;
+    pub(super) const HAS_LINE: u32 = 1 << 4;
 }
 
 /// A result whose error begins with the table.
 type Result<T> = std::result::Result<T, String>;
 
 /// A frame as in the tables.
-pub struct TableFrame<'a> {
+pub(super) struct TableFrame<'a> {
     /// Function.
     pub function: SourceFunction,
     /// Name of the function.
@@ -48,7 +48,7 @@ pub struct TableFrame<'a> {
 }
 
 /// Tables, and what they were decoded to.
-pub struct Tables<'a> {
+pub(super) struct Tables<'a> {
     strings: &'a [Text<'a>],
     sources: Option<&'a SourceTable>,
     stacks: &'a StackTable,
@@ -69,7 +69,7 @@ impl<'a> Tables<'a> {
     ///
     /// # Errors
     /// If a table is missing, or columns of a table differ in length.
-    pub fn shared(document: &'a Document<'a>) -> Result<Option<Self>> {
+    pub(super) fn shared(document: &'a Document<'a>) -> Result<Option<Self>> {
         let Some(shared) = document.shared.as_ref().filter(|shared| shared.stack_table.is_some()) else {
             return Ok(None);
         };
@@ -91,7 +91,7 @@ impl<'a> Tables<'a> {
     ///
     /// # Errors
     /// If a table is missing, or columns of a table differ in length.
-    pub fn of_thread(document: &'a Document<'a>, thread: &'a ImportedThread<'a>) -> Result<Self> {
+    pub(super) fn of_thread(document: &'a Document<'a>, thread: &'a ImportedThread<'a>) -> Result<Self> {
         let shared = document.shared.as_ref();
         Self::new(
             thread.string_array.as_deref().or_else(|| shared?.string_array.as_deref()),
@@ -143,7 +143,7 @@ impl<'a> Tables<'a> {
     ///
     /// # Errors
     /// If an index is invalid.
-    pub fn stack(&mut self, row: u32, frames: &mut Frames, total: &mut usize) -> Result<u32> {
+    pub(super) fn stack(&mut self, row: u32, frames: &mut Frames, total: &mut usize) -> Result<u32> {
         if let Some(known) = *index(&self.known_stacks, row, || format!("stackTable[{row}]"))? {
             return Ok(known);
         }

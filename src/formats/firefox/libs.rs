@@ -8,7 +8,7 @@ use serde::Serialize;
 /// A library.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Lib {
+pub(super) struct Lib {
     arch: Option<String>,
     name: String,
     path: String,
@@ -19,7 +19,7 @@ pub struct Lib {
 }
 
 /// The mappings of a profile, by their index.
-pub fn libs(tables: &Tables) -> Vec<Lib> {
+pub(super) fn libs(tables: &Tables) -> Vec<Lib> {
     let arch = tables.fact("arch");
     tables.mappings.iter().map(|map| lib(map, arch.cloned())).collect()
 }
@@ -40,7 +40,7 @@ fn lib(map: &Map, arch: Option<String>) -> Lib {
 }
 
 /// The name of a mapped file without directories.
-pub fn name(map: &Map) -> String {
+pub(super) fn name(map: &Map) -> String {
     let path = map.printed_file();
     let last = path.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
     String::from_utf8_lossy(cut_name(last.unwrap_or(&path))).into_owned()

@@ -11,16 +11,16 @@ use std::borrow::Cow;
 
 /// How a marker's times are to be read.
 mod phase {
-    pub const INSTANT: u32 = 0;
-    pub const INTERVAL: u32 = 1;
-    pub const INTERVAL_START: u32 = 2;
-    pub const INTERVAL_END: u32 = 3;
+    pub(super) const INSTANT: u32 = 0;
+    pub(super) const INTERVAL: u32 = 1;
+    pub(super) const INTERVAL_START: u32 = 2;
+    pub(super) const INTERVAL_END: u32 = 3;
 }
 
 /// The markers of a thread.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Markers {
+pub(super) struct Markers {
     length: usize,
     name: Vec<u32>,
     start_time: Vec<Option<f64>>,
@@ -52,7 +52,7 @@ struct Cause {
 }
 
 /// What is shown of the fields.
-pub fn schemas() -> serde_json::Value {
+pub(super) fn schemas() -> serde_json::Value {
     let display = ["marker-chart", "marker-table", "timeline-overview"];
     json!([
         {
@@ -76,7 +76,7 @@ pub fn schemas() -> serde_json::Value {
 
 impl Markers {
     /// The markers of samples of a tracepoint.
-    pub fn of_tracepoints(
+    pub(super) fn of_tracepoints(
         profile: &Profile,
         track: &Track,
         stacks: &[Option<u32>],
@@ -100,7 +100,7 @@ impl Markers {
     }
 
     /// Adds the times in which the thread ran.
-    pub fn add_running(&mut self, times: &[Running], clock: Clock, shared: &mut SharedTables<'_>) {
+    pub(super) fn add_running(&mut self, times: &[Running], clock: Clock, shared: &mut SharedTables<'_>) {
         let name = shared.string(Cow::Borrowed("Running"));
         for &Running { from, to, cpu, is_preempted } in times {
             let phase = match (from, to) {

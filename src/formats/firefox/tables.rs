@@ -9,25 +9,25 @@ use serde::Serialize;
 use std::borrow::Cow;
 
 /// Names and colors of the categories of frames.
-pub const CATEGORIES: [(&str, &str); 5] =
+pub(super) const CATEGORIES: [(&str, &str); 5] =
     [("User", "yellow"), ("Kernel", "orange"), ("JIT", "green"), ("Idle", "transparent"), ("Other", "grey")];
 
 /// Indexes of [`CATEGORIES`].
 mod category {
-    pub const USER: u32 = 0;
-    pub const KERNEL: u32 = 1;
-    pub const JIT: u32 = 2;
-    pub const IDLE: u32 = 3;
-    pub const OTHER: u32 = 4;
+    pub(super) const USER: u32 = 0;
+    pub(super) const KERNEL: u32 = 1;
+    pub(super) const JIT: u32 = 2;
+    pub(super) const IDLE: u32 = 3;
+    pub(super) const OTHER: u32 = 4;
 }
 
 /// Category of markers.
-pub const OTHER: u32 = category::OTHER;
+pub(super) const OTHER: u32 = category::OTHER;
 
 /// The tables.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SharedTables<'a> {
+pub(super) struct SharedTables<'a> {
     string_array: Vec<String>,
     sources: Sources,
     func_table: Functions,
@@ -120,7 +120,7 @@ struct NativeSymbols {
 
 impl<'a> SharedTables<'a> {
     /// Tables without functions and stacks. Each mapping is a library, with a resource of the same index.
-    pub fn new(tables: &'a Tables) -> Self {
+    pub(super) fn new(tables: &'a Tables) -> Self {
         let mut shared = Self {
             string_array: Vec::new(),
             sources: Sources::default(),
@@ -155,7 +155,7 @@ impl<'a> SharedTables<'a> {
     }
 
     /// The index of a string.
-    pub fn string(&mut self, text: Cow<'_, str>) -> u32 {
+    pub(super) fn string(&mut self, text: Cow<'_, str>) -> u32 {
         if let Some(&known) = self.known.strings.get(&*text) {
             return known;
         }
@@ -166,7 +166,7 @@ impl<'a> SharedTables<'a> {
     }
 
     /// The index of a stack; `None` if it is empty.
-    pub fn stack(&mut self, stack: StackId, is_idle: bool) -> Option<u32> {
+    pub(super) fn stack(&mut self, stack: StackId, is_idle: bool) -> Option<u32> {
         if let Some(&known) = self.known.stacks.get(&(stack, is_idle)) {
             return known;
         }

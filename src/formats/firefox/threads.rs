@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
 /// All threads: one for each track, and one for each thread that only has context switches.
-pub struct Threads<'a> {
+pub(super) struct Threads<'a> {
     profile: &'a Profile,
     tracks: Vec<Cow<'a, Track>>,
     clock: Clock,
@@ -67,7 +67,7 @@ enum Weight {
 
 impl<'a> Threads<'a> {
     /// The threads of a profile, whose stacks and names are added to the tables.
-    pub fn new(
+    pub(super) fn new(
         profile: &'a Profile,
         tracks: &'a [Track],
         clock: Clock,

@@ -11,10 +11,10 @@ use std::io::Write;
 use std::ops::Range;
 
 /// How names are shown: with escapes, also shortened.
-pub type Show = fn(&str) -> Cow<'_, str>;
+pub(super) type Show = fn(&str) -> Cow<'_, str>;
 
 /// Interned names of frames, each determined once.
-pub struct FrameNames<'a> {
+pub(crate) struct FrameNames<'a> {
     tables: &'a Tables,
     show: Show,
     has_addresses: bool,
@@ -30,7 +30,7 @@ pub struct FrameNames<'a> {
 
 impl<'a> FrameNames<'a> {
     /// Creates names without frames.
-    pub fn new(tables: &'a Tables, options: &Folded, show: Show) -> Self {
+    pub(crate) fn new(tables: &'a Tables, options: &Folded, show: Show) -> Self {
         let marks = |kind| options.annotate.contains(&kind);
         Self {
             tables,
@@ -47,7 +47,7 @@ impl<'a> FrameNames<'a> {
     }
 
     /// Interns another name.
-    pub fn name_id(&mut self, name: &[u8]) -> NameId {
+    pub(crate) fn name_id(&mut self, name: &[u8]) -> NameId {
         self.text.clear();
         self.push_name(name);
         self.names.id(&self.text)
@@ -60,12 +60,12 @@ impl<'a> FrameNames<'a> {
     }
 
     /// The interned names.
-    pub fn into_names(self) -> Names {
+    pub(crate) fn into_names(self) -> Names {
         self.names
     }
 
     /// Appends the names of a stack, root first.
-    pub fn append(&mut self, stack: StackId, names: &mut Vec<NameId>) {
+    pub(crate) fn append(&mut self, stack: StackId, names: &mut Vec<NameId>) {
         let tables = self.tables;
         for &frame in tables.stacks.stack(stack).iter().rev() {
             names.extend_from_slice(self.of(frame));

@@ -33,7 +33,7 @@ impl Strings<'_> {
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut dyn Write) -> Result<()> {
     let mut strings = Strings { names: &tree.names, list: Vec::new(), ids: HashMap::new() };
     let mut columns: Vec<Vec<u8>> = Vec::new();
     let mut column = |values: &mut dyn Iterator<Item = u64>| columns.push(encoded(values));

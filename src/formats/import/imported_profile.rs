@@ -12,7 +12,7 @@ use perf_data::session::map::Map;
 use perf_data::session::names::{NameId, Names};
 
 /// Collects the data to preserve of a profile.
-pub fn imported(
+pub(super) fn imported(
     source: &mut SourceProfile,
     placed: &Placement,
     labels: &Fields,

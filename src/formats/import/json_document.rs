@@ -11,7 +11,7 @@ use std::ops::Deref;
 ///
 /// # Errors
 /// If it is invalid, with line, column and path.
-pub fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], name: &str) -> Result<T> {
+pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], name: &str) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| {
         // Tracking the path takes time, and only an error needs it.
         let mut document = serde_json::Deserializer::from_slice(bytes);
@@ -25,7 +25,7 @@ pub fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], name: &str) -> Result<T> {
 
 /// A text, borrowed from the document where it has no escapes.
 #[derive(Clone, Debug, Default)]
-pub struct Text<'a>(Cow<'a, str>);
+pub(crate) struct Text<'a>(Cow<'a, str>);
 
 impl Deref for Text<'_> {
     type Target = str;
@@ -59,7 +59,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 
 /// A number. Integers beyond the precision of floating point are exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
+pub(crate) enum Number {
     /// A nonnegative integer.
     Integer(u64),
     /// Any other number.
@@ -68,7 +68,7 @@ pub enum Number {
 
 impl Number {
     /// The nearest integer after multiplication; `None` if it is negative.
-    pub fn scaled(self, factor: u32) -> Option<u64> {
+    pub(crate) fn scaled(self, factor: u32) -> Option<u64> {
         match self {
             Self::Integer(value) => Some(value.saturating_mul(factor.into())),
             // The conversion saturates.
@@ -79,7 +79,7 @@ impl Number {
     }
 
     /// The nearest floating-point number.
-    pub fn to_f64(self) -> f64 {
+    pub(crate) fn to_f64(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,
             Self::Float(value) => value,
@@ -87,7 +87,7 @@ impl Number {
     }
 
     /// Whether it is an integer.
-    pub fn is_integer(self) -> bool {
+    pub(crate) fn is_integer(self) -> bool {
         match self {
             Self::Integer(_) => true,
             Self::Float(value) => value.fract() == 0.0,

@@ -7,7 +7,7 @@ use perf_data::abi::Endian;
 
 /// The labels of a profile as tracepoint fields: each event with labels becomes a tracepoint.
 #[derive(Debug, Default)]
-pub struct Fields {
+pub(super) struct Fields {
     /// Key numbers, with the size of a string field, or 0 for a number.
     sizes: Vec<(u32, u64)>,
     /// By event number.
@@ -23,7 +23,7 @@ impl Fields {
     const MAX_FIELDS: usize = 1 << 18;
 
     /// Determines the fields for the labels of a profile.
-    pub fn new(profile: &SourceProfile, lost: &mut Vec<String>) -> Self {
+    pub(super) fn new(profile: &SourceProfile, lost: &mut Vec<String>) -> Self {
         let keys = profile.labels.keys.list();
         if keys.is_empty() {
             return Self { sizes: Vec::new(), tracepoints: vec![None; profile.events.len()] };
@@ -81,27 +81,27 @@ impl Fields {
     }
 
     /// Key numbers of the fields, with the size of a string field, or 0 for a number.
-    pub fn sizes(&self) -> impl Iterator<Item = (u32, u64)> {
+    pub(super) fn sizes(&self) -> impl Iterator<Item = (u32, u64)> {
         self.sizes.iter().copied()
     }
 
     /// The ID of an event's tracepoint.
-    pub fn id(event: u32) -> u64 {
+    pub(super) fn id(event: u32) -> u64 {
         1000 + u64::from(event)
     }
 
     /// The tracepoint of an event, if its samples have labels.
-    pub fn tracepoint(&self, event: u32) -> Option<&Tracepoint> {
+    pub(super) fn tracepoint(&self, event: u32) -> Option<&Tracepoint> {
         self.tracepoints.get(event as usize)?.as_ref()
     }
 
     /// Size of the RAW data of an event's samples.
-    pub fn size(&self, event: u32) -> u64 {
+    pub(super) fn size(&self, event: u32) -> u64 {
         self.tracepoint(event).map_or(0, Tracepoint::size)
     }
 
     /// Encodes the RAW data of a sample.
-    pub fn raw(&self, profile: &SourceProfile, sample: &SourceSample, pid: u32, raw: &mut Vec<u8>) {
+    pub(super) fn raw(&self, profile: &SourceProfile, sample: &SourceSample, pid: u32, raw: &mut Vec<u8>) {
         raw.clear();
         if self.tracepoint(sample.event).is_none() {
             return;

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 const KERNEL: u32 = u32::MAX;
 
 /// The mappings of all processes so far.
-pub struct MappingWriter<'a> {
+pub(super) struct MappingWriter<'a> {
     placed: &'a Placement,
     /// The placed maps, followed by copies of those that conflict with others in one stack.
     maps: Vec<SourceMapping>,
@@ -31,7 +31,7 @@ pub struct MappingWriter<'a> {
 
 impl<'a> MappingWriter<'a> {
     /// Starts without mappings.
-    pub fn new(placed: &'a Placement) -> Self {
+    pub(super) fn new(placed: &'a Placement) -> Self {
         Self {
             placed,
             maps: placed.maps.clone(),
@@ -43,7 +43,7 @@ impl<'a> MappingWriter<'a> {
     }
 
     /// Whether a map overlaps others.
-    pub fn overlaps(&self, map: u32) -> bool {
+    pub(super) fn overlaps(&self, map: u32) -> bool {
         self.overlap[map as usize]
     }
 
@@ -52,7 +52,7 @@ impl<'a> MappingWriter<'a> {
     ///
     /// # Errors
     /// Errors of the recorder.
-    pub fn map_overlapping(&mut self, stack: &[u32], stamp: Stamp, to: &mut Recorder<impl Sink>) -> Result<()> {
+    pub(super) fn map_overlapping(&mut self, stack: &[u32], stamp: Stamp, to: &mut Recorder<impl Sink>) -> Result<()> {
         let mut wanted: Vec<_> = stack
             .iter()
             .filter_map(|&frame| {
@@ -91,7 +91,7 @@ impl<'a> MappingWriter<'a> {
     ///
     /// # Errors
     /// Errors of the recorder.
-    pub fn address(&mut self, frame: FramePlacement, stamp: Stamp, to: &mut Recorder<impl Sink>) -> Result<u64> {
+    pub(super) fn address(&mut self, frame: FramePlacement, stamp: Stamp, to: &mut Recorder<impl Sink>) -> Result<u64> {
         let FramePlacement { address, map: Some(map), is_kernel } = frame else { return Ok(frame.address) };
         let maps = self.processes.entry(process(is_kernel, stamp)).or_default();
         if maps.has(address, map) {

@@ -6,16 +6,16 @@ use perf_data::session::range_map::RangeMap;
 
 /// Maps of a process by number; later ones replace earlier ones.
 #[derive(Debug, Default)]
-pub struct ProcessMaps(RangeMap<u32>);
+pub(super) struct ProcessMaps(RangeMap<u32>);
 
 impl ProcessMaps {
     /// Whether this map is the one at an address.
-    pub fn has(&self, address: u64, map: u32) -> bool {
+    pub(super) fn has(&self, address: u64, map: u32) -> bool {
         self.0.find(address).is_some_and(|part| part.value == map)
     }
 
     /// Adds a map, replacing the parts of others that it overlaps.
-    pub fn map(&mut self, number: u32, map: &SourceMapping) {
+    pub(super) fn map(&mut self, number: u32, map: &SourceMapping) {
         if map.start < map.limit {
             self.0.insert(map.start, map.limit - 1, number);
         }
@@ -24,7 +24,7 @@ impl ProcessMaps {
 
 /// A range of unmapped user addresses, allocated from its start.
 #[derive(Clone, Debug)]
-pub struct UnmappedRange {
+pub(crate) struct UnmappedRange {
     next: u64,
     end: u64,
 }
@@ -36,7 +36,7 @@ impl UnmappedRange {
     const END: u64 = 1 << 38;
 
     /// The largest range between these maps, minus a page before the next map.
-    pub fn between(maps: &[SourceMapping]) -> Self {
+    pub(crate) fn between(maps: &[SourceMapping]) -> Self {
         let mut used: Vec<_> =
             maps.iter().map(|map| (map.start, map.limit)).filter(|(start, end)| start < end).collect();
         used.sort_unstable();
@@ -52,7 +52,7 @@ impl UnmappedRange {
     }
 
     /// Allocates `len` bytes and returns the first address; without enough room, returns one that is not free.
-    pub fn take(&mut self, len: u64) -> u64 {
+    pub(crate) fn take(&mut self, len: u64) -> u64 {
         let end = self.next.checked_add(len).and_then(|end| end.checked_next_multiple_of(PAGE));
         match end.filter(|&end| end <= self.end) {
             Some(end) => std::mem::replace(&mut self.next, end),
@@ -62,7 +62,7 @@ impl UnmappedRange {
 }
 
 /// Which maps overlap others.
-pub fn overlapping(maps: &[SourceMapping]) -> Vec<bool> {
+pub(super) fn overlapping(maps: &[SourceMapping]) -> Vec<bool> {
     let mut order: Vec<_> = (0..maps.len()).filter(|&map| maps[map].start < maps[map].limit).collect();
     order.sort_by_key(|&map| (maps[map].start, maps[map].limit));
     let mut overlap = vec![false; maps.len()];

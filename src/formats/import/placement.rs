@@ -9,7 +9,7 @@ use perf_data::session::map::PAGE;
 
 /// A profile's frames with an address each.
 #[derive(Debug)]
-pub struct Placement {
+pub(crate) struct Placement {
     /// The profile's mappings, followed by synthetic ones.
     pub maps: Vec<SourceMapping>,
     /// Unmapped addresses.
@@ -26,7 +26,7 @@ pub struct Placement {
 
 /// Location of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FramePlacement {
+pub(crate) struct FramePlacement {
     /// Address; of callers, that of the last byte of the call.
     pub address: u64,
     /// Number of its map.
@@ -79,7 +79,7 @@ const FRAME: u64 = 4;
 
 impl Placement {
     /// Assigns an address to every frame. Frames without a file belong to the program.
-    pub fn new(profile: &SourceProfile, program: &str) -> Self {
+    pub(crate) fn new(profile: &SourceProfile, program: &str) -> Self {
         let mut placer = Placer {
             profile,
             maps: profile.mappings.clone(),

@@ -14,7 +14,7 @@ const TARGET: Target = Target { machine: 62, is_64: true, endian: Endian::Little
 
 /// A file with named functions.
 #[derive(Debug)]
-pub struct SymbolFile {
+pub(crate) struct SymbolFile {
     /// Path.
     pub path: Bytes,
     /// Build ID, if known.
@@ -40,7 +40,7 @@ impl SymbolFile {
     const MARGIN: u64 = 2;
 
     /// Creates a file without functions.
-    pub fn new(path: Bytes, build_id: Option<Bytes>) -> Self {
+    pub(crate) fn new(path: Bytes, build_id: Option<Bytes>) -> Self {
         let mut image = Image::new(TARGET);
         image.stands_for = build_id.clone();
         Self { path, build_id, maps: Vec::new(), places: BTreeMap::new(), image }
@@ -48,7 +48,7 @@ impl SymbolFile {
 
     /// Names the code at a file offset, which is `into` the function if that is known. Returns false if that is
     /// impossible.
-    pub fn add(&mut self, place: u64, into: Option<u64>, function: Bytes, line: Option<(Bytes, u32)>) -> bool {
+    pub(crate) fn add(&mut self, place: u64, into: Option<u64>, function: Bytes, line: Option<(Bytes, u32)>) -> bool {
         let start = into.map(|into| place.saturating_sub(into));
         let is_inside = start.unwrap_or(place) >= Image::START && place < 1 << 61;
         if is_inside {
@@ -58,22 +58,22 @@ impl SymbolFile {
     }
 
     /// Ends the function before an offset that is in no function.
-    pub fn end_before(&mut self, place: u64) {
+    pub(crate) fn end_before(&mut self, place: u64) {
         self.places.entry(place).or_insert(Named { function: None, start: None, line: None });
     }
 
     /// Whether any function is named.
-    pub fn has_symbols(&self) -> bool {
+    pub(crate) fn has_symbols(&self) -> bool {
         self.places.values().any(|named| named.function.is_some()) || !self.image.functions().is_empty()
     }
 
     /// The offset after the last named one.
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.places.last_key_value().map_or(0, |(place, _)| place.saturating_add(Self::MARGIN))
     }
 
     /// Builds the functions, and returns the build ID. Consecutive offsets with the same name belong to one function.
-    pub fn finish(&mut self) -> Bytes {
+    pub(crate) fn finish(&mut self) -> Bytes {
         let mut latest: Option<UnfinishedFunction> = None;
         for (place, Named { function: name, start, line }) in std::mem::take(&mut self.places) {
             let begins = start.unwrap_or(place);
@@ -99,7 +99,7 @@ impl SymbolFile {
     }
 
     /// Number of functions.
-    pub fn functions(&self) -> usize {
+    pub(crate) fn functions(&self) -> usize {
         self.image.functions().len()
     }
 
@@ -107,7 +107,7 @@ impl SymbolFile {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         self.image.write(out)
     }
 }
@@ -134,7 +134,7 @@ impl UnfinishedFunction {
 
 /// Named functions of the kernel and its modules.
 #[derive(Debug, Default)]
-pub struct Kernel {
+pub(crate) struct Kernel {
     symbols: BTreeMap<u64, (Bytes, Option<Bytes>)>,
     /// The address after the last named one in the kernel itself.
     end: u64,
@@ -144,14 +144,14 @@ pub struct Kernel {
 
 impl Kernel {
     /// perf's name, which may be followed by that of the reference symbol.
-    pub const NAME: &[u8] = b"[kernel.kallsyms]";
+    pub(crate) const NAME: &[u8] = b"[kernel.kallsyms]";
     /// Default start address.
-    pub const START: u64 = 0xffff_ffff_8100_0000;
+    pub(crate) const START: u64 = 0xffff_ffff_8100_0000;
     /// End of the address range: values from here on are context markers.
-    pub const END: u64 = 0xffff_ffff_ffff_0000;
+    pub(crate) const END: u64 = 0xffff_ffff_ffff_0000;
 
     /// Names the function that begins at `start` and contains `address`.
-    pub fn add(&mut self, start: u64, address: u64, function: Bytes, map: &Bytes) {
+    pub(crate) fn add(&mut self, start: u64, address: u64, function: Bytes, map: &Bytes) {
         let module = (!map.starts_with(Self::NAME)).then(|| {
             let name = map.rsplit(|&byte| byte == b'/').next().unwrap_or(&map[..]);
             let name = name.split(|&byte| byte == b'.').next().unwrap_or(name);
@@ -164,17 +164,17 @@ impl Kernel {
     }
 
     /// Whether there are no functions.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.symbols.is_empty()
     }
 
     /// Number of functions.
-    pub fn functions(&self) -> usize {
+    pub(crate) fn functions(&self) -> usize {
         self.symbols.len()
     }
 
     /// Returns the build ID: that of the map, or one derived from the functions.
-    pub fn finish(&mut self, map: &SourceMapping) -> Bytes {
+    pub(crate) fn finish(&mut self, map: &SourceMapping) -> Bytes {
         let reference = map.path.strip_prefix(Self::NAME).filter(|name| !name.is_empty() && map.pgoff != 0);
         if let Some(reference) = reference {
             // perf relocates the symbols by it.
@@ -194,7 +194,7 @@ impl Kernel {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for (address, (name, module)) in &self.symbols {
             write!(out, "{address:016x} T ")?;
             // Names in this format cannot contain spaces or newlines.

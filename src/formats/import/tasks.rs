@@ -5,7 +5,7 @@ use hashbrown::{HashMap, HashSet};
 
 /// IDs of processes and threads.
 #[derive(Debug, Default)]
-pub struct Tasks {
+pub(super) struct Tasks {
     /// Synthetic pids of processes with a name only.
     by_comm: HashMap<Option<u32>, u32>,
     /// Synthetic tids of threads with process and name only.
@@ -20,7 +20,7 @@ impl Tasks {
     const MAX_PID: u32 = 1 << 22;
 
     /// Assigns IDs to the tasks of a profile.
-    pub fn new(profile: &SourceProfile, program: &str) -> Self {
+    pub(super) fn new(profile: &SourceProfile, program: &str) -> Self {
         let known = profile.samples.iter().flat_map(|sample| [sample.pid, sample.tid]).flatten();
         let known: HashSet<u32> = known.collect();
         let mut free = (1..Self::MAX_PID).filter(|number| !known.contains(number));
@@ -45,14 +45,14 @@ impl Tasks {
     }
 
     /// Process and thread of a sample.
-    pub fn of(&self, sample: &SourceSample) -> (u32, u32) {
+    pub(super) fn of(&self, sample: &SourceSample) -> (u32, u32) {
         let pid = sample.pid.or(sample.tid).or_else(|| self.by_comm.get(&sample.comm).copied()).unwrap_or_default();
         let by_name = || self.by_name.get(&(pid, sample.thread_comm?)).copied();
         (pid, sample.tid.or_else(by_name).unwrap_or(pid))
     }
 
     /// Returns the name for a process that has none, once for each.
-    pub fn unnamed(&mut self, pid: u32) -> Option<Vec<u8>> {
+    pub(super) fn unnamed(&mut self, pid: u32) -> Option<Vec<u8>> {
         let program = self.program.as_ref()?;
         self.named.insert(pid).then(|| program.clone())
     }

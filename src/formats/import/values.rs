@@ -17,7 +17,7 @@ pub enum Values {
 }
 
 /// Number of samples for one of the profile; 0 if it counted nothing.
-pub fn samples(profile: &SourceProfile, sample: &SourceSample, values: Values) -> u64 {
+pub(super) fn samples(profile: &SourceProfile, sample: &SourceSample, values: Values) -> u64 {
     let period = profile.events.get(sample.event as usize).map_or(0, |event| event.period);
     match (values, sample.count) {
         (_, Some(0) | None) if sample.value == 0 => 0,

@@ -6,13 +6,13 @@ use hashbrown::HashMap;
 
 /// Events by name and unit.
 #[derive(Debug, Default)]
-pub struct WeightedEvents {
+pub(crate) struct WeightedEvents {
     known: HashMap<(String, &'static str), u32>,
 }
 
 impl WeightedEvents {
     /// The number of an event. One without a name is named after its unit.
-    pub fn id(&mut self, profile: &mut SourceProfile, name: Option<&str>, unit: Unit) -> u32 {
+    pub(crate) fn id(&mut self, profile: &mut SourceProfile, name: Option<&str>, unit: Unit) -> u32 {
         let (default, unit) = match unit {
             Unit::Nanoseconds => ("cpu", "nanoseconds"),
             Unit::Bytes => ("space", "bytes"),

@@ -27,7 +27,7 @@ const PIECE: usize = 1 << 20;
 ///
 /// # Errors
 /// Errors of `take`, and those that `failed` makes for a stream that cannot be read or contains other objects.
-pub fn each(
+pub(super) fn each(
     stream: &mut (dyn Read + Send),
     failed: impl Fn(Failure) -> Error,
     mut take: impl FnMut(&mut Batch) -> Result<(), Error>,
@@ -66,7 +66,7 @@ pub fn each(
 }
 
 /// Consecutive objects of a stream.
-pub struct Batch {
+pub(super) struct Batch {
     /// The objects.
     pub pieces: Vec<Piece>,
     text: Vec<u8>,
@@ -76,12 +76,12 @@ pub struct Batch {
 
 impl Batch {
     /// The line of an offset in the batch.
-    pub fn line(&self, at: usize) -> u64 {
+    pub(super) fn line(&self, at: usize) -> u64 {
         self.line + lines(&self.text[..at])
     }
 
     /// Parses the object at an offset a second time.
-    pub fn object(&self, at: usize) -> Option<Object<'_>> {
+    pub(super) fn object(&self, at: usize) -> Option<Object<'_>> {
         let text = std::str::from_utf8(&self.text[at..]).ok()?;
         let mut stream = serde_json::Deserializer::from_str(text).into_iter::<RuledObject<'_>>();
         stream.next()?.ok().map(|RuledObject(object)| object)
@@ -136,7 +136,7 @@ impl State {
 }
 
 /// Reason why there is no next batch.
-pub enum Failure {
+pub(super) enum Failure {
     /// The stream cannot be read.
     Io(io::Error),
     /// The JSON on this line is invalid.
@@ -144,7 +144,7 @@ pub enum Failure {
 }
 
 /// Objects from a part of the stream.
-pub struct Piece {
+pub(super) struct Piece {
     /// The objects, with their offsets in the batch.
     pub items: Vec<(usize, Item)>,
     /// The bytes of their records.

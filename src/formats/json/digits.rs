@@ -1,7 +1,7 @@
 //! Writes integers as JSON, by the rules of this format.
 
 /// The largest integer below which all are exact in a `double`: 2^53-1.
-pub const MAX_SAFE: u64 = (1 << 53) - 1;
+pub(super) const MAX_SAFE: u64 = (1 << 53) - 1;
 
 /// The two hexadecimal digits of each byte.
 const PAIRS: [[u8; 2]; 256] = {
@@ -17,7 +17,7 @@ const PAIRS: [[u8; 2]; 256] = {
 
 /// Appends an integer as decimal digits, in quotes where JavaScript would round it.
 #[inline]
-pub fn append_integer(out: &mut Vec<u8>, number: u64) {
+pub(super) fn append_integer(out: &mut Vec<u8>, number: u64) {
     if number <= MAX_SAFE {
         out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
     } else {
@@ -29,7 +29,7 @@ pub fn append_integer(out: &mut Vec<u8>, number: u64) {
 
 /// Appends a number in hexadecimal with `0x`, without quotes.
 #[inline]
-pub fn append_hex(out: &mut Vec<u8>, number: u64) {
+pub(crate) fn append_hex(out: &mut Vec<u8>, number: u64) {
     let absent = number.leading_zeros().min(u64::BITS - 1) / 4;
     // Copies 16 digits from the first significant one on and truncates: a copy of fixed length is fast.
     let mut text = *b"0x................";

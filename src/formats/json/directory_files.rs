@@ -9,10 +9,10 @@ use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 /// Bytes of a file per object.
-pub const PIECE: usize = 3 << 16;
+pub(super) const PIECE: usize = 3 << 16;
 
 /// A file in the directory that is not part of the recording itself.
-pub struct ExtraFile {
+pub(super) struct ExtraFile {
     /// Path relative to the directory.
     pub name: String,
     path: PathBuf,
@@ -23,7 +23,7 @@ impl ExtraFile {
     ///
     /// # Errors
     /// If the file cannot be read, and errors of `each`.
-    pub fn pieces(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    pub(super) fn pieces(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let shown = || self.path.display().to_string();
         let mut file = File::open(&self.path).map_err(Error::io(shown(), "cannot open"))?;
         let (mut piece, mut is_first) = (Vec::with_capacity(PIECE), true);
@@ -44,7 +44,7 @@ impl ExtraFile {
 ///
 /// # Errors
 /// I/O errors.
-pub fn list(directory: &Path) -> Result<(Vec<ExtraFile>, Vec<String>)> {
+pub(super) fn list(directory: &Path) -> Result<(Vec<ExtraFile>, Vec<String>)> {
     let (mut files, mut skipped) = (Vec::new(), Vec::new());
     let mut directories = vec![directory.to_owned()];
     while let Some(next) = directories.pop() {
@@ -67,14 +67,14 @@ pub fn list(directory: &Path) -> Result<(Vec<ExtraFile>, Vec<String>)> {
 }
 
 /// Whether a file of this name may be written to the directory: it stays inside, and is not part of the recording.
-pub fn is_allowed(name: &str) -> bool {
+pub(super) fn is_allowed(name: &str) -> bool {
     let path = Path::new(name);
     let stays_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
     stays_inside && !name.is_empty() && !name.ends_with('/') && !name.contains('\0') && !is_part(name)
 }
 
 /// Writes the other files of a directory recording.
-pub struct ExtraFileWriter {
+pub(super) struct ExtraFileWriter {
     directory: PathBuf,
     /// The file being written.
     current: Option<(String, File)>,
@@ -82,7 +82,7 @@ pub struct ExtraFileWriter {
 
 impl ExtraFileWriter {
     /// Writes to a directory.
-    pub fn new(directory: PathBuf) -> Self {
+    pub(super) fn new(directory: PathBuf) -> Self {
         Self { directory, current: None }
     }
 
@@ -90,7 +90,7 @@ impl ExtraFileWriter {
     ///
     /// # Errors
     /// I/O errors.
-    pub fn write(&mut self, name: String, piece: &[u8]) -> Result<Option<()>> {
+    pub(super) fn write(&mut self, name: String, piece: &[u8]) -> Result<Option<()>> {
         let is_next = self.current.as_ref().is_some_and(|(current, _)| *current == name);
         if !is_next {
             let path = self.directory.join(&name);

@@ -21,7 +21,7 @@ use std::result::Result as StdResult;
 ///
 /// # Errors
 /// If fields are missing, contradict each other or do not fit a record.
-pub fn record(
+pub(super) fn record(
     kind: RecordType,
     object: Object<'_>,
     endian: Endian,
@@ -85,7 +85,7 @@ pub fn record(
 ///
 /// # Errors
 /// If a value does not fit its field.
-pub fn tracing_data(formats: &TracingData, endian: Endian) -> BinResult<Vec<u8>> {
+pub(super) fn tracing_data(formats: &TracingData, endian: Endian) -> BinResult<Vec<u8>> {
     let mut bytes = abi::to_bytes(formats, endian)?;
     bytes.resize(bytes.len().next_multiple_of(8), 0);
     Ok(bytes)
@@ -95,7 +95,12 @@ pub fn tracing_data(formats: &TracingData, endian: Endian) -> BinResult<Vec<u8>>
 ///
 /// # Errors
 /// If a field is missing, or a value does not fit its field.
-pub fn section(id: FeatureId, content: &RawValue, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, FieldError> {
+pub(super) fn section(
+    id: FeatureId,
+    content: &RawValue,
+    room: &Room<'_>,
+    endian: Endian,
+) -> StdResult<Vec<u8>, FieldError> {
     let feature = read_seed(content.get(), ContentOf(id)).map_err(|error| error.within("content"))?;
     section_of(id, feature, room, endian)
 }
@@ -104,7 +109,12 @@ pub fn section(id: FeatureId, content: &RawValue, room: &Room<'_>, endian: Endia
 ///
 /// # Errors
 /// If a value does not fit its field.
-pub fn section_of(id: FeatureId, feature: Feature, room: &Room<'_>, endian: Endian) -> StdResult<Vec<u8>, FieldError> {
+pub(super) fn section_of(
+    id: FeatureId,
+    feature: Feature,
+    room: &Room<'_>,
+    endian: Endian,
+) -> StdResult<Vec<u8>, FieldError> {
     let section = FeatureSection { id, feature, tail: Vec::new() };
     let mut bytes = section.to_bytes(endian).map_err(of)?;
     room.fill(bytes.len(), &mut bytes)?;
@@ -112,7 +122,7 @@ pub fn section_of(id: FeatureId, feature: Feature, room: &Room<'_>, endian: Endi
 }
 
 /// The bytes after those that fields cover.
-pub struct Room<'a> {
+pub(super) struct Room<'a> {
     /// Total size of fields and tail, where it is not the usual one.
     pub len: Option<usize>,
     /// The bytes after the fields, where they are not zeros.

@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 
 /// An error, and the path of its field.
 #[derive(Debug)]
-pub struct FieldError {
+pub(super) struct FieldError {
     what: String,
     /// Path of the field.
     path: String,
@@ -25,12 +25,12 @@ pub struct FieldError {
 
 impl FieldError {
     /// Creates an error without a field.
-    pub fn new(what: impl Into<String>) -> Self {
+    pub(super) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), path: String::new(), lines: 0, is_truncated: false }
     }
 
     /// Prefixes the path with a field.
-    pub fn within(mut self, field: &str) -> Self {
+    pub(super) fn within(mut self, field: &str) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         self.path = format!("{field}{dot}{}", self.path);
         self
@@ -52,7 +52,7 @@ impl std::error::Error for FieldError {}
 ///
 /// # Errors
 /// The error and its field.
-pub fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, FieldError> {
+pub(super) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, FieldError> {
     read_seed(json, PhantomData::<T>)
 }
 
@@ -60,7 +60,7 @@ pub fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, FieldError> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_seed<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Result<T::Value, FieldError> {
+pub(super) fn read_seed<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Result<T::Value, FieldError> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let value = located(&mut reader, seed)?;
     reader.end().map_err(|e| of(&e))?;
@@ -68,7 +68,7 @@ pub fn read_seed<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Resul
 }
 
 /// Deserializes the value at the start of an invalid text again, to locate its error.
-pub fn field_error_in<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Option<FieldError> {
+pub(super) fn field_error_in<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Option<FieldError> {
     located(&mut serde_json::Deserializer::from_str(json), seed).err()
 }
 
@@ -97,7 +97,7 @@ fn of(error: &serde_json::Error) -> FieldError {
 }
 
 /// Error in importing an object.
-pub enum ImportError<'a> {
+pub(super) enum ImportError<'a> {
     /// The object is invalid.
     Field(FieldError),
     /// The fields of a record do not match its event.
@@ -119,7 +119,7 @@ impl From<Error> for ImportError<'_> {
 }
 
 /// Returns an error without a field.
-pub fn invalid<'a, T>(what: impl Into<String>) -> Result<T, ImportError<'a>> {
+pub(super) fn invalid<'a, T>(what: impl Into<String>) -> Result<T, ImportError<'a>> {
     Err(FieldError::new(what).into())
 }
 

@@ -12,7 +12,7 @@ use perf_data::error::{Error, Result};
 use std::io::Write;
 
 /// Writes the records of one file and their frames.
-pub struct Framed {
+pub(super) struct Framed {
     endian: Endian,
     /// Created for the first frame, since it takes megabytes.
     decompressor: Option<Decompressor>,
@@ -49,14 +49,14 @@ struct Frame {
 }
 
 /// An output that records the offsets of AUXTRACE records.
-pub trait RecordOutput: Write {
+pub(super) trait RecordOutput: Write {
     /// Notes that the next byte begins the AUXTRACE record of this number.
     fn auxtrace(&mut self, nr: u64);
 }
 
 impl Framed {
     /// Begins a file.
-    pub fn new(endian: Endian) -> Self {
+    pub(super) fn new(endian: Endian) -> Self {
         Self {
             endian,
             decompressor: None,
@@ -69,12 +69,12 @@ impl Framed {
     }
 
     /// Whether frames were recompressed.
-    pub fn is_changed(&self) -> bool {
+    pub(super) fn is_changed(&self) -> bool {
         self.writer.is_some()
     }
 
     /// Whether there was a frame.
-    pub fn has_frames(&self) -> bool {
+    pub(super) fn has_frames(&self) -> bool {
         self.open.is_some() || self.decompressor.is_some() || self.writer.is_some()
     }
 
@@ -82,7 +82,7 @@ impl Framed {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn plain(&mut self, bytes: &[u8], nr: Option<u64>, out: &mut impl RecordOutput) -> Result<()> {
+    pub(super) fn plain(&mut self, bytes: &[u8], nr: Option<u64>, out: &mut impl RecordOutput) -> Result<()> {
         self.close(out)?;
         if let Some(writer) = &mut self.writer {
             writer.flush(out)?;
@@ -98,14 +98,14 @@ impl Framed {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn frame(&mut self, original: Vec<u8>, misframed: bool, out: &mut impl RecordOutput) -> Result<()> {
+    pub(super) fn frame(&mut self, original: Vec<u8>, misframed: bool, out: &mut impl RecordOutput) -> Result<()> {
         self.close(out)?;
         self.open = Some(Frame { original, misframed, plain: Vec::new(), sizes: Vec::new() });
         Ok(())
     }
 
     /// Adds a record of the last frame.
-    pub fn frame_record(&mut self, record: &[u8]) {
+    pub(super) fn frame_record(&mut self, record: &[u8]) {
         let none = || Frame { original: Vec::new(), misframed: false, plain: Vec::new(), sizes: Vec::new() };
         let frame = self.open.get_or_insert_with(none);
         frame.plain.extend_from_slice(record);
@@ -116,7 +116,7 @@ impl Framed {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn finish(&mut self, out: &mut impl RecordOutput) -> Result<()> {
+    pub(super) fn finish(&mut self, out: &mut impl RecordOutput) -> Result<()> {
         self.close(out)?;
         if let Some(writer) = &mut self.writer {
             writer.flush(out)?;

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::result::Result as StdResult;
 
 /// The content of an object. Large, rare variants are boxed to keep the type small.
-pub enum Item {
+pub(super) enum Item {
     /// The container: the first object.
     File { container: ContainerName, endian: Endian, files: Vec<String> },
     /// An event in a file's header.
@@ -58,7 +58,7 @@ pub enum Item {
 
 /// Relation of a record or gap to frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum InFrame {
+pub(super) enum InFrame {
     /// Outside frames.
     No,
     /// Inside a frame.
@@ -68,7 +68,7 @@ pub enum InFrame {
 }
 
 /// A feature section.
-pub enum Section {
+pub(super) enum Section {
     Bytes(Vec<u8>),
     /// The AUXTRACE index, which needs the offsets of records.
     Index {
@@ -82,7 +82,7 @@ impl Item {
     /// Reads the object at the start of a text if it is an ordinary sample, and returns it with its length. The bytes
     /// of the record are appended to `out`.
     #[inline]
-    pub fn ordinary(text: &str, endian: Endian, out: &mut Vec<u8>) -> Option<(Self, usize)> {
+    pub(super) fn ordinary(text: &str, endian: Endian, out: &mut Vec<u8>) -> Option<(Self, usize)> {
         let start = out.len();
         let scanned = sample::scan(text.as_bytes(), endian, out)?;
         let frame = if scanned.is_in_frame { InFrame::Inside } else { InFrame::No };
@@ -95,7 +95,7 @@ impl Item {
     ///
     /// # Errors
     /// If fields are missing, contradict each other or have impossible values.
-    pub fn of(object: Object<'_>, endian: Option<Endian>, out: &mut Vec<u8>) -> StdResult<Self, FieldError> {
+    pub(super) fn of(object: Object<'_>, endian: Option<Endian>, out: &mut Vec<u8>) -> StdResult<Self, FieldError> {
         let Some(endian) = endian.filter(|_| object.perfconv.is_none()) else { return first(object) };
         if let Some(kind) = object.record {
             let frame = match object.frame {

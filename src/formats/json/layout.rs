@@ -22,7 +22,7 @@ const DATA_SIZE: Range<usize> = 48..56;
 const ADDS_FEATURES: Range<usize> = 72..104;
 
 /// Everything in a file apart from its records and features.
-pub struct Layout<'a> {
+pub(super) struct Layout<'a> {
     pub container: Container,
     pub endian: Endian,
     pub events: &'a [FileAttr],
@@ -32,7 +32,7 @@ pub struct Layout<'a> {
 impl Layout<'_> {
     /// The bytes that perf writes before the records: the header, without data size and feature bitmap, and the
     /// events.
-    pub fn before(&self) -> Result<Vec<u8>> {
+    pub(super) fn before(&self) -> Result<Vec<u8>> {
         if self.container == Container::Pipe {
             return pipe::header(self.endian);
         }
@@ -61,7 +61,7 @@ impl Layout<'_> {
     }
 
     /// The difference of a file's bytes before the records, if any.
-    pub fn change_before(&self, image: &FileImage) -> Result<Option<Change>> {
+    pub(super) fn change_before(&self, image: &FileImage) -> Result<Option<Change>> {
         let mut found = image.before.to_vec();
         if self.container != Container::Pipe {
             blank(&mut found, self.endian);
@@ -70,7 +70,12 @@ impl Layout<'_> {
     }
 
     /// The difference of a file's bytes after the records, and of the header fields about them.
-    pub fn change_behind(&self, image: &FileImage, data: u64, features: &BTreeMap<FeatureId, Vec<u8>>) -> Result<End> {
+    pub(super) fn change_behind(
+        &self,
+        image: &FileImage,
+        data: u64,
+        features: &BTreeMap<FeatureId, Vec<u8>>,
+    ) -> Result<End> {
         if self.container == Container::Pipe {
             return Ok(End::default());
         }
@@ -98,7 +103,7 @@ impl Layout<'_> {
     }
 
     /// Returns the bytes after the records, and completes the header with data size and feature bitmap.
-    pub fn finish(
+    pub(super) fn finish(
         &self,
         before: &mut [u8],
         data: u64,
@@ -188,7 +193,7 @@ fn change(made: &[u8], found: &[u8]) -> Option<Change> {
 }
 
 /// Applies a change, if it belongs to these bytes.
-pub fn apply(change: &Change, made: &mut Vec<u8>) {
+pub(super) fn apply(change: &Change, made: &mut Vec<u8>) {
     let end = change.at.checked_add(change.instead_of).filter(|&end| end <= made.len());
     if let Some(end) = end.filter(|_| change.of == checksum(made)) {
         made.splice(change.at..end, change.bytes.iter().copied());

@@ -18,7 +18,7 @@ use perf_data::stream::raw::Raw;
 
 /// The layout of a record as its JSON describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DescribedLayout {
+pub(super) struct DescribedLayout {
     /// The fields of a sample, or of another record's trailer.
     pub fields: SampleType,
     /// Whether the body consists of these fields only, without raw bytes beside or after them.
@@ -27,7 +27,7 @@ pub struct DescribedLayout {
 
 /// Whether a record will be read with the fields that its JSON describes.
 #[inline]
-pub fn matches_layout(raw: &Raw<'_>, described: DescribedLayout, events: &Events) -> bool {
+pub(super) fn matches_layout(raw: &Raw<'_>, described: DescribedLayout, events: &Events) -> bool {
     let event = events.of(raw).map(|(_, event)| event);
     let kind = raw.header().kind;
     if kind == RecordType::SAMPLE {
@@ -67,7 +67,7 @@ fn is_all_read(raw: &Raw<'_>, layout: &SampleLayout) -> bool {
 }
 
 /// Why a record does not [fit](fits), from the object that describes it.
-pub fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError {
+pub(super) fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError {
     let kind = raw.header().kind;
     let body = object.body.and_then(|body| body.of(kind).ok());
     let sample = match &body {

@@ -15,7 +15,7 @@ use std::fmt;
 
 /// A parsed object. Large, rare fields are boxed to keep the type small.
 #[derive(Default)]
-pub struct Object<'a> {
+pub(super) struct Object<'a> {
     pub perfconv: Option<u32>,
     pub container: Option<ContainerName>,
     pub endian: Option<EndianName>,
@@ -48,7 +48,7 @@ pub struct Object<'a> {
 }
 
 /// The body of a record, whose type depends on the record's type.
-pub enum RecordBody<'a> {
+pub(super) enum RecordBody<'a> {
     /// Parsed, because the type came first.
     Body(Box<Body>),
     /// Raw, because the type was not yet known.
@@ -57,7 +57,7 @@ pub enum RecordBody<'a> {
 
 impl RecordBody<'_> {
     /// Returns the body, parsing it by the record's type if needed.
-    pub fn of(self, kind: RecordType) -> Result<Body, FieldError> {
+    pub(super) fn of(self, kind: RecordType) -> Result<Body, FieldError> {
         match self {
             Self::Body(body) => Ok(*body),
             Self::Later(json) => read_seed(json.get(), BodyOf(kind)).map_err(|error| error.within("body")),
@@ -77,7 +77,7 @@ impl<'de> DeserializeSeed<'de> for BodyOf {
 }
 
 /// Deserializes the content of this feature.
-pub struct ContentOf(pub FeatureId);
+pub(super) struct ContentOf(pub FeatureId);
 
 impl<'de> DeserializeSeed<'de> for ContentOf {
     type Value = Feature;

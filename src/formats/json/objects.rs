@@ -18,7 +18,7 @@ pub const VERSION: u32 = 1;
 
 /// The first object: describes the container.
 #[derive(Serialize)]
-pub struct FileObject {
+pub(super) struct FileObject {
     pub perfconv: u32,
     pub container: ContainerName,
     pub endian: EndianName,
@@ -27,32 +27,32 @@ pub struct FileObject {
 
 /// An event in a file's header.
 #[derive(Serialize)]
-pub struct AttrObject<'a> {
+pub(super) struct AttrObject<'a> {
     pub attr: &'a perf_data::abi::attr::Attr,
     pub ids: &'a [u64],
 }
 
 /// A tracepoint name, in very old files.
 #[derive(Serialize)]
-pub struct EventTypeObject<'a> {
+pub(super) struct EventTypeObject<'a> {
     pub event_type: &'a EventType,
 }
 
 /// Difference of the bytes before the records from those that perf writes.
 #[derive(Serialize)]
-pub struct BeforeObject {
+pub(super) struct BeforeObject {
     pub before: Change,
 }
 
 /// Start of the records of the next file of a directory.
 #[derive(Serialize)]
-pub struct SourceObject {
+pub(super) struct SourceObject {
     pub file: u32,
 }
 
 /// A record.
 #[derive(Serialize)]
-pub struct RecordObject<'a> {
+pub(super) struct RecordObject<'a> {
     pub record: RecordType,
     /// Number of an AUXTRACE record, by which the index refers to it.
     pub nr: Option<u64>,
@@ -76,7 +76,7 @@ pub struct RecordObject<'a> {
 
 /// Bytes between records that are not a record.
 #[derive(Serialize)]
-pub struct GapObject<'a> {
+pub(super) struct GapObject<'a> {
     pub gap: &'a Bytes,
     pub frame: Option<u64>,
     pub misframed: Option<bool>,
@@ -84,14 +84,14 @@ pub struct GapObject<'a> {
 
 /// A piece of another file in a directory recording.
 #[derive(Serialize)]
-pub struct DirectoryPiece<'a> {
+pub(super) struct DirectoryPiece<'a> {
     pub other: &'a str,
     pub bytes: &'a Bytes,
 }
 
 /// A feature section of a file.
 #[derive(Serialize)]
-pub struct FeatureObject<'a, T> {
+pub(super) struct FeatureObject<'a, T> {
     pub feature: FeatureId,
     pub content: Option<&'a T>,
     pub raw: Option<&'a Bytes>,
@@ -101,14 +101,14 @@ pub struct FeatureObject<'a, T> {
 
 /// The last object.
 #[derive(Serialize)]
-pub struct EndObject {
+pub(super) struct EndObject {
     pub end: End,
 }
 
 /// Differences of the bytes after the records, and of the header fields about them, from those that perf writes.
 /// Applied only if everything else is unchanged.
 #[derive(Default, Serialize, Deserialize)]
-pub struct End {
+pub(super) struct End {
     /// Unused slots in the feature table.
     pub spare_slots: Option<u8>,
     /// Bytes of records.
@@ -123,7 +123,7 @@ pub struct End {
 
 /// A replacement of bytes in bytes that are derived from other objects.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Change {
+pub(super) struct Change {
     /// CRC-32 of the derived bytes. If it differs, nothing is replaced.
     pub of: u32,
     /// Offset.
@@ -136,7 +136,7 @@ pub struct Change {
 
 /// The index of AUXTRACE records, which refers to them by number.
 #[derive(Serialize, Deserialize)]
-pub struct Index {
+pub(super) struct Index {
     /// Whether the index begins with the number of entries, as perf writes it.
     pub counted: bool,
     pub entries: Vec<IndexEntry>,
@@ -144,7 +144,7 @@ pub struct Index {
 
 /// An entry of the index.
 #[derive(Serialize, Deserialize)]
-pub struct IndexEntry {
+pub(super) struct IndexEntry {
     /// Number of the record.
     pub nr: Option<u64>,
     /// File offset, where no record is there.

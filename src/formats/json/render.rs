@@ -24,7 +24,7 @@ use serde_bytes::Bytes as Base64;
 
 /// Properties of a record other than its bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct RecordInfo {
+pub(super) struct RecordInfo {
     /// Event and byte order, needed to decode it.
     pub context: RecordContext,
     /// Number of an AUXTRACE record.
@@ -41,13 +41,23 @@ pub struct RecordInfo {
 ///
 /// # Errors
 /// If its definition has a kind of value that this format does not support.
-pub fn record(out: &mut Vec<u8>, raw: &Raw<'_>, info: &RecordInfo, decoding: &Decoding) -> Result<(), Unsupported> {
+pub(super) fn record(
+    out: &mut Vec<u8>,
+    raw: &Raw<'_>,
+    info: &RecordInfo,
+    decoding: &Decoding,
+) -> Result<(), Unsupported> {
     let is_written = raw.header().kind == RecordType::SAMPLE && sample::append(out, raw, info);
     if is_written { Ok(()) } else { any_record(out, raw, info, decoding) }
 }
 
 /// Appends the object of a record of any type by its definition.
-pub fn any_record(out: &mut Vec<u8>, raw: &Raw<'_>, info: &RecordInfo, decoding: &Decoding) -> Result<(), Unsupported> {
+pub(super) fn any_record(
+    out: &mut Vec<u8>,
+    raw: &Raw<'_>,
+    info: &RecordInfo,
+    decoding: &Decoding,
+) -> Result<(), Unsupported> {
     let record = read(raw, info)?;
     let mut object = object(raw, info, &record);
     let tracing_data = tracing_data(raw);
@@ -78,7 +88,7 @@ fn tracing_data(raw: &Raw<'_>) -> Option<TracingData> {
 ///
 /// # Errors
 /// If its definition has a kind of value that this format does not support.
-pub fn feature_record(
+pub(super) fn feature_record(
     out: &mut Vec<u8>,
     raw: &Raw<'_>,
     info: &RecordInfo,
@@ -186,14 +196,14 @@ fn object<'a>(raw: &Raw<'a>, info: &RecordInfo, record: &Record) -> RecordObject
 
 /// Room and tail to write for the bytes after those that a definition covers: the total size where it is not the
 /// usual one, and the tail where it is not zeros.
-pub fn left_over(covered: usize, tail: &[u8], usual: fn(usize) -> usize) -> (Option<usize>, Option<&Base64>) {
+pub(super) fn left_over(covered: usize, tail: &[u8], usual: fn(usize) -> usize) -> (Option<usize>, Option<&Base64>) {
     let room = covered + tail.len();
     let is_zero = tail.len() <= MAX_ZEROS && tail.iter().all(|&byte| byte == 0);
     ((room != usual(covered)).then_some(room), (!is_zero).then(|| Base64::new(tail)))
 }
 
 /// Size of a record's body, padding included, by the size of its fields.
-pub fn usual_room(kind: RecordType) -> fn(usize) -> usize {
+pub(super) fn usual_room(kind: RecordType) -> fn(usize) -> usize {
     // Since perf 6.12, HEADER_TRACING_DATA is padded.
     match kind.has(RecordFlags::UNALIGNED) && kind != RecordType::HEADER_TRACING_DATA {
         true => |covered| covered,

@@ -21,7 +21,7 @@ const PIECE: usize = 1 << 18;
 const MAX_BLOCK_BYTES: usize = 16 * PIECE;
 
 /// Records to be rendered, and those being rendered.
-pub struct RenderQueue {
+pub(super) struct RenderQueue {
     before: &'static [u8],
     behind: &'static [u8],
     next: Piece,
@@ -46,7 +46,7 @@ struct Piece {
 
 /// What is decoded in addition to fields.
 #[derive(Clone, Default)]
-pub struct Decoding {
+pub(super) struct Decoding {
     /// Formats of tracepoints.
     pub tracepoints: Arc<Tracepoints>,
     /// Stacks of samples.
@@ -65,7 +65,7 @@ struct Record {
 
 impl RenderQueue {
     /// Creates an empty queue. Each object is written between `before` and `behind`.
-    pub fn new(before: &'static [u8], behind: &'static [u8]) -> Self {
+    pub(super) fn new(before: &'static [u8], behind: &'static [u8]) -> Self {
         let in_progress =
             WorkerPool::new("json", workers() + 2, move || move |piece: Piece| piece.render(before, behind));
         Self { before, behind, next: Piece::default(), in_progress, spare: Vec::new() }
@@ -75,7 +75,7 @@ impl RenderQueue {
     ///
     /// # Errors
     /// Those of [`flush`](Self::flush).
-    pub fn push(&mut self, raw: &Raw<'_>, info: RecordInfo, out: &mut impl Write) -> Result<()> {
+    pub(super) fn push(&mut self, raw: &Raw<'_>, info: RecordInfo, out: &mut impl Write) -> Result<()> {
         self.next.push(raw, info);
         if self.next.len < PIECE && self.next.block_bytes < MAX_BLOCK_BYTES {
             return Ok(());
@@ -93,7 +93,7 @@ impl RenderQueue {
     ///
     /// # Errors
     /// Errors of `out`, and of [`render::record`].
-    pub fn flush(&mut self, out: &mut impl Write) -> Result<()> {
+    pub(super) fn flush(&mut self, out: &mut impl Write) -> Result<()> {
         while !self.in_progress.is_empty() {
             self.write_first(out)?;
         }
@@ -104,12 +104,12 @@ impl RenderQueue {
     }
 
     /// Sets the tracepoint formats for the records that follow.
-    pub fn set_tracepoints(&mut self, tracepoints: Tracepoints) {
+    pub(super) fn set_tracepoints(&mut self, tracepoints: Tracepoints) {
         self.next.decoding.tracepoints = tracepoints.into();
     }
 
     /// Sets the stacks of samples.
-    pub fn set_symbols(&mut self, symbols: &Arc<SampleSymbols>) {
+    pub(super) fn set_symbols(&mut self, symbols: &Arc<SampleSymbols>) {
         self.next.decoding.symbols = Arc::clone(symbols);
     }
 

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 /// A deserializer, or a part of one, with these rules.
-pub struct RuleDeserializer<'t, T> {
+pub(super) struct RuleDeserializer<'t, T> {
     inner: T,
     /// Where the path of the current value is recorded. One type serves both uses, since it is instantiated for every
     /// definition and instantiating it twice would double the code.
@@ -23,7 +23,7 @@ pub struct RuleDeserializer<'t, T> {
 
 /// Path of the current value; after an error, of the invalid value.
 #[derive(Debug, Default)]
-pub struct FieldPath {
+pub(super) struct FieldPath {
     segments: Vec<String>,
     /// The last name, until its value is read.
     name: Option<String>,
@@ -41,14 +41,14 @@ struct RuleVisitor<'t, V> {
 
 impl<T> RuleDeserializer<'_, T> {
     /// Applies the rules.
-    pub fn new(inner: T) -> Self {
+    pub(super) fn new(inner: T) -> Self {
         Self { inner, path: None, is_name: false, index: 0 }
     }
 }
 
 impl<'t, T> RuleDeserializer<'t, T> {
     /// Applies the rules, and records the path of the value.
-    pub fn with_path(inner: T, path: &'t RefCell<FieldPath>) -> Self {
+    pub(super) fn with_path(inner: T, path: &'t RefCell<FieldPath>) -> Self {
         Self { path: Some(path), ..Self::new(inner) }
     }
 

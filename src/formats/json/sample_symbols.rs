@@ -31,7 +31,7 @@ fn position(raw: &Raw<'_>) -> Position {
 
 /// The stacks of all samples, with their symbols.
 #[derive(Default)]
-pub struct SampleSymbols {
+pub(super) struct SampleSymbols {
     stacks: Stacks,
     mappings: Vec<Map>,
     symbols: Symbols,
@@ -40,7 +40,7 @@ pub struct SampleSymbols {
 
 impl SampleSymbols {
     /// The stack of a sample.
-    pub fn stack_of(&self, raw: &Raw<'_>) -> Option<StackId> {
+    pub(super) fn stack_of(&self, raw: &Raw<'_>) -> Option<StackId> {
         if raw.header().kind != RecordType::SAMPLE {
             return None;
         }
@@ -49,7 +49,7 @@ impl SampleSymbols {
 }
 
 /// Collects the stacks of samples, in time order, and looks up their symbols at the end.
-pub struct StackScan<'a> {
+pub(super) struct StackScan<'a> {
     sources: SymbolSources,
     session: Session,
     ledger: Ledger,
@@ -62,7 +62,7 @@ pub struct StackScan<'a> {
 
 impl<'a> StackScan<'a> {
     /// Creates a scan whose result is stored at its end.
-    pub fn new(sources: &SymbolSources, result: &'a mut Arc<SampleSymbols>) -> Self {
+    pub(super) fn new(sources: &SymbolSources, result: &'a mut Arc<SampleSymbols>) -> Self {
         Self {
             sources: sources.clone(),
             session: Session::default(),
@@ -122,7 +122,7 @@ impl Sink for StackScan<'_> {
 }
 
 /// The functions of a stack, leaf first, inlined ones before those that they are inlined into.
-pub struct StackFunctions<'a> {
+pub(super) struct StackFunctions<'a> {
     /// All stacks.
     pub of: &'a SampleSymbols,
     /// The stack.

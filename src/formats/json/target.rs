@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 /// A file being written.
-pub struct Out {
+pub(super) struct Out {
     pub file: BufWriter<Target>,
     /// Offset of the next byte.
     pub at: u64,
@@ -16,7 +16,7 @@ pub struct Out {
 }
 
 /// Destination of a file.
-pub enum Target {
+pub(super) enum Target {
     /// A temporary file.
     Spool(Spool),
     /// A file in a directory.
@@ -50,7 +50,7 @@ impl Seek for Target {
 
 impl Out {
     /// Begins a file.
-    pub fn new(file: Target) -> Self {
+    pub(super) fn new(file: Target) -> Self {
         Self { file: BufWriter::with_capacity(1 << 17, file), at: 0, auxtrace: HashMap::new() }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_bytes::Bytes as Base64;
 
 /// The fields of a payload by name.
-pub struct TracepointFields<'a> {
+pub(super) struct TracepointFields<'a> {
     pub tracepoint: &'a Tracepoint,
     pub payload: &'a [u8],
 }

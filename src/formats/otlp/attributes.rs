@@ -8,10 +8,10 @@ use crate::profile::labels::{Label, LabelKey, LabelValue};
 use perf_data::session::names::NameId;
 
 /// The version of the conventions.
-pub const SCHEMA: &str = "https://opentelemetry.io/schemas/1.37.0";
+pub(super) const SCHEMA: &str = "https://opentelemetry.io/schemas/1.37.0";
 
 /// Labels by default.
-pub const LABELS: &[Label] = &[Label::Pid, Label::Tid, Label::Comm, Label::ThreadComm];
+pub(super) const LABELS: &[Label] = &[Label::Pid, Label::Tid, Label::Comm, Label::ThreadComm];
 
 /// The attribute of a label. Labels that the conventions lack keep their keys.
 fn key(label: Label) -> &'static str {
@@ -27,7 +27,7 @@ fn key(label: Label) -> &'static str {
 }
 
 /// The ID of the list of a sample's attributes. Of labels with the same attribute, the first counts.
-pub fn of_labels(labels: &[LabelValue], tables: &Tables, dictionary: &mut Dictionary<'_>) -> u32 {
+pub(super) fn of_labels(labels: &[LabelValue], tables: &Tables, dictionary: &mut Dictionary<'_>) -> u32 {
     let mut keys = Vec::with_capacity(labels.len());
     let mut list = Vec::with_capacity(labels.len());
     for label in labels {
@@ -56,7 +56,7 @@ pub fn of_labels(labels: &[LabelValue], tables: &Tables, dictionary: &mut Dictio
 }
 
 /// The machine of a recording, the name of the service, and other attributes that were given.
-pub fn resource(tables: &Tables, options: &Otlp) -> Resource {
+pub(super) fn resource(tables: &Tables, options: &Otlp) -> Resource {
     let fact = |name| tables.fact(name).map(String::as_str);
     let os = fact("kernel").map(|_| "linux");
     let attributes = [

@@ -10,7 +10,7 @@ use crate::profile::Profile;
 use perf_data::stream::events::EventIndex;
 
 /// The contents of a file.
-pub struct ProfilesData<'a> {
+pub(crate) struct ProfilesData<'a> {
     /// The machine.
     pub resource: Resource,
     /// The program that wrote it.
@@ -31,7 +31,7 @@ struct SampleTypeProfile {
 
 impl<'a> ProfilesData<'a> {
     /// The contents for a profile.
-    pub fn new(profile: &'a Profile, options: &Otlp) -> Self {
+    pub(crate) fn new(profile: &'a Profile, options: &Otlp) -> Self {
         let tables = &*profile.tables;
         let mut dictionary = Dictionary::new(tables);
         let header = tables.imported.as_ref().and_then(|imported| imported.header.as_ref());
@@ -76,7 +76,7 @@ impl<'a> ProfilesData<'a> {
     }
 
     /// The profiles: each without its samples, and these.
-    pub fn profiles(&self) -> impl Iterator<Item = (&Head, ColumnSamples<'_>)> {
+    pub(crate) fn profiles(&self) -> impl Iterator<Item = (&Head, ColumnSamples<'_>)> {
         let samples = |profile: &SampleTypeProfile| self.rows.of(profile.event, profile.column, &self.dictionary);
         self.profiles.iter().map(move |profile| (&profile.head, samples(profile)))
     }

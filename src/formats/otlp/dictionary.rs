@@ -15,7 +15,7 @@ use perf_data::session::names::{NameId, Names};
 use perf_data::session::slices::Slices;
 
 /// The tables.
-pub struct Dictionary<'a> {
+pub(crate) struct Dictionary<'a> {
     tables: &'a Tables,
     strings: Strings,
     /// Texts of attributes.
@@ -99,7 +99,7 @@ fn set_optional(list: &mut Vec<i32>, index: i32) {
 
 impl<'a> Dictionary<'a> {
     /// An empty dictionary for a profile with these tables.
-    pub fn new(tables: &'a Tables) -> Self {
+    pub(crate) fn new(tables: &'a Tables) -> Self {
         Self {
             tables,
             strings: Strings::default(),
@@ -123,36 +123,36 @@ impl<'a> Dictionary<'a> {
     }
 
     /// The index of an attribute with a text.
-    pub fn text(&mut self, key: &str, text: &[u8]) -> i32 {
+    pub(crate) fn text(&mut self, key: &str, text: &[u8]) -> i32 {
         let value = AttributeValue::Text(self.texts.id(text));
         let key = self.string(key.as_bytes());
         self.attributes.id(&[Attribute { key, value, unit: 0 }]) as i32
     }
 
     /// The index of an attribute with a number.
-    pub fn number(&mut self, key: &str, number: i64, unit: &str) -> i32 {
+    pub(crate) fn number(&mut self, key: &str, number: i64, unit: &str) -> i32 {
         let [key, unit] = [key, unit].map(|text| self.string(text.as_bytes()));
         self.attributes.id(&[Attribute { key, value: AttributeValue::Number(number), unit }]) as i32
     }
 
     /// The ID of a list of attributes.
-    pub fn attribute_list_id(&mut self, list: &[i32]) -> u32 {
+    pub(crate) fn attribute_list_id(&mut self, list: &[i32]) -> u32 {
         self.attribute_lists.id(list)
     }
 
     /// A list of attributes.
-    pub fn attribute_list(&self, id: u32) -> &[i32] {
+    pub(crate) fn attribute_list(&self, id: u32) -> &[i32] {
         self.attribute_lists.get(id)
     }
 
     /// A sample type.
-    pub fn value_type(&mut self, kind: &SampleType) -> ValueType {
+    pub(crate) fn value_type(&mut self, kind: &SampleType) -> ValueType {
         let [type_strindex, unit_strindex] = [&kind.kind, &kind.unit].map(|text| self.string(text.as_bytes()));
         ValueType { type_strindex, unit_strindex }
     }
 
     /// The index of a stack.
-    pub fn stack(&mut self, id: StackId) -> i32 {
+    pub(crate) fn stack(&mut self, id: StackId) -> i32 {
         if let Some(&known) = self.known_stacks.get(&id) {
             return known;
         }
@@ -244,17 +244,17 @@ impl<'a> Dictionary<'a> {
     }
 
     /// The strings.
-    pub fn strings(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn strings(&self) -> impl Iterator<Item = &[u8]> {
         self.strings.iter()
     }
 
     /// The links: none.
-    pub fn links(&self) -> [Link; 1] {
+    pub(crate) fn links(&self) -> [Link; 1] {
         [Link {}]
     }
 
     /// The attributes.
-    pub fn attributes(&self) -> impl Messages<Message = KeyValueAndUnit> + '_ {
+    pub(crate) fn attributes(&self) -> impl Messages<Message = KeyValueAndUnit> + '_ {
         let text = |text| String::from_utf8_lossy(self.texts.name(text)).into_owned();
         let value = move |value| match value {
             AttributeValue::Nothing => None,
@@ -271,7 +271,7 @@ impl<'a> Dictionary<'a> {
     }
 
     /// The mappings.
-    pub fn mappings(&self) -> impl Messages<Message = Mapping> + '_ {
+    pub(crate) fn mappings(&self) -> impl Messages<Message = Mapping> + '_ {
         Table::of(&self.mappings, |mapping, message: &mut Mapping| {
             message.memory_start = mapping.start;
             message.memory_limit = mapping.limit;
@@ -282,12 +282,12 @@ impl<'a> Dictionary<'a> {
     }
 
     /// The functions.
-    pub fn functions(&self) -> impl Messages<Message = Function> + '_ {
+    pub(crate) fn functions(&self) -> impl Messages<Message = Function> + '_ {
         Table::of(&self.functions, |function, message: &mut Function| *message = function)
     }
 
     /// The locations.
-    pub fn locations(&self) -> impl Messages<Message = Location> + '_ {
+    pub(crate) fn locations(&self) -> impl Messages<Message = Location> + '_ {
         Table::of(&self.locations, |location, message: &mut Location| {
             message.mapping_index = location.mapping;
             message.address = location.address;
@@ -298,7 +298,7 @@ impl<'a> Dictionary<'a> {
     }
 
     /// The stacks.
-    pub fn stacks(&self) -> impl Messages<Message = Stack> + '_ {
+    pub(crate) fn stacks(&self) -> impl Messages<Message = Stack> + '_ {
         Table::new(&self.stacks, |locations, message: &mut Stack| {
             message.location_indices.clear();
             message.location_indices.extend_from_slice(locations);

@@ -12,28 +12,28 @@ use std::io::{self, BufWriter, Write};
 
 /// Field numbers.
 mod field {
-    pub const RESOURCE_PROFILES: u32 = 1;
-    pub const DICTIONARY: u32 = 2;
-    pub const RESOURCE: u32 = 1;
-    pub const SCOPE_PROFILES: u32 = 2;
-    pub const SCOPE: u32 = 1;
-    pub const PROFILES: u32 = 2;
-    pub const SCHEMA_URL: u32 = 3;
-    pub const SAMPLES: u32 = 2;
-    pub const MAPPING_TABLE: u32 = 1;
-    pub const LOCATION_TABLE: u32 = 2;
-    pub const FUNCTION_TABLE: u32 = 3;
-    pub const LINK_TABLE: u32 = 4;
-    pub const STRING_TABLE: u32 = 5;
-    pub const ATTRIBUTE_TABLE: u32 = 6;
-    pub const STACK_TABLE: u32 = 7;
+    pub(super) const RESOURCE_PROFILES: u32 = 1;
+    pub(super) const DICTIONARY: u32 = 2;
+    pub(super) const RESOURCE: u32 = 1;
+    pub(super) const SCOPE_PROFILES: u32 = 2;
+    pub(super) const SCOPE: u32 = 1;
+    pub(super) const PROFILES: u32 = 2;
+    pub(super) const SCHEMA_URL: u32 = 3;
+    pub(super) const SAMPLES: u32 = 2;
+    pub(super) const MAPPING_TABLE: u32 = 1;
+    pub(super) const LOCATION_TABLE: u32 = 2;
+    pub(super) const FUNCTION_TABLE: u32 = 3;
+    pub(super) const LINK_TABLE: u32 = 4;
+    pub(super) const STRING_TABLE: u32 = 5;
+    pub(super) const ATTRIBUTE_TABLE: u32 = 6;
+    pub(super) const STACK_TABLE: u32 = 7;
 }
 
 /// Writes a file.
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(data: &ProfilesData<'_>, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write(data: &ProfilesData<'_>, out: &mut dyn Write) -> Result<()> {
     let mut encoder = Encoder { out: BufWriter::with_capacity(1 << 17, out), buffer: Vec::new() };
     encoder.write(data).map_err(Error::Output)
 }

@@ -12,7 +12,7 @@ use std::fmt::Display;
 use std::io::Write;
 
 /// Whether a field has its default value.
-pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
@@ -20,7 +20,7 @@ pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 ///
 /// # Errors
 /// Errors of the serializer.
-pub fn text<S: Serializer>(number: &impl Display, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+pub(crate) fn text<S: Serializer>(number: &impl Display, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_str(number)
 }
 
@@ -28,7 +28,7 @@ pub fn text<S: Serializer>(number: &impl Display, serializer: S) -> std::result:
 ///
 /// # Errors
 /// Errors of the serializer.
-pub fn optional_text<S: Serializer>(
+pub(crate) fn optional_text<S: Serializer>(
     number: &Option<impl Display>,
     serializer: S,
 ) -> std::result::Result<S::Ok, S::Error> {
@@ -39,7 +39,7 @@ pub fn optional_text<S: Serializer>(
 ///
 /// # Errors
 /// Errors of the serializer.
-pub fn texts<S: Serializer>(numbers: &[impl Display], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+pub(crate) fn texts<S: Serializer>(numbers: &[impl Display], serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_seq(numbers.iter().map(|number| number.to_string()))
 }
 
@@ -100,7 +100,7 @@ impl<T: Messages> Serialize for List<T> {
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(data: &ProfilesData<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn write(data: &ProfilesData<'_>, out: &mut dyn Write) -> Result<()> {
     let profiles = Each(|| data.profiles().map(|(head, samples)| ProfileWithSamples { head, samples: List(samples) }));
     let dictionary = &data.dictionary;
     let document = Document {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::hash::Hash;
 
 /// A list of messages.
-pub trait Messages {
+pub(crate) trait Messages {
     /// Their type.
     type Message: Message + Serialize;
 
@@ -21,7 +21,7 @@ pub trait Messages {
 type Fill<'a, K, M> = Box<dyn Fn(&[K], &mut M) + 'a>;
 
 /// A table of a dictionary.
-pub struct Table<'a, K, M> {
+pub(super) struct Table<'a, K, M> {
     /// Its entries, interned.
     entries: &'a Slices<K>,
     fill: Fill<'a, K, M>,
@@ -29,12 +29,12 @@ pub struct Table<'a, K, M> {
 
 impl<'a, K: Copy + Eq + Hash, M> Table<'a, K, M> {
     /// A table of lists. The function sets all fields of the message of an entry; the message is reused.
-    pub fn new(entries: &'a Slices<K>, fill: impl Fn(&[K], &mut M) + 'a) -> Self {
+    pub(super) fn new(entries: &'a Slices<K>, fill: impl Fn(&[K], &mut M) + 'a) -> Self {
         Self { entries, fill: Box::new(fill) }
     }
 
     /// A table of single values.
-    pub fn of(entries: &'a Slices<K>, fill: impl Fn(K, &mut M) + 'a) -> Self {
+    pub(super) fn of(entries: &'a Slices<K>, fill: impl Fn(K, &mut M) + 'a) -> Self {
         Self::new(entries, move |entry, message| entry.iter().for_each(|&value| fill(value, message)))
     }
 }

@@ -8,6 +8,7 @@ mod dictionary;
 mod encode;
 pub(crate) mod json;
 mod messages;
+#[expect(unreachable_pub, reason = "generated")]
 mod proto;
 mod samples;
 

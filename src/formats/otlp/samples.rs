@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use perf_data::stream::events::EventIndex;
 
 /// The rows of a profile in the order of the output.
-pub struct SampleRows<'a> {
+pub(super) struct SampleRows<'a> {
     profile: &'a Profile,
     rows: Vec<SampleRow>,
     /// The clock, if samples are written with their times.
@@ -31,7 +31,7 @@ struct SampleRow {
 
 /// Converts the recording's clock to the wall clock.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub(super) struct Clock {
     /// Times of the first and the last sample.
     pub times: (u64, u64),
     /// Wall clock at the first sample.
@@ -47,7 +47,7 @@ impl Clock {
 
 /// What the values of a sample are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
+pub(super) enum Column {
     /// Numbers of samples.
     Counts,
     /// Sums of their values.
@@ -55,7 +55,7 @@ pub enum Column {
 }
 
 /// The samples of a sample type.
-pub struct ColumnSamples<'a> {
+pub(crate) struct ColumnSamples<'a> {
     all: &'a SampleRows<'a>,
     rows: &'a [SampleRow],
     column: Column,
@@ -64,7 +64,7 @@ pub struct ColumnSamples<'a> {
 
 impl<'a> SampleRows<'a> {
     /// The rows of a profile.
-    pub fn new(profile: &'a Profile, clock: Option<Clock>, dictionary: &mut Dictionary<'_>) -> Self {
+    pub(super) fn new(profile: &'a Profile, clock: Option<Clock>, dictionary: &mut Dictionary<'_>) -> Self {
         let tables = &*profile.tables;
         let mut rows = Self { profile, rows: Vec::with_capacity(profile.rows.len()), clock };
         let mut lists: HashMap<LabelsId, u32> = HashMap::new();
@@ -79,7 +79,7 @@ impl<'a> SampleRows<'a> {
     }
 
     /// The samples of an event.
-    pub fn of(&'a self, event: EventIndex, column: Column, dictionary: &'a Dictionary<'a>) -> ColumnSamples<'a> {
+    pub(super) fn of(&'a self, event: EventIndex, column: Column, dictionary: &'a Dictionary<'a>) -> ColumnSamples<'a> {
         let start = self.rows.partition_point(|row| row.event < event);
         let len = self.rows[start..].partition_point(|row| row.event == event);
         ColumnSamples { all: self, rows: &self.rows[start..start + len], column, dictionary }

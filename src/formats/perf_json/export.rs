@@ -30,7 +30,7 @@ struct Json {
 }
 
 /// Begins writing a recording as perf's JSON. The time when the file was written is omitted from anonymized recordings.
-pub fn begin<'a>(is_exact: bool, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+pub(super) fn begin<'a>(is_exact: bool, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let format = Json { is_exact, with_time: !options.passes.disclosure.is_anonymized(), objects: None };
     sample_writer::begin(format, !is_exact, out, options)
 }

@@ -10,7 +10,7 @@ use perf_data::stream::meta::Meta;
 ///
 /// # Errors
 /// None in practice: all values are numbers and strings.
-pub fn headers(out: &mut Vec<u8>, meta: &Meta, with_time: bool) -> Result<(), Unsupported> {
+pub(super) fn headers(out: &mut Vec<u8>, meta: &Meta, with_time: bool) -> Result<(), Unsupported> {
     let file = file_header(meta);
     number(out, "header-version", file.as_ref().map_or(1, version).into());
     if let Some(time) = captured_on(meta).filter(|_| with_time) {

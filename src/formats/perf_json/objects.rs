@@ -8,7 +8,7 @@ use perf_data::stream::meta::Meta;
 
 /// Rendered fields of files.
 #[derive(Default)]
-pub struct Objects {
+pub(super) struct Objects {
     /// Build IDs listed in the recording, by path.
     build_ids: HashMap<Vec<u8>, Vec<u8>>,
     /// The rendered fields by map.
@@ -17,14 +17,14 @@ pub struct Objects {
 
 impl Objects {
     /// Collects the build IDs of a recording.
-    pub fn new(meta: &Meta) -> Self {
+    pub(super) fn new(meta: &Meta) -> Self {
         let ids = meta.build_ids().into_iter();
         let build_ids = ids.map(|(misc, id)| (id.filename.text().into(), id.id(misc).into())).collect();
         Self { build_ids, fields: HashMap::new() }
     }
 
     /// Returns `,"dso":` with the short name of the mapped file, as in perf, and its build ID if known.
-    pub fn of(&mut self, map: MapId, session: &Session) -> &[u8] {
+    pub(super) fn of(&mut self, map: MapId, session: &Session) -> &[u8] {
         let build_ids = &self.build_ids;
         self.fields.entry(map).or_insert_with(|| fields(session.map(map), build_ids))
     }

@@ -5,13 +5,13 @@ use perf_data::abi::tokens::Unsupported;
 use serde::Serialize;
 
 /// Appends `,"name":` and a value; no comma at the start of an object.
-pub fn field(out: &mut Vec<u8>, name: &'static str, value: &impl Serialize) -> Result<(), Unsupported> {
+pub(super) fn field(out: &mut Vec<u8>, name: &'static str, value: &impl Serialize) -> Result<(), Unsupported> {
     key(out, name);
     append(out, value)
 }
 
 /// Appends a field whose name is from the recording.
-pub fn recorded_field(out: &mut Vec<u8>, name: &str, value: &impl Serialize) -> Result<(), Unsupported> {
+pub(super) fn recorded_field(out: &mut Vec<u8>, name: &str, value: &impl Serialize) -> Result<(), Unsupported> {
     comma(out);
     append(out, &name)?;
     out.push(b':');
@@ -19,14 +19,14 @@ pub fn recorded_field(out: &mut Vec<u8>, name: &str, value: &impl Serialize) -> 
 }
 
 /// Appends `,"name":` and a number, without quotes even if it is large.
-pub fn number(out: &mut Vec<u8>, name: &'static str, number: i64) {
+pub(super) fn number(out: &mut Vec<u8>, name: &'static str, number: i64) {
     key(out, name);
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Appends `,"name":`; no comma at the start of an object. Names in this format need no escapes.
 #[inline]
-pub fn key(out: &mut Vec<u8>, name: &'static str) {
+pub(super) fn key(out: &mut Vec<u8>, name: &'static str) {
     comma(out);
     out.push(b'"');
     out.extend_from_slice(name.as_bytes());

@@ -15,7 +15,7 @@ use std::io::Write;
 type PrintEnd = fn(&mut Printer<'_>, u64, Option<MapId>, &mut Vec<u8>);
 
 /// Source and target addresses.
-pub fn addresses(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn addresses(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     print(printer, " ", out, |printer, address, map, out| {
         // Writing to a vector cannot fail.
         let _ = write!(out, "{address:#x}");
@@ -24,7 +24,7 @@ pub fn addresses(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 }
 
 /// Functions of source and target, unless their addresses are printed.
-pub fn functions(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn functions(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     if printer.fields.has(FieldSet::of(&["brstack"])) {
         return;
     }
@@ -35,7 +35,7 @@ pub fn functions(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 }
 
 /// Addresses of source and target in their files, unless another form of the stack is printed.
-pub fn offsets(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn offsets(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     if printer.fields.has(FieldSet::of(&["brstack", "brstacksym"])) {
         return;
     }

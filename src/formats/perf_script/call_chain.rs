@@ -17,26 +17,26 @@ use std::io::Write;
 /// Bits of the form of a frame.
 mod form {
     /// The printed address is that after the call.
-    pub const RETURN: u8 = 1 << 0;
+    pub(super) const RETURN: u8 = 1 << 0;
     /// Only the symbol is printed, without address and inlined functions. Without [`NAME`], it is that of a function of the kernel
     /// in the text of a tracepoint.
-    pub const SYMBOL: u8 = 1 << 1;
+    pub(super) const SYMBOL: u8 = 1 << 1;
     /// The name of the function is printed.
-    pub const NAME: u8 = 1 << 2;
+    pub(super) const NAME: u8 = 1 << 2;
     /// The offset in the function is printed.
-    pub const OFFSET: u8 = 1 << 3;
+    pub(super) const OFFSET: u8 = 1 << 3;
     /// File and line are printed.
-    pub const LINE: u8 = 1 << 4;
+    pub(super) const LINE: u8 = 1 << 4;
     /// The file of the mapping is printed.
-    pub const FILE: u8 = 1 << 5;
+    pub(super) const FILE: u8 = 1 << 5;
     /// The address in the file of the mapping is printed.
-    pub const FILE_OFFSET: u8 = 1 << 6;
+    pub(super) const FILE_OFFSET: u8 = 1 << 6;
     /// The address is printed as one of the mapped file.
-    pub const RELATIVE: u8 = 1 << 7;
+    pub(super) const RELATIVE: u8 = 1 << 7;
 }
 
 /// The call chain on separate lines, or the instruction pointer on the line of the sample.
-pub fn frames(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn frames(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let (style, fields) = (printer.style, printer.fields);
     if let Some(chain) = printer.sample.chain() {
         out.push(b'\n');
@@ -57,7 +57,7 @@ pub fn frames(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 }
 
 /// Appends a frame of a call chain, on a line.
-pub fn chain_frame(
+pub(super) fn chain_frame(
     state: &mut SampleState,
     chain_frame: ChainFrame,
     style: Style,
@@ -140,7 +140,7 @@ fn file_part(kernel: Option<&ListedKernel>, map: Option<&Map>, ip: u64, fields: 
 }
 
 /// Symbol and file of a data address, after a space.
-pub fn symbol(printer: &mut Printer<'_>, address: u64, out: &mut Vec<u8>) {
+pub(super) fn symbol(printer: &mut Printer<'_>, address: u64, out: &mut Vec<u8>) {
     let (pid, space) = (printer.sample.pid(), printer.sample.space());
     let map = printer.state.session.map_at(pid, space, address);
     if printer.fields.has(SYM) {
@@ -152,7 +152,7 @@ pub fn symbol(printer: &mut Printer<'_>, address: u64, out: &mut Vec<u8>) {
 }
 
 /// The symbol of an address.
-pub fn symbol_at(printer: &mut Printer<'_>, address: u64, map: Option<MapId>, out: &mut Vec<u8>) {
+pub(super) fn symbol_at(printer: &mut Printer<'_>, address: u64, map: Option<MapId>, out: &mut Vec<u8>) {
     let SampleState { named, session, .. } = &mut *printer.state;
     let Some((named, map)) = named.as_mut().zip(map) else {
         return out.extend_from_slice(b"[unknown]");
@@ -163,7 +163,7 @@ pub fn symbol_at(printer: &mut Printer<'_>, address: u64, map: Option<MapId>, ou
 }
 
 /// A function of the kernel by its address: its name, or else the address.
-pub fn kernel_function(state: &mut SampleState, address: u64, has_offset: bool, out: &mut Vec<u8>) {
+pub(super) fn kernel_function(state: &mut SampleState, address: u64, has_offset: bool, out: &mut Vec<u8>) {
     let SampleState { named, session, .. } = state;
     // Writing to a vector cannot fail.
     let number = |out: &mut Vec<u8>| drop(write!(out, "{address:#x}"));
@@ -183,7 +183,7 @@ fn named_kernel_function(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symb
 }
 
 /// Writes a frame whose function is known now, on one line for each function at its address, innermost first.
-pub fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
+pub(super) fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
     let address = frame.before;
     let has = |bit| frame.form & bit != 0;
     if has(form::SYMBOL) && !has(form::NAME) {

@@ -17,7 +17,7 @@ const HARDWARE: [(HardwareEvent, &str); 3] = [
 ];
 
 /// The recorded name of an event, or the one that perf derives. perf does not know the names that simpleperf records.
-pub fn printed_name(event: &Event, state: &mut SampleState, meta: &Meta) -> String {
+pub(super) fn printed_name(event: &Event, state: &mut SampleState, meta: &Meta) -> String {
     let is_of_simpleperf =
         meta.features.contains_key(&META_INFO) && !meta.features.contains_key(&FeatureId::EVENT_DESC);
     if event.name.is_some() && !is_of_simpleperf {

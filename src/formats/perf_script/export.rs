@@ -43,7 +43,11 @@ struct Script {
 }
 
 /// Begins writing samples as text.
-pub fn begin<'a>(format: &PerfScript, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
+pub(super) fn begin<'a>(
+    format: &PerfScript,
+    out: &'a mut dyn Write,
+    options: &ConvertOptions,
+) -> Box<dyn Converter + 'a> {
     let script = Script {
         // The arguments of a command line have been checked.
         requested: fields::parse(&format.fields).unwrap_or_default(),

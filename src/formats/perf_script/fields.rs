@@ -8,7 +8,7 @@ use perf_data::abi::sample_type::SampleType;
 use std::ops::{BitAnd, BitOr};
 
 /// A field.
-pub struct Field {
+pub(super) struct Field {
     /// Its name.
     pub name: &'static str,
     /// What it needs.
@@ -19,7 +19,7 @@ pub struct Field {
 
 /// What a field needs.
 #[derive(Clone, Copy)]
-pub enum Needs {
+pub(super) enum Needs {
     /// Nothing: it is printed in any case, or omitted in samples that lack it.
     Nothing,
     /// A field of samples.
@@ -32,7 +32,7 @@ pub enum Needs {
 
 /// How a field is printed.
 #[derive(Clone, Copy)]
-pub enum Print {
+pub(super) enum Print {
     /// For samples and other records.
     Head(fn(&Head<'_>, FieldSet, &mut Vec<u8>)),
     /// For samples.
@@ -49,7 +49,7 @@ const INSTRUCTIONS: Print = Print::Unsupported("perfconv does not decode instruc
 const METRICS: Print = Print::Unsupported("perfconv does not compute metrics; use 'perf script'");
 
 /// All fields.
-pub const FIELDS: &[Field] = &[
+pub(super) const FIELDS: &[Field] = &[
     Field { name: "comm", needs: Needs::Nothing, print: Print::Head(head::comm) },
     Field { name: "pid", needs: Needs::Sample(SampleType::TID), print: Print::Head(head::pid) },
     Field { name: "tid", needs: Needs::Sample(SampleType::TID), print: Print::Head(head::tid) },
@@ -122,11 +122,11 @@ pub const FIELDS: &[Field] = &[
 
 /// A set of fields: a bit for each row of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FieldSet(u64);
+pub(super) struct FieldSet(u64);
 
 impl FieldSet {
     /// These fields.
-    pub const fn of(names: &[&str]) -> Self {
+    pub(super) const fn of(names: &[&str]) -> Self {
         let (mut set, mut index) = (0, 0);
         while index < names.len() {
             let mut row = 0;
@@ -141,18 +141,18 @@ impl FieldSet {
 
     /// Whether it has any of these fields.
     #[inline]
-    pub fn has(self, fields: Self) -> bool {
+    pub(super) fn has(self, fields: Self) -> bool {
         self.0 & fields.0 != 0
     }
 
     /// Without some fields.
-    pub fn without(self, fields: Self) -> Self {
+    pub(super) fn without(self, fields: Self) -> Self {
         Self(self.0 & !fields.0)
     }
 
     /// Its fields in the order of printing.
     #[inline]
-    pub fn fields(self) -> impl Iterator<Item = (Self, &'static Field)> {
+    pub(super) fn fields(self) -> impl Iterator<Item = (Self, &'static Field)> {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let index = left.trailing_zeros();
@@ -196,34 +196,34 @@ const fn is_equal(one: &str, other: &str) -> bool {
 }
 
 /// The process ID.
-pub const PID: FieldSet = FieldSet::of(&["pid"]);
+pub(super) const PID: FieldSet = FieldSet::of(&["pid"]);
 /// The thread ID.
-pub const TID: FieldSet = FieldSet::of(&["tid"]);
+pub(super) const TID: FieldSet = FieldSet::of(&["tid"]);
 /// The instruction pointer or call chain.
-pub const IP: FieldSet = FieldSet::of(&["ip"]);
+pub(super) const IP: FieldSet = FieldSet::of(&["ip"]);
 /// Functions.
-pub const SYM: FieldSet = FieldSet::of(&["sym"]);
+pub(super) const SYM: FieldSet = FieldSet::of(&["sym"]);
 /// Offsets in functions.
-pub const SYMOFF: FieldSet = FieldSet::of(&["symoff"]);
+pub(super) const SYMOFF: FieldSet = FieldSet::of(&["symoff"]);
 /// Files.
-pub const DSO: FieldSet = FieldSet::of(&["dso"]);
+pub(super) const DSO: FieldSet = FieldSet::of(&["dso"]);
 /// Offsets in files.
-pub const DSOFF: FieldSet = FieldSet::of(&["dsoff"]);
+pub(super) const DSOFF: FieldSet = FieldSet::of(&["dsoff"]);
 /// Files and lines of the source.
-pub const SRCLINE: FieldSet = FieldSet::of(&["srcline"]);
+pub(super) const SRCLINE: FieldSet = FieldSet::of(&["srcline"]);
 /// The CPU.
-pub const CPU: FieldSet = FieldSet::of(&["cpu"]);
+pub(super) const CPU: FieldSet = FieldSet::of(&["cpu"]);
 /// The fields of a tracepoint.
 const TRACE: FieldSet = FieldSet::of(&["trace"]);
 /// Frames as they are printed by default.
-pub const FRAMES: FieldSet = FieldSet::of(&["ip", "sym", "symoff", "dso"]);
+pub(super) const FRAMES: FieldSet = FieldSet::of(&["ip", "sym", "symoff", "dso"]);
 
 /// Fields that every type of event has by default.
 const COMMON: FieldSet = FieldSet::of(&["comm", "tid", "cpu", "time", "event"]);
 
 /// A type of events, for which perf prints the same fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EventType {
+pub(super) struct EventType {
     /// Name in `--fields`, if it has one.
     name: Option<&'static str>,
     default: FieldSet,
@@ -232,7 +232,7 @@ pub struct EventType {
 }
 
 /// The types.
-pub const TYPES: [EventType; 7] = {
+pub(super) const TYPES: [EventType; 7] = {
     let plain = FieldSet(COMMON.0 | FRAMES.0 | FieldSet::of(&["period"]).0);
     let bpf = FieldSet::of(&["bpf-output"]);
     let traced = FieldSet(TRACE.0 | bpf.0);
@@ -251,13 +251,13 @@ pub const TYPES: [EventType; 7] = {
 };
 
 /// Number of a type in [`TYPES`].
-pub fn type_of(kind: AttrType) -> usize {
+pub(super) fn type_of(kind: AttrType) -> usize {
     (kind.0 as usize).min(TYPES.len() - 1)
 }
 
 /// The fields of a type, before it is known what its events record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TypeFields {
+pub(super) struct TypeFields {
     /// The fields.
     pub fields: FieldSet,
     /// Those that were asked for.
@@ -268,7 +268,7 @@ pub struct TypeFields {
 
 /// Checks a value of `--fields`.
 #[cfg(feature = "cli")]
-pub fn checked(value: &str) -> Result<String, String> {
+pub(super) fn checked(value: &str) -> Result<String, String> {
     parse(&[value.to_owned()]).map(|_| value.to_owned())
 }
 
@@ -276,7 +276,7 @@ pub fn checked(value: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// An unknown or unsupported field, or an unknown type.
-pub fn parse(values: &[String]) -> Result<[TypeFields; TYPES.len()], String> {
+pub(super) fn parse(values: &[String]) -> Result<[TypeFields; TYPES.len()], String> {
     let mut types = TYPES.map(|kind| TypeFields { fields: kind.default, requested: FieldSet(0), is_requested: false });
     for value in values {
         let (selected, list) = match value.split_once(':') {

@@ -2,7 +2,7 @@
 
 /// A parsed frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub(super) struct Frame<'a> {
     /// Address, or offset for code mapped from a file.
     pub address: u64,
     /// Function name.
@@ -23,7 +23,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// The missing or invalid field.
-    pub fn parse(text: &'a str) -> Result<Self, String> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, String> {
         let text = text.trim();
         let (ip, rest) = text.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((text, ""));
         let address = u64::from_str_radix(ip, 16).map_err(|_| format!("ip: '{ip}' is not an address"))?;

@@ -24,7 +24,7 @@ const MISC_WIDTH: usize = 6;
 const FLAGS_WIDTH: usize = 24;
 
 /// Name of the thread.
-pub fn comm(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
+pub(super) fn comm(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
     // The width is in bytes.
     let width = if head.has_chain { 0 } else { COMM_WIDTH };
     out.resize(out.len() + usize::saturating_sub(width, head.comm.len()), b' ');
@@ -33,7 +33,7 @@ pub fn comm(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
 }
 
 /// Process ID, and the thread ID if it is printed.
-pub fn pid(head: &Head<'_>, fields: FieldSet, out: &mut Vec<u8>) {
+pub(super) fn pid(head: &Head<'_>, fields: FieldSet, out: &mut Vec<u8>) {
     let width = head.style.id_width();
     number::right(out, head.task.0 as i32, width);
     if fields.has(TID) {
@@ -44,7 +44,7 @@ pub fn pid(head: &Head<'_>, fields: FieldSet, out: &mut Vec<u8>) {
 }
 
 /// Thread ID, unless it is printed with the process ID.
-pub fn tid(head: &Head<'_>, fields: FieldSet, out: &mut Vec<u8>) {
+pub(super) fn tid(head: &Head<'_>, fields: FieldSet, out: &mut Vec<u8>) {
     if !fields.has(PID) {
         number::right(out, head.task.1 as i32, head.style.id_width());
         out.push(b' ');
@@ -52,20 +52,20 @@ pub fn tid(head: &Head<'_>, fields: FieldSet, out: &mut Vec<u8>) {
 }
 
 /// CPU.
-pub fn cpu(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
+pub(super) fn cpu(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
     out.push(b'[');
     number::zeros(out, head.cpu as i32, CPU_WIDTH);
     out.extend_from_slice(b"] ");
 }
 
 /// CPU mode and flags of the record.
-pub fn misc(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
+pub(super) fn misc(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
     // Writing to a vector cannot fail.
     let _ = write!(out, "{:MISC_WIDTH$}", format!("{}{}", head.mode(), head.flags));
 }
 
 /// Time in seconds.
-pub fn time(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
+pub(super) fn time(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
     let (seconds, nanoseconds) = (head.time / 1_000_000_000, (head.time % 1_000_000_000) as i32);
     number::right(out, seconds, SECONDS_WIDTH);
     out.push(b'.');
@@ -77,14 +77,14 @@ pub fn time(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
 }
 
 /// Period.
-pub fn period(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn period(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let attr = &printer.sample.decoded.event.attr;
     number::right(out, printer.sample.period.unwrap_or(attr.sample_period), PERIOD_WIDTH);
     out.push(b' ');
 }
 
 /// Name of the event.
-pub fn event(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn event(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     // The width is in bytes.
     out.resize(out.len() + printer.longest_event - printer.event.len(), b' ');
     out.extend_from_slice(printer.event.as_bytes());
@@ -92,6 +92,6 @@ pub fn event(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 }
 
 /// Flags of traced instructions, which samples do not have.
-pub fn flags(_: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn flags(_: &mut Printer<'_>, out: &mut Vec<u8>) {
     let _ = write!(out, "{:FLAGS_WIDTH$}", "");
 }

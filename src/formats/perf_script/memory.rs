@@ -18,7 +18,7 @@ const WITH_SYMBOLS: [SoftwareEvent; 3] =
 const SOURCE_LIMIT: usize = 82;
 
 /// Data address, with its symbol for page faults.
-pub fn addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let (event, addr) = (printer.sample.decoded.event, printer.sample.decoded.view.addr.unwrap_or(0));
     number::address(out, addr);
     if WITH_SYMBOLS.iter().any(|&known| event.attr.is_software(known)) && printer.fields.has(SYM | DSO) {
@@ -27,7 +27,7 @@ pub fn addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 }
 
 /// Source of the data, aligned to the longest one before.
-pub fn data_src(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn data_src(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let word = printer.sample.decoded.view.data_src.unwrap_or(0);
     let mut text = describe(DataSrc(word), printer.style);
     text.truncate(SOURCE_LIMIT);
@@ -39,7 +39,7 @@ pub fn data_src(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 }
 
 /// Cost.
-pub fn weight(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn weight(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let Some(weight) = printer.sample.decoded.view.weight else { return };
     let has_parts = printer
         .sample
@@ -53,13 +53,13 @@ pub fn weight(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 }
 
 /// Latency of the instruction.
-pub fn ins_lat(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn ins_lat(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let weight = Weight(printer.sample.decoded.view.weight.unwrap_or(0));
     number::right(out, weight.get(Weight::VAR2_W), 16);
 }
 
 /// Latency until the instruction retired, which perf 6.1 does not print.
-pub fn retire_lat(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn retire_lat(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     if printer.style == Style::Perf612 {
         let weight = Weight(printer.sample.decoded.view.weight.unwrap_or(0));
         number::right(out, weight.get(Weight::VAR3_W), 16);
@@ -67,17 +67,17 @@ pub fn retire_lat(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 }
 
 /// Physical address.
-pub fn phys_addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn phys_addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     number::address(out, printer.sample.decoded.view.phys_addr.unwrap_or(0));
 }
 
 /// Size of the page of the data.
-pub fn data_page_size(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn data_page_size(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     page_size(printer.sample.decoded.view.data_page_size, out);
 }
 
 /// Size of the page of the code.
-pub fn code_page_size(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn code_page_size(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     page_size(printer.sample.decoded.view.code_page_size, out);
 }
 

@@ -1,12 +1,12 @@
 //! Prints aligned numbers. The first line of a sample consists of little else, and `write!` takes several times as long.
 
 /// Appends a number after as many spaces as the width needs.
-pub fn right(out: &mut Vec<u8>, number: impl itoa::Integer, width: usize) {
+pub(super) fn right(out: &mut Vec<u8>, number: impl itoa::Integer, width: usize) {
     filled(out, number, width, b' ');
 }
 
 /// Appends a number, with as many zeros before its digits as the width needs.
-pub fn zeros(out: &mut Vec<u8>, number: i32, width: usize) {
+pub(super) fn zeros(out: &mut Vec<u8>, number: i32, width: usize) {
     if number < 0 {
         out.push(b'-');
     }
@@ -14,7 +14,7 @@ pub fn zeros(out: &mut Vec<u8>, number: i32, width: usize) {
 }
 
 /// Appends an address in hexadecimal, after as many spaces as 16 digits need.
-pub fn address(out: &mut Vec<u8>, address: u64) {
+pub(super) fn address(out: &mut Vec<u8>, address: u64) {
     let width = (u64::BITS - address.leading_zeros()).div_ceil(4).max(1);
     out.extend((0..16).rev().map(|place| match (address >> (4 * place) & 15) as usize {
         _ if place >= width => b' ',
@@ -23,7 +23,7 @@ pub fn address(out: &mut Vec<u8>, address: u64) {
 }
 
 /// Appends a number, then as many spaces as the width needs.
-pub fn left(out: &mut Vec<u8>, number: impl itoa::Integer, width: usize) {
+pub(super) fn left(out: &mut Vec<u8>, number: impl itoa::Integer, width: usize) {
     let end = out.len() + width;
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
     out.resize(out.len().max(end), b' ');

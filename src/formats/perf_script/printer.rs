@@ -6,7 +6,7 @@ use crate::formats::sample_writer::{Sample, SampleState};
 use perf_data::abi::record::header::{CpuMode, Misc};
 
 /// What samples and other records have in common.
-pub struct Head<'a> {
+pub(super) struct Head<'a> {
     /// Name of the thread.
     pub comm: &'a str,
     /// Process and thread.
@@ -29,7 +29,7 @@ pub struct Head<'a> {
 
 impl Head<'_> {
     /// Letter of the CPU mode.
-    pub fn mode(&self) -> &'static str {
+    pub(super) fn mode(&self) -> &'static str {
         match self.misc.cpu_mode() {
             CpuMode::KERNEL => "K",
             CpuMode::USER => "U",
@@ -41,7 +41,7 @@ impl Head<'_> {
     }
 
     /// Appends the fields that all records have.
-    pub fn print(&self, fields: FieldSet, out: &mut Vec<u8>) {
+    pub(super) fn print(&self, fields: FieldSet, out: &mut Vec<u8>) {
         for (_, field) in fields.fields() {
             if let Print::Head(print) = field.print {
                 print(self, fields, out);
@@ -51,7 +51,7 @@ impl Head<'_> {
 }
 
 /// A sample, and what its fields need besides.
-pub struct Printer<'a> {
+pub(super) struct Printer<'a> {
     /// Names and mappings.
     pub state: &'a mut SampleState,
     /// The sample.
@@ -74,7 +74,7 @@ pub struct Printer<'a> {
 
 impl Printer<'_> {
     /// Appends the fields that only samples have: up to the frames to `before`, and the others to `behind`.
-    pub fn print(&mut self, before: &mut Vec<u8>, behind: &mut Vec<u8>) {
+    pub(super) fn print(&mut self, before: &mut Vec<u8>, behind: &mut Vec<u8>) {
         let mut is_before = true;
         for (_, field) in self.fields.fields() {
             if let Print::Sample(print) = field.print {

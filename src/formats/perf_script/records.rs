@@ -22,7 +22,7 @@ use std::fmt::Write;
 const NAMESPACES: [&str; 7] = ["net", "uts", "ipc", "pid", "user", "mnt", "cgroup"];
 
 /// Text of a record, and the thread under whose name perf prints it, if the record names one.
-pub struct RecordText {
+pub(super) struct RecordText {
     /// The text without line end.
     pub text: String,
     /// Process and thread.
@@ -34,7 +34,7 @@ pub struct RecordText {
 }
 
 /// Text of a record's body, without its trailer; `None` if it is malformed.
-pub fn describe(raw: &Raw<'_>, body: &[u8]) -> Option<RecordText> {
+pub(super) fn describe(raw: &Raw<'_>, body: &[u8]) -> Option<RecordText> {
     let (endian, misc) = (raw.endian(), raw.header().misc);
     let mut time = 0;
     let flag = |bit, letter| if misc.contains(bit) { letter } else { "" };

@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use std::io::Write;
 
 /// User registers.
-pub fn of_user(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn of_user(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let mask = printer.sample.decoded.event.layout.regs_user();
     print(printer.sample.decoded.view.regs_user, mask, printer.arch, out);
 }
 
 /// Registers of the interrupted code.
-pub fn of_interrupt(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn of_interrupt(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let mask = printer.sample.decoded.event.layout.regs_intr();
     print(printer.sample.decoded.view.regs_intr, mask, printer.arch, out);
 }

@@ -5,7 +5,7 @@
 
 /// A parsed line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SampleLine<'a> {
+pub(super) struct SampleLine<'a> {
     /// Comm of the thread, if printed.
     pub comm: &'a str,
     /// Process, where printed in addition to the thread.
@@ -26,7 +26,7 @@ pub struct SampleLine<'a> {
 
 /// How certain it is that a line begins a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Certainty {
+pub(super) enum Certainty {
     /// Only if frames follow: any text looks like this.
     Low,
     /// It has the form of fields.
@@ -83,7 +83,7 @@ impl<'a> Words<'a> {
 
 impl<'a> SampleLine<'a> {
     /// Parses a line. `None` if it cannot begin a sample.
-    pub fn parse(line: &'a str) -> Option<(Self, Certainty)> {
+    pub(super) fn parse(line: &'a str) -> Option<(Self, Certainty)> {
         let words = Words::new(line);
         let count = words.list.len();
         // A comm may have the form of a time, a CPU or a task, so the last field before the event decides.
@@ -138,12 +138,12 @@ impl<'a> SampleLine<'a> {
     }
 
     /// Whether the text after the event is a frame rather than fields of a tracepoint.
-    pub fn has_frame(&self) -> bool {
+    pub(super) fn has_frame(&self) -> bool {
         begins_with_address(self.rest)
     }
 
     /// The frame after the event, without the `addr` that can precede it.
-    pub fn frame_text(&self) -> &'a str {
+    pub(super) fn frame_text(&self) -> &'a str {
         let Some((_, after)) = self.rest.split_once(|c: char| c.is_ascii_whitespace()) else { return self.rest };
         let word = after.split_ascii_whitespace().next().unwrap_or_default();
         // A function such as `add` follows its address after one space; addresses are aligned.
@@ -153,7 +153,7 @@ impl<'a> SampleLine<'a> {
 }
 
 /// Whether a text begins with an address.
-pub fn begins_with_address(text: &str) -> bool {
+pub(super) fn begins_with_address(text: &str) -> bool {
     let word = text.split_ascii_whitespace().next().unwrap_or_default();
     word.bytes().all(|byte| byte.is_ascii_hexdigit()) && u64::from_str_radix(word, 16).is_ok()
 }

@@ -9,7 +9,7 @@ use std::io::Write;
 const LINE: usize = 16;
 
 /// Fields of a tracepoint.
-pub fn trace(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn trace(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let Printer { state, sample, .. } = printer;
     let (meta, event) = (sample.decoded.meta, sample.decoded.event);
     if event.attr.kind != AttrType::TRACEPOINT {
@@ -34,7 +34,7 @@ pub fn trace(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 }
 
 /// Output of a BPF program, as hexadecimal bytes and as text.
-pub fn bpf_output(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn bpf_output(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let (event, view) = (printer.sample.decoded.event, printer.sample.decoded.view);
     if !event.attr.is_software(SoftwareEvent::BPF_OUTPUT) {
         return;
@@ -66,7 +66,7 @@ pub fn bpf_output(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 }
 
 /// Path of the cgroup.
-pub fn cgroup(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn cgroup(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let session = &printer.state.session;
     let id = printer.sample.decoded.view.cgroup.unwrap_or(0);
     out.push(b' ');

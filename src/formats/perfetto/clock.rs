@@ -7,19 +7,19 @@ use crate::profile::Profile;
 
 /// Clocks by the numbers of traces.
 mod id {
-    pub const REALTIME: u32 = 1;
-    pub const MONOTONIC: u32 = 3;
-    pub const MONOTONIC_RAW: u32 = 5;
-    pub const BOOTTIME: u32 = 6;
+    pub(super) const REALTIME: u32 = 1;
+    pub(super) const MONOTONIC: u32 = 3;
+    pub(super) const MONOTONIC_RAW: u32 = 5;
+    pub(super) const BOOTTIME: u32 = 6;
 }
 
 /// The clock of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceClock(u32);
+pub(super) struct TraceClock(u32);
 
 impl TraceClock {
     /// The clock of a recording. Perf's own clock is close to the monotonic one.
-    pub fn of(profile: &Profile) -> Self {
+    pub(super) fn of(profile: &Profile) -> Self {
         Self(match profile.tables.timeline.clock {
             Some(0) => id::REALTIME,
             Some(4) => id::MONOTONIC_RAW,
@@ -29,12 +29,12 @@ impl TraceClock {
     }
 
     /// Its number in traces.
-    pub fn id(self) -> u32 {
+    pub(super) fn id(self) -> u32 {
         self.0
     }
 
     /// Its number in the description of an event.
-    pub fn perf_clock(self) -> i32 {
+    pub(super) fn perf_clock(self) -> i32 {
         match self.0 {
             id::REALTIME => 1,
             id::MONOTONIC_RAW => 3,
@@ -45,7 +45,7 @@ impl TraceClock {
 
     /// The clocks at the start of a recording. A trace shows times since boot, which are not recorded: those of the recording stand
     /// for them.
-    pub fn snapshot(self, profile: &Profile) -> ClockSnapshot {
+    pub(super) fn snapshot(self, profile: &Profile) -> ClockSnapshot {
         let start = tracks::start(profile);
         let mut clocks = vec![(id::BOOTTIME, start), (self.0, start)];
         clocks.dedup_by_key(|(id, _)| *id);

@@ -21,8 +21,8 @@ const BUNDLE: usize = 256;
 
 /// Threads that can run, and that wait.
 mod state {
-    pub const RUNNABLE: i64 = 0;
-    pub const SLEEPING: i64 = 1;
+    pub(super) const RUNNABLE: i64 = 0;
+    pub(super) const SLEEPING: i64 = 1;
 }
 
 /// Events that are not yet written, by CPU.
@@ -56,7 +56,7 @@ impl Bundles<'_, '_> {
 ///
 /// # Errors
 /// Errors of the output.
-pub fn write(profile: &Profile, packets: &mut Packets<'_>) -> Result<()> {
+pub(super) fn write(profile: &Profile, packets: &mut Packets<'_>) -> Result<()> {
     let mut bundles = Bundles { by_cpu: BTreeMap::new(), packets };
     let has_switches = profile.tables.timeline.switches.iter().any(|switch| switch.cpu.is_some());
     add_switches(profile, &mut bundles)?;

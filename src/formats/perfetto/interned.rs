@@ -8,13 +8,13 @@ use perf_data::session::names::NameId;
 
 /// Kinds of frames.
 mod kind {
-    pub const NATIVE: i32 = 1;
-    pub const KERNEL: i32 = 2;
-    pub const JIT: i32 = 4;
+    pub(super) const NATIVE: i32 = 1;
+    pub(super) const KERNEL: i32 = 2;
+    pub(super) const JIT: i32 = 4;
 }
 
 /// The stacks of a profile as Perfetto has them.
-pub struct Stacks<'a> {
+pub(super) struct Stacks<'a> {
     tables: &'a Tables,
     locations: Locations,
     /// By frame: ID of its innermost function.
@@ -23,7 +23,7 @@ pub struct Stacks<'a> {
 
 /// What a sequence of packets has been sent.
 #[derive(Default)]
-pub struct Sent {
+pub(super) struct Sent {
     stacks: Flags,
     frames: Flags,
     mappings: Flags,
@@ -47,7 +47,7 @@ impl Flags {
 
 impl<'a> Stacks<'a> {
     /// The stacks of a profile.
-    pub fn new(tables: &'a Tables) -> Self {
+    pub(super) fn new(tables: &'a Tables) -> Self {
         let locations = Locations::new(tables);
         let mut next = 1;
         let first = (0..tables.stacks.frames().len() as FrameId).map(|frame| {
@@ -59,7 +59,7 @@ impl<'a> Stacks<'a> {
     }
 
     /// The ID of a stack, `None` if it is empty, and what a sequence needs for it.
-    pub fn send(&self, stack: StackId, sent: &mut Sent) -> (Option<u64>, Option<InternedData>) {
+    pub(super) fn send(&self, stack: StackId, sent: &mut Sent) -> (Option<u64>, Option<InternedData>) {
         let frames = self.tables.stacks.stack(stack);
         if frames.is_empty() {
             return (None, None);

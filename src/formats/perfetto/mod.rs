@@ -5,6 +5,7 @@ mod ftrace;
 mod interned;
 mod packets;
 mod processes;
+#[expect(unreachable_pub, reason = "generated")]
 mod proto;
 mod samples;
 

@@ -5,13 +5,13 @@ use perf_data::error::{Error, Result};
 use std::io::{BufWriter, Write};
 
 /// Sequence of the packets that do not refer to interned data.
-pub const SEQUENCE: u32 = 1;
+pub(super) const SEQUENCE: u32 = 1;
 
 /// Field number of `Trace.packet`.
 const PACKET: u32 = 1;
 
 /// Writes packets.
-pub struct Packets<'a> {
+pub(super) struct Packets<'a> {
     out: BufWriter<&'a mut dyn Write>,
     buffer: Vec<u8>,
     /// Clock of the timestamps.
@@ -20,7 +20,7 @@ pub struct Packets<'a> {
 
 impl<'a> Packets<'a> {
     /// Writes packets with times of this clock to `out`.
-    pub fn new(out: &'a mut dyn Write, clock: u32) -> Self {
+    pub(super) fn new(out: &'a mut dyn Write, clock: u32) -> Self {
         Self { out: BufWriter::with_capacity(1 << 17, out), buffer: Vec::new(), clock }
     }
 
@@ -28,7 +28,7 @@ impl<'a> Packets<'a> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn add(&mut self, packet: &TracePacket) -> Result<()> {
+    pub(super) fn add(&mut self, packet: &TracePacket) -> Result<()> {
         self.buffer.clear();
         prost::encoding::message::encode(PACKET, packet, &mut self.buffer);
         self.out.write_all(&self.buffer).map_err(Error::Output)
@@ -38,7 +38,7 @@ impl<'a> Packets<'a> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn add_independent(&mut self, time: Option<u64>, packet: TracePacket) -> Result<()> {
+    pub(super) fn add_independent(&mut self, time: Option<u64>, packet: TracePacket) -> Result<()> {
         self.add(&TracePacket {
             timestamp: time,
             timestamp_clock_id: time.map(|_| self.clock),
@@ -51,7 +51,7 @@ impl<'a> Packets<'a> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn finish(mut self) -> Result<()> {
+    pub(super) fn finish(mut self) -> Result<()> {
         self.out.flush().map_err(Error::Output)
     }
 }

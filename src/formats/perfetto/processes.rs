@@ -12,7 +12,7 @@ use perf_data::error::Result;
 ///
 /// # Errors
 /// Errors of the output.
-pub fn write(profile: &Profile, packets: &mut Packets<'_>) -> Result<()> {
+pub(super) fn write(profile: &Profile, packets: &mut Packets<'_>) -> Result<()> {
     let tables = &*profile.tables;
     // ID 0 is that of the idle threads, which traces know.
     let threads = || tables.timeline.threads.iter().filter(|thread| thread.tid != 0);

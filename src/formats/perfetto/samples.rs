@@ -14,12 +14,12 @@ use std::borrow::Cow;
 
 /// Flags of packets.
 mod flags {
-    pub const BEGINS: u32 = 1;
-    pub const NEEDS_INTERNED_DATA: u32 = 2;
+    pub(super) const BEGINS: u32 = 1;
+    pub(super) const NEEDS_INTERNED_DATA: u32 = 2;
 }
 
 /// Labels by default: what a sample of a trace has.
-pub const LABELS: &[Label] = &[Label::Pid, Label::Tid, Label::Cpu, Label::ExecutionMode];
+pub(super) const LABELS: &[Label] = &[Label::Pid, Label::Tid, Label::Cpu, Label::ExecutionMode];
 
 /// The part of samples that labels determine.
 fn of_labels(profile: &Profile, labels: LabelsId) -> PerfSample {
@@ -52,7 +52,7 @@ struct Sequence {
 ///
 /// # Errors
 /// Errors of the output.
-pub fn write(profile: &Profile, by_period: bool, clock: TraceClock, packets: &mut Packets<'_>) -> Result<()> {
+pub(super) fn write(profile: &Profile, by_period: bool, clock: TraceClock, packets: &mut Packets<'_>) -> Result<()> {
     let tables = &*profile.tables;
     let stacks = Stacks::new(tables);
     let mut by_labels: HashMap<LabelsId, PerfSample> = HashMap::new();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// The columns of an event: sample count and value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventColumns {
+pub(crate) struct EventColumns {
     /// Sample types of the columns. An event of an imported profile may lack a sample count.
     pub types: SampleTypes,
     /// Sampling period.
@@ -19,7 +19,7 @@ pub struct EventColumns {
 
 impl EventColumns {
     /// Indexes of the column with the sample count, if there is one, and of the column with the value.
-    pub fn places(&self) -> (Option<usize>, usize) {
+    pub(crate) fn places(&self) -> (Option<usize>, usize) {
         match self.types.samples {
             Some(_) => (Some(self.first), self.first + 1),
             None => (None, self.first),
@@ -28,7 +28,7 @@ impl EventColumns {
 }
 
 /// The columns of a profile, by event.
-pub struct Columns {
+pub(crate) struct Columns {
     /// One per event that has samples or was a column of an imported profile; those of the first event if there are
     /// none.
     pub events: Vec<EventColumns>,
@@ -41,7 +41,7 @@ pub struct Columns {
 
 impl Columns {
     /// Creates the columns for a profile in which these events have samples.
-    pub fn new(events: &[ProfileEvent], has_samples: &BTreeSet<EventIndex>) -> Self {
+    pub(crate) fn new(events: &[ProfileEvent], has_samples: &BTreeSet<EventIndex>) -> Self {
         let first = BTreeSet::from([0]);
         let has_samples = if has_samples.is_empty() { &first } else { has_samples };
         let is_alone = has_samples.len() == 1;
@@ -62,18 +62,18 @@ impl Columns {
     }
 
     /// Number of columns.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// The columns of each event that has some.
-    pub fn by_event(&self) -> impl Iterator<Item = (EventIndex, &EventColumns)> {
+    pub(crate) fn by_event(&self) -> impl Iterator<Item = (EventIndex, &EventColumns)> {
         let places = (0..).zip(&self.by_event);
         places.filter_map(|(event, place)| Some((event, &self.events[(*place)?])))
     }
 
     /// The columns of an event.
-    pub fn of(&self, event: EventIndex) -> Option<&EventColumns> {
+    pub(crate) fn of(&self, event: EventIndex) -> Option<&EventColumns> {
         self.events.get((*self.by_event.get(event as usize)?)?)
     }
 

@@ -392,7 +392,7 @@ impl MappingOrder {
 }
 
 /// Converts to signed integers, saturating.
-pub fn to_i64(value: u64) -> i64 {
+pub(crate) fn to_i64(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 

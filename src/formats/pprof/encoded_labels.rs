@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// Encodes labels.
 #[derive(Default)]
-pub struct EncodedLabels {
+pub(super) struct EncodedLabels {
     bytes: Vec<u8>,
     /// Places of encoded sets of labels in `bytes`, by ID.
     sets: Vec<Option<Range<usize>>>,
@@ -24,7 +24,7 @@ pub struct EncodedLabels {
 
 impl EncodedLabels {
     /// The labels of a set of a profile.
-    pub fn of_set(&mut self, set: LabelsId, tables: &Tables, strings: &mut Strings) -> &[u8] {
+    pub(super) fn of_set(&mut self, set: LabelsId, tables: &Tables, strings: &mut Strings) -> &[u8] {
         let index = set as usize;
         if self.sets.len() <= index {
             self.sets.resize(index + 1, None);
@@ -42,7 +42,7 @@ impl EncodedLabels {
     }
 
     /// Labels that are in no set.
-    pub fn of(&mut self, labels: &[LabelValue], names: &Names, strings: &mut Strings) -> &[u8] {
+    pub(super) fn of(&mut self, labels: &[LabelValue], names: &Names, strings: &mut Strings) -> &[u8] {
         self.bytes.clear();
         self.append(labels, names, None, strings);
         &self.bytes

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 /// Interns functions.
 #[derive(Default)]
-pub struct Functions {
+pub(super) struct Functions {
     /// IDs of synthetic functions in files, by the string ID of the file's name and the offset; without offset if all addresses
     /// share one function.
     in_files: HashMap<(i64, Option<u64>), u64>,
@@ -51,7 +51,12 @@ impl File {
 
 impl Functions {
     /// Returns the ID of a frame's synthetic function, and the function itself if it is new.
-    pub fn id(&mut self, frame: Frame, tables: &Tables, strings: &mut Strings) -> (u64, Option<proto::Function>) {
+    pub(super) fn id(
+        &mut self,
+        frame: Frame,
+        tables: &Tables,
+        strings: &mut Strings,
+    ) -> (u64, Option<proto::Function>) {
         let id = self.next_id();
         let Self { in_files, outside, files, name, .. } = self;
         let filename = match frame.place {
@@ -88,7 +93,7 @@ impl Functions {
     }
 
     /// Returns the ID of a symbolized function, and the function itself if it is new.
-    pub fn of_symbol(
+    pub(super) fn of_symbol(
         &mut self,
         function: FunctionId,
         symbols: &Symbols,
@@ -104,7 +109,7 @@ impl Functions {
 }
 
 /// Whether a name is the synthetic one for this address, and thus carries no information.
-pub fn is_synthetic(name: &str, map: Option<&Map>, address: u64) -> bool {
+pub(super) fn is_synthetic(name: &str, map: Option<&Map>, address: u64) -> bool {
     let mut synthetic = String::new();
     let Some(map) = map else {
         let spaces = [Space::Unknown, Space::Kernel, Space::Hypervisor, Space::GuestKernel, Space::GuestUser];

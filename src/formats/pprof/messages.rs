@@ -7,25 +7,25 @@ use prost::Message;
 use std::io::{self, Write};
 
 /// Field numbers of repeated messages, of `Profile` unless stated otherwise.
-pub mod field {
+pub(super) mod field {
     /// `repeated Sample sample`.
-    pub const SAMPLE: u32 = 2;
+    pub(crate) const SAMPLE: u32 = 2;
     /// `repeated Mapping mapping`.
-    pub const MAPPING: u32 = 3;
+    pub(crate) const MAPPING: u32 = 3;
     /// `repeated Location location`.
-    pub const LOCATION: u32 = 4;
+    pub(crate) const LOCATION: u32 = 4;
     /// `repeated Function function`.
-    pub const FUNCTION: u32 = 5;
+    pub(crate) const FUNCTION: u32 = 5;
     pub(super) const STRING_TABLE: u32 = 6;
     /// `repeated Label label` of `Sample`.
-    pub const LABEL: u32 = 3;
+    pub(crate) const LABEL: u32 = 3;
 }
 
 /// Number of bytes from which on messages are written.
 const FULL: usize = 1 << 15;
 
 /// Writes the messages of a profile, and its string table at the end.
-pub struct Messages<'a> {
+pub(super) struct Messages<'a> {
     out: &'a mut dyn Write,
     /// Messages that are not yet written.
     buffer: Vec<u8>,
@@ -35,7 +35,7 @@ pub struct Messages<'a> {
 
 impl<'a> Messages<'a> {
     /// Writes to `out`.
-    pub fn new(out: &'a mut dyn Write) -> Self {
+    pub(super) fn new(out: &'a mut dyn Write) -> Self {
         Self { out, buffer: Vec::with_capacity(2 * FULL), strings: Strings::default() }
     }
 
@@ -43,7 +43,7 @@ impl<'a> Messages<'a> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn message(&mut self, field: u32, message: &impl Message) -> io::Result<()> {
+    pub(super) fn message(&mut self, field: u32, message: &impl Message) -> io::Result<()> {
         prost::encoding::message::encode(field, message, &mut self.buffer);
         write_if_full(&mut self.buffer, self.out)
     }
@@ -52,7 +52,7 @@ impl<'a> Messages<'a> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn sample(&mut self, locations: &[u64], values: &[i64], labels: &[u8]) -> io::Result<()> {
+    pub(super) fn sample(&mut self, locations: &[u64], values: &[i64], labels: &[u8]) -> io::Result<()> {
         put_sample(&mut self.buffer, locations, values, labels);
         write_if_full(&mut self.buffer, self.out)
     }
@@ -61,7 +61,7 @@ impl<'a> Messages<'a> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn location(&mut self, location: &proto::Location) -> io::Result<()> {
+    pub(super) fn location(&mut self, location: &proto::Location) -> io::Result<()> {
         put_location(&mut self.buffer, location);
         write_if_full(&mut self.buffer, self.out)
     }
@@ -70,7 +70,7 @@ impl<'a> Messages<'a> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn head(&mut self, head: &proto::Profile) -> io::Result<()> {
+    pub(super) fn head(&mut self, head: &proto::Profile) -> io::Result<()> {
         head.encode_raw(&mut self.buffer);
         write_if_full(&mut self.buffer, self.out)
     }
@@ -79,7 +79,7 @@ impl<'a> Messages<'a> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn string_table(&mut self) -> io::Result<()> {
+    pub(super) fn string_table(&mut self) -> io::Result<()> {
         let Self { out, buffer, strings } = self;
         for string in strings.iter() {
             put_bytes(buffer, field::STRING_TABLE, string);

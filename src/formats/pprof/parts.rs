@@ -11,7 +11,7 @@ const LOCATION: u32 = 4;
 ///
 /// # Errors
 /// If the bytes are not a message.
-pub fn count(mut profile: &[u8]) -> Result<usize, DecodeError> {
+pub(super) fn count(mut profile: &[u8]) -> Result<usize, DecodeError> {
     let mut count = 0;
     while let Some((field, message)) = next(&mut profile)? {
         count += 1;

@@ -4,7 +4,7 @@ use perf_data::printable;
 use perf_data::session::slices::Slices;
 
 /// Strings by ID; ID 0 is the empty string.
-pub struct Strings(Slices<u8>);
+pub(crate) struct Strings(Slices<u8>);
 
 impl Default for Strings {
     fn default() -> Self {
@@ -16,12 +16,12 @@ impl Default for Strings {
 
 impl Strings {
     /// Interns a string. Control characters are escaped, because viewers print names verbatim.
-    pub fn id(&mut self, string: &str) -> i64 {
+    pub(crate) fn id(&mut self, string: &str) -> i64 {
         self.0.id(printable::escape(string).as_bytes()).into()
     }
 
     /// The strings in order of their IDs.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter()
     }
 }

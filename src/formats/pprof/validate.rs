@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 
 /// Indexes of messages by ID.
 #[derive(Debug, Default)]
-pub struct Ids {
+pub(super) struct Ids {
     /// Mappings.
     pub mappings: HashMap<u64, usize>,
     /// Locations.
@@ -18,7 +18,7 @@ pub struct Ids {
 ///
 /// # Errors
 /// The first violation of a rule.
-pub fn check(profile: &Profile) -> Result<Ids, String> {
+pub(super) fn check(profile: &Profile) -> Result<Ids, String> {
     if profile.string_table.first().is_some_and(|first| !first.is_empty()) {
         return Err("string 0 is not empty".to_owned());
     }

@@ -15,7 +15,7 @@ use perf_data::container::read::file::FileAttr;
 const SIZE: usize = 96;
 
 /// Maximum size of a reconstructed attr, far more than any kernel's.
-pub const MAX_SIZE: u32 = 4096;
+pub(super) const MAX_SIZE: u32 = 4096;
 
 /// Maps each flag to its field.
 macro_rules! flags {
@@ -95,7 +95,7 @@ fn encode(message: &PerfEventAttr, size: usize, endian: Endian) -> Option<Vec<u8
 }
 
 /// Describes an event and, if lossless, the difference between its attr and the one encoded from the message.
-pub fn describe_event(event: &FileAttr, has_samples: bool, is_lossless: bool, endian: Endian) -> PerfFileAttr {
+pub(super) fn describe_event(event: &FileAttr, has_samples: bool, is_lossless: bool, endian: Endian) -> PerfFileAttr {
     let message = describe(&event.attr, has_samples);
     let wanted = event.attr.to_bytes(endian).unwrap_or_default();
     let encoded = encode(&message, wanted.len(), endian).unwrap_or_default();
@@ -106,7 +106,7 @@ pub fn describe_event(event: &FileAttr, has_samples: bool, is_lossless: bool, en
 }
 
 /// Decodes the event of a message. `None` if it is invalid.
-pub fn event_from_message(message: &PerfFileAttr, endian: Endian) -> Option<FileAttr> {
+pub(super) fn event_from_message(message: &PerfFileAttr, endian: Endian) -> Option<FileAttr> {
     let original = message.original.as_ref();
     let size = original.map_or(SIZE as u32, Original::size);
     if size > MAX_SIZE {

@@ -14,7 +14,7 @@ type RecordKey = (u32, u64);
 
 /// Build IDs of BUILD_ID records, and of MMAP2 records one per file.
 #[derive(Default)]
-pub struct SeenBuildIds {
+pub(super) struct SeenBuildIds {
     list: Vec<(RecordKey, PerfBuildId)>,
     /// Index in the list by mapped file.
     mapped: HashMap<Vec<u8>, usize>,
@@ -23,7 +23,7 @@ pub struct SeenBuildIds {
 impl SeenBuildIds {
     /// Adds the build ID of an MMAP2 record, if it has one. Of several records of a file, the first in the recording
     /// counts, regardless of the order of the calls.
-    pub fn add_mapped(&mut self, event: &PerfEvent, raw: &Raw<'_>) {
+    pub(super) fn add_mapped(&mut self, event: &PerfEvent, raw: &Raw<'_>) {
         let Some(map) = &event.mmap_event else { return };
         let (Some(build_id), Some(filename)) = (&map.build_id, &map.filename) else { return };
         let place = (raw.block().source, raw.offset());
@@ -50,7 +50,7 @@ impl SeenBuildIds {
     }
 
     /// Adds the build ID of a HEADER_BUILD_ID record of a pipe.
-    pub fn add_record(&mut self, meta: &Meta, raw: &Raw<'_>) {
+    pub(super) fn add_record(&mut self, meta: &Meta, raw: &Raw<'_>) {
         if raw.header().kind == RecordType::HEADER_BUILD_ID
             && let Some(Record { body: Body::HeaderBuildId(build_id), .. }) =
                 Record::read(raw.bytes(), &meta.context(raw))
@@ -61,7 +61,7 @@ impl SeenBuildIds {
     }
 
     /// Returns all of them in the order of the recording.
-    pub fn in_file_order(&mut self) -> impl Iterator<Item = PerfBuildId> {
+    pub(super) fn in_file_order(&mut self) -> impl Iterator<Item = PerfBuildId> {
         let mut list = std::mem::take(self).list;
         list.sort_by_key(|(place, _)| *place);
         list.into_iter().map(|(_, message)| message)

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The parts that can be referenced, as they are in the recording.
-pub struct Pieces {
+pub(super) struct Pieces {
     endian: Endian,
     attrs: Vec<Vec<u8>>,
     ids: Vec<Vec<u8>>,
@@ -36,7 +36,7 @@ type ExpectedChunk = (u64, Chunk);
 
 impl Pieces {
     /// Collects the events and features of a recording.
-    pub fn new(events: &[FileAttr], features: BTreeMap<FeatureId, Bytes>, endian: Endian) -> Self {
+    pub(super) fn new(events: &[FileAttr], features: BTreeMap<FeatureId, Bytes>, endian: Endian) -> Self {
         let attrs: Vec<_> = events.iter().map(|event| event.attr.to_bytes(endian).unwrap_or_default()).collect();
         let ids: Vec<_> = events.iter().map(|event| abi::to_bytes(&event.ids, endian).unwrap_or_default()).collect();
         let both = attrs.iter().zip(&ids).map(|(attr, ids)| [&attr[..], ids].concat());
@@ -45,7 +45,7 @@ impl Pieces {
     }
 
     /// Collects the features that messages describe, with their differences applied.
-    pub fn of_messages(message: &PerfDataProto, events: &[FileAttr], endian: Endian) -> Option<Self> {
+    pub(super) fn of_messages(message: &PerfDataProto, events: &[FileAttr], endian: Endian) -> Option<Self> {
         let mut features = BTreeMap::<FeatureId, Bytes>::new();
         for id in (1..super::features::FEATURES).map(FeatureId) {
             let encoded = section(id, message, events, endian);
@@ -62,7 +62,7 @@ impl Pieces {
     }
 
     /// Differences between the features and those encoded from messages.
-    pub fn differences(&self, message: &PerfDataProto, events: &[FileAttr]) -> Vec<Feature> {
+    pub(super) fn differences(&self, message: &PerfDataProto, events: &[FileAttr]) -> Vec<Feature> {
         let differences = self.features.iter().filter_map(|(id, bytes)| {
             let splice = Splice::between(&section(*id, message, events, self.endian), bytes)?;
             Some(Feature { id: Some(id.0), splice: Some(splice) })
@@ -71,7 +71,7 @@ impl Pieces {
     }
 
     /// Returns a feature.
-    pub fn feature(&self, id: FeatureId) -> Option<&[u8]> {
+    pub(super) fn feature(&self, id: FeatureId) -> Option<&[u8]> {
         self.features.get(&id).map(AsRef::as_ref)
     }
 
@@ -89,7 +89,7 @@ impl Pieces {
     }
 
     /// Returns the bytes of chunks; `None` if a referenced part is missing, or the total exceeds the limit.
-    pub fn resolve(&self, chunks: &[Chunk]) -> Option<Vec<u8>> {
+    pub(super) fn resolve(&self, chunks: &[Chunk]) -> Option<Vec<u8>> {
         let parts = chunks.iter().map(|chunk| {
             let bytes = self.bytes(chunk)?;
             let referenced = bytes.len() - chunk.raw().len().min(bytes.len());
@@ -117,7 +117,7 @@ impl Pieces {
     }
 
     /// Splits the bytes before and after the records of a file into chunks.
-    pub fn layout(&self, before: &[u8], behind: &[u8], records: u64) -> (Vec<Chunk>, Vec<Chunk>) {
+    pub(super) fn layout(&self, before: &[u8], behind: &[u8], records: u64) -> (Vec<Chunk>, Vec<Chunk>) {
         let places = self.places(before, behind, before.len() as u64 + records).unwrap_or_default();
         let behind_at = before.len() as u64 + records;
         (self.chunks(before, 0, &places), self.chunks(behind, behind_at, &places))
@@ -155,7 +155,7 @@ impl Pieces {
     }
 
     /// Splits a header record of a pipe into chunks.
-    pub fn header_record(&self, record: &[u8]) -> Vec<Chunk> {
+    pub(super) fn header_record(&self, record: &[u8]) -> Vec<Chunk> {
         let found = RecordHeader::peek(record, self.endian).and_then(|header| {
             let (head, chunks) = match header.kind {
                 RecordType::HEADER_ATTR => {
@@ -186,6 +186,6 @@ impl Pieces {
 }
 
 /// A chunk of bytes that are stored nowhere else.
-pub fn raw(bytes: &[u8]) -> Option<Chunk> {
+pub(super) fn raw(bytes: &[u8]) -> Option<Chunk> {
     (!bytes.is_empty()).then(|| Chunk { raw: Some(bytes.to_vec()), ..Chunk::default() })
 }

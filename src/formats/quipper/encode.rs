@@ -36,17 +36,17 @@ use std::path::{Path, PathBuf};
 const BUFFER: usize = 1 << 16;
 
 /// Field numbers.
-pub mod field {
+pub(super) mod field {
     /// `PerfDataProto.events`.
-    pub const EVENTS: u32 = 2;
+    pub(crate) const EVENTS: u32 = 2;
     /// `PerfDataProto.records`, an extension.
-    pub const RECORDS: u32 = 1001;
+    pub(crate) const RECORDS: u32 = 1001;
     /// First number of perfconv's extensions.
-    pub const FIRST_EXTENSION: u32 = 1000;
+    pub(crate) const FIRST_EXTENSION: u32 = 1000;
 }
 
 /// Writes records as they come, followed by the metadata.
-pub struct Encoder<W> {
+pub(super) struct Encoder<W> {
     out: W,
     spool_dir: Option<PathBuf>,
     unknown: UnknownFields,
@@ -81,7 +81,7 @@ pub struct Encoder<W> {
 
 impl<W: Write> Encoder<W> {
     /// Begins a message.
-    pub fn new(out: W, fidelity: Fidelity, options: &ConvertOptions) -> Self {
+    pub(super) fn new(out: W, fidelity: Fidelity, options: &ConvertOptions) -> Self {
         Self {
             out,
             spool_dir: options.spool_dir.clone(),

@@ -17,7 +17,7 @@ use perf_data::stream::raw::Raw;
 use prost::Message;
 
 /// Converts records to events.
-pub struct EventWriter {
+pub(super) struct EventWriter {
     is_lossless: bool,
     /// The recording's events, from its header and records so far.
     pub events: Events,
@@ -34,7 +34,7 @@ pub struct EventWriter {
 
 impl EventWriter {
     /// Creates a converter without events.
-    pub fn new(fidelity: Fidelity, options: &ConvertOptions) -> Self {
+    pub(super) fn new(fidelity: Fidelity, options: &ConvertOptions) -> Self {
         Self {
             is_lossless: fidelity.is_lossless(),
             events: Events::default(),
@@ -47,7 +47,7 @@ impl EventWriter {
     }
 
     /// Appends the event of a record; `None` if the schema cannot represent it.
-    pub fn write(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Option<()> {
+    pub(super) fn write(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Option<()> {
         if raw.header().kind == RecordType::SAMPLE && self.write_plain(meta, raw, out).is_some() {
             return Some(());
         }
@@ -59,12 +59,12 @@ impl EventWriter {
     }
 
     /// Which of the recording's events had samples so far.
-    pub fn has_samples(&self) -> &[bool] {
+    pub(super) fn has_samples(&self) -> &[bool] {
         &self.has_samples
     }
 
     /// The event of the last record, unless it was written by the fast path.
-    pub fn event(&self) -> &PerfEvent {
+    pub(super) fn event(&self) -> &PerfEvent {
         &self.event
     }
 
@@ -134,7 +134,7 @@ impl EventWriter {
 }
 
 /// Whether the schema can represent all fields of an event's samples.
-pub fn is_modelled(layout: &SampleLayout) -> bool {
+pub(super) fn is_modelled(layout: &SampleLayout) -> bool {
     let modelled = sample::modelled(layout);
     (modelled.sample_type(), modelled.branch_sample_type()) == (layout.sample_type(), layout.branch_sample_type())
 }

@@ -19,14 +19,14 @@ use std::collections::BTreeSet;
 /// The features that the schema models, as bits of the header's bitmap.
 const MODELLED: u64 = 0x4003_fffe;
 /// Number of features in the schema: those in the first word of the bitmap.
-pub const FEATURES: u32 = 64;
+pub(super) const FEATURES: u32 = 64;
 /// Offset of the bitmap in the file header.
 const BITS_AT: usize = 72;
 /// Limit for the CPUs of a CPU list.
 const MAX_CPUS: u32 = 1 << 16;
 
 /// The events of a recording: from the feature EVENT_DESC, or else from the header.
-pub fn events(meta: &Meta) -> Vec<FileAttr> {
+pub(super) fn events(meta: &Meta) -> Vec<FileAttr> {
     let mut events = Vec::new();
     if let Some(section) = meta.features.get(&FeatureId::EVENT_DESC) {
         let descs = event_desc::read(section, meta.endian).unwrap_or_default();
@@ -48,7 +48,7 @@ pub fn events(meta: &Meta) -> Vec<FileAttr> {
 }
 
 /// Describes all features that the schema models.
-pub fn describe(meta: &Meta, message: &mut PerfDataProto) {
+pub(super) fn describe(meta: &Meta, message: &mut PerfDataProto) {
     describe_names(meta, message);
     let context = meta.feature_context();
     let mut texts = StringMetadata::default();
@@ -214,7 +214,7 @@ fn with_sum(text: &[u8]) -> StringAndMd5sumPrefix {
 }
 
 /// Describes a build ID.
-pub fn build_id(misc: Misc, build_id: &BuildId) -> PerfBuildId {
+pub(super) fn build_id(misc: Misc, build_id: &BuildId) -> PerfBuildId {
     let name = build_id.filename.text();
     PerfBuildId {
         misc: Some(misc.bits().into()),
@@ -228,7 +228,7 @@ pub fn build_id(misc: Misc, build_id: &BuildId) -> PerfBuildId {
 }
 
 /// Strips groups of 4 zeros from the end of a build ID.
-pub fn without_zeros(mut build_id: &[u8]) -> &[u8] {
+pub(super) fn without_zeros(mut build_id: &[u8]) -> &[u8] {
     while let Some(shorter) = build_id.strip_suffix(&[0; 4]) {
         build_id = shorter;
     }

@@ -40,7 +40,7 @@ const PADDING: usize = 4096;
 /// message lacks the fields of its type.
 /// The result depends only on the message and the events, so that the splice computed while writing still applies
 /// while reading.
-pub fn body(event: &PerfEvent, events: &Events, endian: Endian, out: &mut Vec<u8>) -> Option<()> {
+pub(super) fn body(event: &PerfEvent, events: &Events, endian: Endian, out: &mut Vec<u8>) -> Option<()> {
     out.clear();
     let header = event.header.as_ref()?;
     let kind = RecordType(header.r#type());
@@ -69,7 +69,7 @@ pub fn body(event: &PerfEvent, events: &Events, endian: Endian, out: &mut Vec<u8
 }
 
 /// The event of a record, by the ID in its message. Without an ID, it is the first event.
-pub fn event_of(events: &Events, id: Option<u64>) -> Option<&Event> {
+pub(super) fn event_of(events: &Events, id: Option<u64>) -> Option<&Event> {
     let list = events.list();
     let index = id.filter(|&id| id != 0 && list.len() > 1).and_then(|id| events.by_id(id)).unwrap_or(0);
     list.get(index as usize)

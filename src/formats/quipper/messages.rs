@@ -21,7 +21,7 @@ const WARNINGS: usize = 100;
 const MESSAGE: u64 = 512;
 
 /// Contents of a PerfDataProto.
-pub struct ProtoContents<'a> {
+pub(super) struct ProtoContents<'a> {
     pub name: &'a str,
     bytes: &'a Bytes,
     /// Everything except events and records.
@@ -38,7 +38,7 @@ impl<'a> ProtoContents<'a> {
     ///
     /// # Errors
     /// If the input is not a PerfDataProto, or does not describe a recording.
-    pub fn read(name: &'a str, bytes: &'a Bytes, limits: &Limits) -> Result<Self> {
+    pub(super) fn read(name: &'a str, bytes: &'a Bytes, limits: &Limits) -> Result<Self> {
         let mut rest = Vec::new();
         let (mut records, mut events, mut metadata) = (0_u64, 0_u64, 0_u64);
         for field in Fields::new(bytes) {
@@ -85,7 +85,7 @@ impl<'a> ProtoContents<'a> {
     }
 
     /// The records in order.
-    pub fn items(&self) -> Items<'_> {
+    pub(super) fn items(&self) -> Items<'_> {
         Items {
             contents: self,
             events: Fields::new(self.bytes),
@@ -101,7 +101,7 @@ impl<'a> ProtoContents<'a> {
 }
 
 /// An item of a recording.
-pub enum Item {
+pub(super) enum Item {
     /// A record as a message, with the number of the message.
     Event(Box<PerfEvent>, u64),
     /// A record as bytes.
@@ -109,7 +109,7 @@ pub enum Item {
 }
 
 /// Iterates over the records of a recording in order.
-pub struct Items<'a> {
+pub(super) struct Items<'a> {
     contents: &'a ProtoContents<'a>,
     events: Fields<'a>,
     records: Fields<'a>,
@@ -127,7 +127,7 @@ pub struct Items<'a> {
 
 impl<'a> Items<'a> {
     /// Notes that the latest event could not be converted.
-    pub fn skip_last(&mut self) {
+    pub(super) fn skip_last(&mut self) {
         self.converted -= 1;
         self.unknown.remove(&self.converted);
     }
@@ -149,7 +149,7 @@ impl<'a> Items<'a> {
     }
 
     /// Returns the next item.
-    pub fn next(&mut self, damage: &mut Vec<Damage>) -> Result<Option<Item>> {
+    pub(super) fn next(&mut self, damage: &mut Vec<Damage>) -> Result<Option<Item>> {
         loop {
             let at = self.at;
             if self.record()?.is_some_and(|record| record.at() <= at) {
@@ -188,7 +188,7 @@ impl<'a> Items<'a> {
 
 impl ProtoContents<'_> {
     /// Records a warning about a message that cannot be used.
-    pub fn warn(&self, damage: &mut Vec<Damage>, offset: u64, what: String) {
+    pub(super) fn warn(&self, damage: &mut Vec<Damage>, offset: u64, what: String) {
         if damage.len() < WARNINGS {
             damage.push(Damage::new(DamageKind::CorruptRecord, self.name, offset, what));
         }

@@ -29,19 +29,22 @@ const LISTS: [FeatureId; 4] =
     [FeatureId::NUMA_TOPOLOGY, FeatureId::PMU_MAPPINGS, FeatureId::GROUP_DESC, FeatureId::HYBRID_TOPOLOGY];
 
 /// Creates a buffered temporary file.
-pub fn buffered(name: &str, options: &ReadOptions) -> Result<BufWriter<Spool>> {
+pub(super) fn buffered(name: &str, options: &ReadOptions) -> Result<BufWriter<Spool>> {
     let spool = Spool::new(options.spool_dir.as_deref());
     Ok(BufWriter::with_capacity(1 << 17, spool.map_err(Error::io(name, "cannot write to a temporary file"))?))
 }
 
 /// Flushes the buffer and returns the file.
-pub fn unbuffered(name: &str, spool: BufWriter<Spool>) -> Result<Spool> {
+pub(super) fn unbuffered(name: &str, spool: BufWriter<Spool>) -> Result<Spool> {
     let spool = spool.into_inner().map_err(IntoInnerError::into_error);
     spool.map_err(Error::io(name, "cannot write to a temporary file"))
 }
 
 /// Builds a file.
-pub fn file(contents: &ProtoContents<'_>, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
+pub(super) fn file(
+    contents: &ProtoContents<'_>,
+    options: &ReadOptions,
+) -> Result<(ImportedRecording, UnknownInEvents)> {
     let mut damage = Vec::new();
     let mut writer = FileWriter::begin(buffered(contents.name, options)?, contents.endian, &contents.attrs, &[])?;
     let mut builder = RecordBuilder::new(events_of_file(&contents.attrs), contents.endian);

@@ -22,7 +22,7 @@ const PLAIN: SampleType = SampleField::of_kinds(&[
 .difference(SampleType::WEIGHT_STRUCT);
 
 /// Whether the fast path supports a sample, and [`encode`](super::sample::encode) would reproduce its exact bytes.
-pub fn is_plain(view: &SampleView<'_>, layout: &SampleLayout) -> bool {
+pub(super) fn is_plain(view: &SampleView<'_>, layout: &SampleLayout) -> bool {
     let same_id = view.identifier.zip(view.id).is_none_or(|(identifier, id)| identifier == id);
     PLAIN.contains(layout.sample_type())
         && same_id
@@ -31,7 +31,7 @@ pub fn is_plain(view: &SampleView<'_>, layout: &SampleLayout) -> bool {
 }
 
 /// Appends an event.
-pub fn write(header: &RecordHeader, view: &SampleView<'_>, out: &mut Vec<u8>) {
+pub(super) fn write(header: &RecordHeader, view: &SampleView<'_>, out: &mut Vec<u8>) {
     put_message(out, field::EVENTS, |out| {
         put_message(out, 1, |out| {
             put(out, 1, header.kind.0.into());

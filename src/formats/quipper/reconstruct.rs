@@ -25,7 +25,11 @@ use std::path::Path;
 
 impl ProtoContents<'_> {
     /// Reconstructs the recording with its original layout, if that still fits.
-    pub fn to_layout(&self, layout: &Layout, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
+    pub(super) fn to_layout(
+        &self,
+        layout: &Layout,
+        options: &ReadOptions,
+    ) -> Result<(ImportedRecording, UnknownInEvents)> {
         let Some(pieces) = Pieces::of_messages(&self.rest, &self.attrs, self.endian) else {
             return self.to_recording(options);
         };
@@ -102,7 +106,7 @@ impl ProtoContents<'_> {
     }
 
     /// Builds a file of the standard layout.
-    pub fn to_recording(&self, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
+    pub(super) fn to_recording(&self, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
         plain::file(self, options)
     }
 }

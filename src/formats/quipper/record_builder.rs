@@ -9,7 +9,7 @@ use perf_data::container::read::file::FileAttr;
 use perf_data::stream::events::Events;
 
 /// Builds records from messages.
-pub struct RecordBuilder {
+pub(super) struct RecordBuilder {
     /// The recording's events, from its header and records so far.
     pub events: Events,
     endian: Endian,
@@ -20,12 +20,12 @@ pub struct RecordBuilder {
 
 impl RecordBuilder {
     /// Starts with these events.
-    pub fn new(events: Events, endian: Endian) -> Self {
+    pub(super) fn new(events: Events, endian: Endian) -> Self {
         Self { events, endian, body: Vec::new(), record: Vec::new() }
     }
 
     /// Builds the record of a message, with its payload. The error says why it is invalid.
-    pub fn build(&mut self, event: &PerfEvent) -> std::result::Result<(), String> {
+    pub(super) fn build(&mut self, event: &PerfEvent) -> std::result::Result<(), String> {
         let header = event.header.as_ref().ok_or("the header is missing")?;
         let kind = RecordType(header.r#type());
         message_to_record::body(event, &self.events, self.endian, &mut self.body)
@@ -47,14 +47,14 @@ impl RecordBuilder {
 }
 
 /// The events of a file header.
-pub fn events_of_file(list: &[FileAttr]) -> Events {
+pub(super) fn events_of_file(list: &[FileAttr]) -> Events {
     let mut events = Events::default();
     list.iter().for_each(|event| events.add(event.attr.clone(), event.ids.clone()));
     events
 }
 
 /// Adds the event of a HEADER_ATTR record; ignores other records.
-pub fn add_event(record: &[u8], events: &mut Events, endian: Endian) -> Option<()> {
+pub(super) fn add_event(record: &[u8], events: &mut Events, endian: Endian) -> Option<()> {
     let header = RecordHeader::peek(record, endian).filter(|header| header.kind == RecordType::HEADER_ATTR)?;
     events.add_attr_record(record.get(RecordHeader::SIZE..header.len())?, endian)
 }

@@ -12,7 +12,7 @@ use proto::{PerfEvent, SampleInfo, bpf_metadata_event};
 
 /// Describes a record as a message without its header; `None` if the schema has no message for its type, or the
 /// record does not match the definition of its type.
-pub fn describe(record: &Record, payload: &[u8], context: &RecordContext) -> Option<PerfEvent> {
+pub(super) fn describe(record: &Record, payload: &[u8], context: &RecordContext) -> Option<PerfEvent> {
     let mut event = PerfEvent::default();
     let info = || Some(record.id.as_ref().map(sample_info).unwrap_or_default());
     match &record.body {

@@ -15,7 +15,7 @@ const MODELLED: SampleType =
     SampleType::KNOWN.difference(SampleField::of_kinds(&[FieldKind::Regs, FieldKind::StackDump, FieldKind::LongBytes]));
 
 /// The part of a layout that the schema supports.
-pub fn modelled(layout: &SampleLayout) -> SampleLayout {
+pub(super) fn modelled(layout: &SampleLayout) -> SampleLayout {
     layout
         .keeping(MODELLED)
         .with_read_format(layout.read_format().intersection(ReadFormat::from_bits_retain(0x1f)))
@@ -24,7 +24,7 @@ pub fn modelled(layout: &SampleLayout) -> SampleLayout {
 }
 
 /// Describes a sample in a message that may have described another one; its buffers are reused.
-pub fn describe(view: &SampleView<'_>, layout: &SampleLayout, endian: Endian, sample: &mut SampleEvent) {
+pub(super) fn describe(view: &SampleView<'_>, layout: &SampleLayout, endian: Endian, sample: &mut SampleEvent) {
     sample.ip = view.ip;
     (sample.pid, sample.tid) = view.task.unzip();
     sample.sample_time_ns = view.time;
@@ -92,20 +92,20 @@ fn branches(stack: &BranchStackView<'_>, endian: Endian) -> impl Iterator<Item =
 }
 
 /// Appends numbers in the byte order of the recording.
-pub struct Fields<'a> {
+pub(super) struct Fields<'a> {
     out: &'a mut Vec<u8>,
     endian: Endian,
 }
 
 impl<'a> Fields<'a> {
     /// Appends to `out`.
-    pub fn new(out: &'a mut Vec<u8>, endian: Endian) -> Self {
+    pub(super) fn new(out: &'a mut Vec<u8>, endian: Endian) -> Self {
         Self { out, endian }
     }
 
     /// Appends 4 bytes.
     #[inline]
-    pub fn u32(&mut self, number: u32) {
+    pub(super) fn u32(&mut self, number: u32) {
         self.out.extend_from_slice(&match self.endian {
             Endian::Little => number.to_le_bytes(),
             Endian::Big => number.to_be_bytes(),
@@ -114,7 +114,7 @@ impl<'a> Fields<'a> {
 
     /// Appends 8 bytes.
     #[inline]
-    pub fn u64(&mut self, number: u64) {
+    pub(super) fn u64(&mut self, number: u64) {
         self.out.extend_from_slice(&match self.endian {
             Endian::Little => number.to_le_bytes(),
             Endian::Big => number.to_be_bytes(),
@@ -123,7 +123,7 @@ impl<'a> Fields<'a> {
 
     /// Appends 8 bytes, if the field is present.
     #[inline]
-    pub fn u64_if(&mut self, is_there: bool, number: u64) {
+    pub(super) fn u64_if(&mut self, is_there: bool, number: u64) {
         if is_there {
             self.u64(number);
         }
@@ -131,7 +131,7 @@ impl<'a> Fields<'a> {
 
     /// Appends 8 bytes for each number.
     #[inline]
-    pub fn u64s(&mut self, numbers: &[u64]) {
+    pub(super) fn u64s(&mut self, numbers: &[u64]) {
         match self.endian {
             Endian::Little => self.out.extend(numbers.iter().flat_map(|number| number.to_le_bytes())),
             Endian::Big => self.out.extend(numbers.iter().flat_map(|number| number.to_be_bytes())),
@@ -140,7 +140,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Appends the body of the record that a message describes, with a [modelled] layout.
-pub fn encode(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: &mut Vec<u8>) {
+pub(super) fn encode(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: &mut Vec<u8>) {
     let mut fields = Fields::new(out, endian);
     let mut there = layout.sample_type();
     // A struct weight is written even where the event is not known to have one.

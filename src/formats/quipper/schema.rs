@@ -2,7 +2,7 @@
 
 /// A field of a message.
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
+pub(super) struct Field {
     /// Number.
     pub number: u32,
     /// Name.
@@ -17,7 +17,7 @@ pub struct Field {
 
 /// Type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// `bool`.
     Bool,
     /// `uint32`.

@@ -24,7 +24,7 @@ use perf_data::container::read::file::FileAttr;
 const NAME_ALIGN: usize = 64;
 
 /// Encodes the section that messages describe; empty if they describe none.
-pub fn section(id: FeatureId, message: &PerfDataProto, events: &[FileAttr], endian: Endian) -> Vec<u8> {
+pub(super) fn section(id: FeatureId, message: &PerfDataProto, events: &[FileAttr], endian: Endian) -> Vec<u8> {
     let texts = message.string_metadata.as_ref();
     let text = |get: fn(&super::proto::perf_data_proto::StringMetadata) -> &Option<StringAndMd5sumPrefix>| {
         texts.and_then(|texts| get(texts).as_ref()).map(|text| bytes(&PerfStr::new(text.value()), endian))

@@ -25,7 +25,7 @@ impl Splice {
 }
 
 /// Bytes encoded from fields, with the splice applied if there is one.
-pub fn spliced(mut built: Vec<u8>, splice: Option<&Splice>) -> Option<Vec<u8>> {
+pub(super) fn spliced(mut built: Vec<u8>, splice: Option<&Splice>) -> Option<Vec<u8>> {
     splice.map_or(Some(()), |splice| splice.apply(&mut built))?;
     Some(built)
 }

@@ -7,7 +7,7 @@ use perf_data::abi::record::RecordType;
 use perf_data::abi::sample_view::SampleView;
 
 /// Counts records.
-pub struct Stats {
+pub(super) struct Stats {
     counts: PerfEventStats,
     spaces: AddressSpaces,
     did_remap: bool,
@@ -15,12 +15,12 @@ pub struct Stats {
 
 impl Stats {
     /// Starts at zero; `did_remap` is whether addresses were remapped.
-    pub fn new(did_remap: bool) -> Self {
+    pub(super) fn new(did_remap: bool) -> Self {
         Self { counts: PerfEventStats::default(), spaces: AddressSpaces::new(false), did_remap }
     }
 
     /// Counts a record.
-    pub fn count(&mut self, event: &PerfEvent) {
+    pub(super) fn count(&mut self, event: &PerfEvent) {
         let count = |count: &mut Option<u32>| *count = Some(count.unwrap_or(0).saturating_add(1));
         if let Some(sample) = &event.sample_event {
             count(&mut self.counts.num_sample_events);
@@ -42,7 +42,7 @@ impl Stats {
     }
 
     /// Counts a sample without branch stack.
-    pub fn count_plain(&mut self, view: &SampleView<'_>) {
+    pub(super) fn count_plain(&mut self, view: &SampleView<'_>) {
         let (pid, spaces) = (view.task.map_or(0, |(pid, _)| pid), &mut self.spaces);
         let mut has = |address| spaces.find(pid, address).is_some();
         let mut callers = view.callchain.iter().flat_map(|chain| chain.iter());
@@ -56,7 +56,7 @@ impl Stats {
     }
 
     /// Returns the counts.
-    pub fn finish(&self) -> PerfEventStats {
+    pub(super) fn finish(&self) -> PerfEventStats {
         let counts = &self.counts;
         PerfEventStats {
             num_events_read: None,

@@ -3,7 +3,7 @@
 use md5::{Digest, Md5};
 
 /// First 8 bytes of a string's MD5, as a big-endian number.
-pub fn md5_prefix(text: &[u8]) -> u64 {
+pub(super) fn md5_prefix(text: &[u8]) -> u64 {
     let digest: [u8; 16] = Md5::digest(text).into();
     digest.first_chunk().map_or(0, |prefix| u64::from_be_bytes(*prefix))
 }
@@ -12,7 +12,7 @@ pub fn md5_prefix(text: &[u8]) -> u64 {
 const PSEUDO_ROOTS: [&[u8]; 2] = [b"[anon:", b"/memfd:"];
 
 /// The first two directories of a path at most; empty for relative paths.
-pub fn root_path(path: &[u8]) -> &[u8] {
+pub(super) fn root_path(path: &[u8]) -> &[u8] {
     if let Some(prefix) = PSEUDO_ROOTS.into_iter().find(|prefix| path.starts_with(prefix)) {
         return prefix;
     }

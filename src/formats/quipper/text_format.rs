@@ -22,7 +22,7 @@ fn descriptor() -> io::Result<MessageDescriptor> {
 }
 
 /// Converts whole fields of PerfDataProto to text as they are written.
-pub struct ToText<W> {
+pub(super) struct ToText<W> {
     out: W,
     /// Text of the current field.
     text: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct ToText<W> {
 
 impl<W: Write> ToText<W> {
     /// Writes text to `out`.
-    pub fn new(out: W) -> Self {
+    pub(super) fn new(out: W) -> Self {
         Self { out, text: Vec::new() }
     }
 }
@@ -65,7 +65,7 @@ fn reflected(field: &[u8]) -> io::Result<String> {
 ///
 /// # Errors
 /// If the text is invalid, with its line.
-pub fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions, out: &mut impl Write) -> Result<()> {
+pub(super) fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions, out: &mut impl Write) -> Result<()> {
     let mut stream = BufReader::with_capacity(1 << 17, stream);
     let (mut chunk, mut nesting) = (Vec::new(), Nesting::default());
     let (mut line, mut first) = (0_u64, 1);

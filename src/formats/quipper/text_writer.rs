@@ -5,7 +5,7 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 
 /// A message has other fields than those that [`write_fields`] supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unsupported;
+pub(super) struct Unsupported;
 
 type Result<T = (), E = Unsupported> = std::result::Result<T, E>;
 
@@ -14,7 +14,7 @@ type Result<T = (), E = Unsupported> = std::result::Result<T, E>;
 /// # Errors
 /// If fields are unknown, not sorted by number or encoded as another type, or if a field that is not repeated occurs twice; `out`
 /// then has a part of the text.
-pub fn write_fields(message: usize, mut bytes: &[u8], indent: usize, out: &mut Vec<u8>) -> Result {
+pub(super) fn write_fields(message: usize, mut bytes: &[u8], indent: usize, out: &mut Vec<u8>) -> Result {
     let mut fields = MESSAGES[message].iter();
     let mut is_first = true;
     while !bytes.is_empty() {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Unknown fields of a PerfDataProto.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UnknownFields {
+pub(crate) struct UnknownFields {
     /// All except those of events and of perfconv's `records`.
     pub message: Unknown,
     /// Those of events.
@@ -17,23 +17,23 @@ pub struct UnknownFields {
 }
 
 /// Unknown fields of events, by the number of converted events before them.
-pub type UnknownInEvents = BTreeMap<u64, Unknown>;
+pub(crate) type UnknownInEvents = BTreeMap<u64, Unknown>;
 
 impl UnknownFields {
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.message.is_empty() && self.events.is_empty()
     }
 }
 
 /// Whether a PerfDataProto can store these fields.
-pub fn are_supported(fields: &RetainedFields) -> bool {
+pub(crate) fn are_supported(fields: &RetainedFields) -> bool {
     fields.is_empty() || fields.get::<UnknownFields>().is_some()
 }
 
 /// Unknown fields of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unknown {
+pub(crate) struct Unknown {
     /// The message's own ones, encoded.
     own: Vec<u8>,
     /// Those of submessages: field number, index among the fields of that number, unknown fields.
@@ -42,12 +42,12 @@ pub struct Unknown {
 
 impl Unknown {
     /// Collects the unknown fields of a PerfDataProto, except in events and `records`.
-    pub fn of_message(bytes: &[u8]) -> Self {
+    pub(crate) fn of_message(bytes: &[u8]) -> Self {
         Self::of(bytes, PERF_DATA_PROTO)
     }
 
     /// Collects the unknown fields of a PerfEvent.
-    pub fn of_event(bytes: &[u8]) -> Self {
+    pub(crate) fn of_event(bytes: &[u8]) -> Self {
         Self::of(bytes, PERF_EVENT)
     }
 
@@ -73,28 +73,28 @@ impl Unknown {
     }
 
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.own.is_empty() && self.nested.is_empty()
     }
 
     /// Only those of submessages: for a message that is written in several pieces.
-    pub fn nested(&self) -> Self {
+    pub(crate) fn nested(&self) -> Self {
         Self { own: Vec::new(), nested: self.nested.clone() }
     }
 
     /// Number of submessages that have unknown fields themselves.
-    pub fn messages(&self) -> usize {
+    pub(crate) fn messages(&self) -> usize {
         self.nested.iter().map(|(_, _, nested)| usize::from(!nested.own.is_empty()) + nested.messages()).sum()
     }
 
     /// The message's own unknown fields; those in the range of extensions only if lossless.
-    pub fn own(&self, is_lossless: bool) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn own(&self, is_lossless: bool) -> impl Iterator<Item = &[u8]> {
         let fields = Fields::new(&self.own).flatten();
         fields.filter(move |field| is_lossless || field.number < field::FIRST_EXTENSION).map(|field| field.whole)
     }
 
     /// Adds these fields to an encoded message; returns it, and the number of submessages that were changed.
-    pub fn merge(&self, bytes: &[u8], is_lossless: bool) -> (Vec<u8>, usize) {
+    pub(crate) fn merge(&self, bytes: &[u8], is_lossless: bool) -> (Vec<u8>, usize) {
         let (mut merged, mut done) = (Vec::with_capacity(bytes.len() + self.own.len()), 0);
         let mut before = BTreeMap::new();
         let places: BTreeMap<_, _> =

@@ -14,7 +14,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Spools them as messages, to be written after all events.
-pub struct UnrepresentedRecords {
+pub(super) struct UnrepresentedRecords {
     /// Whether they are written at all.
     is_lossless: bool,
     spool_dir: Option<PathBuf>,
@@ -34,7 +34,7 @@ struct Frame {
 
 impl UnrepresentedRecords {
     /// Starts empty.
-    pub fn new(fidelity: Fidelity, options: &ConvertOptions) -> Self {
+    pub(super) fn new(fidelity: Fidelity, options: &ConvertOptions) -> Self {
         let (is_lossless, spool_dir) = (fidelity.is_lossless(), options.spool_dir.clone());
         Self { is_lossless, spool_dir, records: None, frame: None, buffer: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl UnrepresentedRecords {
     ///
     /// # Errors
     /// If it cannot be spooled.
-    pub fn add(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+    pub(super) fn add(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         self.keep(&Record { at: Some(at), chunks: raw(bytes).into_iter().collect(), ..Record::default() })
     }
 
@@ -65,12 +65,12 @@ impl UnrepresentedRecords {
     }
 
     /// Begins a run of records whose bytes in the file are these.
-    pub fn begin_frame(&mut self, at: u64, bytes: Bytes) {
+    pub(super) fn begin_frame(&mut self, at: u64, bytes: Bytes) {
         self.frame = Some(Frame { at, bytes, sum: Md5::new(), records: Vec::new() });
     }
 
     /// Adds a record of the run to its checksum.
-    pub fn add_to_frame(&mut self, bytes: &[u8]) {
+    pub(super) fn add_to_frame(&mut self, bytes: &[u8]) {
         if let Some(frame) = &mut self.frame {
             frame.sum.update(bytes);
         }
@@ -80,7 +80,7 @@ impl UnrepresentedRecords {
     ///
     /// # Errors
     /// If it cannot be spooled.
-    pub fn end_frame(&mut self, at: u64) -> Result<()> {
+    pub(super) fn end_frame(&mut self, at: u64) -> Result<()> {
         let Some(frame) = self.frame.take() else { return Ok(()) };
         let inside = at - frame.at - 1;
         let sum: [u8; 16] = frame.sum.finalize().into();
@@ -97,7 +97,7 @@ impl UnrepresentedRecords {
     }
 
     /// Returns the spooled messages.
-    pub fn take(&mut self) -> Option<BufWriter<Spool>> {
+    pub(super) fn take(&mut self) -> Option<BufWriter<Spool>> {
         self.records.take()
     }
 }
@@ -106,7 +106,7 @@ impl UnrepresentedRecords {
 ///
 /// # Errors
 /// If it cannot be created.
-pub fn spool(dir: Option<&Path>) -> Result<BufWriter<Spool>> {
+pub(super) fn spool(dir: Option<&Path>) -> Result<BufWriter<Spool>> {
     Ok(BufWriter::with_capacity(
         1 << 17,
         Spool::new(dir).map_err(Error::io("the records", "cannot write to a temporary file"))?,

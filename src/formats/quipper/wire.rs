@@ -4,7 +4,7 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 
 /// An encoded field.
 #[derive(Clone, Copy, Debug)]
-pub struct Field<'a> {
+pub(super) struct Field<'a> {
     /// Field number.
     pub number: u32,
     /// Offset.
@@ -17,14 +17,14 @@ pub struct Field<'a> {
 
 /// Iterator over the fields of a message.
 #[derive(Clone, Debug)]
-pub struct Fields<'a> {
+pub(super) struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Fields<'a> {
     /// Iterates over the message in `bytes`.
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(profile: &Profile, locations: &Locations, settings: &Settings, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write(profile: &Profile, locations: &Locations, settings: &Settings, out: &mut dyn Write) -> Result<()> {
     let failed = |error: csv::Error| Error::Output(io::Error::other(error));
     let mut table = Writer::from_writer(out);
     let keys = settings.keys.iter().map(|key| key.name());

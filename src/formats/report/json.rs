@@ -13,7 +13,7 @@ use std::io::{self, Write};
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(profile: &Profile, locations: &Locations, settings: &Settings, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write(profile: &Profile, locations: &Locations, settings: &Settings, out: &mut dyn Write) -> Result<()> {
     write_object(profile, locations, settings, out).map_err(Error::Output)
 }
 

@@ -34,7 +34,7 @@ const MAX_EVENTS: usize = 2;
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write(profile: &Profile, limit: Option<usize>, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write(profile: &Profile, limit: Option<usize>, out: &mut dyn Write) -> Result<()> {
     let limit = limit.unwrap_or(ENTRIES);
     let locations = Locations::new(&profile.tables);
     let mut page = "# Profile\n\n".to_owned();

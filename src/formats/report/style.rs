@@ -8,19 +8,19 @@ use perf_data::stream::events::EventIndex;
 
 /// Colors, if enabled.
 #[derive(Clone, Copy)]
-pub struct Style {
+pub(super) struct Style {
     /// Whether to color.
     pub has_color: bool,
 }
 
 impl Style {
     /// A heading.
-    pub fn heading(self, text: &str) -> String {
+    pub(super) fn heading(self, text: &str) -> String {
         self.paint("1", text)
     }
 
     /// A share of samples: large ones stand out, as in perf.
-    pub fn percent(self, percent: f64) -> String {
+    pub(super) fn percent(self, percent: f64) -> String {
         let text = format!("{percent:>6.2}%");
         match percent {
             5.0.. => self.paint("31", &text),
@@ -35,7 +35,7 @@ impl Style {
 }
 
 /// Event with its counts: `cycles: 377 samples, 94250000 ns`.
-pub fn event_line(tables: &Tables, event: EventIndex, counts: Counts) -> String {
+pub(super) fn event_line(tables: &Tables, event: EventIndex, counts: Counts) -> String {
     let event = &tables.events[event as usize];
     let unit = match event.unit {
         Unit::Nanoseconds => "ns",

@@ -23,7 +23,7 @@ const MAX_WIDTH: usize = 40;
 const MAX_EVENTS: usize = 100;
 
 /// A report as text.
-pub struct Page<'a> {
+pub(super) struct Page<'a> {
     profile: &'a Profile,
     locations: &'a Locations,
     settings: &'a Settings,
@@ -39,12 +39,12 @@ macro_rules! line {
 
 impl<'a> Page<'a> {
     /// A report on a profile.
-    pub fn new(profile: &'a Profile, locations: &'a Locations, settings: &'a Settings, has_color: bool) -> Self {
+    pub(super) fn new(profile: &'a Profile, locations: &'a Locations, settings: &'a Settings, has_color: bool) -> Self {
         Self { profile, locations, settings, style: Style { has_color } }
     }
 
     /// The functions, or other groups, with the most samples.
-    pub fn functions(&self) -> String {
+    pub(super) fn functions(&self) -> String {
         let list = |top: Top| {
             let mut totals: Vec<_> = top.totals.iter().map(|(&event, &all)| (event, all)).collect();
             totals.sort_unstable_by_key(|(event, _)| *event);
@@ -101,7 +101,7 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// If there is no such function.
-    pub fn neighbors(&self, callers: Option<&str>, callees: Option<&str>) -> Result<String> {
+    pub(super) fn neighbors(&self, callers: Option<&str>, callees: Option<&str>) -> Result<String> {
         let mut sections = Vec::new();
         for &event in &self.profile.has_samples {
             let all = total(self.profile, event);
@@ -149,7 +149,7 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// If there is no such function.
-    pub fn lines(&self, name: &str) -> Result<String> {
+    pub(super) fn lines(&self, name: &str) -> Result<String> {
         let mut sections = Vec::new();
         for &event in &self.profile.has_samples {
             let all = total(self.profile, event);

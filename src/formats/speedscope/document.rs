@@ -7,7 +7,7 @@ use std::fmt;
 
 /// A file.
 #[derive(Deserialize)]
-pub struct Document<'a> {
+pub(super) struct Document<'a> {
     #[serde(borrow)]
     pub exporter: Option<Text<'a>>,
     #[serde(borrow)]
@@ -20,16 +20,16 @@ pub struct Document<'a> {
 
 /// What profiles share.
 #[derive(Deserialize)]
-pub struct Shared<'a> {
+pub(super) struct Shared<'a> {
     #[serde(borrow)]
     pub frames: Frames<'a>,
 }
 
 /// Frames that stacks refer to.
-pub struct Frames<'a>(pub Vec<ImportedFrame<'a>>);
+pub(super) struct Frames<'a>(pub Vec<ImportedFrame<'a>>);
 
 /// Maximum number of frames: each takes twenty times as much memory as the shortest text of one.
-pub const MAX_LISTED_FRAMES: usize = 1 << 21;
+pub(super) const MAX_LISTED_FRAMES: usize = 1 << 21;
 
 impl<'de: 'a, 'a> Deserialize<'de> for Frames<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -58,7 +58,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Frames<'a> {
 
 /// A frame.
 #[derive(Deserialize)]
-pub struct ImportedFrame<'a> {
+pub(super) struct ImportedFrame<'a> {
     #[serde(borrow)]
     pub name: Text<'a>,
     #[serde(borrow)]
@@ -70,7 +70,7 @@ pub struct ImportedFrame<'a> {
 /// A profile, usually of a thread: with samples and weights, or with events.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ImportedTrack<'a> {
+pub(super) struct ImportedTrack<'a> {
     #[serde(rename = "type")]
     pub kind: Kind,
     #[serde(borrow)]
@@ -87,7 +87,7 @@ pub struct ImportedTrack<'a> {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub(super) enum Kind {
     Sampled,
     Evented,
 }
@@ -95,7 +95,7 @@ pub enum Kind {
 /// Unit of weights and places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ValueUnit {
+pub(super) enum ValueUnit {
     None,
     Nanoseconds,
     Microseconds,
@@ -106,7 +106,7 @@ pub enum ValueUnit {
 
 /// The begin or end of a frame.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub struct FrameEvent {
+pub(super) struct FrameEvent {
     #[serde(rename = "type")]
     pub kind: FrameEventKind,
     pub frame: u32,
@@ -114,7 +114,7 @@ pub struct FrameEvent {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum FrameEventKind {
+pub(super) enum FrameEventKind {
     #[serde(rename = "O")]
     Open,
     #[serde(rename = "C")]
@@ -123,19 +123,19 @@ pub enum FrameEventKind {
 
 /// Stacks of frame indexes, root first, in one allocation.
 #[derive(Debug, Default)]
-pub struct Stacks {
+pub(super) struct Stacks {
     frames: Vec<u32>,
     ends: Vec<usize>,
 }
 
 impl Stacks {
     /// Number of stacks.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// The stacks in order.
-    pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
         self.ends.iter().scan(0, |start, &end| self.frames.get(std::mem::replace(start, end)..end))
     }
 }

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use serde::Serialize;
 
 /// Frames without duplicates.
-pub struct Frames {
+pub(super) struct Frames {
     locations: Locations,
     has_lines: bool,
     /// By location: index of its frame.
@@ -18,7 +18,7 @@ pub struct Frames {
 
 /// A frame.
 #[derive(Serialize)]
-pub struct Frame {
+pub(super) struct Frame {
     name: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     file: String,
@@ -32,7 +32,7 @@ fn is_unknown(line: &i64) -> bool {
 
 impl Frames {
     /// The frames of a profile: functions, each with its first line, or with `has_lines` lines of functions.
-    pub fn new(tables: &Tables, has_lines: bool) -> Self {
+    pub(super) fn new(tables: &Tables, has_lines: bool) -> Self {
         let locations = Locations::new(tables);
         let (mut known, mut list, mut by_location) = (HashMap::new(), Vec::new(), Vec::new());
         for (id, location) in (0..).zip(locations.list()) {
@@ -47,12 +47,12 @@ impl Frames {
     }
 
     /// The first location of each frame.
-    pub fn list(&self) -> impl Iterator<Item = LocationId> + '_ {
+    pub(super) fn list(&self) -> impl Iterator<Item = LocationId> + '_ {
         self.list.iter().copied()
     }
 
     /// The frame of a location. Its file is the source file or, if that is unknown, the file with the code.
-    pub fn frame(&self, location: LocationId) -> Frame {
+    pub(super) fn frame(&self, location: LocationId) -> Frame {
         let Self { locations, has_lines, .. } = self;
         let location = locations.get(location);
         let source = locations.text(location.file);
@@ -62,7 +62,7 @@ impl Frames {
     }
 
     /// Indexes of the frames of a stack, root first.
-    pub fn of_stack<'a>(&'a self, stack: &'a [FrameId]) -> impl Iterator<Item = u32> + 'a {
+    pub(super) fn of_stack<'a>(&'a self, stack: &'a [FrameId]) -> impl Iterator<Item = u32> + 'a {
         self.locations.of_stack(stack).rev().map(|location| self.by_location[location as usize])
     }
 }

@@ -12,7 +12,7 @@ use perf_data::stream::events::Event;
 const FLAGS: u64 = (1 << 40) - 1;
 
 /// Checks the bytes of an attr.
-pub fn check_bytes(bytes: &[u8], endian: Endian, mut report: impl FnMut(Rule, String)) {
+pub(super) fn check_bytes(bytes: &[u8], endian: Endian, mut report: impl FnMut(Rule, String)) {
     let Ok(attr) = Attr::read(bytes, endian) else { return };
     if !attr.to_bytes(endian).is_ok_and(|written| written == bytes) {
         report(Rule::NotReproduced, "re-encoding it gives different bytes".into());
@@ -21,7 +21,7 @@ pub fn check_bytes(bytes: &[u8], endian: Endian, mut report: impl FnMut(Rule, St
 }
 
 /// Checks the fields of an attr.
-pub fn check(attr: &Attr, mut report: impl FnMut(Rule, String)) {
+pub(super) fn check(attr: &Attr, mut report: impl FnMut(Rule, String)) {
     if !attr.tail.is_empty() {
         report(Rule::Unknown, format!("perf_event_attr has {} bytes of unknown fields", attr.tail.len()));
     }
@@ -39,7 +39,7 @@ pub fn check(attr: &Attr, mut report: impl FnMut(Rule, String)) {
 
 /// Checks that samples and other records can be assigned to events before their layout is known. Reports the first event of each
 /// kind.
-pub fn check_together(events: &[Event], mut report: impl FnMut(usize, Rule, String)) {
+pub(super) fn check_together(events: &[Event], mut report: impl FnMut(usize, Rule, String)) {
     let [first, others @ ..] = events else { return };
     if others.is_empty() {
         return;

@@ -7,7 +7,7 @@ use perf_data::abi::feature::perf_reader::{PerfReader, Rejection, RejectionKind}
 use perf_data::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
 
 /// Checks a feature section.
-pub fn check(
+pub(super) fn check(
     id: FeatureId,
     bytes: &[u8],
     endian: Endian,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Tracks FINISHED_ROUND records. At the end of a round perf processes records up to the newest time of the round before it; a
 /// later record must not be older than that.
 #[derive(Default)]
-pub struct Rounds {
+pub(super) struct Rounds {
     newest: u64,
     newest_of_finished: u64,
     processed: u64,
@@ -14,13 +14,13 @@ pub struct Rounds {
 
 impl Rounds {
     /// Adds the time of a record. Returns by how many nanoseconds it is too late, if it is.
-    pub fn record(&mut self, time: u64) -> Option<u64> {
+    pub(super) fn record(&mut self, time: u64) -> Option<u64> {
         self.newest = self.newest.max(time);
         self.processed.checked_sub(time).filter(|&late| late > 0)
     }
 
     /// Ends a round.
-    pub fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.processed = self.newest_of_finished;
         self.newest_of_finished = self.newest;
     }
@@ -28,7 +28,7 @@ impl Rounds {
 
 /// Size of the contents of a compressed frame.
 #[derive(Default)]
-pub struct Frame {
+pub(super) struct Frame {
     /// Bytes of the records in the frame, without the first, which may have begun in the frame before.
     bytes: usize,
     begun: bool,
@@ -36,7 +36,7 @@ pub struct Frame {
 
 impl Frame {
     /// Adds a record of the frame. Returns the size when it exceeds `mmap_len` for the first time.
-    pub fn record(&mut self, len: usize, mmap_len: u32) -> Option<usize> {
+    pub(super) fn record(&mut self, len: usize, mmap_len: u32) -> Option<usize> {
         let before = self.bytes;
         if self.begun {
             self.bytes += len;
@@ -49,16 +49,16 @@ impl Frame {
 
 /// AUXTRACE records that were read: size by offset.
 #[derive(Default)]
-pub struct AuxtraceRecords(BTreeMap<u64, u64>);
+pub(super) struct AuxtraceRecords(BTreeMap<u64, u64>);
 
 impl AuxtraceRecords {
     /// Adds a record.
-    pub fn add(&mut self, offset: u64, size: u64) {
+    pub(super) fn add(&mut self, offset: u64, size: u64) {
         self.0.insert(offset, size);
     }
 
     /// Compares an index with the records, and reports each difference with its offset.
-    pub fn compare(mut self, index: &[AuxtraceIndexEntry], mut report: impl FnMut(u64, String)) {
+    pub(super) fn compare(mut self, index: &[AuxtraceIndexEntry], mut report: impl FnMut(u64, String)) {
         for entry in index {
             match self.0.remove(&entry.file_offset) {
                 Some(size) if size == entry.sz => {}

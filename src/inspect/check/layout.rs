@@ -16,7 +16,7 @@ const IDS_SIZE: usize = 16;
 const SLOT_SIZE: u64 = 16;
 
 /// The sections of a file, as far as they can be located.
-pub struct Layout<'a> {
+pub(super) struct Layout<'a> {
     image: &'a FileImage,
     header: FileHeader,
     endian: Endian,
@@ -30,7 +30,7 @@ pub struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     /// Locates the sections of a file, and reports problems of each.
-    pub fn check(
+    pub(super) fn check(
         image: &'a FileImage,
         header: FileHeader,
         endian: Endian,

@@ -14,7 +14,7 @@ use perf_data::stream::raw::Raw;
 const SIMPLEPERF: RecordType = RecordType(32768);
 
 /// Checks a record, and returns it decoded.
-pub fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String)) -> Option<Record> {
+pub(super) fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String)) -> Option<Record> {
     let kind = raw.header().kind;
     check_size(raw, &mut report);
     let event = if kind < RecordType::USER_START { events.of(raw) } else { None };
@@ -100,7 +100,7 @@ fn check_text(name: &str, text: &[u8], report: &mut impl FnMut(Rule, String)) {
 }
 
 /// The feature in a record, and its bytes; none in the record that ends the header of a pipe.
-pub fn feature<'a>(record: &Record, raw: &Raw<'a>) -> Option<(FeatureId, &'a [u8])> {
+pub(super) fn feature<'a>(record: &Record, raw: &Raw<'a>) -> Option<(FeatureId, &'a [u8])> {
     match &record.body {
         Body::HeaderFeature(feature) if !feature.data.is_empty() => Some((feature.id()?, raw.body().get(8..)?)),
         Body::HeaderTracingData(tracing) if tracing.inside.is_empty() => Some((FeatureId::TRACING_DATA, raw.payload())),

@@ -10,7 +10,7 @@ use perf_data::abi::sample::Sample;
 use perf_data::stream::meta::Meta;
 
 /// Checks that what a record refers to exists.
-pub fn check(body: &Body, meta: &Meta, mut report: impl FnMut(Rule, String)) {
+pub(super) fn check(body: &Body, meta: &Meta, mut report: impl FnMut(Rule, String)) {
     match body {
         Body::IdIndex(index) => check_ids(index, meta, report),
         Body::Sample(sample) => {

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 const PAGE_FIELDS: [&str; 3] = ["timestamp", "commit", "data"];
 
 /// Checks that perf can parse the formats.
-pub fn check_formats(data: &TracingData, mut report: impl FnMut(Rule, String)) {
+pub(super) fn check_formats(data: &TracingData, mut report: impl FnMut(Rule, String)) {
     let mut report = |what: String| report(Rule::TracepointFormat, what);
     if !is_page_header(&data.files.header_page.text) {
         report(format!("header_page does not declare the fields {}", PAGE_FIELDS.join(", ")));
@@ -31,7 +31,7 @@ pub fn check_formats(data: &TracingData, mut report: impl FnMut(Rule, String)) {
 }
 
 /// Checks that each tracepoint has a format: otherwise perf does not open the recording.
-pub fn check_events(data: &TracingData, events: &[Event], mut report: impl FnMut(usize, Rule, String)) {
+pub(super) fn check_events(data: &TracingData, events: &[Event], mut report: impl FnMut(usize, Rule, String)) {
     let formats = data.files.systems.iter().flat_map(|system| &system.formats);
     let known: HashSet<u64> = formats.filter_map(TraceFile::format).map(|format| format.id).collect();
     for (index, Event { attr, .. }) in events.iter().enumerate() {

@@ -13,7 +13,7 @@ const MAX_WINDOW: usize = 1 << 16;
 const MAX_BYTES: usize = 32 << 20;
 
 /// Two sequences that are being aligned.
-pub struct Aligned<'scope> {
+pub(super) struct Aligned<'scope> {
     sides: [ReadAhead<'scope>; 2],
 }
 
@@ -54,11 +54,11 @@ impl ReadAhead<'_> {
 }
 
 /// The records of each recording up to the next common one.
-pub type Stretch = [Vec<Item>; 2];
+pub(super) type Stretch = [Vec<Item>; 2];
 
 impl<'scope> Aligned<'scope> {
     /// Aligns two sequences.
-    pub fn new(lines: [Lines<'scope>; 2]) -> Self {
+    pub(super) fn new(lines: [Lines<'scope>; 2]) -> Self {
         Self { sides: lines.map(|lines| ReadAhead { lines, items: VecDeque::new(), bytes: 0, has_ended: false }) }
     }
 
@@ -66,7 +66,7 @@ impl<'scope> Aligned<'scope> {
     ///
     /// # Errors
     /// If a recording cannot be read.
-    pub fn next(&mut self) -> Result<Option<Stretch>> {
+    pub(super) fn next(&mut self) -> Result<Option<Stretch>> {
         self.fill(1)?;
         let [a, b] = &mut self.sides;
         match (a.items.front(), b.items.front()) {
@@ -95,7 +95,7 @@ impl<'scope> Aligned<'scope> {
     }
 
     /// The sequences.
-    pub fn into_sides(self) -> [Lines<'scope>; 2] {
+    pub(super) fn into_sides(self) -> [Lines<'scope>; 2] {
         self.sides.map(|side| side.lines)
     }
 }

@@ -115,16 +115,16 @@ pub(super) struct Differences<'a> {
 }
 
 impl<'a> Differences<'a> {
-    pub fn new(ignore: &'a Ignore, found: &'a mut dyn FnMut(&Difference) -> Result<()>) -> Self {
+    pub(super) fn new(ignore: &'a Ignore, found: &'a mut dyn FnMut(&Difference) -> Result<()>) -> Self {
         Self { ignore, found, summary: Summary::default() }
     }
 
-    pub fn summary(self) -> Summary {
+    pub(super) fn summary(self) -> Summary {
         self.summary
     }
 
     /// Adds a common record, or a stretch that differs. In a stretch, records of the same type are compared in their order.
-    pub fn records(&mut self, a: Vec<Item>, b: Vec<Item>) -> Result<()> {
+    pub(super) fn records(&mut self, a: Vec<Item>, b: Vec<Item>) -> Result<()> {
         if let ([a], [b]) = (&*a, &*b)
             && a.key == b.key
         {
@@ -174,7 +174,7 @@ impl<'a> Differences<'a> {
     }
 
     /// Adds the parts of the recordings other than records.
-    pub fn others(&mut self, a: NonRecordItems, mut b: NonRecordItems) -> Result<()> {
+    pub(super) fn others(&mut self, a: NonRecordItems, mut b: NonRecordItems) -> Result<()> {
         for (place, of_a) in a.list {
             let of_b = b.list.remove(&place);
             self.other(&place, [Some(of_a), of_b])?;

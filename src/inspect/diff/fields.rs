@@ -12,7 +12,7 @@ pub struct Change {
 }
 
 /// The fields in which two values differ.
-pub fn changes(a: &Value, b: &Value) -> Vec<Change> {
+pub(super) fn changes(a: &Value, b: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     compare(String::new(), Some(a), Some(b), &mut found);
     found

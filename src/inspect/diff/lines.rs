@@ -16,7 +16,7 @@ const PIECE: usize = 1 << 18;
 const PIECES: usize = 4;
 
 /// The records of a recording as lines of JSON; other parts are collected.
-pub struct Lines<'scope> {
+pub(super) struct Lines<'scope> {
     pieces: Receiver<Vec<u8>>,
     /// Current piece, and the position in it.
     piece: Vec<u8>,
@@ -31,7 +31,7 @@ impl<'scope> Lines<'scope> {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub fn read<'env>(
+    pub(super) fn read<'env>(
         scope: &'scope Scope<'scope, 'env>,
         source: Source,
         options: &DiffOptions,
@@ -57,7 +57,7 @@ impl<'scope> Lines<'scope> {
     ///
     /// # Errors
     /// If a line cannot be parsed.
-    pub fn next(&mut self) -> Result<Option<Item>> {
+    pub(super) fn next(&mut self) -> Result<Option<Item>> {
         loop {
             let Some(end) = memchr::memchr(b'\n', &self.piece[self.at..]) else {
                 // Pieces end with a complete line.
@@ -77,7 +77,7 @@ impl<'scope> Lines<'scope> {
     ///
     /// # Errors
     /// If the recording could not be read.
-    pub fn finish(self) -> Result<(NonRecordItems, Ledger)> {
+    pub(super) fn finish(self) -> Result<(NonRecordItems, Ledger)> {
         let Self { pieces, reader, others, .. } = self;
         drop(pieces);
         let ledger = returned(reader.join())?;

@@ -6,10 +6,10 @@ use std::fmt::Write;
 const LINE: usize = 16;
 
 /// Maximum number of bytes that are formatted at once.
-pub const CHUNK: usize = 4096;
+pub(super) const CHUNK: usize = 4096;
 
 /// Appends bytes, 16 on a line with their printable characters, numbered from `from`.
-pub fn append(out: &mut String, from: usize, bytes: &[u8]) {
+pub(super) fn append(out: &mut String, from: usize, bytes: &[u8]) {
     for (at, line) in bytes.chunks(LINE).enumerate() {
         let _ = write!(out, "  | {:04x} ", from + at * LINE);
         for byte in line {

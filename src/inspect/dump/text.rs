@@ -8,7 +8,7 @@ use serde::Serialize;
 ///
 /// # Errors
 /// If the value has a type that no definition has, such as a float.
-pub fn append(out: &mut String, value: &impl Serialize, all_bytes: bool) -> Result<(), Unsupported> {
+pub(crate) fn append(out: &mut String, value: &impl Serialize, all_bytes: bool) -> Result<(), Unsupported> {
     let start = out.len();
     tokens::write(&mut Writer { out, depth: 0, all_bytes }, value)?;
     if out.len() == start {
@@ -28,7 +28,7 @@ pub fn append(out: &mut String, value: &impl Serialize, all_bytes: bool) -> Resu
 ///
 /// # Errors
 /// As [`append`].
-pub fn append_inline(out: &mut String, value: &impl Serialize) -> Result<(), Unsupported> {
+pub(crate) fn append_inline(out: &mut String, value: &impl Serialize) -> Result<(), Unsupported> {
     tokens::write(&mut Writer { out, depth: 1, all_bytes: false }, value)
 }
 

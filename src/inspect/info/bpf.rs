@@ -8,11 +8,11 @@ use perf_data::abi::feature::btf::Btf;
 use std::collections::BTreeMap;
 
 /// BTF types by BTF ID.
-pub struct Types(BTreeMap<u32, Btf>);
+pub(super) struct Types(BTreeMap<u32, Btf>);
 
 impl Types {
     /// The BTF types of a recording.
-    pub fn of<'a>(features: impl Iterator<Item = &'a Feature>) -> Self {
+    pub(super) fn of<'a>(features: impl Iterator<Item = &'a Feature>) -> Self {
         let entries = features.flat_map(|feature| match feature {
             Feature::BpfBtf(BpfBtf { entries }) => &entries[..],
             _ => &[],
@@ -29,7 +29,7 @@ impl Types {
 }
 
 /// The lines for a program and its functions.
-pub fn program(program: &BpfProg, types: &Types, endian: Endian) -> Vec<String> {
+pub(super) fn program(program: &BpfProg, types: &Types, endian: Endian) -> Vec<String> {
     let info = &program.info;
     let function = |function: BpfFunction<'_>| {
         let BpfFunction { address, size, tag, type_id } = function;

@@ -1,7 +1,7 @@
 //! Lists of numbers as perf prints them.
 
 /// `0-1,3`.
-pub fn ranges(numbers: impl IntoIterator<Item = u64>) -> String {
+pub(super) fn ranges(numbers: impl IntoIterator<Item = u64>) -> String {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
         match ranges.last_mut() {

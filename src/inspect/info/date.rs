@@ -4,18 +4,18 @@ use chrono::{DateTime, Local, SecondsFormat, Utc};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `2024-05-17T09:30:01Z`.
-pub fn rfc3339(time: SystemTime) -> Option<String> {
+pub(super) fn rfc3339(time: SystemTime) -> Option<String> {
     utc(time).map(|date| date.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
 /// `2024-05-17 09:30:01.000000`, from nanoseconds since 1970.
-pub fn with_micros(nanos: u64) -> String {
+pub(super) fn with_micros(nanos: u64) -> String {
     let date = DateTime::<Utc>::from_timestamp((nanos / 1_000_000_000) as i64, (nanos % 1_000_000_000) as u32);
     date.map(|date| date.format("%Y-%m-%d %H:%M:%S%.6f").to_string()).unwrap_or_default()
 }
 
 /// `Fri May 17 09:30:01 2024` in the local time zone, the format of `ctime`.
-pub fn ctime(time: SystemTime) -> Option<String> {
+pub(super) fn ctime(time: SystemTime) -> Option<String> {
     utc(time).map(|date| date.with_timezone(&Local).format("%a %b %e %H:%M:%S %Y").to_string())
 }
 

@@ -9,7 +9,7 @@ use perf_data::abi::feature::mem_topology::{MemTopology, MemoryNode};
 use perf_data::abi::feature::numa_topology::NumaTopology;
 use perf_data::abi::feature::string::PerfStr;
 
-pub fn cpu(topology: &CpuTopology) -> Vec<String> {
+pub(super) fn cpu(topology: &CpuTopology) -> Vec<String> {
     let mut lines = Vec::new();
     let mut sets = |name: &str, sets: &[PerfStr]| {
         lines.extend(sets.iter().map(|set| format!("# sibling {name} : {}", set.to_text())));
@@ -30,7 +30,7 @@ pub fn cpu(topology: &CpuTopology) -> Vec<String> {
     lines
 }
 
-pub fn numa(topology: &NumaTopology) -> Vec<String> {
+pub(super) fn numa(topology: &NumaTopology) -> Vec<String> {
     let mut lines = Vec::new();
     for node in &topology.nodes {
         let (number, total, free) = (node.node, node.mem_total, node.mem_free);
@@ -40,13 +40,13 @@ pub fn numa(topology: &NumaTopology) -> Vec<String> {
     lines
 }
 
-pub fn hybrid(topology: &HybridTopology) -> Vec<String> {
+pub(super) fn hybrid(topology: &HybridTopology) -> Vec<String> {
     let nodes = topology.nodes.iter();
     let lines = nodes.map(|node| format!("# {} cpu list : {}", node.pmu_name.to_text(), node.cpus.to_text()));
     ["# hybrid cpu system:".into()].into_iter().chain(lines).collect()
 }
 
-pub fn caches(caches: &Caches) -> Vec<String> {
+pub(super) fn caches(caches: &Caches) -> Vec<String> {
     let lines = caches.caches.iter().map(|cache| {
         let [kind, size, map] = [&cache.kind, &cache.size, &cache.map].map(PerfStr::to_text);
         format!("#  L{} {kind:<15} {size:>8} [{map}]", cache.level)
@@ -54,7 +54,7 @@ pub fn caches(caches: &Caches) -> Vec<String> {
     ["# CPU cache info:".into()].into_iter().chain(lines).collect()
 }
 
-pub fn memory(topology: &MemTopology) -> Vec<String> {
+pub(super) fn memory(topology: &MemTopology) -> Vec<String> {
     let node = |node: &MemoryNode| {
         let (words, nr_bits) = (&node.set.words, node.set.nr_bits);
         let has = |bit: &u64| words.get((bit / 64) as usize).is_some_and(|word| word >> (bit % 64) & 1 == 1);
@@ -78,7 +78,7 @@ fn bytes(mut size: u64) -> String {
     format!("{size}{unit}")
 }
 
-pub fn domains(info: &CpuDomainInfo) -> Vec<String> {
+pub(super) fn domains(info: &CpuDomainInfo) -> Vec<String> {
     let mut lines = vec![
         format!("# schedstat version : {}", info.schedstat_version),
         format!("# Maximum sched domains : {}", info.max_sched_domains),

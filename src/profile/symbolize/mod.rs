@@ -49,7 +49,7 @@ pub(crate) struct Symbolization {
 
 impl Symbolization {
     /// Creates a lookup for the frames of a recording.
-    pub fn new(sources: &SymbolSources, meta: &Meta) -> Self {
+    pub(crate) fn new(sources: &SymbolSources, meta: &Meta) -> Self {
         // Object files are searched by the metadata of the recording.
         let imported = sources.imported.clone();
         let mappings = imported.as_ref().map(|imported| imported.symbols.mappings.clone());
@@ -64,12 +64,12 @@ impl Symbolization {
 
     /// Keeps object files open, for frames that become known in many small steps.
     #[must_use]
-    pub fn keep_objects(self) -> Self {
+    pub(crate) fn keep_objects(self) -> Self {
         Self { objects: self.objects.map(objects::ObjectSearch::keep_objects), ..self }
     }
 
     /// Looks up the frames that are not yet known, of all frames and mappings so far.
-    pub fn look_up(&mut self, frames: &[Frame], mappings: &[Map], process_files: &ProcessFiles) {
+    pub(crate) fn look_up(&mut self, frames: &[Frame], mappings: &[Map], process_files: &ProcessFiles) {
         let new = self.known..frames.len();
         self.known = frames.len();
         // Frames without a function in the imported profile.
@@ -110,12 +110,12 @@ impl Symbolization {
     }
 
     /// The symbols so far.
-    pub fn symbols(&self) -> &Symbols {
+    pub(crate) fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
     /// Returns the symbols, and a report on the search for object files.
-    pub fn finish(self) -> (Symbols, ObjectReports) {
+    pub(crate) fn finish(self) -> (Symbols, ObjectReports) {
         let reports = self.objects.map(objects::ObjectSearch::finish).unwrap_or_default();
         (self.symbols, reports)
     }

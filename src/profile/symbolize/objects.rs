@@ -42,7 +42,7 @@ struct Wanted {
 }
 
 impl ObjectSearch {
-    pub fn new(options: &SymbolOptions, meta: &Meta) -> Self {
+    pub(super) fn new(options: &SymbolOptions, meta: &Meta) -> Self {
         let search = options.for_recording(meta);
         let policy = search.policy;
         let mut symbolizer = options.symbolizer(search, vec![Arc::new(bpf(meta))]);
@@ -58,12 +58,12 @@ impl ObjectSearch {
     }
 
     /// Keeps objects open between lookups.
-    pub fn keep_objects(self) -> Self {
+    pub(super) fn keep_objects(self) -> Self {
         Self { symbolizer: self.symbolizer.keep_objects(), ..self }
     }
 
     /// Looks up these frames, and adds what is found to the symbols.
-    pub fn look_up(
+    pub(super) fn look_up(
         &mut self,
         ids: &[u32],
         frames: &[Frame],
@@ -164,13 +164,13 @@ impl ObjectSearch {
         Some((key, addresses))
     }
 
-    pub fn finish(self) -> ObjectReports {
+    pub(super) fn finish(self) -> ObjectReports {
         self.reports
     }
 }
 
 /// Describes the object of a mapping by what is recorded about it.
-pub fn object_key(map: &Map, build_ids: &BuildIds, process_files: &ProcessFiles) -> ObjectKey {
+pub(crate) fn object_key(map: &Map, build_ids: &BuildIds, process_files: &ProcessFiles) -> ObjectKey {
     // Some recordings have short IDs, such as the 8 bytes of LLD, at a fixed size.
     let build_id = map.build_id.as_deref().or_else(|| build_ids.of(map)).and_then(|id| Id::new(unpadded(id)));
     let inode = map.inode.map(Into::into);

@@ -39,7 +39,7 @@ fn index(space: Space) -> Option<usize> {
 
 /// A mapping as an address range of a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mapped {
+pub(crate) struct Mapped {
     /// Address space.
     pub space: Space,
     /// Start address.
@@ -52,7 +52,7 @@ pub struct Mapped {
 
 impl Mapped {
     /// Takes the fields of a record.
-    pub fn of(misc: Misc, mapping: &MappingFields<'_>) -> Self {
+    pub(crate) fn of(misc: Misc, mapping: &MappingFields<'_>) -> Self {
         let MappingFields { pid, addr, len, pgoff, filename } = mapping;
         Self::new(misc, *pid, **addr, **len, **pgoff, filename.text())
     }
@@ -76,7 +76,7 @@ impl Mapped {
 }
 
 /// Whether a mapping is the kernel image of the host or a guest, and not a module.
-pub fn is_kernel(filename: &[u8]) -> bool {
+pub(crate) fn is_kernel(filename: &[u8]) -> bool {
     [&b"[kernel.kallsyms"[..], b"[guest.kernel.kallsyms", b"[kernel.vmlinux", b"[kernel]"]
         .iter()
         .any(|name| filename.starts_with(name))
@@ -84,7 +84,7 @@ pub fn is_kernel(filename: &[u8]) -> bool {
 
 /// The pre-scan: collects all mappings and the earliest time.
 #[derive(Debug, Default)]
-pub struct AddressScan {
+pub(crate) struct AddressScan {
     extents: [Extents; 5],
     /// The earliest time, if any.
     pub first_time: Option<u64>,
@@ -135,13 +135,13 @@ impl FieldVisitor for ScanFields<'_> {
 
 /// Replaces addresses.
 #[derive(Debug)]
-pub struct Addresses {
+pub(crate) struct Addresses {
     spaces: [Pages; 5],
 }
 
 impl Addresses {
     /// Creates the replacement from the collected mappings.
-    pub fn new(key: &Key, scan: &mut AddressScan) -> Self {
+    pub(crate) fn new(key: &Key, scan: &mut AddressScan) -> Self {
         let mut extents = std::mem::take(&mut scan.extents).into_iter();
         let spaces = SPACES.map(|(_, name)| Pages::new(key, name, extents.next().unwrap_or_default()));
         Self { spaces }
@@ -149,7 +149,7 @@ impl Addresses {
 
     /// The replacement of an address; context markers of call chains are kept.
     #[inline]
-    pub fn of(&mut self, space: Space, address: u64) -> u64 {
+    pub(crate) fn of(&mut self, space: Space, address: u64) -> u64 {
         if Context::of(address).is_some() {
             return address;
         }

@@ -40,7 +40,7 @@ fn value_of(option: &[u8]) -> Option<Value> {
 
 impl Replacer {
     /// Anonymizes the words of a command line.
-    pub fn cmdline(&mut self, words: &mut [PerfStr]) {
+    pub(crate) fn cmdline(&mut self, words: &mut [PerfStr]) {
         let (mut command, mut value, mut is_recorded) = (None, Value::Nothing, false);
         for (index, text) in words.iter_mut().enumerate() {
             let word = text.text().to_vec();

@@ -39,7 +39,7 @@ fn is_known(attr: &Attr) -> bool {
 
 impl Replacer {
     /// Collects the event types and tracepoints that are user-defined probes.
-    pub fn collect_probes(&mut self, header: &Header) {
+    pub(crate) fn collect_probes(&mut self, header: &Header) {
         if let Some(bytes) = header.features.get(&FeatureId::TRACING_DATA) {
             self.collect_tracepoints(bytes);
         }
@@ -67,7 +67,7 @@ impl Replacer {
     }
 
     /// Anonymizes an attr: drops removed sample fields, replaces its addresses, and clears unknown bits.
-    pub fn attr(&mut self, attr: &Attr) -> Attr {
+    pub(crate) fn attr(&mut self, attr: &Attr) -> Attr {
         let mut attr = attr.resized(attr.stored_size().min(Attr::SIZE_KNOWN));
         attr.size = attr.size.min(Attr::SIZE_KNOWN as u32);
         attr.flags = known(attr.flags);
@@ -98,7 +98,7 @@ impl Replacer {
 
     /// Anonymizes an event name. Names that neither perf nor the kernel defines are replaced, by perf's own name if it follows
     /// from the attr.
-    pub fn event_name(&mut self, name: &[u8], attr: Option<&Attr>) -> Vec<u8> {
+    pub(crate) fn event_name(&mut self, name: &[u8], attr: Option<&Attr>) -> Vec<u8> {
         let is_own = attr.is_some_and(|attr| {
             attr.kind == AttrType::TRACEPOINT && self.probes.contains(&attr.config)
                 || attr.kind == AttrType::BREAKPOINT && !self.kept.has(Category::Addresses)
@@ -113,7 +113,7 @@ impl Replacer {
     }
 
     /// Anonymizes a tracepoint name without an attr.
-    pub fn tracepoint_name(&mut self, name: &[u8]) -> Vec<u8> {
+    pub(crate) fn tracepoint_name(&mut self, name: &[u8]) -> Vec<u8> {
         if self.is_common_event(name, true) { name.to_vec() } else { self.replace_event_name(name, None) }
     }
 

@@ -20,7 +20,7 @@ impl Replacer {
     ///
     /// # Errors
     /// Fails if a replacement exceeds its maximum size.
-    pub fn header(&mut self, header: &mut Header) -> Result<()> {
+    pub(crate) fn header(&mut self, header: &mut Header) -> Result<()> {
         let nr_cpus = header.features.get(&FeatureId::NRCPUS).cloned();
         let context = FeatureContext::new(nr_cpus.as_deref(), header.endian);
         for id in header.features.keys().copied().collect::<Vec<_>>() {
@@ -52,7 +52,7 @@ impl Replacer {
     ///
     /// # Errors
     /// None in practice: writing to memory does not fail.
-    pub fn feature(&mut self, id: FeatureId, bytes: &[u8], meta: &Meta) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn feature(&mut self, id: FeatureId, bytes: &[u8], meta: &Meta) -> Result<Option<Vec<u8>>> {
         let context = meta.feature_context();
         let section = self.section(FeatureSection::read(id, bytes, meta.endian, &context));
         section.map(|section| encoded(section.to_bytes(meta.endian))).transpose()

@@ -16,7 +16,7 @@ type NameCache = HashMap<Vec<u8>, Vec<u8>>;
 
 /// Replaces names. Equal names get equal replacements whatever they name, so a thread named like its program still is.
 #[derive(Debug)]
-pub struct Names {
+pub(crate) struct Names {
     key: Key,
     maps: NameCache,
     comms: NameCache,
@@ -24,23 +24,23 @@ pub struct Names {
 
 impl Names {
     /// Creates the replacement for a key.
-    pub fn new(key: &Key) -> Self {
+    pub(crate) fn new(key: &Key) -> Self {
         Self { key: key.clone(), maps: HashMap::new(), comms: HashMap::new() }
     }
 
     /// Replaces a name of any kind.
-    pub fn name(&self, name: &[u8]) -> Vec<u8> {
+    pub(crate) fn name(&self, name: &[u8]) -> Vec<u8> {
         if name.is_empty() { Vec::new() } else { self.key.name(name).to_vec() }
     }
 
     /// Replaces the name of a mapping. NameCache names of mappings without a file are kept, without details such as thread IDs.
-    pub fn map(&mut self, name: &[u8]) -> &[u8] {
+    pub(crate) fn map(&mut self, name: &[u8]) -> &[u8] {
         let Self { key, maps, .. } = self;
         cached(maps, name, || map(key, name))
     }
 
     /// Replaces a thread name.
-    pub fn comm(&mut self, comm: &[u8]) -> &[u8] {
+    pub(crate) fn comm(&mut self, comm: &[u8]) -> &[u8] {
         let Self { key, comms, .. } = self;
         cached(comms, comm, || {
             if comm.is_empty() || vocabulary::has(vocabulary::COMMS, comm) {
@@ -52,12 +52,12 @@ impl Names {
     }
 
     /// Replaces each component of a path.
-    pub fn path(&self, path: &[u8]) -> Vec<u8> {
+    pub(crate) fn path(&self, path: &[u8]) -> Vec<u8> {
         path_of(&self.key, path)
     }
 
     /// Replaces the name of a kernel symbol.
-    pub fn symbol(&self, name: &[u8]) -> Vec<u8> {
+    pub(crate) fn symbol(&self, name: &[u8]) -> Vec<u8> {
         if name.is_empty() || vocabulary::has(vocabulary::SYMBOLS, name) {
             return name.to_vec();
         }
@@ -79,7 +79,7 @@ impl Names {
     }
 
     /// Replaces the tag of a BPF program, which is a hash of its instructions; zero is kept.
-    pub fn tag(&self, tag: [u8; 8]) -> [u8; 8] {
+    pub(crate) fn tag(&self, tag: [u8; 8]) -> [u8; 8] {
         if tag == [0; 8] {
             return tag;
         }
@@ -87,7 +87,7 @@ impl Names {
     }
 
     /// Replaces what a distribution or builder appended to a version; its numbers are kept.
-    pub fn version(&self, version: &[u8]) -> Vec<u8> {
+    pub(crate) fn version(&self, version: &[u8]) -> Vec<u8> {
         let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
         let len = version.iter().position(|byte| !is_number(byte)).unwrap_or(version.len());
         let (numbers, rest) = version.split_at(len);

@@ -28,7 +28,7 @@ const CACHED_PAGES: usize = 1 << 12;
 
 /// The pages that are mapped at any time.
 #[derive(Debug, Default)]
-pub struct Extents {
+pub(crate) struct Extents {
     /// First page, and end (exclusive), of each range.
     list: Vec<(u64, u64)>,
     /// List length at which ranges are merged next.
@@ -37,7 +37,7 @@ pub struct Extents {
 
 impl Extents {
     /// Adds a mapping.
-    pub fn add(&mut self, start: u64, len: u64) {
+    pub(crate) fn add(&mut self, start: u64, len: u64) {
         let Some(last) = len.checked_sub(1) else { return };
         let (first, end) = (start / PAGE, (start.saturating_add(last) / PAGE + 1).min(LAST));
         if first >= end || self.list.last() == Some(&(first, end)) {
@@ -65,14 +65,14 @@ impl Extents {
 
 /// A keyed permutation of the pages of an address space.
 #[derive(Debug)]
-pub struct Pages {
+pub(crate) struct Pages {
     regions: Vec<Region>,
     cached: Vec<(u64, u64)>,
 }
 
 impl Pages {
     /// Creates the permutation of a space.
-    pub fn new(key: &Key, space: &'static str, mut extents: Extents) -> Self {
+    pub(crate) fn new(key: &Key, space: &'static str, mut extents: Extents) -> Self {
         extents.merge();
         let list = extents.list;
         let is_crossed = |cut: u64| {
@@ -92,14 +92,14 @@ impl Pages {
     }
 
     /// Whether an address is mapped.
-    pub fn is_mapped(&self, address: u64) -> bool {
+    pub(crate) fn is_mapped(&self, address: u64) -> bool {
         let page = address / PAGE;
         self.region(page).is_some_and(|region| region.block(page).is_some())
     }
 
     /// The replacement of an address.
     #[inline]
-    pub fn of(&mut self, address: u64) -> u64 {
+    pub(crate) fn of(&mut self, address: u64) -> u64 {
         let page = address / PAGE;
         let at = (page ^ page >> 20) as usize % CACHED_PAGES;
         let (known, to) = self.cached[at];

@@ -10,7 +10,7 @@ const ROUNDS: u64 = 4;
 /// A Feistel network over the next even number of bits, repeated while the result is too large (cycle walking): on average less
 /// than four times.
 #[derive(Clone, Debug)]
-pub struct Permutation {
+pub(crate) struct Permutation {
     key: Key,
     kind: &'static str,
     /// Distinguishes several permutations of a kind.
@@ -21,13 +21,13 @@ pub struct Permutation {
 
 impl Permutation {
     /// Creates a permutation of a kind.
-    pub fn new(key: &Key, kind: &'static str, salt: u64, count: u64) -> Self {
+    pub(crate) fn new(key: &Key, kind: &'static str, salt: u64, count: u64) -> Self {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         Self { key: key.clone(), kind, salt, count, half: bits.div_ceil(2).max(1) }
     }
 
     /// The image of a number; numbers beyond the limit map to themselves.
-    pub fn of(&self, number: u64) -> u64 {
+    pub(crate) fn of(&self, number: u64) -> u64 {
         if number >= self.count {
             return number;
         }

@@ -19,7 +19,7 @@ impl Replacer {
     ///
     /// # Errors
     /// Fails if the replacement exceeds the maximum size of a record.
-    pub fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         let kind = raw.header().kind;
         let is_kernels = kind < RecordType::USER_START;
         if is_kernels && !meta.events.list().is_empty() && meta.events.of(raw).is_none() {
@@ -71,7 +71,7 @@ impl Replacer {
     }
 
     /// Anonymizes a build ID and its file name, padded to a multiple of `align` bytes.
-    pub fn build_id_entry(&mut self, misc: Misc, build_id: &BuildId, align: usize) -> BuildId {
+    pub(crate) fn build_id_entry(&mut self, misc: Misc, build_id: &BuildId, align: usize) -> BuildId {
         let len = build_id.id(misc).len();
         let mut id = build_id.build_id;
         self.build_id(&mut id[..len]);

@@ -22,7 +22,7 @@ pub(super) const START: u64 = 1_000_000_000;
 
 /// Replaces values and counts the replacements.
 #[derive(Debug)]
-pub struct Replacer {
+pub(crate) struct Replacer {
     /// The categories that are kept.
     pub kept: KeptCategories,
     pub(super) key: Key,
@@ -51,7 +51,7 @@ pub struct Replacer {
 
 /// What was done with a recording.
 #[derive(Clone, Debug, Default)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Replacements in each [`Category`], or removals from records.
     pub replaced: [u64; Category::NAMED.len()],
     /// Numbers of records and other things that were removed as a whole.
@@ -60,7 +60,7 @@ pub struct Summary {
 
 impl Replacer {
     /// Creates the replacer.
-    pub fn new(key: Key, kept: KeptCategories) -> Self {
+    pub(crate) fn new(key: Key, kept: KeptCategories) -> Self {
         Self {
             kept,
             names: Names::new(&key),
@@ -83,7 +83,7 @@ impl Replacer {
 
     /// Whether a category is replaced or removed; if so, counts it.
     #[inline]
-    pub fn replaces(&mut self, what: Category) -> bool {
+    pub(crate) fn replaces(&mut self, what: Category) -> bool {
         if self.kept.has(what) {
             return false;
         }
@@ -92,12 +92,12 @@ impl Replacer {
     }
 
     /// Counts something that is removed.
-    pub fn note_removal(&mut self, what: impl Into<String>) {
+    pub(crate) fn note_removal(&mut self, what: impl Into<String>) {
         *self.summary.removed.entry(what.into()).or_default() += 1;
     }
 
     /// Replaces the name of a mapping.
-    pub fn map(&mut self, name: &[u8]) -> Vec<u8> {
+    pub(crate) fn map(&mut self, name: &[u8]) -> Vec<u8> {
         if !self.replaces(Category::Paths) {
             return name.to_vec();
         }
@@ -111,7 +111,7 @@ impl Replacer {
     }
 
     /// Replaces a thread name. `:123` is perf's name for thread 123 if it has no other.
-    pub fn comm(&mut self, comm: &[u8], tid: u32) -> Vec<u8> {
+    pub(crate) fn comm(&mut self, comm: &[u8], tid: u32) -> Vec<u8> {
         if comm == format!(":{tid}").as_bytes() {
             return format!(":{}", self.pid(tid)).into_bytes();
         }
@@ -119,24 +119,24 @@ impl Replacer {
     }
 
     /// Replaces the path of a cgroup.
-    pub fn cgroup_path(&mut self, path: &[u8]) -> Vec<u8> {
+    pub(crate) fn cgroup_path(&mut self, path: &[u8]) -> Vec<u8> {
         if self.replaces(Category::Cgroups) { self.names.path(path) } else { path.to_vec() }
     }
 
     /// Replaces the ID of a cgroup, which is the inode of its directory.
-    pub fn cgroup_id(&mut self, id: u64) -> u64 {
+    pub(crate) fn cgroup_id(&mut self, id: u64) -> u64 {
         if id != 0 && self.replaces(Category::Cgroups) { self.key.number("cgroup", &[id]) >> 16 } else { id }
     }
 
     /// Replaces the name of a kernel symbol.
-    pub fn symbol(&mut self, name: &[u8]) -> Vec<u8> {
+    pub(crate) fn symbol(&mut self, name: &[u8]) -> Vec<u8> {
         if self.replaces(Category::Symbols) { self.names.symbol(name) } else { name.to_vec() }
     }
 
     /// Replaces the ID of an event or stream; 0 means none. IDs are always replaced: those of a corrupt recording may be any of
     /// its bytes.
     #[inline]
-    pub fn id(&mut self, id: u64) -> u64 {
+    pub(crate) fn id(&mut self, id: u64) -> u64 {
         if id == 0 {
             return id;
         }
@@ -153,18 +153,18 @@ impl Replacer {
     }
 
     /// Replaces the IDs of an event.
-    pub fn ids(&mut self, ids: &mut [u64]) {
+    pub(crate) fn ids(&mut self, ids: &mut [u64]) {
         ids.iter_mut().for_each(|id| *id = self.id(*id));
     }
 
     /// Replaces the tag of a BPF program.
-    pub fn tag(&mut self, tag: [u8; 8]) -> [u8; 8] {
+    pub(crate) fn tag(&mut self, tag: [u8; 8]) -> [u8; 8] {
         if self.replaces(Category::Symbols) { self.names.tag(tag) } else { tag }
     }
 
     /// Replaces an address.
     #[inline]
-    pub fn address(&mut self, space: Space, address: u64) -> u64 {
+    pub(crate) fn address(&mut self, space: Space, address: u64) -> u64 {
         if !self.replaces(Category::Addresses) {
             return address;
         }
@@ -173,7 +173,7 @@ impl Replacer {
 
     /// Replaces a process or thread ID; the idle task and "none" are kept.
     #[inline]
-    pub fn pid(&mut self, pid: u32) -> u32 {
+    pub(crate) fn pid(&mut self, pid: u32) -> u32 {
         if matches!(pid, 0 | u32::MAX) || !self.replaces(Category::Pids) {
             return pid;
         }
@@ -184,7 +184,7 @@ impl Replacer {
 
     /// Replaces a time, unless it is unset.
     #[inline]
-    pub fn time(&mut self, time: u64) -> u64 {
+    pub(crate) fn time(&mut self, time: u64) -> u64 {
         if !is_time(time) || !self.replaces(Category::Times) {
             return time;
         }
@@ -192,7 +192,7 @@ impl Replacer {
     }
 
     /// Replaces a build ID by one of the same length.
-    pub fn build_id(&mut self, id: &mut [u8]) {
+    pub(crate) fn build_id(&mut self, id: &mut [u8]) {
         if id.iter().any(|&byte| byte != 0) && self.replaces(Category::BuildIds) {
             let digest = self.key.digest("build id", &[id]);
             id.iter_mut().zip(digest).for_each(|(to, byte)| *to = byte);
@@ -200,13 +200,13 @@ impl Replacer {
     }
 
     /// The replacement of the inode identified by these numbers; `None` if inodes are kept.
-    pub fn inode(&mut self, parts: [u64; 4]) -> Option<u64> {
+    pub(crate) fn inode(&mut self, parts: [u64; 4]) -> Option<u64> {
         let is_replaced = parts != [0; 4] && self.replaces(Category::Inodes);
         is_replaced.then(|| self.key.number("inode", &parts) >> 16)
     }
 
     /// Replaces a namespace identified by device and inode.
-    pub fn namespace(&mut self, dev: u64, ino: u64) -> (u64, u64) {
+    pub(crate) fn namespace(&mut self, dev: u64, ino: u64) -> (u64, u64) {
         if [dev, ino] == [0; 2] || !self.replaces(Category::Inodes) {
             return (dev, ino);
         }

@@ -102,7 +102,12 @@ impl Out<'_> {
 
 impl Replacer {
     /// Encodes the replacement of a sample; `None` if it is malformed.
-    pub fn sample(&mut self, raw: &Raw<'_>, (index, event): (EventIndex, &Event), record: &mut Vec<u8>) -> Option<()> {
+    pub(crate) fn sample(
+        &mut self,
+        raw: &Raw<'_>,
+        (index, event): (EventIndex, &Event),
+        record: &mut Vec<u8>,
+    ) -> Option<()> {
         if !self.knows_layout(index, &event.attr) {
             return None;
         }

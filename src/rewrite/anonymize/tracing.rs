@@ -15,7 +15,7 @@ const PROBE_MARKER: &[u8] = b"__probe_";
 
 impl Replacer {
     /// Collects the tracepoints that are user-defined probes.
-    pub fn collect_tracepoints(&mut self, bytes: &[u8]) {
+    pub(crate) fn collect_tracepoints(&mut self, bytes: &[u8]) {
         let Ok((data, _)) = abi::parse::<TracingData>(bytes, Endian::Little, ()) else { return };
         for system in &data.files.systems {
             for file in &system.formats {
@@ -32,7 +32,7 @@ impl Replacer {
     ///
     /// # Errors
     /// None in practice: writing to memory does not fail.
-    pub fn tracing_data(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn tracing_data(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         if !self.replaces(Category::Raw) {
             return Ok(Some(bytes.to_vec()));
         }

@@ -16,7 +16,7 @@ const MAX_NAMES: usize = 5;
 
 /// The build IDs of objects, and why some have none.
 #[derive(Debug, Default)]
-pub struct BuildIdLookups {
+pub(crate) struct BuildIdLookups {
     /// The objects with build IDs, in the order of their first mapping.
     pub list: Vec<ResolvedObject>,
     by_name: HashMap<Arc<[u8]>, usize>,
@@ -28,7 +28,7 @@ pub struct BuildIdLookups {
 
 /// The build IDs of an object.
 #[derive(Debug)]
-pub struct ResolvedObject {
+pub(crate) struct ResolvedObject {
     /// Name as in the build ID table.
     pub name: Arc<[u8]>,
     /// Kernel or user space.
@@ -41,12 +41,12 @@ pub struct ResolvedObject {
 
 impl ResolvedObject {
     /// The distinct build IDs of the files that had the name.
-    pub fn ids(&self) -> BTreeSet<Id> {
+    pub(crate) fn ids(&self) -> BTreeSet<Id> {
         self.files.values().copied().collect()
     }
 
     /// The build ID shared by all files that had the name; `None` if they differ.
-    pub fn only_id(&self) -> Option<Id> {
+    pub(crate) fn only_id(&self) -> Option<Id> {
         let mut ids = self.files.values();
         ids.next().copied().filter(|id| ids.all(|other| other == id))
     }
@@ -54,7 +54,7 @@ impl ResolvedObject {
 
 impl BuildIdLookups {
     /// Determines the build IDs of the collected objects.
-    pub fn new(scan: &ObjectScan, options: &FindOptions) -> Self {
+    pub(crate) fn new(scan: &ObjectScan, options: &FindOptions) -> Self {
         let meta = scan.meta.as_ref();
         let string = |id| meta.and_then(|meta| meta.string(id));
         let (hostname, osrelease) = (string(FeatureId::HOSTNAME), string(FeatureId::OSRELEASE));
@@ -102,18 +102,18 @@ impl BuildIdLookups {
     }
 
     /// The build ID of a file that had an object's name.
-    pub fn of(&self, name: &[u8], file: &FileKey) -> Option<Id> {
+    pub(crate) fn of(&self, name: &[u8], file: &FileKey) -> Option<Id> {
         let object = &self.list[*self.by_name.get(name)?];
         object.files.get(file).copied()
     }
 
     /// Notes that the files of an object have different build IDs, of which the table can hold only one.
-    pub fn note_ambiguous(&mut self, name: &[u8]) {
+    pub(crate) fn note_ambiguous(&mut self, name: &[u8]) {
         self.missing.entry(Reason::Several).or_default().insert(String::from_utf8_lossy(name).into_owned());
     }
 
     /// Adds notes about objects without a build ID to the ledger, unless another pass already has.
-    pub fn report(&self, ledger: &mut Ledger) {
+    pub(crate) fn report(&self, ledger: &mut Ledger) {
         for (&reason, names) in &self.missing {
             let why = match reason {
                 Reason::OtherHost => {

@@ -23,6 +23,13 @@ pub struct Comm {
     pub names: Vec<String>,
 }
 
+impl Comm {
+    /// The filter of these.
+    pub fn new(names: impl IntoIterator<Item = String>) -> Self {
+        Self { names: names.into_iter().collect() }
+    }
+}
+
 impl PassOptions for Comm {
     fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
         context.filter(CommFilter::new(self.names.clone()))

@@ -8,44 +8,44 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 
 /// Identifies a deferred chain: thread and cookie.
-pub type Chain = (u32, u64);
+pub(crate) type Chain = (u32, u64);
 
 /// The deferred chains that samples refer to.
 #[derive(Debug, Default)]
-pub struct DeferredChains(HashSet<Chain>);
+pub(crate) struct DeferredChains(HashSet<Chain>);
 
 impl DeferredChains {
     /// Adds the chain that a sample refers to, if any.
-    pub fn wanted_by(&mut self, sample: &SampleView<'_>) {
+    pub(crate) fn wanted_by(&mut self, sample: &SampleView<'_>) {
         if let Some(cookie) = sample.callchain.as_ref().and_then(cookie) {
             self.0.insert((sample.task.map_or(0, |(_, tid)| tid), cookie));
         }
     }
 
     /// Whether a sample refers to the chain of a CALLCHAIN_DEFERRED record. True for a malformed record.
-    pub fn has(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
+    pub(crate) fn has(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
         chain_of(meta, raw).is_none_or(|(chain, _)| self.0.contains(&chain))
     }
 
     /// Iterates over the chains.
-    pub fn iter(&self) -> impl Iterator<Item = Chain> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Chain> {
         self.0.iter().copied()
     }
 
     /// Adds the chains of another set.
-    pub fn extend(&mut self, others: &Self) {
+    pub(crate) fn extend(&mut self, others: &Self) {
         self.0.extend(&others.0);
     }
 }
 
 /// The cookie of the deferred chain that completes a call chain. Such a call chain ends with USER_DEFERRED and the cookie.
-pub fn cookie(chain: &Words<'_>) -> Option<u64> {
+pub(crate) fn cookie(chain: &Words<'_>) -> Option<u64> {
     let mut last = chain.iter().skip(chain.len().checked_sub(2)?);
     (last.next()? == Context::USER_DEFERRED.0).then(|| last.next()).flatten()
 }
 
 /// Decodes a CALLCHAIN_DEFERRED record; `None` if it is malformed.
-pub fn chain_of<'a>(meta: &Meta, raw: &Raw<'a>) -> Option<(Chain, Words<'a>)> {
+pub(crate) fn chain_of<'a>(meta: &Meta, raw: &Raw<'a>) -> Option<(Chain, Words<'a>)> {
     let (body, trailer) = meta.events.split(raw);
     let mut reader = Reader::new(body, raw.endian());
     let (cookie, nr) = (reader.u64()?, reader.u64()?);

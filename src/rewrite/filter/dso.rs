@@ -23,6 +23,13 @@ pub struct Dso {
     pub files: Vec<String>,
 }
 
+impl Dso {
+    /// The filter of these.
+    pub fn new(files: impl IntoIterator<Item = String>) -> Self {
+        Self { files: files.into_iter().collect() }
+    }
+}
+
 impl PassOptions for Dso {
     fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
         context.filter(DsoFilter::new(self.files.clone()))

@@ -37,6 +37,13 @@ pub struct Event {
     pub keep_attrs: bool,
 }
 
+impl Event {
+    /// The filter of these.
+    pub fn new(names: impl IntoIterator<Item = String>) -> Self {
+        Self { names: names.into_iter().collect(), keep_attrs: false }
+    }
+}
+
 impl PassOptions for Event {
     fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
         Box::new(EventPass::new(self.wanted(), self.keep_attrs))

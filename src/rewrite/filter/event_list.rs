@@ -5,7 +5,7 @@
 ///
 /// # Errors
 /// Fails on an empty name.
-pub fn event_names(text: &str) -> Result<Vec<String>, String> {
+pub(crate) fn event_names(text: &str) -> Result<Vec<String>, String> {
     let (mut names, mut start) = (Vec::new(), 0);
     let (mut in_slashes, mut braces) = (false, 0_u32);
     for (at, char) in text.char_indices() {

@@ -14,7 +14,7 @@ const UNIT: u64 = 8;
 
 /// Numbers the positions of records, in units of 8 bytes. The numbers are the same in each pass over the same records.
 #[derive(Debug, Default)]
-pub struct FilePositions {
+pub(crate) struct FilePositions {
     /// First position of each block, by serial number.
     starts: HashMap<u64, u64>,
     /// The block of the latest record, and its first position.
@@ -25,7 +25,7 @@ pub struct FilePositions {
 impl FilePositions {
     /// The position of a record. The first calls must be in file order.
     #[inline]
-    pub fn of(&mut self, raw: &Raw<'_>) -> u64 {
+    pub(crate) fn of(&mut self, raw: &Raw<'_>) -> u64 {
         let start = match self.latest {
             Some((serial, start)) if serial == raw.block().serial => start,
             _ => self.start(raw),
@@ -35,7 +35,7 @@ impl FilePositions {
 
     /// Forgets the block of a record that will not be looked up again, if it contains no other record, as for changed records.
     #[inline]
-    pub fn forget(&mut self, raw: &Raw<'_>) {
+    pub(crate) fn forget(&mut self, raw: &Raw<'_>) {
         if raw.at() == 0 && raw.bytes().len() == raw.block().bytes.len() {
             self.starts.remove(&raw.block().serial);
         }
@@ -54,7 +54,7 @@ impl FilePositions {
 }
 
 /// A sink that looks up positions of records.
-pub trait Numbered: Sink {
+pub(crate) trait Numbered: Sink {
     /// The positions.
     fn places(&mut self) -> &mut FilePositions;
 }
@@ -66,11 +66,11 @@ impl<T: Stage<S>, S: Numbered> Numbered for Before<T, S> {
 }
 
 /// Sorts records by time before a sink that looks up their positions in file order.
-pub struct NumberedOrder<S>(Order<S>);
+pub(crate) struct NumberedOrder<S>(Order<S>);
 
 impl<S: Numbered> NumberedOrder<S> {
     /// Creates it before a sink.
-    pub fn new(sink: S, options: ReadOptions) -> Self {
+    pub(crate) fn new(sink: S, options: ReadOptions) -> Self {
         Self(Order::new(sink, options))
     }
 }
@@ -92,11 +92,11 @@ impl<S: Numbered> Sink for NumberedOrder<S> {
 
 /// A set of positions: one bit for every 8 bytes of records.
 #[derive(Debug, Default)]
-pub struct PlaceSet(Vec<u64>);
+pub(crate) struct PlaceSet(Vec<u64>);
 
 impl PlaceSet {
     /// Adds a position.
-    pub fn mark(&mut self, place: u64) {
+    pub(crate) fn mark(&mut self, place: u64) {
         let word = (place / 64) as usize;
         if self.0.len() <= word {
             self.0.resize(word + 1, 0);
@@ -105,7 +105,7 @@ impl PlaceSet {
     }
 
     /// Whether a position is in the set.
-    pub fn has(&self, place: u64) -> bool {
+    pub(crate) fn has(&self, place: u64) -> bool {
         self.0.get((place / 64) as usize).is_some_and(|word| word & 1 << (place % 64) != 0)
     }
 }

@@ -18,6 +18,13 @@ pub struct Head {
     pub samples: NonZeroU64,
 }
 
+impl Head {
+    /// The first samples; at least one.
+    pub fn new(samples: u64) -> Self {
+        Self { samples: NonZeroU64::new(samples).unwrap_or(NonZeroU64::MIN) }
+    }
+}
+
 impl PassOptions for Head {
     fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
         context.filter(HeadFilter::new(self.samples.get()))

@@ -25,6 +25,13 @@ pub struct RecordTypes {
     pub types: Vec<RecordType>,
 }
 
+impl RecordTypes {
+    /// The filter of these.
+    pub fn new(types: impl IntoIterator<Item = RecordType>) -> Self {
+        Self { types: types.into_iter().collect() }
+    }
+}
+
 impl PassOptions for RecordTypes {
     fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
         Box::new(TypePass::new(self.types.clone()))

@@ -15,17 +15,17 @@ use perf_data::stream::raw::Raw;
 
 /// Which events are kept, by number.
 #[derive(Debug, Default)]
-pub struct KeptEvents(pub Vec<bool>);
+pub(crate) struct KeptEvents(pub Vec<bool>);
 
 impl KeptEvents {
     /// Whether an event is kept. Unknown events are.
     #[inline]
-    pub fn has(&self, event: EventIndex) -> bool {
+    pub(crate) fn has(&self, event: EventIndex) -> bool {
         self.0.get(event as usize).copied().unwrap_or(true)
     }
 
     /// Whether an event ID is kept: it belongs to a kept event or to no known one.
-    pub fn has_id(&self, meta: &Meta, id: u64) -> bool {
+    pub(crate) fn has_id(&self, meta: &Meta, id: u64) -> bool {
         meta.events.by_id(id).is_none_or(|event| self.has(event))
     }
 
@@ -39,7 +39,7 @@ impl KeptEvents {
     ///
     /// # Errors
     /// Fails if the record cannot be encoded.
-    pub fn rewritten(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn rewritten(&self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         if raw.header().kind == RecordType::ID_INDEX {
             return self.id_index(meta, raw);
         }

@@ -9,7 +9,7 @@ const NAMED: usize = 10;
 
 /// The noun for a filter's values.
 #[derive(Clone, Copy, Debug)]
-pub struct Noun {
+pub(crate) struct Noun {
     /// Singular.
     pub singular: &'static str,
     /// Plural.
@@ -19,7 +19,7 @@ pub struct Noun {
 }
 
 /// The error for a value that no sample has; lists those that samples have.
-pub fn value_not_found<T: Display>(
+pub(crate) fn value_not_found<T: Display>(
     meta: &Meta,
     option: &str,
     noun: Noun,
@@ -41,7 +41,7 @@ pub fn value_not_found<T: Display>(
 }
 
 /// The error for samples that lack the field to filter by.
-pub fn missing_field(meta: &Meta, option: &str, field: &str, count: u64) -> Error {
+pub(crate) fn missing_field(meta: &Meta, option: &str, field: &str, count: u64) -> Error {
     let (samples, do_not) = if count == 1 { ("sample", "does not") } else { ("samples", "do not") };
     Error::not_found(format!(
         "{}: {option}: {count} {samples} {do_not} record {field}; use --event to select events that do",

@@ -7,7 +7,7 @@ use perf_data::stream::raw::Raw;
 
 /// The IDs of what a record other than a sample describes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct OwnIds {
+pub(crate) struct OwnIds {
     /// The process.
     pub process: Option<u32>,
     /// The ID of the event, from the body of the record.
@@ -16,7 +16,7 @@ pub struct OwnIds {
 
 impl OwnIds {
     /// Decodes the IDs. A malformed record has none.
-    pub fn of(meta: &Meta, raw: &Raw<'_>) -> Self {
+    pub(crate) fn of(meta: &Meta, raw: &Raw<'_>) -> Self {
         let (body, _) = meta.events.split(raw);
         let (mut body, _) = Body::read(raw.header().kind, raw.header().misc, body, &meta.context(raw));
         let mut ids = Self::default();

@@ -15,7 +15,7 @@ const KERNEL: [u32; 2] = [0, u32::MAX];
 
 /// Forks and mappings of all processes.
 #[derive(Debug, Default)]
-pub struct ProcessTree {
+pub(crate) struct ProcessTree {
     /// The parents of each process ID; reused IDs have several.
     parents: HashMap<u32, Vec<u32>>,
     names: Names,
@@ -25,7 +25,7 @@ pub struct ProcessTree {
 
 impl ProcessTree {
     /// Processes a record; uses FORK, MMAP and MMAP2.
-    pub fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
+    pub(crate) fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
         if raw.header().kind == RecordType::FORK {
             let mut body = Reader::new(raw.body(), raw.endian());
             if let (Some(pid), Some(ppid)) = (body.u32(), body.u32())
@@ -45,7 +45,7 @@ impl ProcessTree {
     }
 
     /// Adds the ancestors of the processes, and the kernel.
-    pub fn add_ancestors(&self, processes: &mut HashSet<u32>) {
+    pub(crate) fn add_ancestors(&self, processes: &mut HashSet<u32>) {
         let mut next: Vec<_> = processes.iter().copied().collect();
         while let Some(pid) = next.pop() {
             let parents = self.parents.get(&pid).into_iter().flatten();
@@ -55,13 +55,13 @@ impl ProcessTree {
     }
 
     /// Whether a file was mapped in one of the processes, or never.
-    pub fn has_file(&self, name: &[u8], processes: &HashSet<u32>) -> bool {
+    pub(crate) fn has_file(&self, name: &[u8], processes: &HashSet<u32>) -> bool {
         self.files.get(name).is_none_or(|pids| pids.iter().any(|pid| processes.contains(pid)))
     }
 }
 
 /// The host process that a record other than a sample describes; `None` if it describes no particular one.
-pub fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
+pub(crate) fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
     let pid = match raw.header().kind.has(RecordFlags::TRAILER_PROCESS) {
         true => meta.events.split(raw).1.and_then(|trailer| trailer.task).map(|(pid, _)| pid),
         false => OwnIds::of(meta, raw).process,
@@ -71,7 +71,7 @@ pub fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
 
 /// The processes related to kept samples.
 #[derive(Debug, Default)]
-pub struct RelatedProcesses {
+pub(crate) struct RelatedProcesses {
     processes: HashSet<u32>,
     /// The latest process added.
     latest: Option<u32>,
@@ -81,7 +81,7 @@ pub struct RelatedProcesses {
 impl RelatedProcesses {
     /// Adds the process of a kept sample.
     #[inline]
-    pub fn add(&mut self, pid: u32) {
+    pub(crate) fn add(&mut self, pid: u32) {
         if self.latest != Some(pid) {
             self.processes.insert(pid);
             self.latest = Some(pid);
@@ -89,22 +89,22 @@ impl RelatedProcesses {
     }
 
     /// Processes a record; uses FORK, MMAP and MMAP2.
-    pub fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
+    pub(crate) fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
         self.process_tree.note(meta, raw);
     }
 
     /// Adds the ancestors of the processes.
-    pub fn with_ancestors(&mut self) {
+    pub(crate) fn with_ancestors(&mut self) {
         self.process_tree.add_ancestors(&mut self.processes);
     }
 
     /// Whether a file was mapped in one of the processes, or never.
-    pub fn has_file(&self, name: &[u8]) -> bool {
+    pub(crate) fn has_file(&self, name: &[u8]) -> bool {
         self.process_tree.has_file(name, &self.processes)
     }
 
     /// Whether a record is kept: it describes one of the processes, or no particular one.
-    pub fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
+    pub(crate) fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
         process_of(meta, raw).is_none_or(|pid| self.processes.contains(&pid))
     }
 }

@@ -17,6 +17,13 @@ pub struct SampleEvery {
     pub every: NonZeroU64,
 }
 
+impl SampleEvery {
+    /// Every Nth sample, from 1.
+    pub fn new(every: u64) -> Self {
+        Self { every: NonZeroU64::new(every).unwrap_or(NonZeroU64::MIN) }
+    }
+}
+
 impl PassOptions for SampleEvery {
     fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
         context.filter(EveryFilter::new(self.every))

@@ -18,6 +18,13 @@ pub struct Pid {
     pub ids: Vec<u32>,
 }
 
+impl Pid {
+    /// The filter of these.
+    pub fn new(ids: impl IntoIterator<Item = u32>) -> Self {
+        Self { ids: ids.into_iter().collect() }
+    }
+}
+
 impl PassOptions for Pid {
     fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
         context.filter(TaskFilter::new(TaskNumber::Pid, self.ids.iter().copied()))
@@ -32,6 +39,13 @@ pub struct Tid {
     /// Keep only samples of these threads, separated by commas.
     #[cfg_attr(feature = "cli", arg(long = "tid", id = "tid", value_name = "TIDS", value_delimiter = ',', value_parser = number))]
     pub ids: Vec<u32>,
+}
+
+impl Tid {
+    /// The filter of these.
+    pub fn new(ids: impl IntoIterator<Item = u32>) -> Self {
+        Self { ids: ids.into_iter().collect() }
+    }
 }
 
 impl PassOptions for Tid {

@@ -25,6 +25,13 @@ pub struct Time {
     pub times: Times,
 }
 
+impl Time {
+    /// The filter of these.
+    pub fn new(times: Times) -> Self {
+        Self { times }
+    }
+}
+
 impl PassOptions for Time {
     fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
         context.filter(TimeFilter::new(self.times.clone()))

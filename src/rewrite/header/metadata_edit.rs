@@ -22,7 +22,7 @@ use perf_data::stream::stage::{Before, Stage};
 
 /// The metadata before and after a pass has [edited](crate::rewrite::pass::Pass::edit) it.
 #[derive(Debug)]
-pub struct MetadataEdit {
+pub(crate) struct MetadataEdit {
     before: Header,
     after: Header,
     /// Number of each original event, by its IDs.
@@ -35,7 +35,7 @@ impl MetadataEdit {
     ///
     /// # Errors
     /// Fails if a feature that describes the events cannot be adapted.
-    pub fn new(before: Header, mut after: Header) -> Result<Self> {
+    pub(crate) fn new(before: Header, mut after: Header) -> Result<Self> {
         after.follow_events(&before)?;
         let mut by_id = HashMap::new();
         for (number, event) in before.events.iter().enumerate() {
@@ -49,7 +49,7 @@ impl MetadataEdit {
     ///
     /// # Errors
     /// Fails if the metadata does not fit in a file.
-    pub fn known(&self, meta: &Meta) -> Result<Meta> {
+    pub(crate) fn known(&self, meta: &Meta) -> Result<Meta> {
         match meta.container {
             Container::Pipe => Ok(meta.clone()),
             Container::File | Container::Directory => self.after.known(meta, &self.before),
@@ -157,7 +157,7 @@ fn cannot_store(id: FeatureId) -> Error {
 }
 
 /// Passes records on with the [edited](MetadataEdit) metadata, as a reader of the output will see it.
-pub struct HeaderRewriter<'a> {
+pub(crate) struct HeaderRewriter<'a> {
     edited: &'a MetadataEdit,
     /// The metadata of the output so far.
     meta: Option<Meta>,
@@ -167,7 +167,7 @@ pub struct HeaderRewriter<'a> {
 
 impl<'a> HeaderRewriter<'a> {
     /// Creates the stage for an edit.
-    pub fn new(edited: &'a MetadataEdit) -> Self {
+    pub(crate) fn new(edited: &'a MetadataEdit) -> Self {
         Self { edited, meta: None, has_added: false, changed: RecordBuffer::default() }
     }
 

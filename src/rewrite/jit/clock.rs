@@ -10,7 +10,7 @@ const MONOTONIC: i32 = 1;
 
 /// The conversion of a jitdump's times.
 #[derive(Clone, Copy, Debug)]
-pub enum Clock {
+pub(crate) enum Clock {
     /// Both use CLOCK_MONOTONIC.
     Monotonic,
     /// CPU timestamps are converted to perf's clock.
@@ -22,7 +22,7 @@ impl Clock {
     ///
     /// # Errors
     /// Fails if the clocks are incompatible; the message says what to do.
-    pub fn new(header: &Header, meta: &Meta, conv: Option<TimeConv>) -> Result<Self, &'static str> {
+    pub(crate) fn new(header: &Header, meta: &Meta, conv: Option<TimeConv>) -> Result<Self, &'static str> {
         let clockid =
             |attr: &perf_data::abi::attr::Attr| attr.flags.contains(AttrFlags::USE_CLOCKID).then_some(attr.clockid);
         let mut clocks = meta.events.list().iter().map(|event| clockid(&event.attr));
@@ -40,7 +40,7 @@ impl Clock {
     }
 
     /// Converts a time of the jitdump.
-    pub fn time(&self, time: u64) -> u64 {
+    pub(crate) fn time(&self, time: u64) -> u64 {
         match self {
             Self::Monotonic => time,
             Self::Ticks(conv) => nanoseconds(conv, time),

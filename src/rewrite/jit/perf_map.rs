@@ -64,7 +64,7 @@ impl PassOptions for PerfMap {
 /// The pass that changes mappings of anonymous memory into mappings of an image with the functions of `perf-PID.map`. The file
 /// has no times, so functions are mapped from beginning to end, and no mapping is added or removed.
 #[derive(Debug, Default)]
-pub struct PerfMapPass {
+pub(crate) struct PerfMapPass {
     places: Vec<PathBuf>,
     images: Images,
     /// Memory for compiled code by process: disjoint ranges, end by start.
@@ -86,7 +86,7 @@ struct ProcessImage {
 
 impl PerfMapPass {
     /// Creates the pass. Map files are located in these paths, or in `/tmp` if there are none.
-    pub fn new(places: Vec<PathBuf>, images: ImageOptions) -> Self {
+    pub(crate) fn new(places: Vec<PathBuf>, images: ImageOptions) -> Self {
         Self { places, images: Images::new(images), ..Self::default() }
     }
 

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 /// A mapping of a jitdump, by which the recording refers to it.
 #[derive(Clone, Debug)]
-pub struct Mapped {
+pub(crate) struct Mapped {
     /// Process ID in the recording.
     pub pid: u32,
     /// Process ID in the program's own PID namespace.
@@ -38,7 +38,7 @@ pub struct Mapped {
 
 /// A mapping to insert: a function is at an address from a time on.
 #[derive(Clone, Copy, Debug)]
-pub struct Map {
+pub(crate) struct Map {
     /// Time in the recording's clock.
     pub time: u64,
     /// Process ID.
@@ -57,7 +57,7 @@ pub struct Map {
 
 /// The mappings to insert.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// The mappings in time order.
     pub maps: Vec<Map>,
     /// The template of each image's mapping records.
@@ -80,7 +80,7 @@ impl Plan {
     ///
     /// # Errors
     /// Fails if no jitdump is usable, or an image cannot be written.
-    pub fn new(
+    pub(crate) fn new(
         mapped: &[Mapped],
         places: &[PathBuf],
         conv: Option<TimeConv>,
@@ -217,7 +217,7 @@ impl Plan {
     ///
     /// # Errors
     /// Fails if it exceeds the maximum size of a record.
-    pub fn record(&self, meta: &Meta, map: &Map) -> Result<Vec<u8>> {
+    pub(crate) fn record(&self, meta: &Meta, map: &Map) -> Result<Vec<u8>> {
         let mut record = self.records[map.image as usize].clone();
         let Map { time, pid, tid, address: addr, len, place: pgoff, .. } = *map;
         if let Body::Mmap2(mmap) = &mut record.body {

@@ -17,7 +17,7 @@ const CLOCKS: [(i32, &str); 5] = [
 ];
 
 /// The wall clock, to which times are aligned.
-pub const REALTIME: i32 = 0;
+pub(crate) const REALTIME: i32 = 0;
 
 /// Maximum difference of two readings of a clock's offset from the wall clock, in nanoseconds.
 const TOLERANCE: u64 = 1_000_000_000;
@@ -43,7 +43,7 @@ fn is_common(clock: Option<i32>) -> bool {
 ///
 /// # Errors
 /// Fails if the clocks differ, or a recording lacks its clock's offset from the wall clock.
-pub fn shifts(members: &[Member], align_wall: bool) -> Result<Vec<u64>> {
+pub(crate) fn shifts(members: &[Member], align_wall: bool) -> Result<Vec<u64>> {
     if align_wall {
         return members.iter().map(to_wall).collect();
     }
@@ -109,7 +109,7 @@ fn compare(first: &Member, other: &Member) -> Result<()> {
 }
 
 /// The clock data of times that are aligned to the wall clock.
-pub fn wall_clock_data(members: &[Member]) -> ClockData {
+pub(crate) fn wall_clock_data(members: &[Member]) -> ClockData {
     let data = members.iter().find_map(|member| member.meta.clock_data());
     let wall_clock_ns = data.map_or(0, |data| data.wall_clock_ns);
     ClockData { version: 1, clockid: REALTIME as u32, wall_clock_ns, clockid_ns: wall_clock_ns }

@@ -8,7 +8,7 @@ use perf_data::abi::sample_type::SampleType;
 use perf_data::error::{Error, Result};
 
 /// Maximum number of recordings merged at once; each is read by its own thread.
-pub const MAX_MEMBERS: usize = 1000;
+pub(crate) const MAX_MEMBERS: usize = 1000;
 
 /// Sample fields that depend on the architecture.
 const ARCH_SPECIFIC: [(SampleType, &str); 4] = [
@@ -22,7 +22,7 @@ const ARCH_SPECIFIC: [(SampleType, &str); 4] = [
 ///
 /// # Errors
 /// Fails with the reason.
-pub fn check(members: &[Member], options: &MergeOptions) -> Result<()> {
+pub(crate) fn check(members: &[Member], options: &MergeOptions) -> Result<()> {
     if members.len() > MAX_MEMBERS {
         let what = format!(
             "cannot merge {} recordings at once; merge up to {MAX_MEMBERS}, then merge the results",

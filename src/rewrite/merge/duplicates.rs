@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Returns a warning for each recording with samples whose content equals that of an earlier one. Contents are compared only if
 /// their sizes are equal, up to the first difference.
-pub fn warnings(members: &[Member], read: &ReadOptions) -> Vec<String> {
+pub(crate) fn warnings(members: &[Member], read: &ReadOptions) -> Vec<String> {
     let mut warnings = Vec::new();
     for (number, member) in members.iter().enumerate() {
         if member.scan.counts.of(RecordType::SAMPLE) == 0 {

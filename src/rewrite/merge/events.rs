@@ -28,7 +28,7 @@ use std::ops::Range;
 
 /// The merged events, and how the events of each recording map to them.
 #[derive(Debug)]
-pub struct Merged {
+pub(crate) struct Merged {
     /// The merged events.
     pub events: Vec<MergedEvent>,
     groups: Vec<(PerfStr, Range<usize>)>,
@@ -38,7 +38,7 @@ pub struct Merged {
 
 /// A merged event.
 #[derive(Debug)]
-pub struct MergedEvent {
+pub(crate) struct MergedEvent {
     /// Attr.
     pub attr: Attr,
     /// Name.
@@ -51,7 +51,7 @@ pub struct MergedEvent {
 
 /// How the events of a recording map to merged events.
 #[derive(Clone, Debug, Default)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Merged IDs by recorded ID.
     pub ids: HashMap<u64, u64>,
     /// The events of the recording.
@@ -64,7 +64,7 @@ pub struct Plan {
 
 /// How an event of a recording maps to a merged event.
 #[derive(Clone, Copy, Debug)]
-pub struct EventPlan {
+pub(crate) struct EventPlan {
     /// Layout of the merged event.
     pub layout: Layout,
     /// ID for records without one, or with an unknown one.
@@ -73,7 +73,7 @@ pub struct EventPlan {
 
 /// The layout of an event's records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Sample fields.
     pub sample_type: SampleType,
     /// Whether other records have trailers.
@@ -86,7 +86,7 @@ impl Layout {
     }
 
     /// Fields of trailers.
-    pub fn trailer(self) -> SampleType {
+    pub(crate) fn trailer(self) -> SampleType {
         if self.has_trailers { self.sample_type } else { SampleType::empty() }
     }
 }
@@ -125,7 +125,7 @@ fn units(meta: &Meta) -> Vec<(Option<PerfStr>, Range<usize>)> {
 ///
 /// # Errors
 /// Fails if there are no event IDs left.
-pub fn merge(members: &[Member], options: &MergeOptions) -> Result<Merged> {
+pub(crate) fn merge(members: &[Member], options: &MergeOptions) -> Result<Merged> {
     let (mut events, mut groups): (Vec<MergedEvent>, _) = (Vec::new(), Vec::new());
     let mut known: HashMap<(Vec<Key>, usize), usize> = HashMap::new();
     let mut numbers = Vec::new();
@@ -264,12 +264,12 @@ fn lay_out(events: &mut [MergedEvent]) {
 
 impl Merged {
     /// The events as containers store them.
-    pub fn attrs(&self) -> impl Iterator<Item = FileAttr> {
+    pub(crate) fn attrs(&self) -> impl Iterator<Item = FileAttr> {
         self.events.iter().map(|event| FileAttr { attr: event.attr.clone(), ids: event.ids.clone() })
     }
 
     /// The EVENT_DESC feature; `None` if no recording has event names.
-    pub fn event_desc(&self) -> Option<EventDescs> {
+    pub(crate) fn event_desc(&self) -> Option<EventDescs> {
         let attr_size = self.events.iter().map(|event| event.attr.stored_size()).max()? as u32;
         let desc = |event: &MergedEvent| EventDesc {
             attr: event.attr.clone(),
@@ -281,7 +281,7 @@ impl Merged {
     }
 
     /// The GROUP_DESC feature; `None` if there are no groups.
-    pub fn group_desc(&self) -> Option<GroupDesc> {
+    pub(crate) fn group_desc(&self) -> Option<GroupDesc> {
         let group = |(name, range): &(PerfStr, Range<usize>)| Group {
             name: name.clone(),
             leader_idx: range.start as u32,
@@ -293,18 +293,18 @@ impl Merged {
 
 impl Plan {
     /// The merged ID of a recorded event ID; other values are unchanged.
-    pub fn known(&self, id: u64) -> u64 {
+    pub(crate) fn known(&self, id: u64) -> u64 {
         self.ids.get(&id).copied().unwrap_or(id)
     }
 
     /// The merged ID of a recorded ID in a record of this event.
     #[inline]
-    pub fn id(&self, id: u64, event: &EventPlan) -> u64 {
+    pub(crate) fn id(&self, id: u64, event: &EventPlan) -> u64 {
         self.ids.get(&id).copied().unwrap_or(event.id)
     }
 }
 
 /// The byte order of the result: that of the first recording.
-pub fn endian(members: &[Member]) -> Endian {
+pub(crate) fn endian(members: &[Member]) -> Endian {
     members.first().map_or(Endian::Little, |member| member.meta.endian)
 }

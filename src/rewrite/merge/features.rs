@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The merged features, and notes about them.
 #[derive(Debug, Default)]
-pub struct MergedFeatures {
+pub(crate) struct MergedFeatures {
     /// The feature sections.
     pub features: BTreeMap<FeatureId, Bytes>,
     /// Notes for the user.
@@ -39,7 +39,7 @@ const GENERATED: FeatureFlags = FeatureFlags::DERIVED.union(FeatureFlags::STORAG
 ///
 /// # Errors
 /// Fails if tracepoint formats conflict, a process ID is too large, or a value does not fit in its feature.
-pub fn merge(
+pub(crate) fn merge(
     members: &[Member],
     remappers: &[RecordRemapper],
     merged: &Merged,

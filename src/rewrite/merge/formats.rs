@@ -12,7 +12,7 @@ use perf_data::error::Result;
 ///
 /// # Errors
 /// None in practice: writing to memory does not fail.
-pub fn merged(all: &[Bytes]) -> Result<Option<Bytes>> {
+pub(crate) fn merged(all: &[Bytes]) -> Result<Option<Bytes>> {
     let [first, others @ ..] = all else { return Ok(None) };
     if others.iter().all(|other| other == first) {
         return Ok(Some(first.clone()));

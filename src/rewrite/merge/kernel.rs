@@ -14,7 +14,7 @@ use perf_data::stream::raw::Raw;
 ///
 /// # Errors
 /// Fails if the kernels differ.
-pub fn check(members: &[Member], chosen: Option<usize>) -> Result<()> {
+pub(crate) fn check(members: &[Member], chosen: Option<usize>) -> Result<()> {
     let mut with_kernel = members.iter().filter(|member| member.scan.kernel.is_some() || build_id(member).is_some());
     let Some(first) = with_kernel.next().filter(|_| chosen.is_none()) else { return Ok(()) };
     for other in with_kernel {
@@ -29,7 +29,7 @@ pub fn check(members: &[Member], chosen: Option<usize>) -> Result<()> {
 }
 
 /// How the kernels of two recordings differ: another version or another boot. `None` if no difference is known.
-pub fn differ(first: &Member, other: &Member) -> Option<String> {
+pub(crate) fn differ(first: &Member, other: &Member) -> Option<String> {
     let ids = [first, other].map(build_id);
     let releases = [first, other].map(|member| member.string(FeatureId::OSRELEASE));
     match (&ids, &releases) {
@@ -59,12 +59,12 @@ fn build_id(member: &Member) -> Option<Vec<u8>> {
 }
 
 /// Whether a record describes the host's kernel.
-pub fn is_about_kernel(raw: &Raw<'_>) -> bool {
+pub(crate) fn is_about_kernel(raw: &Raw<'_>) -> bool {
     let RecordHeader { kind, misc, .. } = raw.header();
     kind.has(RecordFlags::KERNEL_CODE) || Mmap::is_mmap(kind) && misc.cpu_mode() == CpuMode::KERNEL
 }
 
 /// Whether a build ID is of the host's kernel or one of its modules.
-pub fn has_build_id(entry: &(Misc, BuildId)) -> bool {
+pub(crate) fn has_build_id(entry: &(Misc, BuildId)) -> bool {
     entry.0.cpu_mode() == CpuMode::KERNEL
 }

@@ -5,8 +5,8 @@ use crate::rewrite::endian::EndianPass;
 use perf_data::abi::Endian;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
-use perf_data::container::read::{Container, ReadOptions};
 use perf_data::container::spool::Spool;
 use perf_data::container::walk::Damage;
 use perf_data::error::{Error, Result};
@@ -18,7 +18,7 @@ use std::io::BufWriter;
 
 /// A recording to be merged, and the results of its pre-scan.
 #[derive(Debug)]
-pub struct Member {
+pub(crate) struct Member {
     /// Name in messages.
     pub name: String,
     /// Input; can be opened several times.
@@ -36,7 +36,7 @@ impl Member {
     ///
     /// # Errors
     /// Fails if it cannot be read.
-    pub fn open(input: Input, read: &ReadOptions) -> Result<Self> {
+    pub(crate) fn open(input: Input, read: &ReadOptions) -> Result<Self> {
         let name = input.name();
         let (input, damage) = input.repeatable(read)?;
         let mut scan = MemberScan::default();
@@ -48,7 +48,7 @@ impl Member {
     ///
     /// # Errors
     /// Fails if some contents cannot be converted, and on errors of the system.
-    pub fn in_order(self, endian: Endian, first: &str, read: &ReadOptions) -> Result<Self> {
+    pub(crate) fn in_order(self, endian: Endian, first: &str, read: &ReadOptions) -> Result<Self> {
         if self.meta.endian == endian {
             return Ok(self);
         }
@@ -78,17 +78,12 @@ impl Member {
     }
 
     /// A string feature.
-    pub fn string(&self, id: FeatureId) -> Option<String> {
+    pub(crate) fn string(&self, id: FeatureId) -> Option<String> {
         self.meta.string(id)
     }
 
-    /// Whether it is in pipe format, with metadata in records.
-    pub fn is_pipe(&self) -> bool {
-        self.meta.container == Container::Pipe
-    }
-
     /// Whether the samples of any event have one of these fields.
-    pub fn has_field(&self, fields: SampleType) -> bool {
+    pub(crate) fn has_field(&self, fields: SampleType) -> bool {
         self.meta.events.list().iter().any(|event| event.attr.sample_type.intersects(fields))
     }
 }

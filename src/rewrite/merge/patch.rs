@@ -4,19 +4,19 @@ use perf_data::abi::Endian;
 use perf_data::abi::bytes::Reader;
 
 /// Reads a 32-bit number.
-pub fn u32_at(bytes: &[u8], at: usize, endian: Endian) -> Option<u32> {
+pub(super) fn u32_at(bytes: &[u8], at: usize, endian: Endian) -> Option<u32> {
     Reader::new(bytes.get(at..)?, endian).u32()
 }
 
 /// Reads a 64-bit number.
 #[inline]
-pub fn u64_at(bytes: &[u8], at: usize, endian: Endian) -> Option<u64> {
+pub(super) fn u64_at(bytes: &[u8], at: usize, endian: Endian) -> Option<u64> {
     Reader::new(bytes.get(at..)?, endian).u64()
 }
 
 /// Encodes a 64-bit number.
 #[inline]
-pub fn bytes_of(number: u64, endian: Endian) -> [u8; 8] {
+pub(super) fn bytes_of(number: u64, endian: Endian) -> [u8; 8] {
     match endian {
         Endian::Little => number.to_le_bytes(),
         Endian::Big => number.to_be_bytes(),
@@ -25,7 +25,7 @@ pub fn bytes_of(number: u64, endian: Endian) -> [u8; 8] {
 
 /// Encodes a 32-bit number.
 #[inline]
-pub fn bytes_of_u32(number: u32, endian: Endian) -> [u8; 4] {
+pub(super) fn bytes_of_u32(number: u32, endian: Endian) -> [u8; 4] {
     match endian {
         Endian::Little => number.to_le_bytes(),
         Endian::Big => number.to_be_bytes(),
@@ -34,7 +34,7 @@ pub fn bytes_of_u32(number: u32, endian: Endian) -> [u8; 4] {
 
 /// Changes a 32-bit number, unless the bytes are too short.
 #[inline]
-pub fn change_u32(bytes: &mut [u8], at: usize, endian: Endian, change: impl FnOnce(u32) -> u32) {
+pub(super) fn change_u32(bytes: &mut [u8], at: usize, endian: Endian, change: impl FnOnce(u32) -> u32) {
     if let Some(number) = u32_at(bytes, at, endian) {
         bytes[at..at + 4].copy_from_slice(&bytes_of_u32(change(number), endian));
     }
@@ -42,7 +42,7 @@ pub fn change_u32(bytes: &mut [u8], at: usize, endian: Endian, change: impl FnOn
 
 /// Changes a 64-bit number, unless the bytes are too short.
 #[inline]
-pub fn change_u64(bytes: &mut [u8], at: usize, endian: Endian, change: impl FnOnce(u64) -> u64) {
+pub(super) fn change_u64(bytes: &mut [u8], at: usize, endian: Endian, change: impl FnOnce(u64) -> u64) {
     if let Some(number) = u64_at(bytes, at, endian) {
         bytes[at..at + 8].copy_from_slice(&bytes_of(change(number), endian));
     }

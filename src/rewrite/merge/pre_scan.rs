@@ -13,11 +13,11 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 
 /// Prefix of the name of the kernel's mapping.
-pub const KERNEL_NAME: &[u8] = b"[kernel.kallsyms]";
+pub(crate) const KERNEL_NAME: &[u8] = b"[kernel.kallsyms]";
 
 /// The results of the pre-scan.
 #[derive(Debug, Default)]
-pub struct MemberScan {
+pub(crate) struct MemberScan {
     /// Number of records by type.
     pub counts: Counts,
     /// The earliest time of any record.
@@ -35,7 +35,7 @@ pub struct MemberScan {
 
 /// Tracks rounds in the same way as [`Order`](perf_data::stream::order::Order).
 #[derive(Debug, Default)]
-pub struct Rounds {
+pub(crate) struct Rounds {
     newest: u64,
     /// The latest time before the last complete round, up to which all records are passed on.
     passed: u64,
@@ -54,7 +54,7 @@ impl Rounds {
     }
 
     /// Whether a record was older than records already passed on.
-    pub fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         self.is_broken
     }
 }
@@ -62,7 +62,7 @@ impl Rounds {
 impl MemberScan {
     /// Whether records can be ordered round by round, instead of all at once. Without trailers only samples have a time, and
     /// mapping and name records must stay after the samples that precede them.
-    pub fn is_ordered_by_rounds(&self, meta: &Meta) -> bool {
+    pub(crate) fn is_ordered_by_rounds(&self, meta: &Meta) -> bool {
         let has_trailers =
             |event: &perf_data::stream::events::Event| event.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
         !self.rounds.is_broken() && meta.events.list().iter().all(has_trailers)

@@ -26,7 +26,7 @@ use std::io::Cursor;
 
 /// Remaps the records of one recording.
 #[derive(Clone, Debug)]
-pub struct RecordRemapper {
+pub(crate) struct RecordRemapper {
     plan: Plan,
     /// Wrapping offset of times.
     shift: u64,
@@ -36,18 +36,18 @@ pub struct RecordRemapper {
 
 impl RecordRemapper {
     /// Creates the remapper.
-    pub fn new(plan: Plan, shift: u64, pids: Option<u32>) -> Self {
+    pub(crate) fn new(plan: Plan, shift: u64, pids: Option<u32>) -> Self {
         Self { plan, shift, pids }
     }
 
     /// Whether records are unchanged.
-    pub fn is_same(&self) -> bool {
+    pub(crate) fn is_same(&self) -> bool {
         self.plan.is_same && self.shift == 0 && self.pids.is_none()
     }
 
     /// Remaps a time.
     #[inline]
-    pub fn time(&self, time: u64) -> u64 {
+    pub(crate) fn time(&self, time: u64) -> u64 {
         if is_time(time) { time.wrapping_add(self.shift) } else { time }
     }
 
@@ -65,7 +65,7 @@ impl RecordRemapper {
     ///
     /// # Errors
     /// Fails if a process ID is too large.
-    pub fn feature(&self, section: &mut FeatureSection) -> std::result::Result<(), TooLarge> {
+    pub(crate) fn feature(&self, section: &mut FeatureSection) -> std::result::Result<(), TooLarge> {
         self.visit(None, |visitor| section.feature.visit_fields(visitor))
     }
 
@@ -83,7 +83,7 @@ impl RecordRemapper {
     ///
     /// # Errors
     /// Fails if the record would become too long, or a process ID is too large.
-    pub fn append(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<Option<Reason>> {
+    pub(crate) fn append(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<Option<Reason>> {
         let start = out.len();
         // An unknown ID may be in use by another recording.
         if raw.header().kind < RecordType::USER_START && meta.events.of(raw).is_none() {
@@ -251,7 +251,7 @@ impl RecordRemapper {
 
 /// A process or thread ID that is too large to be offset.
 #[derive(Debug)]
-pub struct TooLarge(u32);
+pub(crate) struct TooLarge(u32);
 
 impl TooLarge {
     fn at(self, meta: &Meta, raw: &Raw<'_>) -> Error {

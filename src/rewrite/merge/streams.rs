@@ -33,7 +33,7 @@ const BATCH: [usize; 2] = [4 << 10, 512 << 10];
 
 /// What a recording contributes to the result.
 #[derive(Debug)]
-pub struct Part {
+pub(crate) struct Part {
     /// Remaps its records.
     pub remapper: RecordRemapper,
     /// Whether its kernel records are removed.
@@ -67,7 +67,7 @@ struct Item {
 ///
 /// # Errors
 /// Fails if a recording cannot be read or the sink fails.
-pub fn run<S: Sink>(
+pub(crate) fn run<S: Sink>(
     members: &[Member],
     parts: Vec<Part>,
     read: &ReadOptions,

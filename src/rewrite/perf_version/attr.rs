@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// Adapts an attr to a version of perf, and notes what is lost. The words that decide the layout of samples are kept where it is
 /// unknown: fields cannot be removed from such samples.
-pub fn adapt(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<String>) {
+pub(crate) fn adapt(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<String>) {
     let is_unknown = SampleLayout::from(&*attr).is_partial() || !ReadFormat::KNOWN.contains(attr.read_format);
     if !is_unknown {
         adapt_layout(attr, version, notes);

@@ -9,7 +9,7 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 
 /// All deferred user call chains of a recording.
-pub type Deferred = SpooledChains<Chain>;
+pub(crate) type Deferred = SpooledChains<Chain>;
 
 /// Stores the chains of the CALLCHAIN_DEFERRED records.
 impl Sink for Deferred {

@@ -32,6 +32,13 @@ pub struct ForPerfVersion {
     pub version: PerfVersion,
 }
 
+impl ForPerfVersion {
+    /// For this version.
+    pub fn new(version: PerfVersion) -> Self {
+        Self { version }
+    }
+}
+
 impl PassOptions for ForPerfVersion {
     fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
         Box::new(PerfVersionPass::new(self.version, context.read.clone()))

@@ -24,11 +24,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Changes to records, and how often each was made.
-pub type Changes = BTreeMap<Change, u64>;
+pub(crate) type Changes = BTreeMap<Change, u64>;
 
 /// A change to records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
+pub(crate) enum Change {
     /// A record type that the version does not know was removed.
     Record(RecordType),
     /// A deferred user call chain was inserted into its sample.
@@ -51,7 +51,7 @@ impl fmt::Display for Change {
 }
 
 /// Adapts records to a version of perf.
-pub struct ForVersion<'a> {
+pub(crate) struct ForVersion<'a> {
     version: PerfVersion,
     deferred: &'a Deferred,
     changes: &'a mut Changes,
@@ -60,7 +60,7 @@ pub struct ForVersion<'a> {
 
 impl<'a> ForVersion<'a> {
     /// Creates the stage for a version.
-    pub fn new(version: PerfVersion, deferred: &'a Deferred, changes: &'a mut Changes) -> Self {
+    pub(crate) fn new(version: PerfVersion, deferred: &'a Deferred, changes: &'a mut Changes) -> Self {
         Self { version, deferred, changes, changed: RecordBuffer::default() }
     }
 

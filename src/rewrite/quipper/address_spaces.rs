@@ -15,7 +15,7 @@ use perf_data::stream::raw::Raw;
 use std::ops::RangeInclusive;
 
 /// The process of kernel mappings.
-pub const KERNEL: u32 = u32::MAX;
+pub(crate) const KERNEL: u32 = u32::MAX;
 /// Start of the kernel half.
 const KERNEL_START: u64 = 1 << 63;
 /// From this many mappings of a process on, a new one is always packed after the last.
@@ -25,7 +25,7 @@ const CACHED_PAGES: usize = 1 << 12;
 
 /// A mapping in its address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placement {
+pub(crate) struct Placement {
     /// Start address.
     pub start: u64,
     /// Length in bytes.
@@ -36,7 +36,7 @@ pub struct Placement {
 
 /// The mapping at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FoundMapping {
+pub(crate) struct FoundMapping {
     /// Number of the mapping, in the order of the records.
     pub number: u32,
     /// Wrapping offset from an address to its packed address.
@@ -45,7 +45,7 @@ pub struct FoundMapping {
 
 /// The address spaces of all processes.
 #[derive(Debug)]
-pub struct AddressSpaces {
+pub(crate) struct AddressSpaces {
     processes: HashMap<u32, AddressSpace>,
     is_packed: bool,
     /// Number of mappings so far.
@@ -75,13 +75,13 @@ struct AddressSpace {
 
 impl AddressSpaces {
     /// Creates empty address spaces. Packed addresses are only computed if `is_packed`.
-    pub fn new(is_packed: bool) -> Self {
+    pub(crate) fn new(is_packed: bool) -> Self {
         let pages = vec![Page::default(); CACHED_PAGES];
         Self { processes: HashMap::new(), is_packed, count: 0, generation: 1, pages }
     }
 
     /// Processes FORK and COMM records. The caller processes mappings.
-    pub fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) {
+    pub(crate) fn apply(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let (body, _) = meta.events.split(raw);
         match raw.header().kind {
             RecordType::FORK => {
@@ -99,7 +99,7 @@ impl AddressSpaces {
     }
 
     /// Adds a process with the mappings of its parent, unless it exists.
-    pub fn fork(&mut self, pid: u32, parent: u32) {
+    pub(crate) fn fork(&mut self, pid: u32, parent: u32) {
         if !self.processes.contains_key(&pid) {
             let parents = self.processes.get(&parent).or(self.processes.get(&KERNEL)).cloned().unwrap_or_default();
             self.processes.insert(pid, parents);
@@ -107,12 +107,12 @@ impl AddressSpaces {
     }
 
     /// Adds a process with the mappings of the kernel, unless it exists.
-    pub fn ensure(&mut self, pid: u32) {
+    pub(crate) fn ensure(&mut self, pid: u32) {
         self.fork(pid, KERNEL);
     }
 
     /// Adds a mapping; `None` if it is empty or exceeds the address space.
-    pub fn map(&mut self, pid: u32, start: u64, len: u64, pgoff: u64) -> Option<Placement> {
+    pub(crate) fn map(&mut self, pid: u32, start: u64, len: u64, pgoff: u64) -> Option<Placement> {
         let number = self.count;
         self.count += 1;
         let last = start.checked_add(len.checked_sub(1)?)?;
@@ -128,7 +128,7 @@ impl AddressSpaces {
 
     /// Finds the mapping at an address of a process.
     #[inline]
-    pub fn find(&mut self, pid: u32, address: u64) -> Option<FoundMapping> {
+    pub(crate) fn find(&mut self, pid: u32, address: u64) -> Option<FoundMapping> {
         let number = address / PAGE;
         let at = (number ^ u64::from(pid)) as usize % CACHED_PAGES;
         let page = &self.pages[at];

@@ -10,7 +10,7 @@ const PROT_EXEC: u32 = 4;
 const MAP_TYPE: u32 = 15;
 
 /// Extends each mapping by those of its process that continue it. Mappings that were merged into another are `None`.
-pub fn combine(mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
+pub(crate) fn combine(mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
     let mut latest: HashMap<u32, usize> = HashMap::new();
     let mut combined: Vec<Option<Mmap>> = mmaps.into_iter().map(Some).collect();
     for index in 0..combined.len() {

@@ -15,7 +15,7 @@ use perf_data::stream::stage::{Before, Stage};
 
 /// The pass that removes unused mappings.
 #[derive(Debug, Default)]
-pub struct UnusedPass {
+pub(super) struct UnusedPass {
     scan: UseScan,
 }
 
@@ -35,7 +35,7 @@ impl Pass for UnusedPass {
 
 /// The first pass: finds the mappings that contain sampled addresses, callers or branches.
 #[derive(Debug)]
-pub struct UseScan {
+pub(super) struct UseScan {
     spaces: AddressSpaces,
     names: Names,
     /// By number of the mapping.
@@ -83,7 +83,7 @@ impl Sink for UseScan {
 }
 
 /// Passes on all records except unused mappings and FINISHED_ROUND.
-pub struct RemoveUnused<'a> {
+pub(super) struct RemoveUnused<'a> {
     is_used: &'a [bool],
     /// Number of mappings so far.
     count: usize,
@@ -92,7 +92,7 @@ pub struct RemoveUnused<'a> {
 
 impl<'a> RemoveUnused<'a> {
     /// Creates the stage.
-    pub fn new(is_used: &'a [bool]) -> Self {
+    pub(super) fn new(is_used: &'a [bool]) -> Self {
         Self { is_used, count: 0, names: Names::default() }
     }
 }

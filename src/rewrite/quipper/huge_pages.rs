@@ -5,13 +5,13 @@ use hashbrown::HashMap;
 use std::ops::Range;
 
 /// Restores the files of mappings that perf found in `/proc`.
-pub fn restore_existing(mut mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
+pub(crate) fn restore_existing(mut mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
     deduce_huge_pages(&mut mmaps);
     mmaps.into_iter().map(Some).collect()
 }
 
 /// Also restores the files of mappings of programs that perf saw start.
-pub fn restore_all(mut mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
+pub(crate) fn restore_all(mut mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
     deduce_huge_pages(&mut mmaps);
     restore_replaced_text(&mut mmaps);
     mmaps.into_iter().map(Some).collect()
@@ -19,7 +19,7 @@ pub fn restore_all(mut mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
 
 /// Assigns anonymous mappings that directly precede a file mapping, and fill the file up to it, to that file: a program that
 /// remaps its text to huge pages loses its name there. Only mappings that perf found in `/proc` are considered.
-pub fn deduce_huge_pages(mmaps: &mut [Mmap]) {
+pub(crate) fn deduce_huge_pages(mmaps: &mut [Mmap]) {
     let mut found: Vec<usize> = (0..mmaps.len()).filter(|&index| mmaps[index].time == 0).collect();
     found.sort_by_key(|&index| mmaps[index].pid);
     let ranges = ranges(mmaps, &found);
@@ -54,7 +54,7 @@ pub fn deduce_huge_pages(mmaps: &mut [Mmap]) {
 
 /// Assigns executable anonymous mappings that replace a part of a mapped file to that file: the program copied its text there. They
 /// are recorded where perf saw the program start.
-pub fn restore_replaced_text(mmaps: &mut [Mmap]) {
+pub(crate) fn restore_replaced_text(mmaps: &mut [Mmap]) {
     const PROT_EXEC: u32 = 4;
     let mut in_time_order: Vec<usize> = (0..mmaps.len()).collect();
     in_time_order.sort_by_key(|&index| mmaps[index].time);

@@ -15,7 +15,7 @@ use perf_data::stream::stage::{Before, Stage};
 
 /// A pass that rewrites mappings.
 #[derive(Debug)]
-pub struct MmapsPass {
+pub(super) struct MmapsPass {
     name: &'static str,
     /// Maps all mappings to their replacements.
     rewrite: fn(Vec<Mmap>) -> Vec<Option<Mmap>>,
@@ -25,7 +25,7 @@ pub struct MmapsPass {
 
 impl MmapsPass {
     /// Creates a pass. `rewrite` returns one element for each mapping, `None` to remove it.
-    pub fn new(name: &'static str, rewrite: fn(Vec<Mmap>) -> Vec<Option<Mmap>>) -> Self {
+    pub(super) fn new(name: &'static str, rewrite: fn(Vec<Mmap>) -> Vec<Option<Mmap>>) -> Self {
         Self { name, rewrite, scan: MmapScan::default(), plan: None }
     }
 }
@@ -47,7 +47,7 @@ impl Pass for MmapsPass {
 
 /// The first pass: collects all mappings.
 #[derive(Debug, Default)]
-pub struct MmapScan {
+pub(super) struct MmapScan {
     mmaps: Vec<Mmap>,
     names: Names,
 }
@@ -62,14 +62,14 @@ impl Sink for MmapScan {
 }
 
 /// Decodes the mapping of a record, if quipper uses it.
-pub fn counted(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
+pub(super) fn counted(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
     let mmap = Mmap::is_mmap(raw.header().kind).then(|| Mmap::read(meta, raw, names));
     mmap.flatten().filter(|mmap| mmap.counts(raw.header().misc))
 }
 
 /// The changed mappings, by number in the recording.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub(super) struct Plan {
     /// `None` if the mapping was merged into another.
     changes: HashMap<u64, Option<Mmap>>,
 }
@@ -83,7 +83,7 @@ impl Plan {
 }
 
 /// Applies a plan to the mapping records.
-pub struct ChangeMmaps<'a> {
+pub(super) struct ChangeMmaps<'a> {
     plan: &'a Plan,
     /// Number of mappings so far.
     count: u64,
@@ -93,7 +93,7 @@ pub struct ChangeMmaps<'a> {
 
 impl<'a> ChangeMmaps<'a> {
     /// Creates the stage for a plan.
-    pub fn new(plan: &'a Plan) -> Self {
+    pub(super) fn new(plan: &'a Plan) -> Self {
         Self { plan, count: 0, names: Names::default(), changed: RecordBuffer::default() }
     }
 }

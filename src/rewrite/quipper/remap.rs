@@ -28,7 +28,7 @@ const MMAP_WORDS: [usize; 3] = [RecordHeader::SIZE + 8, RecordHeader::SIZE + 16,
 const WORD: usize = 8;
 
 /// Replaces the addresses of records. Unmapped addresses keep their value except for the highest bits, which mark them.
-pub struct Remap {
+pub(crate) struct Remap {
     spaces: AddressSpaces,
     names: Names,
     changed: RecordBuffer,
@@ -38,7 +38,7 @@ pub struct Remap {
 
 /// The pass that replaces addresses.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RemapPass;
+pub(crate) struct RemapPass;
 
 impl Pass for RemapPass {
     fn name(&self) -> String {
@@ -95,7 +95,7 @@ fn unmapped(address: u64) -> u64 {
 }
 
 /// Sources and targets of branches, up to the first empty entry.
-pub fn branches(stack: &BranchStackView<'_>) -> impl Iterator<Item = [u64; 2]> {
+pub(crate) fn branches(stack: &BranchStackView<'_>) -> impl Iterator<Item = [u64; 2]> {
     let mut words = stack.entries.iter();
     let entries = std::iter::from_fn(move || {
         let (from, to, _flags) = (words.next()?, words.next()?, words.next()?);

@@ -15,7 +15,7 @@ use perf_data::stream::raw::Raw;
 
 /// What the first pass finds about a part.
 #[derive(Debug, Default)]
-pub struct PartScan {
+pub(crate) struct PartScan {
     /// Times of its first and last sample.
     pub times: Option<(u64, u64)>,
     /// The processes of its samples.
@@ -26,7 +26,7 @@ pub struct PartScan {
 }
 
 /// The sink of the first pass.
-pub struct SplitScan {
+pub(crate) struct SplitScan {
     by: By,
     choice: Choice,
     /// Forks and mappings of processes.
@@ -39,13 +39,13 @@ pub struct SplitScan {
 
 impl SplitScan {
     /// Creates the first pass.
-    pub fn new(by: By, choice: Choice) -> Self {
+    pub(crate) fn new(by: By, choice: Choice) -> Self {
         Self { by, choice, process_tree: ProcessTree::default(), parts: HashMap::new(), without_field: 0 }
     }
 }
 
 /// Decodes a sample; `None` if it is malformed.
-pub fn read<'a>(view: &mut SampleView<'a>, meta: &Meta, raw: &Raw<'a>) -> Option<()> {
+pub(crate) fn read<'a>(view: &mut SampleView<'a>, meta: &Meta, raw: &Raw<'a>) -> Option<()> {
     let (_, event) = meta.events.of(raw)?;
     event.fill_sample(view, raw).ok()
 }
@@ -104,7 +104,7 @@ impl Sink for SplitScan {
 
 /// Finds the times of the first and the last sample.
 #[derive(Debug, Default)]
-pub struct Times(pub Option<(u64, u64)>);
+pub(crate) struct Times(pub Option<(u64, u64)>);
 
 impl Sink for Times {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {

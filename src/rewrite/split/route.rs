@@ -17,7 +17,7 @@ use perf_data::stream::raw::Raw;
 use std::ops::Range;
 
 /// Which records go to which parts.
-pub struct Routes {
+pub(crate) struct Routes {
     /// Number of the part of each key.
     by_key: HashMap<Key, usize>,
     /// Numbers of the parts related to each process.
@@ -32,7 +32,7 @@ pub struct Routes {
 
 impl Routes {
     /// Creates the routes from the parts of the first pass, in the order of their keys.
-    pub fn new(keys: Vec<Key>, parts: Vec<PartScan>, is_sliced: bool) -> Self {
+    pub(crate) fn new(keys: Vec<Key>, parts: Vec<PartScan>, is_sliced: bool) -> Self {
         let mut by_process: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut by_chain = HashMap::new();
         for (number, part) in parts.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Routes {
 }
 
 /// An output part.
-pub struct Part {
+pub(crate) struct Part {
     /// Metadata of the part.
     pub meta: Meta,
     /// Its rounds.
@@ -81,7 +81,7 @@ pub struct Part {
 }
 
 /// Sends the records of a recording to some of its parts.
-pub struct Router<'a> {
+pub(crate) struct Router<'a> {
     routes: &'a Routes,
     choice: Choice,
     /// The parts being written, and their numbers among all parts.
@@ -97,7 +97,7 @@ pub struct Router<'a> {
 
 impl<'a> Router<'a> {
     /// Creates a router to the parts from number `first` on.
-    pub fn new(routes: &'a Routes, choice: Choice, parts: Vec<Part>, first: usize) -> Self {
+    pub(crate) fn new(routes: &'a Routes, choice: Choice, parts: Vec<Part>, first: usize) -> Self {
         let numbers = first..first + parts.len();
         Self { routes, choice, parts, numbers, latest: 0, written: Counts::default(), unneeded: Counts::default() }
     }
@@ -127,7 +127,7 @@ impl<'a> Router<'a> {
     }
 
     /// Number of FINISHED_ROUND records added.
-    pub fn marks(&self) -> u64 {
+    pub(crate) fn marks(&self) -> u64 {
         self.parts.iter().map(|part| part.rounds.marks()).sum()
     }
 
@@ -135,7 +135,7 @@ impl<'a> Router<'a> {
     ///
     /// # Errors
     /// Errors of their sinks.
-    pub fn finish(&mut self) -> Result<()> {
+    pub(crate) fn finish(&mut self) -> Result<()> {
         for Part { meta, sink, .. } in &mut self.parts {
             sink.end(meta)?;
         }

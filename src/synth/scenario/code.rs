@@ -8,10 +8,10 @@ use object::elf;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Limit on the size of images with code. Functions beyond it have names only.
-pub const MAX_SIZE: u64 = 1 << 24;
+pub(crate) const MAX_SIZE: u64 = 1 << 24;
 
 /// Stack frame size of each function, with the return address at its end.
-pub const FRAME: usize = 32;
+pub(crate) const FRAME: usize = 32;
 
 const NOP: u8 = 0x90;
 const RET: u8 = 0xc3;
@@ -22,13 +22,13 @@ const JMP_RAX: [u8; 2] = [0xff, 0xe0];
 const CALL_RAX: [u8; 2] = [0xff, 0xd0];
 
 /// Whether code can be generated for a machine.
-pub fn is_known(machine: u16) -> bool {
+pub(crate) fn is_known(machine: u16) -> bool {
     machine == elf::EM_X86_64.0
 }
 
 /// Code of a function at a place of its image. Each branch has an offset and a target place, `None` outside of the image.
 /// `starts` are the places of functions.
-pub fn of_function(
+pub(crate) fn of_function(
     place: u64,
     size: u64,
     branches: impl Iterator<Item = (u64, Option<u64>)>,
@@ -65,7 +65,7 @@ pub fn of_function(
 
 /// The `.eh_frame` of a function: everywhere in it, the return address is at the end of the [`FRAME`] bytes at the stack
 /// pointer.
-pub fn unwind(size: u32) -> Vec<u8> {
+pub(crate) fn unwind(size: u32) -> Vec<u8> {
     let encoding = Encoding { format: Format::Dwarf32, version: 1, address_size: 8 };
     let mut cie = CommonInformationEntry::new(encoding, 1, -8, X86_64::RA);
     cie.fde_address_encoding = gimli::DW_EH_PE_pcrel | gimli::DW_EH_PE_sdata4;
@@ -83,7 +83,7 @@ pub fn unwind(size: u32) -> Vec<u8> {
 }
 
 /// The stack of a thread with these return addresses, innermost first, from the stack pointer on.
-pub fn stack(return_addresses: &[u64], endian: perf_data::abi::Endian) -> Vec<u8> {
+pub(crate) fn stack(return_addresses: &[u64], endian: perf_data::abi::Endian) -> Vec<u8> {
     let mut stack = Vec::new();
     for address in return_addresses.iter().copied().chain([0]) {
         stack.extend([0; FRAME - 8]);

@@ -14,7 +14,7 @@ const ARM64: [&str; 33] = [
 
 /// The registers of an architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Registers {
+pub(crate) struct Registers {
     /// Names, indexed by bit.
     pub names: &'static [&'static str],
     /// Bit of the instruction pointer.
@@ -25,7 +25,7 @@ pub struct Registers {
 
 impl Registers {
     /// The registers of an architecture as named by `uname -m`; `None` if it is not supported.
-    pub fn of(arch: &str) -> Option<Self> {
+    pub(crate) fn of(arch: &str) -> Option<Self> {
         match arch {
             "x86_64" | "i386" | "i686" => Some(Self { names: &X86, ip: 8, sp: 7 }),
             "aarch64" | "arm64" => Some(Self { names: &ARM64, ip: 32, sp: 31 }),
@@ -34,7 +34,7 @@ impl Registers {
     }
 
     /// The bit of a register.
-    pub fn bit(self, name: &str) -> Option<usize> {
+    pub(crate) fn bit(self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| *known == name)
     }
 }

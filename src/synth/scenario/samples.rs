@@ -65,7 +65,7 @@ struct Changing {
 
 impl<'a> Samples<'a> {
     /// `None` if there are no samples.
-    pub fn new(
+    pub(super) fn new(
         scenario: &'a Scenario,
         thread: &'a Thread,
         slices: Option<Slices>,
@@ -92,7 +92,7 @@ impl<'a> Samples<'a> {
     }
 
     /// Approximate memory of the prepared sample of a stack, beyond the fixed part.
-    pub fn size(stack: &Stack, event: &Event, sampled: &Sampled) -> usize {
+    pub(super) fn size(stack: &Stack, event: &Event, sampled: &Sampled) -> usize {
         /// Size of a counter, and of a branch.
         const COUNTER: usize = 64;
         const BRANCH: usize = 32;
@@ -116,14 +116,14 @@ impl<'a> Samples<'a> {
     }
 
     /// Time of the next sample; `None` at the end.
-    pub fn time(&self) -> Option<u64> {
+    pub(super) fn time(&self) -> Option<u64> {
         (self.left > 0).then(|| match self.slices {
             Some(slices) => slices.time(self.passed),
             None => BEGIN + self.passed,
         })
     }
 
-    pub fn record<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
+    pub(super) fn record<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
         let Some(time) = self.time() else { return Ok(()) };
         self.left -= 1;
         self.passed += self.step;

@@ -5,38 +5,38 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
 /// Random numbers from a seed, the same on all machines and in all versions.
 #[derive(Clone, Debug)]
-pub struct Random(Xoshiro256PlusPlus);
+pub(crate) struct Random(Xoshiro256PlusPlus);
 
 impl Random {
     /// Random numbers of a seed and a stream index.
-    pub fn new(seed: u64, of: u64) -> Self {
+    pub(crate) fn new(seed: u64, of: u64) -> Self {
         let mut random = Self(Xoshiro256PlusPlus::seed_from_u64(seed));
         let own = random.0.next_u64();
         Self(Xoshiro256PlusPlus::seed_from_u64(own.wrapping_add(of)))
     }
 
     /// A number below `limit`, which is not 0.
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(limit)) >> 64) as u64
     }
 }
 
 /// Indexes in rounds of a hundred, each of which contains every index as often as its percentage.
 #[derive(Clone, Debug)]
-pub struct Shares {
+pub(crate) struct Shares {
     round: Vec<u32>,
     left: usize,
 }
 
 impl Shares {
     /// Indexes from 0 with these percentages, which add up to 100.
-    pub fn new(percents: impl Iterator<Item = u64>) -> Self {
+    pub(crate) fn new(percents: impl Iterator<Item = u64>) -> Self {
         let numbers = percents.enumerate().flat_map(|(number, percent)| (0..percent).map(move |_| number as u32));
         Self { round: numbers.collect(), left: 0 }
     }
 
     /// The next index; `None` if there are none.
-    pub fn next(&mut self, random: &mut Random) -> Option<usize> {
+    pub(crate) fn next(&mut self, random: &mut Random) -> Option<usize> {
         if self.left == 0 {
             self.left = self.round.len();
         }

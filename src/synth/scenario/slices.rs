@@ -17,13 +17,13 @@ pub(super) struct Slices {
 
 impl Slices {
     /// The scheduling of a thread. Without context switches, a partially busy thread runs all the time with fewer samples.
-    pub fn of(thread: &Thread, switches: Option<Switches>) -> Option<Self> {
+    pub(super) fn of(thread: &Thread, switches: Option<Switches>) -> Option<Self> {
         let every = switches?.every;
         Some(Self { every, run: (u128::from(every) * u128::from(thread.busy) / 100) as u64 })
     }
 
     /// The time at which the thread has run for `ran` nanoseconds.
-    pub fn time(self, ran: u64) -> u64 {
+    pub(super) fn time(self, ran: u64) -> u64 {
         BEGIN + ran / self.run * self.every + ran % self.run
     }
 }
@@ -40,19 +40,19 @@ pub(super) struct SwitchRecords {
 }
 
 impl SwitchRecords {
-    pub fn new(thread: &Thread, slices: Option<Slices>, switches: Switches, duration: u64) -> Self {
+    pub(super) fn new(thread: &Thread, slices: Option<Slices>, switches: Switches, duration: u64) -> Self {
         let slices = slices.unwrap_or(Slices { every: switches.every, run: switches.every });
         let left = 2 * duration.div_ceil(switches.every);
         Self { task: thread.task, cpu: thread.cpu, slices, is_cpu_wide: switches.cpu_wide, left, number: 0 }
     }
 
-    pub fn time(&self) -> Option<u64> {
+    pub(super) fn time(&self) -> Option<u64> {
         let is_out = self.number % 2 == 1;
         let into = if is_out { self.slices.run } else { 0 };
         (self.number < self.left).then(|| BEGIN + self.number / 2 * self.slices.every + into)
     }
 
-    pub fn record<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
+    pub(super) fn record<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
         let Some(time) = self.time() else { return Ok(()) };
         let misc = if self.number % 2 == 1 { Misc::SWITCH_OUT } else { Misc::empty() };
         self.number += 1;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// Nanoseconds, written as `2s`, `10ms`, `500us` or `7ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Time(pub u64);
+pub(crate) struct Time(pub u64);
 
 /// Units in nanoseconds.
 const UNITS: [(&str, u64); 5] =

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// The links of a page to files of the repository, and to headings in these, that do not exist.
-pub fn broken(page: &str) -> Vec<String> {
+pub(super) fn broken(page: &str) -> Vec<String> {
     let path = Path::new(ROOT).join(page);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));
     let mut broken = Vec::new();

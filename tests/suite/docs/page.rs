@@ -2,13 +2,13 @@
 
 /// A page as parts that are together its text.
 #[derive(Debug)]
-pub struct Page {
+pub(super) struct Page {
     pub parts: Vec<Part>,
 }
 
 /// A part of a page.
 #[derive(Debug)]
-pub enum Part {
+pub(super) enum Part {
     /// What is not executed.
     Text(String),
     /// A script that prepares the directory; `text` is the comment that it is in.
@@ -22,7 +22,7 @@ pub enum Part {
 
 /// A block of commands.
 #[derive(Debug)]
-pub struct Block {
+pub(super) struct Block {
     /// The line that begins the block.
     fence: String,
     pub is_compared: bool,
@@ -37,7 +37,7 @@ pub struct Block {
 
 /// A command with its output.
 #[derive(Debug)]
-pub struct Command {
+pub(super) struct Command {
     /// Number of the line in the page.
     pub line: usize,
     /// The lines as they are in the page.
@@ -53,7 +53,7 @@ const OTHER_LANGUAGES: [&str; 10] = ["c", "diff", "json", "proto", "python", "ru
 
 impl Page {
     /// Parses a page; `name` is what errors call it.
-    pub fn parse(name: &str, text: &str) -> Result<Page, String> {
+    pub(super) fn parse(name: &str, text: &str) -> Result<Page, String> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut lines = text.split_inclusive('\n').enumerate().map(|(index, line)| (index + 1, line));
@@ -109,7 +109,7 @@ impl Page {
         Ok(Page { parts })
     }
 
-    pub fn to_text(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         self.parts.iter().map(Part::to_text).collect()
     }
 }
@@ -183,7 +183,7 @@ impl Block {
 
 impl Command {
     /// Whether the command printed what the page shows.
-    pub fn matches(&self, printed: &str) -> bool {
+    pub(super) fn matches(&self, printed: &str) -> bool {
         let (shown, printed) = (lines(&self.output), lines(printed));
         match shown.iter().position(|line| *line == "...") {
             None => shown == printed,
@@ -195,7 +195,7 @@ impl Command {
     }
 
     /// Shows this output: all of it, or as many lines before and after `...` as were shown before.
-    pub fn replace_output(&mut self, printed: &str) {
+    pub(super) fn replace_output(&mut self, printed: &str) {
         let (shown, mut printed) = (lines(&self.output), lines(printed));
         if let Some(gap) = shown.iter().position(|line| *line == "...") {
             let tail = shown.len() - gap - 1;

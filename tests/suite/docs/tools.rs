@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 /// The environment of the commands.
-pub struct Tools {
+pub(super) struct Tools {
     /// Has `perfconv` and stand-ins.
     directory: tempfile::TempDir,
     /// Which programs exist.
@@ -27,7 +27,7 @@ esac
 "#;
 
 impl Tools {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let cargo = directory.path().join("cargo");
         fs::write(&cargo, CARGO).expect("a temporary file");
@@ -42,7 +42,7 @@ impl Tools {
     }
 
     /// A script in a directory, with standard output and standard error in one stream.
-    pub fn bash(&self, work: &Path, script: &str) -> Command {
+    pub(super) fn bash(&self, work: &Path, script: &str) -> Command {
         let mut path = vec![self.directory.path().to_owned()];
         path.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
         let program = Path::new(env!("CARGO_BIN_EXE_perfconv"));
@@ -61,7 +61,7 @@ impl Tools {
     }
 
     /// Whether a program that a block needs exists.
-    pub fn has(&self, program: &str) -> bool {
+    pub(super) fn has(&self, program: &str) -> bool {
         let mut found = self.found.lock().expect("no thread panics");
         *found.entry(program.to_owned()).or_insert_with(|| self.find(program))
     }

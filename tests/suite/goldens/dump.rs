@@ -58,7 +58,7 @@ fn installed(path: &Path) -> Option<Golden> {
 
 /// Compares a fixture with perf's dump, the golden of the same recording in the corpus or else of the installed perf. Returns a
 /// summary, or why there is nothing to compare with.
-pub fn agreement(fixture: &str, own: &str) -> String {
+pub(crate) fn agreement(fixture: &str, own: &str) -> String {
     let path = files::fixture(fixture);
     let golden = files::corpus().iter().find(|recording| recording.name == own).and_then(|r| Golden::newest(r, "dump"));
     let Some(golden) = golden.or_else(|| installed(&path)) else { return "perf is not installed".into() };
@@ -71,7 +71,7 @@ pub fn agreement(fixture: &str, own: &str) -> String {
 }
 
 /// Same, for the time order of records.
-pub fn order_agreement(fixture: &str) -> String {
+pub(crate) fn order_agreement(fixture: &str) -> String {
     let path = files::fixture(fixture);
     let Some(golden) = installed(&path) else { return "perf is not installed".into() };
     let is_timed = |record: &&String| time(record).is_some_and(|time| time > 0);

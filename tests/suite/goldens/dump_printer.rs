@@ -25,7 +25,7 @@ use super::dump_sample_printer;
 use super::words;
 
 /// Prints all records of a recording, each as words separated by single spaces.
-pub fn records(path: &Path) -> perfconv::Result<Vec<String>> {
+pub(super) fn records(path: &Path) -> perfconv::Result<Vec<String>> {
     let source = Source::open(Input::Path(path.to_path_buf()), ReadOptions::default())?;
     let mut printer = Printer::default();
     source.run(&mut printer)?;
@@ -33,7 +33,7 @@ pub fn records(path: &Path) -> perfconv::Result<Vec<String>> {
 }
 
 /// Same, in time order.
-pub fn in_order(path: &Path) -> perfconv::Result<Vec<String>> {
+pub(super) fn in_order(path: &Path) -> perfconv::Result<Vec<String>> {
     let source = Source::open(Input::Path(path.to_path_buf()), ReadOptions::default())?;
     let mut order = Order::new(Printer::default(), ReadOptions::default());
     source.run(&mut order)?;
@@ -116,7 +116,7 @@ fn kind_name(kind: RecordType) -> String {
 }
 
 /// A hexadecimal number, without the prefix if it is 0, as perf prints it.
-pub fn hex(value: u64) -> String {
+pub(super) fn hex(value: u64) -> String {
     if value == 0 { "0".into() } else { format!("{value:#x}") }
 }
 

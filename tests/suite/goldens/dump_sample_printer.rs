@@ -13,7 +13,7 @@ use perf_data::stream::raw::Raw;
 use super::dump_printer::hex;
 
 /// Prints what follows the type of a sample, and the lines below. Also returns the sample's ID fields.
-pub fn sample(raw: &Raw<'_>, event: &Event) -> (SampleId, String) {
+pub(super) fn sample(raw: &Raw<'_>, event: &Event) -> (SampleId, String) {
     let layout = &event.layout;
     let view = SampleView::read(raw.body(), layout, raw.endian()).expect("the sample should be complete");
     let id = SampleId { time: view.time, cpu: view.cpu, ..SampleId::default() };
@@ -81,7 +81,7 @@ pub fn sample(raw: &Raw<'_>, event: &Event) -> (SampleId, String) {
 }
 
 /// Prints a call chain with its context markers.
-pub fn callchain(ips: impl ExactSizeIterator<Item = u64>) -> String {
+pub(super) fn callchain(ips: impl ExactSizeIterator<Item = u64>) -> String {
     let mut text = format!(" ... FP chain: nr:{}", ips.len());
     for (at, ip) in ips.enumerate() {
         write!(text, " ..... {at}: {ip:016x}").unwrap();
@@ -90,7 +90,7 @@ pub fn callchain(ips: impl ExactSizeIterator<Item = u64>) -> String {
 }
 
 /// Prints the counter values of a READ record.
-pub fn counts(values: &ReadValues) -> String {
+pub(super) fn counts(values: &ReadValues) -> String {
     let (value, fields) = match values {
         ReadValues::Single { value, time_enabled, time_running, id, lost } => {
             (value, [("time enabled", time_enabled), ("time running", time_running), ("id", id), ("lost", lost)])

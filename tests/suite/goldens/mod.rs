@@ -8,7 +8,7 @@ mod header;
 mod script;
 mod script_printer;
 
-pub use dump::{agreement, order_agreement};
+pub(super) use dump::{agreement, order_agreement};
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -21,7 +21,7 @@ use perf_data::stream::raw::Raw;
 use perf_data::stream::source::Source;
 
 /// Reads what perf prints samples from, or returns why perf prints them differently.
-pub fn records(path: &Path) -> perfconv::Result<Result<Records, &'static str>> {
+pub(super) fn records(path: &Path) -> perfconv::Result<Result<Records, &'static str>> {
     let source = Source::open(Input::Path(path.to_path_buf()), ReadOptions::default())?;
     let mut order = Order::new(Records::default(), ReadOptions::default());
     let (meta, _) = source.run(&mut order)?;
@@ -59,7 +59,7 @@ const ARM64_LINK_REGISTER: u64 = 1 << 30;
 
 /// Records that determine the printed samples.
 #[derive(Default)]
-pub struct Records {
+pub(super) struct Records {
     events: Vec<Event>,
     /// Why perf prints other stacks than those in the samples, if it does.
     pub other_stacks: Option<&'static str>,
@@ -138,7 +138,7 @@ fn sample(raw: &Raw<'_>, event: usize, of: &Event, has_cpu: bool) -> Sample {
 
 impl Records {
     /// Prints the samples as perf does, optionally without the names of exited threads.
-    pub fn print(&self, forgets_ended: bool) -> Vec<String> {
+    pub(super) fn print(&self, forgets_ended: bool) -> Vec<String> {
         let mut comms: HashMap<u32, String> = HashMap::from([(0, "swapper".into())]);
         // The last known values of counters.
         let mut counters: HashMap<u64, u64> = HashMap::new();

@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Fields, File, Item, Meta, Token};
 
 /// A definition with a JSON representation.
-pub enum Definition {
+pub(super) enum Definition {
     /// A struct or an enum.
     Type(Box<Item>),
     /// The names of an open enum.
@@ -17,7 +17,7 @@ pub enum Definition {
 }
 
 /// A row of a table.
-pub struct Row {
+pub(super) struct Row {
     /// The name of the record or feature.
     pub name: String,
     /// The type of its definition.
@@ -27,7 +27,7 @@ pub struct Row {
 }
 
 /// All definitions.
-pub struct Definitions {
+pub(super) struct Definitions {
     /// Types by name.
     pub types: BTreeMap<String, Definition>,
     /// The table of records.
@@ -38,7 +38,7 @@ pub struct Definitions {
 
 impl Definitions {
     /// Reads all definitions in a directory.
-    pub fn read(abi: &Path) -> Self {
+    pub(super) fn read(abi: &Path) -> Self {
         let mut types = BTreeMap::new();
         for path in sources(abi) {
             let source = fs::read_to_string(&path).unwrap();
@@ -139,7 +139,7 @@ fn rows(source: &str, start: &str) -> Vec<Row> {
 }
 
 /// The value of an argument of a serde attribute, such as `with`.
-pub fn serde_argument(attributes: &[Attribute], argument: &str) -> Option<String> {
+pub(super) fn serde_argument(attributes: &[Attribute], argument: &str) -> Option<String> {
     let of_serde = attributes.iter().filter(|attribute| attribute.path().is_ident("serde"));
     let lists = of_serde.filter_map(|of| of.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok());
     lists.flatten().find_map(|meta| match meta {
@@ -152,7 +152,7 @@ pub fn serde_argument(attributes: &[Attribute], argument: &str) -> Option<String
 }
 
 /// The first paragraph of the documentation, without its markup.
-pub fn documentation(attributes: &[Attribute]) -> String {
+pub(super) fn documentation(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
             syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value().trim().to_owned()),
@@ -180,7 +180,7 @@ pub fn documentation(attributes: &[Attribute]) -> String {
 }
 
 /// The fields that are stored in the type, without those that binrw computes.
-pub fn stored_fields(fields: &Fields) -> impl Iterator<Item = &syn::Field> {
+pub(super) fn stored_fields(fields: &Fields) -> impl Iterator<Item = &syn::Field> {
     fields.iter().filter(|field| {
         let tokens = |attribute: &Attribute| match &attribute.meta {
             Meta::List(list) => list.tokens.to_string(),

@@ -21,7 +21,7 @@ const CUSTOM: &[(&str, &str)] = &[
 ];
 
 /// Derives schemas.
-pub struct Derive<'a> {
+pub(super) struct Derive<'a> {
     /// The definitions.
     pub definitions: &'a Definitions,
     /// Schemas by the names of the types.
@@ -30,7 +30,7 @@ pub struct Derive<'a> {
 
 impl<'a> Derive<'a> {
     /// Derives the schemas of all records and features, with `with_tests` also of those that exist in tests only.
-    pub fn new(definitions: &'a Definitions, with_tests: bool) -> Self {
+    pub(super) fn new(definitions: &'a Definitions, with_tests: bool) -> Self {
         let mut derive = Self { definitions, schemas: BTreeMap::new() };
         let rows = definitions.records.iter().chain(&definitions.features);
         for row in rows.filter(|row| with_tests || !row.is_test) {
@@ -44,7 +44,7 @@ impl<'a> Derive<'a> {
 
     /// The cases of an object: if the member `key` is the name of a row, the member `place` has its schema. The feature
     /// AUXTRACE of a file has record indices instead of offsets.
-    pub fn cases(&self, rows: &[&Row], key: &str, place: &str, in_record: bool) -> Vec<Json> {
+    pub(super) fn cases(&self, rows: &[&Row], key: &str, place: &str, in_record: bool) -> Vec<Json> {
         let case = |row: &&Row| {
             let name = map([(key, map([("const", text(&row.name))]))]);
             let is_indexed = (key, &*row.name) == ("feature", "AUXTRACE") && !in_record;
@@ -209,7 +209,7 @@ fn reference(name: &str) -> Json {
 }
 
 /// The schema of an enumeration of names.
-pub fn named(names: &[String]) -> Json {
+pub(super) fn named(names: &[String]) -> Json {
     map([("enum", list(names.iter().map(|name| text(name)).collect::<Vec<_>>()))])
 }
 

@@ -5,7 +5,7 @@ const WIDTH: usize = 120;
 
 /// A value.
 #[derive(Clone, Debug)]
-pub enum Json {
+pub(super) enum Json {
     /// A number, a string or a keyword.
     Raw(String),
     /// A list.
@@ -15,17 +15,17 @@ pub enum Json {
 }
 
 /// A string.
-pub fn text(text: &str) -> Json {
+pub(super) fn text(text: &str) -> Json {
     Json::Raw(format!("{text:?}"))
 }
 
 /// A list.
-pub fn list(items: impl IntoIterator<Item = Json>) -> Json {
+pub(super) fn list(items: impl IntoIterator<Item = Json>) -> Json {
     Json::List(items.into_iter().collect())
 }
 
 /// An object.
-pub fn map<'a>(members: impl IntoIterator<Item = (&'a str, Json)>) -> Json {
+pub(super) fn map<'a>(members: impl IntoIterator<Item = (&'a str, Json)>) -> Json {
     Json::Map(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
@@ -43,7 +43,7 @@ impl Json {
     }
 
     /// Formats the value in lines; those after the first are indented by at least `indent`.
-    pub fn lines(&self, indent: usize, used: usize) -> String {
+    pub(super) fn lines(&self, indent: usize, used: usize) -> String {
         let inline = self.inline();
         let is_plain = |items: &[Self]| items.iter().all(|item| matches!(item, Self::Raw(_)));
         let (inner, end) = (" ".repeat(indent + 2), " ".repeat(indent));

@@ -20,7 +20,7 @@ const PATH: &str = "PYTHONPATH";
 const TIME_LIMIT: &str = "300";
 
 /// The directories of the installed package and of those that the tests use; `None` if they cannot be installed.
-pub fn packages() -> Option<&'static str> {
+pub(super) fn packages() -> Option<&'static str> {
     static PACKAGES: OnceLock<Option<String>> = OnceLock::new();
     PACKAGES.get_or_init(|| clients::directory().and_then(install)).as_deref()
 }

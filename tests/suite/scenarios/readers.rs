@@ -16,7 +16,7 @@ const MIN_ACCEPTED_PERCENT: usize = 60;
 
 /// Samples as perf script prints them: counts by event, thread name and function; exit status and messages.
 #[derive(Debug, Default)]
-pub struct ScriptCounts {
+pub(super) struct ScriptCounts {
     pub samples: u64,
     pub events: BTreeMap<String, u64>,
     pub comms: BTreeMap<String, u64>,
@@ -40,7 +40,7 @@ fn perf(args: &[&str], recording: &Path, images: &Path, home: &Path) -> Run {
 }
 
 /// Runs perf script; `None` if perf is not installed.
-pub fn perf_script(recording: &Path, images: &Path, home: &Path) -> Option<ScriptCounts> {
+pub(super) fn perf_script(recording: &Path, images: &Path, home: &Path) -> Option<ScriptCounts> {
     let kallsyms = images.join("kallsyms");
     let kallsyms = kallsyms.to_str().expect("a path");
     let mut args = vec!["script", "-G", "--no-itrace", "-F", "comm,event,ip,sym", "--symfs", "IMAGES"];

@@ -25,7 +25,7 @@ fn paths(dataset: &Path) -> Vec<String> {
 }
 
 /// Merges fixtures into recordings that differ, as if of several machines.
-pub fn recordings(directory: &Path, count: usize) -> Vec<PathBuf> {
+pub(super) fn recordings(directory: &Path, count: usize) -> Vec<PathBuf> {
     let create = |number: usize| {
         let path = directory.join(format!("{number}.data"));
         let host = format!("hostname=host-{number}");

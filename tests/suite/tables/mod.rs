@@ -28,7 +28,7 @@ fn read(clients: &Path, datasets: &[PathBuf]) -> Vec<Result<Value, String>> {
 }
 
 /// The values, or errors, of the function `read` of a script for paths. The script is run with several paths at once.
-pub fn read_each(
+pub(super) fn read_each(
     paths: &[PathBuf],
     script: &str,
     run: impl Fn(&str, &[&Path]) -> Result<String, String> + Sync,
@@ -52,7 +52,7 @@ pub fn read_each(
 }
 
 /// The totals that a script prints.
-pub fn totals_of(dataset: &Value) -> Totals {
+pub(super) fn totals_of(dataset: &Value) -> Totals {
     let totals = dataset["totals"].as_object().expect("totals").iter().map(|(key, sums)| {
         let key: (String, String) = serde_json::from_str(key).expect("a key");
         (key, (sums[0].as_u64().unwrap_or(0), sums[1].as_u64().unwrap_or(0)))

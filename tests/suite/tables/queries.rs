@@ -9,11 +9,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Rows of each query, by its name.
-pub type Results = BTreeMap<String, Vec<Vec<serde_json::Value>>>;
+pub(super) type Results = BTreeMap<String, Vec<Vec<serde_json::Value>>>;
 
-pub const SCRIPT: &str = include_str!("queries.py");
+pub(super) const SCRIPT: &str = include_str!("queries.py");
 
-pub fn query(clients: &Path, dataset: &Path, engine: &str) -> Results {
+pub(super) fn query(clients: &Path, dataset: &Path, engine: &str) -> Results {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/queries.md");
     let text = clients::python(clients, SCRIPT, &[&page, dataset, Path::new(engine)]).unwrap_or_else(|e| panic!("{e}"));
     serde_json::from_str(&text).expect("JSON")
@@ -53,7 +53,7 @@ fn folded(inputs: &[PathBuf], weight: &str) -> BTreeMap<String, u64> {
 }
 
 /// Recordings with one event, and a system-wide one with waiting threads from the corpus.
-pub fn inputs() -> (Vec<PathBuf>, Option<PathBuf>) {
+pub(super) fn inputs() -> (Vec<PathBuf>, Option<PathBuf>) {
     let names = ["callgraph.data", "cgroup.data", "page-sizes.data", "plain.data", "system-wide.data"];
     let mut inputs: Vec<_> = names.map(fixture).into();
     inputs.push(symbols()[0].clone());
@@ -62,7 +62,7 @@ pub fn inputs() -> (Vec<PathBuf>, Option<PathBuf>) {
     (inputs, waiting.map(|recording| recording.path))
 }
 
-pub fn dataset(directory: &Path, inputs: &[PathBuf]) -> PathBuf {
+pub(super) fn dataset(directory: &Path, inputs: &[PathBuf]) -> PathBuf {
     let dataset = directory.join("dataset");
     let run = run(perfconv()
         .args(inputs)

@@ -58,6 +58,7 @@ macro_rules! open_enum {
 pub(crate) use open_enum;
 
 #[cfg(test)]
+#[expect(unreachable_pub, reason = "the macro declares public items")]
 mod tests {
     open_enum! {
         /// Two of the signals.

@@ -26,11 +26,11 @@ pub fn hex<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::O
 pub(crate) mod hex_bytes {
     use super::*;
 
-    pub fn serialize<const N: usize, S: Serializer>(bytes: &[u8; N], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<const N: usize, S: Serializer>(bytes: &[u8; N], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&to_hex(bytes))
     }
 
-    pub fn deserialize<'de, const N: usize, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; N], D::Error> {
+    pub(crate) fn deserialize<'de, const N: usize, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; N], D::Error> {
         let digits = Cow::<str>::deserialize(deserializer)?;
         let bytes = from_hex(digits.as_bytes()).and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or_else(|| D::Error::custom(format_args!("expected {} hexadecimal digits", 2 * N)))
@@ -56,11 +56,11 @@ pub mod text {
 pub(crate) mod null_string {
     use super::*;
 
-    pub fn serialize<S: Serializer>(bytes: &NullString, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(bytes: &NullString, serializer: S) -> Result<S::Ok, S::Error> {
         text::serialize(bytes, serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NullString, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NullString, D::Error> {
         text::deserialize(deserializer).map(NullString)
     }
 }
@@ -78,11 +78,11 @@ macro_rules! pair {
                 $second: u32,
             }
 
-            pub fn serialize<S: Serializer>(pair: &Option<(u32, u32)>, serializer: S) -> Result<S::Ok, S::Error> {
+            pub(crate) fn serialize<S: Serializer>(pair: &Option<(u32, u32)>, serializer: S) -> Result<S::Ok, S::Error> {
                 pair.map(|($first, $second)| Pair { $first, $second }).serialize(serializer)
             }
 
-            pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(u32, u32)>, D::Error> {
+            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(u32, u32)>, D::Error> {
                 let pair = Option::<Pair>::deserialize(deserializer)?;
                 Ok(pair.map(|pair| (pair.$first, pair.$second)))
             }
@@ -110,7 +110,7 @@ pub(crate) struct Text<'a> {
 
 impl<'a> Text<'a> {
     /// The string stored in `place`; `usual` gives the default size for its length.
-    pub fn of(place: &'a [u8], usual: impl FnOnce(usize) -> usize) -> Self {
+    pub(crate) fn of(place: &'a [u8], usual: impl FnOnce(usize) -> usize) -> Self {
         let text = crate::abi::text::until_nul(place);
         let padding = &place[text.len()..];
         let is_zero = padding.len() <= MAX_ZEROS && padding.iter().all(|&byte| byte == 0);
@@ -123,7 +123,7 @@ impl<'a> Text<'a> {
 
     /// The stored bytes. A string that exceeds its size extends it in steps of 8 bytes; the padding is kept only if it still fits
     /// exactly.
-    pub fn into_bytes(self, usual: impl FnOnce(usize) -> usize) -> Vec<u8> {
+    pub(crate) fn into_bytes(self, usual: impl FnOnce(usize) -> usize) -> Vec<u8> {
         let mut bytes = self.text.into_owned();
         let mut room = self.room.unwrap_or_else(|| usual(bytes.len()));
         let is_exact = self.room == Some(bytes.len());

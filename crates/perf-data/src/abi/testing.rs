@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 /// Parses bytes from hexadecimal digits and strings in single quotes, separated by blanks. `*N` repeats the previous byte so that
 /// it occurs N times.
-pub fn hex(text: &str) -> Vec<u8> {
+pub(super) fn hex(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for word in text.split_ascii_whitespace() {
         if let Some(quoted) = word.strip_prefix('\'') {
@@ -24,7 +24,7 @@ pub fn hex(text: &str) -> Vec<u8> {
 
 /// Checks that the bytes of both byte orders decode to `value`, that `value` encodes to exactly these bytes, and that decoding
 /// truncated bytes does not panic.
-pub fn both_orders<T, A>(value: &T, args: A, little: &str, big: &str)
+pub(super) fn both_orders<T, A>(value: &T, args: A, little: &str, big: &str)
 where
     T: for<'a> BinRead<Args<'a> = A> + for<'a> BinWrite<Args<'a> = ()> + PartialEq + Debug,
     A: Clone,
@@ -42,6 +42,6 @@ where
 }
 
 /// Encodes a value.
-pub fn to_bytes<T: for<'a> BinWrite<Args<'a> = ()>>(value: &T, endian: Endian) -> Vec<u8> {
+pub(super) fn to_bytes<T: for<'a> BinWrite<Args<'a> = ()>>(value: &T, endian: Endian) -> Vec<u8> {
     super::to_bytes(value, endian).expect("the value can be encoded")
 }

@@ -24,7 +24,7 @@ mod map {
     use std::fs::File;
     use std::io;
 
-    pub fn map(file: &File) -> io::Result<Mmap> {
+    pub(super) fn map(file: &File) -> io::Result<Mmap> {
         // SAFETY: the map is only read. A change of the file by others shows in the bytes. Truncation of the file raises SIGBUS,
         // which ends a program without a handler; ours has one. Both are documented, and `ReadOptions::private_copy` avoids both.
         unsafe { Mmap::map(file) }

@@ -15,26 +15,26 @@ const ATTRIBUTES_SIZE: usize = 8 + 8 + 4 + 4 + 1;
 
 /// A block being packed.
 #[derive(Default)]
-pub struct Packer(Vec<u8>);
+pub(super) struct Packer(Vec<u8>);
 
 /// Whether a record is in memory as a separate block.
-pub fn is_packable(raw: &Raw<'_>) -> bool {
+pub(super) fn is_packable(raw: &Raw<'_>) -> bool {
     raw.block().in_memory && raw.bytes().len() == raw.block().bytes.len() && raw.block().bytes.len() <= MAX_RECORD
 }
 
 /// An empty block for packed records.
-pub fn block() -> Block {
+pub(super) fn block() -> Block {
     Block { bytes: Bytes::new(), source: 0, base: 0, origin: Origin::File, in_memory: true, serial: SERIAL }
 }
 
 /// Whether a block consists of packed records.
 #[inline]
-pub fn is_packed(block: &Block) -> bool {
+pub(super) fn is_packed(block: &Block) -> bool {
     block.serial == SERIAL
 }
 
 /// Restores the block of the packed record at an offset.
-pub fn unpack(block: &Block, at: usize) -> Option<Block> {
+pub(super) fn unpack(block: &Block, at: usize) -> Option<Block> {
     let (base, rest) = block.bytes.get(at..)?.split_first_chunk()?;
     let (serial, rest) = rest.split_first_chunk()?;
     let (source, rest) = rest.split_first_chunk()?;
@@ -58,7 +58,7 @@ pub fn unpack(block: &Block, at: usize) -> Option<Block> {
 
 impl Packer {
     /// Adds a record; returns its offset and packed size.
-    pub fn add(&mut self, raw: &Raw<'_>) -> (usize, usize) {
+    pub(super) fn add(&mut self, raw: &Raw<'_>) -> (usize, usize) {
         let Block { bytes, source, base, origin, serial, .. } = raw.block();
         let at = self.0.len();
         self.0.extend_from_slice(&base.to_ne_bytes());
@@ -71,12 +71,12 @@ impl Packer {
     }
 
     /// Whether further records go into another block.
-    pub fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.0.len() >= FULL_SIZE
     }
 
     /// The packed bytes.
-    pub fn into_bytes(self) -> Bytes {
+    pub(super) fn into_bytes(self) -> Bytes {
         self.0.into()
     }
 }

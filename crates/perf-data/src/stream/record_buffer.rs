@@ -42,7 +42,7 @@ struct Released {
 impl BlockBuffer {
     /// Keeps the block of a record alive; returns the location of the record.
     #[inline]
-    pub fn add(&mut self, raw: &Raw<'_>) -> RecordPosition {
+    pub(super) fn add(&mut self, raw: &Raw<'_>) -> RecordPosition {
         if raw.at() == 0 && packed_records::is_packable(raw) {
             return self.pack(raw);
         }
@@ -72,7 +72,7 @@ impl BlockBuffer {
     }
 
     /// Stores the packed bytes in their block, so that its records can be passed on.
-    pub fn seal(&mut self) {
+    pub(super) fn seal(&mut self) {
         if let (Some(packer), Some((block, _))) = (self.packer.take(), self.blocks.back_mut()) {
             block.bytes = packer.into_bytes();
         }
@@ -96,7 +96,7 @@ impl BlockBuffer {
     }
 
     /// Memory used by the blocks.
-    pub fn bytes_in_memory(&self) -> usize {
+    pub(super) fn bytes_in_memory(&self) -> usize {
         self.bytes_in_memory
     }
 
@@ -108,13 +108,13 @@ impl BlockBuffer {
 
     /// The block of a location.
     #[inline]
-    pub fn block(&self, place: RecordPosition) -> &Block {
+    pub(super) fn block(&self, place: RecordPosition) -> &Block {
         &self.blocks[self.index(place.number())].0
     }
 
     /// Releases a record that has been passed on.
     #[inline]
-    pub fn release(&mut self, place: RecordPosition) {
+    pub(super) fn release(&mut self, place: RecordPosition) {
         let number = place.number();
         if self.released.number != number {
             self.settle();
@@ -124,7 +124,7 @@ impl BlockBuffer {
     }
 
     /// Applies the batched counts; drops a block when its last record is released.
-    pub fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         if let Some((_, waiting)) = self.blocks.back_mut() {
             *waiting += std::mem::take(&mut self.added.records);
         }
@@ -152,7 +152,7 @@ impl BlockBuffer {
     }
 
     /// Moves all blocks in memory to a temporary file.
-    pub fn move_to_file(&mut self, spool_dir: Option<&Path>) -> io::Result<()> {
+    pub(super) fn move_to_file(&mut self, spool_dir: Option<&Path>) -> io::Result<()> {
         self.seal();
         let mut spool = io::BufWriter::new(Spool::new(spool_dir)?);
         for (block, _) in self.blocks.iter().filter(|(block, _)| block.in_memory) {

@@ -13,51 +13,51 @@ const NO_EVENT: u64 = (1 << EVENT_BITS) - 1;
 /// Block number, offset and event of a record in 8 bytes, since millions of records wait at a time. Sorts by block, then by
 /// offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RecordPosition(u64);
+pub(crate) struct RecordPosition(u64);
 
 impl RecordPosition {
     /// Mask of the block number.
-    pub const NUMBERS: u32 = u32::MAX >> (EVENT_BITS + AT_BITS - 32);
+    pub(crate) const NUMBERS: u32 = u32::MAX >> (EVENT_BITS + AT_BITS - 32);
 
     /// A record at an offset of a block, whose event must be looked up.
     #[inline]
-    pub fn new(number: u32, at: usize) -> Self {
+    pub(crate) fn new(number: u32, at: usize) -> Self {
         Self(u64::from(number) << (EVENT_BITS + AT_BITS) | (at as u64) << EVENT_BITS | NO_EVENT)
     }
 
     /// Sets the event, if its index is small enough to be stored.
     #[inline]
-    pub fn with_event(self, event: Option<EventIndex>) -> Self {
+    pub(crate) fn with_event(self, event: Option<EventIndex>) -> Self {
         let event = event.map(u64::from).filter(|&event| event < NO_EVENT).unwrap_or(NO_EVENT);
         Self(self.0 & !NO_EVENT | event)
     }
 
     /// Number of the block.
     #[inline]
-    pub fn number(self) -> u32 {
+    pub(crate) fn number(self) -> u32 {
         (self.0 >> (EVENT_BITS + AT_BITS)) as u32
     }
 
     /// Offset in the block.
     #[inline]
-    pub fn at(self) -> usize {
+    pub(crate) fn at(self) -> usize {
         (self.0 >> EVENT_BITS) as usize & (BLOCK_LIMIT - 1)
     }
 
     /// The event, if stored.
     #[inline]
-    pub fn event(self) -> Option<EventIndex> {
+    pub(crate) fn event(self) -> Option<EventIndex> {
         let event = self.0 & NO_EVENT;
         (event != NO_EVENT).then_some(event as EventIndex)
     }
 
     /// Converts to a number.
-    pub fn bits(self) -> u64 {
+    pub(crate) fn bits(self) -> u64 {
         self.0
     }
 
     /// Converts from a number.
-    pub fn from_bits(bits: u64) -> Self {
+    pub(crate) fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 }

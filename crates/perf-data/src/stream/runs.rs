@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Time and location of a record. Sorts by time, then by location, which makes any sort stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Nanoseconds.
     pub time: u64,
     /// Location.
@@ -52,7 +52,7 @@ impl Run {
 
 /// Sorted runs, merged while reading.
 #[derive(Default)]
-pub struct Runs {
+pub(crate) struct Runs {
     runs: Vec<Run>,
     /// The first remaining entry of each run.
     heads: BinaryHeap<Reverse<(Entry, usize)>>,
@@ -60,7 +60,7 @@ pub struct Runs {
 
 impl Runs {
     /// Whether all entries have been read.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }
 
@@ -68,7 +68,7 @@ impl Runs {
     ///
     /// # Errors
     /// I/O errors.
-    pub fn add(&mut self, entries: &[Entry], spool_dir: Option<&Path>) -> io::Result<()> {
+    pub(crate) fn add(&mut self, entries: &[Entry], spool_dir: Option<&Path>) -> io::Result<()> {
         let mut out = BufWriter::new(Spool::new(spool_dir)?);
         for entry in entries {
             out.write_all(&entry.to_bytes())?;
@@ -81,12 +81,12 @@ impl Runs {
     }
 
     /// The smallest entry.
-    pub fn peek(&self) -> Option<Entry> {
+    pub(crate) fn peek(&self) -> Option<Entry> {
         self.heads.peek().map(|Reverse((entry, _))| *entry)
     }
 
     /// Removes the smallest entry.
-    pub fn pop(&mut self) -> Option<Entry> {
+    pub(crate) fn pop(&mut self) -> Option<Entry> {
         let Reverse((entry, index)) = self.heads.pop()?;
         let run = &mut self.runs[index];
         run.at += Entry::SIZE;

@@ -13,7 +13,7 @@ const MAX_KINDS: usize = 8;
 
 /// The counts of one stream.
 #[derive(Debug, Default)]
-pub struct UnknownLayouts {
+pub(crate) struct UnknownLayouts {
     samples: BTreeMap<UnknownBits, u64>,
     /// Samples beyond the maximum of kinds.
     other_samples: u64,
@@ -25,7 +25,7 @@ pub struct UnknownLayouts {
 
 impl UnknownLayouts {
     /// Adds a record of a recording whose events [may have](Events::may_be_partial) unknown layouts.
-    pub fn add(&mut self, events: &Events, raw: &Raw<'_>) {
+    pub(crate) fn add(&mut self, events: &Events, raw: &Raw<'_>) {
         let Some((_, event)) = events.of(raw) else { return };
         if raw.header().kind == RecordType::SAMPLE {
             if let Some(unknown) = event.layout.unknown_bits_of(raw.body(), raw.endian()) {
@@ -44,7 +44,7 @@ impl UnknownLayouts {
     }
 
     /// A warning for each kind of unknown layout.
-    pub fn warnings(self) -> Vec<String> {
+    pub(crate) fn warnings(self) -> Vec<String> {
         let samples = self.samples.iter().map(|(unknown, &count)| {
             let (samples, field) = (counted(count, "sample"), unknown.from.name());
             format!(

@@ -7,7 +7,7 @@ use std::io::Write;
 
 /// What a `%p` stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum PointerForm {
+pub(super) enum PointerForm {
     /// The pointer.
     #[default]
     Number,
@@ -31,7 +31,7 @@ pub enum PointerForm {
 
 /// How an IPv6 address is printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ip6Form {
+pub(super) enum Ip6Form {
     /// 32 digits.
     Plain,
     /// With colons.
@@ -42,7 +42,7 @@ pub enum Ip6Form {
 
 impl PointerForm {
     /// Parses what follows `%p`; returns the rest. Suffixes that perf does not know are text.
-    pub fn parse(text: &str, endian: Endian) -> (Self, &str) {
+    pub(super) fn parse(text: &str, endian: Endian) -> (Self, &str) {
         let mut rest = text;
         let mut take = |characters: &[char]| {
             let first = rest.chars().next().filter(|first| characters.contains(first))?;
@@ -95,7 +95,7 @@ impl PointerForm {
     }
 
     /// Appends an argument that is not printed as a number. `len` is the length that the format gives to a buffer.
-    pub fn print(self, argument: &Expression, payload: Payload<'_>, len: i64, out: &mut Vec<u8>) {
+    pub(super) fn print(self, argument: &Expression, payload: Payload<'_>, len: i64, out: &mut Vec<u8>) {
         if self == Self::Nothing {
             return;
         }

@@ -53,7 +53,7 @@ const CONSTANTS: [(&str, i64); 12] = [
 ];
 
 /// A parser of arguments.
-pub struct Parser<'a> {
+pub(super) struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     fields: &'a [Field],
@@ -65,13 +65,13 @@ pub struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// Splits a format into tokens; `None` if it is malformed.
-    pub fn new(text: &str, fields: &'a [Field], long_size: usize) -> Option<Self> {
+    pub(super) fn new(text: &str, fields: &'a [Field], long_size: usize) -> Option<Self> {
         let tokens = tokens(text)?;
         Some(Self { tokens, at: 0, fields, long_size, depth: 0, operators: 0 })
     }
 
     /// The format: one string, or several that follow each other.
-    pub fn string(&mut self) -> Option<String> {
+    pub(super) fn string(&mut self) -> Option<String> {
         let mut whole = String::new();
         let start = self.at;
         while let Some(Token::Text(text)) = self.tokens.get(self.at) {
@@ -82,14 +82,14 @@ impl<'a> Parser<'a> {
     }
 
     /// The next argument, after its comma.
-    pub fn argument(&mut self) -> Option<Expression> {
+    pub(super) fn argument(&mut self) -> Option<Expression> {
         self.expect(",")?;
         self.operators = 0;
         self.expression()
     }
 
     /// Whether there are no more arguments.
-    pub fn is_at_end(&self) -> bool {
+    pub(super) fn is_at_end(&self) -> bool {
         self.at == self.tokens.len()
     }
 

@@ -8,7 +8,7 @@ const PUNCTUATION: [&str; 31] = [
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Token {
+pub(super) enum Token {
     /// A name of a field, function, type or constant.
     Name(String),
     /// A number or character.
@@ -20,7 +20,7 @@ pub enum Token {
 }
 
 /// Splits a print format into tokens; `None` if it is malformed.
-pub fn tokens(text: &str) -> Option<Vec<Token>> {
+pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {

@@ -125,12 +125,12 @@ mod kind {
     use std::os::fd::OwnedFd;
     use std::path::{Component, Path, PathBuf};
 
-    pub fn is_regular(path: &Path, follows: bool) -> io::Result<bool> {
+    pub(super) fn is_regular(path: &Path, follows: bool) -> io::Result<bool> {
         let file = descriptor(path, OFlags::PATH, follows)?;
         Ok(FileType::from_raw_mode(fstat(file)?.st_mode) == FileType::RegularFile)
     }
 
-    pub fn open(path: &Path, follows: bool) -> io::Result<File> {
+    pub(super) fn open(path: &Path, follows: bool) -> io::Result<File> {
         // A FIFO without writers must not wait.
         Ok(descriptor(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY, follows)?.into())
     }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::io;
 
 /// `.eh_frame` and `.eh_frame_hdr`.
-pub struct Unwind {
+pub(crate) struct Unwind {
     /// `.eh_frame`.
     pub eh_frame: Vec<u8>,
     /// Addresses of functions and offsets of their entries, both relative to the start of `.eh_frame`.
@@ -24,7 +24,7 @@ const MAX_DISTANCE: i64 = 1 << 30;
 impl Unwind {
     /// Tables of all functions, for an `.eh_frame` at address `at`; `None` if no function has any. Entries that are invalid or
     /// too far away are omitted.
-    pub fn new(image: &Image, at: u64) -> Option<Self> {
+    pub(crate) fn new(image: &Image, at: u64) -> Option<Self> {
         let mut section = WriteEhFrame(SectionEnd { bytes: Vec::new(), endian: endian(image.target) });
         let mut all = Vec::new();
         for (place, function) in image.functions().iter().filter(|(_, function)| !function.eh_frame.is_empty()) {
@@ -50,7 +50,7 @@ impl Unwind {
     }
 
     /// Size of `.eh_frame_hdr`.
-    pub fn header_len(&self) -> u64 {
+    pub(crate) fn header_len(&self) -> u64 {
         (HEADER + 8 * self.table.len()) as u64
     }
 
@@ -58,7 +58,7 @@ impl Unwind {
     ///
     /// # Errors
     /// If code is too far away.
-    pub fn header(&self, image: &Image, behind: u64) -> io::Result<Vec<u8>> {
+    pub(crate) fn header(&self, image: &Image, behind: u64) -> io::Result<Vec<u8>> {
         let mut out = EndianVec::new(endian(image.target));
         let too_far = |_| io::Error::other("code is too far from its .eh_frame_hdr");
         let behind = i64::try_from(behind).map_err(too_far)?;

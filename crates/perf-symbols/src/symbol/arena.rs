@@ -7,7 +7,7 @@ const CHUNKS: usize = 32;
 
 /// Values whose addresses do not change.
 #[derive(Debug)]
-pub struct Arena<T> {
+pub(crate) struct Arena<T> {
     chunks: [OnceCell<Box<[OnceCell<T>]>>; CHUNKS],
     len: Cell<usize>,
 }
@@ -20,7 +20,7 @@ impl<T> Default for Arena<T> {
 
 impl<T> Arena<T> {
     /// Stores a value. `None` if the arena is full.
-    pub fn add(&self, value: T) -> Option<&T> {
+    pub(crate) fn add(&self, value: T) -> Option<&T> {
         let number = self.len.get() + 1;
         let chunk = number.ilog2() as usize;
         let place = number - (1 << chunk);

@@ -38,7 +38,7 @@ enum Version {
 
 /// The table of functions of an object.
 #[derive(Debug)]
-pub struct GoTable<'a> {
+pub(super) struct GoTable<'a> {
     version: Version,
     bytes: Bytes<'a>,
     word: usize,
@@ -100,7 +100,7 @@ struct GoFunction {
 
 impl<'a> GoTable<'a> {
     /// The table of an object, if it has one of a known version.
-    pub fn new(object: &'a Object) -> Option<Self> {
+    pub(super) fn new(object: &'a Object) -> Option<Self> {
         let index = SECTIONS.iter().find_map(|name| object.section_index(name))?;
         let bytes = Bytes { data: object.section_data(index), endian: object.endian() };
         let version = match bytes.u32(0)? {

@@ -11,7 +11,7 @@ const RATIO: u64 = 1032;
 
 /// Maximum size of all that is inflated of a file with this many bytes. Compilers' sections and kernel modules have 3 to 6 times
 /// the size; tables that are built from them need the rest of the budget of an object (`docs/robustness.md`).
-pub fn limit(file: usize) -> u64 {
+pub(super) fn limit(file: usize) -> u64 {
     (file as u64).saturating_mul(10).saturating_add(32 << 20)
 }
 
@@ -19,7 +19,7 @@ pub fn limit(file: usize) -> u64 {
 const XZ_MEMORY: u32 = 128 << 10;
 
 /// The size that a section claims to have when it is inflated; 0 if it has no valid header.
-pub fn claimed_size(raw: &[u8], is_old_form: bool, is_64: bool, endian: Endianness) -> u64 {
+pub(super) fn claimed_size(raw: &[u8], is_old_form: bool, is_64: bool, endian: Endianness) -> u64 {
     let size = if is_old_form {
         raw.strip_prefix(b"ZLIB").and_then(|rest| rest.first_chunk()).map(|size| u64::from_be_bytes(*size))
     } else {
@@ -40,7 +40,7 @@ fn header(raw: &[u8], is_64: bool, endian: Endianness) -> Option<(object::elf::C
 }
 
 /// Inflates a section with a compression header.
-pub fn section(raw: &[u8], is_64: bool, endian: Endianness) -> Option<Vec<u8>> {
+pub(super) fn section(raw: &[u8], is_64: bool, endian: Endianness) -> Option<Vec<u8>> {
     let (kind, size, data) = header(raw, is_64, endian)?;
     match kind {
         ELFCOMPRESS_ZLIB => zlib(data, size),
@@ -50,7 +50,7 @@ pub fn section(raw: &[u8], is_64: bool, endian: Endianness) -> Option<Vec<u8>> {
 }
 
 /// Inflates a `.zdebug_` section: "ZLIB", the inflated size as 8 big-endian bytes, and the data.
-pub fn old_form(raw: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn old_form(raw: &[u8]) -> Option<Vec<u8>> {
     let (size, data) = raw.strip_prefix(b"ZLIB")?.split_first_chunk::<8>()?;
     zlib(data, u64::from_be_bytes(*size))
 }
@@ -60,12 +60,12 @@ fn zlib(data: &[u8], size: u64) -> Option<Vec<u8>> {
 }
 
 /// Decodes xz, the format of `.gnu_debugdata` sections, to at most `limit` bytes.
-pub fn xz(data: &[u8], limit: u64) -> Option<Vec<u8>> {
+pub(super) fn xz(data: &[u8], limit: u64) -> Option<Vec<u8>> {
     read(lzma_rust2::XzReader::new_mem_limit(data, true, XZ_MEMORY), data, None, limit)
 }
 
 /// Decompresses a kernel module if it is compressed, to at most `limit` bytes.
-pub fn module(bytes: Bytes, limit: u64) -> Bytes {
+pub(super) fn module(bytes: Bytes, limit: u64) -> Bytes {
     let inflated = match &*bytes {
         [0x1f, 0x8b, ..] => read(flate2::read::MultiGzDecoder::new(&*bytes), &bytes, None, limit),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {

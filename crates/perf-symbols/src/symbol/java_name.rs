@@ -13,7 +13,7 @@ enum Part {
 }
 
 /// The class, method and parameters without the return type, as perf shows them. `None` if the name is not one of JVMTI.
-pub fn demangle(name: &str) -> Option<String> {
+pub(super) fn demangle(name: &str) -> Option<String> {
     let signature = &name[..=name.rfind(')')?];
     let mut text = String::with_capacity(signature.len() * 2);
     let (mut part, mut parameters, mut dimensions) = (Part::Start, 0, 0);

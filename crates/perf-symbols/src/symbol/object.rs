@@ -397,7 +397,7 @@ pub(super) mod tests {
     use perf_data::abi::Endian;
 
     /// An image with two functions of 16 bytes at 0x1000 and 0x1010, with lines.
-    pub fn image(machine: u16, is_64: bool, endian: Endian) -> Bytes {
+    pub(crate) fn image(machine: u16, is_64: bool, endian: Endian) -> Bytes {
         let mut image = Image::new(Target { machine, is_64, endian });
         for (name, line) in [("first", 10), ("second", 20)] {
             let lines = vec![
@@ -413,7 +413,7 @@ pub(super) mod tests {
         file.into()
     }
 
-    pub fn object() -> Object {
+    pub(crate) fn object() -> Object {
         Object::parse(Path::new("x"), image(62, true, Endian::Little)).unwrap()
     }
 

@@ -27,7 +27,7 @@ struct Objects {
 
 impl ObjectCache {
     /// The object of a key, opened by `open` unless it is kept.
-    pub fn get(&self, key: &ObjectKey, open: impl FnOnce() -> CachedObject) -> CachedObject {
+    pub(super) fn get(&self, key: &ObjectKey, open: impl FnOnce() -> CachedObject) -> CachedObject {
         let objects = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = objects().by_key.get(key) {
             return kept.clone();

@@ -2,7 +2,7 @@
 
 /// The name as perf shows it: modules are separated by dots, and other characters than letters and digits are decoded. `None` if it
 /// is not one of OCaml.
-pub fn demangle(name: &str) -> Option<String> {
+pub(super) fn demangle(name: &str) -> Option<String> {
     let path = name.strip_prefix("caml").filter(|path| path.starts_with(|c: char| c.is_ascii_uppercase()))?;
     let mut rest = path.as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());

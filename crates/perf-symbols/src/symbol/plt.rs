@@ -8,7 +8,7 @@ use object::read::elf::{Rel, Rela, Sym};
 use object::{Endianness, Pod, pod};
 
 /// Ends the names of entries.
-pub const SUFFIX: &str = "@plt";
+pub(super) const SUFFIX: &str = "@plt";
 
 /// Maximum number of entries. Linkers write one per imported function.
 const LIMIT: usize = 1 << 20;
@@ -17,7 +17,7 @@ const LIMIT: usize = 1 << 20;
 const SECTIONS: [&[u8]; 5] = [b".plt", b".plt.sec", b".plt.got", b".iplt", b".plt.bnd"];
 
 /// Address, size and name of each entry.
-pub fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
+pub(super) fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
     let machine = object.machine();
     if ![EM_X86_64.0, EM_386.0, EM_AARCH64.0].contains(&machine) || object.is_relocatable() {
         return Vec::new();

@@ -2,7 +2,7 @@
 
 /// Ranges, split into parts that do not overlap.
 #[derive(Debug, Default)]
-pub struct Ranges {
+pub(super) struct Ranges {
     starts: Vec<u64>,
     values: Vec<u32>,
 }
@@ -12,7 +12,7 @@ const NONE: u32 = u32::MAX;
 
 impl Ranges {
     /// Builds the parts from non-empty ranges sorted by start. A range is identified by its position in the input.
-    pub fn new(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
+    pub(super) fn new(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
         let mut built = Self::default();
         // Ranges that have not ended, innermost last.
         let mut open: Vec<(u64, u32)> = Vec::new();
@@ -47,7 +47,7 @@ impl Ranges {
     }
 
     /// The number of the innermost range that contains an address.
-    pub fn find(&self, address: u64) -> Option<usize> {
+    pub(super) fn find(&self, address: u64) -> Option<usize> {
         let part = self.starts.partition_point(|&start| start <= address).checked_sub(1)?;
         self.values.get(part).filter(|&&owner| owner != NONE).map(|&owner| owner as usize)
     }

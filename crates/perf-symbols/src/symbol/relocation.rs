@@ -10,11 +10,11 @@ use object::{Endianness, Pod, pod};
 
 /// The address that the code of a module is laid out from. Debug information of code without an address, which is at 0 and above,
 /// is below it.
-pub const BASE: u64 = 1 << 30;
+pub(crate) const BASE: u64 = 1 << 30;
 
 /// Assigns addresses to the sections of code in their order, as the kernel loads them: without those of the initialization, which
 /// it loads elsewhere and discards.
-pub fn lay_out(sections: &mut [Section]) {
+pub(crate) fn lay_out(sections: &mut [Section]) {
     let mut end = BASE;
     for section in sections {
         section.address = 0;
@@ -32,7 +32,7 @@ pub fn lay_out(sections: &mut [Section]) {
 /// Applies the relocations of a section of debug information; `None` if there are others than addresses and offsets.
 ///
 /// Missing are the differences of labels that RISC-V and LoongArch leave to the linker; there only functions are known.
-pub fn apply(object: &Object, section: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
+pub(crate) fn apply(object: &Object, section: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
     let mut bytes = bytes;
     let of_section = |list: &&Section| {
         let is_list = list.kind == SHT_RELA.0 || list.kind == SHT_REL.0;

@@ -77,12 +77,12 @@ pub(super) struct FrameTable {
 }
 
 impl FrameTable {
-    pub fn new(demangle: Demangle) -> Self {
+    pub(super) fn new(demangle: Demangle) -> Self {
         Self { demangle, ..Self::default() }
     }
 
     /// Looks up an address and appends the result.
-    pub fn look_up(&mut self, lookup: &dyn Lookup, LookupAddress { address, is_caller }: LookupAddress) {
+    pub(super) fn look_up(&mut self, lookup: &dyn Lookup, LookupAddress { address, is_caller }: LookupAddress) {
         let first = self.frames.len();
         let mut symbol_offset = self.add_frames(lookup, address);
         if is_caller && !self.has_function(first) {
@@ -117,7 +117,7 @@ impl FrameTable {
     }
 
     /// Appends an address without a result.
-    pub fn add_unknown(&mut self) {
+    pub(super) fn add_unknown(&mut self) {
         self.add_address(self.frames.len(), None);
     }
 
@@ -160,7 +160,7 @@ impl FrameTable {
     }
 
     /// Appends the addresses of another table. The result does not depend on how the addresses were split into tables.
-    pub fn append(&mut self, other: &Self) {
+    pub(super) fn append(&mut self, other: &Self) {
         let mut names: HashMap<NameId, NameId> = HashMap::new();
         let shift = self.frames.len() as u32;
         let moved = |address: &ResolvedAddress| ResolvedAddress { first: address.first + shift, ..*address };
@@ -184,7 +184,7 @@ impl FrameTable {
     }
 
     /// Number of addresses.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.addresses.len()
     }
 }

@@ -25,7 +25,7 @@ const MAX_INTERPRETED: u64 = 1 << 29;
 
 /// The CFI of a file.
 #[derive(Debug)]
-pub struct Cfi {
+pub(crate) struct Cfi {
     file: Object,
     /// FDEs of `.eh_frame`, for files without a usable `.eh_frame_hdr`.
     eh_frame: OnceCell<Vec<Entry>>,
@@ -44,7 +44,7 @@ struct Entry {
 
 /// A compiled row.
 #[derive(Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// Its addresses.
     pub addresses: Range<u64>,
     /// How to unwind from them.
@@ -61,17 +61,17 @@ struct Compiler<'a> {
 
 impl Cfi {
     /// The CFI of a file.
-    pub fn new(file: Object) -> Self {
+    pub(crate) fn new(file: Object) -> Self {
         Self { file, eh_frame: OnceCell::new(), debug_frame: OnceCell::new(), bytes_left: MAX_INTERPRETED }
     }
 
     /// The file.
-    pub fn file(&self) -> &Object {
+    pub(crate) fn file(&self) -> &Object {
         &self.file
     }
 
     /// Compiles the row of an address; `None` if there is none.
-    pub fn row(&mut self, address: u64, arch: &Architecture, context: &mut UnwindContext<usize>) -> Option<Row> {
+    pub(crate) fn row(&mut self, address: u64, arch: &Architecture, context: &mut UnwindContext<usize>) -> Option<Row> {
         let Self { file, eh_frame, debug_frame, bytes_left } = self;
         let bases = bases(file);
         let mut compiler = Compiler { address, arch, context, bytes_left };
@@ -211,7 +211,7 @@ impl<'a> SearchTable<'a> {
 }
 
 /// Byte order of a file.
-pub fn endian(file: &Object) -> RunTimeEndian {
+pub(crate) fn endian(file: &Object) -> RunTimeEndian {
     if file.endian() == Endianness::Big { RunTimeEndian::Big } else { RunTimeEndian::Little }
 }
 

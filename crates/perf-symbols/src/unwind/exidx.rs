@@ -25,7 +25,7 @@ const CANT_UNWIND: u32 = 1;
 const INLINE: u32 = 1 << 31;
 
 /// Compiles the entry of an address; `None` if there is none, or its instructions cannot be expressed as a rule.
-pub fn row(file: &Object, address: u64, arch: &Architecture) -> Option<(Range<u64>, Rule)> {
+pub(crate) fn row(file: &Object, address: u64, arch: &Architecture) -> Option<(Range<u64>, Rule)> {
     let section = file.sections().get(file.section_index(b".ARM.exidx")?)?;
     let table = Table {
         entries: file.section(b".ARM.exidx"),

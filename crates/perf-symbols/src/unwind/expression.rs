@@ -13,7 +13,7 @@ const DEPTH: usize = 32;
 
 /// Why an expression has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failed {
+pub(crate) enum Failed {
     /// Memory that it reads is unavailable.
     Memory(Unreadable),
     /// It is invalid, reads an unknown register, or does not end.
@@ -49,7 +49,7 @@ impl Stack {
 ///
 /// # Errors
 /// If it has no value.
-pub fn evaluate(
+pub(crate) fn evaluate(
     expression: Expression<EndianSlice<'_, RunTimeEndian>>,
     arch: &Architecture,
     registers: &Registers,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The functions that a process compiled. Those with CFI are in an ELF image in memory.
 #[derive(Debug)]
-pub struct JitCode {
+pub(crate) struct JitCode {
     functions: JitFunctions,
     /// Address of each function in the image, if it has CFI.
     places: Vec<Option<u64>>,
@@ -19,7 +19,7 @@ pub struct JitCode {
 
 impl JitCode {
     /// The code of memory, and its image; `None` if there is no jitdump with CFI.
-    pub fn find(options: &Arc<SearchOptions>, key: &ObjectKey) -> Option<(Self, Object)> {
+    pub(crate) fn find(options: &Arc<SearchOptions>, key: &ObjectKey) -> Option<(Self, Object)> {
         let dump = JitDumpSource::new(Arc::clone(options)).dump(key, &mut Vec::new())?;
         let end = dump.events.iter().map(|event| event.address).max().unwrap_or(0);
         let target = machine::target(machine::of_jit_dump(dump.header.elf_mach, None), dump.endian, end);
@@ -38,7 +38,7 @@ impl JitCode {
     }
 
     /// The address in the image of an address of the process.
-    pub fn address(&self, address: u64) -> Option<u64> {
+    pub(crate) fn address(&self, address: u64) -> Option<u64> {
         let (function, offset) = self.functions.find(address)?;
         Some((*self.places.get(function)?)? + offset)
     }

@@ -19,7 +19,7 @@ const MAX_CACHED: usize = 1 << 20;
 
 /// An object file with a cache of its rules.
 #[derive(Debug)]
-pub struct UnwindObject {
+pub(crate) struct UnwindObject {
     key: ObjectKey,
     options: Arc<SearchOptions>,
     /// The object, unless it was not found.
@@ -35,7 +35,7 @@ pub struct UnwindObject {
 
 impl UnwindObject {
     /// Finds an object.
-    pub fn find(options: &Arc<SearchOptions>, key: ObjectKey, arch: &'static Architecture) -> Self {
+    pub(crate) fn find(options: &Arc<SearchOptions>, key: ObjectKey, arch: &'static Architecture) -> Self {
         if key.pid.is_some() {
             let (jit, image) = JitCode::find(options, &key).unzip();
             return Self { jit, ..Self::new(key, image, arch) };
@@ -46,13 +46,13 @@ impl UnwindObject {
     }
 
     /// An object, if it is available.
-    pub fn new(key: ObjectKey, object: Option<Object>, arch: &'static Architecture) -> Self {
+    pub(crate) fn new(key: ObjectKey, object: Option<Object>, arch: &'static Architecture) -> Self {
         let object = object.map(Cfi::new);
         Self { key, options: Arc::default(), object, jit: None, debug: None, arch, ranges: BTreeMap::new() }
     }
 
     /// Whether the object itself is available.
-    pub fn is_found(&self) -> bool {
+    pub(crate) fn is_found(&self) -> bool {
         self.object.is_some()
     }
 
@@ -61,7 +61,7 @@ impl UnwindObject {
     }
 
     /// The address in the object of an offset in its file, or of an address of JIT code.
-    pub fn address_of_offset(&mut self, offset: u64) -> Option<u64> {
+    pub(crate) fn address_of_offset(&mut self, offset: u64) -> Option<u64> {
         if self.object.is_none() && self.key.pid.is_none() {
             // The segments of a debug file are those of the object.
             self.search_debug_file();
@@ -74,14 +74,14 @@ impl UnwindObject {
     }
 
     /// Whether code is at an address; assumed if the object is unavailable.
-    pub fn is_code(&self, address: u64) -> bool {
+    pub(crate) fn is_code(&self, address: u64) -> bool {
         let Some(file) = self.file() else { return true };
         let mut code = file.segments().iter().filter(|segment| segment.is_executable);
         code.any(|segment| address.wrapping_sub(segment.address) < segment.memory_size)
     }
 
     /// The rule of an address.
-    pub fn rule(&mut self, address: u64, context: &mut UnwindContext<usize>) -> Option<Arc<Rule>> {
+    pub(crate) fn rule(&mut self, address: u64, context: &mut UnwindContext<usize>) -> Option<Arc<Rule>> {
         if let Some((_, (end, rule))) = self.ranges.range(..=address).next_back()
             && address < *end
         {
@@ -118,14 +118,14 @@ impl UnwindObject {
 
     /// Whether an address is in the function at which the kernel starts a program, or in what follows it in a dynamic linker. It has
     /// no caller.
-    pub fn is_entry(&self, address: u64) -> bool {
+    pub(crate) fn is_entry(&self, address: u64) -> bool {
         /// More than the size of these functions, which are written by hand.
         const SIZE: u64 = 128;
         self.file().is_some_and(|file| file.entry() != 0 && address.wrapping_sub(file.entry()) < SIZE)
     }
 
     /// Constant data and code from an address on.
-    pub fn constant(&self, address: u64) -> Option<(&[u8], Endian)> {
+    pub(crate) fn constant(&self, address: u64) -> Option<(&[u8], Endian)> {
         let file = self.file()?;
         let offset = |at: u64, size| address.checked_sub(at).filter(|&offset| offset < size);
         let mut segments = file.segments().iter().filter(|segment| !segment.is_writable);
@@ -139,7 +139,7 @@ impl UnwindObject {
     }
 
     /// Whether an address is that of a signal trampoline.
-    pub fn is_trampoline(&self, address: u64, trampoline: &Trampoline) -> bool {
+    pub(crate) fn is_trampoline(&self, address: u64, trampoline: &Trampoline) -> bool {
         self.constant(address).is_some_and(|(bytes, _)| trampoline.code.iter().any(|code| bytes.starts_with(code)))
     }
 }

@@ -9,8 +9,8 @@
 mod read;
 mod write;
 
-pub use read::scan;
-pub use write::append;
+pub(super) use read::scan;
+pub(super) use write::append;
 
 use perf_data::abi::sample_field::SampleField;
 use perf_data::abi::sample_type::SampleType;

@@ -8,7 +8,7 @@ use perf_data::abi::sample_type::SampleType;
 
 /// A parsed sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scanned {
+pub(crate) struct Scanned {
     /// Length of its object.
     pub len: usize,
     /// Fields of the sample.
@@ -20,7 +20,7 @@ pub struct Scanned {
 /// Parses the object at the start of a text, and appends the record to `out`. Returns `None` and appends nothing for
 /// anything but an ordinary sample in exactly this format; the general parser decides whether it is valid.
 #[inline]
-pub fn scan(text: &[u8], endian: Endian, out: &mut Vec<u8>) -> Option<Scanned> {
+pub(crate) fn scan(text: &[u8], endian: Endian, out: &mut Vec<u8>) -> Option<Scanned> {
     let rest = text.strip_prefix(b"{\"record\":\"SAMPLE\",")?;
     let start = out.len();
     let mut scanner = Scanner { rest, out, endian };

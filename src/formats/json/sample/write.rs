@@ -11,7 +11,7 @@ use perf_data::stream::raw::Raw;
 
 /// Appends the object of an ordinary sample; otherwise appends nothing and returns false.
 #[inline]
-pub fn append(out: &mut Vec<u8>, raw: &Raw<'_>, info: &RecordInfo) -> bool {
+pub(crate) fn append(out: &mut Vec<u8>, raw: &Raw<'_>, info: &RecordInfo) -> bool {
     let misc = raw.header().misc;
     let cpumode = misc.cpu_mode();
     let flags = Misc::from_bits_retain(misc.bits() & !7);

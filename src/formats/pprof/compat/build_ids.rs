@@ -13,7 +13,7 @@ const KERNEL_ALIASES: [&[u8]; 2] = [b"[kernel.kallsyms]_text", b"[kernel.kallsym
 
 /// The recording's table of build IDs by file name.
 #[derive(Debug, Default)]
-pub struct BuildIds {
+pub(super) struct BuildIds {
     by_name: HashMap<Arc<[u8]>, Arc<[u8]>>,
     /// Build ID of the first kernel file that is not a module.
     kernel: Option<Arc<[u8]>>,
@@ -21,7 +21,7 @@ pub struct BuildIds {
 
 impl BuildIds {
     /// Builds the table from features and records, and from maps for files that those do not list.
-    pub fn new(meta: &Meta, of_maps: HashMap<Arc<[u8]>, (Misc, MappedFile)>) -> Self {
+    pub(super) fn new(meta: &Meta, of_maps: HashMap<Arc<[u8]>, (Misc, MappedFile)>) -> Self {
         let mut table = Self::default();
         let mut aliased = None;
         for (misc, entry) in meta.build_ids() {
@@ -53,7 +53,7 @@ impl BuildIds {
     }
 
     /// The build ID of a map; empty if unknown.
-    pub fn of(&self, mmap: &Mmap) -> Arc<[u8]> {
+    pub(super) fn of(&self, mmap: &Mmap) -> Arc<[u8]> {
         if let Some(id) = mmap.file.as_ref().and_then(MappedFile::build_id).filter(|id| !id.is_empty()) {
             return id.into();
         }

@@ -38,7 +38,7 @@ const MAX_WAITING: usize = 4096;
 
 /// Builds perf_to_profile's profile.
 #[derive(Default)]
-pub struct Builder {
+pub(super) struct Builder {
     processes: Processes,
     build_ids: BuildIds,
     /// Maps after the passes, whose records are yet to come.
@@ -66,7 +66,12 @@ pub struct Builder {
 
 impl Builder {
     /// Takes the results of the pre-scan. The maps are in the order of their records.
-    pub fn start(&mut self, meta: &Meta, mut maps: Vec<Mmap>, build_ids: HashMap<Arc<[u8]>, (Misc, MappedFile)>) {
+    pub(super) fn start(
+        &mut self,
+        meta: &Meta,
+        mut maps: Vec<Mmap>,
+        build_ids: HashMap<Arc<[u8]>, (Misc, MappedFile)>,
+    ) {
         deduce_huge_pages(&mut maps);
         self.mmaps = combine(maps).into_iter();
         self.build_ids = BuildIds::new(meta, build_ids);
@@ -278,7 +283,7 @@ impl Builder {
     }
 
     /// Returns the profile, and the ledger of the records.
-    pub fn finish(mut self) -> (CompatProfile, Ledger) {
+    pub(super) fn finish(mut self) -> (CompatProfile, Ledger) {
         self.add_waiting();
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
         if self.stack_dumps > 0 {

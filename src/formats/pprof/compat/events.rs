@@ -9,7 +9,7 @@ use perf_data::stream::meta::Meta;
 
 /// The events in perf_to_profile's order.
 #[derive(Debug, Default)]
-pub struct Events {
+pub(super) struct Events {
     /// Names; generated ones unless the recording names all events.
     pub names: Vec<String>,
     /// Value of a sample without a period: the event's sample_period, or its frequency.
@@ -22,7 +22,7 @@ pub struct Events {
 impl Events {
     /// Collects the events from EVENT_DESC, or else from header or records, with the names that very old perf
     /// versions store separately.
-    pub fn new(meta: &Meta) -> Self {
+    pub(super) fn new(meta: &Meta) -> Self {
         let described = meta.features.get(&FeatureId::EVENT_DESC);
         let described = described.and_then(|section| event_desc::read(section, meta.endian)).unwrap_or_default();
         let mut names: Vec<String> = described.iter().map(|event| event.name.to_text()).collect();
@@ -50,13 +50,13 @@ impl Events {
 
     /// The event with this ID. A single event matches any ID.
     #[inline]
-    pub fn find(&self, id: Option<u64>) -> Option<u32> {
+    pub(super) fn find(&self, id: Option<u64>) -> Option<u32> {
         if self.weights.len() == 1 { Some(0) } else { self.by_id.get(&id?).copied() }
     }
 
     /// The value of a sample.
     #[inline]
-    pub fn weight(&self, event: u32, period: Option<u64>) -> u64 {
+    pub(super) fn weight(&self, event: u32, period: Option<u64>) -> u64 {
         period.filter(|&period| period > 0).unwrap_or_else(|| self.weights[event as usize])
     }
 }

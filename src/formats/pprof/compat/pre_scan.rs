@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Queues all relevant records until the end while collecting maps. Then passes them to a [`Builder`]: sorted by
 /// time, those without one first, or in file order if not every event records times.
-pub struct PreScan {
+pub(super) struct PreScan {
     order: Order<Builder>,
     /// Maps, with the sort keys of their records.
     mmaps: Vec<(u64, Mmap)>,
@@ -32,7 +32,7 @@ pub struct PreScan {
 
 impl PreScan {
     /// Starts empty.
-    pub fn new(options: ReadOptions) -> Self {
+    pub(super) fn new(options: ReadOptions) -> Self {
         Self {
             order: Order::new(Builder::default(), options),
             mmaps: Vec::new(),
@@ -44,7 +44,7 @@ impl PreScan {
     }
 
     /// Returns the builder, and the ledger of the records that did not reach it.
-    pub fn into_parts(self) -> (Builder, Ledger) {
+    pub(super) fn into_parts(self) -> (Builder, Ledger) {
         (self.order.into_inner(), self.ledger)
     }
 

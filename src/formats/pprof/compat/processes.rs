@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Prefix of the names of kernel maps.
-pub const KERNEL: &[u8] = b"[kernel.kallsyms]";
+pub(super) const KERNEL: &[u8] = b"[kernel.kallsyms]";
 
 /// The pid of the kernel in records.
-pub const KERNEL_PID: u32 = u32::MAX;
+pub(super) const KERNEL_PID: u32 = u32::MAX;
 
 /// Load addresses of position-dependent programs on x86-64 and i386.
 const FIXED_STARTS: [u64; 2] = [FIXED_START, 0x804_8000];
@@ -24,7 +24,7 @@ const FIXED_START: u64 = 0x40_0000;
 
 /// A map, preserved in the profile even if other mappings overlap it later.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mapping {
+pub(super) struct Mapping {
     /// First address.
     pub start: u64,
     /// One past the last address.
@@ -39,7 +39,7 @@ pub struct Mapping {
 
 /// A process.
 #[derive(Debug, Default)]
-pub struct Process {
+pub(super) struct Process {
     maps: Maps,
     comm: Option<Arc<[u8]>>,
     main: Option<MapId>,
@@ -57,7 +57,7 @@ pub struct Process {
 
 /// All processes, and all maps that ever existed.
 #[derive(Debug, Default)]
-pub struct Processes {
+pub(super) struct Processes {
     by_pid: HashMap<u32, Process>,
     mappings: Vec<Mapping>,
     /// The first map of the kernel itself.
@@ -68,7 +68,7 @@ pub struct Processes {
 
 impl Processes {
     /// Returns a process, creating an empty one if needed.
-    pub fn process(&mut self, pid: u32) -> &mut Process {
+    pub(super) fn process(&mut self, pid: u32) -> &mut Process {
         let Self { by_pid, epoch, .. } = self;
         by_pid.entry(pid).or_insert_with(|| {
             *epoch += 1;
@@ -78,7 +78,7 @@ impl Processes {
 
     /// Two numbers, one of which changes whenever the resolution of a process's samples may change.
     #[inline]
-    pub fn epochs(&mut self, pid: u32) -> [u64; 2] {
+    pub(super) fn epochs(&mut self, pid: u32) -> [u64; 2] {
         [self.process(pid).epoch, self.kernel_epoch]
     }
 
@@ -95,24 +95,24 @@ impl Processes {
     }
 
     /// Returns a map.
-    pub fn mapping(&self, id: MapId) -> &Mapping {
+    pub(super) fn mapping(&self, id: MapId) -> &Mapping {
         &self.mappings[id.0 as usize]
     }
 
     /// Adds a map that belongs to no process.
-    pub fn add(&mut self, mapping: Mapping) -> MapId {
+    pub(super) fn add(&mut self, mapping: Mapping) -> MapId {
         self.mappings.push(mapping);
         MapId(self.mappings.len() as u32 - 1)
     }
 
     /// Finds the map at an address of a process, or of the kernel if that is allowed.
-    pub fn find(&self, pid: u32, address: u64, may_be_kernel: bool) -> Option<MapId> {
+    pub(super) fn find(&self, pid: u32, address: u64, may_be_kernel: bool) -> Option<MapId> {
         let find = |pid| self.by_pid.get(&pid)?.maps.find(address);
         find(pid).or_else(|| if may_be_kernel { find(KERNEL_PID) } else { None })
     }
 
     /// Adds a map.
-    pub fn mmap(&mut self, mmap: &Mmap, build_ids: &BuildIds) {
+    pub(super) fn mmap(&mut self, mmap: &Mmap, build_ids: &BuildIds) {
         let mapping = Mapping {
             start: kernel_start(mmap),
             limit: mmap.start.saturating_add(mmap.len),
@@ -124,7 +124,7 @@ impl Processes {
     }
 
     /// Adds a BPF program.
-    pub fn ksymbol(&mut self, symbol: &Ksymbol) {
+    pub(super) fn ksymbol(&mut self, symbol: &Ksymbol) {
         if symbol.kind == KsymbolType::BPF && symbol.flags == KsymbolFlags::empty() {
             let mapping = Mapping {
                 start: symbol.addr,
@@ -172,7 +172,7 @@ impl Processes {
 
     /// Sets the name of a process from that of its main thread. It starts a new program with `is_exec`, or if the
     /// process did not have its own maps.
-    pub fn comm(&mut self, comm: &Comm, is_exec: bool) {
+    pub(super) fn comm(&mut self, comm: &Comm, is_exec: bool) {
         if comm.pid != comm.tid {
             return;
         }
@@ -187,7 +187,7 @@ impl Processes {
     }
 
     /// Copies the parent's state to a child.
-    pub fn fork(&mut self, task: &Task) {
+    pub(super) fn fork(&mut self, task: &Task) {
         if task.pid == task.ppid {
             return;
         }
@@ -204,7 +204,7 @@ impl Processes {
 
     /// The main mapping of a process. A process that was sampled in the kernel without one gets a mapping named after
     /// its comm.
-    pub fn main(&mut self, pid: u32, in_kernel: bool) -> Option<MapId> {
+    pub(super) fn main(&mut self, pid: u32, in_kernel: bool) -> Option<MapId> {
         let process = self.by_pid.get(&pid);
         let main = process.and_then(|process| process.main);
         if main.is_some() || !in_kernel {

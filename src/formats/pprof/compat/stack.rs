@@ -6,7 +6,7 @@ use perf_data::abi::record::CpuMode;
 
 /// Address space, as far as it determines where to look for the map of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
+pub(super) enum Space {
     /// Unknown: the process, or else the kernel.
     Unknown,
     /// The kernel of the host.
@@ -41,14 +41,14 @@ impl Space {
 }
 
 /// Whether an address can be in a map. Context markers cannot, nor addresses that quipper hides.
-pub fn is_address(address: u64) -> bool {
+pub(super) fn is_address(address: u64) -> bool {
     const HIDDEN: u64 = 8;
     Context::of(address).is_none() && address >> 60 != HIDDEN
 }
 
 /// A frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame {
+pub(super) enum Frame {
     /// The interrupted instruction, kept even if it is not mapped.
     Leaf(u64),
     /// A return address. The stack has the address of the call.
@@ -59,7 +59,7 @@ pub enum Frame {
 
 /// The parts of a sample that make up its stack.
 #[derive(Clone, Copy, Debug)]
-pub struct SampledStack<'a> {
+pub(super) struct SampledStack<'a> {
     /// Instruction pointer.
     pub ip: u64,
     /// CPU mode.
@@ -75,7 +75,7 @@ impl SampledStack<'_> {
     ///
     /// The first address of a chain is skipped as a repetition of the leaf. Branches replace the callers in user
     /// mode.
-    pub fn for_each(&self, mut found: impl FnMut(Space, Frame)) {
+    pub(super) fn for_each(&self, mut found: impl FnMut(Space, Frame)) {
         found(self.mode.into(), Frame::Leaf(self.ip));
         let branches = self.branches.filter(|branches| !branches.is_empty());
         let mut space = Space::Unknown;

@@ -9,7 +9,7 @@ use toml::Spanned;
 /// Corruptions of the bytes of the recording, in order of application.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DamageTable {
+pub(crate) struct DamageTable {
     /// Whether the recorder was interrupted: the data size in the header is 0, and there are no features.
     #[serde(default)]
     pub unfinished: bool,

@@ -7,7 +7,7 @@ use toml::Spanned;
 /// An event.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct EventTable {
+pub(crate) struct EventTable {
     /// Name in the syntax of `perf record -e`; any name if `attr` has a `kind`.
     pub name: Spanned<String>,
     /// Samples per second of a thread that is always running; 0 for an event that is only counted.

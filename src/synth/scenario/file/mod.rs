@@ -25,7 +25,7 @@ use toml::Spanned;
 /// A scenario.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct File {
+pub(crate) struct File {
     /// Description in one sentence.
     pub about: String,
     /// Seed of random choices: the order of stacks, and the offset of a sample in its function.
@@ -92,7 +92,7 @@ fn yes() -> bool {
 /// A byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Order {
+pub(crate) enum Order {
     /// Least significant byte first.
     #[default]
     Little,
@@ -103,7 +103,7 @@ pub enum Order {
 /// A container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ContainerKey {
+pub(crate) enum ContainerKey {
     /// A seekable file.
     #[default]
     File,
@@ -115,7 +115,7 @@ pub enum ContainerKey {
 
 /// Compression of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Compress {
+pub(crate) enum Compress {
     /// None.
     #[default]
     No,
@@ -150,7 +150,7 @@ impl<'de> Deserialize<'de> for Compress {
 /// The machine.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MachineTable {
+pub(crate) struct MachineTable {
     /// Architecture, as printed by `uname -m`.
     pub arch: Option<String>,
     /// Number of CPUs.
@@ -168,7 +168,7 @@ pub struct MachineTable {
 /// Context switches.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SwitchesTable {
+pub(crate) struct SwitchesTable {
     /// Interval in which each thread is scheduled once, for the percentage of it that the thread is busy.
     pub every: Spanned<Time>,
     /// Whether to record whole CPUs: SWITCH_CPU_WIDE, which includes the next task, instead of SWITCH.

@@ -8,7 +8,7 @@ use toml::Spanned;
 /// A process that exists throughout the recording.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ProcessTable {
+pub(crate) struct ProcessTable {
     /// Process ID.
     pub pid: u32,
     /// Name of the process and of threads without a name.
@@ -28,7 +28,7 @@ pub struct ProcessTable {
 /// A thread.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ThreadTable {
+pub(crate) struct ThreadTable {
     /// Thread ID; the process ID by default.
     pub tid: Option<u32>,
     /// Its name.
@@ -49,7 +49,7 @@ fn always() -> Spanned<u64> {
 /// A stack.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StackTable {
+pub(crate) struct StackTable {
     /// Share of the thread's samples: exactly this many of each hundred.
     pub percent: u64,
     /// Functions from outermost to leaf: `main`, or `libc.so.6!malloc` if several programs have it.

@@ -6,7 +6,7 @@ use toml::Spanned;
 /// A program or a library.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ProgramTable {
+pub(crate) struct ProgramTable {
     /// Absolute path.
     pub path: Spanned<String>,
     /// Names of its functions, in address order.
@@ -19,7 +19,7 @@ pub struct ProgramTable {
 /// A kernel.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct KernelTable {
+pub(crate) struct KernelTable {
     /// Names of its functions, in address order.
     pub functions: Vec<Spanned<String>>,
     /// Size of each function in bytes.
@@ -34,7 +34,7 @@ fn function_size() -> Spanned<u64> {
 /// A BPF program, loaded at the beginning of the recording.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BpfTable {
+pub(crate) struct BpfTable {
     /// Its name. Stacks contain the kernel's name for it, `bpf_prog_TAG_NAME`.
     pub name: Spanned<String>,
     /// ID.

@@ -9,7 +9,7 @@ use toml::Spanned;
 /// An explicit record of any type.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RecordTable {
+pub(crate) struct RecordTable {
     /// Type: `LOST`, `EXIT`, ...; without it, `bytes` is the whole record.
     #[serde(rename = "type")]
     pub kind: Option<Spanned<String>>,
@@ -46,7 +46,7 @@ fn unknown() -> CpuMode {
 /// A hardware trace.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AuxTable {
+pub(crate) struct AuxTable {
     /// The tracing hardware: `INTEL_PT`, `ARM_SPE`, ...
     #[serde(rename = "type")]
     pub kind: AuxtraceType,
@@ -62,7 +62,7 @@ pub struct AuxTable {
 /// A piece of a trace.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BufferTable {
+pub(crate) struct BufferTable {
     /// Time of the piece.
     pub at: Time,
     /// CPU number.

@@ -9,7 +9,7 @@ const TRACING_DATA_SIZE: usize = 16;
 
 /// Size of the payload: AUX data after an AUXTRACE (`u64 size` first in its body), and tracing data after a HEADER_TRACING_DATA
 /// (`u32 size`). 0 for other records.
-pub fn payload_size(record: &[u8], endian: Endian) -> u64 {
+pub(crate) fn payload_size(record: &[u8], endian: Endian) -> u64 {
     let Some(header) = RecordHeader::peek(record, endian) else { return 0 };
     let mut body = Reader::new(record.get(RecordHeader::SIZE..).unwrap_or_default(), endian);
     match header.kind {

@@ -16,7 +16,7 @@ const PIECES: usize = 32;
 const LARGE: usize = 1 << 20;
 
 /// Decompresses frames in the order they are submitted.
-pub struct FrameDecoder {
+pub(crate) struct FrameDecoder {
     frames: Sender<Bytes>,
     /// Returns buffers for reuse. Memory allocated on one thread and freed on another would go back to the system each time.
     buffers: Sender<Vec<u8>>,
@@ -44,7 +44,7 @@ struct Completed {
 
 impl FrameDecoder {
     /// Takes over the decompressor of a file.
-    pub fn new(decompressor: Decompressor) -> Self {
+    pub(crate) fn new(decompressor: Decompressor) -> Self {
         let (frames, submitted) = channel();
         let (buffers, free) = channel();
         let (sender, completed) = channel();
@@ -79,7 +79,7 @@ impl FrameDecoder {
     }
 
     /// Submits the next frame.
-    pub fn submit(&mut self, compressed: Bytes) {
+    pub(crate) fn submit(&mut self, compressed: Bytes) {
         self.waiting += 1;
         match &mut self.own {
             Some(own) => own.submitted.push_back(compressed),
@@ -91,7 +91,7 @@ impl FrameDecoder {
     ///
     /// # Errors
     /// As [`Pieces::piece`](super::frames::Pieces::piece), at the end of the frame.
-    pub fn piece(&mut self) -> io::Result<Option<Bytes>> {
+    pub(crate) fn piece(&mut self) -> io::Result<Option<Bytes>> {
         if self.waiting == 0 {
             return Ok(None);
         }
@@ -122,7 +122,7 @@ impl FrameDecoder {
     }
 
     /// Number of bytes of an incomplete record, after the last frame.
-    pub fn rest(self) -> usize {
+    pub(crate) fn rest(self) -> usize {
         let Self { frames, buffers, thread, own, .. } = self;
         // Closing the channels ends the thread, whatever it waits for.
         drop((frames, buffers));

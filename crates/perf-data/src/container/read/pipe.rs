@@ -11,20 +11,20 @@ use bytes::Bytes;
 use std::io::{self, Read, Write};
 
 /// Size of the header, which also stores this number after its magic.
-pub const HEADER_SIZE: usize = PIPE_HEADER_SIZE as usize;
+pub(crate) const HEADER_SIZE: usize = PIPE_HEADER_SIZE as usize;
 
 /// Number of bytes read at a time.
 const CHUNK: usize = 1 << 20;
 
 /// Byte order of a pipe header; `None` if the bytes do not begin with one.
-pub fn recognize(bytes: &[u8]) -> Option<Endian> {
+pub(crate) fn recognize(bytes: &[u8]) -> Option<Endian> {
     let endian = header::endian(bytes)?;
     let mut reader = Reader::new(&bytes[8..], endian);
     (reader.u64()? == HEADER_SIZE as u64).then_some(endian)
 }
 
 /// Reads the records of a stream in blocks of about one megabyte that end with a complete record.
-pub struct PipeBlocks {
+pub(crate) struct PipeBlocks {
     name: String,
     stream: Box<dyn Read + Send>,
     endian: Endian,
@@ -38,13 +38,13 @@ pub struct PipeBlocks {
 
 impl PipeBlocks {
     /// Takes a stream positioned after its header.
-    pub fn new(name: &str, stream: Box<dyn Read + Send>, endian: Endian) -> Self {
+    pub(crate) fn new(name: &str, stream: Box<dyn Read + Send>, endian: Endian) -> Self {
         let (name, offset) = (name.to_owned(), HEADER_SIZE as u64);
         Self { name, stream, endian, rest: Vec::new(), offset, ended: false, failure: None }
     }
 
     /// Offset and error of a stream that failed.
-    pub fn failure(&self) -> Option<(u64, &io::Error)> {
+    pub(crate) fn failure(&self) -> Option<(u64, &io::Error)> {
         Some((self.offset, self.failure.as_ref()?))
     }
 
@@ -53,7 +53,7 @@ impl PipeBlocks {
     ///
     /// # Errors
     /// If a large record cannot be spooled to a temporary file.
-    pub fn next(&mut self, options: &ReadOptions) -> Result<Option<(u64, Bytes)>> {
+    pub(crate) fn next(&mut self, options: &ReadOptions) -> Result<Option<(u64, Bytes)>> {
         let mut bytes = std::mem::take(&mut self.rest);
         let mut wanted = bytes.len() + CHUNK;
         while !self.ended {

@@ -16,7 +16,7 @@ const BATCH: usize = 1 << 20;
 const BATCHES: usize = 8;
 
 /// Writes records, some of them in compressed frames.
-pub struct Compressing {
+pub(crate) struct Compressing {
     /// Validates the options, accumulates the totals and encodes the feature. It compresses nothing.
     summary: FrameWriter,
     /// Records of the next batch.
@@ -45,7 +45,7 @@ impl Compressing {
     ///
     /// # Errors
     /// If zstd rejects the level or cannot allocate memory.
-    pub fn new(options: FrameOptions, endian: Endian) -> Result<Self> {
+    pub(crate) fn new(options: FrameOptions, endian: Endian) -> Result<Self> {
         let summary = FrameWriter::new(options, endian)?;
         let pool = WorkerPool::new("compress", BATCHES, move || {
             let mut writer = FrameWriter::new(options, endian);
@@ -64,7 +64,7 @@ impl Compressing {
     ///
     /// # Errors
     /// Errors of `out`, to which earlier records may be written.
-    pub fn record(&mut self, record: &[u8], in_frame: bool, out: &mut impl Write) -> Result<()> {
+    pub(crate) fn record(&mut self, record: &[u8], in_frame: bool, out: &mut impl Write) -> Result<()> {
         self.next.records.extend_from_slice(record);
         self.next.sizes.push((record.len(), in_frame));
         if self.next.records.len() < BATCH {
@@ -77,7 +77,7 @@ impl Compressing {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn flush(&mut self, out: &mut impl Write) -> Result<()> {
+    pub(crate) fn flush(&mut self, out: &mut impl Write) -> Result<()> {
         let flushed: io::Result<()> = (|| {
             if !self.next.sizes.is_empty() {
                 self.submit_batch(out)?;
@@ -94,7 +94,7 @@ impl Compressing {
     ///
     /// # Errors
     /// As there.
-    pub fn feature(&self) -> Result<Vec<u8>> {
+    pub(crate) fn feature(&self) -> Result<Vec<u8>> {
         self.summary.feature()
     }
 

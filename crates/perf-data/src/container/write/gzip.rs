@@ -14,7 +14,7 @@ const BLOCK: usize = 128 << 10;
 const WINDOW: usize = 32 << 10;
 
 /// A writer that compresses its input, and writes the result to another one.
-pub struct GzipWriter<'a> {
+pub(super) struct GzipWriter<'a> {
     out: &'a mut (dyn Write + Send),
     pool: WorkerPool<Block, io::Result<Compressed>>,
     /// The block that is not yet full.
@@ -43,7 +43,7 @@ impl<'a> GzipWriter<'a> {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn new(out: &'a mut (dyn Write + Send), level: u32) -> io::Result<Self> {
+    pub(super) fn new(out: &'a mut (dyn Write + Send), level: u32) -> io::Result<Self> {
         let speed = match level {
             0 | 1 => 4,
             9.. => 2,
@@ -59,7 +59,7 @@ impl<'a> GzipWriter<'a> {
     ///
     /// # Errors
     /// Errors of the output.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(mut self) -> io::Result<()> {
         self.submit(true)?;
         while !self.pool.is_empty() {
             self.write_next()?;

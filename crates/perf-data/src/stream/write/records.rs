@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Writes the records of one file in a form.
-pub struct Records {
+pub(crate) struct Records {
     form: Form,
     frames: Option<Compressing>,
 }
@@ -22,7 +22,7 @@ impl Records {
     ///
     /// # Errors
     /// If zstd rejects the level or cannot allocate memory.
-    pub fn begin(form: Form, meta: &Meta) -> Result<Self> {
+    pub(crate) fn begin(form: Form, meta: &Meta) -> Result<Self> {
         let frames = match form.frames {
             Frames::Compressed(options) => Some(Compressing::new(options, form.endian(meta))?),
             Frames::Kept | Frames::Plain => None,
@@ -35,7 +35,7 @@ impl Records {
     ///
     /// # Errors
     /// If a record cannot be encoded in the other byte order, or on errors of `out`.
-    pub fn write(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut impl Write) -> Result<()> {
+    pub(crate) fn write(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut impl Write) -> Result<()> {
         let Some(record) = self.form.record(meta, raw)? else { return Ok(()) };
         if let Some(frames) = &mut self.frames {
             if raw.payload().is_empty() {
@@ -50,7 +50,7 @@ impl Records {
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn flush(&mut self, out: &mut impl Write) -> Result<()> {
+    pub(crate) fn flush(&mut self, out: &mut impl Write) -> Result<()> {
         self.frames.as_mut().map_or(Ok(()), |frames| frames.flush(out))
     }
 
@@ -58,7 +58,7 @@ impl Records {
     ///
     /// # Errors
     /// If a feature cannot be encoded in the other byte order.
-    pub fn features(&self, meta: &Meta, to: Container) -> Result<BTreeMap<FeatureId, Vec<u8>>> {
+    pub(crate) fn features(&self, meta: &Meta, to: Container) -> Result<BTreeMap<FeatureId, Vec<u8>>> {
         let mut features = self.form.features(meta, to)?;
         if let Some(compression) = self.compression()? {
             features.insert(FeatureId::COMPRESSED, compression);
@@ -70,7 +70,7 @@ impl Records {
     ///
     /// # Errors
     /// None in practice: the bytes are written to memory.
-    pub fn compression(&self) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn compression(&self) -> Result<Option<Vec<u8>>> {
         self.frames.as_ref().map(Compressing::feature).transpose()
     }
 }

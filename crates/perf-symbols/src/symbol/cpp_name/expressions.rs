@@ -5,7 +5,7 @@ use super::parser::Parser;
 use super::tree::{Id, List, Node};
 
 impl<'a> Parser<'a> {
-    pub fn expression(&mut self) -> Option<Id> {
+    pub(super) fn expression(&mut self) -> Option<Id> {
         self.nested(Self::read_expression)
     }
 
@@ -187,7 +187,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a literal, or the name of a function or a variable.
-    pub fn literal(&mut self) -> Option<Id> {
+    pub(super) fn literal(&mut self) -> Option<Id> {
         self.expect("L")?;
         if self.skip("_Z") || self.peek() == Some(b'Z') {
             self.skip("Z");

@@ -23,7 +23,7 @@ use tree::Node;
 
 /// How much of a name is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub(super) enum Extent {
     /// Everything.
     Full,
     /// Without return type, parameters and qualifiers of the function itself, and without suffixes of clones.
@@ -31,7 +31,7 @@ pub enum Extent {
 }
 
 /// The text of a mangled name; `None` if it is not one, or if its text has more bytes than the limit.
-pub fn demangle(name: &str, extent: Extent, limit: usize) -> Option<String> {
+pub(super) fn demangle(name: &str, extent: Extent, limit: usize) -> Option<String> {
     if let Some((description, key)) = global_constructors(name) {
         let text = key.strip_prefix("_Z").and_then(|encoding| text("", encoding, extent, limit));
         return Some(format!("{description}{}", text.as_deref().unwrap_or(key)));

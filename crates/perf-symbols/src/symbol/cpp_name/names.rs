@@ -9,7 +9,7 @@ const ANONYMOUS: &str = "_GLOBAL_";
 
 impl<'a> Parser<'a> {
     /// Reads the name of a function, a variable or a type.
-    pub fn name(&mut self, state: &mut NameState) -> Option<Id> {
+    pub(super) fn name(&mut self, state: &mut NameState) -> Option<Id> {
         match self.peek()? {
             b'N' => self.nested(|parser| parser.nested_name(state)),
             b'Z' => self.nested(|parser| parser.local_name(state)),
@@ -36,7 +36,7 @@ impl<'a> Parser<'a> {
         Some(self.tree.add(Node::Template(name, arguments)))
     }
 
-    pub fn qualifiers(&mut self) -> Qualifiers {
+    pub(super) fn qualifiers(&mut self) -> Qualifiers {
         let is_restrict = self.skip("r");
         let is_volatile = self.skip("V");
         let is_const = self.skip("K");
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a name in a scope.
-    pub fn unqualified_name(&mut self, scope: Option<Id>) -> Option<Id> {
+    pub(super) fn unqualified_name(&mut self, scope: Option<Id>) -> Option<Id> {
         let mut module = None;
         while self.peek() == Some(b'W') {
             module = Some(self.module(module)?);
@@ -192,7 +192,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the name of a module or of a partition in one, which later names can refer to.
-    pub fn module(&mut self, parent: Option<Id>) -> Option<Id> {
+    pub(super) fn module(&mut self, parent: Option<Id>) -> Option<Id> {
         let mut module = parent;
         while self.skip("W") {
             let separator = if self.skip("P") { ":" } else { "." };
@@ -211,7 +211,7 @@ impl<'a> Parser<'a> {
         Some(identifier).filter(|identifier| !identifier.is_empty())
     }
 
-    pub fn source_name(&mut self) -> Option<Id> {
+    pub(super) fn source_name(&mut self) -> Option<Id> {
         let name = self.identifier()?;
         let is_anonymous = name.strip_prefix(ANONYMOUS).is_some_and(|rest| rest.as_bytes().get(1) == Some(&b'N'));
         self.last_name = if is_anonymous { "(anonymous namespace)" } else { name };
@@ -255,12 +255,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether the declaration of a template parameter is next.
-    pub fn is_declaration(&mut self) -> bool {
+    pub(super) fn is_declaration(&mut self) -> bool {
         self.peek() == Some(b'T') && matches!(self.peek_second(), Some(b'y' | b'n' | b't' | b'p' | b'k'))
     }
 
     /// Reads the declaration of a template parameter.
-    pub fn declaration(&mut self) -> Option<Id> {
+    pub(super) fn declaration(&mut self) -> Option<Id> {
         self.expect("T")?;
         let kind = self.peek()?;
         self.at += 1;
@@ -285,7 +285,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a name or a type that occurred before. `is_scope`: whether a name in it may follow.
-    pub fn substitution(&mut self, is_scope: bool) -> Option<Id> {
+    pub(super) fn substitution(&mut self, is_scope: bool) -> Option<Id> {
         self.expect("S")?;
         let code = self.peek()?;
         if code == b'_' || code.is_ascii_digit() || code.is_ascii_uppercase() {
@@ -336,7 +336,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads template arguments and the constraint at their end.
-    pub fn template_arguments(&mut self, is_encoding: bool) -> Option<(List, Option<Id>)> {
+    pub(super) fn template_arguments(&mut self, is_encoding: bool) -> Option<(List, Option<Id>)> {
         self.expect("I")?;
         let last_name = self.last_name;
         let read = |parser: &mut Self| {
@@ -356,7 +356,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    pub fn template_argument(&mut self) -> Option<Id> {
+    pub(super) fn template_argument(&mut self) -> Option<Id> {
         match self.peek()? {
             b'X' => {
                 self.at += 1;
@@ -383,7 +383,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a template parameter, as what it refers to.
-    pub fn template_parameter(&mut self) -> Option<Id> {
+    pub(super) fn template_parameter(&mut self) -> Option<Id> {
         self.expect("T")?;
         let level = if self.skip("L") { Some(self.compact_number()?) } else { None };
         let number = u32::try_from(self.compact_number()?).ok()?;

@@ -2,7 +2,7 @@
 
 /// How the operands of an operator follow it in a mangled name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operands {
+pub(super) enum Operands {
     /// Only the name of a function, or parsed by code of its own.
     Other,
     Unary,
@@ -15,7 +15,7 @@ pub enum Operands {
 
 /// An operator.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Operator {
+pub(super) struct Operator {
     pub code: [u8; 2],
     pub text: &'static str,
     pub operands: Operands,
@@ -120,7 +120,7 @@ const fn slot(code: [u8; 2]) -> Option<usize> {
 
 impl Operator {
     /// The operator with a code.
-    pub fn find(code: [u8; 2]) -> Option<&'static Self> {
+    pub(super) fn find(code: [u8; 2]) -> Option<&'static Self> {
         let index = INDEX[slot(code)?];
         OPERATORS.get(usize::from(index).checked_sub(1)?)
     }

@@ -7,7 +7,7 @@ const DEPTH: u32 = 256;
 
 /// What the name of a function says about it.
 #[derive(Default)]
-pub struct NameState {
+pub(super) struct NameState {
     /// Whether it is the name of a type, whose template arguments are not those that `T_` refers to.
     pub is_type: bool,
     pub qualifiers: Qualifiers,
@@ -16,7 +16,7 @@ pub struct NameState {
 }
 
 /// Reads a mangled name.
-pub struct Parser<'a> {
+pub(super) struct Parser<'a> {
     pub text: &'a str,
     pub at: usize,
     pub tree: Tree<'a>,
@@ -40,7 +40,7 @@ pub struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Self {
             text,
             at: 0,
@@ -58,7 +58,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a whole name.
-    pub fn whole(mut self) -> Option<Tree<'a>> {
+    pub(super) fn whole(mut self) -> Option<Tree<'a>> {
         let root = self.encoding(true)?;
         let rest = &self.text[self.at..];
         self.tree.root = root;
@@ -66,17 +66,17 @@ impl<'a> Parser<'a> {
         (rest.is_empty() || rest.starts_with('.')).then_some(self.tree)
     }
 
-    pub fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
     /// The byte after the next one.
-    pub fn peek_second(&self) -> Option<u8> {
+    pub(super) fn peek_second(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at + 1).copied()
     }
 
     /// Skips a word if it is next.
-    pub fn skip(&mut self, word: &str) -> bool {
+    pub(super) fn skip(&mut self, word: &str) -> bool {
         let is_next = self.text.as_bytes()[self.at..].starts_with(word.as_bytes());
         if is_next {
             self.at += word.len();
@@ -84,23 +84,23 @@ impl<'a> Parser<'a> {
         is_next
     }
 
-    pub fn expect(&mut self, word: &str) -> Option<()> {
+    pub(super) fn expect(&mut self, word: &str) -> Option<()> {
         self.skip(word).then_some(())
     }
 
-    pub fn digits(&mut self) -> Option<&'a str> {
+    pub(super) fn digits(&mut self) -> Option<&'a str> {
         let rest = &self.text[self.at..];
         let len = rest.bytes().take_while(u8::is_ascii_digit).count();
         self.at += len;
         Some(&rest[..len]).filter(|digits| !digits.is_empty())
     }
 
-    pub fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         self.digits()?.parse().ok()
     }
 
     /// A number from 0 that is written as nothing for 0, 0 for 1, ..., with an underscore at the end.
-    pub fn compact_number(&mut self) -> Option<u64> {
+    pub(super) fn compact_number(&mut self) -> Option<u64> {
         if self.skip("_") {
             return Some(0);
         }
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Such a number of base 36.
-    pub fn sequence_number(&mut self) -> Option<usize> {
+    pub(super) fn sequence_number(&mut self) -> Option<usize> {
         let rest = self.text.as_bytes().get(self.at..)?;
         let len = rest.iter().take_while(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase()).count();
         let digits = &self.text[self.at..self.at + len];
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Calls a function that reads a part of the name, unless parts are nested too deeply.
-    pub fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth >= DEPTH {
             return None;
         }
@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads elements until a function says that the list is complete.
-    pub fn list(
+    pub(super) fn list(
         &mut self,
         is_complete: impl Fn(&mut Self) -> bool,
         mut read: impl FnMut(&mut Self) -> Option<Id>,
@@ -144,17 +144,17 @@ impl<'a> Parser<'a> {
         Some(self.tree.add_list(self.pending.drain(start..)))
     }
 
-    pub fn substitutable(&mut self, id: Id) -> Id {
+    pub(super) fn substitutable(&mut self, id: Id) -> Id {
         self.substitutions.push(id);
         id
     }
 
-    pub fn is_at_end(&self) -> bool {
+    pub(super) fn is_at_end(&self) -> bool {
         matches!(self.peek(), None | Some(b'E' | b'.'))
     }
 
     /// Reads a function or a variable. The outermost one may have parameters that cannot be read.
-    pub fn encoding(&mut self, is_outermost: bool) -> Option<Id> {
+    pub(super) fn encoding(&mut self, is_outermost: bool) -> Option<Id> {
         if matches!(self.peek(), Some(b'G' | b'T')) {
             return self.nested(Self::special);
         }
@@ -212,7 +212,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads types of parameters.
-    pub fn parameters(&mut self, is_complete: impl Fn(&mut Self) -> bool) -> Option<List> {
+    pub(super) fn parameters(&mut self, is_complete: impl Fn(&mut Self) -> bool) -> Option<List> {
         if self.peek() == Some(b'v') {
             self.at += 1;
             if is_complete(self) {

@@ -33,7 +33,7 @@ enum Shape {
 type Scope = Option<usize>;
 
 /// Writes a tree.
-pub struct Printer<'t, 'a> {
+pub(super) struct Printer<'t, 'a> {
     tree: &'t Tree<'a>,
     out: String,
     limit: usize,
@@ -50,7 +50,7 @@ pub struct Printer<'t, 'a> {
 }
 
 impl<'t, 'a> Printer<'t, 'a> {
-    pub fn new(tree: &'t Tree<'a>, limit: usize) -> Self {
+    pub(super) fn new(tree: &'t Tree<'a>, limit: usize) -> Self {
         Self {
             tree,
             out: String::with_capacity(128),
@@ -66,7 +66,7 @@ impl<'t, 'a> Printer<'t, 'a> {
     }
 
     /// The text of the whole name after a prefix.
-    pub fn prefixed(mut self, prefix: &str, extent: Extent) -> Option<String> {
+    pub(super) fn prefixed(mut self, prefix: &str, extent: Extent) -> Option<String> {
         self.out.push_str(prefix);
         match *self.tree.node(self.tree.root) {
             Node::Encoding(name, _) | Node::QualifiedName(name, _) if extent == Extent::Name => self.node(name)?,

@@ -3,18 +3,18 @@
 use super::operators::Operator;
 
 /// Number of a node.
-pub type Id = u32;
+pub(super) type Id = u32;
 
 /// Nodes next to each other in [`Tree::list`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct List {
+pub(super) struct List {
     start: u32,
     len: u32,
 }
 
 /// Qualifiers of a type or of a member function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Qualifiers {
+pub(super) struct Qualifiers {
     pub is_const: bool,
     pub is_volatile: bool,
     pub is_restrict: bool,
@@ -24,7 +24,7 @@ pub struct Qualifiers {
 
 /// What follows the parameters of a function type.
 #[derive(Clone, Copy, Debug)]
-pub enum Suffix {
+pub(super) enum Suffix {
     Text(&'static str),
     Noexcept(Id),
     Throw(List),
@@ -32,7 +32,7 @@ pub enum Suffix {
 
 /// A function: its return type, unless the name has none, its parameters and qualifiers.
 #[derive(Clone, Copy, Debug)]
-pub struct Function {
+pub(super) struct Function {
     pub result: Option<Id>,
     pub parameters: List,
     pub qualifiers: Qualifiers,
@@ -44,7 +44,7 @@ pub struct Function {
 
 /// A part of a mangled name.
 #[derive(Clone, Copy, Debug)]
-pub enum Node<'a> {
+pub(super) enum Node<'a> {
     /// An identifier, a built-in type or a number.
     Text(&'a str),
     /// A name with an ABI tag.
@@ -170,7 +170,7 @@ pub enum Node<'a> {
 
 /// Nodes, which refer to each other by number.
 #[derive(Default)]
-pub struct Tree<'a> {
+pub(super) struct Tree<'a> {
     nodes: Vec<Node<'a>>,
     listed: Vec<Id>,
     /// The whole name.
@@ -180,26 +180,26 @@ pub struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    pub fn add(&mut self, node: Node<'a>) -> Id {
+    pub(super) fn add(&mut self, node: Node<'a>) -> Id {
         self.nodes.push(node);
         (self.nodes.len() - 1) as Id
     }
 
-    pub fn node(&self, id: Id) -> &Node<'a> {
+    pub(super) fn node(&self, id: Id) -> &Node<'a> {
         &self.nodes[id as usize]
     }
 
-    pub fn set(&mut self, id: Id, node: Node<'a>) {
+    pub(super) fn set(&mut self, id: Id, node: Node<'a>) {
         self.nodes[id as usize] = node;
     }
 
-    pub fn add_list(&mut self, ids: impl Iterator<Item = Id>) -> List {
+    pub(super) fn add_list(&mut self, ids: impl Iterator<Item = Id>) -> List {
         let start = self.listed.len();
         self.listed.extend(ids);
         List { start: start as u32, len: (self.listed.len() - start) as u32 }
     }
 
-    pub fn list(&self, list: List) -> &[Id] {
+    pub(super) fn list(&self, list: List) -> &[Id] {
         &self.listed[list.start as usize..(list.start + list.len) as usize]
     }
 }

@@ -5,7 +5,7 @@ use super::tree::{Function, Id, Node, Qualifiers, Suffix};
 
 impl<'a> Parser<'a> {
     /// Reads a type.
-    pub fn ty(&mut self) -> Option<Id> {
+    pub(super) fn ty(&mut self) -> Option<Id> {
         let first = self.peek()?;
         if let Some(builtin) = builtin(first) {
             self.at += 1;
@@ -15,7 +15,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the name of a class.
-    pub fn type_name(&mut self) -> Option<Id> {
+    pub(super) fn type_name(&mut self) -> Option<Id> {
         let mut state = NameState { is_type: true, ..NameState::default() };
         self.name(&mut state)
     }
@@ -248,7 +248,7 @@ impl<'a> Parser<'a> {
         Some(self.tree.add(suffix.map_or(Node::Text("std::bfloat16_t"), |suffix| Node::Float(bits, suffix))))
     }
 
-    pub fn decltype(&mut self) -> Option<Id> {
+    pub(super) fn decltype(&mut self) -> Option<Id> {
         self.at += 2;
         let expression = self.expression()?;
         self.expect("E")?;

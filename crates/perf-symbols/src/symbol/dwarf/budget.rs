@@ -7,28 +7,28 @@ const TIMES: u64 = 16;
 
 /// Bytes that may still be read.
 #[derive(Debug)]
-pub struct Budget(Cell<u64>);
+pub(super) struct Budget(Cell<u64>);
 
 impl Budget {
     /// A budget for sections of this size.
-    pub fn new(size: u64) -> Self {
+    pub(super) fn new(size: u64) -> Self {
         Self(Cell::new(size.saturating_mul(TIMES)))
     }
 
     /// Adds that of a file with sections of this size.
-    pub fn add(&self, size: u64) {
+    pub(super) fn add(&self, size: u64) {
         self.0.set(self.0.get().saturating_add(size.saturating_mul(TIMES)));
     }
 
     /// Spends bytes; `false` if none are left.
-    pub fn spend(&self, bytes: usize) -> bool {
+    pub(super) fn spend(&self, bytes: usize) -> bool {
         let left = self.0.get().checked_sub(bytes as u64);
         self.0.set(left.unwrap_or(0));
         left.is_some()
     }
 
     /// Whether all of it was spent.
-    pub fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         self.0.get() == 0
     }
 }

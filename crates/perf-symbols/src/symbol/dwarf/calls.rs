@@ -14,7 +14,7 @@ const DEPTH: usize = 4096;
 
 /// A call that was inlined.
 #[derive(Clone, Copy, Debug)]
-pub struct Call {
+pub(super) struct Call {
     /// Entry of the called function.
     pub entry: UnitOffset,
     /// Number of the file with the call in the line program.
@@ -32,7 +32,7 @@ const CALLS: usize = 1 << 20;
 
 /// The inlined calls in a function.
 #[derive(Default)]
-pub struct Calls {
+pub(super) struct Calls {
     calls: Vec<Call>,
     ranges: Ranges,
     /// The call of each range.
@@ -44,7 +44,7 @@ type Part = (u64, Reverse<u64>, usize, u32);
 
 impl Calls {
     /// Reads the calls in a function.
-    pub fn new(view: UnitView<'_, '_>, budget: &Budget, function: UnitOffset) -> Self {
+    pub(super) fn new(view: UnitView<'_, '_>, budget: &Budget, function: UnitOffset) -> Self {
         let Some(mut walk) = view.walk(function) else { return Self::default() };
         let (mut calls, mut parts) = (Vec::new(), Vec::<Part>::new());
         // The calls around an entry, with their depths. Entries below `nested` belong to another function.
@@ -81,12 +81,12 @@ impl Calls {
     }
 
     /// Number of calls.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.calls.len()
     }
 
     /// The calls that an address is in, innermost first.
-    pub fn find(&self, address: u64) -> impl Iterator<Item = &Call> {
+    pub(super) fn find(&self, address: u64) -> impl Iterator<Item = &Call> {
         let innermost = self.ranges.find(address).and_then(|part| self.owners.get(part)).copied();
         let call = |number: u32| self.calls.get(number as usize);
         std::iter::successors(innermost.and_then(call), move |inner| inner.caller.and_then(call))
@@ -122,24 +122,24 @@ pub(super) mod tests {
     use super::*;
     use gimli::{Dwarf, RunTimeEndian, SectionId};
 
-    pub const FUNCTION: u8 = 2;
+    pub(crate) const FUNCTION: u8 = 2;
     const CALL: u8 = 3;
     const CALL_WITHOUT_CODE: u8 = 4;
     /// A type with the offset of the next entry.
-    pub const TYPE: u8 = 5;
-    pub const END: u8 = 0;
+    pub(crate) const TYPE: u8 = 5;
+    pub(crate) const END: u8 = 0;
 
     /// The lowest address and the size of an entry.
     fn range(start: u64, size: u32) -> Vec<u8> {
         [&start.to_le_bytes()[..], &size.to_le_bytes()].concat()
     }
 
-    pub fn entry(code: u8, start: u64, size: u32) -> Vec<u8> {
+    pub(crate) fn entry(code: u8, start: u64, size: u32) -> Vec<u8> {
         [&[code][..], &range(start, size)].concat()
     }
 
     /// A unit from 0x1000 to 0x3000 with these entries.
-    pub fn with_unit(entries: &[u8], test: impl FnOnce(UnitView<'_, '_>, &Budget)) {
+    pub(crate) fn with_unit(entries: &[u8], test: impl FnOnce(UnitView<'_, '_>, &Budget)) {
         let low_and_high = [0x11, 1, 0x12, 6, 0, 0];
         let kind = |code, tag| [&[code, tag, 1][..], &low_and_high].concat();
         let without_code = vec![CALL_WITHOUT_CODE, 0x1d, 1, 0, 0];

@@ -18,7 +18,7 @@ enum End {
 
 /// Attributes with the addresses of an entry's code.
 #[derive(Default)]
-pub struct CodeRanges {
+pub(super) struct CodeRanges {
     start: Option<u64>,
     end: Option<End>,
     list: Option<RangeListsOffset>,
@@ -26,7 +26,7 @@ pub struct CodeRanges {
 
 impl CodeRanges {
     /// Reads an entry.
-    pub fn of<'a>(unit: UnitRef<'_, Slice<'a>>, entry: UnitOffset) -> Option<Self> {
+    pub(super) fn of<'a>(unit: UnitRef<'_, Slice<'a>>, entry: UnitOffset) -> Option<Self> {
         let mut entries = unit.entries_raw(Some(entry)).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
         let mut ranges = Self::default();
@@ -38,7 +38,7 @@ impl CodeRanges {
     }
 
     /// Takes an attribute of the entry. Others than those with addresses are ignored.
-    pub fn attribute<'a>(&mut self, unit: UnitRef<'_, Slice<'a>>, attribute: &Attribute<Slice<'a>>) {
+    pub(super) fn attribute<'a>(&mut self, unit: UnitRef<'_, Slice<'a>>, attribute: &Attribute<Slice<'a>>) {
         let address = || unit.attr_address(attribute.value()).ok().flatten();
         match attribute.name() {
             gimli::DW_AT_low_pc => self.start = address(),
@@ -54,7 +54,12 @@ impl CodeRanges {
     }
 
     /// Calls `found` with each range that is not empty. Whether there is one.
-    pub fn each(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, mut found: impl FnMut(Range<u64>)) -> bool {
+    pub(super) fn each(
+        &self,
+        unit: UnitRef<'_, Slice<'_>>,
+        budget: &Budget,
+        mut found: impl FnMut(Range<u64>),
+    ) -> bool {
         let mut is_any = false;
         let mut add = |range: Range<u64>| {
             if range.start < range.end {

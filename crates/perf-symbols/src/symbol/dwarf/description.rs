@@ -13,7 +13,7 @@ const SCOPES: usize = 64;
 
 /// Properties of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Description<'a> {
+pub(super) struct Description<'a> {
     /// Linkage name, or else name; empty if it has neither.
     name: &'a [u8],
     /// The name with its scopes, if there is no linkage name.
@@ -26,7 +26,7 @@ pub struct Description<'a> {
 
 /// The units that entries can refer to.
 #[derive(Clone, Copy)]
-pub struct Files<'u, 'a> {
+pub(super) struct Files<'u, 'a> {
     /// Units of the file with the entry.
     pub own: &'u Units<'a>,
     /// Units of the supplementary file that dwz created.
@@ -55,7 +55,7 @@ struct Attributes<'a> {
 
 impl<'a> Description<'a> {
     /// Describes the function of an entry.
-    pub fn read<'u>(files: &Files<'u, 'a>, view: UnitView<'u, 'a>, offset: UnitOffset) -> Self {
+    pub(super) fn read<'u>(files: &Files<'u, 'a>, view: UnitView<'u, 'a>, offset: UnitOffset) -> Self {
         let mut found = Self::default();
         let mut entry = Entry { files: *files, view, offset };
         for _ in 0..=REFERENCES {
@@ -78,7 +78,7 @@ impl<'a> Description<'a> {
     }
 
     /// The linkage name, or else the name with its scopes.
-    pub fn name(&self) -> &[u8] {
+    pub(super) fn name(&self) -> &[u8] {
         self.qualified.as_deref().unwrap_or(self.name)
     }
 }

@@ -33,11 +33,11 @@ struct Shape {
 
 /// The abbreviations of a unit.
 #[derive(Debug)]
-pub struct Shapes(Vec<Option<Shape>>);
+pub(super) struct Shapes(Vec<Option<Shape>>);
 
 impl Shapes {
     /// Reads abbreviations. Compilers number them from 1; those beyond a gap are not known.
-    pub fn new(abbreviations: &Abbreviations, header: &UnitHeader<Slice<'_>>) -> Self {
+    pub(super) fn new(abbreviations: &Abbreviations, header: &UnitHeader<Slice<'_>>) -> Self {
         let numbered = (1..).map_while(|code| abbreviations.get(code));
         let shape = |abbreviation: &gimli::Abbreviation| {
             let mut steps = Vec::new();
@@ -85,7 +85,7 @@ impl Step {
 
 /// An entry that was passed over.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub(super) struct Entry {
     /// Its offset in the unit.
     pub offset: UnitOffset,
     /// Its tag.
@@ -100,7 +100,7 @@ pub struct Entry {
 }
 
 /// A walk over an entry and those below it, each before its children. It ends early at a form that is not known.
-pub struct Walk<'u, 'a> {
+pub(super) struct Walk<'u, 'a> {
     shapes: &'u Shapes,
     whole: Slice<'a>,
     rest: Slice<'a>,
@@ -112,7 +112,7 @@ pub struct Walk<'u, 'a> {
 
 impl<'u, 'a> Walk<'u, 'a> {
     /// A walk from an entry.
-    pub fn new(header: &UnitHeader<Slice<'a>>, shapes: &'u Shapes, start: UnitOffset) -> Option<Self> {
+    pub(super) fn new(header: &UnitHeader<Slice<'a>>, shapes: &'u Shapes, start: UnitOffset) -> Option<Self> {
         let first = header.root_offset();
         let whole = header.range_from(first..).ok()?;
         let mut walk = Self { shapes, whole, rest: whole, first: first.0, depth: 0, is_begun: false };
@@ -130,12 +130,12 @@ impl<'u, 'a> Walk<'u, 'a> {
     }
 
     /// Offset of the bytes that follow in the unit.
-    pub fn offset(&self) -> UnitOffset {
+    pub(super) fn offset(&self) -> UnitOffset {
         UnitOffset(self.first + self.rest.offset_from(self.whole))
     }
 
     /// The next entry.
-    pub fn next(&mut self) -> Option<Entry> {
+    pub(super) fn next(&mut self) -> Option<Entry> {
         while !self.is_begun || self.depth > 0 {
             self.is_begun = true;
             let offset = self.offset();
@@ -155,7 +155,7 @@ impl<'u, 'a> Walk<'u, 'a> {
     }
 
     /// Passes over the children of the last entry, if it refers to the entry after them. Whether children were left out.
-    pub fn skip_children(&mut self, entry: &Entry) -> bool {
+    pub(super) fn skip_children(&mut self, entry: &Entry) -> bool {
         let next = entry.sibling.filter(|&next| entry.has_children && next > self.offset().0);
         let is_left_out = next.is_some_and(|next| self.seek(next));
         if is_left_out {

@@ -8,7 +8,7 @@ use gimli::{DwTag, UnitOffset, constants};
 use std::cmp::Reverse;
 
 /// The functions of a unit.
-pub struct Functions {
+pub(super) struct Functions {
     ranges: Ranges,
     /// The entry of each range.
     entries: Vec<UnitOffset>,
@@ -18,7 +18,7 @@ pub struct Functions {
 
 /// How much of a unit is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub(super) enum Depth {
     /// Functions outside of types and other functions, where compilers put nearly all, if entries refer to the next one.
     Outer,
     /// All functions.
@@ -41,7 +41,7 @@ fn is_type(tag: DwTag) -> bool {
 
 impl Functions {
     /// Reads the functions of a unit.
-    pub fn new(view: UnitView<'_, '_>, budget: &Budget, depth: Depth) -> Self {
+    pub(super) fn new(view: UnitView<'_, '_>, budget: &Budget, depth: Depth) -> Self {
         let (mut found, mut is_partial) = (Vec::new(), false);
         let header = &view.unit.unit.header;
         let walk = view.walk(header.root_offset()).filter(|_| budget.spend(header.length_including_self()));
@@ -66,12 +66,12 @@ impl Functions {
     }
 
     /// The entry of the innermost function with an address.
-    pub fn find(&self, address: u64) -> Option<UnitOffset> {
+    pub(super) fn find(&self, address: u64) -> Option<UnitOffset> {
         self.ranges.find(address).and_then(|number| self.entries.get(number)).copied()
     }
 
     /// Whether there may be more functions.
-    pub fn is_partial(&self) -> bool {
+    pub(super) fn is_partial(&self) -> bool {
         self.is_partial
     }
 }

@@ -5,7 +5,7 @@ use gimli::{LineProgramHeader, Reader, constants};
 
 /// A row: from its address on, code belongs to its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub(super) struct Row {
     /// Address.
     pub address: u64,
     /// Number of the file.
@@ -17,7 +17,7 @@ pub struct Row {
 }
 
 /// What an instruction yields.
-pub enum Step {
+pub(super) enum Step {
     /// A row.
     Row(Row),
     /// The end of a sequence, at the address after its code.
@@ -25,7 +25,7 @@ pub enum Step {
 }
 
 /// A program that runs, at the beginning of a sequence.
-pub struct LineProgram<'u, 'a> {
+pub(super) struct LineProgram<'u, 'a> {
     header: &'u LineProgramHeader<Slice<'a>>,
     whole: Slice<'a>,
     rest: Slice<'a>,
@@ -37,7 +37,7 @@ pub struct LineProgram<'u, 'a> {
 
 impl<'u, 'a> LineProgram<'u, 'a> {
     /// A program that continues at an offset, where a sequence begins.
-    pub fn new(header: &'u LineProgramHeader<Slice<'a>>, offset: usize) -> Option<Self> {
+    pub(super) fn new(header: &'u LineProgramHeader<Slice<'a>>, offset: usize) -> Option<Self> {
         let whole = header.raw_program_buf();
         let mut rest = whole;
         rest.skip(offset).ok()?;
@@ -53,12 +53,12 @@ impl<'u, 'a> LineProgram<'u, 'a> {
     }
 
     /// Offset of the next instruction.
-    pub fn offset(&self) -> usize {
+    pub(super) fn offset(&self) -> usize {
         self.rest.offset_from(self.whole)
     }
 
     /// The next row or end of a sequence. `None` at the end of the program, or where it cannot be read.
-    pub fn next(&mut self) -> Option<Step> {
+    pub(super) fn next(&mut self) -> Option<Step> {
         loop {
             let opcode = self.rest.read_u8().ok()?;
             let is_row = if opcode >= self.header.opcode_base() {

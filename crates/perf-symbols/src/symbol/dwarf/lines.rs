@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// A position in source code.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Location<'l> {
+pub(super) struct Location<'l> {
     /// Path of the file; empty if unknown.
     pub file: &'l [u8],
     /// Line; 0 if unknown.
@@ -32,7 +32,7 @@ struct Sequence {
 
 /// Lines of a unit. Rows and paths are only read of the sequences and files that are looked up.
 #[derive(Default)]
-pub struct Lines {
+pub(super) struct Lines {
     sequences: Vec<Sequence>,
     index: Ranges,
     paths: Box<[OnceCell<Box<[u8]>>]>,
@@ -40,7 +40,7 @@ pub struct Lines {
 
 impl Lines {
     /// Finds the sequences of a unit's line program.
-    pub fn new(unit: UnitRef<'_, Slice<'_>>, budget: &Budget) -> Self {
+    pub(super) fn new(unit: UnitRef<'_, Slice<'_>>, budget: &Budget) -> Self {
         let Some(header) = header(unit) else { return Self::default() };
         let mut sequences = Vec::new();
         if let Some(mut program) = LineProgram::new(header, 0).filter(|_| budget.spend(header.raw_program_buf().len()))
@@ -65,12 +65,12 @@ impl Lines {
     }
 
     /// The addresses of each sequence.
-    pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
         self.sequences.iter().map(|sequence| sequence.addresses.clone())
     }
 
     /// The line of an address; `None` if the program has no code there.
-    pub fn find(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, address: u64) -> Option<Location<'_>> {
+    pub(super) fn find(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, address: u64) -> Option<Location<'_>> {
         let sequence = self.sequences.get(self.index.find(address)?)?;
         let rows = sequence.rows.get_or_init(|| rows(unit, budget, sequence.offset));
         let row = rows.get(rows.partition_point(|row| row.address <= address).checked_sub(1)?)?;
@@ -79,7 +79,7 @@ impl Lines {
     }
 
     /// The path of a file by its number; empty if unknown.
-    pub fn path(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, number: u64) -> &[u8] {
+    pub(super) fn path(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, number: u64) -> &[u8] {
         let cell = usize::try_from(number).ok().and_then(|number| self.paths.get(number));
         let read = || {
             let path = path(unit, number).unwrap_or_default();

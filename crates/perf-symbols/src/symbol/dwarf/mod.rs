@@ -15,7 +15,7 @@ mod unit_cache;
 mod unit_ranges;
 mod units;
 
-pub use sections::{inflate, split_units};
+pub(crate) use sections::{inflate, split_units};
 
 use super::arena::Arena;
 use super::find::candidate_paths::SplitUnit;
@@ -38,7 +38,7 @@ type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
 /// Files with parts of the DWARF of an object.
 #[derive(Clone, Copy)]
-pub struct DwarfFiles<'a> {
+pub(crate) struct DwarfFiles<'a> {
     /// The file with `.debug_info`.
     pub main: &'a Object,
     /// The supplementary file to which dwz moved common parts.
@@ -56,7 +56,7 @@ pub struct DwarfFiles<'a> {
 }
 
 /// Lookup in the DWARF of an object. Each thread needs its own.
-pub struct DwarfLookup<'a> {
+pub(crate) struct DwarfLookup<'a> {
     table: &'a SymbolTable,
     units: Units<'a>,
     supplementary: Option<Units<'a>>,
@@ -79,7 +79,7 @@ struct Position<'l, 'a> {
 
 impl<'a> DwarfLookup<'a> {
     /// Reads the units of an object.
-    pub fn new(files: DwarfFiles<'a>) -> Self {
+    pub(crate) fn new(files: DwarfFiles<'a>) -> Self {
         let budget = Budget::new(sections::size(files.main) + files.supplementary.map_or(0, sections::size));
         let mut dwarf = sections::load(files.main);
         if let Some(supplementary) = files.supplementary {

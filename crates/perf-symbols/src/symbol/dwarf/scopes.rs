@@ -13,7 +13,7 @@ struct Scope {
 
 /// The scopes of a unit, in the order of their offsets.
 #[derive(Default)]
-pub struct Scopes(Vec<Scope>);
+pub(super) struct Scopes(Vec<Scope>);
 
 fn is_scope(tag: DwTag) -> bool {
     matches!(
@@ -31,7 +31,7 @@ fn is_scope(tag: DwTag) -> bool {
 
 impl Scopes {
     /// Reads the scopes of a unit.
-    pub fn new(view: UnitView<'_, '_>, budget: &Budget) -> Self {
+    pub(super) fn new(view: UnitView<'_, '_>, budget: &Budget) -> Self {
         let header = &view.unit.unit.header;
         let walk = view.walk(header.root_offset()).filter(|_| budget.spend(header.length_including_self()));
         let Some(mut walk) = walk else { return Self::default() };
@@ -52,7 +52,7 @@ impl Scopes {
     }
 
     /// The entry of the innermost scope that an entry is in.
-    pub fn find(&self, entry: UnitOffset) -> Option<UnitOffset> {
+    pub(super) fn find(&self, entry: UnitOffset) -> Option<UnitOffset> {
         let before = self.0.partition_point(|scope| scope.entry < entry).checked_sub(1);
         let mut scope = self.0.get(before?)?;
         while scope.end <= entry.0 {

@@ -21,7 +21,7 @@ const SECTIONS: [SectionId; 11] = [
     SectionId::DebugTypes,
 ];
 
-pub fn section<'a>(object: &'a Object, name: Option<&str>) -> Slice<'a> {
+pub(super) fn section<'a>(object: &'a Object, name: Option<&str>) -> Slice<'a> {
     let endian = match object.endian() {
         object::Endianness::Big => RunTimeEndian::Big,
         object::Endianness::Little => RunTimeEndian::Little,
@@ -30,7 +30,7 @@ pub fn section<'a>(object: &'a Object, name: Option<&str>) -> Slice<'a> {
 }
 
 /// Inflates the sections of a file that lookups read, on at most `threads` threads.
-pub fn inflate(object: &Object, threads: usize) {
+pub(crate) fn inflate(object: &Object, threads: usize) {
     let name = |id: &SectionId| object.section_index(id.name().as_bytes());
     let mut compressed: Vec<usize> = SECTIONS.iter().filter_map(name).collect();
     compressed.retain(|&index| object.is_to_inflate(index));
@@ -48,18 +48,18 @@ pub fn inflate(object: &Object, threads: usize) {
 }
 
 /// Loads the DWARF of a file.
-pub fn load(object: &Object) -> Dwarf<Slice<'_>> {
+pub(super) fn load(object: &Object) -> Dwarf<Slice<'_>> {
     let read = |id: SectionId| Ok(section(object, SECTIONS.contains(&id).then(|| id.name())));
     Dwarf::load::<_, gimli::Error>(read).unwrap_or_default()
 }
 
 /// Loads a split DWARF package.
-pub fn load_package(file: &Object) -> Option<DwarfPackage<Slice<'_>>> {
+pub(super) fn load_package(file: &Object) -> Option<DwarfPackage<Slice<'_>>> {
     let read = |id: SectionId| Ok::<_, gimli::Error>(section(file, id.dwo_name()));
     DwarfPackage::load(read, section(file, None)).ok()
 }
 
-pub fn split_unit(directory: Option<Slice<'_>>, name: Option<Slice<'_>>, id: DwoId) -> SplitUnit {
+pub(super) fn split_unit(directory: Option<Slice<'_>>, name: Option<Slice<'_>>, id: DwoId) -> SplitUnit {
     let path = |slice: Option<Slice<'_>>| {
         PathBuf::from(String::from_utf8_lossy(slice.unwrap_or_default().slice()).into_owned())
     };
@@ -67,7 +67,7 @@ pub fn split_unit(directory: Option<Slice<'_>>, name: Option<Slice<'_>>, id: Dwo
 }
 
 /// The units of a file with a part in split DWARF that is not in the package.
-pub fn split_units(main: &Object, package: Option<&Object>) -> Vec<SplitUnit> {
+pub(crate) fn split_units(main: &Object, package: Option<&Object>) -> Vec<SplitUnit> {
     let dwarf = load(main);
     let package = package.and_then(load_package);
     let (mut list, mut units) = (Vec::new(), dwarf.units());
@@ -84,7 +84,7 @@ pub fn split_units(main: &Object, package: Option<&Object>) -> Vec<SplitUnit> {
 }
 
 /// Size of the sections that lookups read.
-pub fn size(object: &Object) -> u64 {
+pub(super) fn size(object: &Object) -> u64 {
     let size = |id: &SectionId| object.section(id.name().as_bytes()).len() as u64;
     SECTIONS.iter().map(size).sum()
 }

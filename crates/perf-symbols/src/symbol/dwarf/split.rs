@@ -16,7 +16,7 @@ use std::rc::Rc;
 const TIMES: usize = 2;
 
 /// Opens split DWARF.
-pub struct SplitFiles<'a> {
+pub(super) struct SplitFiles<'a> {
     package: Option<DwarfPackage<Slice<'a>>>,
     /// Bytes of entries that may still be read of the package.
     package_bytes: Cell<usize>,
@@ -49,21 +49,21 @@ impl<'a> SplitFile<'a> {
 }
 
 /// A unit in split DWARF, with its file.
-pub struct Split<'a> {
+pub(super) struct Split<'a> {
     file: Rc<SplitFile<'a>>,
     unit: UnitContent<'a>,
 }
 
 impl<'a> Split<'a> {
     /// The unit, and the units of its file.
-    pub fn view(&self) -> (&Units<'a>, UnitView<'_, 'a>) {
+    pub(super) fn view(&self) -> (&Units<'a>, UnitView<'_, 'a>) {
         (&self.file.units, self.unit.view(&self.file.units))
     }
 }
 
 impl<'a> SplitFiles<'a> {
     /// Finds units in a package, or else opens their files with a function. `opened` keeps the files.
-    pub fn new(
+    pub(super) fn new(
         package: Option<&'a Object>,
         open: &'a dyn Fn(&SplitUnit) -> Option<Object>,
         opened: &'a Arena<Object>,
@@ -80,7 +80,12 @@ impl<'a> SplitFiles<'a> {
     }
 
     /// Opens the unit that belongs to one of the main file. The budget gets that of a file that is opened for the first time.
-    pub fn open(&self, main: &Units<'a>, skeleton: UnitRef<'_, Slice<'a>>, budget: &Budget) -> Option<Split<'a>> {
+    pub(super) fn open(
+        &self,
+        main: &Units<'a>,
+        skeleton: UnitRef<'_, Slice<'a>>,
+        budget: &Budget,
+    ) -> Option<Split<'a>> {
         let id = skeleton.unit.dwo_id?;
         let packaged = || self.in_package(main.dwarf(), id).map(|dwarf| Rc::new(SplitFile::new(dwarf, budget)));
         let packaged = self.packaged.borrow_mut().entry(id).or_insert_with(packaged).clone();

@@ -17,7 +17,7 @@ const CALLS: usize = 1 << 20;
 
 /// Parts of a unit.
 #[derive(Default)]
-pub struct UnitCache<'a> {
+pub(super) struct UnitCache<'a> {
     split: OnceCell<Option<Box<Split<'a>>>>,
     functions: [OnceCell<Functions>; 2],
     lines: OnceCell<Lines>,
@@ -32,7 +32,7 @@ struct KeptCalls {
 
 impl<'a> UnitCache<'a> {
     /// The unit with the entries, and the units of its file, if they are in split DWARF.
-    pub fn code<'u>(
+    pub(super) fn code<'u>(
         &'u self,
         files: &SplitFiles<'a>,
         main: &Units<'a>,
@@ -44,7 +44,7 @@ impl<'a> UnitCache<'a> {
     }
 
     /// The entry of the function with an address.
-    pub fn function(&self, view: UnitView<'_, 'a>, budget: &Budget, address: u64) -> Option<UnitOffset> {
+    pub(super) fn function(&self, view: UnitView<'_, 'a>, budget: &Budget, address: u64) -> Option<UnitOffset> {
         let [outer, all] = &self.functions;
         let outer = outer.get_or_init(|| Functions::new(view, budget, Depth::Outer));
         let all = || all.get_or_init(|| Functions::new(view, budget, Depth::All));
@@ -52,12 +52,12 @@ impl<'a> UnitCache<'a> {
     }
 
     /// The lines.
-    pub fn lines(&self, unit: UnitRef<'_, Slice<'a>>, budget: &Budget) -> &Lines {
+    pub(super) fn lines(&self, unit: UnitRef<'_, Slice<'a>>, budget: &Budget) -> &Lines {
         self.lines.get_or_init(|| Lines::new(unit, budget))
     }
 
     /// The inlined calls in a function.
-    pub fn calls(&self, view: UnitView<'_, 'a>, budget: &Budget, function: UnitOffset) -> Rc<Calls> {
+    pub(super) fn calls(&self, view: UnitView<'_, 'a>, budget: &Budget, function: UnitOffset) -> Rc<Calls> {
         let mut kept = self.calls.borrow_mut();
         if let Some(calls) = kept.by_function.get(&function) {
             return Rc::clone(calls);

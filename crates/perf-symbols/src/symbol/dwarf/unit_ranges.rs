@@ -17,11 +17,11 @@ struct UnitRange {
 }
 
 /// The addresses of units, in the order of their ends.
-pub struct UnitRanges(Vec<UnitRange>);
+pub(super) struct UnitRanges(Vec<UnitRange>);
 
 impl UnitRanges {
     /// Reads the addresses of units: from `.debug_aranges`, or else from the unit itself, or else from its lines.
-    pub fn new(units: &Units<'_>, budget: &Budget) -> Self {
+    pub(super) fn new(units: &Units<'_>, budget: &Budget) -> Self {
         let index = address_index(units, budget);
         let mut ranges = Vec::new();
         for (number, (offset, header)) in units.headers().enumerate() {
@@ -52,7 +52,7 @@ impl UnitRanges {
     }
 
     /// Numbers of the units with an address.
-    pub fn find(&self, address: u64) -> impl Iterator<Item = usize> {
+    pub(super) fn find(&self, address: u64) -> impl Iterator<Item = usize> {
         let first = self.0.partition_point(|range| range.addresses.end <= address);
         let near = self.0[first..].iter().take_while(move |range| range.least_start <= address);
         near.filter(move |range| range.addresses.contains(&address)).map(|range| range.unit as usize)

@@ -44,7 +44,7 @@ impl<'a> Slot<'a> {
 }
 
 /// The contents of a unit: its root entry, and tables for the others.
-pub struct UnitContent<'a> {
+pub(super) struct UnitContent<'a> {
     unit: Unit<Slice<'a>>,
     table: Rc<Table>,
     scopes: OnceCell<Scopes>,
@@ -52,7 +52,7 @@ pub struct UnitContent<'a> {
 
 impl<'a> UnitContent<'a> {
     /// The unit, as one of these.
-    pub fn view<'u>(&'u self, units: &'u Units<'a>) -> UnitView<'u, 'a> {
+    pub(super) fn view<'u>(&'u self, units: &'u Units<'a>) -> UnitView<'u, 'a> {
         let unit = UnitRef::new(&units.dwarf, &self.unit);
         UnitView { unit, shapes: &self.table.shapes, scopes: &self.scopes }
     }
@@ -62,7 +62,7 @@ impl<'a> UnitContent<'a> {
 type Types = HashMap<DebugTypeSignature, (usize, UnitOffset)>;
 
 /// The units of a file, in the order of their offsets.
-pub struct Units<'a> {
+pub(super) struct Units<'a> {
     dwarf: Dwarf<Slice<'a>>,
     slots: Vec<(DebugInfoOffset, Slot<'a>)>,
     /// Units of `.debug_types`, the section of types before DWARF 5.
@@ -76,7 +76,7 @@ pub struct Units<'a> {
 
 /// A unit, with the sections that it refers to.
 #[derive(Clone, Copy)]
-pub struct UnitView<'u, 'a> {
+pub(super) struct UnitView<'u, 'a> {
     /// The unit and its sections.
     pub unit: UnitRef<'u, Slice<'a>>,
     shapes: &'u Shapes,
@@ -85,19 +85,19 @@ pub struct UnitView<'u, 'a> {
 
 impl<'u, 'a> UnitView<'u, 'a> {
     /// A walk from an entry.
-    pub fn walk(&self, start: UnitOffset) -> Option<Walk<'u, 'a>> {
+    pub(super) fn walk(&self, start: UnitOffset) -> Option<Walk<'u, 'a>> {
         Walk::new(&self.unit.unit.header, self.shapes, start)
     }
 
     /// The scopes of its entries.
-    pub fn scopes(self, budget: &Budget) -> &'u Scopes {
+    pub(super) fn scopes(self, budget: &Budget) -> &'u Scopes {
         self.scopes.get_or_init(|| Scopes::new(self, budget))
     }
 }
 
 impl<'a> Units<'a> {
     /// Reads the headers of a file's units.
-    pub fn new(dwarf: Dwarf<Slice<'a>>) -> Self {
+    pub(super) fn new(dwarf: Dwarf<Slice<'a>>) -> Self {
         let max_units = UNITS.saturating_add(dwarf.debug_info.reader().len() / UNIT_SIZE);
         let (mut slots, mut units) = (Vec::new(), dwarf.units());
         let mut exceeds_limit = false;
@@ -126,37 +126,37 @@ impl<'a> Units<'a> {
     }
 
     /// Number of units.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.slots.len()
     }
 
     /// Whether units, or tables of abbreviations, were not read because there are too many for the size of the section.
-    pub fn exceeds_limit(&self) -> bool {
+    pub(super) fn exceeds_limit(&self) -> bool {
         self.exceeds_limit.get()
     }
 
     /// The sections.
-    pub fn dwarf(&self) -> &Dwarf<Slice<'a>> {
+    pub(super) fn dwarf(&self) -> &Dwarf<Slice<'a>> {
         &self.dwarf
     }
 
     /// Headers, with their offsets.
-    pub fn headers(&self) -> impl Iterator<Item = (DebugInfoOffset, &UnitHeader<Slice<'a>>)> {
+    pub(super) fn headers(&self) -> impl Iterator<Item = (DebugInfoOffset, &UnitHeader<Slice<'a>>)> {
         self.slots.iter().map(|(offset, slot)| (*offset, &slot.header))
     }
 
     /// The header of a unit by its number.
-    pub fn header(&self, number: usize) -> Option<&UnitHeader<Slice<'a>>> {
+    pub(super) fn header(&self, number: usize) -> Option<&UnitHeader<Slice<'a>>> {
         self.slots.get(number).map(|(_, slot)| &slot.header)
     }
 
     /// A unit by its number; `None` if it cannot be read.
-    pub fn unit(&self, number: usize) -> Option<UnitView<'_, 'a>> {
+    pub(super) fn unit(&self, number: usize) -> Option<UnitView<'_, 'a>> {
         self.in_slot(&self.slots.get(number)?.1)
     }
 
     /// A unit by its number, completed by attributes of the unit that it is split from.
-    pub fn completed(&self, number: usize, skeleton: &Unit<Slice<'a>>) -> Option<UnitContent<'a>> {
+    pub(super) fn completed(&self, number: usize, skeleton: &Unit<Slice<'a>>) -> Option<UnitContent<'a>> {
         let mut content = self.read(&self.slots.get(number)?.1.header)?;
         content.unit.copy_relocated_attributes(skeleton);
         Some(content)
@@ -196,14 +196,14 @@ impl<'a> Units<'a> {
     }
 
     /// The number of the unit that contains an entry, and the offset of the entry in it.
-    pub fn find(&self, offset: DebugInfoOffset) -> Option<(usize, UnitOffset)> {
+    pub(super) fn find(&self, offset: DebugInfoOffset) -> Option<(usize, UnitOffset)> {
         let number = self.slots.partition_point(|(start, _)| *start <= offset).checked_sub(1)?;
         let (_, slot) = self.slots.get(number)?;
         Some((number, offset.to_unit_offset(&slot.header)?))
     }
 
     /// The entry of a type by its signature.
-    pub fn find_type(&self, signature: DebugTypeSignature) -> Option<(UnitView<'_, 'a>, UnitOffset)> {
+    pub(super) fn find_type(&self, signature: DebugTypeSignature) -> Option<(UnitView<'_, 'a>, UnitOffset)> {
         let in_types = self.type_slots.get_or_init(|| {
             let (mut slots, mut units) = (Vec::new(), self.dwarf.type_units());
             while let Ok(Some(header)) = units.next() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// The path that a deleted file had, if `/proc` or a recording says that it is deleted.
-pub fn without_deleted(path: &Path) -> Option<&Path> {
+pub(super) fn without_deleted(path: &Path) -> Option<&Path> {
     path.to_str()?.strip_suffix(" (deleted)").map(Path::new)
 }
 

@@ -14,14 +14,14 @@ const COMPRESSED: [&str; 3] = [".xz", ".zst", ".gz"];
 const MAX_INDEX: u64 = 64 << 20;
 
 /// The path of a module without the suffix of its compression.
-pub fn without_compression(path: &Path) -> &Path {
+pub(crate) fn without_compression(path: &Path) -> &Path {
     let Some(text) = path.to_str() else { return path };
     let plain = COMPRESSED.iter().find_map(|suffix| text.strip_suffix(suffix));
     plain.filter(|plain| plain.ends_with(".ko")).map_or(path, Path::new)
 }
 
 /// Candidates for a module's file.
-pub fn places(options: &SearchOptions, recorded: &Path) -> Vec<PathBuf> {
+pub(crate) fn places(options: &SearchOptions, recorded: &Path) -> Vec<PathBuf> {
     let root = options.symfs.as_deref().unwrap_or(Path::new("/"));
     // Since /usr is merged, /lib is a link, which a copy of the files may lack.
     let relative = recorded.strip_prefix("/").ok();

@@ -31,7 +31,7 @@ enum Expected<'a> {
 const VDSO: &str = "[vdso]";
 
 /// A search for the files of one object.
-pub struct Search<'a> {
+pub(crate) struct Search<'a> {
     options: &'a SearchOptions,
     key: &'a ObjectKey,
     attempts: &'a mut Vec<Attempt>,
@@ -39,12 +39,12 @@ pub struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Creates a search for the files of an object.
-    pub fn new(options: &'a SearchOptions, key: &'a ObjectKey, attempts: &'a mut Vec<Attempt>) -> Self {
+    pub(crate) fn new(options: &'a SearchOptions, key: &'a ObjectKey, attempts: &'a mut Vec<Attempt>) -> Self {
         Self { options, key, attempts }
     }
 
     /// The object itself.
-    pub fn object(&mut self) -> Option<Object> {
+    pub(crate) fn object(&mut self) -> Option<Object> {
         let mut places = self.recorded_places();
         if let Some(id) = &self.key.build_id {
             for cache in &self.options.build_id_dirs {
@@ -85,7 +85,7 @@ impl<'a> Search<'a> {
     }
 
     /// The image of a kernel.
-    pub fn vmlinux(&mut self) -> Option<Object> {
+    pub(crate) fn vmlinux(&mut self) -> Option<Object> {
         let options = self.options;
         let mut places: Vec<_> = options.vmlinux.iter().cloned().collect();
         if let Some(id) = &self.key.build_id {
@@ -106,12 +106,12 @@ impl<'a> Search<'a> {
     }
 
     /// Fetches the object itself.
-    pub fn fetch_object(&mut self) -> Option<Object> {
+    pub(crate) fn fetch_object(&mut self) -> Option<Object> {
         self.fetch(Role::Object, self.key.build_id?, |_| None)
     }
 
     /// Fetches the image of a kernel.
-    pub fn fetch_vmlinux(&mut self) -> Option<Object> {
+    pub(crate) fn fetch_vmlinux(&mut self) -> Option<Object> {
         self.fetch(Role::DebugFile, self.key.build_id?, without_symbols)
     }
 
@@ -175,7 +175,7 @@ impl<'a> Search<'a> {
     }
 
     /// The separate debug file of an object. Without the object, it is found by the recorded build ID alone.
-    pub fn debug_file(&mut self, object: Option<&Object>) -> Option<Object> {
+    pub(crate) fn debug_file(&mut self, object: Option<&Object>) -> Option<Object> {
         let found = self.installed_debug_file(object);
         // The vdso is a part of the kernel.
         if found.is_some() || !self.key.path.is_absolute() {
@@ -216,7 +216,7 @@ impl<'a> Search<'a> {
     }
 
     /// The supplementary file of dwz that a file refers to.
-    pub fn alternate(&mut self, linking: &Object) -> Option<Object> {
+    pub(crate) fn alternate(&mut self, linking: &Object) -> Option<Object> {
         let (link, id) = linking.alternate_link()?;
         let link = path_of(link)?;
         let places = candidate_paths::alternate(linking.path(), &link, &id, self.options);
@@ -224,7 +224,7 @@ impl<'a> Search<'a> {
     }
 
     /// The split DWARF package of these files.
-    pub fn package(&mut self, files: &[&Object]) -> Option<Object> {
+    pub(crate) fn package(&mut self, files: &[&Object]) -> Option<Object> {
         let recorded = self.recorded_places();
         let mut places: Vec<_> = files.iter().map(|file| candidate_paths::package(file.path())).collect();
         places.extend(recorded.iter().map(|path| candidate_paths::package(path)));
@@ -337,7 +337,7 @@ fn differs(object: &Object, id: Id) -> Option<Mismatch> {
 }
 
 /// Opens a split DWARF file. Its units show whether it is the right one.
-pub fn split_dwarf(options: &SearchOptions, unit: &SplitUnit, object: &Path) -> Option<Object> {
+pub(crate) fn split_dwarf(options: &SearchOptions, unit: &SplitUnit, object: &Path) -> Option<Object> {
     let places = candidate_paths::split_dwarf(unit, object, options.symfs.as_deref());
     places.iter().find_map(|place| open(place).ok())
 }

@@ -8,7 +8,7 @@ const LR: u8 = 30;
 const SP: u8 = 31;
 
 /// 64-bit Arm.
-pub const AARCH64: Architecture = Architecture {
+pub(super) const AARCH64: Architecture = Architecture {
     machines: &[elf::EM_AARCH64],
     pointer_size: 8,
     columns: &COLUMNS,

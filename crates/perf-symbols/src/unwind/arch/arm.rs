@@ -7,7 +7,7 @@ const SP: u8 = 13;
 const LR: u8 = 14;
 
 /// 32-bit Arm.
-pub const ARM: Architecture = Architecture {
+pub(super) const ARM: Architecture = Architecture {
     machines: &[elf::EM_ARM],
     pointer_size: 4,
     columns: &COLUMNS,

@@ -8,7 +8,7 @@ const EBP: u8 = 5;
 const EIP: u8 = 8;
 
 /// 32-bit x86.
-pub const I386: Architecture = Architecture {
+pub(super) const I386: Architecture = Architecture {
     machines: &[elf::EM_386],
     pointer_size: 4,
     columns: &COLUMNS,

@@ -8,7 +8,7 @@ const SP: u8 = 3;
 const FP: u8 = 22;
 
 /// 64-bit LoongArch.
-pub const LOONGARCH64: Architecture = Architecture {
+pub(super) const LOONGARCH64: Architecture = Architecture {
     machines: &[elf::EM_LOONGARCH],
     pointer_size: 8,
     columns: &COLUMNS,

@@ -7,7 +7,7 @@ const SP: u8 = 29;
 const RA: u8 = 31;
 
 /// 64-bit MIPS.
-pub const MIPS64: Architecture = Architecture {
+pub(super) const MIPS64: Architecture = Architecture {
     machines: &[elf::EM_MIPS],
     pointer_size: 8,
     columns: &COLUMNS,

@@ -7,7 +7,7 @@ const R1: u8 = 1;
 const LR: u8 = 65;
 
 /// 64-bit PowerPC.
-pub const PPC64: Architecture = Architecture {
+pub(super) const PPC64: Architecture = Architecture {
     machines: &[elf::EM_PPC64],
     pointer_size: 8,
     columns: &COLUMNS,

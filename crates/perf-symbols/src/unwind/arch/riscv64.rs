@@ -8,7 +8,7 @@ const SP: u8 = 2;
 const S0: u8 = 8;
 
 /// 64-bit RISC-V.
-pub const RISCV64: Architecture = Architecture {
+pub(super) const RISCV64: Architecture = Architecture {
     machines: &[elf::EM_RISCV],
     pointer_size: 8,
     columns: &COLUMNS,

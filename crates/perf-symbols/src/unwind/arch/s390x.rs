@@ -7,7 +7,7 @@ const R14: u8 = 14;
 const R15: u8 = 15;
 
 /// s390x.
-pub const S390X: Architecture = Architecture {
+pub(super) const S390X: Architecture = Architecture {
     machines: &[elf::EM_S390],
     pointer_size: 8,
     columns: &COLUMNS,

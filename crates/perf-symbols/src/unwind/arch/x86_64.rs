@@ -8,7 +8,7 @@ const RSP: u8 = 7;
 const RIP: u8 = 16;
 
 /// x86-64.
-pub const X86_64: Architecture = Architecture {
+pub(super) const X86_64: Architecture = Architecture {
     machines: &[elf::EM_X86_64],
     pointer_size: 8,
     columns: &COLUMNS,

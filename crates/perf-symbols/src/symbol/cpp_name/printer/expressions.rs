@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 impl Printer<'_, '_> {
     /// Whether an operand needs no parentheses.
-    pub fn is_simple(&self, id: Id) -> bool {
+    pub(crate) fn is_simple(&self, id: Id) -> bool {
         match *self.tree.node(id) {
             // Those in functions are not.
             Node::Scoped(scope, _) => !matches!(self.tree.node(scope), Node::Encoding(..)),
@@ -26,7 +26,7 @@ impl Printer<'_, '_> {
         Some(())
     }
 
-    pub fn expression(&mut self, id: Id) -> Option<()> {
+    pub(crate) fn expression(&mut self, id: Id) -> Option<()> {
         match *self.tree.node(id) {
             Node::Literal { ty, is_negative, value } => self.literal(ty, is_negative, value)?,
             Node::FunctionParameter(0) => self.text("this"),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 impl Printer<'_, '_> {
     /// Writes a node that is not a type around a declarator.
-    pub fn whole(&mut self, id: Id) -> Option<()> {
+    pub(crate) fn whole(&mut self, id: Id) -> Option<()> {
         match *self.tree.node(id) {
             Node::Text(text) => self.text(text),
             Node::Tagged(name, tag) => {
