@@ -5,7 +5,7 @@
 //! `PATH/BUILDID/elf.dwp`, `debug.dwp` and `UNIT.dwo` (split DWARF), `[dwz]/BUILDID/debug` (files that dwz moved debug
 //! information to), `processes/PID/jit.dump` and `processes/PID/perf.map` (functions of JIT code).
 //!
-//! * [`scan`]: determines which objects and processes are needed; [`files`]: collects their files; [`entry`]: their paths in an
+//! * `scan`: determines which objects and processes are needed; [`files`]: collects their files; [`entry`]: their paths in an
 //!   archive.
 //! * [`pack`](mod@pack): creates an archive; [`unpack`](mod@unpack): extracts one into a build ID cache.
 //! * [`open`](mod@open): opens one for a conversion.

@@ -10,19 +10,14 @@ use perf_data::container::access::Access;
 use perf_data::container::output::OutputRules;
 use perf_data::container::output::incomplete::hold;
 use perf_data::container::read::ReadOptions;
-use perf_data::container::read::input::{Input, Opened};
-use perf_data::container::write::envelope::{Envelope, Envelopes, strip};
-use perf_data::error::Error;
+use perf_data::container::write::envelope::{Envelope, Envelopes};
 use perfconv::bundle::entry::RECORDING;
 use perfconv::bundle::files::PackedFile;
-use perfconv::bundle::open::OpenedArchive;
-use perfconv::bundle::pack::{PackOptions, Packed, pack};
+use perfconv::bundle::pack::PackOptions;
 use perfconv::bundle::unpack::{Members, extract};
-use perfconv::profile::symbolize::SymbolOptions;
+use perfconv::conversion::{archive_envelopes, archive_reader, name_in_archive, write_archive};
 use perfconv::rewrite::build_ids::objects::Scope;
 use std::env;
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -49,21 +44,14 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     let rules = OutputRules { overwrite: args.force, ..OutputRules::default() };
     let output = output::check(&output, &[&input], false, rules)?;
     let options = progress::observed(ReadOptions::default().with_spool_dir(args.spool_dir));
-    let name = own_name(&input);
+    let name = name_in_archive(&input);
     let recording = Recording::new(input, None, &options)?;
     let name = if recording.is_imported() { RECORDING.to_owned() } else { name };
     let find = args.find.options();
     let symbols = Arc::new(args.files.search(&find, &progress::observer())?.unwrap_or_default());
     let scope = if args.all { Scope::All } else { Scope::Hit };
     let pack_options = PackOptions { scope, find, symbols, name };
-    let mut packed = Packed::default();
-    let written = output.write(|out| {
-        envelopes.around(out, |mut out| {
-            packed = pack(recording.input(), &options, &pack_options, &mut out)?;
-            Ok(())
-        })
-    })?;
-    written.restricted(packed.access).put_in_place()?;
+    let mut packed = write_archive(recording.input(), &options, &pack_options, &envelopes, &output)?;
     recording.record_missing(&mut packed.ledger);
     if !args.quiet {
         report::ledger(&packed.ledger, &output.name(), args.verbose);
@@ -79,58 +67,13 @@ fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
     Ok(if is_incomplete { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS })
 }
 
-/// Name of a recording in its archive: its file name without compression extensions.
-fn own_name(input: &Path) -> String {
-    let name = input.file_name().filter(|name| *name != "-").unwrap_or(RECORDING.as_ref());
-    strip(&name.to_string_lossy()).0.to_owned()
-}
-
 /// Compression of an archive, by its name.
 fn envelopes(output: &Path) -> Result<Envelopes, Failure> {
     let name = output.to_string_lossy();
     if name == "-" {
         return Ok(Envelopes { list: vec![Envelope::Zstd], level: None });
     }
-    match strip(&name) {
-        (stem, list) if stem.ends_with(".tar") => Ok(Envelopes { list, level: None }),
-        _ => Err(Failure::Usage(format!(
-            "{name}: unknown archive type; expected an extension of: .tar, .tar.gz, .tar.zst"
-        ))),
-    }
-}
-
-/// Whether an input is an archive, by its name.
-fn is_archive(input: &Path) -> bool {
-    strip(&input.to_string_lossy()).0.ends_with(".tar")
-}
-
-/// Opens an input for a conversion if it is an archive.
-///
-/// # Errors
-/// If it is not one of a recording, or its files cannot be written.
-pub(super) fn opened(input: &Path, members: Members, options: &ReadOptions) -> Result<Option<OpenedArchive>, Failure> {
-    if !is_archive(input) || !input.is_file() {
-        return Ok(None);
-    }
-    let (reader, name) = reader(named(input.to_owned()))?;
-    Ok(Some(OpenedArchive::new(reader, &name, members, options.spool_dir.as_deref())?))
-}
-
-/// Options for the files of an archive at a path, in addition to those that the user names.
-pub(super) fn with_objects(options: SymbolOptions, archive: &OpenedArchive, path: &Path) -> SymbolOptions {
-    let modified = fs::metadata(path).and_then(|archive| archive.modified()).ok();
-    options.archived_objects(archive.cache(), archive.kallsyms()).recorded_until(modified)
-}
-
-/// The uncompressed bytes of an archive, and its name.
-fn reader(input: Input) -> Result<(Box<dyn Read>, String), Failure> {
-    let name = input.name();
-    let reader: Box<dyn Read> = match input.open(&ReadOptions::default())? {
-        Opened::Bytes(bytes) => Box::new(std::io::Cursor::new(bytes)),
-        Opened::Stream(stream) => stream,
-        Opened::Directory(_) => return Err(Error::input(name, None, "is a directory; expected an archive").into()),
-    };
-    Ok((reader, name))
+    archive_envelopes(&name).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
@@ -149,7 +92,7 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
         }
     };
     let access = Access::of_input(&archive);
-    let (reader, name) = reader(named(archive))?;
+    let (reader, name) = archive_reader(named(archive))?;
     let members = if args.output.is_some() { Members::All } else { Members::Shareable };
     let extracted = extract(reader, &name, &cache, members, access)?;
     let omitted = extracted.omitted();

@@ -1,6 +1,5 @@
 //! `perfconv check`.
 
-use super::archive::with_objects;
 use super::args::CheckArgs;
 use super::failure::Failure;
 use super::input::Recording;
@@ -12,6 +11,7 @@ use perf_data::abi::record::RecordType;
 use perf_data::stream::source::Source;
 use perfconv::bundle::unpack::Members;
 use perfconv::conversion;
+use perfconv::conversion::with_archived_objects;
 use perfconv::formats::import::Values;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
 use perfconv::profile::options::ProfileOptions;
@@ -122,7 +122,7 @@ fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<
     let Some(recording) = open(path, Members::All, args, out)? else { return Ok(None) };
     let mut objects = args.files.search(&args.find.options(), &progress::observer())?;
     if let Some(archive) = recording.archive() {
-        objects = objects.map(|options| with_objects(options, archive, path));
+        objects = objects.map(|options| with_archived_objects(options, archive, path));
     }
     let symbols = SymbolSources { imported: recording.imported().cloned(), objects: objects.map(Arc::new) };
     let options = ProfileOptions { symbols, ..ProfileOptions::default() };

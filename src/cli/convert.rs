@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::input::{self, Recording};
 use super::output;
 use super::report::{self, Report};
-use super::{archive, batch, dataset, progress};
+use super::{batch, dataset, progress};
 use perf_data::abi::record::RecordType;
 use perf_data::container::access::Access;
 use perf_data::container::output::{JoinDirectory, Output};
@@ -16,6 +16,7 @@ use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::unpack::Members;
 use perfconv::conversion::input::{OpenedInput, RecognizedInput};
 use perfconv::conversion::{self, Base, output_rules};
+use perfconv::conversion::{open_archive, with_archived_objects};
 use perfconv::formats::import::{CopyProfile, ImportOptions, Values};
 use perfconv::formats::table::{by_file_name, by_name, with_compression, writable};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, OutputFormat, Writer, recording};
@@ -207,7 +208,7 @@ impl Conversion {
         let read = args.read.options();
         let reads_objects = format.shows_functions() || args.passes.has::<Unwind>();
         let members = if reads_objects { Members::All } else { Members::Recording };
-        let archive = archive::opened(&input, members, &read)?;
+        let archive = open_archive(&input, members, &read)?;
         let recording = archive.as_ref().map_or(&*input, |archive| archive.recording());
         let recognized = input::recognized(recording.to_owned(), args.read.from.as_deref(), &read)?;
         let done = |converted, output: &Output| Converted {
@@ -230,7 +231,7 @@ impl Conversion {
         }
         let with_objects = |archive: Option<&OpenedArchive>, path: &Path| {
             let objects = match archive {
-                Some(archive) => search.clone().map(|search| archive::with_objects(search, archive, path)),
+                Some(archive) => search.clone().map(|search| with_archived_objects(search, archive, path)),
                 None => search.clone(),
             };
             objects.map(Arc::new)

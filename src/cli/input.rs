@@ -1,6 +1,5 @@
 //! Opens the inputs that the user names: a recording as it is, or one converted from another format.
 
-use super::archive;
 use super::failure::Failure;
 use super::standard_streams::announce_terminal_input;
 use perf_data::container::read::ReadOptions;
@@ -11,6 +10,7 @@ use perf_data::stream::ledger::Ledger;
 use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::unpack::Members;
 use perfconv::conversion::input::{OpenedInput, RecognizedInput};
+use perfconv::conversion::open_archive;
 use perfconv::formats::import::{ImportOptions, Values};
 use perfconv::formats::table::{by_name, readable};
 use perfconv::formats::{FORMATS, Reader};
@@ -70,7 +70,7 @@ impl Recording {
         values: Values,
         options: &ReadOptions,
     ) -> Result<Self, Failure> {
-        let archive = archive::opened(&path, members, options)?;
+        let archive = open_archive(&path, members, options)?;
         let input = match &archive {
             // Messages name the archive.
             Some(archive) if archive.recording().is_file() => {

@@ -6,17 +6,12 @@ use super::input::Recording;
 use super::output;
 use super::progress;
 use super::report::Report;
-use perf_data::container::output::{Output, OutputRules};
-use perf_data::container::read::directory::is_recording;
-use perf_data::container::read::{Container, ReadOptions};
+use perf_data::container::output::Output;
+use perf_data::container::read::ReadOptions;
 use perf_data::container::write::envelope::{Envelopes, strip};
-use perf_data::container::write::frames::{FrameKind, FrameOptions};
 use perf_data::stream::ledger::Ledger;
-use perf_data::stream::write::form::{Form, Frames};
-use perfconv::rewrite::endian::EndianPass;
+use perfconv::conversion::{new_recording_rules, write_merged};
 use perfconv::rewrite::merge::options::MergeOptions;
-use perfconv::rewrite::merge::run::Merge;
-use perfconv::rewrite::output::Target;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,35 +36,19 @@ pub(super) fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     if args.inputs.is_empty() {
         return Err(Failure::Usage("no recording to merge".to_owned()));
     }
-    let rules = OutputRules { overwrite: args.force, replaceable: Some(is_recording), is_directory: false };
+    let rules = new_recording_rules(args.force);
     let inputs: Vec<_> = args.inputs.iter().map(PathBuf::as_path).collect();
     let output = output::check(&args.output, &inputs, false, rules)?;
     let read = progress::observed(ReadOptions::default().with_spool_dir(args.written.spool_dir.clone()));
     let names: Vec<_> = args.inputs.iter().map(|input| input.display().to_string()).collect();
     let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
     let recordings = recordings.collect::<Result<Vec<_>, _>>()?;
-    let merge = Merge::open(recordings.iter().map(|recording| recording.input()).collect(), &read, options)?;
-    let container = if output.is_stream() { Container::Pipe } else { Container::File };
-    let to = args.written.form.container.unwrap_or(container);
-    let form = form(&args.written);
-    let mixed = form.endian.map(|endian| EndianPass::new(endian, args.allow_mixed));
-    if let Some(mut pass) = mixed {
-        merge.run(&read, &mut pass)?;
-    }
+    let inputs = recordings.iter().map(|recording| recording.input()).collect();
     let (_, list) = strip(&args.output.to_string_lossy());
-    let envelopes = Envelopes { list, level: None };
-    let target = Target { to, form, envelopes: &envelopes, spool_dir: args.written.spool_dir.as_deref() };
-    let (mut ledger, written) = target.write(&output, |sink| merge.run(&read, sink))?;
-    written.put_in_place()?;
+    let (envelopes, written) = (Envelopes { list, level: None }, args.written.recording(args.allow_mixed));
+    let mut ledger = write_merged(inputs, &read, options, &written, &envelopes, &output)?;
     recordings.iter().for_each(|recording| recording.record_missing(&mut ledger));
     Ok(report_result(&ledger, &names, &output, &args.written))
-}
-
-/// The form in which uncompressed records are written.
-pub(super) fn form(args: &RecordingOutputArgs) -> Form {
-    let options = args.form;
-    let compressed = |level| Frames::Compressed(FrameOptions { kind: FrameKind::Compressed, level });
-    Form { frames: options.compress.map_or(Frames::Plain, compressed), endian: options.endian, features_known: None }
 }
 
 /// Reports the ledger as the arguments ask for, and returns the exit status.

@@ -23,7 +23,6 @@ mod output;
 mod page_request;
 mod page_server;
 mod pager;
-mod part_file;
 mod perf_options;
 mod perf_to_profile;
 mod profile_report;

@@ -3,38 +3,13 @@
 use super::args::SplitArgs;
 use super::failure::Failure;
 use super::input::Recording;
-use super::merge::{form, report_result};
+use super::merge::report_result;
 use super::output;
-use super::part_file::PartFile;
 use super::progress;
-use perf_data::container::output::OutputRules;
-use perf_data::container::output::file_names::FileNames;
-use perf_data::container::read::{Container, ReadOptions};
-use perf_data::error::{Error, Result};
-use perf_data::stream::Sink;
-use perf_data::stream::ledger::Ledger;
-use perf_data::stream::source::Source;
-use perf_data::stream::write::directory::ToDirectory;
-use perf_data::stream::write::file::ToFile;
-use perf_data::stream::write::form::{Form, Frames};
-use perf_data::stream::write::pipe::ToPipe;
-use perfconv::rewrite::endian::EndianPass;
-use perfconv::rewrite::split::partition::are_parts;
-use perfconv::rewrite::split::run::{SplitOptions, split};
-use std::fs;
-use std::io::BufWriter;
+use perf_data::container::read::ReadOptions;
+use perfconv::conversion::{split_rules, write_parts};
 use std::path::Path;
 use std::process::ExitCode;
-
-/// Maximum number of parts without `--force`.
-const MAX_PARTS: usize = 1000;
-
-/// Maximum number of parts written at the same time: uncompressed files, compressed files (each has a compressor of some
-/// megabytes), and directories (each has two open files).
-const MAX_OPEN_PARTS: [usize; 3] = [4096, 16, 100];
-
-/// Size of all write buffers together, in bytes.
-const BUFFER_SIZE: usize = 32 << 20;
 
 /// Splits a recording.
 ///
@@ -44,78 +19,15 @@ pub(super) fn run(args: SplitArgs) -> std::result::Result<ExitCode, Failure> {
     if args.output == Path::new("-") {
         return Err(Failure::Usage("split writes a directory; name one with -o".to_owned()));
     }
-    let rules = OutputRules { overwrite: args.force, replaceable: Some(is_split), is_directory: true };
-    let output = output::check(&args.output, &[&args.input], false, rules)?;
+    let output = output::check(&args.output, &[&args.input], false, split_rules(args.force))?;
     let read = progress::observed(ReadOptions::default().with_spool_dir(args.written.spool_dir.clone()));
     let name = args.input.display().to_string();
     let recording = Recording::new(args.input, None, &read)?;
-    let (input, damage) = recording.input().repeatable(&read)?;
-    let form = form(&args.written);
-    if let Some(endian) = form.endian {
-        let mut pass = EndianPass::new(endian, args.allow_mixed);
-        Source::open(input.clone(), read.clone())?.run(&mut pass)?;
-    }
-    let container = args.written.form.container.unwrap_or(Container::File);
-    let at_once = match (container, form.frames) {
-        (Container::Directory, Frames::Plain) => MAX_OPEN_PARTS[2],
-        (_, Frames::Compressed(_)) => MAX_OPEN_PARTS[1],
-        _ => MAX_OPEN_PARTS[0],
-    };
-    let options = SplitOptions { by: args.by, max_parts: if args.force { usize::MAX } else { MAX_PARTS }, at_once };
-    let mut ledger = Ledger::default();
-    let mut count = 0;
-    let written = output.fill_directory(|directory| {
-        let mut names = FileNames::default();
-        let mut make = |name: &str, count| {
-            let path = directory.join(names.unique(name) + ".data");
-            create_part(&path, container, form, count)
-        };
-        (count, ledger) = split(input, &read, options, &mut make)?;
-        Ok(())
-    })?;
-    written.put_in_place()?;
-    damage.into_iter().for_each(|damage| ledger.damage(damage));
+    let options = args.written.recording(args.allow_mixed);
+    let (count, mut ledger) = write_parts(recording.input(), &read, args.by, args.force, &options, &output)?;
     recording.record_missing(&mut ledger);
     if args.written.verbose {
         super::report::print_message(format_args!("{count} parts in {}", output.name()));
     }
     Ok(report_result(&ledger, &[name], &output, &args.written))
-}
-
-/// Creates the sink for a part.
-fn create_part(path: &Path, container: Container, form: Form, count: usize) -> Result<Box<dyn Sink>> {
-    let name = path.display().to_string();
-    if container == Container::Directory {
-        fs::create_dir(path).map_err(Error::io(name, "cannot create"))?;
-        return Ok(Box::new(ToDirectory::new(path, form)));
-    }
-    let file = PartFile::create(path).map_err(Error::io(name, "cannot create"))?;
-    let file = BufWriter::with_capacity((BUFFER_SIZE / count.max(1)).clamp(1 << 12, 1 << 17), file);
-    Ok(match container {
-        Container::Pipe => Box::new(ToPipe::new(file, form)),
-        _ => Box::new(ToFile::new(file, form)),
-    })
-}
-
-/// Whether a directory contains nothing but the parts of a split, by their names.
-fn is_split(directory: &Path) -> bool {
-    let name = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
-    let stem = |name: String| name.strip_suffix(".data").map(str::to_owned);
-    let stems = fs::read_dir(directory).ok().and_then(|entries| entries.map(|entry| stem(name(entry)?)).collect());
-    stems.is_some_and(|mut stems: Vec<String>| {
-        stems.sort();
-        are_parts(&stems)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn recognizes_a_directory_of_parts_by_file_names() {
-        let are = |names: &[&str]| are_parts(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
-        assert!(are(&[]) && are(&["000", "001", "002"]) && are(&["pid-07", "pid-12"]) && are(&["comm-a b"]));
-        assert!(!are(&["001", "002"]) && !are(&["0", "1"]) && !are(&["000", "pid-7"]) && !are(&["mine"]));
-    }
 }

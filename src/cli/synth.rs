@@ -2,26 +2,18 @@
 
 use super::args::{RecordingOutputArgs, ReportArg, SynthArgs};
 use super::failure::Failure;
-use super::merge::{form, status};
+use super::merge::status;
 use super::output;
 use super::report::{self, Report};
 use perf_data::abi::record::RecordType;
-use perf_data::container::output::incomplete::hold;
-use perf_data::container::output::{Output, OutputRules};
-use perf_data::container::read::Container;
-use perf_data::container::read::directory::is_recording;
+use perf_data::container::output::Output;
 use perf_data::container::write::envelope::{Envelopes, strip};
-use perf_data::container::write::frames::FrameOptions;
 use perf_data::error::Error;
 use perf_data::stream::ledger::Ledger;
-use perf_data::stream::write::form::{Form, Frames};
-use perfconv::rewrite::output::Target;
+use perfconv::conversion::{new_recording_rules, scenario_images_rules, write_scenario};
 use perfconv::synth::Scenario;
 use std::fs;
 use std::process::ExitCode;
-
-/// zstd level if a scenario asks for compression: the default of `--compress`.
-const LEVEL: i32 = 3;
 
 /// Generates a recording from a scenario.
 ///
@@ -31,43 +23,14 @@ pub(super) fn run(args: SynthArgs) -> Result<ExitCode, Failure> {
     let name = args.scenario.display().to_string();
     let text = fs::read_to_string(&args.scenario).map_err(Error::io(&name, "cannot read"))?;
     let mut scenario = Scenario::parse(&name, &text)?;
-    let recording = args.written.form;
-    if let Some(endian) = recording.endian {
-        scenario = scenario.on_machine_of(endian);
-    }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
-    let of_recording = OutputRules { overwrite: args.force, replaceable: Some(is_recording), is_directory: false };
-    let output = output::check(&args.output, &[&args.scenario], false, of_recording)?;
-    let of_images = OutputRules { replaceable: Some(Scenario::is_of_images), is_directory: true, ..of_recording };
-    let images = args.images.as_ref().map(|dir| output::check(dir, &[&args.scenario], false, of_images)).transpose()?;
-    let container = if output.is_stream() { Container::Pipe } else { scenario.container };
-    let to = recording.container.unwrap_or(container);
-    // The scenario is generated in the byte order asked for, and keeps its own compressed frames.
-    let frames = match (recording.compress, scenario.compress) {
-        (Some(_), _) => form(&args.written).frames,
-        (None, Some(kind)) => Frames::Compressed(FrameOptions { kind, level: LEVEL }),
-        (None, None) => Frames::Kept,
-    };
-    let form = Form { frames, ..Form::default() };
+    let output = output::check(&args.output, &[&args.scenario], false, new_recording_rules(args.force))?;
+    let rules = scenario_images_rules(args.force);
+    let images = args.images.as_ref().map(|dir| output::check(dir, &[&args.scenario], false, rules)).transpose()?;
     let (_, list) = strip(&args.output.to_string_lossy());
-    let envelopes = Envelopes { list, level: None };
-    let (ledger, written) = if scenario.damage.is_some() {
-        let (bytes, _, ledger) = scenario.to_bytes(args.scale, to, form)?;
-        let written = output.write(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))?;
-        (ledger, written)
-    } else {
-        let spool_dir = args.written.spool_dir.as_deref();
-        let target = Target { to, form, envelopes: &envelopes, spool_dir };
-        target.write(&output, |sink| scenario.run(args.scale, sink))?
-    };
-    let images = images
-        .as_ref()
-        .map(|images| images.fill_directory(|directory| scenario.write_images(directory)))
-        .transpose()?;
-    let appear_together = hold();
-    images.map_or(Ok(()), |images| images.put_in_place_held(&appear_together))?;
-    written.put_in_place_held(&appear_together)?;
-    drop(appear_together);
+    let (envelopes, recording) = (Envelopes { list, level: None }, args.written.recording(false));
+    let spool_dir = args.written.spool_dir.as_deref();
+    let ledger = write_scenario(scenario, args.scale, &recording, &envelopes, (&output, images.as_ref()), spool_dir)?;
     Ok(report_result(&ledger, name, &output, &args.written))
 }
 

@@ -1,13 +1,24 @@
 //! Conversion of an input to an output: what the program and [`Recording`](crate::Recording) call.
 
 mod aggregate;
+mod archive;
 mod images;
 pub mod input;
+mod merge;
+mod part_file;
 pub(crate) mod profiles;
 mod records;
+mod split;
+mod synth;
 
 pub use aggregate::{passed_profiles, profile, profiles};
+pub use archive::{
+    archive_envelopes, archive_reader, name_in_archive, open_archive, with_archived_objects, write_archive,
+};
+pub use merge::{new_recording_rules, write_merged};
 pub use records::{convert_records, convert_records_to_directory, convert_with};
+pub use split::{split_rules, write_parts};
+pub use synth::{scenario_images_rules, write_scenario};
 
 use crate::formats::converter::{AppliedPasses, ConvertOptions};
 use crate::formats::import::{self, CopyProfile};

@@ -72,6 +72,14 @@ pub struct RecordingForm {
     pub endian: Option<Endian>,
 }
 
+impl RecordingForm {
+    /// The frames of a new recording: none unless asked for.
+    pub fn frames(&self) -> Frames {
+        let compressed = |level| Frames::Compressed(FrameOptions { kind: FrameKind::Compressed, level });
+        self.compress.map_or(Frames::Plain, compressed)
+    }
+}
+
 #[cfg(feature = "cli")]
 fn container() -> impl clap::builder::TypedValueParser<Value = Container> {
     crate::option_values::choice([

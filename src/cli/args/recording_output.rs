@@ -3,7 +3,7 @@
 use super::help::{RECORDINGS, headed};
 use super::{ReportArg, directory};
 use clap::Args;
-use perfconv::rewrite::output::RecordingForm;
+use perfconv::rewrite::output::{RecordingForm, RecordingOptions};
 use std::path::PathBuf;
 
 /// Options for writing recordings.
@@ -32,4 +32,14 @@ pub(crate) struct RecordingOutputArgs {
     /// Suppress all messages except errors
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
+}
+
+impl RecordingOutputArgs {
+    /// How the recording is written.
+    pub(crate) fn recording(&self, allow_mixed: bool) -> RecordingOptions {
+        let mut options = RecordingOptions::default();
+        options.form = self.form;
+        options.allow_mixed = allow_mixed;
+        options
+    }
 }

@@ -38,8 +38,17 @@ pub struct Folded {
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
     pub weight: Weight,
 
-    /// Mark frames of these kinds, separated by commas, with the suffix _[k], _[i] or _[j].
-    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "KINDS", value_delimiter = ','))]
+    /// Mark frames of these kinds with the suffix `_[k]`, `_[i]` or `_[j]`.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_enum,
+            value_name = "KINDS",
+            value_delimiter = ',',
+            help = "Mark frames of these kinds, separated by commas, with the suffix _[k], _[i] or _[j]",
+        )
+    )]
     pub annotate: Vec<FrameKind>,
 
     /// Add the address to the names of frames whose function is unknown.

@@ -1,6 +1,6 @@
 //! Recordings imported from other formats, which can be processed like any other.
 //!
-//! Profiles are converted: their contents ([`source`]) get addresses ([`placement`]) and are recorded ([`record()`]);
+//! Profiles are converted: their contents ([`source`]) get addresses (`placement`) and are recorded ([`record()`]);
 //! function names are written to files next to the recording ([`images`]).
 
 pub mod images;

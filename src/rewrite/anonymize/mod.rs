@@ -4,11 +4,11 @@
 //! be classified and is removed.
 //!
 //! * [`category`]: the categories, and which are kept; [`vocabulary`]: common words, which are kept.
-//! * [`key`]: the secret key; [`permutation`]: keyed permutations of numbers.
-//! * [`names`]: replaces names.
-//! * [`pages`]: permutes the pages of an address space; [`addresses`]: the address spaces of a recording.
-//! * [`replace`]: replaces values; with it [`fields`], [`events`], [`features`], [`cmdline`], [`tracing`], [`records`] and
-//!   [`sample`].
+//! * [`key`]: the secret key; `permutation`: keyed permutations of numbers.
+//! * `names`: replaces names.
+//! * `pages`: permutes the pages of an address space; `addresses`: the address spaces of a recording.
+//! * `replace`: replaces values; with it `fields`, [`events`], `features`, `cmdline`, `tracing`, `records` and
+//!   `sample`.
 //! * [`pass`]: the pass; [`options`]: its options.
 
 pub(crate) mod addresses;

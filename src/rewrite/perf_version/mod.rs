@@ -1,9 +1,9 @@
 //! Writes a recording for an older version of perf: `--perf-version`.
 //!
-//! * [`since`]: which version introduced what.
-//! * [`attr`]: adapts event attrs.
-//! * [`records`]: adapts records.
-//! * [`deferred`]: deferred user call chains, for versions without them.
+//! * `since`: which version introduced what.
+//! * `attr`: adapts event attrs.
+//! * `records`: adapts records.
+//! * `deferred`: deferred user call chains, for versions without them.
 
 pub(crate) mod attr;
 pub(crate) mod deferred;

@@ -24,7 +24,7 @@ pub enum Step {
         /// Size of the record with its payload, as far as known.
         needed: u64,
     },
-    /// A [misframed](super::misframed) record.
+    /// A misframed record: one whose size is not where the next record begins.
     Misframed {
         /// Total size of the frames that it covers.
         len: usize,

@@ -2,10 +2,10 @@
 //!
 //! * [`build_id`]: build IDs; [`build_id_note`]: those of ELF files; [`host`]: whether a local file is the recorded one.
 //! * [`jit_dump`], [`perf_map`]: descriptions of code generated at run time; [`jit_files`]: locates them.
-//! * [`image`]: contents of an image; [`write`](mod@write): its encoding as a file; [`machine`]: its machine.
+//! * [`image`]: contents of an image; `write`: its encoding as a file; [`machine`]: its machine.
 //! * [`recorded_file`]: opens files at paths that others choose.
 //! * [`build_id_directory`]: directories of images; [`pending_images`]: images that are not yet in place.
-//! * [`lines`]: source lines; [`unwind`]: unwind tables.
+//! * [`lines`]: source lines; `unwind`: unwind tables.
 
 pub mod build_id;
 pub mod build_id_directory;

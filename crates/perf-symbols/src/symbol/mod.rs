@@ -19,12 +19,12 @@
 //!
 //! * [`lookup`]: lookup of one address; [`source`]: the interface of symbol sources.
 //! * [`elf`]: object files with their debug files; [`find`]: finds these; [`object`]: one opened file; [`table`]: symbol
-//!   tables; [`dwarf`]: debug information; `gopclntab`: the function table of Go programs.
-//! * [`kernel`]: kallsyms and vmlinux; [`relocation`]: kernel modules.
+//!   tables; `dwarf`: debug information; `gopclntab`: the function table of Go programs.
+//! * [`kernel`]: kallsyms and vmlinux; `relocation`: kernel modules.
 //! * [`bpf`]: BPF programs; [`simpleperf`]: symbols in recordings of simpleperf.
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
 //! * [`custom`]: sources outside of this library.
-//! * [`demangle`]: demangling of names (`cpp_name`, `java_name`, `ocaml_name`: of these languages); [`symbols`]: interned results.
+//! * [`demangle`]: demangling of names (`cpp_name`, `java_name`, `ocaml_name`: of these languages); `symbols`: interned results.
 
 mod arena;
 pub mod bpf;

@@ -50,7 +50,7 @@ pub struct Section {
     pub kind: u32,
     /// Whether it is executable.
     pub is_executable: bool,
-    /// Address in memory; for kernel modules as [laid out](relocation::lay_out).
+    /// Address in memory; for kernel modules as laid out.
     pub address: u64,
     /// Offset in the file.
     pub offset: u64,

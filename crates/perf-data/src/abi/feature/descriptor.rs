@@ -1,7 +1,7 @@
 //! Properties of a feature other than the layout of its section.
 //!
 //! Each definition has a [`FeatureDescriptor`] and the roles of its fields ([`VisitFields`](crate::abi::fields::VisitFields))
-//! next to it. The table in [`content`](super::content) requires both: a feature without them does not compile.
+//! next to it. The table in `content` requires both: a feature without them does not compile.
 
 use super::FeatureId;
 use crate::abi::version::PerfVersion;

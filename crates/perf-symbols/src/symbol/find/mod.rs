@@ -1,8 +1,8 @@
 //! Finds the files of an object: the object itself, its debug information, and files that these refer to.
 //!
 //! * [`fetch`](mod@fetch): downloads files; `debuginfod`: from debuginfod servers.
-//! * [`candidate_paths`]: candidate paths; [`modules`]: those of kernel modules; [`containers`]: those in containers.
-//! * [`attempt`]: outcomes of the search; [`search`]: opens and checks files.
+//! * [`candidate_paths`]: candidate paths; `modules`: those of kernel modules; [`containers`]: those in containers.
+//! * [`attempt`]: outcomes of the search; `search`: opens and checks files.
 
 pub mod attempt;
 pub mod candidate_paths;

@@ -1,0 +1,123 @@
+//! Splits a recording into several in a directory.
+
+use super::part_file::PartFile;
+use crate::rewrite::endian::EndianPass;
+use crate::rewrite::output::RecordingOptions;
+use crate::rewrite::split::criterion::By;
+use crate::rewrite::split::partition::are_parts;
+use crate::rewrite::split::run::{SplitOptions, split};
+use perf_data::container::output::file_names::FileNames;
+use perf_data::container::output::{Output, OutputRules};
+use perf_data::container::read::input::Input;
+use perf_data::container::read::{Container, ReadOptions};
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::source::Source;
+use perf_data::stream::write::directory::ToDirectory;
+use perf_data::stream::write::file::ToFile;
+use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::pipe::ToPipe;
+use std::fs;
+use std::io::BufWriter;
+use std::path::Path;
+
+/// Maximum number of parts, unless more are allowed.
+const MAX_PARTS: usize = 1000;
+
+/// Maximum number of parts written at the same time: uncompressed files, compressed files (each has a compressor of some
+/// megabytes), and directories (each has two open files).
+const MAX_OPEN_PARTS: [usize; 3] = [4096, 16, 100];
+
+/// Size of all write buffers together, in bytes.
+const BUFFER_SIZE: usize = 32 << 20;
+
+/// The existing outputs that a split may replace: a directory of parts.
+pub fn split_rules(overwrite: bool) -> OutputRules {
+    OutputRules { overwrite, replaceable: Some(is_split), is_directory: true }
+}
+
+/// Writes the parts of a recording to a directory, by default as files; any number of parts if `unlimited`. Returns their number and
+/// the ledger.
+///
+/// # Errors
+/// If the recording cannot be read, samples lack the field to split by, there are too many parts, or the output cannot be
+/// written.
+pub fn write_parts(
+    input: Input,
+    read: &ReadOptions,
+    by: By,
+    unlimited: bool,
+    options: &RecordingOptions,
+    output: &Output,
+) -> Result<(usize, Ledger)> {
+    let (input, damage) = input.repeatable(read)?;
+    let form = new_form(options);
+    if let Some(endian) = form.endian {
+        let mut pass = EndianPass::new(endian, options.allow_mixed);
+        Source::open(input.clone(), read.clone())?.run(&mut pass)?;
+    }
+    let container = options.form.container.unwrap_or(Container::File);
+    let at_once = match (container, form.frames) {
+        (Container::Directory, Frames::Plain) => MAX_OPEN_PARTS[2],
+        (_, Frames::Compressed(_)) => MAX_OPEN_PARTS[1],
+        _ => MAX_OPEN_PARTS[0],
+    };
+    let options = SplitOptions { by, max_parts: if unlimited { usize::MAX } else { MAX_PARTS }, at_once };
+    let (mut count, mut ledger) = (0, Ledger::default());
+    let written = output.fill_directory(|directory| {
+        let mut names = FileNames::default();
+        let mut make = |name: &str, count| {
+            let path = directory.join(names.unique(name) + ".data");
+            create_part(&path, container, form, count)
+        };
+        (count, ledger) = split(input, read, options, &mut make)?;
+        Ok(())
+    })?;
+    written.put_in_place()?;
+    damage.into_iter().for_each(|damage| ledger.damage(damage));
+    Ok((count, ledger))
+}
+
+/// The form in which the records of a new recording are written: uncompressed unless asked for.
+pub(super) fn new_form(options: &RecordingOptions) -> Form {
+    Form { frames: options.form.frames(), endian: options.form.endian, features_known: None }
+}
+
+/// Creates the sink for a part.
+fn create_part(path: &Path, container: Container, form: Form, count: usize) -> Result<Box<dyn Sink>> {
+    let name = path.display().to_string();
+    if container == Container::Directory {
+        fs::create_dir(path).map_err(Error::io(name, "cannot create"))?;
+        return Ok(Box::new(ToDirectory::new(path, form)));
+    }
+    let file = PartFile::create(path).map_err(Error::io(name, "cannot create"))?;
+    let file = BufWriter::with_capacity((BUFFER_SIZE / count.max(1)).clamp(1 << 12, 1 << 17), file);
+    Ok(match container {
+        Container::Pipe => Box::new(ToPipe::new(file, form)),
+        Container::File | Container::Directory => Box::new(ToFile::new(file, form)),
+    })
+}
+
+/// Whether a directory contains nothing but the parts of a split, by their names.
+fn is_split(directory: &Path) -> bool {
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+    let stem = |name: String| name.strip_suffix(".data").map(str::to_owned);
+    let stems = fs::read_dir(directory).ok().and_then(|entries| entries.map(|entry| stem(name(entry)?)).collect());
+    stems.is_some_and(|mut stems: Vec<String>| {
+        stems.sort();
+        are_parts(&stems)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recognizes_a_directory_of_parts_by_file_names() {
+        let are = |names: &[&str]| are_parts(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert!(are(&[]) && are(&["000", "001", "002"]) && are(&["pid-07", "pid-12"]) && are(&["comm-a b"]));
+        assert!(!are(&["001", "002"]) && !are(&["0", "1"]) && !are(&["000", "pid-7"]) && !are(&["mine"]));
+    }
+}
