@@ -2,8 +2,11 @@
 
 use super::entry::KALLSYMS;
 use super::unpack::{Extracted, Members, extract_members};
+use perf_data::container::read::input::Input;
+use perf_data::container::spool::map;
 use perf_data::container::temp_directory::TempDirectory;
 use perf_data::error::{Error, Result};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -32,6 +35,18 @@ impl OpenedArchive {
             Some(recording) => Ok(Self { extracted, recording }),
             None => Err(Error::input(name, None, "archive contains objects, but no recording")),
         }
+    }
+
+    /// The recording under the name of the archive, for messages.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn input(&self, name: &str) -> Result<Input> {
+        if !self.recording().is_file() {
+            return Ok(Input::Path(self.recording().to_owned()));
+        }
+        let bytes = File::open(self.recording()).and_then(|file| map(&file));
+        Ok(Input::Bytes { bytes: bytes.map_err(Error::io(name, "cannot be read"))?, name: name.to_owned() })
     }
 
     /// Path of the recording.

@@ -4,8 +4,6 @@ use super::failure::Failure;
 use super::standard_streams::announce_terminal_input;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
-use perf_data::container::spool::map;
-use perf_data::error::Error;
 use perf_data::stream::ledger::Ledger;
 use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::unpack::Members;
@@ -16,7 +14,6 @@ use perfconv::formats::table::{by_name, readable};
 use perfconv::formats::{FORMATS, Reader};
 use perfconv::inspect::info::imported_profile::ImportedInfo;
 use perfconv::suggest::unknown;
-use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
@@ -72,13 +69,7 @@ impl Recording {
     ) -> Result<Self, Failure> {
         let archive = open_archive(&path, members, options)?;
         let input = match &archive {
-            // Messages name the archive.
-            Some(archive) if archive.recording().is_file() => {
-                let bytes = File::open(archive.recording()).and_then(|file| map(&file));
-                let name = path.display().to_string();
-                Input::Bytes { bytes: bytes.map_err(Error::io(&name, "cannot be read"))?, name }
-            }
-            Some(archive) => Input::Path(archive.recording().to_owned()),
+            Some(archive) => archive.input(&path.display().to_string())?,
             None => named(path),
         };
         let opened = recognized_input(input, from, options)?

@@ -1,8 +1,10 @@
 //! The entry point of the library: [`Recording`].
 
+mod archive;
 mod convert;
 #[cfg(all(test, feature = "testing"))]
 mod example_tests;
+mod inspect;
 mod json;
 mod profile;
 mod rewrite;
@@ -14,6 +16,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use archive::{Archive, MergedRecordings, Split};
 pub use convert::Convert;
 pub use profile::ProfileBuilder;
 pub use rewrite::Rewrite;
@@ -32,8 +35,10 @@ pub use perf_symbols::symbol::custom::{SymbolObject, SymbolSource};
 pub use perf_symbols::symbol::lookup::Frame as FrameSymbol;
 pub use perf_symbols::symbolizer::{FoundFunctions, FunctionLine, SymbolOptions, Symbolizer};
 
-use crate::conversion::convert_with;
+use crate::bundle::open::OpenedArchive;
+use crate::bundle::unpack::Members;
 use crate::conversion::input::{OpenedInput, RecognizedInput};
+use crate::conversion::{convert_with, open_archive, with_archived_objects};
 use crate::formats::converter::{ConvertOptions, Converter};
 use crate::formats::import::ImportOptions;
 use crate::profile::symbolize::SymbolSources;
@@ -58,10 +63,12 @@ pub struct Recording {
     /// The file or directory that was opened, which no output replaces.
     path: Option<PathBuf>,
     symbols: Option<Arc<SymbolOptions>>,
+    /// The archive that it is in; it owns temporary files.
+    archive: Option<Arc<OpenedArchive>>,
 }
 
 impl Recording {
-    /// Opens a file or directory: a recording, optionally compressed as a whole, or any format that can be imported.
+    /// Opens a file or directory: a recording, optionally compressed as a whole, any format that can be imported, or an archive.
     ///
     /// # Errors
     /// If it cannot be opened, or its format is unknown.
@@ -96,6 +103,11 @@ impl Recording {
 
     fn opened(input: Input, read: ReadOptions) -> Result<Self> {
         let path = if let Input::Path(path) = &input { Some(path.clone()) } else { None };
+        let archive = path.as_deref().map(|path| open_archive(path, Members::All, &read)).transpose()?.flatten();
+        let input = match &archive {
+            Some(archive) => archive.input(&input.name())?,
+            None => input,
+        };
         let opened = RecognizedInput::new(input, &read)?.import(&ImportOptions::from(&read))?;
         let input = opened.input();
         let (input, damage) = match input {
@@ -103,13 +115,25 @@ impl Recording {
             stream => stream.repeatable(&read)?,
         };
         let opened = opened.copied_to(input.clone(), damage);
-        Ok(Self { damage: opened.damage().to_vec(), opened: Arc::new(opened), input, read, path, symbols: None })
+        Ok(Self {
+            damage: opened.damage().to_vec(),
+            opened: Arc::new(opened),
+            input,
+            read,
+            path,
+            symbols: None,
+            archive: archive.map(Arc::new),
+        })
     }
 
     /// Looks up functions, inlined functions and lines of stacks, with these options. By default, only imported profiles have
-    /// functions.
+    /// functions. The object files of an archive are searched first.
     #[must_use]
     pub fn with_symbols(mut self, options: SymbolOptions) -> Self {
+        let options = match (&self.archive, &self.path) {
+            (Some(archive), Some(path)) => with_archived_objects(options, archive, path),
+            _ => options,
+        };
         self.symbols = Some(Arc::new(options));
         self
     }

@@ -62,7 +62,7 @@ impl Stamp {
 /// use perfconv::abi::record::{Body, CpuMode, Misc, comm::Comm};
 /// use perfconv::abi::sample::Sample;
 /// use perfconv::abi::text::PaddedStr;
-/// use perfconv::stream::write::{file::ToFile, form::Form};
+/// use perf_data::stream::write::{file::ToFile, form::Form};
 /// use perfconv::synth::{Metadata, Event, Recorder, Stamp};
 ///
 /// let mut metadata = Metadata::default();
