@@ -8,11 +8,10 @@ use std::io;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of this crate. The message has the form `file: offset: problem; what to do`.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// An operation of the operating system failed.
-    #[error("{file}: {doing}: {source}")]
     Io {
         /// File, directory or stream, as the user named it.
         file: String,
@@ -22,7 +21,6 @@ pub enum Error {
         source: io::Error,
     },
     /// The input is not a recording, or cannot be read.
-    #[error("{place}: {what}")]
     Input {
         /// The place of the problem.
         place: Place,
@@ -30,7 +28,6 @@ pub enum Error {
         what: String,
     },
     /// The request cannot be carried out on this recording. Nothing was written.
-    #[error("{what}")]
     Refused {
         /// The kind of problem: [`ErrorKind::OutputExists`] or a later variant.
         kind: ErrorKind,
@@ -38,8 +35,27 @@ pub enum Error {
         what: String,
     },
     /// The output cannot be written.
-    #[error("cannot write the output: {0}")]
-    Output(#[source] io::Error),
+    Output(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { file, doing, source } => write!(f, "{file}: {doing}: {source}"),
+            Self::Input { place, what } => write!(f, "{place}: {what}"),
+            Self::Refused { what, .. } => f.write_str(what),
+            Self::Output(source) => write!(f, "cannot write the output: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } | Self::Output(source) => Some(source),
+            Self::Input { .. } | Self::Refused { .. } => None,
+        }
+    }
 }
 
 impl Error {

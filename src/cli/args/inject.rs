@@ -2,13 +2,14 @@
 
 use super::ConvertArgs;
 use super::help::headed;
-use super::passes::{PassArgs, with_passes};
+use super::passes::{PassArgs, conflict, flags, with_passes};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use perf_data::container::read::Container;
 use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::build_ids::maps::BuildIdMaps;
 use perfconv::rewrite::build_ids::table::BuildIdTable;
 use perfconv::rewrite::output::RecordingOptions;
+use perfconv::rewrite::pass_type::flag;
 use perfconv::rewrite::registry::{BUILD_IDS, JIT, JIT_DUMPS, PassTable, SCHED_STAT};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,6 +59,9 @@ impl Args for InjectPasses {
 impl FromArgMatches for InjectPasses {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut passes = PassArgs::of_table(matches, PASSES)?;
+        if let Some(setting) = &passes.only_of_symbols {
+            return Err(conflict(format!("{} requires {}", flag(setting.id), flags(setting))));
+        }
         passes.list.sort_by_key(|request| ORDER.iter().position(|flag| *flag == request.flag));
         Ok(Self(passes))
     }

@@ -78,7 +78,7 @@ fn ordered(list: Vec<Request>) -> Result<Vec<Request>, clap::Error> {
     Ok(taken.collect())
 }
 
-fn conflict(message: String) -> clap::Error {
+pub(crate) fn conflict(message: String) -> clap::Error {
     clap::Error::raw(ErrorKind::ArgumentConflict, message)
 }
 

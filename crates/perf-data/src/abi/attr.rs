@@ -171,7 +171,7 @@ pub struct Attr {
     pub config4: u64,
     /// Bytes beyond the known fields.
     #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
-    #[serde(with = "serde_bytes", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "crate::abi::byte_string", default, skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<u8>,
 }
 

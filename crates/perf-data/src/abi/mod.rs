@@ -26,6 +26,7 @@ pub mod attr_flags;
 pub mod bit_fields;
 pub(crate) mod bit_set;
 pub mod branch;
+mod byte_string;
 pub mod bytes;
 pub mod callchain;
 mod counted;

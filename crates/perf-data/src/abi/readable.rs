@@ -4,6 +4,7 @@
 //! are text, names of values. Deserialization restores equal values.
 
 use crate::abi::bit_fields::BitField;
+use crate::abi::byte_string::{ByteString, OwnedByteString};
 use crate::abi::hex::{from_hex, to_hex};
 use binrw::NullString;
 use bitflags::Flags;
@@ -147,13 +148,13 @@ impl Serialize for Text<'_> {
         let mut object = serializer.serialize_struct("Text", 4)?;
         match utf8 {
             Some(text) => object.serialize_field("text", text)?,
-            None => object.serialize_field("bytes", serde_bytes::Bytes::new(&self.text))?,
+            None => object.serialize_field("bytes", &ByteString(&self.text))?,
         }
         if let Some(room) = self.room {
             object.serialize_field("room", &room)?;
         }
         if let Some(padding) = &self.padding {
-            object.serialize_field("padding", serde_bytes::Bytes::new(padding))?;
+            object.serialize_field("padding", &ByteString(padding))?;
         }
         object.end()
     }
@@ -186,9 +187,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
                 while let Some(key) = map.next_key::<Cow<'_, str>>()? {
                     match &*key {
                         "text" => text = Some(map.next_value::<String>()?.into_bytes()),
-                        "bytes" => text = Some(map.next_value::<serde_bytes::ByteBuf>()?.into_vec()),
+                        "bytes" => text = Some(map.next_value::<OwnedByteString>()?.0),
                         "room" => room = Some(map.next_value::<usize>()?),
-                        "padding" => padding = Some(map.next_value::<serde_bytes::ByteBuf>()?.into_vec().into()),
+                        "padding" => padding = Some(map.next_value::<OwnedByteString>()?.0.into()),
                         other => {
                             return Err(A::Error::unknown_field(other, &["text", "bytes", "room", "padding"]));
                         }

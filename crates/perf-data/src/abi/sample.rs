@@ -181,7 +181,7 @@ pub struct Raw {
     size: u32,
     /// The bytes with the kernel's padding to a multiple of 8, which includes the size.
     #[br(parse_with = counted::bytes, args(size.into()))]
-    #[serde(with = "serde_bytes")]
+    #[serde(with = "crate::abi::byte_string")]
     pub data: Vec<u8>,
 }
 
@@ -194,7 +194,7 @@ pub struct StackUser {
     size: u64,
     /// Dumped bytes, followed by stale bytes of the ring buffer. In the byte order of the recording machine.
     #[br(parse_with = counted::bytes, args(size))]
-    #[serde(with = "serde_bytes")]
+    #[serde(with = "crate::abi::byte_string")]
     pub data: Vec<u8>,
     /// Number of valid bytes of `data`.
     #[brw(if(!data.is_empty()))]
@@ -210,7 +210,7 @@ pub struct AuxSample {
     size: u64,
     /// The bytes.
     #[br(parse_with = counted::bytes, args(size))]
-    #[serde(with = "serde_bytes")]
+    #[serde(with = "crate::abi::byte_string")]
     pub data: Vec<u8>,
 }
 

@@ -19,10 +19,16 @@ pub fn write(sink: &mut dyn TokenSink, value: &impl Serialize) -> WriteResult {
 pub type WriteResult = Result<(), Unsupported>;
 
 /// A kind of value that no definition has.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-#[allow(unnameable_types, reason = "the error type of a serializer, which is an associated type")]
+#[derive(Debug)]
 pub struct Unsupported(String);
+
+impl Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unsupported {}
 
 impl ser::Error for Unsupported {
     fn custom<T: Display>(message: T) -> Self {

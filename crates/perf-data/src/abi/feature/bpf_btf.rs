@@ -35,7 +35,7 @@ pub struct BtfEntry {
     data_size: u32,
     /// Encoded types, in the byte order of the recording machine.
     #[br(parse_with = counted::bytes, args(data_size.into()))]
-    #[serde(with = "serde_bytes")]
+    #[serde(with = "crate::abi::byte_string")]
     pub data: Vec<u8>,
 }
 

@@ -69,7 +69,7 @@ pub struct BpfProg {
     pub info: BpfProgInfo,
     /// The arrays, each padded to a multiple of 8 bytes, in the byte order of the recording machine.
     #[br(parse_with = counted::bytes, args(data_len.into()))]
-    #[serde(with = "serde_bytes")]
+    #[serde(with = "crate::abi::byte_string")]
     pub data: Vec<u8>,
 }
 
@@ -255,7 +255,7 @@ pub struct BpfProgInfo {
     pub pad: u32,
     /// Bytes beyond the known fields.
     #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
-    #[serde(with = "serde_bytes", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "crate::abi::byte_string", default, skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<u8>,
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Compressed {
     /// Part of a zstd stream.
     #[br(parse_with = counted::bytes_to_end)]
-    #[serde(with = "serde_bytes")]
+    #[serde(with = "crate::abi::byte_string")]
     pub data: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ pub struct Compressed2 {
     data_size: u64,
     /// Part of a zstd stream.
     #[br(parse_with = counted::bytes, args(data_size))]
-    #[serde(with = "serde_bytes")]
+    #[serde(with = "crate::abi::byte_string")]
     pub data: Vec<u8>,
 }
 

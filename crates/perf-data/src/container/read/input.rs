@@ -309,6 +309,9 @@ fn stdin() -> io::Result<File> {
         use std::os::windows::io::AsHandle;
         Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
     }
+    // A browser has none.
+    #[cfg(not(any(unix, windows)))]
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Maps a regular file from which nothing has been read; streams a pipe, terminal or device.
