@@ -1,15 +1,16 @@
 //! Paging of text on a terminal.
 
-use std::env;
 use std::process::Child;
 
 /// A running pager whose input is the standard output of this process.
 pub(super) struct Pager(Child);
 
 /// Pagers in order of preference, by the variables that name them.
+#[cfg(target_os = "linux")]
 const VARIABLES: [&str; 2] = ["PERFCONV_PAGER", "PAGER"];
 
 /// The pager if none is named: it exits if the text fits on the screen, and shows colors.
+#[cfg(target_os = "linux")]
 const DEFAULT: &str = "less -FRX";
 
 impl Pager {
@@ -17,7 +18,7 @@ impl Pager {
     #[cfg(target_os = "linux")]
     pub(super) fn start() -> Option<Self> {
         use std::process::{Command, Stdio};
-        let named = VARIABLES.into_iter().find_map(|name| env::var(name).ok());
+        let named = VARIABLES.into_iter().find_map(|name| std::env::var(name).ok());
         let command = named.unwrap_or_else(|| DEFAULT.to_owned());
         if command.trim().is_empty() || command.trim() == "cat" {
             return None;
@@ -32,7 +33,7 @@ impl Pager {
 
     /// Paging needs a system that can replace standard output.
     #[cfg(not(target_os = "linux"))]
-    pub fn start() -> Option<Self> {
+    pub(super) fn start() -> Option<Self> {
         None
     }
 

@@ -11,8 +11,10 @@ use perf_data::progress::{Progress, TaskState, Work};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+#[cfg(unix)]
+use std::sync::TryLockError;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -90,6 +92,7 @@ pub(super) fn end() {
 }
 
 /// As [`end`], but does not wait for a thread that writes to a terminal or pipe that does not take it.
+#[cfg(unix)]
 pub(super) fn end_for_signal() {
     for _ in 0..20 {
         match DISPLAY.try_lock() {

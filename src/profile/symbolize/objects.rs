@@ -19,7 +19,6 @@ use perf_symbols::symbol::simpleperf::{self, SimpleperfSource};
 use perf_symbols::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use perf_symbols::symbolizer::SymbolOptions;
 use perf_symbols::symbolizer::recorded_build_ids::{BuildIds, unpadded};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -246,6 +245,7 @@ fn is_module(name: &[u8]) -> bool {
 
 #[cfg(unix)]
 fn path(name: &[u8]) -> PathBuf {
+    use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     OsStr::from_bytes(name).into()
 }

@@ -17,6 +17,7 @@ enum GroupAccess {
     /// Any group.
     Any,
     /// The group with this ID.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "files of other systems have no group"))]
     Only(u32),
     /// No group.
     Denied,
@@ -80,6 +81,7 @@ impl Access {
     }
 
     /// Removes permissions that inputs do not have.
+    #[cfg(unix)]
     fn permitted(self, mode: u32, group: u32) -> u32 {
         let has_group = match self.group {
             GroupAccess::Any => true,

@@ -208,12 +208,12 @@ mod kind {
     use std::io;
     use std::path::Path;
 
-    pub fn is_regular(path: &Path, follows: bool) -> io::Result<bool> {
+    pub(super) fn is_regular(path: &Path, follows: bool) -> io::Result<bool> {
         let found = if follows { fs::metadata(path) } else { fs::symlink_metadata(path) };
         found.map(|found| found.is_file())
     }
 
-    pub fn open(path: &Path, _: bool) -> io::Result<File> {
+    pub(super) fn open(path: &Path, _: bool) -> io::Result<File> {
         File::open(path)
     }
 }
