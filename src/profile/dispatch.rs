@@ -96,8 +96,8 @@ fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Res
         return Ok(());
     };
     let mut view = SampleView::default();
-    if let Err(field) = view.fill(raw.body(), &event.layout, raw.endian()) {
-        drop_record(consumer.state().1, meta, raw, &format!("field {field} exceeds its size"));
+    if let Err(error) = view.fill(raw.body(), &event.layout, raw.endian()) {
+        drop_record(consumer.state().1, meta, raw, &error.to_string());
         return Ok(());
     }
     if event.replace_by_wait(&mut view, raw.endian()).is_err() {

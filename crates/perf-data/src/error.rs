@@ -192,9 +192,13 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.offset {
-            Some(offset) => write!(f, "{}: offset {offset:#x}", self.file),
-            None => f.write_str(&self.file),
+        f.write_str(&self.file)?;
+        if let Some(offset) = self.offset {
+            write!(f, ": offset {offset:#x}")?;
+        }
+        match self.record {
+            Some(RecordPlace { index, record_type }) => write!(f, ": record {index} ({record_type})"),
+            None => Ok(()),
         }
     }
 }

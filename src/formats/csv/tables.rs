@@ -97,7 +97,7 @@ impl Tables {
         let Some((index, event)) = meta.events.of(raw) else { return self.ledger.dropped(kind, Reason::UnknownEvent) };
         let mut view = SampleView::default();
         if let Err(field) = event.fill_sample(&mut view, raw) {
-            return self.drop(meta, raw, &format!("field {field} does not fit its size"));
+            return self.drop(meta, raw, &format!("field {} does not fit its size", field.name()));
         }
         self.ledger.used_in_part(view.is_partial.into());
         self.ledger.traces.add(view.aux.map_or(0, |trace| trace.len() as u64));

@@ -73,6 +73,8 @@ fn check_size(raw: &Raw<'_>, report: &mut impl FnMut(Rule, String)) {
 /// Checks that texts of a record end with NUL. The kernel does not clear their padding.
 struct CheckTexts<'a, F>(&'a mut F);
 
+impl<F: FnMut(Rule, String)> perf_data::abi::fields::InWorkspace for CheckTexts<'_, F> {}
+
 impl<F: FnMut(Rule, String)> FieldVisitor for CheckTexts<'_, F> {
     fn text(&mut self, _: TextRole<'_>, field: TextField<'_>) {
         if let TextPlace::Padded(text, _) = field.place {

@@ -226,6 +226,8 @@ mod role_tests {
         }
     }
 
+    impl perf_data::abi::fields::InWorkspace for Change {}
+
     impl FieldVisitor for Change {
         fn time(&mut self, time: &mut u64) {
             self.change(Part::Times, time);

@@ -119,6 +119,8 @@ struct ScanFields<'a> {
     misc: Misc,
 }
 
+impl perf_data::abi::fields::InWorkspace for ScanFields<'_> {}
+
 impl FieldVisitor for ScanFields<'_> {
     fn mapping(&mut self, mapping: MappingFields<'_>) {
         self.scan.add(Mapped::of(self.misc, &mapping));

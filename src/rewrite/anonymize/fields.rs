@@ -61,6 +61,8 @@ struct Anonymizer<'a> {
     outcome: Result<Outcome>,
 }
 
+impl perf_data::abi::fields::InWorkspace for Anonymizer<'_> {}
+
 impl FieldVisitor for Anonymizer<'_> {
     fn task(&mut self, mut task: TaskField<'_>) {
         match task.get() {

@@ -74,6 +74,8 @@ struct Inherit<'a> {
     id: u64,
 }
 
+impl perf_data::abi::fields::InWorkspace for Inherit<'_> {}
+
 impl FieldVisitor for Inherit<'_> {
     fn own_event_id(&mut self, id: &mut u64) {
         if !self.events.has_id(self.meta, *id) {

@@ -25,6 +25,8 @@ impl OwnIds {
     }
 }
 
+impl perf_data::abi::fields::InWorkspace for OwnIds {}
+
 impl FieldVisitor for OwnIds {
     fn own_process(&mut self, process: TaskField<'_>) {
         self.process = self.process.or(process.get());

@@ -272,6 +272,8 @@ struct RemapFields<'a> {
     failure: Option<TooLarge>,
 }
 
+impl perf_data::abi::fields::InWorkspace for RemapFields<'_> {}
+
 impl FieldVisitor for RemapFields<'_> {
     fn task(&mut self, mut task: TaskField<'_>) {
         let Some(number) = task.get() else { return };

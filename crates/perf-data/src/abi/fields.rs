@@ -11,9 +11,14 @@ use super::record::CpuMode;
 use super::record::build_id::BuildId;
 use super::text::{FixedStr, PaddedStr, until_nul};
 
+/// Seals [`FieldVisitor`]: a new role, which each visitor must handle, is no breaking change. Only crates of this workspace implement
+/// it.
+#[doc(hidden)]
+pub trait InWorkspace {}
+
 /// Visitor of the fields of a record or feature by role. It has a method for each role; those that it ignores are listed in
 /// `ignore_roles!`, so that a new role does not compile before each visitor handles or ignores it.
-pub trait FieldVisitor {
+pub trait FieldVisitor: InWorkspace {
     /// A process or thread ID; -1 in a signed field means any.
     fn task(&mut self, task: TaskField<'_>);
 
@@ -427,6 +432,8 @@ mod tests {
     fn fields_are_visited_by_role() {
         #[derive(Default)]
         struct Shift(Vec<u32>);
+        impl crate::abi::fields::InWorkspace for Shift {}
+
         impl FieldVisitor for Shift {
             fn task(&mut self, mut task: TaskField<'_>) {
                 let number = task.get().expect("a number");

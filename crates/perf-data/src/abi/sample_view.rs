@@ -8,6 +8,32 @@ use super::regs::RegsAbi;
 use super::sample_field::SampleField;
 use super::sample_layout::SampleLayout;
 use super::sample_type::SampleType;
+use std::fmt;
+
+/// A field of a sample that reaches beyond the end of its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TruncatedField(&'static str);
+
+impl TruncatedField {
+    /// Name of the field, without `PERF_SAMPLE_`.
+    pub fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+impl From<&'static str> for TruncatedField {
+    fn from(name: &'static str) -> Self {
+        Self(name)
+    }
+}
+
+impl fmt::Display for TruncatedField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "field {} exceeds its size", self.0)
+    }
+}
+
+impl std::error::Error for TruncatedField {}
 
 /// The fields up to the call chain, which precede all others. Most samples have no others.
 const TO_CALLCHAIN: SampleType = SampleField::Callchain.up_to();
@@ -92,7 +118,7 @@ impl<'a> SampleView<'a> {
     ///
     /// # Errors
     /// The name of the first field that exceeds the body.
-    pub fn read(body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<Self, &'static str> {
+    pub fn read(body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<Self, TruncatedField> {
         let mut view = Self::default();
         view.fill(body, layout, endian)?;
         Ok(view)
@@ -103,7 +129,7 @@ impl<'a> SampleView<'a> {
     /// # Errors
     /// The name of the first field that exceeds the body.
     #[inline]
-    pub fn fill(&mut self, body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<(), &'static str> {
+    pub fn fill(&mut self, body: &'a [u8], layout: &SampleLayout, endian: Endian) -> Result<(), TruncatedField> {
         // Whether it is there follows from the end of the fields, which is unknown in a part of them.
         if layout.may_lack_hw_idx() && !layout.is_partial() {
             self.fill_with_or_without_hw_idx(body, layout, endian)
@@ -119,7 +145,7 @@ impl<'a> SampleView<'a> {
         body: &'a [u8],
         layout: &SampleLayout,
         endian: Endian,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), TruncatedField> {
         let with = self.fill_as(body, layout, endian, true);
         if with.is_ok() && self.tail.is_empty() {
             return with;
@@ -140,7 +166,7 @@ impl<'a> SampleView<'a> {
         layout: &SampleLayout,
         endian: Endian,
         hw_idx_if_empty: bool,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), TruncatedField> {
         let mut reader = Reader::new(body, endian);
         self.is_partial = layout.is_partial();
         let has = |field| layout.decoded().contains(field);
@@ -194,7 +220,7 @@ impl<'a> SampleView<'a> {
         mut reader: Reader<'a>,
         layout: &SampleLayout,
         hw_idx_if_empty: bool,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), TruncatedField> {
         let has = |field| layout.decoded().contains(field);
         if has(SampleType::RAW) {
             let size = reader.u32().ok_or("RAW")?;
@@ -251,7 +277,7 @@ impl<'a> SampleView<'a> {
 
     /// Leaves a field of unknown layout, and all behind it, in the tail.
     #[cold]
-    fn end_before(&mut self, field: Reader<'a>) -> Result<(), &'static str> {
+    fn end_before(&mut self, field: Reader<'a>) -> Result<(), TruncatedField> {
         (self.tail, self.is_partial) = (field.rest(), true);
         Ok(())
     }
@@ -324,12 +350,12 @@ mod tests {
         let read = |values: &[u64], field| {
             SampleView::read(&words(values), &layout(field), Endian::Little).map(|_| ()).unwrap_err()
         };
-        assert_eq!(read(&[u64::MAX, 1], SampleType::CALLCHAIN), "CALLCHAIN");
-        assert_eq!(read(&[u64::MAX / 3, 1], SampleType::BRANCH_STACK), "BRANCH_STACK");
-        assert_eq!(read(&[u64::MAX, 1], SampleType::STACK_USER), "STACK_USER");
-        assert_eq!(read(&[u64::MAX, 1], SampleType::AUX), "AUX");
-        assert_eq!(read(&[u64::from(u32::MAX)], SampleType::RAW), "RAW");
-        assert_eq!(read(&[], SampleType::IP), "IP");
+        assert_eq!(read(&[u64::MAX, 1], SampleType::CALLCHAIN).name(), "CALLCHAIN");
+        assert_eq!(read(&[u64::MAX / 3, 1], SampleType::BRANCH_STACK).name(), "BRANCH_STACK");
+        assert_eq!(read(&[u64::MAX, 1], SampleType::STACK_USER).name(), "STACK_USER");
+        assert_eq!(read(&[u64::MAX, 1], SampleType::AUX).name(), "AUX");
+        assert_eq!(read(&[u64::from(u32::MAX)], SampleType::RAW).name(), "RAW");
+        assert_eq!(read(&[], SampleType::IP).name(), "IP");
     }
 
     #[test]

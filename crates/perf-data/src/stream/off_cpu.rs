@@ -22,7 +22,7 @@ use crate::abi::attr::SoftwareEvent;
 use crate::abi::bytes::{Reader, Words};
 use crate::abi::callchain::Context;
 use crate::abi::record::CpuMode;
-use crate::abi::sample_view::SampleView;
+use crate::abi::sample_view::{SampleView, TruncatedField};
 
 /// Name that perf gives the event.
 const NAME: &str = "offcpu-time";
@@ -80,7 +80,7 @@ impl Event {
     /// # Errors
     /// The name of the first field that exceeds the sample.
     #[inline]
-    pub fn fill_sample<'a>(&self, view: &mut SampleView<'a>, raw: &Raw<'a>) -> Result<(), &'static str> {
+    pub fn fill_sample<'a>(&self, view: &mut SampleView<'a>, raw: &Raw<'a>) -> Result<(), TruncatedField> {
         view.fill(raw.body(), &self.layout, raw.endian())?;
         // Reported where samples are converted.
         let _ = self.replace_by_wait(view, raw.endian());
@@ -91,7 +91,7 @@ impl Event {
     ///
     /// # Errors
     /// The name of the first field that exceeds the sample.
-    pub fn sample<'a>(&self, raw: &Raw<'a>) -> Result<SampleView<'a>, &'static str> {
+    pub fn sample<'a>(&self, raw: &Raw<'a>) -> Result<SampleView<'a>, TruncatedField> {
         let mut view = SampleView::default();
         self.fill_sample(&mut view, raw)?;
         Ok(view)

@@ -88,7 +88,7 @@ impl Builder {
         let (_, event) = meta.events.of(raw).ok_or(Reason::UnknownEvent)?;
         let mut view = SampleView::default();
         view.fill(raw.body(), &event.layout, raw.endian()).map_err(|field| {
-            let what = format!("SAMPLE record skipped: field {field} does not fit its size");
+            let what = format!("SAMPLE record skipped: field {} does not fit its size", field.name());
             self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
             Reason::Damaged
         })?;

@@ -113,6 +113,8 @@ impl Record {
 /// Number of bytes behind the NUL of the last text of a record, which takes all bytes to the end.
 struct Padding(usize);
 
+impl crate::abi::fields::InWorkspace for Padding {}
+
 impl FieldVisitor for Padding {
     fn text(&mut self, _: TextRole<'_>, field: TextField<'_>) {
         if let TextPlace::Padded(text, _) = field.place {
