@@ -5,6 +5,7 @@ mod bit_flips;
 mod constructed;
 mod containers;
 mod corruption;
+#[allow(unreachable_pub, reason = "a part of the library of the fuzz targets")]
 #[path = "../tests/fuzzed/inputs.rs"]
 mod inputs;
 mod json;

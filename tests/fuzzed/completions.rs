@@ -13,7 +13,7 @@ thread_local! {
 }
 
 /// Any text as a name.
-pub(crate) fn completion(bytes: &[u8]) {
+pub fn completion(bytes: &[u8]) {
     let Ok(name) = str::from_utf8(bytes) else { return };
     if !shell_word::is_value(name) {
         return;

@@ -90,7 +90,7 @@ const MAX_TEXT: usize = 4 << 20;
 
 /// Imports a dataset that is made from the bytes, with intact or damaged files. It is rejected, or becomes a recording without
 /// findings. The memory is at most 64 MB and 20 times the bytes read.
-pub(crate) fn dataset(bytes: &[u8]) {
+pub fn dataset(bytes: &[u8]) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let Ok(read) = write(directory.path(), &mut Unstructured::new(bytes)) else { return };
     let options = ImportOptions { most_samples: 10_000, ..ImportOptions::default() };

@@ -11,14 +11,14 @@ use perf_data::tracepoint::value::Value;
 
 /// Any bytes as a record: encoding preserves them, also by way of the other byte order. Records with a tail are excluded from the
 /// latter: the tail stays in the recorder's byte order, in which it may look like fields.
-pub(crate) fn record(bytes: &[u8]) {
+pub fn record(bytes: &[u8]) {
     if let Some((bytes, context)) = record_of(bytes, None) {
         check_record(&bytes, &context);
     }
 }
 
 /// Any bytes as a sample: the borrowed view and the owned definition agree.
-pub(crate) fn sample(bytes: &[u8]) {
+pub fn sample(bytes: &[u8]) {
     let Some((bytes, context)) = record_of(bytes, Some(RecordType::SAMPLE)) else { return };
     let record = check_record(&bytes, &context);
     let view = SampleView::read(&bytes[RecordHeader::SIZE..], &context.layout, context.endian);
@@ -52,7 +52,7 @@ pub(crate) fn sample(bytes: &[u8]) {
 }
 
 /// Any bytes as a feature: encoding preserves them, also by way of the other byte order.
-pub(crate) fn feature(bytes: &[u8]) {
+pub fn feature(bytes: &[u8]) {
     let Some(FeatureInput { id, bytes, endian, context }) = feature_of(bytes) else { return };
     let section = FeatureSection::read(id, bytes, endian, &context);
     if id == FeatureId::TRACING_DATA {

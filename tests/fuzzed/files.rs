@@ -17,13 +17,13 @@ use std::fs;
 use std::path::Path;
 
 /// Any bytes as a recording: it is read or rejected, in time order and in file order alike, and what is read is copied unchanged.
-pub(crate) fn open(bytes: &[u8]) {
+pub fn open(bytes: &[u8]) {
     let bytes = bytes::Bytes::copy_from_slice(bytes);
     read(&Input::Bytes { name: "fuzzed".to_owned(), bytes });
 }
 
 /// Same, for a directory, any file of which may be corrupt or truncated.
-pub(crate) fn directory(bytes: &[u8]) {
+pub fn directory(bytes: &[u8]) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     if files(&mut Unstructured::new(bytes), directory.path()).is_ok() {
         read(&Input::Path(directory.path().to_owned()));

@@ -29,22 +29,22 @@ use std::path::Path;
 use tar::{Builder, EntryType, Header as TarHeader};
 
 /// Any bytes as JSON: one document or JSON Lines.
-pub(crate) fn json(bytes: &[u8]) {
+pub fn json(bytes: &[u8]) {
     import_any(bytes, json_format::import);
 }
 
 /// Any bytes as a PerfDataProto.
-pub(crate) fn quipper(bytes: &[u8]) {
+pub fn quipper(bytes: &[u8]) {
     import_any(bytes, quipper_format::import);
 }
 
 /// Any bytes as a PerfDataProto in its text form.
-pub(crate) fn quipper_text(bytes: &[u8]) {
+pub fn quipper_text(bytes: &[u8]) {
     import_any(bytes, quipper_format::import_text);
 }
 
 /// Any bytes as a file of known build IDs, and as an ELF file: reading reports a build ID of the file, none, or an error.
-pub(crate) fn elf(bytes: &[u8]) {
+pub fn elf(bytes: &[u8]) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("program");
     fs::write(&path, bytes).expect("a temporary file");
@@ -72,7 +72,7 @@ fn import_any(bytes: &[u8], importer: Import) {
 }
 
 /// Any bytes as the jitdump that a recording maps, and as a map file.
-pub(crate) fn jitdump(bytes: &[u8]) {
+pub fn jitdump(bytes: &[u8]) {
     MapFile::read(&bytes.to_vec().into());
     let dir = tempfile::tempdir().expect("a temporary directory");
     let dump = dir.path().join("jit-1.dump");
@@ -122,7 +122,7 @@ fn mapping() -> Vec<u8> {
 
 /// Any bytes as an archive, or an archive built from them: unpacking writes only to the cache and the recording's path, and no
 /// link leads out of the cache.
-pub(crate) fn archive(bytes: &[u8]) {
+pub fn archive(bytes: &[u8]) {
     let Ok(tar) = tar_of(bytes) else { return };
     let dir = tempfile::tempdir().expect("a temporary directory");
     let cache = dir.path().join("cache");

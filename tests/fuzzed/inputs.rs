@@ -19,7 +19,7 @@ const SAMPLE_ID_ALL: u8 = 2;
 const ANY_KIND: u8 = 4;
 
 /// Parses an input as a record, of its own type or of `kind`, and the context to decode it.
-pub(crate) fn record_of(input: &[u8], kind: Option<RecordType>) -> Option<(Vec<u8>, RecordContext)> {
+pub fn record_of(input: &[u8], kind: Option<RecordType>) -> Option<(Vec<u8>, RecordContext)> {
     let (head, body) = input.split_first_chunk()?;
     let context = context(head);
     let named = RecordType::NAMED;
@@ -33,7 +33,7 @@ pub(crate) fn record_of(input: &[u8], kind: Option<RecordType>) -> Option<(Vec<u
 
 /// A feature, and the context to decode it.
 #[derive(Clone, Copy)]
-pub(crate) struct FeatureInput<'a> {
+pub struct FeatureInput<'a> {
     pub id: FeatureId,
     pub bytes: &'a [u8],
     pub endian: Endian,
@@ -41,7 +41,7 @@ pub(crate) struct FeatureInput<'a> {
 }
 
 /// Parses an input as a feature: `u8 id, endian, nr_cpus_avail, nr_cpus_online`, then the bytes of the section.
-pub(crate) fn feature_of(input: &[u8]) -> Option<FeatureInput<'_>> {
+pub fn feature_of(input: &[u8]) -> Option<FeatureInput<'_>> {
     let (&[id, flags, nr_cpus_avail, nr_cpus_online], bytes) = input.split_first_chunk()?;
     let nr_cpus = NrCpus { nr_cpus_avail: nr_cpus_avail.into(), nr_cpus_online: nr_cpus_online.into() };
     let context = FeatureContext { nr_cpus: Some(nr_cpus) };

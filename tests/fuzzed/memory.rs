@@ -9,7 +9,7 @@ const BASE: u64 = 64 << 20;
 const PER_BYTE: u64 = 20;
 
 /// What this thread allocated while it read some bytes is within the budget that docs/robustness.md states.
-pub(super) fn assert_within_budget(used: AllocationInfo, read: usize) {
+pub fn assert_within_budget(used: AllocationInfo, read: usize) {
     let limit = BASE + PER_BYTE * read as u64;
     assert!(used.bytes_max <= limit, "{} bytes of memory for {read} bytes", used.bytes_max);
 }

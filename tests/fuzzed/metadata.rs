@@ -10,13 +10,13 @@ use perfconv::synth::{Field, Tracepoint, tracing_data};
 use std::collections::BTreeMap;
 
 /// Sections of features.
-pub(super) type Metadata = BTreeMap<FeatureId, Vec<u8>>;
+pub type Metadata = BTreeMap<FeatureId, Vec<u8>>;
 
 /// Names of the tracepoints.
-pub(super) const TRACEPOINTS: [&str; 3] = ["sched_switch", "sched_stat_runtime", "sched_process_exit"];
+pub const TRACEPOINTS: [&str; 3] = ["sched_switch", "sched_stat_runtime", "sched_process_exit"];
 
 /// Turns the events into tracepoints, and returns the features that describe them and the machine.
-pub(super) fn features(events: &mut [FileAttr], endian: Endian) -> Metadata {
+pub fn features(events: &mut [FileAttr], endian: Endian) -> Metadata {
     let mut tracepoints = Vec::new();
     for ((id, name), event) in (1..).zip(TRACEPOINTS).zip(&mut *events) {
         (event.attr.kind, event.attr.config) = (AttrType::TRACEPOINT, id);

@@ -25,7 +25,7 @@ const MAX_SIZE: usize = 256 << 10;
 const MAX_INFLATED: usize = 8 << 20;
 
 /// A program and what lies beside it.
-pub(super) struct Program {
+pub struct Program {
     /// The program.
     pub object: Vec<u8>,
     /// Its file of split DWARF, which readers search for by the suffix `.dwp`.
@@ -37,7 +37,7 @@ pub(super) struct Program {
 }
 
 /// Generates a changed program.
-pub(super) fn program(from: &mut Unstructured<'_>) -> Result<Program> {
+pub fn program(from: &mut Unstructured<'_>) -> Result<Program> {
     let (object, split) = *from.choose(&PROGRAMS)?;
     let mut object = ObjectFile::new(object);
     let addresses = object.code().flat_map(|code| code.step_by(8)).collect();

@@ -14,7 +14,7 @@ const OTHER_ADDRESSES: [u64; 6] = [0, 0x1000, 1 << 20, 1 << 32, u64::MAX >> 1, u
 
 /// Symbolizes a program with hostile parts that is made from the bytes. The functions of an address do not depend on the order of
 /// lookups. The memory is at most 64 MB and 20 times the bytes read, including what they inflate to.
-pub(crate) fn object(bytes: &[u8]) {
+pub fn object(bytes: &[u8]) {
     let Ok(Program { object, split, addresses, inflated }) = program(&mut Unstructured::new(bytes)) else { return };
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("program");

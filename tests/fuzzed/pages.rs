@@ -46,7 +46,7 @@ const PARTS: [&str; 16] = [
 const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm, Label::TimestampNs];
 
 /// Names in the places of a profile: the page and the image contain them as text only.
-pub(crate) fn page(bytes: &[u8]) {
+pub fn page(bytes: &[u8]) {
     let mut from = Unstructured::new(bytes);
     let Ok((profile, title)) = profile(&mut from).and_then(|profile| Ok((profile, name(&mut from)?))) else { return };
     let bytes = profile.encode_to_vec();

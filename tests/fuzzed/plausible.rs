@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 
 /// Names of threads and files.
-pub(super) const NAMES: [&str; 8] =
+pub const NAMES: [&str; 8] =
     ["/bin/cat", "/lib/libc.so.6", "[kernel.kallsyms]_text", "//anon", "[vdso]", "worker", "/tmp/jit-1.dump", "x"];
 
 /// Fields of every event's samples, so that samples relate to other records.
@@ -27,7 +27,7 @@ const ALWAYS: SampleType =
     SampleType::IDENTIFIER.union(SampleType::IP).union(SampleType::TID).union(SampleType::TIME).union(SampleType::CPU);
 
 /// Generates an intact recording: a file or a pipe, of either byte order, compressed or not.
-pub(super) fn recording(from: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+pub fn recording(from: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     let endian = *from.choose(&[Endian::Little, Endian::Little, Endian::Big])?;
     let mut attr = attr(from)?;
     attr.sample_type |= ALWAYS;

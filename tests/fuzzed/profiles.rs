@@ -8,27 +8,27 @@ use perfconv::inspect::check::{Severity, check};
 const VALUES: [Values; 3] = [Values::Counted, Values::Spread, Values::Single];
 
 /// Any bytes as a pprof profile.
-pub(crate) fn pprof(bytes: &[u8]) {
+pub fn pprof(bytes: &[u8]) {
     import(bytes, pprof::import);
 }
 
 /// Any bytes as folded stacks.
-pub(crate) fn folded(bytes: &[u8]) {
+pub fn folded(bytes: &[u8]) {
     import(bytes, folded::import);
 }
 
 /// Any bytes as a profile of the Firefox Profiler.
-pub(crate) fn firefox(bytes: &[u8]) {
+pub fn firefox(bytes: &[u8]) {
     import(bytes, firefox::import);
 }
 
 /// Any bytes as a file of speedscope.
-pub(crate) fn speedscope(bytes: &[u8]) {
+pub fn speedscope(bytes: &[u8]) {
     import(bytes, speedscope::import);
 }
 
 /// Any bytes as `perf script` text.
-pub(crate) fn perf_script(bytes: &[u8]) {
+pub fn perf_script(bytes: &[u8]) {
     import(bytes, perf_script::import);
 }
 
@@ -44,7 +44,7 @@ fn import(bytes: &[u8], reader: Import) {
 }
 
 /// An imported recording has no findings.
-pub(super) fn assert_intact(imported: &ImportedRecording) {
+pub fn assert_intact(imported: &ImportedRecording) {
     let mut findings = Vec::new();
     let mut found = |finding: perfconv::inspect::check::Finding| {
         if finding.rule.severity() != Severity::Note {

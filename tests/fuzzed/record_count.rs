@@ -6,7 +6,7 @@ use perf_data::stream::raw::Raw;
 
 /// Counts records.
 #[derive(Default)]
-pub(crate) struct RecordCount(pub u64);
+pub struct RecordCount(pub u64);
 
 impl Sink for RecordCount {
     fn record(&mut self, _: &Meta, _: &Raw<'_>) -> perfconv::Result<()> {

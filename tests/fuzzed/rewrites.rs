@@ -61,7 +61,7 @@ use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex};
 
 /// Generates one or two recordings and rewrites them in one of several ways.
-pub(crate) fn rewrite(bytes: &[u8]) {
+pub fn rewrite(bytes: &[u8]) {
     let _ = rewrite_any(&mut Unstructured::new(bytes));
 }
 

@@ -10,7 +10,7 @@ use std::io::Cursor;
 const MAX_BYTES: u64 = 1 << 18;
 
 /// Any text as a scenario. Its recording is the same each time, and is read or rejected.
-pub(crate) fn scenario(bytes: &[u8]) {
+pub fn scenario(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else { return };
     let Ok(scenario) = Scenario::parse("fuzzed.toml", text) else { return };
     let generate = || {

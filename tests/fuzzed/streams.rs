@@ -14,7 +14,7 @@ use perf_data::stream::source::Source;
 use std::io::{self, Read};
 
 /// Any bytes as a recording, or an intact one that is corrupted; read from memory and from a stream in pieces.
-pub(crate) fn stream(bytes: &[u8]) {
+pub fn stream(bytes: &[u8]) {
     let mut from = Unstructured::new(bytes);
     let Ok(seed) = from.arbitrary::<u32>() else { return };
     let recording = match from.arbitrary() {
@@ -63,7 +63,7 @@ pub(crate) fn stream(bytes: &[u8]) {
 }
 
 /// Changes some bytes and truncates the recording, or does neither.
-pub(super) fn corrupted(mut recording: Vec<u8>, from: &mut Unstructured<'_>) -> Vec<u8> {
+pub fn corrupted(mut recording: Vec<u8>, from: &mut Unstructured<'_>) -> Vec<u8> {
     let max = if recording.is_empty() { 0 } else { 6 };
     for _ in 0..from.int_in_range(0..=max).unwrap_or_default() {
         let at = from.choose_index(recording.len()).unwrap_or_default();

@@ -18,7 +18,7 @@ const ADDRESSES: usize = 64;
 
 /// Any bytes as each source of symbols: they are read or rejected, and each address has the same functions whether it is looked up
 /// alone or with others.
-pub(crate) fn symbols(bytes: &[u8]) {
+pub fn symbols(bytes: &[u8]) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let write = |name: &str, bytes: &[u8]| {
         let path = directory.path().join(name);
@@ -48,14 +48,14 @@ pub(crate) fn symbols(bytes: &[u8]) {
 }
 
 /// A symbolizer with one thread.
-pub(super) fn symbolizer(create: impl FnOnce(Options) -> Symbolizer) -> Symbolizer {
+pub fn symbolizer(create: impl FnOnce(Options) -> Symbolizer) -> Symbolizer {
     let mut options = Options::default();
     options.threads = NonZeroUsize::new(1);
     create(options)
 }
 
 /// The functions of addresses do not depend on their order.
-pub(super) fn same_in_any_order(symbolizer: &Symbolizer, keys: &[ObjectKey], addresses: &[u64]) {
+pub fn same_in_any_order(symbolizer: &Symbolizer, keys: &[ObjectKey], addresses: &[u64]) {
     let names = |lists: &[Addresses]| {
         let requests: Vec<_> =
             (keys.iter()).flat_map(|key| lists.iter().map(|list| Request::new(key.clone(), list.clone()))).collect();
@@ -83,7 +83,7 @@ pub(super) fn same_in_any_order(symbolizer: &Symbolizer, keys: &[ObjectKey], add
 
 /// Any bytes as the features of a recording that contain symbols: BPF programs with their types, and the objects of simpleperf. The
 /// size of the first part precedes them.
-pub(crate) fn recorded_symbols(bytes: &[u8]) {
+pub fn recorded_symbols(bytes: &[u8]) {
     let Some((size, bytes)) = bytes.split_first_chunk() else { return };
     let (first, second) = bytes.split_at(bytes.len().min(u32::from_le_bytes(*size) as usize));
     let addresses = addresses(bytes);

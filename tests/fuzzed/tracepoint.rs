@@ -10,7 +10,7 @@ use perf_data::tracepoint::print_format::{KernelStrings, PrintFormat, PrintedTex
 const MAX_SIZE: usize = 256 << 10;
 
 /// Any bytes as the size of a `long`, a format and, after a NUL, a payload: the text is limited, and what precedes it is kept.
-pub(crate) fn tracepoint(bytes: &[u8]) {
+pub fn tracepoint(bytes: &[u8]) {
     let Some((&long_size, bytes)) = bytes.split_first() else { return };
     let mut parts = bytes.splitn(2, |&byte| byte == 0);
     let (format, payload) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());

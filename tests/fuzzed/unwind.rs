@@ -34,7 +34,7 @@ const MAX_FRAMES: usize = 127;
 
 /// Any bytes as a dump and an object: the stack begins at the instruction pointer, is limited, and is the same when the rules of
 /// the object are known.
-pub(crate) fn unwind(bytes: &[u8]) {
+pub fn unwind(bytes: &[u8]) {
     let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else { return };
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| head[at + byte]));
     let (ip, sp, others) = (word(1), word(9), word(17));

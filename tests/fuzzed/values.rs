@@ -38,7 +38,7 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 
 /// Generates values, encodes them and compares them with the decoded ones.
-pub(crate) fn encode_decode(bytes: &[u8]) {
+pub fn encode_decode(bytes: &[u8]) {
     let Ok(recording) = recording(&mut Unstructured::new(bytes)) else { return };
     // A record of more than 64 KiB cannot be encoded, and a recording needs at least one record.
     let encoded = |record: &Record| record.to_bytes(recording.endian).ok();
@@ -124,7 +124,7 @@ fn recording(from: &mut Unstructured<'_>) -> Result<Recording> {
 }
 
 /// Generates up to 8 values.
-pub(super) fn few<'a, T>(
+pub fn few<'a, T>(
     from: &mut Unstructured<'a>,
     one: impl Fn(&mut Unstructured<'a>) -> Result<T>,
 ) -> Result<Vec<T>> {
@@ -132,7 +132,7 @@ pub(super) fn few<'a, T>(
 }
 
 /// Generates an attr of any version of the format.
-pub(super) fn attr(from: &mut Unstructured<'_>) -> Result<Attr> {
+pub fn attr(from: &mut Unstructured<'_>) -> Result<Attr> {
     let size = *from.choose(&[64, 72, 80, 96, 104, 112, 120, 128, 136, 144])?;
     let mut attr = Attr::read(&[0; 144][..size], Endian::Little).expect("every size should belong to a version");
     attr.size = size as u32;
@@ -156,7 +156,7 @@ pub(super) fn attr(from: &mut Unstructured<'_>) -> Result<Attr> {
 }
 
 /// Generates a record of an event, whose size is set when it is encoded.
-pub(super) fn record(from: &mut Unstructured<'_>, context: &RecordContext) -> Result<Record> {
+pub fn record(from: &mut Unstructured<'_>, context: &RecordContext) -> Result<Record> {
     let mut misc = Misc::from_bits_retain(from.arbitrary()?);
     let (kind, body) = match from.int_in_range(0..=13)? {
         0 => (RecordType::MMAP, Body::Mmap(mmap(from)?)),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+#[allow(unreachable_pub, reason = "the library of the fuzz targets")]
 #[path = "../fuzzed/lib.rs"]
 pub(super) mod fuzz;
 
