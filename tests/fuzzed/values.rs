@@ -124,10 +124,7 @@ fn recording(from: &mut Unstructured<'_>) -> Result<Recording> {
 }
 
 /// Generates up to 8 values.
-pub fn few<'a, T>(
-    from: &mut Unstructured<'a>,
-    one: impl Fn(&mut Unstructured<'a>) -> Result<T>,
-) -> Result<Vec<T>> {
+pub fn few<'a, T>(from: &mut Unstructured<'a>, one: impl Fn(&mut Unstructured<'a>) -> Result<T>) -> Result<Vec<T>> {
     (0..from.int_in_range(0..=8)?).map(|_| one(from)).collect()
 }
 
