@@ -24,7 +24,8 @@ fn with_values(command: Command) -> Command {
 
 /// An argument with its values. Arguments that have a fixed set of values declare it where they are parsed.
 fn with_value(arg: Arg) -> Arg {
-    match arg.get_id().as_str() {
+    let name = arg.get_long().unwrap_or_else(|| arg.get_id().as_str()).to_owned();
+    match name.as_str() {
         "to" => arg.add(ArgValueCandidates::new(|| formats(writable(FORMATS)))),
         "from" => arg.add(ArgValueCandidates::new(|| formats(readable(FORMATS)))),
         "topic" => arg.add(ArgValueCandidates::new(topics)),
