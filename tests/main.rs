@@ -48,6 +48,7 @@ mod suite {
     mod json_schema;
     mod known_parser_bugs;
     mod ledger;
+    mod library_commands;
     mod library_outputs;
     mod link_register;
     mod linux_perf_data;

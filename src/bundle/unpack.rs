@@ -5,6 +5,7 @@
 use super::entry::{Entry, RECORDING, points_to_object};
 use perf_data::abi::header;
 use perf_data::container::access::Access;
+use perf_data::container::output::exists;
 use perf_data::container::temp_directory::{TempDirectory, create_parent_directories, temporary};
 use perf_data::error::{Error, Result};
 use std::cell::Cell;
@@ -174,10 +175,7 @@ fn put_in_place(
     if let Some(name) = &found.recording {
         let recording = &beside.join(name);
         if !overwrite && fs::symlink_metadata(recording).is_ok() {
-            return Err(Error::output_exists(format!(
-                "{}: already exists; use -f to overwrite it",
-                recording.display()
-            )));
+            return Err(exists(&recording.display()));
         }
         let (from, failed) =
             (directory.join(name), Error::io(recording.display().to_string(), "cannot move into place"));

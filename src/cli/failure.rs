@@ -2,7 +2,6 @@
 
 use super::report::print_message;
 use super::temporary_outputs::INPUT_TRUNCATED;
-use perf_data::container::output::EXISTS;
 use perf_data::error::Error;
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -51,10 +50,15 @@ impl From<Error> for Failure {
             Error::Io { source, .. } if source.raw_os_error() == Some(BAD_ADDRESS) => {
                 Self::Failed(INPUT_TRUNCATED.to_owned())
             }
-            Error::Refused { what, .. } if what.ends_with(EXISTS) => {
-                Self::Failed(format!("{what}; use -f to overwrite it"))
-            }
-            error => Self::Failed(error.to_string()),
+            error => Self::Failed(message(error)),
         }
     }
+}
+
+/// The message of an error, with options as arguments.
+pub(super) fn message(error: &Error) -> String {
+    error.naming_options(|option| match option {
+        "overwrite" => "-f".to_owned(),
+        option => format!("--{}", option.replace('_', "-")),
+    })
 }

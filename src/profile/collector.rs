@@ -1,12 +1,22 @@
 //! Builds a [`Profile`] from records in time order.
+//!
+//! `docs/one-sample.md` follows a sample through the library; here is what happens in this file:
+//!
+//! 1. [`dispatch`] calls `sample` with its event and fields, after the session has seen all earlier records.
+//! 2. `observe` fills an [`Observation`]: the events with their values, and labels and part from [`SampleContexts`].
+//! 3. `add_with_stack` looks for the recorded chain in the [`StackCache`]. If it is there, the sample is counted there.
+//! 4. Otherwise the [`Resolver`] interns its frames and stack, or it waits for its user frames (CALLCHAIN_DEFERRED).
+//! 5. `add` and `add_counted` add what was counted to the rows of a part, or pass the sample to a [`SampleSink`].
+//! 6. `finish` looks up the functions of all frames and returns the profiles.
 
 use super::deferred::{Incomplete, MAX_FRAMES, UserFrames, Waiting};
 use super::dispatch::{DecodedSample, SampleConsumer, dispatch, lost};
 use super::event::{ProfileEvent, period};
 use super::frames::SampledStack;
-use super::labels::{self, Label, LabelSets, LabelValue, LabelledSample};
+use super::labels::{self, Label, LabelSets, LabelledSample};
 use super::mappings::Mappings;
 use super::merged_events::MergedEvents;
+use super::observation::Observation;
 use super::omissions::{self, IncompleteStacks};
 use super::options::{ProfileOptions, Split};
 use super::parts::{Key, Parts, packed, unpacked};
@@ -18,7 +28,7 @@ use super::stack_cache::{self, Counted, StackCache};
 use super::stacks::StackId;
 use super::symbolize::{SymbolSources, Symbolization};
 use super::target::Target;
-use super::timeline::{Occurrence, Timeline};
+use super::timeline::Timeline;
 use super::weights::Weights;
 use super::{Frame, Place, Profile, Row, Tables};
 use perf_data::abi;
@@ -37,6 +47,7 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use std::collections::BTreeSet;
+use std::mem;
 use std::sync::Arc;
 
 /// Collects stacks and values from records. Records must be in time order ([`Order`](perf_data::stream::order::Order)).
@@ -63,8 +74,6 @@ pub(crate) struct Collector<'a> {
     label_sets: LabelSets,
     /// What threads did, if that is kept.
     timeline: Option<Timeline>,
-    /// Time of the current sample.
-    occurrence: Occurrence,
     weights: Weights,
     waiting: Waiting,
     parts: Parts,
@@ -72,9 +81,8 @@ pub(crate) struct Collector<'a> {
     symbols: SymbolSources,
     /// Number of samples in the profile.
     samples: u64,
-    /// Labels of the current sample (scratch buffer).
-    labels: Vec<LabelValue>,
-    weights_of_sample: Vec<(EventIndex, u64)>,
+    /// The buffers of the sample before.
+    spare: Observation,
 }
 
 /// Address of the frame for lost samples; in no valid address space.
@@ -92,35 +100,10 @@ impl SampleConsumer for Collector<'_> {
     }
 
     fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
-        let DecodedSample { meta, raw, index, event, view } = sample;
-        if !view.tail.is_empty() && !view.is_partial {
-            let why = format!("{} bytes follow the last field, possibly of other records", view.tail.len());
-            let what = format!("sample is larger than its fields: {why}");
-            self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
-        }
-        self.weights_of_sample.clear();
-        self.weights.of(view, index, &meta.events, &mut self.weights_of_sample);
-        if !self.selection.is_all() {
-            self.weights_of_sample.retain(|&(event, _)| self.selection.has(event, &meta.events));
-        }
-        if self.weights_of_sample.is_empty() {
-            // The event is not selected, or no counter has increased.
-            self.ledger.not_applicable(RecordType::SAMPLE, 1);
-            return Ok(());
-        }
-        if raw.call_chain().is_none() && view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
-            self.incomplete.stack_dumps += 1;
-        }
-        let mode = event.cpu_mode(view, raw);
-        let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
-        let Self { contexts, session, label_sets, parts, labels, .. } = self;
-        let context = contexts.of(session, (label_sets, parts), sample, labels);
-        self.note(context.part, view.time, context.main_map);
-        if let Some(timeline) = &mut self.timeline {
-            self.occurrence = timeline.occurrence(event, view, &mut self.session.names);
-        }
-        self.samples += 1;
-        self.take(context, mode, view, &event.layout)
+        let mut observation = mem::take(&mut self.spare);
+        let added = self.observe(sample, &mut observation);
+        self.spare = observation;
+        added
     }
 
     fn user_frames(&mut self, _: &Meta, frames: UserFrames<'_>) -> Result<()> {
@@ -130,10 +113,10 @@ impl SampleConsumer for Collector<'_> {
         }
         let user_frames = self.resolver.user_frames(&mut self.session, &frames);
         let mut room = MAX_FRAMES;
-        for sample in samples {
-            let (stack, is_whole) = self.resolver.completed_stack(&sample.frames, &user_frames, &mut room);
+        for Incomplete { frames, observation } in samples {
+            let (stack, is_whole) = self.resolver.completed_stack(&frames, &user_frames, &mut room);
             self.incomplete.too_deep += u64::from(!is_whole);
-            self.complete(sample, stack)?;
+            self.add(&observation, stack, 1)?;
         }
         Ok(())
     }
@@ -176,9 +159,46 @@ impl<'a> Collector<'a> {
         Self { sink: Some(sink), ..self }
     }
 
-    /// Adds the current sample. Most samples have a stack already seen in the same address space; these are counted in the cache.
-    fn take(
+    /// Adds a sample.
+    fn observe(&mut self, sample: DecodedSample<'_>, observation: &mut Observation) -> Result<()> {
+        let DecodedSample { meta, raw, index, event, view } = sample;
+        if !view.tail.is_empty() && !view.is_partial {
+            let why = format!("{} bytes follow the last field, possibly of other records", view.tail.len());
+            let what = format!("sample is larger than its fields: {why}");
+            self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
+        }
+        let Observation { weights, labels, .. } = observation;
+        weights.clear();
+        self.weights.of(view, index, &meta.events, weights);
+        if !self.selection.is_all() {
+            weights.retain(|&(event, _)| self.selection.has(event, &meta.events));
+        }
+        if weights.is_empty() {
+            // The event is not selected, or no counter has increased.
+            self.ledger.not_applicable(RecordType::SAMPLE, 1);
+            return Ok(());
+        }
+        if raw.call_chain().is_none() && view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
+            self.incomplete.stack_dumps += 1;
+        }
+        let mode = event.cpu_mode(view, raw);
+        let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
+        let Self { contexts, session, label_sets, parts, .. } = self;
+        let context = contexts.of(session, (label_sets, parts), sample, labels);
+        observation.part = context.part;
+        self.note(observation, view.time, context.main_map);
+        if let Some(timeline) = &mut self.timeline {
+            observation.occurrence = timeline.occurrence(event, view, &mut self.session.names);
+        }
+        self.samples += 1;
+        self.add_with_stack(observation, context, mode, view, &event.layout)
+    }
+
+    /// Resolves the stack of a sample and adds the sample. Most samples have a stack already seen in the same address space; these
+    /// are counted in the cache.
+    fn add_with_stack(
         &mut self,
+        observation: &mut Observation,
         context: SampleContext,
         mode: CpuMode,
         view: &SampleView<'_>,
@@ -193,15 +213,15 @@ impl<'a> Collector<'a> {
         if calls.is_some() || self.data_addresses {
             let data = view.addr.filter(|&data| self.data_addresses && data != 0);
             let resolved = self.resolver.stack(&self.session, viewer, &sampled, data);
-            return self.add_or_wait(context, view, resolved);
+            return self.add_or_wait(observation, context, view, resolved);
         }
-        let row = match *self.weights_of_sample {
+        let row = match *observation.weights {
             [(event, value)] if self.sink.is_none() && self.timeline.is_none() => Some((event, value)),
             _ => None,
         };
         let row_key = row.map_or([0; 2], |(event, _)| {
             let part = self.part_of(context.part, event);
-            let labels = context.labels.unwrap_or_else(|| self.label_sets.id(&self.labels));
+            let labels = context.labels.unwrap_or_else(|| self.label_sets.id(&observation.labels));
             [packed(part, labels), event.into()]
         });
         let chain = callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
@@ -218,7 +238,7 @@ impl<'a> Collector<'a> {
                     None => {
                         // A cookie is unique, so caching is useless.
                         let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
-                        return self.add_or_wait(context, view, resolved);
+                        return self.add_or_wait(observation, context, view, resolved);
                     }
                 }
             }
@@ -229,8 +249,8 @@ impl<'a> Collector<'a> {
         match row {
             Some((_, value)) => self.resolved.count(known, value),
             None => {
-                self.read_labels(context);
-                self.add(context.part, self.resolved.stack(known), 1)?;
+                self.read_labels(observation, context);
+                self.add(observation, self.resolved.stack(known), 1)?;
             }
         }
         Ok(())
@@ -252,71 +272,68 @@ impl<'a> Collector<'a> {
         });
     }
 
-    /// Adds the current sample, or stores it until its deferred user frames arrive.
-    fn add_or_wait(&mut self, context: SampleContext, view: &SampleView<'_>, resolved: Resolved) -> Result<()> {
-        self.read_labels(context);
-        let part = context.part;
+    /// Adds a sample, or stores it until its deferred user frames arrive.
+    fn add_or_wait(
+        &mut self,
+        observation: &mut Observation,
+        context: SampleContext,
+        view: &SampleView<'_>,
+        resolved: Resolved,
+    ) -> Result<()> {
+        self.read_labels(observation, context);
         let (Some(cookie), Some((_, tid))) = (resolved.cookie, view.task) else {
-            return self.add(part, resolved.stack, 1);
+            return self.add(observation, resolved.stack, 1);
         };
         let frames = self.resolver.stacks.stack(resolved.stack).to_vec();
-        let (labels, weights) = (self.labels.clone(), self.weights_of_sample.clone());
-        let occurrence = self.occurrence;
-        self.waiting.add(tid, cookie, Incomplete { frames, labels, weights, occurrence, part });
+        self.waiting.add(tid, cookie, Incomplete { frames, observation: mem::take(observation) });
         Ok(())
     }
 
-    /// Fills the labels of the current sample from their ID, if only that is known.
-    fn read_labels(&mut self, context: SampleContext) {
+    /// Fills the labels from their ID, if only that is known.
+    fn read_labels(&self, observation: &mut Observation, context: SampleContext) {
         if let Some(labels) = context.labels {
-            self.labels.clear();
-            self.labels.extend_from_slice(self.label_sets.labels(labels));
+            observation.labels.clear();
+            observation.labels.extend_from_slice(self.label_sets.labels(labels));
         }
     }
 
-    /// Adds the current sample with this stack.
-    fn add(&mut self, part: usize, stack: u32, samples: u64) -> Result<()> {
-        let Self { sink, resolver, session, labels, weights_of_sample: weights, .. } = self;
+    /// Adds a sample with this stack.
+    fn add(&mut self, observation: &Observation, stack: StackId, samples: u64) -> Result<()> {
+        let Observation { part, labels, weights, occurrence } = observation;
+        let Self { sink, resolver, session, .. } = self;
         if let Some(sink) = sink {
             let (frames, names) = (resolver.stacks.stack(stack), &session.names);
             return sink.sample(&ResolvedSample { stack, frames, labels, weights, samples, names });
         }
-        let labels = self.label_sets.id(&self.labels);
-        for at in 0..self.weights_of_sample.len() {
-            let (event, value) = self.weights_of_sample[at];
-            let part = self.part_of(part, event);
+        let labels = self.label_sets.id(labels);
+        for &(event, value) in weights {
+            let part = self.part_of(*part, event);
             let row = Row { stack, labels, event, samples, value };
             match self.timeline {
-                Some(_) => self.parts.part(part).add_timed(row, self.occurrence),
+                Some(_) => self.parts.part(part).add_timed(row, *occurrence),
                 None => self.parts.part(part).add(row),
             }
         }
         Ok(())
     }
 
-    /// The part of the current sample for an event.
+    /// The part of a sample for one of its events.
     #[inline]
     fn part_of(&mut self, part: usize, event: EventIndex) -> usize {
         if self.split == Some(Split::Event) { self.parts.index(Key::Event(event)) } else { part }
     }
 
-    /// Updates the metadata of the current sample's parts.
+    /// Updates the metadata of a sample's parts.
     #[inline]
-    fn note(&mut self, part: usize, time: Option<u64>, main_map: Option<MapId>) {
-        let Self { parts, weights_of_sample, split, .. } = self;
-        if *split != Some(Split::Event) {
-            return parts.part(part).note(time, main_map, weights_of_sample.len() as u64);
+    fn note(&mut self, observation: &Observation, time: Option<u64>, main_map: Option<MapId>) {
+        let Observation { part, weights, .. } = observation;
+        if self.split != Some(Split::Event) {
+            return self.parts.part(*part).note(time, main_map, weights.len() as u64);
         }
-        for &(event, _) in &*weights_of_sample {
-            let part = parts.index(Key::Event(event));
-            parts.part(part).note(time, main_map, 1);
+        for &(event, _) in weights {
+            let part = self.parts.index(Key::Event(event));
+            self.parts.part(part).note(time, main_map, 1);
         }
-    }
-
-    /// Adds a sample that waited for deferred user frames.
-    fn complete(&mut self, sample: Incomplete, stack: StackId) -> Result<()> {
-        (self.labels, self.weights_of_sample, self.occurrence) = (sample.labels, sample.weights, sample.occurrence);
-        self.add(sample.part, stack, 1)
     }
 
     /// Counts lost records and samples; `None` if the record is malformed.
@@ -336,14 +353,15 @@ impl<'a> Collector<'a> {
         let stack = stacks.stack_id(&[frame]);
         let (_, trailer) = meta.events.split(raw);
         let pid = trailer.and_then(|trailer| trailer.task).map(|(pid, _)| pid);
-        self.occurrence.payload = None;
-        let part = self.parts.index(Key::of(self.split, pid, None, &self.session));
-        self.labels.clear();
-        self.weights_of_sample.clear();
-        self.weights_of_sample.push((index, each.saturating_mul(count)));
+        let observation = Observation {
+            part: self.parts.index(Key::of(self.split, pid, None, &self.session)),
+            weights: vec![(index, each.saturating_mul(count))],
+            labels: Vec::new(),
+            occurrence: self.timeline.as_ref().map(Timeline::latest_time).unwrap_or_default(),
+        };
         let main_map = pid.and_then(|pid| self.session.process(pid)).and_then(|process| process.main_map);
-        self.note(part, None, main_map);
-        self.add(part, stack, count).map(Some)
+        self.note(&observation, None, main_map);
+        self.add(&observation, stack, count).map(Some)
     }
 
     /// Stores the recorded threads; `None` if the record is malformed.
@@ -363,7 +381,7 @@ impl<'a> Collector<'a> {
         for sample in self.waiting.take_all() {
             self.incomplete.deferred += 1;
             let stack = self.resolver.stacks.stack_id(&sample.frames);
-            self.complete(sample, stack)?;
+            self.add(&sample.observation, stack, 1)?;
         }
         self.add_counted();
         self.resolved = StackCache::default();
@@ -377,7 +395,7 @@ impl<'a> Collector<'a> {
         }
         let target = Target::of(self.split, self.threads.as_ref(), meta);
         let mut parts: Vec<(Profile, Key)> = Vec::new();
-        let list = std::mem::take(&mut self.parts).into_list();
+        let list = mem::take(&mut self.parts).into_list();
         let imported = self.symbols.imported.clone();
         let mut events: Vec<_> =
             meta.events.list().iter().map(|event| ProfileEvent::new(event, imported.as_deref())).collect();
@@ -397,7 +415,7 @@ impl<'a> Collector<'a> {
             let profile = Profile {
                 rows,
                 occurrences,
-                has_samples: std::mem::take(&mut part.has_samples),
+                has_samples: mem::take(&mut part.has_samples),
                 main_mapping,
                 times: part.times(),
                 wall_clock_start: part.wall_clock_start(meta),

@@ -1,11 +1,9 @@
 //! Samples with deferred user frames (CALLCHAIN_DEFERRED records).
 
-use super::labels::LabelValue;
+use super::observation::Observation;
 use super::stacks::FrameId;
-use super::timeline::Occurrence;
 use hashbrown::HashMap;
 use perf_data::abi::bytes::{Reader, Words};
-use perf_data::stream::events::EventIndex;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 
@@ -42,14 +40,8 @@ impl<'a> UserFrames<'a> {
 pub(crate) struct Incomplete {
     /// The frames of the sample itself.
     pub frames: Vec<FrameId>,
-    /// Labels.
-    pub labels: Vec<LabelValue>,
-    /// Events and their values.
-    pub weights: Vec<(EventIndex, u64)>,
-    /// Time.
-    pub occurrence: Occurrence,
-    /// Part of a split.
-    pub part: usize,
+    /// What it adds besides.
+    pub observation: Observation,
 }
 
 /// Samples waiting for their user frames, by thread and cookie.

@@ -16,6 +16,7 @@ mod link_register;
 pub(crate) mod mappings;
 pub(crate) mod merged_events;
 pub(crate) mod new_stacks;
+mod observation;
 pub(crate) mod omissions;
 pub mod options;
 mod parts;

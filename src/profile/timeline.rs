@@ -143,6 +143,11 @@ impl Timeline {
         }
     }
 
+    /// The time of the latest sample.
+    pub(super) fn latest_time(&self) -> Occurrence {
+        Occurrence { time: self.time, payload: None }
+    }
+
     /// Notes the thread of a sample; returns when the sample was taken.
     pub(super) fn occurrence(&mut self, event: &Event, view: &SampleView<'_>, names: &mut Names) -> Occurrence {
         if let Some((pid, tid)) = view.task {

@@ -122,10 +122,8 @@ impl Sink for EndianPass {
         if self.unconverted.is_empty() || self.allow_mixed {
             return Ok(());
         }
-        Err(Error::incompatible(format!(
-            "--endian: the byte order of these contents is unknown: {}; use --allow-mixed to keep them unchanged",
-            self.description()
-        )))
+        let what = format!("--endian: the byte order of these contents is unknown: {}", self.description());
+        Err(Error::incompatible(what).remedy("allow_mixed", "to keep them unchanged"))
     }
 }
 

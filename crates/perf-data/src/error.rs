@@ -1,6 +1,7 @@
 //! Errors, with the file, offset and record that they are about.
 
 use crate::abi::record::RecordType;
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
@@ -24,15 +25,19 @@ pub enum Error {
     Input {
         /// The place of the problem.
         place: Place,
-        /// The problem, and what to do about it.
+        /// The problem.
         what: String,
+        /// What to do about it.
+        remedies: Vec<Remedy>,
     },
     /// The request cannot be carried out on this recording. Nothing was written.
     Refused {
         /// The kind of problem: [`ErrorKind::OutputExists`] or a later variant.
         kind: ErrorKind,
-        /// The problem, and what to do about it.
+        /// The problem.
         what: String,
+        /// What to do about it.
+        remedies: Vec<Remedy>,
     },
     /// The output cannot be written.
     Output(io::Error),
@@ -40,12 +45,7 @@ pub enum Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io { file, doing, source } => write!(f, "{file}: {doing}: {source}"),
-            Self::Input { place, what } => write!(f, "{place}: {what}"),
-            Self::Refused { what, .. } => f.write_str(what),
-            Self::Output(source) => write!(f, "cannot write the output: {source}"),
-        }
+        f.write_str(&self.naming_options(str::to_owned))
     }
 }
 
@@ -67,32 +67,59 @@ impl Error {
 
     /// An [`Error::Input`] at an offset of a file.
     pub fn input(file: impl Into<String>, offset: impl Into<Option<u64>>, what: impl Into<String>) -> Self {
-        Self::Input { place: Place::new(file, offset), what: what.into() }
+        Self::Input { place: Place::new(file, offset), what: what.into(), remedies: Vec::new() }
+    }
+
+    fn refused(kind: ErrorKind, what: impl Into<String>) -> Self {
+        Self::Refused { kind, what: what.into(), remedies: Vec::new() }
     }
 
     /// An existing output that must not be overwritten.
     pub fn output_exists(what: impl Into<String>) -> Self {
-        Self::Refused { kind: ErrorKind::OutputExists, what: what.into() }
+        Self::refused(ErrorKind::OutputExists, what)
     }
 
     /// A request for something that the recording does not contain.
     pub fn not_found(what: impl Into<String>) -> Self {
-        Self::Refused { kind: ErrorKind::NotFound, what: what.into() }
+        Self::refused(ErrorKind::NotFound, what)
     }
 
     /// Recordings, or a recording and an output, that cannot be combined.
     pub fn incompatible(what: impl Into<String>) -> Self {
-        Self::Refused { kind: ErrorKind::Incompatible, what: what.into() }
+        Self::refused(ErrorKind::Incompatible, what)
     }
 
     /// An invalid request.
     pub fn invalid(what: impl Into<String>) -> Self {
-        Self::Refused { kind: ErrorKind::InvalidRequest, what: what.into() }
+        Self::refused(ErrorKind::InvalidRequest, what)
     }
 
     /// A result that would exceed a limit.
     pub fn too_large(what: impl Into<String>) -> Self {
-        Self::Refused { kind: ErrorKind::TooLarge, what: what.into() }
+        Self::refused(ErrorKind::TooLarge, what)
+    }
+
+    /// Adds what to do about a refused input or request: `use OPTION to`.
+    pub fn remedy(mut self, option: &'static str, to: impl Into<Cow<'static, str>>) -> Self {
+        if let Self::Input { remedies, .. } | Self::Refused { remedies, .. } = &mut self {
+            remedies.push(Remedy { option, to: to.into() });
+        }
+        self
+    }
+
+    /// The message, with options under the names by which the user of a program sets them.
+    pub fn naming_options(&self, name: impl Fn(&str) -> String) -> String {
+        let (mut message, remedies) = match self {
+            Self::Io { file, doing, source } => (format!("{file}: {doing}: {source}"), &[][..]),
+            Self::Input { place, what, remedies } => (format!("{place}: {what}"), &remedies[..]),
+            Self::Refused { what, remedies, .. } => (what.clone(), &remedies[..]),
+            Self::Output(source) => (format!("cannot write the output: {source}"), &[][..]),
+        };
+        for (index, Remedy { option, to }) in remedies.iter().enumerate() {
+            message += if index == 0 { "; use " } else { ", or " };
+            message += &format!("{} {to}", name(option));
+        }
+        message
     }
 
     /// Adds the record to an [`Error::Input`] that has none yet.
@@ -137,6 +164,16 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// An option that helps against an [`Error`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Remedy {
+    /// Name of its field or method, such as `kernel_from`.
+    pub option: &'static str,
+    /// What it does, as in `to choose the kernel to keep`.
+    pub to: Cow<'static, str>,
 }
 
 /// Kinds of [errors](Error).
@@ -200,5 +237,19 @@ impl fmt::Display for Place {
             Some(RecordPlace { index, record_type }) => write!(f, ": record {index} ({record_type})"),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_have_the_names_of_the_program() {
+        let error = Error::output_exists("out: already exists").remedy("overwrite", "to overwrite it");
+        let error = error.remedy("jit_dir", "DIR to write elsewhere");
+        let expected = "out: already exists; use overwrite to overwrite it, or jit_dir DIR to write elsewhere";
+        assert_eq!(error.to_string(), expected);
+        assert!(error.naming_options(|name| format!("--{name}")).contains("; use --overwrite to overwrite it, or --jit_dir"));
     }
 }

@@ -206,21 +206,23 @@ impl Pass for HeaderEdit {
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         let name = self.name();
-        let refused = |what: String| Err(Error::invalid(format!("{name}: {what}")));
+        let refused = |what: String| Error::invalid(format!("{name}: {what}"));
         let is_present = |id: &FeatureId| match *id {
             FeatureId::BUILD_ID => !header.build_ids.is_empty(),
             id => header.features.contains_key(&id),
         };
         match self {
             Self::Set(id, _) if !is_present(id) => {
-                refused(format!("the recording has no {id}; use --add-feature to add it"))
+                Err(refused(format!("the recording has no {id}")).remedy("add_feature", "to add it"))
             }
             Self::Add(id, _) if is_present(id) => {
-                refused(format!("the recording already has {id}; use --set to change it"))
+                Err(refused(format!("the recording already has {id}")).remedy("set", "to change it"))
             }
             Self::Set(id, value) | Self::Add(id, value) => value.put(header, *id),
-            Self::Drop(id) if id.has(FeatureFlags::STORAGE) => refused(format!("{id} is required to decode records")),
-            Self::Drop(id) if !is_present(id) => refused(format!("the recording has no {id}")),
+            Self::Drop(id) if id.has(FeatureFlags::STORAGE) => {
+                Err(refused(format!("{id} is required to decode records")))
+            }
+            Self::Drop(id) if !is_present(id) => Err(refused(format!("the recording has no {id}"))),
             Self::Drop(FeatureId::BUILD_ID) => {
                 header.build_ids.clear();
                 Ok(())

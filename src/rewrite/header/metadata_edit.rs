@@ -153,7 +153,8 @@ impl MetadataEdit {
 }
 
 fn cannot_store(id: FeatureId) -> Error {
-    Error::incompatible(format!("a pipe cannot store the feature {id}, or not one of this size; use --container file"))
+    Error::incompatible(format!("a pipe cannot store the feature {id}, or not one of this size"))
+        .remedy("container", "file")
 }
 
 /// Passes records on with the [edited](MetadataEdit) metadata, as a reader of the output will see it.

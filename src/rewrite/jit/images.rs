@@ -3,6 +3,7 @@
 use crate::rewrite::pass_options::PassContext;
 use hashbrown::HashSet;
 use perf_data::container::access::Access;
+use perf_data::container::output;
 use perf_data::container::temp_directory::{TempDirectory, temporary};
 use perf_data::error::{Error, Result};
 use perf_symbols::object::build_id::Id;
@@ -153,14 +154,14 @@ fn is_image(target: &Path) -> bool {
     fs::symlink_metadata(target).is_ok_and(|found| found.is_file()) && is_elf(target)
 }
 
+/// The option that names another directory.
+const ELSEWHERE: (&str, &str) = ("jit_dir", "DIR to write images elsewhere");
+
 fn is_other(target: &Path) -> Error {
     let target = target.display();
-    Error::output_exists(format!("{target}: exists and is not an image; use --jit-dir DIR to write images elsewhere"))
+    Error::output_exists(format!("{target}: exists and is not an image")).remedy(ELSEWHERE.0, ELSEWHERE.1)
 }
 
 fn exists(target: &Path) -> Error {
-    let target = target.display();
-    Error::output_exists(format!(
-        "{target}: already exists; use -f to overwrite it, or --jit-dir DIR to write images elsewhere"
-    ))
+    output::exists(&target.display()).remedy(ELSEWHERE.0, ELSEWHERE.1)
 }

@@ -122,8 +122,11 @@ impl Plan {
     ) -> Result<()> {
         let recorded = mapped.path.display().to_string();
         let Some(path) = locate(places, &mapped.path) else {
-            let hint = if places.is_empty() { "; use --jit-dump DIR to locate it" } else { ", nor in --jit-dump" };
-            return Err(Error::input(recorded, None, format!("jitdump not found{hint}")));
+            let not_found = |what| Error::input(recorded, None, what);
+            return Err(match places {
+                [] => not_found("jitdump not found").remedy("jit_dump", "DIR to locate it"),
+                _ => not_found("jitdump not found, nor in the given directories"),
+            });
         };
         let file = path.display().to_string();
         // If the user gives one directory, several jitdumps of the same name cannot be distinguished.

@@ -67,10 +67,8 @@ fn to_wall(member: &Member) -> Result<u64> {
 
 fn compare(first: &Member, other: &Member) -> Result<()> {
     let refused = |why: String| {
-        Err(Error::incompatible(format!(
-            "{} cannot be merged with {}: {why}; use --align wall for recordings made with perf record -k",
-            other.name, first.name
-        )))
+        Err(Error::incompatible(format!("{} cannot be merged with {}: {why}", other.name, first.name))
+            .remedy("align", "wall for recordings made with perf record -k"))
     };
     let clocks = [first, other].map(clock);
     if clocks[0] != clocks[1] {

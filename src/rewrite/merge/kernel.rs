@@ -19,10 +19,8 @@ pub(crate) fn check(members: &[Member], chosen: Option<usize>) -> Result<()> {
     let Some(first) = with_kernel.next().filter(|_| chosen.is_none()) else { return Ok(()) };
     for other in with_kernel {
         if let Some(what) = differ(first, other) {
-            return Err(Error::incompatible(format!(
-                "{} cannot be merged with {}: {what}; use --kernel-from to choose the kernel to keep",
-                other.name, first.name
-            )));
+            return Err(Error::incompatible(format!("{} cannot be merged with {}: {what}", other.name, first.name))
+                .remedy("kernel_from", "to choose the kernel to keep"));
         }
     }
     Ok(())

@@ -55,8 +55,8 @@ impl Sink for SplitScan {
         match raw.header().kind {
             RecordType::SAMPLE => {}
             RecordType::AUXTRACE_INFO | RecordType::AUXTRACE => {
-                let what = format!("{}: an AUX area can only be split by event; use --by event", self.by);
-                return Err(Error::not_found(what));
+                let what = format!("{}: an AUX area can only be split by event", self.by);
+                return Err(Error::not_found(what).remedy("by", "event"));
             }
             kind if kind.is_frame() => return Ok(()),
             _ => {

@@ -78,9 +78,8 @@ impl Split<'_> {
     fn check(&self, count: usize) -> Result<()> {
         let (by, max_parts) = (self.options.by, self.options.max_parts);
         if count > max_parts {
-            return Err(Error::too_large(format!(
-                "{by}: the split would create {count} parts; use -f to allow more than {max_parts}"
-            )));
+            return Err(Error::too_large(format!("{by}: the split would create {count} parts"))
+                .remedy("overwrite", format!("to allow more than {max_parts}")));
         }
         Ok(())
     }

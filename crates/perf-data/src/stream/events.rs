@@ -11,7 +11,6 @@ use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An event.
 #[derive(Clone, Debug)]
@@ -73,8 +72,6 @@ pub struct Events {
     may_be_partial: bool,
     /// Whether an event could not be read, so that a single known event does not own all records.
     is_incomplete: bool,
-    /// Changes whenever a record may belong to another event than before. Unique among all lists except unchanged copies.
-    state: u64,
 }
 
 /// Index of an event in [`Events`].
@@ -86,7 +83,6 @@ impl Events {
     pub fn add_or_extend(&mut self, attr: Attr, ids: Vec<u64>) {
         match ids.first().map(|id| self.by_id.get(id)) {
             Some(Some(&index)) => {
-                self.state = next_state();
                 let known = &mut self.list[index as usize].ids;
                 for id in ids {
                     self.by_id.entry(id).or_insert_with(|| {
@@ -117,7 +113,6 @@ impl Events {
     /// Marks the list as incomplete: an event could not be read.
     pub fn miss(&mut self) {
         self.is_incomplete = true;
-        self.state = next_state();
     }
 
     /// Adds an event.
@@ -125,7 +120,6 @@ impl Events {
         if ids.is_empty() {
             self.without_ids.insert(attr.clone());
         }
-        self.state = next_state();
         let index = self.list.len() as EventIndex;
         self.by_id.extend(ids.iter().map(|&id| (id, index)));
         if attr.kind == AttrType::TRACEPOINT {
@@ -212,10 +206,10 @@ impl Events {
 
     #[inline(never)]
     fn by_id_of(&self, raw: &Raw<'_>, first: &Event) -> Option<(EventIndex, &Event)> {
-        let index = raw.event(self.state, || match self.id_of(raw, first) {
-            None | Some(0) => Some(0),
-            Some(id) => self.by_id(id),
-        })?;
+        let index = match self.id_of(raw, first) {
+            None | Some(0) => 0,
+            Some(id) => self.by_id(id)?,
+        };
         Some((index, &self.list[index as usize]))
     }
 
@@ -285,12 +279,6 @@ impl Events {
             None
         }
     }
-}
-
-/// A state that no list has had before.
-fn next_state() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Whether a time is valid: records synthesized by perf have 0 or all ones.
@@ -373,30 +361,6 @@ mod tests {
         assert!(events.of(&raw(&sample)).is_some());
         events.miss();
         assert!(events.of(&raw(&sample)).is_none());
-    }
-
-    #[test]
-    fn the_event_is_looked_up_again_for_another_or_changed_list() {
-        let sample_type = SampleType::IP | SampleType::ID;
-        let list = |ids: [u64; 2]| {
-            let mut events = Events::default();
-            ids.into_iter().for_each(|id| events.add(attr(sample_type, AttrFlags::empty()), vec![id]));
-            events
-        };
-        let (mut events, others) = (list([10, 20]), list([20, 10]));
-        let block = record(RecordType::SAMPLE, &[0x400000, 20]);
-        let sample = raw(&block);
-        let event = |events: &Events, raw: &Raw<'_>| events.of(raw).map(|(index, _)| index);
-        assert_eq!(
-            [&events, &others, &events.clone()].map(|events| event(events, &sample)),
-            [Some(1), Some(0), Some(1)]
-        );
-        let block = record(RecordType::SAMPLE, &[0x400000, 30]);
-        let unknown = raw(&block);
-        let before = events.clone();
-        assert_eq!(event(&events, &unknown), None);
-        events.add_or_extend(attr(sample_type, AttrFlags::empty()), vec![10, 30]);
-        assert_eq!([&before, &events].map(|events| event(events, &unknown)), [None, Some(0)]);
     }
 
     #[test]

@@ -4,16 +4,15 @@
 //! the newest record of the previous round can be passed on. Recordings without rounds are sorted as a whole, in runs that are
 //! spilled to temporary files.
 
-use crate::abi::record::{RecordHeader, RecordType};
-use crate::container::block::Block;
+use crate::abi::record::RecordType;
 use crate::container::read::{Container, ReadOptions};
-use crate::container::walk::payload;
 use crate::error::{Error, Result};
 use crate::stream::Sink;
 use crate::stream::meta::Meta;
 use crate::stream::packed_records;
-use crate::stream::raw::{FoundEvent, Gap, Raw};
+use crate::stream::raw::{Gap, Raw};
 use crate::stream::record_buffer::BlockBuffer;
+use crate::stream::record_position::RecordPosition;
 use crate::stream::runs::{Entry, Runs};
 
 /// Sorts records by time on their way to a sink. Records without a time, and those of perf, pass immediately. If only samples
@@ -24,8 +23,6 @@ pub struct Order<S> {
     waiting: Vec<Entry>,
     runs: Runs,
     blocks: BlockBuffer,
-    /// State of the event list that the events of waiting records were looked up in.
-    events: u64,
     newest: u64,
     /// The newest time of finished rounds.
     finished: u64,
@@ -35,7 +32,7 @@ impl<S: Sink> Order<S> {
     /// Creates the ordering stage before a sink. Records beyond the [limits](ReadOptions::limits) are spilled to temporary files.
     pub fn new(sink: S, options: ReadOptions) -> Self {
         let blocks = BlockBuffer::default();
-        Self { sink, options, waiting: Vec::new(), runs: Runs::default(), blocks, events: 0, newest: 0, finished: 0 }
+        Self { sink, options, waiting: Vec::new(), runs: Runs::default(), blocks, newest: 0, finished: 0 }
     }
 
     /// The sink.
@@ -60,11 +57,7 @@ impl<S: Sink> Order<S> {
     /// If records cannot be spilled.
     pub fn wait(&mut self, time: u64, raw: &Raw<'_>) -> Result<()> {
         self.newest = self.newest.max(time);
-        let found = raw.found_event();
-        if self.waiting.is_empty() && self.runs.is_empty() {
-            self.events = found.state;
-        }
-        let place = self.blocks.add(raw).with_event(found.event.filter(|_| found.state == self.events));
+        let place = self.blocks.add(raw);
         self.waiting.push(Entry { time, place });
         let spool = self.waiting.len() >= self.options.limits.waiting;
         if spool {
@@ -104,36 +97,22 @@ impl<S: Sink> Order<S> {
 
     #[inline]
     fn emit(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
-        let Self { sink, blocks, events, .. } = self;
-        let place = entry.place;
-        let block = blocks.block(place);
-        let found = FoundEvent { state: *events, event: place.event() };
-        if packed_records::is_packed(block) {
-            if let Some(own) = packed_records::unpack(block, place.at()) {
-                pass(sink, meta, &own, 0, found)?;
+        let Self { sink, blocks, .. } = self;
+        let RecordPosition { at, .. } = entry.place;
+        let block = blocks.block(entry.place);
+        let at = at as usize;
+        if !packed_records::is_packed(block) {
+            if let Some(raw) = Raw::read(block, at, meta.endian) {
+                sink.record(meta, &raw)?;
             }
-        } else {
-            pass(sink, meta, block, place.at(), found)?;
+        } else if let Some(own) = packed_records::unpack(block, at)
+            && let Some(raw) = Raw::read(&own, 0, meta.endian)
+        {
+            sink.record(meta, &raw)?;
         }
-        blocks.release(place);
+        blocks.release(entry.place);
         Ok(())
     }
-}
-
-/// Passes on the record at an offset of a block.
-#[inline]
-fn pass(sink: &mut impl Sink, meta: &Meta, block: &Block, at: usize, found: FoundEvent) -> Result<()> {
-    let Some(header) = RecordHeader::peek(&block.bytes[at..], meta.endian) else { return Ok(()) };
-    // Only records of perf have payloads.
-    let payload = match header.kind < RecordType::USER_START {
-        true => 0,
-        false => payload(&block.bytes, at, meta.endian),
-    };
-    let Some(raw) = Raw::new(header, meta.endian, block, at, payload) else { return Ok(()) };
-    if found.event.is_some() {
-        raw.keep_event(found);
-    }
-    sink.record(meta, &raw)
 }
 
 impl<S: Sink> Sink for Order<S> {
@@ -226,9 +205,8 @@ mod tests {
             if number == added_at {
                 added.iter().for_each(|&id| meta.events.add(attr(), vec![id]));
             }
-            let at = 24 * number;
-            let header = RecordHeader::peek(&block.bytes[at..], Endian::Little).unwrap();
-            order.record(&meta, &Raw::new(header, Endian::Little, &block, at, 0).unwrap()).unwrap();
+            let raw = Raw::read(&block, 24 * number, Endian::Little).unwrap();
+            order.record(&meta, &raw).unwrap();
         }
         order.end(&meta).unwrap();
         order.into_inner().0

@@ -1,16 +1,10 @@
 //! A record as it flows through a stream.
-//!
-//! The event of a record follows from its ID and the event list of the recording. It is looked up on the first call of
-//! [`Events::of`](super::events::Events::of) and cached in the record with the state of the list. Another list, or a changed one,
-//! looks it up again. So sinks with other events, such as after a merge or an edited header, need no special handling, and
-//! copying a recording costs no lookups.
 
 use crate::abi::Endian;
 use crate::abi::bytes::Words;
-use crate::abi::record::RecordHeader;
+use crate::abi::record::{RecordHeader, RecordType};
 use crate::container::block::Block;
-use crate::stream::events::EventIndex;
-use std::cell::Cell;
+use crate::container::walk::payload;
 
 /// Records begin below this offset of their block.
 pub const BLOCK_LIMIT: usize = 1 << 31;
@@ -25,17 +19,7 @@ pub struct Raw<'a> {
     /// The record without its payload.
     bytes: &'a [u8],
     payload_len: usize,
-    event: Cell<FoundEvent>,
     call_chain: Option<Words<'a>>,
-}
-
-/// The event of a record, according to a list of events.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FoundEvent {
-    /// State of the list; 0 if none.
-    pub state: u64,
-    /// The event, if any.
-    pub event: Option<EventIndex>,
 }
 
 impl<'a> Raw<'a> {
@@ -47,7 +31,19 @@ impl<'a> Raw<'a> {
         if at >= BLOCK_LIMIT || payload_len > rest.len() {
             return None;
         }
-        Some(Self { header, endian, block, at, bytes, payload_len, event: Cell::default(), call_chain: None })
+        Some(Self { header, endian, block, at, bytes, payload_len, call_chain: None })
+    }
+
+    /// The record at an offset of a block that the reader has passed on before: a record that waited has kept its position only.
+    #[inline]
+    pub fn read(block: &'a Block, at: usize, endian: Endian) -> Option<Self> {
+        let header = RecordHeader::peek(block.bytes.get(at..)?, endian)?;
+        // Only records of perf have payloads.
+        let payload = match header.kind < RecordType::USER_START {
+            true => 0,
+            false => payload(&block.bytes, at, endian),
+        };
+        Self::new(header, endian, block, at, payload)
     }
 
     /// The header.
@@ -120,31 +116,7 @@ impl<'a> Raw<'a> {
     /// The record, keeping its block alive, without an unwound call chain.
     pub fn to_owned_raw(&self) -> OwnedRaw {
         let Self { header, endian, block, at, payload_len, .. } = *self;
-        OwnedRaw { header, endian, block: block.clone(), at, payload_len, event: self.found_event() }
-    }
-
-    /// Caches the event.
-    #[inline]
-    pub(super) fn keep_event(&self, found: FoundEvent) {
-        self.event.set(found);
-    }
-
-    /// The cached event.
-    #[inline]
-    pub(super) fn found_event(&self) -> FoundEvent {
-        self.event.get()
-    }
-
-    /// The event for this state of the list, looked up if not cached.
-    #[inline]
-    pub(super) fn event(&self, state: u64, find: impl FnOnce() -> Option<EventIndex>) -> Option<EventIndex> {
-        let found = self.event.get();
-        if found.state == state {
-            return found.event;
-        }
-        let event = find();
-        self.event.set(FoundEvent { state, event });
-        event
+        OwnedRaw { header, endian, block: block.clone(), at, payload_len }
     }
 }
 
@@ -155,15 +127,14 @@ pub struct OwnedRaw {
     block: Block,
     at: usize,
     payload_len: usize,
-    event: FoundEvent,
 }
 
 impl OwnedRaw {
     /// The record.
     pub fn raw(&self) -> Raw<'_> {
-        let Self { header, endian, ref block, at, payload_len, event } = *self;
+        let Self { header, endian, ref block, at, payload_len } = *self;
         let bytes = &block.bytes[at..][..header.len()];
-        Raw { header, endian, block, at, bytes, payload_len, event: Cell::new(event), call_chain: None }
+        Raw { header, endian, block, at, bytes, payload_len, call_chain: None }
     }
 }
 
@@ -181,7 +152,7 @@ pub struct Gap<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::record::{Misc, RecordType};
+    use crate::abi::record::Misc;
     use crate::container::block::Origin;
 
     #[test]

@@ -50,7 +50,7 @@ impl BlockBuffer {
             self.set_current(raw.block());
         }
         self.added.records += 1;
-        RecordPosition::new(self.added.number, raw.at())
+        RecordPosition { number: self.added.number, at: raw.at() as u32 }
     }
 
     /// Packs a record that is a separate block, as changed records are. Single blocks would take more memory than their
@@ -68,7 +68,7 @@ impl BlockBuffer {
         if let Some((_, waiting)) = self.blocks.back_mut() {
             *waiting += 1;
         }
-        RecordPosition::new(self.last_number(), at)
+        RecordPosition { number: self.last_number(), at: at as u32 }
     }
 
     /// Stores the packed bytes in their block, so that its records can be passed on.
@@ -79,7 +79,7 @@ impl BlockBuffer {
     }
 
     fn last_number(&self) -> u32 {
-        self.first.wrapping_add(self.blocks.len() as u32 - 1) & RecordPosition::NUMBERS
+        self.first.wrapping_add(self.blocks.len() as u32 - 1)
     }
 
     /// Makes a block the one that records are added to.
@@ -103,19 +103,19 @@ impl BlockBuffer {
     /// Index of the block with this number.
     #[inline]
     fn index(&self, number: u32) -> usize {
-        (number.wrapping_sub(self.first) & RecordPosition::NUMBERS) as usize
+        number.wrapping_sub(self.first) as usize
     }
 
     /// The block of a location.
     #[inline]
     pub(super) fn block(&self, place: RecordPosition) -> &Block {
-        &self.blocks[self.index(place.number())].0
+        &self.blocks[self.index(place.number)].0
     }
 
     /// Releases a record that has been passed on.
     #[inline]
     pub(super) fn release(&mut self, place: RecordPosition) {
-        let number = place.number();
+        let number = place.number;
         if self.released.number != number {
             self.settle();
             self.released.number = number;
@@ -147,7 +147,7 @@ impl BlockBuffer {
         block.serial = 0;
         while let Some((_, 0)) = self.blocks.front() {
             self.blocks.pop_front();
-            self.first = self.first.wrapping_add(1) & RecordPosition::NUMBERS;
+            self.first = self.first.wrapping_add(1);
         }
     }
 
@@ -172,7 +172,6 @@ impl BlockBuffer {
 mod tests {
     use super::*;
     use crate::abi::Endian;
-    use crate::abi::record::RecordHeader;
     use crate::container::block::Origin;
     use bytes::Bytes;
 
@@ -188,8 +187,7 @@ mod tests {
         let mut buffer = BlockBuffer::default();
         let mut places = Vec::new();
         let mut add = |buffer: &mut BlockBuffer, block: &Block, at| {
-            let header = RecordHeader::peek(&block.bytes[at..], Endian::Little).unwrap();
-            places.push(buffer.add(&Raw::new(header, Endian::Little, block, at, 0).unwrap()));
+            places.push(buffer.add(&Raw::read(block, at, Endian::Little).unwrap()));
         };
         for number in 0..50_000 {
             add(&mut buffer, &block(u64::from(number) + 10, &[number], true), 0);
@@ -208,7 +206,7 @@ mod tests {
         buffer.seal();
         let expected = (0..=20_000).chain([70, 71]).chain(20_001..50_000);
         for (&place, number) in places.iter().zip(expected) {
-            let at = place.at();
+            let at = place.at as usize;
             let block = buffer.block(place);
             let unpack = packed_records::is_packed(block).then(|| packed_records::unpack(block, at).unwrap());
             let (block, at) = unpack.as_ref().map_or((buffer.block(place), at), |block| (block, 0));

@@ -59,11 +59,6 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Whether all entries have been read.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.heads.is_empty()
-    }
-
     /// Writes sorted entries to a temporary file.
     ///
     /// # Errors

@@ -217,7 +217,7 @@ impl Kallsyms {
     ///
     /// # Errors
     /// If there are no functions; the kernel shows addresses as 0 to unprivileged users.
-    pub fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
         let (mut symbols, mut references, mut ends, mut zeros) = (Vec::new(), Vec::new(), Vec::new(), 0u64);
         for line in bytes.split(|&byte| byte == b'\n') {
             let Some((address, kind, name)) = symbol(line) else { continue };

@@ -10,13 +10,12 @@ use crate::error::{Error, Result};
 use path::{follow_links, parent};
 use pending::PendingOutput;
 use same_file::Handle;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// How the error about an output ends that may only not be overwritten.
-pub const EXISTS: &str = "already exists";
 const IS_DIRECTORY: &str = "is a directory; name a file in it";
 const IS_INPUT: &str = "cannot overwrite the input; choose another output";
 
@@ -54,6 +53,11 @@ pub enum Output {
     },
     /// A device, a FIFO or an open file of a process: written to directly.
     Special(PathBuf),
+}
+
+/// The error about an existing output that must not be overwritten.
+pub fn exists(name: &impl Display) -> Error {
+    Error::output_exists(format!("{name}: already exists")).remedy("overwrite", "to overwrite it")
 }
 
 /// Opens a stream.
@@ -113,7 +117,7 @@ impl Output {
         }
         let Some(target) = follow_links(path) else { return Ok(Self::Special(path.to_owned())) };
         if existing.is_some() && !rules.overwrite {
-            return refused(EXISTS);
+            return Err(exists(&name));
         }
         if !parent(&target).is_dir() {
             let directory = parent(&target).display();

@@ -2,7 +2,7 @@
 
 use super::incomplete::{OutputHold, hold};
 use super::path::parent;
-use super::{EXISTS, JoinDirectory, Output};
+use super::{JoinDirectory, Output, exists};
 use crate::container::access::Access;
 use crate::container::temp_directory::private;
 use crate::error::{Error, Result};
@@ -92,7 +92,7 @@ impl<'a> PendingOutput<'a> {
         };
         placed.map_err(|e| match e.kind() {
             ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => {
-                Error::output_exists(format!("{}: {EXISTS}", output.name()))
+                exists(&output.name())
             }
             _ => output.failed("cannot put in place")(e),
         })
