@@ -106,6 +106,6 @@ mod tests {
         runs.add(&[entry(2, 7), entry(3, 4)], None).unwrap();
         let merged: Vec<_> = std::iter::from_fn(|| runs.pop()).map(|e| (e.time, e.place.bits())).collect();
         assert_eq!(merged, [(1, 5), (2, 7), (3, 1), (3, 4), (3, 9)]);
-        assert!(runs.is_empty());
+        assert!(runs.peek().is_none());
     }
 }

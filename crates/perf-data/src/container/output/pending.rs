@@ -5,7 +5,7 @@ use super::path::parent;
 use super::{JoinDirectory, Output, exists};
 use crate::container::access::Access;
 use crate::container::temp_directory::private;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
