@@ -209,14 +209,14 @@ fn formats() -> Vec<Command> {
             csv.stacks = true;
             from.convert().to(csv).write(to)
         }),
-        ("--decode raw", "tracepoints.data", "out.jsonl", |from, to| {
+        ("--decode tracepoints", "tracepoints.data", "out.jsonl", |from, to| {
             let mut lines = JsonLines::default();
-            lines.decode = vec![Decoded::Raw];
+            lines.decode = vec![Decoded::Tracepoints];
             from.convert().to(lines).write(to)
         }),
-        ("--quipper compatible", "callgraph.data", "out.pb_data", |from, to| {
+        ("--quipper strict", "callgraph.data", "out.pb_data", |from, to| {
             let mut quipper = QuipperProto::default();
-            quipper.fidelity = Some(Fidelity::Compatible);
+            quipper.fidelity = Some(Fidelity::Strict);
             from.convert().to(quipper).write(to)
         }),
         ("--exact --symbols no", "callgraph.data", "out.json", |from, to| {

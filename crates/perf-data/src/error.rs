@@ -250,6 +250,10 @@ mod tests {
         let error = error.remedy("jit_dir", "DIR to write elsewhere");
         let expected = "out: already exists; use overwrite to overwrite it, or jit_dir DIR to write elsewhere";
         assert_eq!(error.to_string(), expected);
-        assert!(error.naming_options(|name| format!("--{name}")).contains("; use --overwrite to overwrite it, or --jit_dir"));
+        assert!(
+            error
+                .naming_options(|name| format!("--{name}"))
+                .contains("; use --overwrite to overwrite it, or --jit_dir")
+        );
     }
 }

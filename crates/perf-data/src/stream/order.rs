@@ -155,7 +155,7 @@ mod tests {
     use crate::abi::attr::Attr;
     use crate::abi::attr_flags::AttrFlags;
     use crate::abi::sample_type::SampleType;
-    use crate::container::block::Origin;
+    use crate::container::block::{Block, Origin};
     use crate::container::read::file::FileAttr;
     use std::collections::BTreeMap;
 
