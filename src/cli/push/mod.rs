@@ -30,6 +30,9 @@ const CPU_PROFILE: &str = "process_cpu";
 /// # Errors
 /// If the arguments are invalid, the recording cannot be read, or the server does not accept the profile.
 pub(super) fn run(args: PushArgs) -> Result<ExitCode, Failure> {
+    if args.timestamps && args.server != ServerArg::Otlp {
+        return Err(Failure::Usage("--timestamps applies to otlp; pyroscope and parca receive pprof".to_owned()));
+    }
     let client = Client::new(args.retries, args.quiet);
     let url = http::endpoint(&args.url, path(args.server))?;
     let headers = http::headers(&args.headers)?;
