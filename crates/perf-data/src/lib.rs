@@ -47,11 +47,11 @@
 //!
 //! # Versions
 //!
-//! The format grows with each Linux release. What this crate does not know is kept as bytes: a recording that is read and
-//! written without changes has the same bytes as before, whatever perf wrote it. A new record type, feature section, sample field or attr field, and a
-//! new value of an enumeration that describes the format, such as [`container::read::Container`], is a new minor version (0.2,
-//! 0.3). The structures of [`abi`] have public fields and can be matched exhaustively, so that a program that must handle
-//! everything notices what is new when it is compiled. Enumerations and options that do not describe the format are
+//! The format grows with each Linux release. What this crate does not know is kept as bytes: a recording that is read and written
+//! without changes has the same bytes as before, whatever perf wrote it. A new record type, feature section, sample field or attr
+//! field, and a new value of an enumeration that describes the format, such as [`container::read::Container`], is a new minor
+//! version (0.2, 0.3). The structures of [`abi`] have public fields and can be matched exhaustively, so that a program that must
+//! handle everything notices what is new when it is compiled. Enumerations and options that do not describe the format are
 //! `#[non_exhaustive]`.
 //!
 //! # Modules
