@@ -195,12 +195,11 @@ pub(crate) struct SampleState {
 }
 
 impl SampleState {
-    /// Name of a thread as perf prints it: `swapper` for the idle threads, and the ID if it is unknown.
+    /// Name of a thread, as text.
     pub(crate) fn comm(&self, tid: u32) -> Cow<'_, str> {
-        match self.session.thread(tid).and_then(|thread| thread.comm) {
-            Some(comm) => String::from_utf8_lossy(self.session.names.name(comm)),
-            None if tid == 0 => "swapper".into(),
-            None => format!(":{}", tid as i32).into(),
+        match self.session.thread_name(tid) {
+            Cow::Borrowed(name) => String::from_utf8_lossy(name),
+            Cow::Owned(name) => String::from_utf8_lossy(&name).into_owned().into(),
         }
     }
 

@@ -4,6 +4,7 @@ use crate::profile::labels::{Label, LabelKey, LabelsId};
 use crate::profile::timeline::ThreadLife;
 use crate::profile::{Profile, Tables};
 use hashbrown::HashMap;
+use perf_data::session;
 use perf_data::session::names::NameId;
 use perf_data::stream::events::EventIndex;
 use perf_data::tracepoint::tracepoints::Tracepoint;
@@ -78,13 +79,10 @@ pub(super) fn own_values<'a>(
     values.filter(|(name, _)| !name.starts_with("common_"))
 }
 
-/// The name of a thread as perf prints it: `swapper` for the idle threads, and the ID if it is unknown.
+/// The name of a thread, as text.
 pub(super) fn thread_name(tables: &Tables, thread: &ThreadLife) -> String {
-    match thread.comm {
-        Some(comm) => String::from_utf8_lossy(tables.names.name(comm)).into_owned(),
-        None if thread.tid == 0 => "swapper".to_owned(),
-        None => format!(":{}", thread.tid as i32),
-    }
+    let recorded = thread.comm.map(|comm| tables.names.name(comm));
+    String::from_utf8_lossy(&session::thread_name::thread_name(recorded, thread.tid)).into_owned()
 }
 
 impl Track {

@@ -2,6 +2,7 @@
 
 use perf_data::abi::Endian;
 use perf_data::abi::branch::BranchStackView;
+use perf_data::abi::bytes::Integer;
 use perf_data::abi::callchain::Context;
 use perf_data::session::space::Space;
 
@@ -16,10 +17,7 @@ pub(super) struct UserChain<'a> {
 impl UserChain<'_> {
     /// Appends a word.
     pub(super) fn push(&mut self, word: u64) {
-        self.bytes.extend_from_slice(&match self.endian {
-            Endian::Little => word.to_le_bytes(),
-            Endian::Big => word.to_be_bytes(),
-        });
+        self.bytes.extend_from_slice(&word.to_bytes(self.endian));
     }
 
     /// Appends the part of a recorded chain before its user addresses, and leaves these.

@@ -8,6 +8,7 @@ use crate::profile::{Profile, Row, Tables};
 use hashbrown::HashMap;
 use perf_data::session::names::NameId;
 use perf_data::session::slices::Slices;
+use perf_data::session::thread_name::thread_name;
 use perf_data::stream::events::EventIndex;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -153,8 +154,7 @@ impl<'a> Groups<'a> {
         let Some(value) = cell else { return String::new() };
         let tables = &*self.profile.tables;
         match key {
-            Key::Comm if value == UNNAMED => "swapper".to_owned(),
-            Key::Comm if value > UNNAMED => format!(":{}", value as u32 as i32),
+            Key::Comm if value >= UNNAMED => String::from_utf8_lossy(&thread_name(None, value as u32)).into_owned(),
             Key::Comm => String::from_utf8_lossy(tables.names.name(NameId(value as u32))).into_owned(),
             Key::Dso | Key::Sym | Key::SrcFile => self.locations.text(NameId(value as u32)).into_owned(),
             Key::SrcLine => self.locations.source(self.locations.get(value as LocationId)),

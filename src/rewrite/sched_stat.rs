@@ -7,7 +7,7 @@ use super::pass::{Pass, PreScan};
 use super::pass_options::{PassContext, PassOptions};
 use super::replacement::RecordBuffer;
 use hashbrown::HashMap;
-use perf_data::abi::Endian;
+use perf_data::abi::bytes::Integer;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::{RecordHeader, RecordType};
 use perf_data::abi::sample_field::SampleField;
@@ -182,10 +182,7 @@ impl Merge {
             let at = layout.word_at(field).map(|at| RecordHeader::SIZE + 8 * at);
             let place = at.and_then(|at| self.changed.record.get_mut(at..at + 8));
             if let (Some(place), Some(value)) = (place, value) {
-                place.copy_from_slice(&match raw.endian() {
-                    Endian::Little => value.to_le_bytes(),
-                    Endian::Big => value.to_be_bytes(),
-                });
+                place.copy_from_slice(&value.to_bytes(raw.endian()));
             }
         };
         put(SampleField::Time, view.time);

@@ -12,8 +12,8 @@ use super::spooled_chains::SpooledChains;
 use crate::profile::symbolize::SymbolOptions;
 use crate::profile::unwinding::Unwinding;
 use perf_data::abi;
-use perf_data::abi::Endian;
 use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::bytes::Integer;
 use perf_data::abi::record::RecordHeader;
 use perf_data::abi::sample_layout::SampleLayout;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
@@ -232,10 +232,7 @@ impl UnwindStage<'_> {
         record.extend(encoded(abi::to_bytes(&header, raw.endian()))?);
         record.extend_from_slice(&body[..chain.start]);
         for word in [count as u64].iter().chain(&self.chain[..count]) {
-            record.extend(match raw.endian() {
-                Endian::Little => word.to_le_bytes(),
-                Endian::Big => word.to_be_bytes(),
-            });
+            record.extend(word.to_bytes(raw.endian()));
         }
         record.extend_from_slice(&body[chain.end..removed.start]);
         record.extend_from_slice(dump_bytes);

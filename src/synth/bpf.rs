@@ -1,6 +1,7 @@
 //! Loaded BPF programs.
 
 use super::metadata::Metadata;
+use perf_data::abi::bytes::Integer;
 use perf_data::abi::feature::bpf_prog_info::{BpfArrays, BpfProg, BpfProgInfo, BpfProgInfos};
 use perf_data::abi::feature::{Feature, FeatureId};
 use perf_data::abi::hex::to_hex;
@@ -56,11 +57,7 @@ impl BpfProgram {
         (info.nr_jited_ksyms, info.nr_jited_func_lens, info.nr_prog_tags) = (1, 1, 1);
         // Each array is padded to a multiple of 8 bytes.
         (info.jited_ksyms, info.jited_func_lens, info.prog_tags) = (0, 8, 16);
-        let (addr, size) = match endian {
-            Endian::Little => (self.addr.to_le_bytes(), self.size.to_le_bytes()),
-            Endian::Big => (self.addr.to_be_bytes(), self.size.to_be_bytes()),
-        };
-        let data = [&addr[..], &size, &[0; 4], &self.tag].concat();
+        let data = [&self.addr.to_bytes(endian)[..], &self.size.to_bytes(endian), &[0; 4], &self.tag].concat();
         let arrays = BpfArrays::JITED_KSYMS | BpfArrays::JITED_FUNC_LENS | BpfArrays::PROG_TAGS;
         Some(BpfProg { arrays, info, data })
     }

@@ -1,6 +1,7 @@
 //! A template for samples that differ only in address and time.
 
 use perf_data::abi::Endian;
+use perf_data::abi::bytes::Integer;
 use perf_data::abi::record::RecordHeader;
 
 /// An encoded SAMPLE record with the offsets of its address and time words.
@@ -23,7 +24,7 @@ impl Template {
         let (mut ip, mut time) = (Vec::new(), Vec::new());
         let (words, _) = bytes.as_chunks::<8>();
         for (number, (word, other)) in words.iter().zip(other.as_chunks::<8>().0).enumerate() {
-            let [was_ip, was_time] = Self::VALUES[0].map(|value| to_bytes(value, endian));
+            let [was_ip, was_time] = Self::VALUES[0].map(|value| value.to_bytes(endian));
             match word {
                 _ if word == other => {}
                 word if *word == was_ip => ip.push(8 * number),
@@ -40,16 +41,9 @@ impl Template {
         out.extend_from_slice(&self.bytes);
         for (offsets, value) in [(&self.ip, ip), (&self.time, time)] {
             for offset in offsets {
-                out[at + offset..at + offset + 8].copy_from_slice(&to_bytes(value, endian));
+                out[at + offset..at + offset + 8].copy_from_slice(&value.to_bytes(endian));
             }
         }
-    }
-}
-
-fn to_bytes(value: u64, endian: Endian) -> [u8; 8] {
-    match endian {
-        Endian::Little => value.to_le_bytes(),
-        Endian::Big => value.to_be_bytes(),
     }
 }
 
@@ -61,7 +55,7 @@ mod tests {
     #[test]
     fn locates_changing_words() {
         for endian in [Endian::Little, Endian::Big] {
-            let record = |[ip, time]: [u64; 2]| [7, ip, 8, time, ip].map(|word| to_bytes(word, endian)).concat();
+            let record = |[ip, time]: [u64; 2]| [7, ip, 8, time, ip].map(|word| word.to_bytes(endian)).concat();
             let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::empty(), size: 40 };
             let template = Template::of(header, record(Template::VALUES[0]), &record(Template::VALUES[1]), endian);
             let mut out = vec![1];

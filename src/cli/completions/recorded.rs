@@ -2,6 +2,7 @@
 
 use super::input;
 use super::shell_word::is_value;
+use perf_data::abi::bytes::Integer;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::body::Body;
 use perf_data::abi::record::{Record, RecordType};
@@ -68,10 +69,7 @@ impl Recorded {
         if self.features.len() < meta.features.len() {
             self.features.extend(meta.features.keys());
             let cpus = meta.features.get(&FeatureId::NRCPUS).and_then(|bytes| bytes.get(..4)?.try_into().ok());
-            self.cpus = cpus.map_or(0, |bytes| match meta.endian {
-                perf_data::abi::Endian::Little => u32::from_le_bytes(bytes),
-                perf_data::abi::Endian::Big => u32::from_be_bytes(bytes),
-            });
+            self.cpus = cpus.map_or(0, |bytes| u32::from_bytes(bytes, meta.endian));
         }
     }
 

@@ -10,6 +10,7 @@ use perf_data::abi::record::RecordType;
 use perf_data::abi::record::mmap::Mmap;
 use perf_data::abi::record::mmap2::Mmap2;
 use perf_data::session::Session;
+use perf_data::session::thread_name::IDLE;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 
@@ -78,7 +79,7 @@ impl RecordTables {
         for thread in &self.threads.threads {
             columns.pid.push(Some(thread.pid as i32));
             columns.tid.push(Some(thread.tid as i32));
-            let idle = (thread.tid == 0).then_some(&b"swapper"[..]);
+            let idle = (thread.tid == 0).then_some(IDLE);
             columns.comm.push_bytes(thread.comm.map(|comm| session.names.name(comm)).or(idle));
             columns.start.push(thread.start.map(saturated));
             columns.end.push(thread.end.map(saturated));

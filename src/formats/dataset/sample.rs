@@ -13,6 +13,7 @@ use perf_data::abi::sample_type::SampleType;
 use perf_data::abi::weight::Weight;
 use perf_data::session::Session;
 use perf_data::session::names::{NameId, Names};
+use perf_data::session::thread_name::IDLE;
 use perf_data::stream::events::{EventIndex, is_time};
 use perf_data::stream::meta::Meta;
 
@@ -193,9 +194,6 @@ impl SampleRow {
         self.comm.map(|comm| names.name(comm)).or(is_idle.then_some(IDLE))
     }
 }
-
-/// The name of the idle threads in perf.
-const IDLE: &[u8] = b"swapper";
 
 fn branches(mut words: impl Iterator<Item = u64>, endian: Endian) -> Vec<Branch> {
     let mut branches = Vec::new();

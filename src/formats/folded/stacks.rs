@@ -8,6 +8,7 @@ use perf_data::error::{Error, Result};
 use perf_data::printable;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::slices::Slices;
+use perf_data::session::thread_name::thread_name;
 use std::borrow::Cow;
 
 /// Number of events that an error lists.
@@ -91,8 +92,7 @@ fn roots(labels: &[LabelValue], tables: &Tables, has_default_labels: bool) -> Ve
             _ => roots.push([known.key().as_bytes(), b" ", name(label.value)].concat()),
         }
     }
-    let unnamed = |id: i32| Cow::Owned(if id == 0 { b"swapper".to_vec() } else { format!(":{id}").into_bytes() });
-    let comm = comm.filter(|name| !name.is_empty()).or_else(|| tid.or(pid).map(unnamed));
+    let comm = comm.filter(|name| !name.is_empty()).or_else(|| Some(thread_name(None, tid.or(pid)? as u32)));
     let Some(mut root) = comm.map(Cow::into_owned) else { return roots };
     // As in other tools, counts are separated by a space.
     root.iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = b'_');

@@ -3,6 +3,7 @@
 use super::objects::{Change, End};
 use flate2::Crc;
 use perf_data::abi::Endian;
+use perf_data::abi::bytes::Integer;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::header::{EventType, FeatureBits, FileHeader};
 use perf_data::container::image::FileImage;
@@ -125,10 +126,7 @@ impl Layout<'_> {
             }
         }
         if let Some(place) = before.get_mut(DATA_SIZE) {
-            place.copy_from_slice(&match self.endian {
-                Endian::Little => size.to_le_bytes(),
-                Endian::Big => size.to_be_bytes(),
-            });
+            place.copy_from_slice(&size.to_bytes(self.endian));
         }
         if has_bitmap(before, self.endian) {
             let stored = stored.adds_features.as_ref().filter(|bytes| holds && bytes.len() == ADDS_FEATURES.len());
@@ -147,10 +145,7 @@ fn bitmap(features: &BTreeMap<FeatureId, Vec<u8>>, endian: Endian) -> [u8; 32] {
 
 fn number(bytes: &[u8], endian: Endian) -> u64 {
     let bytes = bytes.first_chunk().copied().unwrap_or_default();
-    match endian {
-        Endian::Little => u64::from_le_bytes(bytes),
-        Endian::Big => u64::from_be_bytes(bytes),
-    }
+    u64::from_bytes(bytes, endian)
 }
 
 /// Whether a file's header has a feature bitmap.

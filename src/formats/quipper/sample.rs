@@ -4,7 +4,9 @@ use super::proto::perf_data_proto::{BranchStackEntry, ReadInfo, SampleEvent, Wei
 use perf_data::abi::Endian;
 use perf_data::abi::bit_fields::to_recorded;
 use perf_data::abi::branch::{BranchFlags, BranchStackView};
-use perf_data::abi::read_format::{ReadFormat, ReadView};
+use perf_data::abi::bytes::Writer;
+use perf_data::abi::read_format::{ReadFormat, ReadValue as CounterValue, ReadView};
+use perf_data::abi::sample_encode::encode_read;
 use perf_data::abi::sample_field::{FieldKind, SampleField};
 use perf_data::abi::sample_layout::SampleLayout;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
@@ -91,100 +93,54 @@ fn branches(stack: &BranchStackView<'_>, endian: Endian) -> impl Iterator<Item =
     })
 }
 
-/// Appends numbers in the byte order of the recording.
-pub(super) struct Fields<'a> {
-    out: &'a mut Vec<u8>,
-    endian: Endian,
-}
-
-impl<'a> Fields<'a> {
-    /// Appends to `out`.
-    pub(super) fn new(out: &'a mut Vec<u8>, endian: Endian) -> Self {
-        Self { out, endian }
-    }
-
-    /// Appends 4 bytes.
-    #[inline]
-    pub(super) fn u32(&mut self, number: u32) {
-        self.out.extend_from_slice(&match self.endian {
-            Endian::Little => number.to_le_bytes(),
-            Endian::Big => number.to_be_bytes(),
-        });
-    }
-
-    /// Appends 8 bytes.
-    #[inline]
-    pub(super) fn u64(&mut self, number: u64) {
-        self.out.extend_from_slice(&match self.endian {
-            Endian::Little => number.to_le_bytes(),
-            Endian::Big => number.to_be_bytes(),
-        });
-    }
-
-    /// Appends 8 bytes, if the field is present.
-    #[inline]
-    pub(super) fn u64_if(&mut self, is_there: bool, number: u64) {
-        if is_there {
-            self.u64(number);
-        }
-    }
-
-    /// Appends 8 bytes for each number.
-    #[inline]
-    pub(super) fn u64s(&mut self, numbers: &[u64]) {
-        match self.endian {
-            Endian::Little => self.out.extend(numbers.iter().flat_map(|number| number.to_le_bytes())),
-            Endian::Big => self.out.extend(numbers.iter().flat_map(|number| number.to_be_bytes())),
-        }
-    }
-}
-
 /// Appends the body of the record that a message describes, with a [modelled] layout.
 pub(super) fn encode(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: &mut Vec<u8>) {
-    let mut fields = Fields::new(out, endian);
-    let mut there = layout.sample_type();
+    let mut out = Writer::new(out, endian);
+    let mut fields = layout.sample_type();
     // A struct weight is written even where the event is not known to have one.
-    there.set(SampleType::WEIGHT_STRUCT, there.contains(SampleType::WEIGHT_STRUCT) || sample.weight_struct.is_some());
-    for field in SampleField::of(there) {
+    fields.set(SampleType::WEIGHT_STRUCT, fields.contains(SampleType::WEIGHT_STRUCT) || sample.weight_struct.is_some());
+    let view = SampleView {
+        identifier: sample.id,
+        ip: sample.ip,
+        task: Some((sample.pid(), sample.tid())),
+        time: sample.sample_time_ns,
+        addr: sample.addr,
+        id: sample.id,
+        stream_id: sample.stream_id,
+        cpu: Some((sample.cpu(), 0)),
+        period: sample.period,
+        raw: sample.raw.as_deref(),
+        weight: Some(weight(sample)),
+        data_src: sample.data_src,
+        transaction: sample.transaction,
+        phys_addr: sample.physical_addr,
+        cgroup: sample.cgroup,
+        data_page_size: sample.data_page_size,
+        code_page_size: sample.code_page_size,
+        ..SampleView::default()
+    };
+    for field in SampleField::of(fields) {
         match field {
-            SampleField::Identifier | SampleField::Id => fields.u64(sample.id()),
-            SampleField::Ip => fields.u64(sample.ip()),
-            SampleField::Task => {
-                fields.u32(sample.pid());
-                fields.u32(sample.tid());
+            SampleField::Read => {
+                let read = sample.read_info.as_ref();
+                let times = read.map_or([None; 2], |read| [read.time_enabled, read.time_running]);
+                let values = read.map_or(&[][..], |read| &read.read_value).iter();
+                let values = values.map(|value| CounterValue { value: value.value(), id: value.id, lost: value.lost });
+                encode_read(layout.read_format(), times, values, &mut out);
             }
-            SampleField::Time => fields.u64(sample.sample_time_ns()),
-            SampleField::Addr => fields.u64(sample.addr()),
-            SampleField::StreamId => fields.u64(sample.stream_id()),
-            SampleField::Cpu => {
-                fields.u32(sample.cpu());
-                fields.u32(0);
-            }
-            SampleField::Period => fields.u64(sample.period()),
-            SampleField::Read => encode_read(sample.read_info.as_ref(), layout.read_format(), &mut fields),
             SampleField::Callchain => {
-                fields.u64(sample.callchain.len() as u64);
-                fields.u64s(&sample.callchain);
-            }
-            SampleField::Raw => {
-                fields.u32(sample.raw().len() as u32);
-                fields.out.extend_from_slice(sample.raw());
+                out.put(sample.callchain.len() as u64);
+                out.words(&sample.callchain);
             }
             SampleField::BranchStack => {
                 let has_hw_idx = layout.branch_sample_type().contains(BranchSampleType::HW_INDEX);
-                fields.u64(sample.branch_stack.len() as u64);
-                fields.u64_if(has_hw_idx, sample.branch_stack_hw_idx());
-                sample.branch_stack.iter().for_each(|entry| encode_branch(entry, &mut fields));
+                out.put(sample.branch_stack.len() as u64);
+                out.put_some(has_hw_idx.then(|| sample.branch_stack_hw_idx()));
+                sample.branch_stack.iter().for_each(|entry| encode_branch(entry, &mut out));
             }
-            SampleField::Weight => fields.u64(weight(sample)),
-            SampleField::DataSrc => fields.u64(sample.data_src()),
-            SampleField::Transaction => fields.u64(sample.transaction()),
-            SampleField::PhysAddr => fields.u64(sample.physical_addr()),
-            SampleField::Cgroup => fields.u64(sample.cgroup()),
-            SampleField::DataPageSize => fields.u64(sample.data_page_size()),
-            SampleField::CodePageSize => fields.u64(sample.code_page_size()),
             // The schema does not support these.
             SampleField::RegsUser | SampleField::StackUser | SampleField::RegsIntr | SampleField::Aux => {}
+            _ => view.encode_field(field, layout, &mut out),
         }
     }
 }
@@ -200,33 +156,7 @@ fn weight(sample: &SampleEvent) -> u64 {
     }
 }
 
-fn encode_read(read: Option<&ReadInfo>, format: ReadFormat, fields: &mut Fields<'_>) {
-    let nothing = ReadInfo::default();
-    let read = read.unwrap_or(&nothing);
-    let has = |bit| format.contains(bit);
-    let times = |fields: &mut Fields<'_>| {
-        fields.u64_if(has(ReadFormat::TOTAL_TIME_ENABLED), read.time_enabled());
-        fields.u64_if(has(ReadFormat::TOTAL_TIME_RUNNING), read.time_running());
-    };
-    let is_group = has(ReadFormat::GROUP);
-    let lone = ReadValue::default();
-    let values =
-        if is_group { &read.read_value[..] } else { read.read_value.get(..1).unwrap_or(std::slice::from_ref(&lone)) };
-    if is_group {
-        fields.u64(values.len() as u64);
-        times(fields);
-    }
-    for value in values {
-        fields.u64(value.value());
-        if !is_group {
-            times(fields);
-        }
-        fields.u64_if(has(ReadFormat::ID), value.id());
-        fields.u64_if(has(ReadFormat::LOST), value.lost());
-    }
-}
-
-fn encode_branch(entry: &BranchStackEntry, fields: &mut Fields<'_>) {
+fn encode_branch(entry: &BranchStackEntry, out: &mut Writer<'_>) {
     let flags = BranchFlags::default()
         .with(BranchFlags::MISPRED, entry.mispredicted().into())
         .with(BranchFlags::PREDICTED, entry.predicted().into())
@@ -235,7 +165,7 @@ fn encode_branch(entry: &BranchStackEntry, fields: &mut Fields<'_>) {
         .with(BranchFlags::CYCLES, entry.cycles().into())
         .with(BranchFlags::TYPE, entry.r#type().into())
         .with(BranchFlags::SPEC, entry.spec().into());
-    fields.u64(entry.from_ip());
-    fields.u64(entry.to_ip());
-    fields.u64(to_recorded(flags.0, fields.endian, BranchFlags::FIELDS));
+    out.put(entry.from_ip());
+    out.put(entry.to_ip());
+    out.put(to_recorded(flags.0, out.endian(), BranchFlags::FIELDS));
 }

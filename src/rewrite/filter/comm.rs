@@ -10,7 +10,6 @@ use perf_data::error::Result;
 use perf_data::session::Session;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Keeps samples of threads with certain names.
@@ -46,19 +45,9 @@ pub struct CommFilter {
 }
 
 impl CommFilter {
-    /// Creates a filter of these [thread names](thread_name).
+    /// Creates a filter of these [thread names](Session::thread_name).
     pub fn new(wanted: Vec<String>) -> Self {
         Self { wanted, session: Session::default(), seen: HashMap::new(), without_field: 0 }
-    }
-}
-
-/// A thread's name. As in perf, threads without a COMM record are `:TID`, and idle CPUs are `swapper`.
-pub fn thread_name(session: &Session, tid: u32) -> Cow<'_, [u8]> {
-    match session.thread(tid).and_then(|thread| thread.comm) {
-        _ if tid == 0 => Cow::Borrowed(b"swapper"),
-        Some(comm) => Cow::Borrowed(session.names.name(comm)),
-        // A signed number, as in perf.
-        None => Cow::Owned(format!(":{}", tid as i32).into_bytes()),
     }
 }
 
@@ -89,7 +78,7 @@ impl Filter for CommFilter {
             self.without_field += 1;
             return false;
         };
-        let comm = thread_name(&self.session, tid);
+        let comm = self.session.thread_name(tid);
         match self.seen.get(&*comm) {
             Some(&is_wanted) => is_wanted,
             None => {

@@ -6,8 +6,9 @@
 
 use super::events::{EventPlan, Plan};
 use super::options::PID_STEP;
-use super::patch::{bytes_of, change_u32, change_u64, u64_at};
+use super::patch::{change_u32, change_u64, u64_at};
 use perf_data::abi::Endian;
+use perf_data::abi::bytes::Integer;
 use perf_data::abi::feature::FeatureSection;
 use perf_data::abi::fields::{FieldVisitor, TaskField, ignore_roles};
 use perf_data::abi::read_format::ReadFormat;
@@ -108,10 +109,7 @@ impl RecordRemapper {
         let len = out.len() - start;
         if len != raw.header().len() {
             let Some(header) = raw.header().with_len(len) else { return Err(too_long(meta, raw)) };
-            out[start + 6..start + 8].copy_from_slice(&match raw.endian() {
-                Endian::Little => header.size.to_le_bytes(),
-                Endian::Big => header.size.to_be_bytes(),
-            });
+            out[start + 6..start + 8].copy_from_slice(&header.size.to_bytes(raw.endian()));
         }
         Ok(None)
     }
@@ -125,7 +123,7 @@ impl RecordRemapper {
         out.extend_from_slice(&raw.bytes()[..RecordHeader::SIZE]);
         if plan.layout.sample_type.contains(SampleType::IDENTIFIER) && !from.has(SampleField::Identifier) {
             let id = from.id_at().and_then(|at| u64_at(body, 8 * at, endian));
-            out.extend_from_slice(&bytes_of(id.map_or(plan.id, |id| self.plan.id(id, plan)), endian));
+            out.extend_from_slice(&id.map_or(plan.id, |id| self.plan.id(id, plan)).to_bytes(endian));
         }
         let start = out.len();
         out.extend_from_slice(body);

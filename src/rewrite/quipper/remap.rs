@@ -9,6 +9,7 @@ use crate::rewrite::pass::Pass;
 use crate::rewrite::replacement::RecordBuffer;
 use perf_data::abi::Endian;
 use perf_data::abi::branch::BranchStackView;
+use perf_data::abi::bytes::Integer;
 use perf_data::abi::bytes::{Reader, Words};
 use perf_data::abi::callchain::Context;
 use perf_data::abi::record::{RecordHeader, RecordType};
@@ -124,11 +125,7 @@ fn get(record: &[u8], at: usize, endian: Endian) -> Option<u64> {
 }
 
 fn put(record: &mut [u8], at: usize, number: u64, endian: Endian) -> Option<()> {
-    let bytes = match endian {
-        Endian::Little => number.to_le_bytes(),
-        Endian::Big => number.to_be_bytes(),
-    };
-    record.get_mut(at..at + WORD)?.copy_from_slice(&bytes);
+    record.get_mut(at..at + WORD)?.copy_from_slice(&number.to_bytes(endian));
     Some(())
 }
 

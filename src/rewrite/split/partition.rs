@@ -1,7 +1,6 @@
 //! Assigns samples to parts, and names parts.
 
 use super::criterion::By;
-use crate::rewrite::filter::comm::thread_name;
 use perf_data::abi::sample_view::SampleView;
 use perf_data::session::Session;
 use perf_data::stream::meta::Meta;
@@ -98,7 +97,7 @@ impl Choice {
             By::Pid => criteria.task?.0.into(),
             By::Tid => criteria.task?.1.into(),
             By::Cpu => criteria.cpu?.into(),
-            By::Comm => return Some(Key::Name(thread_name(&self.session, criteria.task?.1).into_owned())),
+            By::Comm => return Some(Key::Name(self.session.thread_name(criteria.task?.1).into_owned())),
             By::Event => return None,
         };
         Some(Key::Number(number))

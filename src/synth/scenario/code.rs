@@ -5,6 +5,7 @@ use gimli::write::{Address, CallFrameInstruction, CommonInformationEntry, EhFram
 use gimli::write::{FrameTable, Writer};
 use gimli::{Encoding, Format, RunTimeEndian, X86_64};
 use object::elf;
+use perf_data::abi::bytes::Integer;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Limit on the size of images with code. Functions beyond it have names only.
@@ -87,10 +88,7 @@ pub(crate) fn stack(return_addresses: &[u64], endian: perf_data::abi::Endian) ->
     let mut stack = Vec::new();
     for address in return_addresses.iter().copied().chain([0]) {
         stack.extend([0; FRAME - 8]);
-        stack.extend(match endian {
-            perf_data::abi::Endian::Little => address.to_le_bytes(),
-            perf_data::abi::Endian::Big => address.to_be_bytes(),
-        });
+        stack.extend(address.to_bytes(endian));
     }
     stack
 }

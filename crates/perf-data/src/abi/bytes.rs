@@ -3,6 +3,107 @@
 
 use super::Endian;
 
+/// An unsigned integer of fixed size.
+pub trait Integer: Copy + sealed::Sealed {
+    /// An array of its size.
+    type Bytes: AsRef<[u8]>;
+    /// Its bytes in a byte order.
+    fn to_bytes(self, endian: Endian) -> Self::Bytes;
+    /// The integer of bytes in a byte order.
+    fn from_bytes(bytes: Self::Bytes, endian: Endian) -> Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! integers {
+    ($($integer:ident)*) => {$(
+        impl sealed::Sealed for $integer {}
+        impl Integer for $integer {
+            type Bytes = [u8; size_of::<$integer>()];
+
+            #[inline]
+            fn to_bytes(self, endian: Endian) -> Self::Bytes {
+                match endian {
+                    Endian::Little => self.to_le_bytes(),
+                    Endian::Big => self.to_be_bytes(),
+                }
+            }
+
+            #[inline]
+            fn from_bytes(bytes: Self::Bytes, endian: Endian) -> Self {
+                match endian {
+                    Endian::Little => Self::from_le_bytes(bytes),
+                    Endian::Big => Self::from_be_bytes(bytes),
+                }
+            }
+        }
+    )*};
+}
+
+integers!(u16 u32 u64);
+
+/// Appends integers to a buffer.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    /// The buffer.
+    pub out: &'a mut Vec<u8>,
+    endian: Endian,
+}
+
+impl<'a> Writer<'a> {
+    /// A writer to the end of `out`.
+    #[inline]
+    pub fn new(out: &'a mut Vec<u8>, endian: Endian) -> Self {
+        Self { out, endian }
+    }
+
+    /// The byte order.
+    #[inline]
+    pub fn endian(&self) -> Endian {
+        self.endian
+    }
+
+    /// Appends an integer.
+    #[inline]
+    pub fn put(&mut self, number: impl Integer) {
+        self.out.extend_from_slice(number.to_bytes(self.endian).as_ref());
+    }
+
+    /// Appends 8 bytes, if there is a number.
+    #[inline]
+    pub fn put_some(&mut self, number: Option<u64>) {
+        if let Some(number) = number {
+            self.put(number);
+        }
+    }
+
+    /// Appends two integers of 4 bytes.
+    #[inline]
+    pub fn pair(&mut self, (first, second): (u32, u32)) {
+        self.put(first);
+        self.put(second);
+    }
+
+    /// Appends bytes after their length of 4 bytes.
+    #[inline]
+    pub fn bytes_after_u32(&mut self, bytes: &[u8]) {
+        self.put(bytes.len() as u32);
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// Appends numbers of 8 bytes.
+    #[inline]
+    pub fn words(&mut self, numbers: &[u64]) {
+        // One test of the byte order for all: it keeps the loop vectorized.
+        match self.endian {
+            Endian::Little => self.out.extend(numbers.iter().flat_map(|number| number.to_le_bytes())),
+            Endian::Big => self.out.extend(numbers.iter().flat_map(|number| number.to_be_bytes())),
+        }
+    }
+}
+
 /// Reads from the front of a slice. If too few bytes are left, a method returns `None` and consumes nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
@@ -36,10 +137,7 @@ impl<'a> Reader<'a> {
     pub fn u16(&mut self) -> Option<u16> {
         let (bytes, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;
-        Some(match self.endian {
-            Endian::Little => u16::from_le_bytes(*bytes),
-            Endian::Big => u16::from_be_bytes(*bytes),
-        })
+        Some(u16::from_bytes(*bytes, self.endian))
     }
 
     /// The next 4 bytes as an integer.
@@ -47,10 +145,7 @@ impl<'a> Reader<'a> {
     pub fn u32(&mut self) -> Option<u32> {
         let (bytes, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;
-        Some(match self.endian {
-            Endian::Little => u32::from_le_bytes(*bytes),
-            Endian::Big => u32::from_be_bytes(*bytes),
-        })
+        Some(u32::from_bytes(*bytes, self.endian))
     }
 
     /// The next 8 bytes as an integer.
@@ -58,10 +153,7 @@ impl<'a> Reader<'a> {
     pub fn u64(&mut self) -> Option<u64> {
         let (bytes, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;
-        Some(match self.endian {
-            Endian::Little => u64::from_le_bytes(*bytes),
-            Endian::Big => u64::from_be_bytes(*bytes),
-        })
+        Some(u64::from_bytes(*bytes, self.endian))
     }
 
     /// The next `count` 8-byte integers, borrowed.
@@ -115,10 +207,7 @@ impl<'a> Words<'a> {
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
         let endian = self.endian;
-        self.as_chunks().iter().map(move |bytes| match endian {
-            Endian::Little => u64::from_le_bytes(*bytes),
-            Endian::Big => u64::from_be_bytes(*bytes),
-        })
+        self.as_chunks().iter().map(move |bytes| u64::from_bytes(*bytes, endian))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Arrays whose count or length is recorded. They are limited to the remaining bytes, so a hostile count cannot cause large
 //! allocations.
 
+use crate::abi::bytes::Integer;
 use binrw::{BinRead, BinResult, Endian, Error};
 use std::io::{Read, Seek, SeekFrom};
 
@@ -11,10 +12,7 @@ pub(crate) fn u64s<R: Read + Seek>(reader: &mut R, endian: Endian, (count,): (u6
     let mut bytes = [0; 8];
     for _ in 0..count {
         reader.read_exact(&mut bytes)?;
-        numbers.push(match endian {
-            Endian::Little => u64::from_le_bytes(bytes),
-            Endian::Big => u64::from_be_bytes(bytes),
-        });
+        numbers.push(u64::from_bytes(bytes, endian));
     }
     Ok(numbers)
 }

@@ -3,6 +3,7 @@
 use super::Endian;
 use super::bytes::Reader;
 use super::text::FixedStr;
+use crate::abi::bytes::Integer;
 use binrw::{BinRead, binrw};
 use serde::{Deserialize, Serialize};
 use std::io::Cursor;
@@ -137,10 +138,7 @@ impl FeatureBits {
     pub fn read(bytes: &[u8; 32], endian: Endian) -> Self {
         let mut wide = Self::default();
         for (word, bytes) in wide.bits.iter_mut().zip(bytes.as_chunks::<8>().0) {
-            *word = match endian {
-                Endian::Little => u64::from_le_bytes(*bytes),
-                Endian::Big => u64::from_be_bytes(*bytes),
-            };
+            *word = u64::from_bytes(*bytes, endian);
         }
         let mut narrow = wide;
         narrow.words_of_4 = true;

@@ -42,6 +42,7 @@ pub mod readable;
 pub mod record;
 pub mod regs;
 pub mod sample;
+pub mod sample_encode;
 pub mod sample_field;
 pub mod sample_id;
 pub mod sample_layout;

@@ -4,6 +4,7 @@ use super::Endian;
 use super::bytes::Reader;
 use super::sample_field::{SampleField, TRAILER};
 use super::sample_type::SampleType;
+use crate::abi::bytes::Integer;
 use crate::abi::readable;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -87,10 +88,7 @@ impl SampleId {
                 _ => self.identifier,
             };
             let word = word.unwrap_or_default();
-            out.extend(match endian {
-                Endian::Little => word.to_le_bytes(),
-                Endian::Big => word.to_be_bytes(),
-            });
+            out.extend(word.to_bytes(endian));
         }
     }
 

@@ -2,6 +2,7 @@
 //! is the definition.
 
 use crate::abi::Endian;
+use crate::abi::bytes::Integer;
 use crate::abi::sample_field::{FieldKind, SampleField};
 use crate::abi::sample_layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
@@ -38,10 +39,7 @@ impl SampleWords {
         let frames = match self.frames_at.map(|at| words.get(usize::from(at))) {
             None => 0,
             Some(None) => return false,
-            Some(Some(&count)) => match endian {
-                Endian::Little => u64::from_le_bytes(count),
-                Endian::Big => u64::from_be_bytes(count),
-            },
+            Some(Some(&count)) => u64::from_bytes(count, endian),
         };
         words.len().checked_sub(self.fixed.into()).is_some_and(|rest| rest as u64 == frames)
     }

@@ -10,6 +10,7 @@ pub mod process;
 pub mod range_map;
 pub mod slices;
 pub mod space;
+pub mod thread_name;
 
 use crate::abi;
 use crate::abi::record::cgroup::Cgroup;
@@ -30,6 +31,7 @@ use process::{Process, Thread};
 use space::Space;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use thread_name::IDLE;
 
 /// Effect of a record on a [`Session`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,9 +117,6 @@ struct ExitedThread {
     pid: u32,
     tid: u32,
 }
-
-/// Name of the idle threads, from which the first threads are forked.
-const IDLE: &[u8] = b"swapper";
 
 /// Number of exited threads that are remembered. A sample can follow the exit of its thread, but not many later exits.
 const MAX_EXITED: usize = 4096;

@@ -3,6 +3,7 @@
 use crate::abi::Endian;
 use crate::abi::attr::{Attr, AttrType};
 use crate::abi::attr_flags::AttrFlags;
+use crate::abi::bytes::Integer;
 use crate::abi::bytes::Reader;
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::{RecordContext, RecordType};
@@ -291,10 +292,7 @@ pub fn is_time(time: u64) -> bool {
 #[inline]
 fn word(body: &[u8], index: usize, endian: Endian) -> Option<u64> {
     let bytes = *body.get(8 * index..)?.first_chunk()?;
-    Some(match endian {
-        Endian::Little => u64::from_le_bytes(bytes),
-        Endian::Big => u64::from_be_bytes(bytes),
-    })
+    Some(u64::from_bytes(bytes, endian))
 }
 
 #[cfg(test)]

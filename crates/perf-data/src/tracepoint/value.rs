@@ -2,6 +2,7 @@
 
 use super::field::{Field, FieldLocation, Kind};
 use crate::abi::Endian;
+use crate::abi::bytes::Integer;
 use crate::abi::bytes::Reader;
 use crate::abi::text::until_nul;
 use std::fmt;
@@ -113,10 +114,7 @@ pub(super) fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
         Endian::Little => word.get_mut(..bytes.len())?.copy_from_slice(bytes),
         Endian::Big => word[8_usize.checked_sub(bytes.len())?..].copy_from_slice(bytes),
     }
-    Some(match endian {
-        Endian::Little => u64::from_le_bytes(word),
-        Endian::Big => u64::from_be_bytes(word),
-    })
+    Some(u64::from_bytes(word, endian))
 }
 
 #[cfg(test)]

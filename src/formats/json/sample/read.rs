@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use perf_data::abi::Endian;
+use perf_data::abi::bytes::Integer;
 use perf_data::abi::record::{CpuMode, Misc, RecordHeader, RecordType};
 use perf_data::abi::sample_type::SampleType;
 
@@ -112,18 +113,12 @@ impl Scanner<'_, '_> {
 
     #[inline]
     fn put_u64(&mut self, number: u64) {
-        self.out.extend_from_slice(&match self.endian {
-            Endian::Little => number.to_le_bytes(),
-            Endian::Big => number.to_be_bytes(),
-        });
+        self.out.extend_from_slice(&number.to_bytes(self.endian));
     }
 
     #[inline]
     fn put_u32(&mut self, number: u32) {
-        self.out.extend_from_slice(&match self.endian {
-            Endian::Little => number.to_le_bytes(),
-            Endian::Big => number.to_be_bytes(),
-        });
+        self.out.extend_from_slice(&number.to_bytes(self.endian));
     }
 
     /// Parses the fields, and whether the sample is in a frame.
@@ -230,10 +225,7 @@ impl Scanner<'_, '_> {
             self.expects(b"]")?;
         }
         let count = (self.out.len() - start) as u64 / 8 - 1;
-        self.out[start..start + 8].copy_from_slice(&match self.endian {
-            Endian::Little => count.to_le_bytes(),
-            Endian::Big => count.to_be_bytes(),
-        });
+        self.out[start..start + 8].copy_from_slice(&count.to_bytes(self.endian));
         self.expects(b"}")
     }
 
@@ -246,10 +238,7 @@ impl Scanner<'_, '_> {
         self.put_u32(0);
         BASE64.decode_vec(text, self.out).ok()?;
         let size = u32::try_from(self.out.len() - start - 4).ok()?;
-        self.out[start..start + 4].copy_from_slice(&match self.endian {
-            Endian::Little => size.to_le_bytes(),
-            Endian::Big => size.to_be_bytes(),
-        });
+        self.out[start..start + 4].copy_from_slice(&size.to_bytes(self.endian));
         self.rest = &rest[1..];
         self.expects(b"}")
     }
@@ -257,18 +246,7 @@ impl Scanner<'_, '_> {
     /// Pads the record to a multiple of 8 bytes, and writes its header.
     #[inline]
     fn finish(&mut self, start: usize, misc: u16) -> Option<()> {
-        let len = (self.out.len() - start).next_multiple_of(8);
-        self.out.resize(start + len, 0);
-        let size = u16::try_from(len).ok()?;
-        let kind = RecordType::SAMPLE.0;
-        let header = &mut self.out[start..start + RecordHeader::SIZE];
-        let (kind, misc, size) = match self.endian {
-            Endian::Little => (kind.to_le_bytes(), misc.to_le_bytes(), size.to_le_bytes()),
-            Endian::Big => (kind.to_be_bytes(), misc.to_be_bytes(), size.to_be_bytes()),
-        };
-        header[..4].copy_from_slice(&kind);
-        header[4..6].copy_from_slice(&misc);
-        header[6..].copy_from_slice(&size);
-        Some(())
+        let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::from_bits_retain(misc), size: 0 };
+        header.finish(self.out, start, self.endian)
     }
 }

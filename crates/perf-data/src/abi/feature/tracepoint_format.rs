@@ -1,6 +1,7 @@
 //! The format of a tracepoint: the file `events/SYSTEM/NAME/format` of tracefs, which describes the RAW bytes of its samples.
 
 use crate::abi::Endian;
+use crate::abi::bytes::Integer;
 use std::fmt;
 
 /// The format of a tracepoint. `Display` writes it as the kernel does.
@@ -62,13 +63,9 @@ impl TracepointFormat {
 
     /// A payload with the common fields only, padded so that it takes a multiple of 8 bytes together with its size.
     pub fn common_payload(id: u64, pid: u32, endian: Endian) -> [u8; 12] {
-        let (kind, pid) = match endian {
-            Endian::Little => ((id as u16).to_le_bytes(), pid.to_le_bytes()),
-            Endian::Big => ((id as u16).to_be_bytes(), pid.to_be_bytes()),
-        };
         let mut payload = [0; 12];
-        payload[..2].copy_from_slice(&kind);
-        payload[4..8].copy_from_slice(&pid);
+        payload[..2].copy_from_slice(&(id as u16).to_bytes(endian));
+        payload[4..8].copy_from_slice(&pid.to_bytes(endian));
         payload
     }
 

@@ -3,6 +3,7 @@
 use super::RecordType;
 use crate::abi::Endian;
 use crate::abi::bit_set::bit_set;
+use crate::abi::bytes::Integer;
 use crate::abi::bytes::Reader;
 use crate::abi::open_enum::open_enum;
 use binrw::binrw;
@@ -114,6 +115,27 @@ impl RecordHeader {
         } else {
             Some(Self { size: len.try_into().ok()?, ..self })
         }
+    }
+
+    /// The bytes: `u32 type; u16 misc; u16 size`.
+    #[inline]
+    pub fn to_bytes(self, endian: Endian) -> [u8; Self::SIZE] {
+        let mut bytes = [0; Self::SIZE];
+        bytes[..4].copy_from_slice(&self.kind.0.to_bytes(endian));
+        bytes[4..6].copy_from_slice(&self.misc.bits().to_bytes(endian));
+        bytes[6..].copy_from_slice(&self.size.to_bytes(endian));
+        bytes
+    }
+
+    /// Completes the record that begins at `start` of a buffer, with space for its header: pads it to a multiple of 8 bytes, and
+    /// writes this header with the resulting size. `None` if that is more than the maximum of a record.
+    #[inline]
+    pub fn finish(self, record: &mut Vec<u8>, start: usize, endian: Endian) -> Option<()> {
+        let len = (record.len() - start).next_multiple_of(8);
+        record.resize(start + len, 0);
+        let header = self.with_len(len)?;
+        record[start..start + Self::SIZE].copy_from_slice(&header.to_bytes(endian));
+        Some(())
     }
 
     /// Whether the size is 0, a sign of corruption.
