@@ -181,10 +181,10 @@ impl Kernel {
             self.symbols.insert(map.pgoff, (Bytes::copy_from_slice(reference), None));
         }
         let id = map.build_id.clone().unwrap_or_else(|| {
-            let mut sum = Md5::new();
-            // Writing to a digest cannot fail.
-            let _ = self.write(&mut sum);
-            Bytes::copy_from_slice(&sum.finalize())
+            let mut symbols = Vec::new();
+            // Writing to memory cannot fail.
+            let _ = self.write(&mut symbols);
+            Bytes::copy_from_slice(&Md5::digest(symbols))
         });
         self.build_id = Some(id.clone());
         id

@@ -1,6 +1,6 @@
 //! The secret key, and the replacements derived from it.
 
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fmt;
 use std::fs::File;
