@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [_, output] = &env::args().collect::<Vec<_>>()[..] else { return Err("usage: synth OUT".into()) };
     let mut recording = RecordingBuilder::new();
     let cycles = recording.event(Event::named("cycles:u")?.period(1_000_000).with(SampleType::CALLCHAIN));
-    recording.process(7, "app").thread(7, 8, "worker").map(7, Map::of("/usr/bin/app", 0x400000, 0x3000));
+    recording.process(7, "app").thread(7, 8, "worker").map(7, Map::new("/usr/bin/app", 0x400000, 0x3000));
     for number in 0..100 {
         let task = Some((7, 7 + (number % 2) as u32));
         let callchain = Some(Callchain { ips: vec![0x401010 + number, 0x402000] });

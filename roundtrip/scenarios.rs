@@ -43,7 +43,7 @@ fn generate(path: &Path, endian: Endian, dir: &Path) -> Option<ScenarioRecording
     if scenario.damage.is_some() {
         return None;
     }
-    let scenario = scenario.on_machine_of(endian);
+    let scenario = scenario.with_endian(endian);
     let order = if endian == Endian::Big { "big" } else { "little" };
     let path = dir.join(format!("{name} ({order}).data"));
     let frames = scenario.compress.map_or(Frames::Kept, |kind| Frames::Compressed(FrameOptions { kind, level: 3 }));

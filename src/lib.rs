@@ -66,7 +66,7 @@
 //! # fn main() -> perfconv::Result<()> {
 //! let mut recording = perfconv::Recording::builder();
 //! let cycles = recording.event(Event::named("cycles:u")?.period(1_000_000).with(SampleType::IP));
-//! recording.process(7, "app").map(7, Map::of("/usr/bin/app", 0x400000, 0x3000));
+//! recording.process(7, "app").map(7, Map::new("/usr/bin/app", 0x400000, 0x3000));
 //! recording.sample(cycles, Sample { ip: Some(0x401010), task: Some((7, 7)), time: Some(1), ..Sample::default() });
 //! let recording = perfconv::Recording::from_bytes("app.data", recording.to_bytes()?)?;
 //! assert!(recording.samples()?.next()?.is_some());

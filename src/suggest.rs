@@ -7,27 +7,28 @@ const MAX_LISTED: usize = 100;
 
 /// The message that a name is none of the known ones:
 /// `unknown format 'jsnl'; did you mean 'jsonl'? expected one of: jsonl, json, csv`.
-pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
-    let (hint, known) = (hint(name, known), printable::list(known.iter(), MAX_LISTED, "names"));
-    format!("unknown {what} '{name}'; {hint}expected one of: {known}")
+pub fn unknown(kind: &str, name: &str, candidates: &[&str]) -> String {
+    let (hint, expected) = (hint(name, candidates), printable::list(candidates.iter(), MAX_LISTED, "names"));
+    format!("unknown {kind} '{name}'; {hint}expected one of: {expected}")
 }
 
 /// The question whether a similar known name was meant, with a trailing space; empty if none is similar.
-pub fn hint(name: &str, known: &[&str]) -> String {
-    match &similar(name, known)[..] {
+pub fn hint(name: &str, candidates: &[&str]) -> String {
+    match &similar(name, candidates)[..] {
         [] => String::new(),
         names => format!("did you mean '{}'? ", names.join("' or '")),
     }
 }
 
 /// The known names nearest to a name, if at most half of their letters differ, ignoring case.
-pub fn similar<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
+pub fn similar<'a>(name: &str, candidates: &[&'a str]) -> Vec<&'a str> {
     let lower = name.to_lowercase();
-    let distances: Vec<_> = known.iter().map(|known| (distance(&lower, &known.to_lowercase()), *known)).collect();
+    let distances: Vec<_> =
+        candidates.iter().map(|candidate| (distance(&lower, &candidate.to_lowercase()), *candidate)).collect();
     let nearest = distances.iter().map(|(distance, _)| *distance).min().unwrap_or(0);
-    let is_similar = |known: &str| nearest * 2 <= name.chars().count().max(known.chars().count());
-    let found = distances.into_iter().filter(|&(distance, known)| distance == nearest && is_similar(known));
-    found.map(|(_, known)| known).take(MAX_NAMES).collect()
+    let is_similar = |candidate: &str| nearest * 2 <= name.chars().count().max(candidate.chars().count());
+    let matches = distances.into_iter().filter(|&(distance, candidate)| distance == nearest && is_similar(candidate));
+    matches.map(|(_, candidate)| candidate).take(MAX_NAMES).collect()
 }
 
 /// Maximum number of names that are suggested.

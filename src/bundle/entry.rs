@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 /// Name of a recording without a usable name of its own.
 pub const RECORDING: &str = "perf.data";
 
-/// The directory of links.
+/// Directory of the links from build IDs to the directories of objects, as in perf's build ID cache.
 const LINKS: &str = ".build-id";
 
 /// Name of the symbols of a kernel.
@@ -18,7 +18,7 @@ pub const KALLSYMS: &str = "kallsyms";
 const FILES: [&str; 6] = ["elf", "debug", KALLSYMS, "vdso", "elf.dwp", "debug.dwp"];
 
 /// Names of the files of a process.
-const OF_PROCESS: [&str; 2] = [JIT_DUMP, PERF_MAP];
+const PROCESS_FILES: [&str; 2] = [JIT_DUMP, PERF_MAP];
 
 /// An entry of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,11 +44,11 @@ impl Entry {
                 is_id.then(|| Self::Link(parts.iter().collect()))
             }
             [LINKS, ..] => None,
-            [PROCESSES, pid, file] if OF_PROCESS.contains(file) => {
+            [PROCESSES, pid, file] if PROCESS_FILES.contains(file) => {
                 is_number(pid).then(|| Self::Unidentified(parts.iter().collect()))
             }
-            [PATHS, .., _, file] => is_of_object(file).then(|| Self::Unidentified(parts.iter().collect())),
-            [_, .., id, file] => (is_id(id) && is_of_object(file)).then(|| Self::File(parts.iter().collect())),
+            [PATHS, .., _, file] => is_object_file(file).then(|| Self::Unidentified(parts.iter().collect())),
+            [_, .., id, file] => (is_id(id) && is_object_file(file)).then(|| Self::File(parts.iter().collect())),
             _ => None,
         }
     }
@@ -61,16 +61,18 @@ pub fn recording_name(name: &str) -> &str {
 }
 
 /// Whether a file of an object may have this name.
-fn is_of_object(name: &str) -> bool {
+fn is_object_file(name: &str) -> bool {
     let is_split = |id: &str| u64::from_str_radix(id, 16).is_ok_and(|number| name == split_dwarf_name(number));
     FILES.contains(&name) || name.strip_suffix(".dwo").is_some_and(is_split)
 }
 
 fn is_number(text: &str) -> bool {
+    // Other spellings, such as 007 or +7, would be further paths of the same process.
     text.parse::<u32>().is_ok_and(|number| number.to_string() == text)
 }
 
 fn is_id(text: &str) -> bool {
+    // Only lowercase digits, so that a build ID has one path.
     from_hex(text.as_bytes()).and_then(|id| Id::new(&id)).is_some_and(|id| id.to_string() == text)
 }
 

@@ -90,8 +90,8 @@ impl PackedObject {
     }
 }
 
-/// The path that a recorded name is.
-fn path_of(name: &[u8]) -> Option<&Path> {
+/// A recorded name as a path; `None` if it is not UTF-8.
+fn as_path(name: &[u8]) -> Option<&Path> {
     str::from_utf8(name).ok().map(Path::new)
 }
 
@@ -132,11 +132,11 @@ impl FileSearch {
     }
 
     /// The files of an object with this name and build ID, and of the dwz file that it refers to. Empty if there are none.
-    pub fn object(&self, name: &[u8], id: Id, is_of_kernel: bool) -> Vec<PackedObject> {
+    pub fn object(&self, name: &[u8], id: Id, is_kernel_code: bool) -> Vec<PackedObject> {
         // Frames are looked up by IDs without padding.
         let id = Id::new(unpadded(id.bytes())).unwrap_or(id);
-        let Some((path, directory)) = path_of(name).zip(directory(name, id)) else { return Vec::new() };
-        let load_address = module_name(path).filter(|_| is_of_kernel).map(|_| 0);
+        let Some((path, directory)) = as_path(name).zip(directory(name, id)) else { return Vec::new() };
+        let load_address = module_name(path).filter(|_| is_kernel_code).map(|_| 0);
         let key = ObjectKey { path: path.to_owned(), build_id: Some(id), load_address, ..ObjectKey::default() };
         let object = PackedObject { id: Some(id), directory, files: Vec::new() };
         let mut attempts = Vec::new();
@@ -151,7 +151,8 @@ impl FileSearch {
 
     /// The files of an object without build ID, if it has a file that is the recorded one.
     pub fn without_build_id(&self, name: &[u8], inode: Option<Inode>) -> Vec<PackedObject> {
-        let Some(path) = path_of(name).filter(|_| !Map::may_be_jit_code(name)) else { return Vec::new() };
+        // JIT code has no file of its own; its functions are in the files of the process.
+        let Some(path) = as_path(name).filter(|_| !Map::may_be_jit_code(name)) else { return Vec::new() };
         let Some(directory) = without_build_id(Path::new(""), path) else { return Vec::new() };
         let key = ObjectKey { path: path.to_owned(), inode, ..ObjectKey::default() };
         let mut attempts = Vec::new();

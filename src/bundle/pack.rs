@@ -64,8 +64,10 @@ pub struct PackOptions {
 /// # Errors
 /// Fails if the recording cannot be read, or the archive cannot be written.
 pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut dyn Write) -> Result<Packed> {
+    // The recording is read more than once: to find its objects, then to store it.
     let (input, damage) = input.repeatable(read)?;
     let scan = Before::new(Unwinding::with_objects(&options.symbols), ArchiveScan::new(options.scope));
+    // In time order, since the address of a sample belongs to the object that was mapped there at its time.
     let mut ordered = Order::new(scan, read.clone());
     let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut ordered)?;
     let scan = ordered.into_inner().sink.objects;
@@ -75,9 +77,9 @@ pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut d
     for object in scan.objects.iter().filter(|object| resolved.unknown.contains(&object.name)) {
         // Of several files without build ID, nothing shows which one the frames are in.
         let file = Some(&object.files).filter(|files| files.len() == 1).and_then(|files| files.keys().next());
-        let found = file.map_or_else(Vec::new, |file| search.without_build_id(&object.name, file.inode));
-        missing += usize::from(found.is_empty());
-        objects.extend(found);
+        let packed_objects = file.map_or_else(Vec::new, |file| search.without_build_id(&object.name, file.inode));
+        missing += usize::from(packed_objects.is_empty());
+        objects.extend(packed_objects);
     }
     for &pid in &scan.jit_processes {
         let files = scan.session().process_files();
@@ -93,12 +95,12 @@ pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut d
     let mut directories = BTreeSet::new();
     for object in &resolved.list {
         for id in object.ids() {
-            let found = search.object(&object.name, id, object.mode == CpuMode::KERNEL);
-            if found.is_empty() {
+            let packed_objects = search.object(&object.name, id, object.mode == CpuMode::KERNEL);
+            if packed_objects.is_empty() {
                 let name = String::from_utf8_lossy(&object.name);
                 packed.ledger.missing(format!("{name} is not in the archive: no file with build ID {id} found"));
             }
-            objects.extend(found);
+            objects.extend(packed_objects);
         }
     }
     for PackedObject { id, directory, files } in objects {
@@ -107,6 +109,7 @@ pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut d
             continue;
         }
         if packed.append(&mut tar, &search, files)? == 0 {
+            // No file could be read: a link would have no target.
             continue;
         }
         if let Some(id) = id {
@@ -130,7 +133,7 @@ fn recording(input: Input, read: &ReadOptions, scan: ObjectScan, options: &PackO
     let spool = Spool::new(read.spool_dir.as_deref()).map_err(failed())?;
     let mut out = BufWriter::new(spool);
     let mut passes = Passes::default();
-    passes.push(BuildIdTablePass::of_scan(options.scope, scan, options.find.clone()));
+    passes.push(BuildIdTablePass::from_scan(options.scope, scan, options.find.clone()));
     let container = Source::open(input.clone(), read.clone())?.meta().container;
     let form = Form::default();
     let (meta, mut ledger) = match container {
@@ -184,6 +187,7 @@ impl Default for ZeroBudget {
 impl ZeroBudget {
     /// Takes the zeros of a file from the budget; `false` if they exceed it. Other bytes add to it.
     fn spend(&mut self, bytes: &[u8]) -> bool {
+        // Only whole pages of zeros can be holes of a file.
         const PAGE: usize = 4096;
         let zeros = bytes.chunks(PAGE).filter(|page| **page == [0; PAGE][..page.len()]).map(<[u8]>::len).sum::<usize>();
         let others = (bytes.len() - zeros) as u64;

@@ -32,12 +32,12 @@ pub struct Unpacked {
 pub struct Extracted {
     cache: PathBuf,
     directory: TempDirectory,
-    found: ArchiveEntries,
+    contents: ArchiveEntries,
     access: Access,
 }
 
-/// Extracts an archive into a temporary directory in the cache, or near it if it does not exist. `access` is that to the archive,
-/// and to what is extracted.
+/// Extracts an archive into a temporary directory in the cache, or near it if it does not exist. The extracted files get the
+/// access rights of the archive, `access`.
 ///
 /// # Errors
 /// Fails if the archive cannot be read or contains unexpected entries, or a file cannot be written; then nothing remains.
@@ -46,8 +46,8 @@ pub fn extract(archive: impl Read, name: &str, cache: &Path, members: Members, a
     let near = directories.find(|path| path.exists()).unwrap_or(cache);
     let directory = TempDirectory::new(Some(near))
         .map_err(Error::io(near.display().to_string(), "cannot create a temporary directory"))?;
-    let found = extract_into(archive, name, directory.path(), members)?;
-    Ok(Extracted { cache: cache.to_owned(), directory, found, access })
+    let contents = extract_into(archive, name, directory.path(), members)?;
+    Ok(Extracted { cache: cache.to_owned(), directory, contents, access })
 }
 
 /// Members to extract.
@@ -71,8 +71,8 @@ pub fn extract_members(
     directory: TempDirectory,
     members: Members,
 ) -> Result<Extracted> {
-    let found = extract_into(archive, name, directory.path(), members)?;
-    Ok(Extracted { cache: directory.path().to_owned(), directory, found, access: Access::default() })
+    let contents = extract_into(archive, name, directory.path(), members)?;
+    Ok(Extracted { cache: directory.path().to_owned(), directory, contents, access: Access::default() })
 }
 
 impl Extracted {
@@ -83,18 +83,18 @@ impl Extracted {
 
     /// Path of the recording in the temporary directory.
     pub fn recording(&self) -> Option<PathBuf> {
-        self.found.recording.as_ref().map(|name| self.directory.path().join(name))
+        self.contents.recording.as_ref().map(|name| self.directory.path().join(name))
     }
 
     /// Path of the first object's file with this name.
     pub fn file_named(&self, name: &str) -> Option<PathBuf> {
-        let mut files = self.found.files.iter();
+        let mut files = self.contents.files.iter();
         files.find(|file| file.ends_with(name)).map(|file| self.directory.path().join(file))
     }
 
     /// Number of files that were not extracted because they have no build ID.
     pub fn omitted(&self) -> usize {
-        self.found.omitted
+        self.contents.omitted
     }
 
     /// Moves everything into place: objects that the cache lacks, and the recording, into the directory `beside`.
@@ -102,7 +102,7 @@ impl Extracted {
     /// # Errors
     /// Fails if a file cannot be moved, or the recording exists and must not be overwritten; then the moved files are removed.
     pub fn put_in_place(self, beside: &Path, overwrite: bool) -> Result<Unpacked> {
-        let Self { cache, directory, found, access } = self;
+        let Self { cache, directory, contents, access } = self;
         let mut placed = CreatedPaths { access, list: Vec::new() };
         let is_new = !cache.exists();
         let create = || {
@@ -110,7 +110,7 @@ impl Extracted {
             access.create_directories(&cache)
         };
         create().map_err(Error::io(cache.display().to_string(), "cannot create"))?;
-        let unpacked = put_in_place(&cache, directory.path(), &found, (beside, overwrite), &mut placed);
+        let unpacked = put_in_place(&cache, directory.path(), &contents, (beside, overwrite), &mut placed);
         drop(directory);
         if unpacked.is_err() {
             placed.remove();
@@ -147,12 +147,12 @@ impl CreatedPaths {
 fn put_in_place(
     cache: &Path,
     directory: &Path,
-    found: &ArchiveEntries,
+    contents: &ArchiveEntries,
     (beside, overwrite): (&Path, bool),
     placed: &mut CreatedPaths,
 ) -> Result<Unpacked> {
     let mut unpacked = Unpacked::default();
-    for file in &found.files {
+    for file in &contents.files {
         let to = cache.join(file);
         if fs::symlink_metadata(&to).is_ok() {
             unpacked.existing += 1;
@@ -163,7 +163,7 @@ fn put_in_place(
         placed.list.push(to);
         unpacked.files += 1;
     }
-    for (link, to) in &found.links {
+    for (link, to) in &contents.links {
         let at = cache.join(link);
         if fs::symlink_metadata(&at).is_err() {
             let failed = Error::io(at.display().to_string(), "cannot link");
@@ -172,7 +172,7 @@ fn put_in_place(
         }
     }
     // Last, because replacing an existing recording cannot be undone.
-    if let Some(name) = &found.recording {
+    if let Some(name) = &contents.recording {
         let recording = &beside.join(name);
         if !overwrite && fs::symlink_metadata(recording).is_ok() {
             return Err(exists(&recording.display()));
@@ -226,7 +226,6 @@ impl<R: Read> Read for Limited<'_, R> {
     }
 }
 
-/// The entries of an archive.
 #[derive(Debug, Default)]
 struct ArchiveEntries {
     /// Name of the recording.
@@ -241,7 +240,7 @@ struct ArchiveEntries {
 
 /// Extracts all files into a directory; returns the entries found.
 fn extract_into(archive: impl Read, name: &str, directory: &Path, members: Members) -> Result<ArchiveEntries> {
-    let mut found = ArchiveEntries::default();
+    let mut contents = ArchiveEntries::default();
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot read archive: {e}"));
     let left = Cell::new(u64::MAX);
     let mut start = Vec::new();
@@ -253,14 +252,15 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, members: Membe
     let mut archive = Archive::new(Limited { archive: start.as_slice().chain(archive), left: &left });
     let mut entries = archive.entries().map_err(cannot_read)?;
     loop {
+        // `next` buffers long names and extended headers, whose sizes the archive chooses.
         left.set(MAX_ENTRY_HEADER);
         let Some(entry) = entries.next() else { break };
         let mut entry = entry.map_err(cannot_read)?;
         left.set(u64::MAX);
         let path = entry.path().map_err(cannot_read)?.into_owned();
         let unexpected = |why: &str| {
-            let what = format!("{} {why}; nothing was unpacked", path.display());
-            Err(Error::input(name, None, what))
+            let problem = format!("{} {why}; nothing was unpacked", path.display());
+            Err(Error::input(name, None, problem))
         };
         let kind = entry.header().entry_type();
         // perf archive also stores directories.
@@ -268,8 +268,8 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, members: Membe
             continue;
         }
         let file = match Entry::parse(&path) {
-            Some(Entry::Recording(name)) if kind.is_file() && found.recording.is_none() => {
-                PathBuf::from(&*found.recording.insert(name))
+            Some(Entry::Recording(name)) if kind.is_file() && contents.recording.is_none() => {
+                PathBuf::from(&*contents.recording.insert(name))
             }
             Some(Entry::File(_) | Entry::Unidentified(_)) if kind.is_file() && members == Members::Recording => {
                 // Reading to the next header is limited.
@@ -277,7 +277,7 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, members: Membe
                 continue;
             }
             Some(Entry::Unidentified(_)) if kind.is_file() && members == Members::Shareable => {
-                found.omitted += 1;
+                contents.omitted += 1;
                 io::copy(&mut entry, &mut io::sink()).map_err(cannot_read)?;
                 continue;
             }
@@ -287,14 +287,14 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, members: Membe
                 if to.as_os_str().len() > PATH_MAX || !points_to_object(&link, &to) {
                     return unexpected("is a link that does not point to its object");
                 }
-                found.links.insert(link, to);
+                contents.links.insert(link, to);
                 continue;
             }
             _ => return unexpected("does not belong in an archive of a recording and its objects"),
         };
         let to = directory.join(&file);
         let failed = || Error::io(to.display().to_string(), "cannot write");
-        let is_recording = found.recording.as_deref().is_some_and(|name| file == Path::new(name));
+        let is_recording = contents.recording.as_deref().is_some_and(|name| file == Path::new(name));
         let out = create_parent_directories(&file, directory).and_then(|_| File::create_new(&to));
         let mut out = match out {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return unexpected("occurs twice"),
@@ -305,19 +305,20 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, members: Membe
             return unexpected("is truncated");
         }
         if !is_recording {
-            found.files.insert(file);
+            contents.files.insert(file);
         } else if file != Path::new(RECORDING) && !begins_as_recording(&to).map_err(failed())? {
             // Other programs interpret files by name, such as Makefile.
             return unexpected("is not a recording");
         }
     }
-    if found.files.is_empty() && found.recording.is_none() {
+    if contents.files.is_empty() && contents.recording.is_none() {
         return Err(Error::input(name, None, "not an archive of a recording and its objects: contains neither"));
     }
+    // A complete archive ends with blocks of zeros, of which the last `next` read at least one.
     if MAX_ENTRY_HEADER - left.get() < BLOCK {
         return Err(Error::input(name, None, "archive is truncated; nothing was unpacked"));
     }
-    Ok(found)
+    Ok(contents)
 }
 
 /// Whether these are the bytes of a tar header, by its checksum, or the zeros at the end of an archive.
@@ -386,7 +387,7 @@ mod tests {
         tar.append(&header, content).unwrap();
     }
 
-    fn error_of(tar: &[u8]) -> Option<String> {
+    fn extraction_error(tar: &[u8]) -> Option<String> {
         let directory = tempfile::tempdir().unwrap();
         extract(tar, "x.tar", &directory.path().join("cache"), Members::All, Access::default())
             .err()
@@ -399,14 +400,14 @@ mod tests {
         let size = 2 << 20;
         entry(&mut tar, EntryType::Regular, RECORDING, io::repeat(b'x').take(size), size);
         let complete = tar.into_inner().unwrap();
-        assert_eq!(error_of(&complete), None);
+        assert_eq!(extraction_error(&complete), None);
         let truncated = &complete[..complete.len() - 2 * BLOCK as usize];
-        assert!(error_of(truncated).is_some_and(|error| error.contains("archive is truncated")));
+        assert!(extraction_error(truncated).is_some_and(|error| error.contains("archive is truncated")));
         for kind in [EntryType::GNULongName, EntryType::GNULongLink, EntryType::XHeader] {
             let mut tar = Builder::new(Vec::new());
             entry(&mut tar, kind, "././@LongLink", io::repeat(b'x').take(size), size);
             entry(&mut tar, EntryType::Regular, RECORDING, &b"x"[..], 1);
-            let error = error_of(&tar.into_inner().unwrap());
+            let error = extraction_error(&tar.into_inner().unwrap());
             assert!(error.as_ref().is_some_and(|error| error.contains("larger than 1048576 bytes")), "{error:?}");
         }
     }

@@ -35,18 +35,18 @@ pub(super) fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Fail
     let mut by_output = BTreeMap::new();
     for input in inputs {
         let Some(stem) = stem(input) else {
-            let what = format!("--out-dir: {}: cannot derive an output name; convert it with -o", input.display());
-            return Err(Failure::Usage(what));
+            let problem = format!("--out-dir: {}: cannot derive an output name; convert it with -o", input.display());
+            return Err(Failure::Usage(problem));
         };
         let mut name = stem;
         name.push(&extension);
         let output = directory.join(name);
         if let Some(other) = by_output.insert(output.clone(), input) {
             let (other, input, output) = (other.display(), input.display(), output.display());
-            let what = format!(
+            let problem = format!(
                 "--out-dir: {other} and {input} have the same output {output}; convert them one by one with -o"
             );
-            return Err(Failure::Usage(what));
+            return Err(Failure::Usage(problem));
         }
         jobs.push((input, output));
     }

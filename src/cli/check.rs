@@ -104,13 +104,14 @@ fn open(path: &Path, members: Members, args: &CheckArgs, out: &mut impl Write) -
         &args.read.options(),
     ) {
         Ok(recording) => Ok(Some(recording)),
-        Err(Failure::Failed(what)) => unreadable(&what, out),
+        Err(Failure::Failed(message)) => unreadable(&message, out),
         Err(usage) => Err(usage),
     }
 }
 
 /// Reports that a recording cannot be read.
 fn unreadable<T>(why: &dyn fmt::Display, out: &mut impl Write) -> Result<Option<T>, Failure> {
+    // Findings precede the message if both go to the same terminal or file.
     out.flush().map_err(stdout_failed)?;
     print_message(format_args!("perfconv: {why}"));
     Ok(None)
@@ -159,7 +160,7 @@ fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<
 fn summary(checked: &Checked) -> String {
     let verdict = if checked.is_valid() { "ok" } else { "not ok" };
     let [errors, warnings, notes] = [(checked.errors, "error"), (checked.warnings, "warning"), (checked.notes, "note")]
-        .map(|(n, what)| counted(n, what));
+        .map(|(n, noun)| counted(n, noun));
     format!("{verdict}: {}, {errors}, {warnings}, {notes}", counted(checked.records, "record"))
 }
 
@@ -183,9 +184,9 @@ impl SimilarFindings {
     fn write_omitted(&self, name: &str, out: &mut impl Write) -> io::Result<()> {
         let name = printable_line(name);
         for ((rule, kind), count) in self.0.iter().filter(|&(_, &count)| count > MAX_SIMILAR) {
-            let of = kind.map_or_else(String::new, |kind| format!(" of {kind} records"));
+            let subject = kind.map_or_else(String::new, |kind| format!(" of {kind} records"));
             let (omitted, severity, code) = (count - MAX_SIMILAR, rule.severity(), rule.code());
-            writeln!(out, "{name}: {severity}: {omitted} more{of} [{code}]; -v shows all")?;
+            writeln!(out, "{name}: {severity}: {omitted} more{subject} [{code}]; -v shows all")?;
         }
         Ok(())
     }
@@ -197,7 +198,7 @@ fn to_json(finding: &Finding) -> Value {
         "file": finding.place.file,
         "severity": finding.rule.severity().to_string(),
         "rule": finding.rule.code(),
-        "what": finding.what,
+        "what": finding.problem,
     });
     if let Some(offset) = finding.place.offset {
         value["offset"] = offset.into();

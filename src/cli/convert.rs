@@ -156,7 +156,7 @@ impl Conversion {
         if let Some(option) = requests.find_map(without_effect) {
             return Err(Failure::Usage(format!("{option} cannot be used with format {}", description.name)));
         }
-        if let Some(option) = args.passes.only_of_symbols.filter(|_| !format.shows_functions() || is_direct) {
+        if let Some(option) = args.passes.only_for_symbols.filter(|_| !format.shows_functions() || is_direct) {
             let (name, passes) = (flag(option.id), flags(&option));
             return Err(Failure::Usage(format!("{name} requires {passes}, or an output that shows functions")));
         }
@@ -180,7 +180,6 @@ impl Conversion {
         Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, has_options, directory: None })
     }
 
-    /// The output format.
     pub(super) fn format(&self) -> &dyn OutputFormat {
         &*self.format
     }
@@ -204,6 +203,7 @@ impl Conversion {
         let requests = args.passes.passes();
         let jit_dumps = requested(&requests).flat_map(|jit: &Jit| jit.dumps.clone()).filter(|path| path.is_file());
         let further = [&args.diff, &args.profile.contents.thread_types].into_iter().flatten().cloned();
+        // The output may contain data of these files, so only who may read them all may read it.
         let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::of_input(&file)));
         let read = args.read.options();
         let reads_objects = format.shows_functions() || args.passes.has::<Unwind>();
@@ -216,7 +216,7 @@ impl Conversion {
             input: input.display().to_string(),
             output: output.name(),
         };
-        if let Some(copy) = self.copy_of(args, &recognized) {
+        if let Some(copy) = self.copier(args, &recognized) {
             return Ok(done(conversion::copy(copy, recognized, &read, envelopes, &output)?, &output));
         }
         let expansion = args.values.map(Values::from).unwrap_or_default();
@@ -240,11 +240,12 @@ impl Conversion {
         let events: Vec<_> = requested(&requests).flat_map(Event::wanted).collect();
         let requests = format.passes(requests);
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
-        let is_of_profile = matches!(format.writer(), Writer::Profile(_)) && requests.len() == 1 && !events.is_empty();
+        let profile_selects_events =
+            matches!(format.writer(), Writer::Profile(_)) && requests.len() == 1 && !events.is_empty();
         let passes = |objects: &Option<Arc<SymbolOptions>>| {
             let context = args.context(&read, path, objects.clone().unwrap_or_default(), output.access());
             let mut passes = Passes::default();
-            let requests = requests.iter().filter(|_| !is_of_profile);
+            let requests = requests.iter().filter(|_| !profile_selects_events);
             requests.for_each(|request| passes.push_boxed(request.pass(&context)));
             passes
         };
@@ -284,7 +285,7 @@ impl Conversion {
     }
 
     /// How to copy the input unchanged, if it is a profile of the output's format and no option changes it.
-    fn copy_of(&self, args: &ConvertArgs, input: &RecognizedInput) -> Option<CopyProfile> {
+    fn copier(&self, args: &ConvertArgs, input: &RecognizedInput) -> Option<CopyProfile> {
         let changes = !args.passes.list.is_empty() || self.has_options;
         let asks_for_more = args.values.is_some() || args.images.is_some();
         let format = self.format.format();

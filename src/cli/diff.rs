@@ -30,8 +30,8 @@ const MAX_VALUE_LEN: usize = 120;
 /// If the differences cannot be written.
 pub(super) fn run(args: DiffArgs) -> Result<ExitCode, Failure> {
     compare(args).or_else(|failure| match failure {
-        Failure::Failed(what) => {
-            print_message(format_args!("perfconv: {what}"));
+        Failure::Failed(message) => {
+            print_message(format_args!("perfconv: {message}"));
             Ok(ExitCode::from(FAILED))
         }
         other => Err(other),
@@ -173,18 +173,19 @@ fn to_json(difference: &Difference) -> Value {
 
 fn write_summary_json(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     let count = |count: &Count| json!({ "same": count.same, "changed": count.changed, "only_in_first": count.only[0], "only_in_second": count.only[1] });
-    let records: BTreeMap<_, _> = summary.records.iter().map(|(kind, of)| (kind, count(of))).collect();
-    let others: BTreeMap<_, _> = summary.others.iter().map(|(kind, of)| (kind, count(of))).collect();
+    let records: BTreeMap<_, _> = summary.records.iter().map(|(kind, entry)| (kind, count(entry))).collect();
+    let others: BTreeMap<_, _> = summary.others.iter().map(|(kind, entry)| (kind, count(entry))).collect();
     writeln!(out, "{}", json!({ "same": summary.is_same(), "records": records, "others": others }))
 }
 
 /// Writes a table of the differences, or one line if there are none.
 fn write_summary(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     if summary.is_same() {
-        let of = |kind| summary.others.get(kind).map_or(0, |count: &Count| count.same);
+        let same_count = |kind| summary.others.get(kind).map_or(0, |count: &Count| count.same);
         let records: u64 = summary.records.values().map(|count| count.same).sum();
-        let [records, events, features] = [(records, "record"), (of("events"), "event"), (of("features"), "feature")]
-            .map(|(n, noun)| counted(n, noun));
+        let [records, events, features] =
+            [(records, "record"), (same_count("events"), "event"), (same_count("features"), "feature")]
+                .map(|(n, noun)| counted(n, noun));
         return writeln!(out, "identical: {records}, {events}, {features}");
     }
     writeln!(out, "{:<20} {:>12} {:>12} {:>12} {:>12}", "", "same", "changed", "first only", "second only")?;

@@ -19,10 +19,13 @@ fn file_names(files: &[String]) -> Vec<&str> {
 }
 
 /// Number of the file that an offset is in, if the argument names one.
-fn file_of(offset: &OffsetArg, files: &[String]) -> Result<Option<u32>, Failure> {
-    let named = |name: &str| files.iter().position(|file| Path::new(file).file_name().is_some_and(|of| of == name));
+fn file_index(offset: &OffsetArg, files: &[String]) -> Result<Option<u32>, Failure> {
+    let named = |name: &str| {
+        files.iter().position(|file| Path::new(file).file_name().is_some_and(|file_name| file_name == name))
+    };
     match (&offset.file, files.len()) {
         (None, 1) => Ok(None),
+        // The default: the records of all files.
         (None, _) if offset.at == 0 => Ok(None),
         (None, _) => Err(Failure::Usage(
             "--offset: the recording has several files; name one, such as data:N or data.0:N".into(),
@@ -42,7 +45,7 @@ pub(super) fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
     let read = args.read.options();
     let recording = Recording::new(args.input, args.read.from.as_deref(), &read)?;
     let source = Source::open(recording.input(), read.clone())?;
-    let (file, offset) = (file_of(&args.offset, &source.meta().files)?, args.offset.at);
+    let (file, offset) = (file_index(&args.offset, &source.meta().files)?, args.offset.at);
     let options = DumpOptions { raw: args.raw, types: args.types, head: args.head, file, offset };
     let (mut ledger, mut shown) = (Ledger::default(), 0);
     let written = STDOUT.write(|out| {

@@ -63,9 +63,9 @@ pub(super) fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     convert::reject_further_inputs(args)?;
     let (input, is_named) = (args.input(), !args.inputs.is_empty() || args.input_option.is_some());
     if !is_named && !input.exists() {
-        let what = "perf.data: not found in this directory; name a recording, or make one with perf record -g ./app \
+        let problem = "perf.data: not found in this directory; name a recording, or make one with perf record -g ./app \
                     (see -h)";
-        return Err(Failure::Usage(what.to_owned()));
+        return Err(Failure::Usage(problem.to_owned()));
     }
     let name = input.display().to_string();
     let parts = Parts { stats: true, ..Parts::default() };
@@ -149,15 +149,16 @@ fn next_steps(name: &str, is_named: bool, from: Option<&str>, stats: Option<&Sta
         (true, format!("perfconv check {}{from}", quoted(name)), "report problems"),
     ];
     let next: Vec<_> =
-        next.into_iter().filter(|(applies, ..)| *applies).map(|(_, command, what)| (command, what)).collect();
+        next.into_iter().filter(|(applies, ..)| *applies).map(|(_, command, purpose)| (command, purpose)).collect();
     let width = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
-    let lines = next.iter().map(|(command, what)| format!("  {command:<width$}  {what}"));
+    let lines = next.iter().map(|(command, purpose)| format!("  {command:<width$}  {purpose}"));
     ["Next steps:".to_owned()].into_iter().chain(lines).collect()
 }
 
 /// A name quoted for a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
+    // A leading dash would begin an option.
     let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
     if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }

@@ -64,7 +64,6 @@ pub(super) fn report_result(
     status(ledger, args)
 }
 
-/// The exit status.
 pub(super) fn status(ledger: &Ledger, args: &RecordingOutputArgs) -> ExitCode {
     if args.strict && ledger.is_incomplete() { ExitCode::from(INCOMPLETE) } else { ExitCode::SUCCESS }
 }
@@ -73,12 +72,12 @@ pub(super) fn status(ledger: &Ledger, args: &RecordingOutputArgs) -> ExitCode {
 fn number(inputs: &[PathBuf], option: &str, text: Option<&str>) -> Result<Option<usize>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let by_number = || text.parse().ok().and_then(|number: usize| number.checked_sub(1)).filter(|&n| n < inputs.len());
-    let found = inputs.iter().position(|input| input == Path::new(text)).or_else(by_number);
+    let index = inputs.iter().position(|input| input == Path::new(text)).or_else(by_number);
     let unknown = || {
         Failure::Usage(format!(
             "{option} {text}: not one of the inputs; expected a name or a number from 1 to {}",
             inputs.len()
         ))
     };
-    found.ok_or_else(unknown).map(Some)
+    index.ok_or_else(unknown).map(Some)
 }

@@ -67,8 +67,8 @@ fn arguments<T: Parser>() -> Result<(T, bool), Failure> {
     let mut command = args::command::<T>();
     let parsed = command.try_get_matches_from_mut(env::args_os());
     let parsed = parsed.and_then(|mut matches| {
-        let of_command = matches.subcommand().map_or(&matches, |(_, matches)| matches);
-        let is_quiet = matches!(of_command.try_get_one("quiet"), Ok(Some(true)));
+        let command_matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
+        let is_quiet = matches!(command_matches.try_get_one("quiet"), Ok(Some(true)));
         let parsed = T::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
         Ok((parsed, is_quiet))
     });

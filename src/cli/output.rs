@@ -40,7 +40,7 @@ pub(super) fn check(
     }
     let is_an_input = |stdout: &Handle| inputs.iter().any(|input| is_input(stdout, input));
     match Handle::stdout() {
-        Ok(stdout) if stdout.as_file().metadata().is_ok_and(|found| found.is_file()) && is_an_input(&stdout) => {
+        Ok(stdout) if stdout.as_file().metadata().is_ok_and(|metadata| metadata.is_file()) && is_an_input(&stdout) => {
             Err(Failure::Failed(format!("{name}: cannot overwrite the input; choose another output")))
         }
         _ => Ok(STDOUT),
@@ -91,9 +91,10 @@ fn is_terminal(path: &Path) -> bool {
         return io::stdout().is_terminal();
     }
     #[cfg(unix)]
-    let can_be_terminal = |found: &fs::Metadata| std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type());
+    let can_be_terminal =
+        |metadata: &fs::Metadata| std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type());
     #[cfg(not(unix))]
     let can_be_terminal = |found: &fs::Metadata| !found.is_dir();
-    fs::metadata(path).is_ok_and(|found| can_be_terminal(&found))
+    fs::metadata(path).is_ok_and(|metadata| can_be_terminal(&metadata))
         && File::options().append(true).open(path).is_ok_and(|file| file.is_terminal())
 }

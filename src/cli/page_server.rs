@@ -85,9 +85,10 @@ impl PageServer {
             }
             let connection = Arc::new(Connection { stream: connection, is_answered: AtomicBool::new(false) });
             open.push_back(Arc::downgrade(&connection));
-            let (of_thread, page) = (Arc::clone(&connection), Arc::clone(&served));
+            let (thread_connection, page) = (Arc::clone(&connection), Arc::clone(&served));
             // Browsers open connections in advance, and send nothing on some.
-            if thread::Builder::new().spawn(move || _ = page.answer(&of_thread)).is_err() {
+            if thread::Builder::new().spawn(move || _ = page.answer(&thread_connection)).is_err() {
+                // Answers without a thread; other connections wait.
                 let _ = served.answer(&connection);
             }
         }
@@ -115,7 +116,7 @@ fn close_oldest(open: &mut VecDeque<Weak<Connection>>) -> bool {
 struct ServedPage {
     page: Arc<[u8]>,
     path: String,
-    /// Values of the header Host.
+    /// Accepted values of the header Host: a web page whose domain resolves to this machine sends another one.
     hosts: [String; 2],
 }
 
@@ -127,9 +128,11 @@ impl ServedPage {
             true => ("200 OK", &*self.page),
             false => ("404 Not Found", &b""[..]),
         };
+        // A connection that does not know the path may still be closed in favor of others.
         connection.is_answered.store(!body.is_empty(), Ordering::Relaxed);
         stream.set_write_timeout(Some(TIMEOUT))?;
         let size = body.len();
+        // The address is a secret: neither a cache nor the Referer header may disclose the page or its path.
         write!(
             stream,
             "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {size}\r\n\

@@ -50,7 +50,7 @@ enum Display {
     Json,
 }
 
-/// The observer of work; of none if progress is not shown.
+/// The observer of work; it observes nothing if progress is not shown.
 pub(super) fn observer() -> Progress {
     OBSERVER.get().cloned().unwrap_or_default()
 }
@@ -177,7 +177,7 @@ fn draw(bar: &ProgressBar, shown: &mut Option<(Work, Instant)>, tasks: &[TaskSta
         bar.set_length(total.unwrap_or(0));
     }
     bar.set_position(task.map_or(0, |task| task.done));
-    bar.set_message(task.map_or_else(|| "finishing".to_owned(), what));
+    bar.set_message(task.map_or_else(|| "finishing".to_owned(), activity));
     bar.set_prefix(task.map_or_else(|| in_total(begin), details));
     bar.tick();
 }
@@ -237,7 +237,7 @@ fn unit(work: Work) -> &'static str {
 }
 
 /// The kind of work and the file, whose name is shortened and cannot contain control characters.
-fn what(task: &TaskState) -> String {
+fn activity(task: &TaskState) -> String {
     let name = task.name.rsplit('/').next().unwrap_or_default();
     let mut shown: String = name.chars().filter(|c| !c.is_control()).take(NAME_WIDTH).collect();
     if name.chars().count() > NAME_WIDTH {
@@ -277,10 +277,10 @@ fn in_total(begin: Instant) -> String {
 /// A task as a line of text: `reading perf.data: 45%, 1.25 MiB of 2.75 MiB, 500.00 KiB/s, 3 s left`.
 fn text(task: Option<&TaskState>, begin: Instant) -> String {
     let Some(task) = task else { return format!("finishing: {}", in_total(begin)) };
-    let (what, details) = (what(task), details(task));
+    let (activity, details) = (activity(task), details(task));
     match task.total {
-        Some(total) => format!("{what}: {}%, {details}", (task.done * 100).checked_div(total).unwrap_or(100)),
-        None => format!("{what}: {details}"),
+        Some(total) => format!("{activity}: {}%, {details}", (task.done * 100).checked_div(total).unwrap_or(100)),
+        None => format!("{activity}: {details}"),
     }
 }
 

@@ -169,8 +169,8 @@ pub(super) fn unnamed_lines(unnamed: &Unsymbolized, verbose: bool) -> Vec<String
 /// Prints a message about a file that is downloaded.
 pub(super) fn fetching(notice: &Notice) {
     match notice {
-        Notice::Started(what) => print_message(format_args!("[ perfconv: {what} ]")),
-        Notice::Failed(what) => print_message(format_args!("perfconv: warning: {what}")),
+        Notice::Started(message) => print_message(format_args!("[ perfconv: {message} ]")),
+        Notice::Failed(message) => print_message(format_args!("perfconv: warning: {message}")),
         _ => {}
     }
 }

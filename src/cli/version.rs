@@ -8,7 +8,7 @@ use perfconv::formats::table::{readable, writable};
 use std::ffi::OsStr;
 
 /// First record type of perf; those of the kernel have lower numbers.
-const FIRST_OF_PERF: u32 = 64;
+const FIRST_PERF_TYPE: u32 = 64;
 
 /// Whether the arguments ask for the version in detail.
 pub(super) fn is_verbose(mut args: impl Iterator<Item = impl AsRef<OsStr>>) -> bool {
@@ -17,10 +17,10 @@ pub(super) fn is_verbose(mut args: impl Iterator<Item = impl AsRef<OsStr>>) -> b
 
 /// Version, date, features and target, and the newest definitions.
 pub(super) fn verbose() -> String {
-    let newest_record = |is_of_perf: bool| {
-        let types = RecordType::NAMED.iter().filter(|(kind, _)| (kind.0 >= FIRST_OF_PERF) == is_of_perf);
-        let known = types.filter_map(|(kind, name)| Some((kind.descriptor()?.since, kind.0, *name)));
-        known.max().map_or_else(String::new, |(since, _, name)| format!("{since} ({name})"))
+    let newest_record = |is_perf_type: bool| {
+        let types = RecordType::NAMED.iter().filter(|(kind, _)| (kind.0 >= FIRST_PERF_TYPE) == is_perf_type);
+        let records = types.filter_map(|(kind, name)| Some((kind.descriptor()?.since, kind.0, *name)));
+        records.max().map_or_else(String::new, |(since, _, name)| format!("{since} ({name})"))
     };
     let features = FeatureId::NAMED.iter().filter_map(|(id, name)| Some((id.descriptor()?.since, id.0, *name)));
     let newest_feature = features.max().map_or_else(String::new, |(since, _, name)| format!("{since} ({name})"));

@@ -131,7 +131,7 @@ impl SampleSink for CountedStacks<'_> {
             return self.sink.sample(sample);
         }
         self.weights.clear();
-        self.weights.extend(sample.weights.iter().map(|&(event, value)| (self.merged.first_of(event), value)));
+        self.weights.extend(sample.weights.iter().map(|&(event, value)| (self.merged.representative(event), value)));
         self.sink.sample(&ResolvedSample { weights: &self.weights, ..*sample })
     }
 }

@@ -145,7 +145,7 @@ fn extension(format: &Format) -> &'static str {
 pub(crate) fn is_split(directory: &Path) -> bool {
     let is_profile = |name: &str| {
         let has_extension = |stem: &str| {
-            let mut formats = FORMATS.iter().filter(|format| format.is_of_profiles());
+            let mut formats = FORMATS.iter().filter(|format| format.shows_stacks());
             formats.any(|format| stem.strip_suffix(extension(format)).is_some_and(|stem| stem.ends_with('.')))
         };
         [".gz", ".zst", ""].iter().filter_map(|packed| name.strip_suffix(packed)).any(has_extension)

@@ -18,7 +18,7 @@ const LEVEL: i32 = 3;
 
 /// The existing directories of images that a scenario may replace.
 pub fn scenario_images_rules(overwrite: bool) -> OutputRules {
-    OutputRules { overwrite, replaceable: Some(Scenario::is_of_images), is_directory: true }
+    OutputRules { overwrite, replaceable: Some(Scenario::is_image_directory), is_directory: true }
 }
 
 /// Writes the recording of a scenario, and the images of its programs if there is a directory for them. Both appear together.
@@ -34,7 +34,7 @@ pub fn write_scenario(
     spool_dir: Option<&Path>,
 ) -> Result<Ledger> {
     let scenario = match recording.form.endian {
-        Some(endian) => scenario.on_machine_of(endian),
+        Some(endian) => scenario.with_endian(endian),
         None => scenario,
     };
     let container = if output.is_stream() { Container::Pipe } else { scenario.container };

@@ -99,7 +99,7 @@ impl Format {
     }
 
     /// Whether it is written from a profile.
-    pub fn is_of_profiles(&self) -> bool {
+    pub fn shows_stacks(&self) -> bool {
         self.with_defaults().is_some_and(|output| matches!(output.writer(), Writer::Profile(_)))
     }
 

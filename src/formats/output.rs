@@ -48,7 +48,7 @@ pub trait OutputFormat: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// What a format is written from.
+/// The data from which a format is written.
 #[derive(Clone, Copy)]
 pub enum Writer<'a> {
     /// The stream of records, as a recording.

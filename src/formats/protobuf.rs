@@ -53,7 +53,7 @@ pub(super) fn put_message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut
 
 /// Replaces the byte before a message by the length of the message, which is longer.
 fn insert_len(out: &mut Vec<u8>, start: usize, len: u64) {
-    let more = len_of(len) - 1;
+    let more = varint_len(len) - 1;
     let end = out.len();
     out.resize(end + more, 0);
     out.copy_within(start..end, start + more);
@@ -68,7 +68,7 @@ fn key(out: &mut Vec<u8>, field: u32, kind: u32) {
 }
 
 /// Encoded length of a varint.
-fn len_of(value: u64) -> usize {
+fn varint_len(value: u64) -> usize {
     (70 - (value | 1).leading_zeros() as usize) / 7
 }
 
@@ -80,7 +80,7 @@ fn varint(out: &mut Vec<u8>, value: u64) {
 
 /// Appends a varint of several bytes.
 fn long_varint(out: &mut Vec<u8>, value: u64) {
-    let len = len_of(value);
+    let len = varint_len(value);
     let mut bytes = [0; 16];
     // Spreads 56 bits to 8 bytes of 7 bits, by halves, quarters and eighths.
     let spread = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
@@ -114,7 +114,7 @@ pub(super) mod tests {
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             varint(&mut ours, value);
             encode_varint(value, &mut theirs);
-            prop_assert_eq!(len_of(value), theirs.len());
+            prop_assert_eq!(varint_len(value), theirs.len());
             prop_assert_eq!(ours, theirs);
         }
 

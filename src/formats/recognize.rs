@@ -31,12 +31,12 @@ pub fn readable_format(start: &[u8], name: &str) -> Result<Option<&'static Forma
     // Extensions of formats that cannot be read are ignored.
     let by_name = by_file_name(FORMATS, name).map(|(format, _)| format).filter(|format| is_read(format));
     if let Some(format) = by_content(FORMATS, start).filter(|format| format.is_distinctive || by_name.is_none()) {
-        let what = || format!("this is {}, which can be written but not read", format.name);
-        return if is_read(format) { Ok(Some(format)) } else { Err(Error::input(name, None, what())) };
+        let problem = || format!("this is {}, which can be written but not read", format.name);
+        return if is_read(format) { Ok(Some(format)) } else { Err(Error::input(name, None, problem())) };
     }
     if by_name.is_none() && header_problem(start).is_none() {
-        let what = format!("unknown format; name it with --from, one of: {}", readable_names());
-        return Err(Error::input(name, None, what));
+        let problem = format!("unknown format; name it with --from, one of: {}", readable_names());
+        return Err(Error::input(name, None, problem));
     }
     Ok(by_name)
 }

@@ -76,7 +76,6 @@ pub(crate) trait SampleFormat {
 pub(crate) struct Sample<'a> {
     /// The record.
     pub decoded: DecodedSample<'a>,
-    /// The event.
     pub event: EventIndex,
     /// How much it counts, if the recording has periods.
     pub period: Option<u64>,
@@ -140,8 +139,8 @@ pub(crate) enum UnwoundFrames {
 }
 
 impl Chain<'_> {
-    /// Calls `found` for each frame. Returns the cookie of deferred user frames, if any.
-    pub(crate) fn walk(self, mut found: impl FnMut(ChainFrame)) -> Option<u64> {
+    /// Calls `on_frame` for each frame. Returns the cookie of deferred user frames, if any.
+    pub(crate) fn walk(self, mut on_frame: impl FnMut(ChainFrame)) -> Option<u64> {
         let Self { event, pid, space, ip, words, unwound } = self;
         let mut user_frames = 0;
         walk_chain(ip, words, space, |ip, at, space| {
@@ -150,7 +149,7 @@ impl Chain<'_> {
                 && (unwound == UnwoundFrames::All || unwound == UnwoundFrames::FirstCaller && user_frames == 2);
             // As in perf, callers that were unwound have the address of their call.
             let ip = if is_unwound { at } else { ip };
-            found(ChainFrame { event, pid, ip, at, space });
+            on_frame(ChainFrame { event, pid, ip, at, space });
         })
     }
 }
@@ -205,8 +204,9 @@ impl SampleState {
 
     /// Names of all events.
     pub(crate) fn event_names(&mut self, meta: &Meta) -> &[String] {
-        let known = self.events.len();
-        self.events.extend(meta.events.list().iter().skip(known).map(|event| ProfileEvent::from(event).name));
+        // In a pipe, events are added while records are read.
+        let count = self.events.len();
+        self.events.extend(meta.events.list().iter().skip(count).map(|event| ProfileEvent::from(event).name));
         &self.events
     }
 
@@ -255,7 +255,7 @@ pub(crate) struct SampleWriter<F, W> {
     has_begun: bool,
     /// Scratch buffers: the text of the current sample, and the events that it counts for.
     text: SampleText,
-    found: Vec<(EventIndex, u64)>,
+    event_weights: Vec<(EventIndex, u64)>,
 }
 
 /// Begins writing samples in a format. Functions of frames are looked up, and stack dumps unwound, if `is_named`.
@@ -283,7 +283,7 @@ pub(crate) fn begin<'a, F: SampleFormat + 'a>(
         waiting: Waiting::default(),
         has_begun: false,
         text: SampleText::default(),
-        found: Vec::new(),
+        event_weights: Vec::new(),
     };
     let read = ReadOptions::default().with_spool_dir(options.spool_dir.clone());
     let unwinding = if is_named { &options.symbols } else { &SymbolSources::default() };
@@ -351,15 +351,15 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
         let DecodedSample { meta, index, view, .. } = decoded;
         self.state.listed_kernel.get_or_insert_with(|| ListedKernel::new(meta));
         // As in perf, counter values count as a sample of each event whose counter increased.
-        let mut found = std::mem::take(&mut self.found);
-        found.clear();
-        self.weights.of(view, index, &meta.events, &mut found);
-        if found.is_empty() {
-            self.found = found;
+        let mut event_weights = std::mem::take(&mut self.event_weights);
+        event_weights.clear();
+        self.weights.append(view, index, &meta.events, &mut event_weights);
+        if event_weights.is_empty() {
+            self.event_weights = event_weights;
             self.ledger.not_applicable(RecordType::SAMPLE, 1);
             return Ok(());
         }
-        for &(event, added) in &found {
+        for &(event, added) in &event_weights {
             let mut text = std::mem::take(&mut self.text);
             text.before.clear();
             text.behind.clear();
@@ -375,7 +375,7 @@ impl<F: SampleFormat, W: Write> SampleConsumer for SampleWriter<F, W> {
                 }
             }
         }
-        self.found = found;
+        self.event_weights = event_weights;
         self.samples += 1;
         Ok(())
     }

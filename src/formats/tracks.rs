@@ -21,7 +21,6 @@ pub(super) struct Track {
     pub thread: Option<usize>,
     /// Labels of the samples.
     pub labels: LabelsId,
-    /// Event.
     pub event: EventIndex,
     /// Indexes of the rows, in time order.
     pub rows: Vec<u32>,
@@ -32,7 +31,7 @@ pub(super) fn tracks(profile: &Profile) -> Vec<Track> {
     let tables = &*profile.tables;
     let by_id = tables.timeline.by_id();
     let mut ids: HashMap<LabelsId, Option<(u32, u32)>> = HashMap::new();
-    let mut known: HashMap<(Option<usize>, LabelsId, EventIndex), usize> = HashMap::new();
+    let mut track_indexes: HashMap<(Option<usize>, LabelsId, EventIndex), usize> = HashMap::new();
     let mut tracks: Vec<Track> = Vec::new();
     for (index, (row, occurrence)) in (0..).zip(profile.rows.iter().zip(&profile.occurrences)) {
         let id = *ids.entry(row.labels).or_insert_with(|| {
@@ -40,7 +39,7 @@ pub(super) fn tracks(profile: &Profile) -> Vec<Track> {
             value(Label::Pid).zip(value(Label::Tid))
         });
         let thread = id.and_then(|(pid, tid)| by_id.at(pid, tid, occurrence.time));
-        let track = *known.entry((thread, row.labels, row.event)).or_insert_with(|| {
+        let track = *track_indexes.entry((thread, row.labels, row.event)).or_insert_with(|| {
             tracks.push(Track { thread, labels: row.labels, event: row.event, rows: Vec::new() });
             tracks.len() - 1
         });
@@ -94,14 +93,14 @@ impl Track {
             let _ = write!(name, "{} {}/{}", thread_name(tables, thread), thread.pid as i32, thread.tid as i32);
         }
         for label in tables.labels.labels(self.labels) {
-            let LabelKey::Known(known) = label.key else { continue };
-            let is_of_thread = matches!(known, Label::Pid | Label::Tid | Label::Comm | Label::ThreadComm);
-            if thread.is_some() && is_of_thread {
+            let LabelKey::Known(kind) = label.key else { continue };
+            let identifies_thread = matches!(kind, Label::Pid | Label::Tid | Label::Comm | Label::ThreadComm);
+            if thread.is_some() && identifies_thread {
                 continue;
             }
             let separator = if name.is_empty() { "" } else { " " };
-            let _ = match known.unit() {
-                Some(_) => write!(name, "{separator}{} {}", known.key(), label.value as i64),
+            let _ = match kind.unit() {
+                Some(_) => write!(name, "{separator}{} {}", kind.key(), label.value as i64),
                 None => {
                     let text = String::from_utf8_lossy(tables.names.name(NameId(label.value as u32)));
                     write!(name, "{separator}{text}")
@@ -136,13 +135,13 @@ impl<'a> NamedThread<'a> {
             let (word, rest) = from.split_once(' ').unwrap_or((from, ""));
             let (pid, tid) = word.split_once('/')?;
             let id = (number(pid)?, number(tid)?);
-            Some(Self { comm: comm_of(comm, id.1), id, rest })
+            Some(Self { comm: recorded_comm(comm, id.1), id, rest })
         })
     }
 }
 
 /// The name of a thread from its [printed name](thread_name); `None` if it has none.
-pub(super) fn comm_of(printed: &str, tid: u32) -> Option<&str> {
+pub(super) fn recorded_comm(printed: &str, tid: u32) -> Option<&str> {
     let is_unnamed = printed.strip_prefix(':').is_some_and(|number| number == (tid as i32).to_string());
     Some(printed).filter(|_| !is_unnamed)
 }

@@ -136,7 +136,6 @@ impl SampleConsumer for Collector<'_> {
 }
 
 impl<'a> Collector<'a> {
-    /// Creates a collector.
     pub(crate) fn new(options: &ProfileOptions) -> Self {
         Self {
             split: options.split,
@@ -164,12 +163,12 @@ impl<'a> Collector<'a> {
         let DecodedSample { meta, raw, index, event, view } = sample;
         if !view.tail.is_empty() && !view.is_partial {
             let why = format!("{} bytes follow the last field, possibly of other records", view.tail.len());
-            let what = format!("sample is larger than its fields: {why}");
-            self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
+            let problem = format!("sample is larger than its fields: {why}");
+            self.ledger.damage(meta.damage(raw.block(), raw.at(), problem));
         }
         let Observation { weights, labels, .. } = observation;
         weights.clear();
-        self.weights.of(view, index, &meta.events, weights);
+        self.weights.append(view, index, &meta.events, weights);
         if !self.selection.is_all() {
             weights.retain(|&(event, _)| self.selection.has(event, &meta.events));
         }
@@ -178,13 +177,14 @@ impl<'a> Collector<'a> {
             self.ledger.not_applicable(RecordType::SAMPLE, 1);
             return Ok(());
         }
+        // A stack dump without a call chain has not been unwound.
         if raw.call_chain().is_none() && view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
             self.incomplete.stack_dumps += 1;
         }
         let mode = event.cpu_mode(view, raw);
         let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
         let Self { contexts, session, label_sets, parts, .. } = self;
-        let context = contexts.of(session, (label_sets, parts), sample, labels);
+        let context = contexts.context(session, (label_sets, parts), sample, labels);
         observation.part = context.part;
         self.note(observation, view.time, context.main_map);
         if let Some(timeline) = &mut self.timeline {
@@ -206,35 +206,39 @@ impl<'a> Collector<'a> {
     ) -> Result<()> {
         let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
         let is_call_stack = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
+        // Without an instruction pointer, the leaf comes from the call chain.
         let needs_callers = !self.leaves_only || view.ip.is_none();
         let calls = view.branch_stack.filter(|calls| is_call_stack && needs_callers && !calls.is_empty());
         let callchain = view.callchain.filter(|_| needs_callers);
         let sampled = SampledStack { ip: view.ip, space: mode.into(), callchain, calls };
+        // The key of the cache contains neither branches nor data addresses.
         if calls.is_some() || self.data_addresses {
             let data = view.addr.filter(|&data| self.data_addresses && data != 0);
             let resolved = self.resolver.stack(&self.session, viewer, &sampled, data);
             return self.add_or_wait(observation, context, view, resolved);
         }
+        // Samples for a sink, with times, or with several values are added one by one.
         let row = match *observation.weights {
             [(event, value)] if self.sink.is_none() && self.timeline.is_none() => Some((event, value)),
             _ => None,
         };
         let row_key = row.map_or([0; 2], |(event, _)| {
-            let part = self.part_of(context.part, event);
+            let part = self.part_for_event(context.part, event);
             let labels = context.labels.unwrap_or_else(|| self.label_sets.id(&observation.labels));
             [packed(part, labels), event.into()]
         });
         let chain = callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
         let key = stack_cache::Key { view: [context.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
-        let known = match self.resolved.find(&key) {
-            Some(known) => known,
+        let cached = match self.resolved.find(&key) {
+            Some(cached) => cached,
             None => {
+                // A full cache is cleared; its counts are added to the rows first.
                 if !self.resolved.has_room(&key) {
                     self.add_counted();
                 }
                 let Self { resolver, session, resolved, .. } = self;
                 match resolver.add_to_batch(session, viewer, &sampled, || resolved.insert(&key)) {
-                    Some(known) => known,
+                    Some(cached) => cached,
                     None => {
                         // A cookie is unique, so caching is useless.
                         let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
@@ -247,10 +251,10 @@ impl<'a> Collector<'a> {
             self.intern_batch();
         }
         match row {
-            Some((_, value)) => self.resolved.count(known, value),
+            Some((_, value)) => self.resolved.count(cached, value),
             None => {
                 self.read_labels(observation, context);
-                self.add(observation, self.resolved.stack(known), 1)?;
+                self.add(observation, self.resolved.stack(cached), 1)?;
             }
         }
         Ok(())
@@ -259,7 +263,7 @@ impl<'a> Collector<'a> {
     /// Interns the stacks that were added to the cache since the last call.
     fn intern_batch(&mut self) {
         let Self { resolver, resolved, .. } = self;
-        resolver.intern_batch(|known, stack| resolved.set_stack(known, stack));
+        resolver.intern_batch(|cached, stack| resolved.set_stack(cached, stack));
     }
 
     /// Adds the counts of the cached stacks to the rows.
@@ -307,7 +311,7 @@ impl<'a> Collector<'a> {
         }
         let labels = self.label_sets.id(labels);
         for &(event, value) in weights {
-            let part = self.part_of(*part, event);
+            let part = self.part_for_event(*part, event);
             let row = Row { stack, labels, event, samples, value };
             match self.timeline {
                 Some(_) => self.parts.part(part).add_timed(row, *occurrence),
@@ -319,7 +323,7 @@ impl<'a> Collector<'a> {
 
     /// The part of a sample for one of its events.
     #[inline]
-    fn part_of(&mut self, part: usize, event: EventIndex) -> usize {
+    fn part_for_event(&mut self, part: usize, event: EventIndex) -> usize {
         if self.split == Some(Split::Event) { self.parts.index(Key::Event(event)) } else { part }
     }
 
@@ -354,7 +358,7 @@ impl<'a> Collector<'a> {
         let (_, trailer) = meta.events.split(raw);
         let pid = trailer.and_then(|trailer| trailer.task).map(|(pid, _)| pid);
         let observation = Observation {
-            part: self.parts.index(Key::of(self.split, pid, None, &self.session)),
+            part: self.parts.index(Key::for_sample(self.split, pid, None, &self.session)),
             weights: vec![(index, each.saturating_mul(count))],
             labels: Vec::new(),
             occurrence: self.timeline.as_ref().map(Timeline::latest_time).unwrap_or_default(),
@@ -379,6 +383,7 @@ impl<'a> Collector<'a> {
         self.selection.check(meta)?;
         labels::check(&self.selected_labels, meta)?;
         for sample in self.waiting.take_all() {
+            // The user frames of these samples never arrived; their kernel frames are kept.
             self.incomplete.deferred += 1;
             let stack = self.resolver.stacks.stack_id(&sample.frames);
             self.add(&sample.observation, stack, 1)?;
@@ -393,7 +398,7 @@ impl<'a> Collector<'a> {
             omissions::note_empty(meta, not_applicable, &mut self.ledger);
             self.parts.index(Key::All);
         }
-        let target = Target::of(self.split, self.threads.as_ref(), meta);
+        let target = Target::for_part(self.split, self.threads.as_ref(), meta);
         let mut parts: Vec<(Profile, Key)> = Vec::new();
         let list = mem::take(&mut self.parts).into_list();
         let imported = self.symbols.imported.clone();

@@ -64,6 +64,7 @@ pub(crate) fn operation(word: u64) -> Option<&'static str> {
 /// The result of snooping other caches; `None` if unavailable.
 pub(crate) fn snoop(word: u64) -> Option<&'static str> {
     let bits = DataSrc(word).get(DataSrc::MEM_SNOOP);
+    // Several bits may be set; the first match takes precedence.
     let statuses = [(0x10, "HitM"), (0x04, "Hit"), (0x08, "Miss"), (0x02, "None")];
     statuses.iter().find(|(bit, _)| bits & bit != 0).map(|(_, name)| *name)
 }
@@ -90,9 +91,9 @@ mod tests {
 
     #[test]
     fn hitm_takes_precedence() {
-        let of = |bits| snoop(DataSrc(0).with(DataSrc::MEM_SNOOP, bits).0);
+        let by_bit = |bits| snoop(DataSrc(0).with(DataSrc::MEM_SNOOP, bits).0);
         assert_eq!(
-            [of(1), of(2), of(4), of(8), of(0x10)],
+            [by_bit(1), by_bit(2), by_bit(4), by_bit(8), by_bit(0x10)],
             [None, Some("None"), Some("Hit"), Some("Miss"), Some("HitM")]
         );
     }

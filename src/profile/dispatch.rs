@@ -24,7 +24,6 @@ pub(crate) struct DecodedSample<'a> {
     pub raw: &'a Raw<'a>,
     /// Index of the event.
     pub index: EventIndex,
-    /// The event.
     pub event: &'a Event,
     /// The fields.
     pub view: &'a SampleView<'a>,
@@ -101,8 +100,8 @@ fn sample(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Raw<'_>) -> Res
         return Ok(());
     }
     if event.replace_by_wait(&mut view, raw.endian()).is_err() {
-        let what = "raw data of an off-CPU sample is malformed; the sample is used as recorded";
-        consumer.state().1.damage(meta.damage(raw.block(), raw.at(), what.to_owned()));
+        let problem = "raw data of an off-CPU sample is malformed; the sample is used as recorded";
+        consumer.state().1.damage(meta.damage(raw.block(), raw.at(), problem.to_owned()));
     }
     if let Some(trace) = view.aux {
         consumer.state().1.traces.add(trace.len() as u64);

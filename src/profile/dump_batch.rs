@@ -9,15 +9,13 @@ use std::ops::Range;
 /// Consecutive records, of which those with stack dumps are unwound.
 #[derive(Default)]
 pub(super) struct DumpBatch {
-    /// The records.
     pub records: Vec<(OwnedRaw, Option<Dump>)>,
     /// Their call chains, once they are unwound.
     pub chains: Vec<u8>,
     /// ELF machine of a program, for recordings without the name of their machine.
-    pub of_program: Option<u16>,
+    pub elf_machine: Option<u16>,
 }
 
-/// A stack dump.
 pub(super) struct Dump {
     /// Layout of its sample.
     pub layout: SampleLayout,
@@ -25,7 +23,6 @@ pub(super) struct Dump {
     pub pid: u32,
     /// See `pid`.
     pub view: ViewId,
-    /// The result.
     pub outcome: Outcome,
     /// Where its call chain is in [`DumpBatch::chains`]; empty if it could not be unwound.
     pub chain: Range<usize>,

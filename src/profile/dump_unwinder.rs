@@ -40,8 +40,8 @@ impl Machine {
     /// The machine of a recording.
     pub(super) fn new(meta: &Meta, options: &SymbolOptions, max_frames: usize, session: &Arc<RwLock<Session>>) -> Self {
         let build_ids = BuildIds::new(meta);
-        let key_of = move |map: &Map, process_files: &ProcessFiles| object_key(map, &build_ids, process_files);
-        let objects = Objects::new(options.for_recording(meta), Box::new(key_of));
+        let map_key = move |map: &Map, process_files: &ProcessFiles| object_key(map, &build_ids, process_files);
+        let objects = Objects::new(options.for_recording(meta), Box::new(map_key));
         Self {
             arch: meta.string(FeatureId::ARCH),
             session: Arc::clone(session),
@@ -51,7 +51,6 @@ impl Machine {
         }
     }
 
-    /// The objects.
     pub(super) fn objects(&self) -> MutexGuard<'_, Objects> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -76,11 +75,11 @@ impl DumpUnwinder {
     pub(super) fn run(&mut self, batch: &mut DumpBatch) {
         let machine = Arc::clone(&self.machine);
         let session = machine.session.read().unwrap_or_else(PoisonError::into_inner);
-        let DumpBatch { records, chains, of_program } = batch;
+        let DumpBatch { records, chains, elf_machine } = batch;
         for (record, dump) in records {
             let Some(dump) = dump else { continue };
             let start = chains.len();
-            dump.outcome = self.sample(&session, *of_program, &record.raw(), dump, chains);
+            dump.outcome = self.sample(&session, *elf_machine, &record.raw(), dump, chains);
             dump.chain = start..chains.len();
         }
     }
@@ -89,7 +88,7 @@ impl DumpUnwinder {
     fn sample(
         &mut self,
         session: &Session,
-        of_program: Option<u16>,
+        elf_machine: Option<u16>,
         raw: &Raw<'_>,
         dump: &Dump,
         chains: &mut Vec<u8>,
@@ -100,7 +99,7 @@ impl DumpUnwinder {
             return Outcome::Unchanged;
         };
         let is_64 = RegsAbi(regs.abi) != RegsAbi::ABI_32;
-        let arch = Architecture::of(self.machine.arch.as_deref(), of_program, is_64);
+        let arch = Architecture::of(self.machine.arch.as_deref(), elf_machine, is_64);
         let space = AddressSpace { session, pid: dump.pid, view: dump.view };
         let Some(stack) = view.stack_user else {
             let chain = UserChain { bytes: chains, endian: raw.endian() };
@@ -219,9 +218,9 @@ mod tests {
         let values: Vec<u8> = [3_u64, 7, 8, 15].iter().flat_map(|value| value.to_le_bytes()).collect();
         let regs = |count| RegsView { abi: 2, regs: Reader::new(&values, Endian::Little).words(count).unwrap() };
         // BX, SP, IP, R8.
-        let (ip, known) = registers(arch, 1 << 1 | 1 << 7 | 1 << 8 | 1 << 16, regs(4));
-        let known = [3, 7, 8, 6].map(|slot| known.get(slot));
-        assert_eq!((ip, known), (Some(8), [Some(3), Some(7), Some(15), None]));
+        let (ip, register_values) = registers(arch, 1 << 1 | 1 << 7 | 1 << 8 | 1 << 16, regs(4));
+        let slots = [3, 7, 8, 6].map(|slot| register_values.get(slot));
+        assert_eq!((ip, slots), (Some(8), [Some(3), Some(7), Some(15), None]));
         assert_eq!(registers(arch, 1 << 1 | 1 << 7, regs(2)).0, None);
     }
 }

@@ -64,8 +64,8 @@ impl ProfileEvent {
 
     /// Creates an event of a recording that may have been converted from another profile.
     pub fn new(event: &Event, imported: Option<&ImportedProfile>) -> Self {
-        let of_event = |imported: &ImportedProfile| imported.sample_types.get(event.ids.first()?).cloned();
-        Self { sample_types: imported.and_then(of_event), ..Self::from(event) }
+        let sample_types = |imported: &ImportedProfile| imported.sample_types.get(event.ids.first()?).cloned();
+        Self { sample_types: imported.and_then(sample_types), ..Self::from(event) }
     }
 }
 

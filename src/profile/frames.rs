@@ -30,18 +30,18 @@ pub(crate) struct SampledStack<'a> {
 }
 
 impl SampledStack<'_> {
-    /// Calls `found` for each frame, leaf first; returns the cookie of deferred user frames, if any.
+    /// Calls `on_frame` for each frame, leaf first; returns the cookie of deferred user frames, if any.
     ///
     /// The instruction pointer is the leaf. The call chain repeats it as its first address, unless the chain excludes the
     /// address space of the CPU. The leaf and the first address after each context marker are interrupted instructions; all
     /// others are return addresses, and are moved into the preceding call.
-    pub(crate) fn for_each(&self, mut found: impl FnMut(Address)) -> Option<u64> {
+    pub(crate) fn for_each(&self, mut on_frame: impl FnMut(Address)) -> Option<u64> {
         let mut deferred = None;
         if let Some(ip) = self.ip {
-            found(Address { address: ip, space: self.space, is_caller: false });
+            on_frame(Address { address: ip, space: self.space, is_caller: false });
         }
         if self.space == Space::User && self.calls.is_some() {
-            self.for_each_call(self.ip.is_some(), found);
+            self.for_each_call(self.ip.is_some(), on_frame);
             return deferred;
         }
         let Some(chain) = self.callchain else { return deferred };
@@ -54,7 +54,7 @@ impl SampledStack<'_> {
                 if context == Context::USER_DEFERRED {
                     deferred = words.next();
                 } else if context == Context::USER && self.calls.is_some() {
-                    self.for_each_call(false, found);
+                    self.for_each_call(false, on_frame);
                     return deferred;
                 }
                 space = context.into();
@@ -65,7 +65,7 @@ impl SampledStack<'_> {
             may_repeat_leaf = false;
             if !repeats_leaf {
                 let address = if is_first { word } else { word.saturating_sub(1) };
-                found(Address { address, space, is_caller: !is_first });
+                on_frame(Address { address, space, is_caller: !is_first });
             }
             is_first = false;
         }
@@ -74,21 +74,22 @@ impl SampledStack<'_> {
 
     /// The user frames of the hardware call stack. The target of the newest call is in the leaf, and is skipped if the leaf is
     /// known.
-    fn for_each_call(&self, has_leaf: bool, mut found: impl FnMut(Address)) {
+    fn for_each_call(&self, has_leaf: bool, mut on_frame: impl FnMut(Address)) {
         let Some(calls) = self.calls else { return };
         let mut words = calls.entries.iter();
         let mut is_newest = true;
         while let (Some(from), Some(to), Some(_flags)) = (words.next(), words.next(), words.next()) {
             if is_newest && !has_leaf {
-                found(Address { address: to, space: Space::User, is_caller: false });
+                on_frame(Address { address: to, space: Space::User, is_caller: false });
             }
             is_newest = false;
-            found(Address { address: from, space: Space::User, is_caller: false });
+            on_frame(Address { address: from, space: Space::User, is_caller: false });
         }
     }
 }
 
-/// Calls `found` for each address of a call chain as recorded: the address, the address whose function is meant, and its space.
+/// Calls `on_address` for each address of a call chain as recorded: the address, the address to look up the function at, and
+/// its space.
 /// Returns the cookie of deferred user frames, if any.
 ///
 /// After the first address of a space come return addresses; the call precedes them. If the chain excludes the space of the sample,
@@ -97,10 +98,10 @@ pub(crate) fn walk_chain(
     ip: Option<u64>,
     chain: Words<'_>,
     mut space: Space,
-    mut found: impl FnMut(u64, u64, Space),
+    mut on_address: impl FnMut(u64, u64, Space),
 ) -> Option<u64> {
     if let Some(ip) = ip.filter(|_| !has_space(chain, space)) {
-        found(ip, ip, space);
+        on_address(ip, ip, space);
     }
     let (mut words, mut cookie) = (chain.iter(), None);
     let mut is_caller = false;
@@ -109,7 +110,7 @@ pub(crate) fn walk_chain(
             Some(Context::USER_DEFERRED) => cookie = words.next(),
             Some(context) => (space, is_caller) = (context.into(), false),
             None => {
-                found(word, word.saturating_sub(is_caller.into()), space);
+                on_address(word, word.saturating_sub(is_caller.into()), space);
                 is_caller = true;
             }
         }
@@ -118,15 +119,15 @@ pub(crate) fn walk_chain(
 }
 
 /// Whether a chain that begins in a space has addresses in it, or will have.
-fn has_space(chain: Words<'_>, of: Space) -> bool {
-    let (mut words, mut space) = (chain.iter(), of);
+fn has_space(chain: Words<'_>, sample_space: Space) -> bool {
+    let (mut words, mut space) = (chain.iter(), sample_space);
     words.any(|word| match Context::of(word) {
-        Some(Context::USER_DEFERRED) => of == Space::User,
+        Some(Context::USER_DEFERRED) => sample_space == Space::User,
         Some(context) => {
             space = context.into();
             false
         }
-        None => space == of,
+        None => space == sample_space,
     })
 }
 
@@ -150,29 +151,29 @@ mod tests {
 
     #[test]
     fn return_addresses_are_moved_into_their_calls() {
-        let (found, _) = frames(Some(100), Space::User, &[USER, 100, 200, 300]);
-        assert_eq!(found, [(100, Space::User), (199, Space::User), (299, Space::User)]);
+        let (addresses, _) = frames(Some(100), Space::User, &[USER, 100, 200, 300]);
+        assert_eq!(addresses, [(100, Space::User), (199, Space::User), (299, Space::User)]);
     }
 
     #[test]
     fn the_first_address_after_a_marker_is_not_a_return_address() {
-        let (found, _) = frames(Some(1000), Space::Kernel, &[KERNEL, 1000, 1100, USER, 50, 60]);
+        let (addresses, _) = frames(Some(1000), Space::Kernel, &[KERNEL, 1000, 1100, USER, 50, 60]);
         let (k, u) = (Space::Kernel, Space::User);
-        assert_eq!(found, [(1000, k), (1099, k), (50, u), (59, u)]);
+        assert_eq!(addresses, [(1000, k), (1099, k), (50, u), (59, u)]);
     }
 
     #[test]
     fn a_chain_without_the_space_of_its_leaf_does_not_repeat_the_leaf() {
-        let (found, _) = frames(Some(1000), Space::Kernel, &[USER, 50, 60]);
-        assert_eq!(found, [(1000, Space::Kernel), (50, Space::User), (59, Space::User)]);
-        let (found, _) = frames(None, Space::User, &[USER, 50, 60]);
-        assert_eq!(found, [(50, Space::User), (59, Space::User)]);
+        let (addresses, _) = frames(Some(1000), Space::Kernel, &[USER, 50, 60]);
+        assert_eq!(addresses, [(1000, Space::Kernel), (50, Space::User), (59, Space::User)]);
+        let (addresses, _) = frames(None, Space::User, &[USER, 50, 60]);
+        assert_eq!(addresses, [(50, Space::User), (59, Space::User)]);
     }
 
     #[test]
     fn a_precise_leaf_replaces_the_chains_first_address() {
-        let (found, _) = frames(Some(100), Space::User, &[USER, 104, 200]);
-        assert_eq!(found, [(100, Space::User), (199, Space::User)]);
+        let (addresses, _) = frames(Some(100), Space::User, &[USER, 104, 200]);
+        assert_eq!(addresses, [(100, Space::User), (199, Space::User)]);
     }
 
     #[test]
@@ -188,13 +189,13 @@ mod tests {
         let calls = BranchStackView::take(&mut Reader::new(&branches, Endian::Little), Default::default(), true);
         let chain = words(&[KERNEL, 1000, 1100, USER, 50, 60]);
         let callchain = Reader::new(&chain, Endian::Little).words(6);
-        let of = |ip, space| {
+        let addresses = |ip, space| {
             let mut frames = Vec::new();
             SampledStack { ip: Some(ip), space, callchain, calls }.for_each(|frame| frames.push(frame.address));
             frames
         };
-        assert_eq!(of(104, Space::User), [104, 210, 310]);
-        assert_eq!(of(1000, Space::Kernel), [1000, 1099, 100, 210, 310]);
+        assert_eq!(addresses(104, Space::User), [104, 210, 310]);
+        assert_eq!(addresses(1000, Space::Kernel), [1000, 1099, 100, 210, 310]);
     }
 
     #[test]
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn uses_the_samples_space_without_markers() {
-        let (found, _) = frames(Some(100), Space::Unknown, &[100, 200]);
-        assert_eq!(found, [(100, Space::Unknown), (199, Space::Unknown)]);
+        let (addresses, _) = frames(Some(100), Space::Unknown, &[100, 200]);
+        assert_eq!(addresses, [(100, Space::Unknown), (199, Space::Unknown)]);
     }
 }

@@ -28,7 +28,7 @@ fn is_cpp(function: Function, symbols: &Symbols) -> bool {
 }
 
 /// Whether a text ends with a word whose parentheses belong to a type: `decltype (...)`, `int __vector(4)`, `_BitInt(8)`.
-fn is_word_of_type(before: &[u8]) -> bool {
+fn ends_with_type_keyword(before: &[u8]) -> bool {
     let before = before.trim_ascii_end();
     [&b"decltype"[..], b"__vector", b"_BitInt"].iter().any(|word| before.ends_with(word))
 }
@@ -104,6 +104,7 @@ enum OperatorName {
 fn operator(name: &[u8], at: usize) -> Option<OperatorName> {
     let is_in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let rest = name[at..].strip_prefix(b"operator")?;
+    // A longer identifier, such as `binary_operator`, only ends with the word.
     if at.checked_sub(1).and_then(|before| name.get(before)).is_some_and(is_in_word) {
         return None;
     }
@@ -164,16 +165,16 @@ fn before_parameters(name: &[u8], keeps: impl Fn(&[u8]) -> bool) -> &[u8] {
                     let before = &name[..at];
                     // The parameters of a conversion operator are empty and the last parentheses.
                     let is_last = rest.starts_with(b"()") && !after_parentheses(rest).starts_with(b"(");
-                    let is_of_type = is_word_of_type(before) || (is_conversion && !is_last);
+                    let belongs_to_type = ends_with_type_keyword(before) || (is_conversion && !is_last);
                     if let Some(len) = declarator(before, rest).filter(|_| !is_conversion) {
                         at += len;
                         start = at;
                         continue;
                     }
-                    if !is_of_type && !keeps(rest) {
+                    if !belongs_to_type && !keeps(rest) {
                         return &name[start..at];
                     }
-                    is_conversion &= is_of_type;
+                    is_conversion &= belongs_to_type;
                 }
                 brackets.open(byte);
             }

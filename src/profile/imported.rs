@@ -129,8 +129,8 @@ pub fn totals(sums: &[(SampleType, u64)]) -> String {
 }
 
 impl ImportedProfile {
-    /// Calls `found` with the number and value of each label in the raw data of a sample.
-    pub fn for_each_label<'a>(&self, raw: &'a [u8], mut found: impl FnMut(u32, ImportedValue<'a>)) {
+    /// Calls `on_label` with the number and value of each label in the raw data of a sample.
+    pub fn for_each_label<'a>(&self, raw: &'a [u8], mut on_label: impl FnMut(u32, ImportedValue<'a>)) {
         /// Size of the common fields at the start of tracepoint data.
         const COMMON: usize = 8;
         let mut rest = raw.get(COMMON..).unwrap_or_default();
@@ -142,12 +142,12 @@ impl ImportedProfile {
                 (Some(_), Some(number_bytes)) => match i64::from_le_bytes(*number_bytes) {
                     // 0 means that the sample lacks the label.
                     0 => {}
-                    value => found(number, ImportedValue::Number(value)),
+                    value => on_label(number, ImportedValue::Number(value)),
                 },
                 _ => {
                     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
                     if end > 0 {
-                        found(number, ImportedValue::Text(&bytes[..end]));
+                        on_label(number, ImportedValue::Text(&bytes[..end]));
                     }
                 }
             }

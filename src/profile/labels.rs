@@ -270,8 +270,9 @@ pub fn check(selected: &[Label], meta: &Meta) -> Result<()> {
         Some(label) => {
             let available: Vec<_> =
                 Label::ALL.iter().filter(|label| is_available(label)).map(|label| label.key()).collect();
-            let what = format!("samples have no label '{}'; available labels: {}", label.key(), available.join(", "));
-            Err(Error::input(&meta.files[0], None, what))
+            let problem =
+                format!("samples have no label '{}'; available labels: {}", label.key(), available.join(", "));
+            Err(Error::input(&meta.files[0], None, problem))
         }
     }
 }
@@ -326,13 +327,13 @@ mod tests {
         let mut labels = Vec::new();
         reader.read(&sample, &mut session, &mut labels);
         let text = |value: u64| String::from_utf8_lossy(session.names.name(NameId(value as u32))).into_owned();
-        let known = |l: &LabelValue| match l.key {
+        let known_label = |l: &LabelValue| match l.key {
             LabelKey::Known(label) => label,
             LabelKey::Imported(number) => panic!("label {number} is not of a recording"),
         };
-        let show = |l: &LabelValue| match known(l).unit() {
-            Some(_) => format!("{} {}", known(l).key(), l.value),
-            None => format!("{} {}", known(l).key(), text(l.value)),
+        let show = |l: &LabelValue| match known_label(l).unit() {
+            Some(_) => format!("{} {}", known_label(l).key(), l.value),
+            None => format!("{} {}", known_label(l).key(), text(l.value)),
         };
         let expected = [
             "pid 7",
@@ -353,7 +354,7 @@ mod tests {
         labels.clear();
         let sample = LabelledSample { view: &view, layout: &layout, mode: CpuMode(0), comm: None };
         reader.read(&sample, &mut session, &mut labels);
-        let kinds: Vec<_> = labels.iter().map(|l| (known(l), l.value)).collect();
+        let kinds: Vec<_> = labels.iter().map(|l| (known_label(l), l.value)).collect();
         assert_eq!(kinds, [(Label::Weight, 6), (Label::TotalLatency, 6)]);
     }
 }

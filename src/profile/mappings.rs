@@ -91,11 +91,11 @@ impl Mappings {
         let number = list.len() as MappingId;
         let same = |&other: &MappingId| identity(&list[other as usize]) == identity(map);
         let hash = |map| hasher.hash_one(identity(map));
-        let known = *table.entry(hash(map), same, |&other| hash(&list[other as usize])).or_insert(number).get();
-        if known == number {
+        let id = *table.entry(hash(map), same, |&other| hash(&list[other as usize])).or_insert(number).get();
+        if id == number {
             list.push(map.clone());
         }
-        known
+        id
     }
 
     /// Returns the mappings, with missing build IDs taken from the recording's table.

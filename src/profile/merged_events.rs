@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub(crate) struct MergedEvents {
     groups: Vec<EventGroup>,
     /// By event: the first of its group, or itself.
-    first_of: Vec<EventIndex>,
+    representatives: Vec<EventIndex>,
 }
 
 /// Events that count the same in disjoint conditions.
@@ -56,13 +56,13 @@ impl MergedEvents {
                 None => sets.push((event, vec![counted])),
             }
         }
-        let mut merged = Self { groups: Vec::new(), first_of: (0..events.len() as EventIndex).collect() };
+        let mut merged = Self { groups: Vec::new(), representatives: (0..events.len() as EventIndex).collect() };
         for (_, members) in sets {
             let others = |at: usize| &members[at + 1..];
             let are_disjoint =
                 members.iter().enumerate().all(|(at, one)| others(at).iter().all(|other| one.is_disjoint(other)));
             if members.len() > 1 && are_disjoint {
-                members.iter().for_each(|member| merged.first_of[member.index as usize] = members[0].index);
+                members.iter().for_each(|member| merged.representatives[member.index as usize] = members[0].index);
                 let name = members[0].parts.event.clone();
                 merged.groups.push(EventGroup { name, members: members.iter().map(|member| member.index).collect() });
             }
@@ -77,8 +77,8 @@ impl MergedEvents {
 
     /// The event that stands for an event.
     #[inline]
-    pub(crate) fn first_of(&self, event: EventIndex) -> EventIndex {
-        self.first_of.get(event as usize).copied().unwrap_or(event)
+    pub(crate) fn representative(&self, event: EventIndex) -> EventIndex {
+        self.representatives.get(event as usize).copied().unwrap_or(event)
     }
 
     /// Messages about what is added up, with the recorded names of the events.
@@ -108,12 +108,12 @@ impl MergedEvents {
 
     /// The events that stand for these.
     pub(crate) fn merged(&self, events: &BTreeSet<EventIndex>) -> BTreeSet<EventIndex> {
-        events.iter().map(|&event| self.first_of(event)).collect()
+        events.iter().map(|&event| self.representative(event)).collect()
     }
 
     /// Replaces the events of rows by those that stand for them.
     pub(crate) fn replace(&self, rows: &mut [Row]) {
-        rows.iter_mut().for_each(|row| row.event = self.first_of(row.event));
+        rows.iter_mut().for_each(|row| row.event = self.representative(row.event));
     }
 }
 

@@ -135,12 +135,12 @@ pub struct Tables {
 }
 
 impl Profile {
-    /// The events with samples, those with the most first: that is the one to show by default.
+    /// The events with samples, in descending order of their number of samples; the first one is the default.
     pub fn events_by_samples(&self) -> Vec<EventIndex> {
         let mut samples = vec![0_u64; self.tables.events.len()];
         for row in &self.rows {
-            let of_event = &mut samples[row.event as usize];
-            *of_event = of_event.saturating_add(row.samples);
+            let event_samples = &mut samples[row.event as usize];
+            *event_samples = event_samples.saturating_add(row.samples);
         }
         let mut events: Vec<_> = self.has_samples.iter().copied().collect();
         events.sort_by_key(|&event| Reverse(samples[event as usize]));
@@ -150,7 +150,7 @@ impl Profile {
 
 impl Tables {
     /// Whether a frame is in a kernel, by its mapping or else its address space.
-    pub fn is_of_kernel(&self, frame: Frame) -> bool {
+    pub fn is_kernel_frame(&self, frame: Frame) -> bool {
         match frame.place {
             Place::In(mapping) => self.mappings[mapping as usize].is_of_kernel(),
             Place::Outside(space) => matches!(space, Space::Kernel | Space::GuestKernel | Space::Hypervisor),
@@ -159,7 +159,7 @@ impl Tables {
 
     /// A value that describes the recording, by its name.
     pub fn fact(&self, name: &str) -> Option<&String> {
-        self.facts.iter().find(|(of, _)| *of == name).map(|(_, value)| value)
+        self.facts.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
     /// Whether the profile was imported with its own header.

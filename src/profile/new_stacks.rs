@@ -8,7 +8,7 @@ use super::stacks::{FrameId, StackId, Stacks};
 pub(crate) struct NewStacks {
     /// The frames of all stacks, and of the one that is not yet ended.
     pub frames: Vec<FrameId>,
-    /// Each stack's place in the cache, and the end of its frames.
+    /// The cache entry of each stack, and the end of its frames.
     ends: Vec<(Cached, usize)>,
 }
 
@@ -22,16 +22,16 @@ impl NewStacks {
         self.frames.len() >= Self::FULL
     }
 
-    /// Ends the stack of the latest frames, which has this place in the cache.
-    pub(crate) fn end(&mut self, place: Cached) {
-        self.ends.push((place, self.frames.len()));
+    /// Ends the stack of the latest frames, whose entry in the cache is `cached`.
+    pub(crate) fn end(&mut self, cached: Cached) {
+        self.ends.push((cached, self.frames.len()));
     }
 
-    /// Interns the stacks, calls `found` with each, and clears the batch.
-    pub(crate) fn intern(&mut self, stacks: &mut Stacks, mut found: impl FnMut(Cached, StackId)) {
-        let mut places = self.ends.iter().map(|&(place, _)| place);
+    /// Interns the stacks, calls `on_stack` with each, and clears the batch.
+    pub(crate) fn intern(&mut self, stacks: &mut Stacks, mut on_stack: impl FnMut(Cached, StackId)) {
+        let mut cached_stacks = self.ends.iter().map(|&(cached, _)| cached);
         stacks.stack_ids(&self.frames, self.ends.iter().map(|&(_, end)| end), |stack| {
-            places.next().into_iter().for_each(|place| found(place, stack));
+            cached_stacks.next().into_iter().for_each(|cached| on_stack(cached, stack));
         });
         self.frames.clear();
         self.ends.clear();

@@ -17,7 +17,6 @@ pub(crate) struct IncompleteStacks {
 }
 
 impl IncompleteStacks {
-    /// Adds notes to the ledger.
     pub(crate) fn note(&self, ledger: &mut Ledger) {
         let Self { stack_dumps, deferred, too_deep } = self;
         if *stack_dumps > 0 {
@@ -43,8 +42,8 @@ impl IncompleteStacks {
 pub(crate) fn note_empty(meta: &Meta, not_applicable: u64, ledger: &mut Ledger) {
     // The main file of a directory recording (perf record --threads) can be opened by itself.
     if meta.container == Container::File && meta.features.contains_key(&FeatureId::DIR_FORMAT) {
-        let what = "the samples of this recording are in other files of its directory; open the directory instead";
-        ledger.missing(what.to_owned());
+        let message = "the samples of this recording are in other files of its directory; open the directory instead";
+        ledger.missing(message.to_owned());
     } else if not_applicable > 0 {
         ledger.note("the recording has no samples of the selected events".to_owned());
     } else {

@@ -42,10 +42,8 @@ pub(super) enum Key {
     Event(EventIndex),
 }
 
-/// A part.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    /// Its key.
     pub key: Key,
     /// Rows with unique keys, sorted; with times, all rows.
     rows: Vec<Row>,
@@ -80,7 +78,6 @@ impl Parts {
         })
     }
 
-    /// Returns a part.
     #[inline]
     pub(super) fn part(&mut self, index: usize) -> &mut Part {
         &mut self.list[index]
@@ -94,7 +91,7 @@ impl Parts {
 
 impl Key {
     /// The key of a sample.
-    pub(super) fn of(split: Option<Split>, pid: Option<u32>, cgroup: Option<u64>, session: &Session) -> Self {
+    pub(super) fn for_sample(split: Option<Split>, pid: Option<u32>, cgroup: Option<u64>, session: &Session) -> Self {
         let key = match split {
             None => return Self::All,
             Some(Split::Pid) => pid.map(Self::Pid),
@@ -156,6 +153,7 @@ impl Part {
             self.has_samples.insert(row.event);
         }
         self.new.push(row);
+        // A limit in proportion to the merged rows bounds how often each of them is compared and moved.
         if self.new.len() >= MIN_ROWS.max(self.rows.len() / 4) {
             self.merge();
         }
@@ -173,10 +171,10 @@ impl Part {
         let Self { rows, new, .. } = self;
         new.sort_unstable_by_key(Row::key);
         new.dedup_by(|row, merged| merged.add_if_same(row));
-        let mut known = rows.iter_mut().peekable();
+        let mut merged_rows = rows.iter_mut().peekable();
         new.retain(|row| {
-            while known.next_if(|known| known.key() < row.key()).is_some() {}
-            !known.peek_mut().is_some_and(|known| known.add_if_same(row))
+            while merged_rows.next_if(|merged_row| merged_row.key() < row.key()).is_some() {}
+            !merged_rows.peek_mut().is_some_and(|merged_row| merged_row.add_if_same(row))
         });
         // From the end, where there is room.
         let mut left = rows.len();

@@ -18,7 +18,7 @@ pub(crate) struct SampleScan {
     has_samples: BTreeSet<EventIndex>,
     has_lost: bool,
     weights: Weights,
-    found: Vec<(EventIndex, u64)>,
+    sample_weights: Vec<(EventIndex, u64)>,
 }
 
 impl SampleScan {
@@ -48,9 +48,9 @@ impl Sink for SampleScan {
         if event.fill_sample(&mut view, raw).is_err() {
             return Ok(());
         }
-        self.found.clear();
-        self.weights.of(&view, index, &meta.events, &mut self.found);
-        self.has_samples.extend(self.found.iter().map(|(event, _)| event));
+        self.sample_weights.clear();
+        self.weights.append(&view, index, &meta.events, &mut self.sample_weights);
+        self.has_samples.extend(self.sample_weights.iter().map(|(event, _)| event));
         Ok(())
     }
 }

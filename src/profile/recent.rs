@@ -24,18 +24,18 @@ impl<K: RecentKey, V: Copy> Recent<K, V> {
     /// The value of a key, if it is still cached.
     #[inline]
     pub(crate) fn get(&self, key: K) -> Option<V> {
-        let (cached, value) = self.slots[Self::place(key)]?;
+        let (cached, value) = self.slots[Self::slot(key)]?;
         (cached == key).then_some(value)
     }
 
     /// Caches a value.
     #[inline]
     pub(crate) fn put(&mut self, key: K, value: V) {
-        self.slots[Self::place(key)] = Some((key, value));
+        self.slots[Self::slot(key)] = Some((key, value));
     }
 
     #[inline]
-    fn place(key: K) -> usize {
+    fn slot(key: K) -> usize {
         // An odd number without a pattern spreads the bits to the highest.
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
         (key.number().wrapping_mul(SPREAD) >> (64 - Self::BITS)) as usize

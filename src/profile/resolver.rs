@@ -37,7 +37,6 @@ struct Batch {
 /// The process whose address space is used, and its version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Viewer {
-    /// Process ID.
     pub pid: u32,
     /// Version of the address space, from [`Session::seen`].
     pub view: ViewId,
@@ -46,7 +45,6 @@ pub(crate) struct Viewer {
 /// The resolved stack of a sample, possibly without deferred frames.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resolved {
-    /// The stack.
     pub stack: StackId,
     /// Cookie of the deferred user frames, if any.
     pub cookie: Option<u64>,
@@ -72,7 +70,7 @@ impl Resolver {
             let data = Address { address: data, space: sampled.space, is_caller: false };
             frames.push(self.frame(session, viewer, data));
         }
-        let cookie = sampled.for_each(|found| frames.push(self.frame(session, viewer, found)));
+        let cookie = sampled.for_each(|address| frames.push(self.frame(session, viewer, address)));
         if frames.is_empty() && cookie.is_none() {
             // Every sample has a stack, even if its event records no address.
             frames.push(self.stacks.frame_id(NO_ADDRESS));
@@ -82,14 +80,14 @@ impl Resolver {
         Resolved { stack, cookie }
     }
 
-    /// Adds a stack without deferred frames, whose place in the cache is given by `place`, to the batch. Returns `None` and does not
-    /// call it if the stack has deferred frames.
+    /// Adds a stack without deferred frames to the batch; `insert` adds it to the cache. Returns `None` without calling `insert`
+    /// if the stack has deferred frames.
     pub(crate) fn add_to_batch(
         &mut self,
         session: &Session,
         viewer: Viewer,
         sampled: &SampledStack<'_>,
-        place: impl FnOnce() -> Cached,
+        insert: impl FnOnce() -> Cached,
     ) -> Option<Cached> {
         let Self { mappings, recent, batch: Batch { new_stacks, unknown }, .. } = self;
         let (known_frames, known_unknown) = (new_stacks.frames.len(), unknown.len());
@@ -102,6 +100,7 @@ impl Resolver {
             new_stacks.frames.push(frame);
         });
         if cookie.is_some() {
+            // `stack` resolves it instead; the frames before the cookie are removed from the batch.
             new_stacks.frames.truncate(known_frames);
             unknown.truncate(known_unknown);
             return None;
@@ -110,9 +109,9 @@ impl Resolver {
             // As in Self::stack.
             new_stacks.frames.push(self.stacks.frame_id(NO_ADDRESS));
         }
-        let place = place();
-        new_stacks.end(place);
-        Some(place)
+        let cached = insert();
+        new_stacks.end(cached);
+        Some(cached)
     }
 
     /// Whether the batch should be interned.
@@ -121,8 +120,8 @@ impl Resolver {
         self.batch.new_stacks.is_full()
     }
 
-    /// Interns the stacks of the batch, and calls `found` with each.
-    pub(crate) fn intern_batch(&mut self, found: impl FnMut(Cached, StackId)) {
+    /// Interns the stacks of the batch, and calls `on_stack` with each.
+    pub(crate) fn intern_batch(&mut self, on_stack: impl FnMut(Cached, StackId)) {
         let Self { stacks, recent, batch: Batch { new_stacks, unknown }, .. } = self;
         let mut next = unknown.iter();
         stacks.frame_ids(unknown.iter().map(|&(.., frame)| frame), |id| {
@@ -132,16 +131,16 @@ impl Resolver {
             }
         });
         unknown.clear();
-        new_stacks.intern(stacks, found);
+        new_stacks.intern(stacks, on_stack);
     }
 
     /// Resolves the frames of a CALLCHAIN_DEFERRED record.
     pub(crate) fn user_frames(&mut self, session: &mut Session, frames: &UserFrames<'_>) -> Vec<FrameId> {
         let viewer = Viewer { pid: frames.pid, view: session.mark_running(frames.pid).view };
         let user = SampledStack { ip: None, space: Space::User, callchain: Some(frames.chain), calls: None };
-        let mut found = Vec::new();
-        user.for_each(|at| found.push(self.frame(session, viewer, at)));
-        found
+        let mut frame_ids = Vec::new();
+        user.for_each(|at| frame_ids.push(self.frame(session, viewer, at)));
+        frame_ids
     }
 
     /// The stack of a sample that waited for its user frames, and whether it has them: they are left out if there is no `room`,
@@ -152,9 +151,9 @@ impl Resolver {
         user_frames: &[FrameId],
         room: &mut usize,
     ) -> (StackId, bool) {
-        let (is_whole, known) = (user_frames.len() <= *room, self.stacks.count());
+        let (is_whole, previous_count) = (user_frames.len() <= *room, self.stacks.count());
         let stack = self.stacks.stack_id(&[frames, if is_whole { user_frames } else { &[] }].concat());
-        if self.stacks.count() > known {
+        if self.stacks.count() > previous_count {
             *room = room.saturating_sub(user_frames.len());
         }
         (stack, is_whole)

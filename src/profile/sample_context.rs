@@ -42,7 +42,6 @@ impl SampleContexts {
     /// Number of cached processes.
     const LATEST: usize = 16;
 
-    /// Creates it from the options.
     pub(super) fn new(options: &ProfileOptions) -> Self {
         let own = options.symbols.imported.as_ref().and_then(|imported| imported.default_labels.clone());
         // Selected labels replace those of the imported profile.
@@ -59,6 +58,7 @@ impl SampleContexts {
                 labels.push(*label);
             }
         }
+        // Samples of a process may be in several cgroups. A split by event is applied later, for each event of a sample.
         let is_by_process = !has_imported
             && labels.iter().all(|label| matches!(label, Label::Pid | Label::Comm))
             && matches!(options.split, None | Some(Split::Pid | Split::Comm | Split::Event));
@@ -68,7 +68,7 @@ impl SampleContexts {
 
     /// The context of a sample. Labels that differ between samples of a process are read into `labels`.
     #[inline]
-    pub(super) fn of(
+    pub(super) fn context(
         &mut self,
         session: &mut Session,
         (sets, parts): (&mut LabelSets, &mut Parts),
@@ -96,7 +96,7 @@ impl SampleContexts {
         let seen = session.mark_running(pid.unwrap_or(u32::MAX));
         labels.clear();
         self.reader.read(&LabelledSample { comm: seen.comm, ..sample }, session, labels);
-        let part = parts.index(Key::of(self.split, pid, sample.view.cgroup, session));
+        let part = parts.index(Key::for_sample(self.split, pid, sample.view.cgroup, session));
         let labels = self.is_by_process.then(|| sets.id(labels));
         let context = SampleContext { view: seen.view, main_map: seen.main_map, part, labels };
         if let Some(pid) = pid.filter(|_| self.is_by_process) {

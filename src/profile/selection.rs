@@ -11,13 +11,13 @@ use perf_data::stream::meta::Meta;
 pub(super) struct Selection {
     wanted: Vec<String>,
     /// Cached results by event.
-    known: Vec<Option<bool>>,
+    cached: Vec<Option<bool>>,
 }
 
 impl Selection {
     /// Creates a selection by name.
     pub(super) fn new(wanted: Vec<String>) -> Self {
-        Self { wanted, known: Vec::new() }
+        Self { wanted, cached: Vec::new() }
     }
 
     /// Whether all events are selected.
@@ -33,11 +33,11 @@ impl Selection {
     }
 
     fn is_named(&mut self, index: usize, events: &Events) -> bool {
-        if self.known.len() <= index {
-            self.known.resize(index + 1, None);
+        if self.cached.len() <= index {
+            self.cached.resize(index + 1, None);
         }
         let wanted = &self.wanted;
-        *self.known[index].get_or_insert_with(|| {
+        *self.cached[index].get_or_insert_with(|| {
             let name = event_name(&events.list()[index]);
             wanted.iter().any(|wanted| is_called(&name, wanted))
         })

@@ -31,7 +31,7 @@ impl<const N: usize> Key<'_, N> {
 
     /// Whether an entry has this key.
     #[inline]
-    fn is_of(&self, entry: &[Word]) -> bool {
+    fn matches(&self, entry: &[Word]) -> bool {
         let Some((head, rest)) = entry.get(COUNTS..).and_then(<[_]>::split_first_chunk) else { return false };
         let Some((view, rest)) = rest.split_first_chunk::<N>() else { return false };
         let is_same_view = view.iter().zip(self.view).all(|(&word, number)| word == number.to_ne_bytes());
@@ -66,7 +66,6 @@ pub(crate) struct Cached(u32);
 /// The counts of a cached stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counted<const N: usize> {
-    /// The stack.
     pub stack: StackId,
     /// The view of its key.
     pub view: [u64; N],
@@ -87,17 +86,17 @@ impl<const N: usize> StackCache<N> {
     #[inline]
     pub(crate) fn find(&mut self, key: &Key<'_, N>) -> Option<Cached> {
         self.size.count_lookup();
-        self.starts.find(self.hash(key), |at| key.is_of(&self.entries[at as usize..])).map(Cached)
+        self.starts.find(self.hash(key), |at| key.matches(&self.entries[at as usize..])).map(Cached)
     }
 
     /// A stack just found.
-    pub(crate) fn stack(&self, known: Cached) -> StackId {
-        number(self.entries[known.0 as usize]) as StackId
+    pub(crate) fn stack(&self, cached: Cached) -> StackId {
+        number(self.entries[cached.0 as usize]) as StackId
     }
 
     /// Sets a stack that was not known when it was added.
-    pub(crate) fn set_stack(&mut self, known: Cached, stack: StackId) {
-        self.entries[known.0 as usize] = u64::from(stack).to_ne_bytes();
+    pub(crate) fn set_stack(&mut self, cached: Cached, stack: StackId) {
+        self.entries[cached.0 as usize] = u64::from(stack).to_ne_bytes();
     }
 
     #[inline]
@@ -113,8 +112,8 @@ impl<const N: usize> StackCache<N> {
 
     /// Counts a sample of a stack just found.
     #[inline]
-    pub(crate) fn count(&mut self, known: Cached, value: u64) {
-        if let Some([_, samples, values, ..]) = self.entries.get_mut(known.0 as usize..) {
+    pub(crate) fn count(&mut self, cached: Cached, value: u64) {
+        if let Some([_, samples, values, ..]) = self.entries.get_mut(cached.0 as usize..) {
             *samples = (number(*samples) + 1).to_ne_bytes();
             *values = number(*values).saturating_add(value).to_ne_bytes();
         }
@@ -145,14 +144,14 @@ impl<const N: usize> StackCache<N> {
         Cached(at)
     }
 
-    /// Clears the cache, and calls `found` with its counts.
-    pub(crate) fn take_counted(&mut self, mut found: impl FnMut(Counted<N>)) {
+    /// Clears the cache, and calls `on_counts` with the counts of each stack that has samples.
+    pub(crate) fn take_counted(&mut self, mut on_counts: impl FnMut(Counted<N>)) {
         let mut rest = &*self.entries;
         while let Some(([stack, samples, value], entry)) = rest.split_first_chunk() {
             let samples = number(*samples);
             if samples > 0 {
                 let view = std::array::from_fn(|i| number(entry[2 + i]));
-                found(Counted { stack: number(*stack) as StackId, view, samples, value: number(*value) });
+                on_counts(Counted { stack: number(*stack) as StackId, view, samples, value: number(*value) });
             }
             rest = &entry[2 + N + chain_len(entry)..];
         }
@@ -176,7 +175,7 @@ mod tests {
     use super::*;
 
     fn stack<const N: usize>(cache: &mut StackCache<N>, key: &Key<'_, N>) -> Option<StackId> {
-        cache.find(key).map(|known| cache.stack(known))
+        cache.find(key).map(|cached| cache.stack(cached))
     }
 
     #[test]
@@ -193,8 +192,8 @@ mod tests {
             Key { chain: &[[1; 8], [3; 8]], ..key },
         ];
         let insert = |cache: &mut StackCache<2>, key: &Key<'_, 2>, stack| {
-            let known = cache.insert(key);
-            cache.set_stack(known, stack);
+            let cached = cache.insert(key);
+            cache.set_stack(cached, stack);
         };
         insert(&mut cache, &key, 7);
         assert_eq!(stack(&mut cache, &key), Some(7));
@@ -219,8 +218,8 @@ mod tests {
         let chains: Vec<_> = (0..3000_u64).map(|n| vec![n.to_ne_bytes(); n as usize % 5]).collect();
         let key = |n: usize| Key { view: [0], ip: Some(n as u64), mode: CpuMode::USER, chain: &chains[n] };
         for n in 0..3000 {
-            let known = cache.insert(&key(n));
-            cache.set_stack(known, n as StackId);
+            let cached = cache.insert(&key(n));
+            cache.set_stack(cached, n as StackId);
         }
         assert!((0..3000).all(|n| stack(&mut cache, &key(n)) == Some(n as StackId)));
     }
@@ -229,17 +228,17 @@ mod tests {
     fn counts_are_returned_once() {
         let mut cache = StackCache::default();
         let key = |view| Key { view: [view, 9], ip: None, mode: CpuMode::USER, chain: &[[1; 8], [2; 8], [3; 8]] };
-        let known: Vec<_> = (0..3).map(|view| cache.insert(&key(view))).collect();
-        (70..).zip(&known).for_each(|(stack, &known)| cache.set_stack(known, stack));
-        [(0, 5), (2, u64::MAX), (2, 1), (0, 6)].iter().for_each(|&(at, value)| cache.count(known[at], value));
+        let cached_stacks: Vec<_> = (0..3).map(|view| cache.insert(&key(view))).collect();
+        (70..).zip(&cached_stacks).for_each(|(stack, &cached)| cache.set_stack(cached, stack));
+        [(0, 5), (2, u64::MAX), (2, 1), (0, 6)].iter().for_each(|&(at, value)| cache.count(cached_stacks[at], value));
         let mut counted = Vec::new();
-        cache.take_counted(|found| counted.push(found));
+        cache.take_counted(|counts| counted.push(counts));
         let expected = [
             Counted { stack: 70, view: [0, 9], samples: 2, value: 11 },
             Counted { stack: 72, view: [2, 9], samples: 2, value: u64::MAX },
         ];
         assert_eq!(counted, expected);
-        cache.take_counted(|found| panic!("{found:?} is returned again"));
+        cache.take_counted(|counts| panic!("{counts:?} is returned again"));
         assert!(cache.find(&key(0)).is_none());
     }
 }

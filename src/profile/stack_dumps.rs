@@ -144,19 +144,19 @@ impl StackDumps {
     /// For recordings without the name of their machine: finds the ELF machine of a program.
     fn find_program(&mut self, raw: &Raw<'_>, layout: &SampleLayout, pid: u32) {
         let Some(Crew { machine, .. }) = &self.crew else { return };
-        if machine.arch.is_some() || self.batch.of_program.is_some() {
+        if machine.arch.is_some() || self.batch.elf_machine.is_some() {
             return;
         }
         let ip = SampleView::read(raw.body(), layout, raw.endian()).ok().and_then(|view| view.ip);
         let session = self.session.read().unwrap_or_else(PoisonError::into_inner);
         let map = ip.and_then(|ip| session.map_at(pid, Space::User, ip));
-        self.batch.of_program = map.and_then(|map| machine.objects().machine_of(session.map(map)));
+        self.batch.elf_machine = map.and_then(|map| machine.objects().machine_of(session.map(map)));
     }
 
     /// Hands the batch to another thread.
     fn submit(&mut self, meta: &Meta, sink: &mut impl Sink) -> Result<()> {
         let Self { crew: Some(crew), batch, stacks, .. } = self else { return Ok(()) };
-        let next = DumpBatch { of_program: batch.of_program, ..DumpBatch::default() };
+        let next = DumpBatch { elf_machine: batch.elf_machine, ..DumpBatch::default() };
         let mut batch = std::mem::replace(batch, next);
         if workers() == 1 {
             crew.own.run(&mut batch);

@@ -24,26 +24,27 @@ pub struct Stacks {
 impl Stacks {
     /// Interns a frame.
     pub fn frame_id(&mut self, frame: Frame) -> FrameId {
-        self.frame_id_of(frame, self.frame_ids.hash(frame))
+        self.intern_frame(frame, self.frame_ids.hash(frame))
     }
 
     /// Interns frames. For many frames this takes less time than one by one, because it waits for memory twice: for the slots of
     /// the table, then for the frames.
-    pub fn frame_ids(&mut self, frames: impl Iterator<Item = Frame> + Clone, mut found: impl FnMut(FrameId)) {
+    pub fn frame_ids(&mut self, frames: impl Iterator<Item = Frame> + Clone, mut on_id: impl FnMut(FrameId)) {
         let mut hashes = std::mem::take(&mut self.hashes);
         hashes.clear();
         hashes.extend(frames.clone().map(|frame| self.frame_ids.hash(frame)));
+        // The sums are not used: the reads load the slots and the frames into the CPU caches, many at the same time.
         let nearest = |&hash: &KeyHash| self.frame_ids.nearest(hash) as usize;
         black_box(hashes.iter().fold(0, |all, hash| all ^ nearest(hash)));
         let address = |id: usize| self.frames.get(id).map_or(0, |frame| frame.address);
         black_box(hashes.iter().fold(0, |all, hash| all ^ address(nearest(hash))));
         for (frame, &hash) in frames.zip(&hashes) {
-            found(self.frame_id_of(frame, hash));
+            on_id(self.intern_frame(frame, hash));
         }
         self.hashes = hashes;
     }
 
-    fn frame_id_of(&mut self, frame: Frame, hash: KeyHash) -> FrameId {
+    fn intern_frame(&mut self, frame: Frame, hash: KeyHash) -> FrameId {
         let Self { frames, frame_ids, .. } = self;
         let new = frames.len() as FrameId;
         let id = frame_ids.find_or_insert(hash, new, |id| frames[id as usize] == frame);
@@ -63,9 +64,9 @@ impl Stacks {
         &mut self,
         frames: &[FrameId],
         ends: impl Iterator<Item = usize> + Clone,
-        found: impl FnMut(StackId),
+        on_stack: impl FnMut(StackId),
     ) {
-        self.stacks.ids(frames, ends, found);
+        self.stacks.ids(frames, ends, on_stack);
     }
 
     /// Releases the memory that serves to intern more frames and stacks; none may be interned from now on.

@@ -105,7 +105,7 @@ impl Symbols {
         (entry.first, entry.len, entry.symbol_offset) = (first, len, symbol_offset);
     }
 
-    /// Sets how the imported profile has a frame.
+    /// Sets the properties of a frame in the imported profile.
     pub(crate) fn set_imported(&mut self, frame: u32, is_inlined: bool, origin: Option<Origin>) {
         let entry = self.entry(frame);
         (entry.is_inlined, entry.origin) = (is_inlined, origin);
@@ -119,29 +119,29 @@ impl Symbols {
         &mut self.frames[index]
     }
 
-    fn of(&self, frame: u32) -> FrameEntry {
+    fn frame_entry(&self, frame: u32) -> FrameEntry {
         self.frames.get(frame as usize).copied().unwrap_or_default()
     }
 
     /// The functions that contain the address of a frame, innermost first: all but the last are inlined. Empty if unknown.
     pub fn lines(&self, frame: u32) -> &[Line] {
-        let FrameEntry { first, len, .. } = self.of(frame);
+        let FrameEntry { first, len, .. } = self.frame_entry(frame);
         &self.lines[first as usize..(first + len) as usize]
     }
 
     /// The function that contains the address of a frame, without inlined functions; `None` if its name is unknown.
-    pub fn function_of(&self, frame: u32) -> Option<&Function> {
+    pub fn frame_function(&self, frame: u32) -> Option<&Function> {
         self.function(self.lines(frame).last()?.function).filter(|function| !self.name(function.name).is_empty())
     }
 
     /// Offset of a frame's address from the start of its symbol, if known: -1 for a caller whose return address is the start.
     pub fn symbol_offset(&self, frame: u32) -> Option<i64> {
-        self.of(frame).symbol_offset
+        self.frame_entry(frame).symbol_offset
     }
 
     /// Mapping and address of a frame in the imported profile, if the recording has different ones.
     pub fn origin(&self, frame: u32) -> Option<Origin> {
-        self.of(frame).origin
+        self.frame_entry(frame).origin
     }
 
     /// The number of leading frames of a stack that are one location: inlined ones, and the one they are inlined into.
@@ -152,7 +152,7 @@ impl Symbols {
 
     /// Whether a frame of an imported profile is inlined into the next frame of its stack.
     pub fn is_inlined(&self, frame: u32) -> bool {
-        self.of(frame).is_inlined
+        self.frame_entry(frame).is_inlined
     }
 
     /// Returns a function.

@@ -17,7 +17,7 @@ pub(super) enum Target {
 
 impl Target {
     /// The target of a recording or of a part of it.
-    pub(super) fn of(split: Option<Split>, threads: Option<&ThreadMap>, meta: &Meta) -> Self {
+    pub(super) fn for_part(split: Option<Split>, threads: Option<&ThreadMap>, meta: &Meta) -> Self {
         match split {
             // The part is of one process, or of processes with one name, regardless of the target.
             Some(Split::Pid | Split::Comm) => Self::Tasks,

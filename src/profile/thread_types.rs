@@ -16,8 +16,8 @@ pub fn read_thread_types(path: &Path) -> Result<HashMap<u32, String>> {
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let pair = line.trim().split_once(char::is_whitespace);
         let Some((tid, kind)) = pair.and_then(|(tid, kind)| Some((tid.parse().ok()?, kind.trim().to_owned()))) else {
-            let what = format!("line {}: expected a thread ID and a thread type, found '{line}'", index + 1);
-            return Err(Error::input(name, None, what));
+            let problem = format!("line {}: expected a thread ID and a thread type, found '{line}'", index + 1);
+            return Err(Error::input(name, None, problem));
         };
         types.insert(tid, kind);
     }

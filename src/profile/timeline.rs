@@ -163,10 +163,10 @@ impl Timeline {
         let mut attrs = meta.events.list().iter().map(|event| &event.attr);
         self.clock = attrs.find(|attr| attr.flags.contains(AttrFlags::USE_CLOCKID)).map(|attr| attr.clockid);
         let data = meta.features.get(&FeatureId::TRACING_DATA);
-        let known = data.map(|data| Tracepoints::read(data)).unwrap_or_default();
+        let formats = data.map(|data| Tracepoints::read(data)).unwrap_or_default();
         for (index, event) in (0..).zip(meta.events.list()).filter(|(_, event)| event.attr.kind == AttrType::TRACEPOINT)
         {
-            self.tracepoints.extend(known.get(event.attr.config).map(|tracepoint| (index, tracepoint.clone())));
+            self.tracepoints.extend(formats.get(event.attr.config).map(|tracepoint| (index, tracepoint.clone())));
         }
         self
     }
@@ -174,8 +174,8 @@ impl Timeline {
     /// The latest thread with this ID.
     pub(crate) fn thread(&mut self, pid: u32, tid: u32) -> &mut ThreadLife {
         let Self { threads, latest, .. } = self;
-        let known = latest.get(&tid).copied().filter(|&index| threads[index].pid == pid);
-        let index = known.unwrap_or_else(|| {
+        let existing = latest.get(&tid).copied().filter(|&index| threads[index].pid == pid);
+        let index = existing.unwrap_or_else(|| {
             threads.push(ThreadLife { pid, tid, comm: None, start: None, end: None });
             latest.insert(tid, threads.len() - 1);
             threads.len() - 1
@@ -183,9 +183,9 @@ impl Timeline {
         &mut threads[index]
     }
 
-    /// Begins a thread.
     fn start(&mut self, pid: u32, tid: u32, start: Option<u64>) {
         let thread = self.thread(pid, tid);
+        // The thread ID is reused: a new entry is added below.
         if thread.end.is_some() || thread.start.is_some() {
             self.latest.remove(&tid);
         }
@@ -232,6 +232,7 @@ impl ThreadIds<'_> {
     pub fn at(&self, pid: u32, tid: u32, time: u64) -> Option<usize> {
         let lives = self.by_id.get(&(pid, tid))?;
         let has_begun = |&&life: &&usize| self.threads[life].start.is_none_or(|start| start <= time);
+        // A time before the first known start belongs to the first thread.
         lives.iter().rev().find(has_begun).or(lives.first()).copied()
     }
 }

@@ -36,7 +36,7 @@ pub struct UnnamedObject {
     pub missing: Option<Arc<MissingSymbols>>,
 }
 
-/// What the unnamed frames among some are in.
+/// Where unnamed frames are: in a kernel, elsewhere, and in which object.
 #[derive(Clone, Copy, Default)]
 struct Unnamed {
     kernel: bool,
@@ -57,32 +57,33 @@ impl Unsymbolized {
         // Kinds of frames: named ones, those of each mapping, and those outside any.
         let mut kinds = vec![Unnamed::default()];
         for (id, map) in (0..).zip(&tables.mappings) {
-            let is_kernel = tables.is_of_kernel(Frame { place: Place::In(id), address: map.start, is_caller: false });
+            let is_kernel =
+                tables.is_kernel_frame(Frame { place: Place::In(id), address: map.start, is_caller: false });
             kinds.push(Unnamed { kernel: is_kernel, user: !is_kernel, object: Some(self.object(id, map, tables)) });
         }
         let outside = kinds.len() as u32;
         kinds.extend([false, true].map(|kernel| Unnamed { kernel, user: !kernel, object: None }));
-        let kind_of = |(id, &frame): (FrameId, &Frame)| match (symbols.function_of(id), frame.place) {
+        let kind = |(id, &frame): (FrameId, &Frame)| match (symbols.frame_function(id), frame.place) {
             (Some(_), _) => 0,
             (None, Place::In(mapping)) => mapping + 1,
-            (None, Place::Outside(_)) => outside + u32::from(tables.is_of_kernel(frame)),
+            (None, Place::Outside(_)) => outside + u32::from(tables.is_kernel_frame(frame)),
         };
-        let frames: Vec<u32> = (0..).zip(stacks.frames()).map(kind_of).collect();
-        let mut of_stack = Vec::new();
+        let frames: Vec<u32> = (0..).zip(stacks.frames()).map(kind).collect();
+        let mut stack_objects = Vec::new();
         for (stack, samples) in samples_of_stacks {
             let mut lacks = Unnamed::default();
-            of_stack.clear();
+            stack_objects.clear();
             for &frame in stacks.stack(stack) {
                 let Unnamed { kernel, user, object } = kinds[frames[frame as usize] as usize];
                 (lacks.kernel, lacks.user) = (lacks.kernel | kernel, lacks.user | user);
-                of_stack.extend(object.filter(|object| !of_stack.contains(object)));
+                stack_objects.extend(object.filter(|object| !stack_objects.contains(object)));
             }
             let count = |lacks: bool| if lacks { samples } else { 0 };
             self.samples += samples;
             self.unnamed += count(lacks.kernel || lacks.user);
             self.kernel += count(lacks.kernel);
             self.user += count(lacks.user);
-            of_stack.iter().for_each(|&object| self.objects[object].samples += samples);
+            stack_objects.iter().for_each(|&object| self.objects[object].samples += samples);
         }
         self.objects.retain(|object| object.samples > 0);
         self.objects.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
@@ -98,8 +99,8 @@ impl Unsymbolized {
             self.objects.push(UnnamedObject { name: name.into_owned(), samples: 0, build_id, missing: None });
             self.objects.len() - 1
         });
-        let known = &mut self.objects[index].missing;
-        *known = known.take().or_else(|| missing.cloned());
+        let slot = &mut self.objects[index].missing;
+        *slot = slot.take().or_else(|| missing.cloned());
         index
     }
 
@@ -144,8 +145,8 @@ mod tests {
         let row = |(stack, samples)| Row { stack, labels: 0, event: 0, samples, value: 1 };
         let rows = stacks.into_iter().zip([10, 80, 5, 5]).map(row).collect();
         let name = tables.symbols.name_id(b"f");
-        let of_f = Function { name, system_name: name, file: name, start_line: 0 };
-        tables.symbols.function_id(of_f);
+        let function = Function { name, system_name: name, file: name, start_line: 0 };
+        tables.symbols.function_id(function);
         tables.symbols.set_lines(named, &[Line { function: 0, line: 0, column: 0 }], None);
         let profile = Profile { tables: Arc::new(tables), rows, ..Profile::default() };
         let mut unnamed = Unsymbolized::default();

@@ -53,7 +53,7 @@ impl UnwoundStacks {
                 *ends.entry((&session.map(map).filename, is_missing)).or_default() += count;
             }
             let mut ends: Vec<_> = ends.into_iter().collect();
-            ends.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
+            ends.sort_by(|(a, count_a), (b, count_b)| count_b.cmp(count_a).then(a.cmp(b)));
             let end = |&((name, is_missing), count): &((&[u8], bool), u64)| {
                 let why = if is_missing { ", no matching file" } else { "" };
                 format!("{} ({count}{why})", String::from_utf8_lossy(name))

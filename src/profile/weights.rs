@@ -18,7 +18,7 @@ impl Weights {
     /// Appends the events of a sample with their values: with counter values, those that have increased; otherwise the
     /// sample's own event with its period.
     #[inline]
-    pub(crate) fn of(
+    pub(crate) fn append(
         &mut self,
         view: &SampleView<'_>,
         index: EventIndex,
@@ -26,13 +26,13 @@ impl Weights {
         weights: &mut Vec<(EventIndex, u64)>,
     ) {
         if view.read.is_some() {
-            self.of_counters(view, index, events, weights);
+            self.append_counters(view, index, events, weights);
         } else if let Some(event) = events.list().get(index as usize) {
             weights.push((index, weight(view, event)));
         }
     }
 
-    fn of_counters(
+    fn append_counters(
         &mut self,
         view: &SampleView<'_>,
         index: EventIndex,
@@ -43,15 +43,16 @@ impl Weights {
         let own_id = view.identifier.or(view.id);
         for counter in read.values() {
             let Some(id) = counter.id.or(own_id) else { continue };
-            let Some(of) = events.by_id(id).or((counter.id.is_none()).then_some(index)) else { continue };
-            let inherits = events.list()[of as usize].attr.flags.contains(AttrFlags::INHERIT);
+            // A value without an ID belongs to the event of the sample.
+            let Some(event) = events.by_id(id).or((counter.id.is_none()).then_some(index)) else { continue };
+            let inherits = events.list()[event as usize].attr.flags.contains(AttrFlags::INHERIT);
             let thread = if inherits { view.task.map_or(0, |(_, tid)| tid) } else { 0 };
             let latest = self.latest.entry((id, thread)).or_default();
             // A counter that was reset has counted its current value.
             let added = counter.value.checked_sub(*latest).unwrap_or(counter.value);
             *latest = counter.value;
             if added > 0 {
-                weights.push((of, added));
+                weights.push((event, added));
             }
         }
     }
@@ -89,25 +90,25 @@ mod tests {
     #[test]
     fn values_of_group_members_are_differences() {
         let (events, mut weights) = (events(AttrFlags::empty()), Weights::default());
-        let mut of = |view: SampleView<'_>| {
-            let mut found = Vec::new();
-            weights.of(&view, 0, &events, &mut found);
-            found
+        let mut weigh = |view: SampleView<'_>| {
+            let mut values = Vec::new();
+            weights.append(&view, 0, &events, &mut values);
+            values
         };
-        assert_eq!(of(group(1000, 5, 1)), [(0, 1000), (1, 5)]);
-        assert_eq!(of(group(2000, 5, 2)), [(0, 1000)], "the second did not increase");
-        assert_eq!(of(group(30, 6, 2)), [(0, 30), (1, 1)], "the first was reset");
-        assert_eq!(of(SampleView { period: Some(9), ..SampleView::default() }), [(0, 9)]);
-        assert_eq!(of(SampleView::default()), [(0, 1)]);
+        assert_eq!(weigh(group(1000, 5, 1)), [(0, 1000), (1, 5)]);
+        assert_eq!(weigh(group(2000, 5, 2)), [(0, 1000)], "the second did not increase");
+        assert_eq!(weigh(group(30, 6, 2)), [(0, 30), (1, 1)], "the first was reset");
+        assert_eq!(weigh(SampleView { period: Some(9), ..SampleView::default() }), [(0, 9)]);
+        assert_eq!(weigh(SampleView::default()), [(0, 1)]);
     }
 
     #[test]
     fn inherited_counters_are_tracked_per_thread() {
         let (events, mut weights) = (events(AttrFlags::INHERIT), Weights::default());
-        let mut found = Vec::new();
+        let mut values = Vec::new();
         [(100, 1), (40, 2), (130, 1)].iter().for_each(|&(value, tid)| {
-            weights.of(&group(value, 0, tid), 0, &events, &mut found);
+            weights.append(&group(value, 0, tid), 0, &events, &mut values);
         });
-        assert_eq!(found, [(0, 100), (0, 40), (0, 30)]);
+        assert_eq!(values, [(0, 100), (0, 40), (0, 30)]);
     }
 }

@@ -111,22 +111,22 @@ fn bytes(recording: &Recording) -> Vec<u8> {
 }
 
 /// The records of the type, and the feature.
-fn found(recording: &Recording) -> (Vec<Example>, Option<ExampleFeature>) {
-    let (mut records, mut found) = (recording.records().unwrap(), Vec::new());
+fn examples(recording: &Recording) -> (Vec<Example>, Option<ExampleFeature>) {
+    let (mut records, mut examples) = (recording.records().unwrap(), Vec::new());
     while let Some(record) = records.next().unwrap() {
         if let Body::Example(example) = record.decode().body {
-            found.push(example);
+            examples.push(example);
         }
     }
     let feature = recording.features().unwrap().get(FeatureId::EXAMPLE);
     (
-        found,
+        examples,
         feature.map(|feature| if let Feature::Example(example) = feature { example } else { panic!("{feature:?}") }),
     )
 }
 
 fn one(recording: &Recording) -> (Example, ExampleFeature) {
-    let (mut records, feature) = found(recording);
+    let (mut records, feature) = examples(recording);
     assert_eq!(records.len(), 1);
     (records.remove(0), feature.unwrap())
 }
@@ -179,7 +179,7 @@ fn merging_remaps_processes_and_events_and_shifts_times() {
     };
     let with_feature = |wall| with([RECORD, &format!("{}\n{FEATURE}", clock(wall))]);
     let without_feature = |wall| with([RECORD, &clock(wall)]);
-    let (records, feature) = found(&merged([without_feature(1_000), with_feature(5_000)]).0);
+    let (records, feature) = examples(&merged([without_feature(1_000), with_feature(5_000)]).0);
     let [first, second] = &records[..] else { panic!("{records:?}") };
     assert_eq!([first.pid, second.pid], [PID, PID + PID_STEP]);
     assert_eq!(second.time - first.time, 4_000);
@@ -189,7 +189,7 @@ fn merging_remaps_processes_and_events_and_shifts_times() {
 
     // Equal sections of different processes differ in the result.
     let (both, ledger) = merged([with_feature(1_000), with_feature(5_000)]);
-    assert_eq!(found(&both).1, None);
+    assert_eq!(examples(&both).1, None);
     assert!(ledger.notes().iter().any(|note| note.contains("differ and are dropped: EXAMPLE")), "{:?}", ledger.notes());
 }
 
@@ -198,7 +198,7 @@ fn merging_drops_malformed_records_and_reports_malformed_features() {
     let malformed =
         || with([r#"{"record":"EXAMPLE","raw":"AAAAAAAAAAA="}"#, r#"{"feature":"EXAMPLE","raw":"AAAAAAAAAAA="}"#]);
     let (result, ledger) = merged([recording(), malformed()]);
-    assert_eq!(found(&result).0.len(), 1);
+    assert_eq!(examples(&result).0.len(), 1);
     assert_eq!(ledger.of(RecordType::EXAMPLE).dropped, [(Reason::Damaged, 1)].into());
     let (_, ledger) = merged([with([RECORD, ""]), malformed()]);
     assert!(ledger.notes().iter().any(|note| note.contains("cannot be decoded") && note.ends_with(": EXAMPLE")));
@@ -227,22 +227,22 @@ fn split_puts_the_record_into_one_part() {
     let (parts, _) = split(recording.input.clone(), &recording.read, options, &mut make).unwrap();
     let mut names: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.sort();
-    let counts: Vec<_> = names.iter().map(|name| found(&Recording::open(name).unwrap())).collect();
+    let counts: Vec<_> = names.iter().map(|name| examples(&Recording::open(name).unwrap())).collect();
     assert_eq!(counts.iter().map(|(records, _)| records.len()).sum::<usize>(), 1, "exactly one part has the record");
     assert!(parts == 4 && counts.iter().all(|(_, feature)| feature.is_some()));
 }
 
 #[test]
 fn filters_keep_the_record_with_its_process_event_and_type() {
-    let of = |pid: u32| RECORD.replace("4611", &pid.to_string());
-    let count = |recording: &Recording| found(recording).0.len();
+    let with_pid = |pid: u32| RECORD.replace("4611", &pid.to_string());
+    let count = |recording: &Recording| examples(recording).0.len();
     let by_pid = |record: &str| rewritten(&with([record, FEATURE]), |rewrite| rewrite.keep_pid(PID));
-    assert_eq!([of(PID), of(777)].map(|record| count(&by_pid(&record))), [1, 0]);
+    assert_eq!([with_pid(PID), with_pid(777)].map(|record| count(&by_pid(&record))), [1, 0]);
 
     // Two events with the IDs 77 and 79.
     let by_event = |id: u64| {
         let record = RECORD.replace("4050", &id.to_string());
-        rewritten(&inserted_in("two-events.data", [&record, FEATURE]), |rewrite| rewrite.pass(EventPass::of(0)))
+        rewritten(&inserted_in("two-events.data", [&record, FEATURE]), |rewrite| rewrite.pass(EventPass::for_event(0)))
     };
     assert_eq!([77, 79].map(|id| count(&by_event(id))), [1, 0]);
 
@@ -256,8 +256,8 @@ fn repair_keeps_the_record_before_the_damage() {
     damaged.extend([0xee; 40]);
     let damaged = Recording::from_bytes("damaged.data", damaged).unwrap();
     let repaired = rewritten(&damaged, |rewrite| rewrite.pass(RepairPass::default()));
-    assert_eq!(found(&repaired).0, found(&damaged).0);
-    assert_eq!(found(&repaired).0.len(), 1);
+    assert_eq!(examples(&repaired).0, examples(&damaged).0);
+    assert_eq!(examples(&repaired).0.len(), 1);
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn an_older_perf_version_drops_both() {
     let recording = recording();
     let version = |version| PerfVersionPass::new(version, ReadOptions::default());
     let old = rewritten(&recording, |rewrite| rewrite.pass(version(PerfVersion(7, 2))));
-    assert_eq!(found(&old), (Vec::new(), None));
+    assert_eq!(examples(&old), (Vec::new(), None));
     let new = rewritten(&recording, |rewrite| rewrite.pass(version(PerfVersion(7, 3))));
     assert_eq!(one(&new), one(&recording));
 }
@@ -320,12 +320,12 @@ fn check_reports_records_that_are_too_small() {
     let rules = |recording: &Recording| {
         let mut rules = Vec::new();
         let kind = RecordType::EXAMPLE.to_string();
-        let mut found = |finding: crate::inspect::check::Finding| {
+        let mut on_finding = |finding: crate::inspect::check::Finding| {
             if finding.subject.to_string().contains(&kind) {
                 rules.push(finding.rule);
             }
         };
-        check(recording.input.clone(), recording.read.clone(), &mut found).unwrap();
+        check(recording.input.clone(), recording.read.clone(), &mut on_finding).unwrap();
         rules
     };
     assert!(rules(&recording()).is_empty());
@@ -355,12 +355,13 @@ fn dump_info_and_diff_show_its_fields() {
 
     let changed = with([&RECORD.replace("alice", "bob"), &FEATURE.replace("alice", "bob")]);
     let mut differences = Vec::new();
-    let mut found = |difference: &crate::inspect::diff::Difference| {
+    let mut on_difference = |difference: &crate::inspect::diff::Difference| {
         differences.push(format!("{difference:?}"));
         Ok(())
     };
     let (summary, _) =
-        diff([open(&recording), open(&changed)], &DiffOptions::default(), json::write_lines, &mut found).unwrap();
+        diff([open(&recording), open(&changed)], &DiffOptions::default(), json::write_lines, &mut on_difference)
+            .unwrap();
     assert!(!summary.is_same() && summary.records["EXAMPLE"].changed == 1);
     assert!(differences.iter().any(|difference| difference.contains("path")), "{differences:#?}");
 }

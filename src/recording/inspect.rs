@@ -12,7 +12,7 @@ impl Recording {
     /// ```
     /// # fn main() -> perfconv::Result<()> {
     /// let recording = perfconv::Recording::open("roundtrip/fixtures/callgraph.data")?;
-    /// recording.check(|finding| println!("{}: {}", finding.place, finding.what))?;
+    /// recording.check(|finding| println!("{}: {}", finding.place, finding.problem))?;
     /// # Ok(())
     /// # }
     /// ```

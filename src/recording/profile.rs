@@ -72,7 +72,7 @@ impl<'a> ProfileBuilder<'a> {
     pub fn write(&self, path: impl AsRef<Path>) -> Result<Ledger> {
         let path = path.as_ref();
         let named = by_file_name(FORMATS, &path.to_string_lossy());
-        let Some((format, list)) = named.filter(|(format, _)| format.is_of_profiles()) else {
+        let Some((format, list)) = named.filter(|(format, _)| format.shows_stacks()) else {
             return Err(Error::invalid(format!(
                 "{}: unknown profile format: no format has this extension",
                 path.display()

@@ -118,10 +118,10 @@ impl Tables {
     fn extend(&mut self, new: &mut NewEntries, symbolization: Option<&mut Symbolization>) {
         self.events.append(&mut new.events);
         self.threads.append(&mut new.threads);
-        let known = self.mappings.len();
+        let first_new = self.mappings.len();
         let mapping = |map: Map| Mapping { path: String::from_utf8_lossy(&map.filename).into_owned(), map };
         self.mappings.extend(new.mappings.drain(..).map(mapping));
-        self.maps.extend(self.mappings[known..].iter().map(|mapping| mapping.map.clone()));
+        self.maps.extend(self.mappings[first_new..].iter().map(|mapping| mapping.map.clone()));
         self.frames.append(&mut new.frames);
         if let Some(symbolization) = symbolization {
             symbolization.look_up(&self.frames, &self.maps, &new.process_files);

@@ -9,7 +9,6 @@ use perf_data::session::interned::Interned;
 use perf_data::session::names::{NameId, Names};
 use perf_data::stream::events::EventIndex;
 
-/// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Function {
     /// Its name, or that of the file in brackets if it is unknown.
@@ -81,7 +80,7 @@ impl Slots {
         Self { start, len: column.div_ceil(IN_COLUMN).max(1), in_column: IN_COLUMN }
     }
 
-    fn of(self, time: u64) -> u32 {
+    fn slot_at(self, time: u64) -> u32 {
         u32::try_from(time.saturating_sub(self.start) / self.len).unwrap_or(u32::MAX)
     }
 }
@@ -91,15 +90,12 @@ impl Slots {
 pub(crate) struct CallTree {
     /// Names that the rest refers to.
     pub names: Names,
-    /// Functions.
     pub functions: Vec<Function>,
-    /// Places.
     pub places: Vec<Place>,
     /// Depth and place of each node, without the root.
     pub nodes: Vec<(u32, u32)>,
     /// Names of the events, that with the most samples first.
     pub events: Vec<String>,
-    /// Threads.
     pub threads: Vec<Thread>,
     /// Intervals of time.
     pub slots: Slots,
@@ -184,13 +180,13 @@ impl Builder {
             .collect();
         for (index, row) in profile.rows.iter().enumerate() {
             let node = *by_stack.entry(row.stack).or_insert_with(|| {
-                let stack = locations.of_stack(tables.stacks.stack(row.stack)).rev();
+                let stack = locations.stack_locations(tables.stacks.stack(row.stack)).rev();
                 stack.fold(0, |parent, location| self.nodes.id((parent, places[location as usize])) + 1)
             });
             let value = |wanted: Label| tables.labels.value(row.labels, wanted);
             let (comm, tid) = (value(Label::ThreadComm), value(Label::Tid));
             let thread = *threads.entry((comm, tid)).or_insert_with(|| self.thread(comm, tid, tables));
-            let slot = value(Label::TimestampNs).map_or(0, |time| slots.of(time));
+            let slot = value(Label::TimestampNs).map_or(0, |time| slots.slot_at(time));
             let Some(&event) = events.get(&row.event) else { continue };
             self.rows.add((Key { node, event, thread, slot, is_base }, row.into()), profile.rows.len() - index);
         }
@@ -213,8 +209,8 @@ impl Builder {
     }
 
     fn event(&mut self, name: &str) -> u32 {
-        let known = self.events.iter().position(|event| event == name);
-        known.unwrap_or_else(|| {
+        let existing = self.events.iter().position(|event| event == name);
+        existing.unwrap_or_else(|| {
             self.events.push(name.to_owned());
             self.events.len() - 1
         }) as u32
@@ -225,6 +221,7 @@ impl Builder {
         let nodes = self.nodes.into_list();
         // The first child and the next sibling of each node; 0 if there is none.
         let mut links = vec![(0_u32, 0_u32); nodes.len() + 1];
+        // Each node is linked before its earlier siblings, so that children stay in order of their first occurrence.
         for (index, &(parent, _)) in nodes.iter().enumerate().rev() {
             links[index + 1].1 = links[parent as usize].0;
             links[parent as usize].0 = index as u32 + 1;
@@ -240,6 +237,7 @@ impl Builder {
             list.push((depth, place));
             order[node as usize] = list.len() as u32;
             let (child, sibling) = links[node as usize];
+            // The child is taken first, so that a subtree comes before its next sibling.
             pending.extend([(sibling, depth), (child, depth + 1)]);
         }
         let mut rows = self.rows;

@@ -40,15 +40,15 @@ impl Key {
         ("event", Self::Event),
     ];
 
-    /// Those of `perf report`.
+    /// The default keys of `perf report`.
     pub const DEFAULT: &[Self] = &[Self::Comm, Self::Dso, Self::Sym];
 
     /// The key with this name.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, key)| *key)
+        Self::NAMES.iter().find(|(key_name, _)| *key_name == name).map(|(_, key)| *key)
     }
 
-    /// Parses the names.
+    /// A parser of key names for the command line.
     #[cfg(feature = "cli")]
     pub fn parser() -> impl clap::builder::TypedValueParser<Value = Self> {
         use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -56,7 +56,7 @@ impl Key {
         names.try_map(|name| Self::by_name(&name).ok_or("unknown key"))
     }
 
-    /// Its name.
+    /// The name of the key.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)
     }

@@ -44,9 +44,9 @@ pub struct Locations {
     by_location: HashMap<Location, LocationId>,
     /// By location: the first one in its line.
     by_line: Vec<LocationId>,
-    /// By frame: its locations in `of_frames`.
+    /// By frame: the range of its locations in `location_ids`.
     frames: Vec<Range<u32>>,
-    of_frames: Vec<LocationId>,
+    location_ids: Vec<LocationId>,
 }
 
 impl Locations {
@@ -54,9 +54,9 @@ impl Locations {
     pub fn new(tables: &Tables) -> Self {
         let mut locations = Self::default();
         for (id, &frame) in (0..).zip(tables.stacks.frames()) {
-            let first = locations.of_frames.len() as u32;
+            let first = locations.location_ids.len() as u32;
             locations.add(id, frame, tables);
-            locations.frames.push(first..locations.of_frames.len() as u32);
+            locations.frames.push(first..locations.location_ids.len() as u32);
         }
         let mut lines = HashMap::new();
         let line = |(id, location): (LocationId, &Location)| *lines.entry((location.file, location.line)).or_insert(id);
@@ -74,7 +74,7 @@ impl Locations {
         let module = module.filter(|name| !name.starts_with('[')).and_then(|name| module_name(Path::new(name)));
         let dso = module.map(|name| format!("[{name}]"));
         let dso = self.names.id(dso.as_ref().map_or(file, |name| name.as_bytes()));
-        let (is_kernel, symbols) = (tables.is_of_kernel(frame), &tables.symbols);
+        let (is_kernel, symbols) = (tables.is_kernel_frame(frame), &tables.symbols);
         let lines = symbols.lines(id);
         for (depth, line) in lines.iter().enumerate() {
             let function = symbols.function(line.function);
@@ -115,22 +115,22 @@ impl Locations {
     }
 
     fn push(&mut self, location: Location) {
-        let Self { list, by_location, of_frames, .. } = self;
-        of_frames.push(*by_location.entry(location).or_insert_with(|| {
+        let Self { list, by_location, location_ids, .. } = self;
+        location_ids.push(*by_location.entry(location).or_insert_with(|| {
             list.push(location);
             list.len() as LocationId - 1
         }));
     }
 
     /// The locations of a frame, innermost function first; at least one.
-    pub fn of(&self, frame: FrameId) -> &[LocationId] {
+    pub fn frame_locations(&self, frame: FrameId) -> &[LocationId] {
         let Range { start, end } = self.frames[frame as usize];
-        &self.of_frames[start as usize..end as usize]
+        &self.location_ids[start as usize..end as usize]
     }
 
     /// The locations of a stack, leaf first.
-    pub fn of_stack<'a>(&'a self, stack: &'a [FrameId]) -> impl DoubleEndedIterator<Item = LocationId> + 'a {
-        stack.iter().flat_map(|&frame| self.of(frame).iter().copied())
+    pub fn stack_locations<'a>(&'a self, stack: &'a [FrameId]) -> impl DoubleEndedIterator<Item = LocationId> + 'a {
+        stack.iter().flat_map(|&frame| self.frame_locations(frame).iter().copied())
     }
 
     /// All locations, by ID.
@@ -143,7 +143,7 @@ impl Locations {
         self.by_line[id as usize]
     }
 
-    /// A location.
+    /// The location with this ID.
     pub fn get(&self, id: LocationId) -> &Location {
         &self.list[id as usize]
     }

@@ -47,7 +47,7 @@ impl From<&Row> for Counts {
 impl Counts {
     /// Its value as a percentage of another. Without values, samples are compared.
     pub fn percent_of(self, all: Self) -> f64 {
-        let share = |part: u64, of: u64| part as f64 * 100.0 / of as f64;
+        let share = |part: u64, whole: u64| part as f64 * 100.0 / whole as f64;
         match (all.value, all.samples) {
             (0, 0) => 0.0,
             (0, samples) => share(self.samples, samples),

@@ -84,7 +84,7 @@ impl Neighbors {
         let called = |location: &Location| (location.function, location.dso);
         for (number, row) in rows.enumerate() {
             stack.clear();
-            stack.extend(locations.of_stack(profile.tables.stacks.stack(row.stack)));
+            stack.extend(locations.stack_locations(profile.tables.stacks.stack(row.stack)));
             let mut is_in = false;
             for (depth, _) in stack.iter().enumerate().filter(|(_, id)| is_named[**id as usize]) {
                 is_in = true;

@@ -34,7 +34,7 @@ impl SourceLines {
         let mut files: BTreeMap<_, (Self, usize)> = BTreeMap::new();
         let mut latest: BTreeMap<_, usize> = BTreeMap::new();
         for (number, row) in rows.enumerate() {
-            let stack = locations.of_stack(profile.tables.stacks.stack(row.stack)).enumerate();
+            let stack = locations.stack_locations(profile.tables.stacks.stack(row.stack)).enumerate();
             for (depth, id) in stack.filter(|(_, id)| is_named[*id as usize]) {
                 let location = locations.get(id);
                 let (file, counted) = files.entry(location.file).or_insert_with(|| {
@@ -44,6 +44,7 @@ impl SourceLines {
                 if depth == 0 {
                     usage.own += row.into();
                 }
+                // A recursive function occurs several times in a stack, but its lines are counted once for each row.
                 if latest.insert((location.file, location.line), number) != Some(number) {
                     usage.total += row.into();
                 }
@@ -64,9 +65,9 @@ impl SourceLines {
         let path = Path::new(&self.file);
         let mut bytes = Vec::new();
         recorded_file::open(path).ok()?.take(MAX_SOURCE).read_to_end(&mut bytes).ok()?;
-        let mut known = self.counts.keys().copied().filter(|&line| line > 0);
-        let first = known.next()?;
-        let last = known.next_back().unwrap_or(first);
+        let mut counted_lines = self.counts.keys().copied().filter(|&line| line > 0);
+        let first = counted_lines.next()?;
+        let last = counted_lines.next_back().unwrap_or(first);
         let text = String::from_utf8_lossy(&bytes);
         let lines = (1..).zip(text.lines()).skip_while(|(number, _)| *number < first - context);
         Some(lines.take_while(|(number, _)| *number <= last + context).map(|(n, line)| (n, line.to_owned())).collect())

@@ -45,10 +45,10 @@ struct Groups<'a> {
     locations: &'a Locations,
     keys: &'a [Key],
     /// Values of the keys that labels and events have, in the order of the keys.
-    of_samples: Slices<Cell>,
+    sample_cells: Slices<Cell>,
     by_labels: HashMap<(LabelsId, EventIndex), u32>,
     /// Values of the keys that locations have.
-    of_locations: Slices<Cell>,
+    location_cells: Slices<Cell>,
     by_location: Vec<u32>,
     groups: HashMap<(u32, u32), u32>,
     /// By group: the keys of its samples and location, its event and counts.
@@ -82,26 +82,26 @@ impl Top {
     }
 
     /// Counts of all samples of an entry's event.
-    pub fn all_of(&self, entry: &Entry) -> Counts {
+    pub fn event_total(&self, entry: &Entry) -> Counts {
         self.totals.get(&entry.event).copied().unwrap_or_default()
     }
 }
 
 impl<'a> Groups<'a> {
     fn new(profile: &'a Profile, locations: &'a Locations, keys: &'a [Key]) -> Self {
-        let mut of_locations = Slices::default();
+        let mut location_cells = Slices::default();
         let cells = |id: &LocationId| -> Vec<Cell> {
-            keys.iter().filter_map(|key| of_location(*key, *id, locations)).collect()
+            keys.iter().filter_map(|key| location_cell(*key, *id, locations)).collect()
         };
         let ids = 0..locations.list().len() as LocationId;
-        let by_location = ids.map(|id| of_locations.id(&cells(&id))).collect();
+        let by_location = ids.map(|id| location_cells.id(&cells(&id))).collect();
         Self {
             profile,
             locations,
             keys,
-            of_samples: Slices::default(),
+            sample_cells: Slices::default(),
             by_labels: HashMap::new(),
-            of_locations,
+            location_cells,
             by_location,
             groups: HashMap::new(),
             list: Vec::new(),
@@ -111,14 +111,14 @@ impl<'a> Groups<'a> {
 
     /// Counts the samples of a row: once for each group, however often it occurs in the stack.
     fn count(&mut self, number: usize, row: &Row) {
-        let Self { profile, locations, keys, of_samples, by_labels, by_location, groups, list, counted, .. } = self;
+        let Self { profile, locations, keys, sample_cells, by_labels, by_location, groups, list, counted, .. } = self;
         let tables = &*profile.tables;
-        let of_sample = *by_labels.entry((row.labels, row.event)).or_insert_with(|| {
-            let cells: Vec<_> = keys.iter().filter_map(|key| of_sample(*key, row, tables)).collect();
-            of_samples.id(&cells)
+        let cells_id = *by_labels.entry((row.labels, row.event)).or_insert_with(|| {
+            let cells: Vec<_> = keys.iter().filter_map(|key| sample_cell(*key, row, tables)).collect();
+            sample_cells.id(&cells)
         });
-        for (depth, location) in locations.of_stack(tables.stacks.stack(row.stack)).enumerate() {
-            let key = (of_sample, by_location[location as usize]);
+        for (depth, location) in locations.stack_locations(tables.stacks.stack(row.stack)).enumerate() {
+            let key = (cells_id, by_location[location as usize]);
             let group = *groups.entry(key).or_insert_with(|| {
                 list.push((key.0, key.1, row.event, Usage::default()));
                 counted.push(usize::MAX);
@@ -136,12 +136,13 @@ impl<'a> Groups<'a> {
     }
 
     fn entries(&self) -> Vec<Entry> {
-        let Self { keys, of_samples, of_locations, list, .. } = self;
+        let Self { keys, sample_cells, location_cells, list, .. } = self;
         let mut texts: HashMap<(Key, Cell), Arc<str>> = HashMap::new();
         let entry = |&(sample, location, event, usage): &(u32, u32, EventIndex, Usage)| {
-            let (mut of_sample, mut of_location) = (of_samples.get(sample).iter(), of_locations.get(location).iter());
+            let (mut sample_values, mut location_values) =
+                (sample_cells.get(sample).iter(), location_cells.get(location).iter());
             let cells = keys.iter().map(|&key| {
-                let cells = if is_of_samples(key) { &mut of_sample } else { &mut of_location };
+                let cells = if is_sample_key(key) { &mut sample_values } else { &mut location_values };
                 let cell = cells.next().copied().flatten();
                 texts.entry((key, cell)).or_insert_with(|| self.text(key, cell).into()).clone()
             });
@@ -172,12 +173,12 @@ fn compare(a: &[Arc<str>], b: &[Arc<str>]) -> Ordering {
 }
 
 /// Whether all frames of a sample have the same value of a key.
-fn is_of_samples(key: Key) -> bool {
+fn is_sample_key(key: Key) -> bool {
     key == Key::Event || key.label().is_some()
 }
 
 /// The value of a key of samples.
-fn of_sample(key: Key, row: &Row, tables: &Tables) -> Option<Cell> {
+fn sample_cell(key: Key, row: &Row, tables: &Tables) -> Option<Cell> {
     if key == Key::Event {
         return Some(Some(row.event.into()));
     }
@@ -185,13 +186,14 @@ fn of_sample(key: Key, row: &Row, tables: &Tables) -> Option<Cell> {
         let mut labels = tables.labels.labels(row.labels).iter();
         labels.find(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value)
     };
-    let known = value(key.label()?);
+    let recorded = value(key.label()?);
+    // Threads without a name are told apart by their ID.
     let unnamed = || value(Label::Tid).filter(|_| key == Key::Comm).map(|tid| UNNAMED | tid);
-    Some(known.or_else(unnamed))
+    Some(recorded.or_else(unnamed))
 }
 
 /// The value of a key of locations. For a line it is a location of that line.
-fn of_location(key: Key, id: LocationId, locations: &Locations) -> Option<Cell> {
+fn location_cell(key: Key, id: LocationId, locations: &Locations) -> Option<Cell> {
     let location = locations.get(id);
     match key {
         Key::Dso => Some(Some(location.dso.0.into())),

@@ -39,22 +39,22 @@ impl EndianPass {
     }
 
     fn description(&self) -> String {
-        self.unconverted.iter().map(|(what, count)| format!("{what} ({count})")).collect::<Vec<_>>().join(", ")
+        self.unconverted.iter().map(|(contents, count)| format!("{contents} ({count})")).collect::<Vec<_>>().join(", ")
     }
 
-    fn add_unconverted(&mut self, what: &'static str) {
-        *self.unconverted.entry(what).or_default() += 1;
+    fn add_unconverted(&mut self, contents: &'static str) {
+        *self.unconverted.entry(contents).or_default() += 1;
     }
 
     fn check_sample(&mut self, sample: &Sample) {
         let is_present = |bytes: Option<usize>| bytes.is_some_and(|len| len > 0);
-        for (what, len) in [
+        for (contents, len) in [
             ("raw data of samples", sample.raw.as_ref().map(|raw| raw.data.len())),
             ("user stacks", sample.stack_user.as_ref().map(|stack| stack.data.len())),
             ("AUX data of samples", sample.aux.as_ref().map(|aux| aux.data.len())),
         ] {
             if is_present(len) {
-                self.add_unconverted(what);
+                self.add_unconverted(contents);
             }
         }
     }
@@ -122,13 +122,13 @@ impl Sink for EndianPass {
         if self.unconverted.is_empty() || self.allow_mixed {
             return Ok(());
         }
-        let what = format!("--endian: the byte order of these contents is unknown: {}", self.description());
-        Err(Error::incompatible(what).remedy("allow_mixed", "to keep them unchanged"))
+        let problem = format!("--endian: the byte order of these contents is unknown: {}", self.description());
+        Err(Error::incompatible(problem).remedy("allow_mixed", "to keep them unchanged"))
     }
 }
 
 fn lossy(meta: &Meta, raw: &Raw<'_>) -> Error {
     let file = &meta.files[raw.block().source as usize];
-    let what = format!("the {} record cannot be converted to the other byte order and back", raw.header().kind);
-    Error::input(file, raw.offset(), what)
+    let problem = format!("the {} record cannot be converted to the other byte order and back", raw.header().kind);
+    Error::input(file, raw.offset(), problem)
 }

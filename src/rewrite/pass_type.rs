@@ -42,21 +42,21 @@ pub struct Request {
 pub struct Setting {
     /// Its ID.
     pub id: &'static str,
-    /// IDs of the arguments that request these passes, of which one must be given.
-    pub of: &'static [&'static str],
+    /// IDs of the arguments that request the refined passes; one of them must be given.
+    pub passes: &'static [&'static str],
     /// Whether the search for symbols uses it, too.
-    pub is_of_symbols: bool,
+    pub is_for_symbols: bool,
 }
 
 impl PassType {
     /// A pass whose options are all in `T`, requested by the argument with this ID.
-    pub const fn of<T: PassOptions + Args>(id: &'static str) -> Self {
+    pub const fn with_options<T: PassOptions + Args>(id: &'static str) -> Self {
         Self::new(id, T::augment_args, |matches| Ok(vec![Arc::new(T::from_arg_matches(matches)?)]))
     }
 
     /// A pass that is requested by a flag with this ID, and whose options are in `T`.
     pub const fn flagged<T: PassOptions + Args>(id: &'static str, help: &'static str) -> Self {
-        let pass = Self::of::<T>(id);
+        let pass = Self::with_options::<T>(id);
         Self { flag: Some(Flag { short: None, help }), ..pass }
     }
 
@@ -106,9 +106,9 @@ impl PassType {
         self.for_records.contains(&id)
     }
 
-    /// The arguments, that which requests the pass first.
+    /// The arguments; the first one requests the pass.
     pub fn arguments(&self) -> Vec<Arg> {
-        let of_flag = self.flag.map(|Flag { short, help }| {
+        let flag_argument = self.flag.map(|Flag { short, help }| {
             // It takes an empty value because only values have an index on the command line.
             let flag = Arg::new(self.id).long(self.id).help(help).action(ArgAction::Set).num_args(0);
             short.into_iter().fold(flag.default_missing_value(""), Arg::short)
@@ -116,10 +116,10 @@ impl PassType {
         let own = (self.augment)(Command::new(""));
         let mut own: Vec<_> = own.get_arguments().cloned().map(|argument| argument.required(false)).collect();
         own.sort_by_key(|argument| argument.get_id() != self.id);
-        of_flag.into_iter().chain(own).collect()
+        flag_argument.into_iter().chain(own).collect()
     }
 
-    /// The passes that a command line requests, each with its place there.
+    /// The passes that a command line requests, each with its position there.
     ///
     /// # Errors
     /// If the arguments cannot be combined.

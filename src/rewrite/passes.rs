@@ -120,6 +120,7 @@ impl Passes {
         let meta = seen.stage.meta.unwrap_or(meta);
         damage.into_iter().for_each(|damage| ledger.damage(damage));
         if records_change {
+            // The records in compressed frames have been passed on instead of the frames.
             let kinds: Vec<_> = ledger.entries().keys().copied().filter(|kind| kind.is_frame()).collect();
             for kind in kinds {
                 let frames = ledger.of(kind).unaccounted();
@@ -140,8 +141,8 @@ impl Passes {
 
     /// Runs the pre-scan of each pass, and lets it edit the metadata.
     fn prepare(&mut self, read: &ReadOptions, open: &dyn Fn() -> Result<Source>, records_change: bool) -> Result<()> {
-        let mut known = open()?.meta().clone();
-        let is_pipe = known.container == Container::Pipe;
+        let mut meta = open()?.meta().clone();
+        let is_pipe = meta.container == Container::Pipe;
         for index in 0..self.list.len() {
             let (before, rest) = self.list.split_at_mut(index);
             let Some(Step { pass, edited }) = rest.first_mut() else { continue };
@@ -149,14 +150,14 @@ impl Passes {
             // The metadata of a pipe is complete only at its end.
             if pass.pre_scan().is_some() || edits && is_pipe {
                 let seen = run_pre_scan(&mut **pass, before, records_change, read, open()?)?;
-                known = seen.filter(|_| is_pipe).unwrap_or(known);
+                meta = seen.filter(|_| is_pipe).unwrap_or(meta);
             }
             if edits {
-                let header = Header::new(&known);
+                let header = Header::new(&meta);
                 let mut after = header.clone();
                 pass.edit(&mut after)?;
                 let made = MetadataEdit::new(header, after)?;
-                known = made.known(&known)?;
+                meta = made.initial_meta(&meta)?;
                 *edited = Some(made);
             }
         }

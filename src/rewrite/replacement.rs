@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Returns a serial number for a block that is not from a file, unique across passes.
 pub(crate) fn serial() -> u64 {
+    // Blocks of files are numbered from the lower end, so their serial numbers never reach these.
     static NEXT: AtomicU64 = AtomicU64::new(1 << 63);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
@@ -49,16 +50,17 @@ impl RecordBuffer {
         &mut self,
         sink: &mut (impl Sink + ?Sized),
         meta: &Meta,
-        place: RecordPlacement,
+        placement: RecordPlacement,
     ) -> Result<()> {
         let Some(header) = RecordHeader::peek(&self.record, meta.endian) else { return Ok(()) };
         let bytes = Bytes::from(mem::take(&mut self.record));
-        let RecordPlacement { source, base, origin } = place;
+        let RecordPlacement { source, base, origin } = placement;
         let payload = bytes.len().saturating_sub(header.len());
         let block = Block { bytes, source, base, origin, in_memory: true, serial: serial() };
         if let Some(raw) = Raw::new(header, meta.endian, &block, 0, payload) {
             sink.record(meta, &raw)?;
         }
+        // The memory is reused, unless the sink has kept the bytes.
         self.record = block.bytes.into();
         Ok(())
     }

@@ -22,7 +22,7 @@ pub(crate) struct SampleParts {
 impl SampleParts {
     /// `None` if the sample is malformed, has neither registers nor a dump, or fields of unknown layout, which may be anywhere
     /// from the registers on.
-    pub(crate) fn of(raw: &Raw<'_>, layout: &SampleLayout) -> Option<Self> {
+    pub(crate) fn locate(raw: &Raw<'_>, layout: &SampleLayout) -> Option<Self> {
         if layout.may_be_partial() && layout.unknown_bits_of(raw.body(), raw.endian()).is_some() {
             return None;
         }

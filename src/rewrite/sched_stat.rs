@@ -77,7 +77,7 @@ enum Role {
 }
 
 impl Role {
-    fn of(name: &str) -> Self {
+    fn from_event_name(name: &str) -> Self {
         match name {
             "sched:sched_switch" => Self::Switch,
             "sched:sched_process_exit" => Self::Exit,
@@ -113,7 +113,7 @@ impl Roles {
     fn update(&mut self, meta: &Meta) {
         let events = meta.events.list();
         let new = &events[self.list.len().min(events.len())..];
-        self.list.extend(new.iter().map(|event| Role::of(&event_name(event))));
+        self.list.extend(new.iter().map(|event| Role::from_event_name(&event_name(event))));
         if self.tracepoints.is_empty()
             && let Some(section) = meta.features.get(&FeatureId::TRACING_DATA)
         {
@@ -121,7 +121,7 @@ impl Roles {
         }
     }
 
-    fn of(&mut self, meta: &Meta, event: EventIndex) -> Role {
+    fn role(&mut self, meta: &Meta, event: EventIndex) -> Role {
         if self.list.len() <= event as usize {
             self.update(meta);
         }
@@ -150,7 +150,7 @@ impl Merge {
     /// Processes a sample; returns whether it is passed on unchanged.
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut (impl Sink + ?Sized)) -> Result<bool> {
         let Some((index, event)) = meta.events.of(raw) else { return Ok(true) };
-        let role = self.roles.of(meta, index);
+        let role = self.roles.role(meta, index);
         if role == Role::Other {
             return Ok(true);
         }
@@ -174,15 +174,15 @@ impl Merge {
     ) -> Result<()> {
         let pid = view.raw.and_then(|raw| self.roles.pid(event, raw));
         let Some((index, switch)) = pid.and_then(|pid| self.switches.get(&pid)) else { return Ok(()) };
-        let Some(of_switch) = meta.events.list().get(*index as usize) else { return Ok(()) };
+        let Some(switch_event) = meta.events.list().get(*index as usize) else { return Ok(()) };
         self.changed.record.clear();
         self.changed.record.extend_from_slice(switch);
-        let layout = &of_switch.layout;
+        let layout = &switch_event.layout;
         let mut put = |field: SampleField, value: Option<u64>| {
             let at = layout.word_at(field).map(|at| RecordHeader::SIZE + 8 * at);
-            let place = at.and_then(|at| self.changed.record.get_mut(at..at + 8));
-            if let (Some(place), Some(value)) = (place, value) {
-                place.copy_from_slice(&value.to_bytes(raw.endian()));
+            let slot = at.and_then(|at| self.changed.record.get_mut(at..at + 8));
+            if let (Some(slot), Some(value)) = (slot, value) {
+                slot.copy_from_slice(&value.to_bytes(raw.endian()));
             }
         };
         put(SampleField::Time, view.time);

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub(crate) struct SpooledChains<K> {
     spool_dir: Option<PathBuf>,
     /// Position of each chain in the file.
-    places: HashMap<K, Range<u64>>,
+    ranges: HashMap<K, Range<u64>>,
     /// The file, while it is written.
     out: Option<BufWriter<Spool>>,
     end: u64,
@@ -31,7 +31,7 @@ impl<K> Default for SpooledChains<K> {
 impl<K> SpooledChains<K> {
     /// Creates an empty store whose temporary file is in that directory.
     pub(crate) fn new(spool_dir: Option<PathBuf>) -> Self {
-        Self { spool_dir, places: HashMap::new(), out: None, end: 0, chains: Bytes::new() }
+        Self { spool_dir, ranges: HashMap::new(), out: None, end: 0, chains: Bytes::new() }
     }
 
     /// Ends the file: from now on, chains can be read.
@@ -63,14 +63,14 @@ impl<K: Eq + Hash> SpooledChains<K> {
         words.iter().try_for_each(|word| out.write_all(&word.to_ne_bytes()))?;
         let start = self.end;
         self.end += 8 * words.len() as u64;
-        self.places.insert(key, start..self.end);
+        self.ranges.insert(key, start..self.end);
         Ok(())
     }
 
     /// The chain of a key.
     pub(crate) fn get(&self, key: &K) -> Option<impl ExactSizeIterator<Item = u64>> {
-        let place = self.places.get(key)?;
-        let chain = self.chains.get(place.start as usize..place.end as usize)?;
+        let range = self.ranges.get(key)?;
+        let chain = self.chains.get(range.start as usize..range.end as usize)?;
         Some(chain.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)))
     }
 }
@@ -90,7 +90,7 @@ mod tests {
             .into_iter()
             .for_each(|(chain, count)| chains.add(chain, words(count)).unwrap());
         chains.finish().unwrap();
-        let found = [1, 2, 3, 4].map(|tid| chains.get(&(tid, 5)).map(Vec::from_iter));
-        assert_eq!(found, [Some(vec![7]), Some(vec![7, 8, 9]), Some(vec![]), None], "the later of two chains wins");
+        let stored = [1, 2, 3, 4].map(|tid| chains.get(&(tid, 5)).map(Vec::from_iter));
+        assert_eq!(stored, [Some(vec![7]), Some(vec![7, 8, 9]), Some(vec![]), None], "the later of two chains wins");
     }
 }

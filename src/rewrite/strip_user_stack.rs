@@ -67,8 +67,8 @@ impl Pass for StripUserStackPass {
 
     fn report(&self, ledger: &mut Ledger) {
         if self.unreadable > 0 {
-            let what = "samples that cannot be decoded are dropped: they would be misread without user stacks";
-            ledger.missing(format!("{}: {} {what}", self.name(), self.unreadable));
+            let problem = "samples that cannot be decoded are dropped: they would be misread without user stacks";
+            ledger.missing(format!("{}: {} {problem}", self.name(), self.unreadable));
         }
     }
 }
@@ -95,7 +95,7 @@ impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
         let Some(layout) = layout_with(meta, raw, |fields| fields.intersects(SampleType::USER_DUMP)) else {
             return sink.record(meta, raw);
         };
-        let Some(SampleParts { dump, .. }) = SampleParts::of(raw, layout) else {
+        let Some(SampleParts { dump, .. }) = SampleParts::locate(raw, layout) else {
             *self.unreadable += 1;
             return Ok(());
         };

@@ -45,7 +45,7 @@ impl PassOptions for Unwind {
     }
 }
 
-/// Maximum size of a record without its header.
+/// Maximum size of a record without its header. Records have a multiple of 8 bytes.
 const MAX_BODY: usize = u16::MAX as usize / 8 * 8 - RecordHeader::SIZE;
 
 /// The pass that unwinds.
@@ -84,7 +84,7 @@ impl Pass for UnwindPass {
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         self.chains = SpooledChains::new(self.read.spool_dir.clone());
         self.unwinding = Unwinding::with_objects(&self.options);
-        let scan = UnwindScan { chains: &mut self.chains, places: FilePositions::default() };
+        let scan = UnwindScan { chains: &mut self.chains, positions: FilePositions::default() };
         let scan = Before::new(&mut self.unwinding, scan);
         Some(PreScan::in_file_order(NumberedOrder::new(scan, self.read.clone())))
     }
@@ -97,6 +97,7 @@ impl Pass for UnwindPass {
         let with_dumps = header.events.iter_mut().flatten().map(|event| &mut event.attr);
         for attr in with_dumps.filter(|attr| attr.sample_type.contains(SampleType::USER_DUMP)) {
             attr.sample_type.insert(SampleType::CALLCHAIN);
+            // perf record sets this flag if it dumps stacks; the unwound frames are now in the chain.
             attr.flags.remove(AttrFlags::EXCLUDE_CALLCHAIN_USER);
             if !self.keeps_dumps {
                 attr.sample_type.remove(SampleType::USER_DUMP);
@@ -116,7 +117,7 @@ impl Pass for UnwindPass {
         let stage = UnwindStage {
             chains: &self.chains,
             keeps_dumps: self.keeps_dumps,
-            places: FilePositions::default(),
+            positions: FilePositions::default(),
             chain: Vec::new(),
             changed: RecordBuffer::default(),
             counts: &mut self.counts,
@@ -128,12 +129,12 @@ impl Pass for UnwindPass {
         self.unwinding.note(ledger);
         let Counts { unreadable, too_long } = self.counts;
         if unreadable > 0 {
-            let what = "samples that cannot be decoded are dropped: they would be misread with call chains";
-            ledger.missing(format!("{}: {unreadable} {what}", self.name()));
+            let problem = "samples that cannot be decoded are dropped: they would be misread with call chains";
+            ledger.missing(format!("{}: {unreadable} {problem}", self.name()));
         }
         if too_long > 0 {
-            let what = "samples cannot hold both their stack dump and all of its frames";
-            ledger.missing(format!("{}: {too_long} {what}", self.name()));
+            let problem = "samples cannot hold both their stack dump and all of its frames";
+            ledger.missing(format!("{}: {too_long} {problem}", self.name()));
         }
     }
 }
@@ -141,21 +142,21 @@ impl Pass for UnwindPass {
 /// The pre-scan, in time order, after unwinding.
 struct UnwindScan<'a> {
     chains: &'a mut SpooledChains<u64>,
-    places: FilePositions,
+    positions: FilePositions,
 }
 
 impl Numbered for UnwindScan<'_> {
-    fn places(&mut self) -> &mut FilePositions {
-        &mut self.places
+    fn positions(&mut self) -> &mut FilePositions {
+        &mut self.positions
     }
 }
 
 impl Sink for UnwindScan<'_> {
     fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
         if let Some(chain) = raw.call_chain() {
-            self.chains.add(self.places.of(raw), chain)?;
+            self.chains.add(self.positions.position(raw), chain)?;
         }
-        self.places.forget(raw);
+        self.positions.forget(raw);
         Ok(())
     }
 
@@ -171,7 +172,7 @@ impl Sink for UnwindScan<'_> {
 struct UnwindStage<'a> {
     chains: &'a SpooledChains<u64>,
     keeps_dumps: bool,
-    places: FilePositions,
+    positions: FilePositions,
     /// The chain of the current sample (scratch buffer).
     chain: Vec<u64>,
     changed: RecordBuffer,
@@ -180,13 +181,13 @@ struct UnwindStage<'a> {
 
 impl<S: Sink + ?Sized> Stage<S> for UnwindStage<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        let place = self.places.of(raw);
-        self.places.forget(raw);
+        let position = self.positions.position(raw);
+        self.positions.forget(raw);
         let Some(layout) = layout_with(meta, raw, |fields| fields.contains(SampleType::USER_DUMP)) else {
             return sink.record(meta, raw);
         };
-        let parts = SampleParts::of(raw, layout);
-        let Some((parts, ())) = parts.zip(self.find_chain(place, raw, layout)) else {
+        let parts = SampleParts::locate(raw, layout);
+        let Some((parts, ())) = parts.zip(self.find_chain(position, raw, layout)) else {
             self.counts.unreadable += 1;
             return Ok(());
         };
@@ -197,11 +198,11 @@ impl<S: Sink + ?Sized> Stage<S> for UnwindStage<'_> {
 
 impl UnwindStage<'_> {
     /// Sets the chain of a sample: the unwound one, or else the recorded one, or else its instruction pointer; `None` if it is malformed.
-    fn find_chain(&mut self, place: u64, raw: &Raw<'_>, layout: &SampleLayout) -> Option<()> {
+    fn find_chain(&mut self, position: u64, raw: &Raw<'_>, layout: &SampleLayout) -> Option<()> {
         let mut view = SampleView::default();
         view.fill(raw.body(), layout, raw.endian()).ok()?;
         self.chain.clear();
-        match (self.chains.get(&place), view.callchain) {
+        match (self.chains.get(&position), view.callchain) {
             (Some(unwound), _) => self.chain.extend(unwound),
             (None, Some(recorded)) => self.chain.extend(recorded.iter()),
             (None, None) => {

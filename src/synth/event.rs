@@ -67,11 +67,11 @@ impl Event {
     /// # Errors
     /// None in practice: an attr of zeros can be decoded.
     pub fn unknown(name: impl Into<String>) -> Result<Self> {
-        Ok(Self::of(name, Self::plain_attr()?))
+        Ok(Self::new(name, Self::plain_attr()?))
     }
 
     /// An event with this attr, unchanged.
-    pub fn of(name: impl Into<String>, attr: Attr) -> Self {
+    pub fn new(name: impl Into<String>, attr: Attr) -> Self {
         Self { name: name.into(), attr, ids: Vec::new(), tracepoint: None }
     }
 

@@ -59,7 +59,7 @@ const CACHE_OPERATIONS: [(&str, &str); 3] =
 /// If the event or a modifier is unknown.
 pub(super) fn apply<'a>(name: &'a str, attr: &mut Attr) -> Result<Option<(&'a str, &'a str)>> {
     let (head, rest) = name.split_once(':').unwrap_or((name, ""));
-    if let Some((kind, config)) = known(head) {
+    if let Some((kind, config)) = known_event(head) {
         (attr.kind, attr.config) = (kind, config);
         modify(name, rest, attr)?;
         return Ok(None);
@@ -72,19 +72,19 @@ pub(super) fn apply<'a>(name: &'a str, attr: &mut Attr) -> Result<Option<(&'a st
     let is_name =
         |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_name(head) || !is_name(point) {
-        let what = "is not a known event; describe events of other PMUs by their attr";
-        return Err(Error::invalid(format!("'{name}' {what}")));
+        let problem = "is not a known event; describe events of other PMUs by their attr";
+        return Err(Error::invalid(format!("'{name}' {problem}")));
     }
     attr.kind = AttrType::TRACEPOINT;
     modify(name, modifiers, attr)?;
     Ok(Some((head, point)))
 }
 
-fn known(name: &str) -> Option<(AttrType, u64)> {
-    if let Some((_, event)) = HARDWARE.iter().find(|(known, _)| *known == name) {
+fn known_event(name: &str) -> Option<(AttrType, u64)> {
+    if let Some((_, event)) = HARDWARE.iter().find(|(candidate, _)| *candidate == name) {
         return Some((AttrType::HARDWARE, event.0));
     }
-    if let Some((_, event)) = SOFTWARE.iter().find(|(known, _)| *known == name) {
+    if let Some((_, event)) = SOFTWARE.iter().find(|(candidate, _)| *candidate == name) {
         return Some((AttrType::SOFTWARE, event.0));
     }
     let raw = name.strip_prefix('r').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
@@ -138,14 +138,14 @@ fn breakpoint(name: &str, rest: &str, attr: &mut Attr) -> Result<()> {
     const LENGTH: u64 = 4;
     let invalid = || Error::invalid(format!("'{name}' is not a breakpoint; expected for instance mem:0x1000/4:rw"));
     let mut parts = rest.split(':');
-    let place = parts.next().unwrap_or_default();
-    let (address, length) = place.split_once('/').unwrap_or((place, ""));
+    let range = parts.next().unwrap_or_default();
+    let (address, length) = range.split_once('/').unwrap_or((range, ""));
     let hex = address.strip_prefix("0x").ok_or_else(invalid)?;
     attr.kind = AttrType::BREAKPOINT;
     attr.bp_addr = u64::from_str_radix(hex, 16).map_err(|_| invalid())?;
     attr.bp_len = if length.is_empty() { LENGTH } else { length.parse().map_err(|_| invalid())? };
     for letter in parts.next().unwrap_or("rw").chars() {
-        attr.bp_type |= ACCESSES.iter().find(|(known, _)| *known == letter).ok_or_else(invalid)?.1;
+        attr.bp_type |= ACCESSES.iter().find(|(access, _)| *access == letter).ok_or_else(invalid)?.1;
     }
     modify(name, parts.next().unwrap_or_default(), attr)?;
     if parts.next().is_some() { Err(invalid()) } else { Ok(()) }

@@ -29,7 +29,7 @@ impl Map {
     const PRIVATE: u32 = 2;
 
     /// Code of a file, from offset 0.
-    pub fn of(path: impl Into<String>, addr: u64, len: u64) -> Self {
+    pub fn new(path: impl Into<String>, addr: u64, len: u64) -> Self {
         Self { path: path.into(), addr, len, pgoff: 0, build_id: None, prot: Self::READ_EXECUTE, flags: Self::PRIVATE }
     }
 

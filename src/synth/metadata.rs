@@ -135,10 +135,11 @@ impl Metadata {
                 let first = 1 + index as u64 * cpus;
                 event.ids = (first..first + cpus).collect();
             }
+            // A tracepoint whose attr already has an ID keeps it.
             if let Some(tracepoint) = event.tracepoint.as_ref().filter(|_| event.attr.config == 0) {
                 let key = (tracepoint.system.clone(), tracepoint.name.clone());
-                let known = numbers.iter().position(|other| *other == key);
-                let number = known.unwrap_or_else(|| {
+                let existing = numbers.iter().position(|other| *other == key);
+                let number = existing.unwrap_or_else(|| {
                     numbers.push(key);
                     numbers.len() - 1
                 });
@@ -218,8 +219,8 @@ impl Metadata {
             let mut groups = Vec::new();
             for &(leader_idx, nr_members) in &self.groups {
                 if u64::from(leader_idx) + u64::from(nr_members) > events.len() as u64 {
-                    let what = format!("a group of {nr_members} events cannot start at event {leader_idx}");
-                    return Err(Error::invalid(format!("{what}: there are only {}", events.len())));
+                    let problem = format!("a group of {nr_members} events cannot start at event {leader_idx}");
+                    return Err(Error::invalid(format!("{problem}: there are only {}", events.len())));
                 }
                 groups.push(Group { name: text("{anon_group}"), leader_idx, nr_members });
             }
@@ -237,8 +238,8 @@ fn check(events: &[Event]) -> Result<()> {
     let size = |attr: &Attr| attr.stored_size();
     if let Some(other) = events.iter().find(|event| size(&event.attr) != size(&first.attr)) {
         let (this, that) = (size(&other.attr), size(&first.attr));
-        let what = format!("the attr of {} has {this} bytes, that of {} has {that}", other.name, first.name);
-        return Err(Error::invalid(format!("{what}; all attrs of a recording must have the same size")));
+        let problem = format!("the attr of {} has {this} bytes, that of {} has {that}", other.name, first.name);
+        return Err(Error::invalid(format!("{problem}; all attrs of a recording must have the same size")));
     }
     let mut ids: Vec<_> = events.iter().flat_map(|event| event.ids.iter().map(move |id| (id, &event.name))).collect();
     ids.sort();

@@ -274,7 +274,7 @@ impl<S: Sink> Recorder<S> {
         };
         let (header, first) = write(Template::VALUES[0])?;
         let (_, second) = write(Template::VALUES[1])?;
-        Ok(Template::of(header, first, &second, self.meta.endian))
+        Ok(Template::new(header, first, &second, self.meta.endian))
     }
 
     /// Adds a sample from a template with an address and a time.
@@ -289,13 +289,13 @@ impl<S: Sink> Recorder<S> {
 
     /// Appends a sample to the batch; returns its offset.
     fn write_sample(&mut self, event: usize, misc: Misc, sample: &mut Sample) -> Result<(usize, RecordHeader)> {
-        let known = self.events.get(event).ok_or_else(|| no_event(event))?;
-        known.complete(sample);
-        let (actual, expected) = (sample.fields(), known.fields);
+        let properties = self.events.get(event).ok_or_else(|| no_event(event))?;
+        properties.complete(sample);
+        let (actual, expected) = (sample.fields(), properties.fields);
         if actual != expected {
-            return Err(wrong_fields(&known.name, actual, expected));
+            return Err(wrong_fields(&properties.name, actual, expected));
         }
-        let (layout, endian) = (known.layout, self.meta.endian);
+        let (layout, endian) = (properties.layout, self.meta.endian);
         let at = self.begin();
         let written = sample.write_options(&mut self.batch, endian, ());
         let body = &self.batch.get_ref()[at + RecordHeader::SIZE..];
@@ -304,9 +304,9 @@ impl<S: Sink> Recorder<S> {
         if written.is_ok() && !(is_sound && body.len().is_multiple_of(8)) {
             self.batch.get_mut().truncate(at);
             let name = &self.events[event].name;
-            let what = "a number of registers, branches, counter values or raw bytes that does not match its attr, \
+            let problem = "a number of registers, branches, counter values or raw bytes that does not match its attr, \
                         or a size that is not a multiple of 8";
-            return Err(refused(format!("a sample of {name} has {what}")));
+            return Err(refused(format!("a sample of {name} has {problem}")));
         }
         Ok((at, self.end(at, RecordType::SAMPLE, misc, written)?))
     }
@@ -318,8 +318,8 @@ impl<S: Sink> Recorder<S> {
     pub fn unchecked(&mut self, bytes: &[u8]) -> Result<()> {
         let sound = RecordHeader::peek(bytes, self.meta.endian).filter(|header| header.len() == bytes.len());
         if self.is_sorted && sound.is_none() {
-            let what = "bytes that are not a record cannot be sorted by time";
-            return Err(refused(format!("{what}; use an unsorted recording")));
+            let problem = "bytes that are not a record cannot be sorted by time";
+            return Err(refused(format!("{problem}; use an unsorted recording")));
         }
         // Other bytes are passed on as one record of an unknown type.
         let nameless = RecordHeader { kind: RecordType(u32::from(u16::MAX >> 1)), misc: Misc::empty(), size: 0 };
@@ -392,8 +392,8 @@ impl<S: Sink> Recorder<S> {
     }
 }
 
-fn refused(what: impl Into<String>) -> Error {
-    Error::invalid(what.into())
+fn refused(problem: impl Into<String>) -> Error {
+    Error::invalid(problem.into())
 }
 
 fn no_event(number: usize) -> Error {
@@ -403,12 +403,12 @@ fn no_event(number: usize) -> Error {
 fn wrong_fields(name: &str, actual: SampleType, expected: SampleType) -> Error {
     let names = |fields: SampleType| fields.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
     let (lacks, too_many) = (expected.difference(actual), actual.difference(expected));
-    let mut what = Vec::new();
+    let mut problems = Vec::new();
     if !lacks.is_empty() {
-        what.push(format!("lacks {}", names(lacks)));
+        problems.push(format!("lacks {}", names(lacks)));
     }
     if !too_many.is_empty() {
-        what.push(format!("has {}, which its event does not sample", names(too_many)));
+        problems.push(format!("has {}, which its event does not sample", names(too_many)));
     }
-    refused(format!("a sample of {name} {}", what.join(" and ")))
+    refused(format!("a sample of {name} {}", problems.join(" and ")))
 }

@@ -27,7 +27,7 @@ use std::io::Cursor;
 ///
 /// let mut recording = RecordingBuilder::new();
 /// let cycles = recording.event(Event::named("cycles:u")?.period(1000).with(SampleType::CALLCHAIN));
-/// recording.process(7, "app").map(7, Map::of("/usr/bin/app", 0x400000, 0x3000).build_id(&[7; 20]));
+/// recording.process(7, "app").map(7, Map::new("/usr/bin/app", 0x400000, 0x3000).build_id(&[7; 20]));
 /// recording.thread(7, 8, "worker");
 /// for (tid, time) in [(7, 5_000), (8, 4_000)] {
 ///     let callchain = Some(Callchain { ips: vec![0x401010, 0x402000] });
@@ -231,7 +231,7 @@ mod tests {
             let raw = Tracepoint::raw(1000, 7, &9_u32.to_ne_bytes(), endian);
             let raw = Some(perf_data::abi::sample::Raw { data: raw });
             recording.sample(switch, Sample { raw, ..sample(20, 8) });
-            recording.process(7, "app").map(7, Map::of("/bin/app", 0x400000, 0x2000).build_id(&[5; 20]));
+            recording.process(7, "app").map(7, Map::new("/bin/app", 0x400000, 0x2000).build_id(&[5; 20]));
             recording.exit(Stamp::at(25, 7, 8).on(2));
             let (meta, records, ledger) = read(&recording);
             assert_eq!((meta.endian, ledger.messages().len()), (endian, 0));
@@ -296,8 +296,8 @@ mod tests {
             let mut recording = recording.clone();
             recording.unchecked(bytes);
             let file = recording.to_bytes().unwrap();
-            let place = file.windows(garbage.len()).position(|window| window == garbage).unwrap();
-            let end = place + garbage.len() + 8 * (8 + 16 + 32);
+            let offset = file.windows(garbage.len()).position(|window| window == garbage).unwrap();
+            let end = offset + garbage.len() + 8 * (8 + 16 + 32);
             assert_eq!(&file[end..end + bytes.len()], bytes);
         }
         let (_, records, ledger) = read(&recording);

@@ -20,7 +20,7 @@ impl Template {
         [[0x1357_9bdf_0246_8ace, 0x0123_4567_89ab_cdef], [0x2468_ace0_1357_9bdf, 0x0fed_cba9_8765_4321]];
 
     /// Compares a record encoded with the first [values](Self::VALUES) to one encoded with the second.
-    pub(super) fn of(header: RecordHeader, bytes: Vec<u8>, other: &[u8], endian: Endian) -> Self {
+    pub(super) fn new(header: RecordHeader, bytes: Vec<u8>, other: &[u8], endian: Endian) -> Self {
         let (mut ip, mut time) = (Vec::new(), Vec::new());
         let (words, _) = bytes.as_chunks::<8>();
         for (number, (word, other)) in words.iter().zip(other.as_chunks::<8>().0).enumerate() {
@@ -57,7 +57,7 @@ mod tests {
         for endian in [Endian::Little, Endian::Big] {
             let record = |[ip, time]: [u64; 2]| [7, ip, 8, time, ip].map(|word| word.to_bytes(endian)).concat();
             let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::empty(), size: 40 };
-            let template = Template::of(header, record(Template::VALUES[0]), &record(Template::VALUES[1]), endian);
+            let template = Template::new(header, record(Template::VALUES[0]), &record(Template::VALUES[1]), endian);
             let mut out = vec![1];
             template.write(5, 6, endian, &mut out);
             assert_eq!(out[1..], record([5, 6]));

@@ -216,7 +216,7 @@ fn pass(from: &mut Unstructured<'_>, read: &ReadOptions) -> Result<Box<dyn Pass>
         12 => filter(TaskFilter::new(*from.choose(&[TaskNumber::Pid, TaskNumber::Tid])?, [number]), read),
         13 => filter(CommFilter::new(vec![name(from)?]), read),
         14 => filter(CpuFilter::new(vec![number.to_string().parse().expect("a CPU")]), read),
-        15 => Box::new(EventPass::of(number)),
+        15 => Box::new(EventPass::for_event(number)),
         16 => filter(DsoFilter::new(vec![name(from)?]), read),
         17 => {
             Box::new(TypePass::new(vec![*from.choose(&[RecordType::SAMPLE, RecordType::COMM, RecordType::MMAP2])?]))

@@ -52,7 +52,7 @@ pub fn unwind(bytes: &[u8]) {
     let data = dump[..dump.len() / 8 * 8].to_vec();
     let event = Event::named("cycles").expect("an event").with(SampleType::CALLCHAIN | SampleType::IP);
     let event = recording.event(event.user_stack((1 << count) - 1, data.len() as u32));
-    recording.process(7, "app").map(7, Map::of("/app", BASE, 1 << 20));
+    recording.process(7, "app").map(7, Map::new("/app", BASE, 1 << 20));
     let mut regs = vec![others; count];
     (regs[ip_number], regs[sp_number]) = (ip, sp);
     let abi = if is_64 { RegsAbi::ABI_64 } else { RegsAbi::ABI_32 };

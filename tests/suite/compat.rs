@@ -337,8 +337,8 @@ fn mappings_of(recording: &RecordingBuilder) -> Vec<(u64, String)> {
 fn a_guest_kernel_with_a_suffix_is_the_main_mapping_of_its_process() {
     let mut recording = RecordingBuilder::new();
     let cycles = recording.event(Event::named("cycles").unwrap().period(1000));
-    recording.mmap(CpuMode::GUEST_KERNEL, Stamp::at(0, 0, 0), Map::of("[guest.kernel.kallsyms]_text", 0x8000, 0x1000));
-    recording.map(0, Map::of("/bin/x", 0x1000, 0x1000));
+    recording.mmap(CpuMode::GUEST_KERNEL, Stamp::at(0, 0, 0), Map::new("[guest.kernel.kallsyms]_text", 0x8000, 0x1000));
+    recording.map(0, Map::new("/bin/x", 0x1000, 0x1000));
     let sample = Sampled { ip: Some(0x1010), task: Some((0, 0)), time: Some(5), ..Sampled::default() };
     recording.sample(cycles, sample);
     let expected = [(0x8000, "[guest.kernel.kallsyms]_text".into()), (0x1000, "/bin/x".into())];
@@ -349,7 +349,7 @@ fn a_guest_kernel_with_a_suffix_is_the_main_mapping_of_its_process() {
 fn a_lost_sample_before_all_others_gives_no_main_mapping() {
     let mut recording = RecordingBuilder::new();
     let cycles = recording.event(Event::named("cycles:u").unwrap().period(1000));
-    recording.process(7, "x").map(7, Map::of("/bin/x", 0x1000, 0x1000));
+    recording.process(7, "x").map(7, Map::new("/bin/x", 0x1000, 0x1000));
     recording.record(Misc::empty(), Body::LostSamples(LostSamples { lost: 3 }), Stamp::at(4, 7, 7));
     let sample = Sampled { ip: Some(0x1010), task: Some((7, 7)), time: Some(5), ..Sampled::default() };
     recording.sample(cycles, sample);

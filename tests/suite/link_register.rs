@@ -59,7 +59,7 @@ impl Scene {
         let mut event = Event::named("cycles").unwrap().with(fields);
         event.attr.sample_regs_user = 1 << arch.link.unwrap_or(7);
         let event = recording.event(event);
-        recording.process(7, "app").map(7, Map::of("/bin/app", BASE, 0x10000));
+        recording.process(7, "app").map(7, Map::new("/bin/app", BASE, 0x10000));
         let mut ips = if self.kernel.is_empty() { Vec::new() } else { [&[Context::KERNEL.0], self.kernel].concat() };
         ips.push(Context::USER.0);
         ips.extend(self.chain.iter().map(|&place| at(place)));

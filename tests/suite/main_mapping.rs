@@ -36,7 +36,7 @@ fn recording(command: &str, thread: Option<i64>, processes: &[Process<'_>]) -> R
         let name = executable.rsplit('/').next().unwrap_or_default();
         let comm = Comm { pid, tid: pid, comm: PaddedStr::new(name.as_bytes(), 8) };
         recording.record(Misc::COMM_EXEC, Body::Comm(comm), stamp);
-        recording.mmap(CpuMode::USER, stamp, Map::of(executable, ADDRESS, 0x1000));
+        recording.mmap(CpuMode::USER, stamp, Map::new(executable, ADDRESS, 0x1000));
         for _ in 0..samples {
             time += 1;
             let sample =

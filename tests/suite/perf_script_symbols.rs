@@ -138,7 +138,7 @@ fn recording_of(library: &Path) -> Option<Vec<u8>> {
     let segment = object.segments().iter().find(|segment| segment.is_executable)?;
     let mut recording = RecordingBuilder::new();
     let event = recording.event(Event::named("cpu-clock:u").unwrap().period(1000).with(SampleType::CALLCHAIN));
-    let map = Map::of(library.display().to_string(), START + segment.offset, segment.file_size).pgoff(segment.offset);
+    let map = Map::new(library.display().to_string(), START + segment.offset, segment.file_size).pgoff(segment.offset);
     recording.process(7, "app").map(7, map.build_id(object.build_id()?.bytes()));
     for number in 0..SAMPLES {
         let ip = START + segment.offset + segment.file_size * number / SAMPLES;

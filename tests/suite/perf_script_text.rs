@@ -264,7 +264,7 @@ fn text_of_recording(recording: &RecordingBuilder, fields: &str) -> String {
 fn a_chain_without_the_instruction_pointer_is_printed_as_recorded() {
     let mut recording = RecordingBuilder::new();
     let event = recording.event(Event::named("cycles").unwrap().period(1000).with(SampleType::CALLCHAIN));
-    recording.map(7, Map::of("/bin/a", 0x1000, 0x1000));
+    recording.map(7, Map::new("/bin/a", 0x1000, 0x1000));
     // As with --user-callchains: the sample is of the kernel.
     let callchain = Some(Callchain { ips: vec![USER, 0x1100, 0x1200] });
     let (task, time) = (Some((7, 7)), Some(1000));
@@ -279,7 +279,7 @@ fn addresses_of_memory_without_a_file_are_printed_as_they_are() {
     for name in ["[stack]", "[heap]", "/SYSV00000000 (deleted)"] {
         let mut recording = RecordingBuilder::new();
         let event = recording.event(Event::named("cycles").unwrap().period(1000).with(SampleType::CALLCHAIN));
-        recording.map(7, Map::of(name, 0x1000, 0x1000));
+        recording.map(7, Map::new(name, 0x1000, 0x1000));
         let callchain = Some(Callchain { ips: vec![USER, 0x1100] });
         let (task, time) = (Some((7, 7)), Some(1000));
         recording.sample(event, Sample { ip: Some(0x1100), task, time, callchain, ..Sample::default() });

@@ -258,7 +258,7 @@ fn several_events(endian: Endian) -> Vec<u8> {
     let plain = recording.event(with_dumps(named("cycles")));
     let chained = recording.event(with_dumps(named("instructions").with(SampleType::CALLCHAIN)));
     let other = recording.event(named("branches").with(SampleType::CALLCHAIN | SampleType::WEIGHT));
-    recording.process(7, "app").map(7, Map::of("//anon", 0x40_0000, 0x2000));
+    recording.process(7, "app").map(7, Map::new("//anon", 0x40_0000, 0x2000));
     let kernel = |sample: Sample| Sample { ip: Some(0xffff_ffff_8100_0010), ..sample };
     let chain = |ips: &[u64]| Some(Callchain { ips: ips.to_vec() });
     let samples = [
@@ -298,7 +298,7 @@ fn branch_call_stacks_are_replaced_as_well() {
     event = event.user_stack(1 << 6 | 1 << 7 | 1 << 8, 80);
     event.attr.branch_sample_type = BranchSampleType::USER | BranchSampleType::CALL_STACK;
     let event = recording.event(event);
-    recording.process(7, "app").map(7, Map::of("//anon", 0x40_0000, 0x2000));
+    recording.process(7, "app").map(7, Map::new("//anon", 0x40_0000, 0x2000));
     // The last call only.
     let last = BranchEntry { from: FRAMES[1] - 5, to: FRAMES[0] - 16, flags: BranchFlags::default() };
     let branch_stack = Some(BranchStack { hw_idx: None, entries: vec![last], counters: Vec::new() });
@@ -378,7 +378,7 @@ fn dumps_without_room_for_their_chain_are_omitted() {
     let mut recording = Recording::builder();
     let event = Event::named("cycles").unwrap().user_stack(1 << 6 | 1 << 7 | 1 << 8, 65_400);
     let event = recording.event(event);
-    recording.process(7, "app").map(7, Map::of("//anon", 0x40_0000, 0x2000));
+    recording.process(7, "app").map(7, Map::new("//anon", 0x40_0000, 0x2000));
     let mut sample = dumped(Endian::Little);
     if let Some(stack) = &mut sample.stack_user {
         stack.data.resize(65_400, 0);

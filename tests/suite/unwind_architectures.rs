@@ -337,9 +337,9 @@ impl Scene {
         }
         let event = recording.event(event);
         let name = if self.is_jit { "//anon" } else { "/bin/app" };
-        recording.process(7, "app").map(7, Map::of(name, BASE, 0x10000));
+        recording.process(7, "app").map(7, Map::new(name, BASE, 0x10000));
         if self.is_jit {
-            recording.map(7, Map::of("/tmp/jit-7.dump", BASE + 0x20000, 0x1000));
+            recording.map(7, Map::new("/tmp/jit-7.dump", BASE + 0x20000, 0x1000));
         }
         let abi = if arch.is_64 { RegsAbi::ABI_64 } else { RegsAbi::ABI_32 };
         let mut ips = match &self.kernel_frames[..] {

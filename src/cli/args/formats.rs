@@ -77,7 +77,7 @@ impl FormatArgs {
         let symbols: Vec<_> =
             own::<SymbolArgs>().into_iter().filter(|argument| !exempt.contains(&argument.get_id().as_str())).collect();
         let inapplicable = [
-            (format.is_of_profiles(), own::<ProfileArgs>()),
+            (format.shows_stacks(), own::<ProfileArgs>()),
             (format.name == recording::FORMAT.name, options(&recording::FORMAT)),
             (format.can_show_functions(), symbols.clone()),
         ];
@@ -100,6 +100,7 @@ impl FormatArgs {
     /// Whether an option is given, other than its default value.
     fn is_given(&self, argument: &Arg) -> bool {
         let id = argument.get_id().as_str();
+        // Fails if the command has no such option.
         let is_known = self.0.try_contains_id(id).is_ok();
         is_known
             && self.0.value_source(id) == Some(ValueSource::CommandLine)
@@ -112,17 +113,17 @@ impl FormatArgs {
 
 /// The options of all formats, each once, under their headings.
 fn arguments(formats: &[Format]) -> Vec<Arg> {
-    let of_recordings = options(&recording::FORMAT).into_iter().map(|argument| argument.help_heading(RECORDINGS));
-    of_recordings.chain(single_formats(formats)).collect()
+    let recording_options = options(&recording::FORMAT).into_iter().map(|argument| argument.help_heading(RECORDINGS));
+    recording_options.chain(single_formats(formats)).collect()
 }
 
 /// The options of single formats, each once: first of those that are not written from a profile. Their help begins with the names
 /// of the formats.
 fn single_formats(formats: &[Format]) -> Vec<Arg> {
     let mut all: Vec<(Arg, Vec<&str>)> = Vec::new();
-    for of_profiles in [false, true] {
+    for shows_stacks in [false, true] {
         let formats = formats.iter().filter(|format| format.name != recording::FORMAT.name);
-        for format in formats.filter(|format| format.is_of_profiles() == of_profiles) {
+        for format in formats.filter(|format| format.shows_stacks() == shows_stacks) {
             for argument in options(format) {
                 match all.iter_mut().find(|(other, _)| other.get_id() == argument.get_id()) {
                     Some((_, names)) => names.push(format.name),
@@ -148,7 +149,7 @@ fn own<A: Args>() -> Vec<Arg> {
     A::augment_args(Command::new("")).get_arguments().cloned().map(unplaced).collect()
 }
 
-/// An argument without the place in help that it has among its own.
+/// The argument without the position in help that clap gave it in its own command.
 fn unplaced(argument: Arg) -> Arg {
     argument.display_order(Resettable::Reset)
 }
@@ -159,7 +160,7 @@ fn flag(argument: &Arg) -> String {
 
 /// The options that a format takes, as help shows them.
 pub(crate) fn format_options(format: &Format) -> String {
-    let profile = if format.is_of_profiles() { own::<ProfileArgs>() } else { Vec::new() };
+    let profile = if format.shows_stacks() { own::<ProfileArgs>() } else { Vec::new() };
     let symbols = if format.can_show_functions() { own::<SymbolArgs>() } else { Vec::new() };
     let is_diff = |argument: &Arg| argument.get_id() == "diff" && COMPARING.contains(&format.name);
     let diff = own::<ConvertArgs>()

@@ -66,8 +66,8 @@ pub(super) fn for_recordings_only(arg: Arg) -> Arg {
         "out_dir" => arg.help("Write one perf.data for each recording to this directory, named after the recording"),
         "to" => arg.hide(true),
         _ => {
-            let is_of_other_formats = matches!(arg.get_help_heading(), Some(PROFILES | SINGLE_FORMATS | SYMBOLS));
-            arg.hide(is_of_other_formats)
+            let is_for_other_formats = matches!(arg.get_help_heading(), Some(PROFILES | SINGLE_FORMATS | SYMBOLS));
+            arg.hide(is_for_other_formats)
         }
     }
 }

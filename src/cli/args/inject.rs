@@ -58,8 +58,8 @@ impl Args for InjectPasses {
 
 impl FromArgMatches for InjectPasses {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut passes = PassArgs::of_table(matches, PASSES)?;
-        if let Some(setting) = &passes.only_of_symbols {
+        let mut passes = PassArgs::from_table(matches, PASSES)?;
+        if let Some(setting) = &passes.only_for_symbols {
             return Err(conflict(format!("{} requires {}", flag(setting.id), flags(setting))));
         }
         passes.list.sort_by_key(|request| ORDER.iter().position(|flag| *flag == request.flag));

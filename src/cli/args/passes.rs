@@ -15,7 +15,7 @@ pub(crate) struct PassArgs {
     /// Where the files of the recording are searched.
     pub find: FindOptions,
     /// The first setting that only the search for symbols can use.
-    pub only_of_symbols: Option<Setting>,
+    pub only_for_symbols: Option<Setting>,
 }
 
 impl PassArgs {
@@ -23,16 +23,16 @@ impl PassArgs {
     ///
     /// # Errors
     /// If the options cannot be combined.
-    pub(crate) fn of_table(matches: &ArgMatches, table: PassTable<'_>) -> Result<Self, clap::Error> {
-        let mut only_of_symbols = None;
+    pub(crate) fn from_table(matches: &ArgMatches, table: PassTable<'_>) -> Result<Self, clap::Error> {
+        let mut only_for_symbols = None;
         for setting in SETTINGS.iter().filter(|setting| is_given(matches, setting.id)) {
-            if setting.of.iter().any(|pass| is_given(matches, pass)) {
+            if setting.passes.iter().any(|pass| is_given(matches, pass)) {
                 continue;
             }
-            if !setting.is_of_symbols {
+            if !setting.is_for_symbols {
                 return Err(conflict(format!("{} requires {}", flag(setting.id), flags(setting))));
             }
-            only_of_symbols.get_or_insert(*setting);
+            only_for_symbols.get_or_insert(*setting);
         }
         let mut list = Vec::new();
         for pass in passes(table) {
@@ -41,7 +41,7 @@ impl PassArgs {
         list.sort_by_key(|(index, _)| *index);
         let list = ordered(list.into_iter().map(|(_, request)| request).collect())?;
         let find = find_options(matches)?;
-        Ok(Self { list, find, only_of_symbols })
+        Ok(Self { list, find, only_for_symbols })
     }
 
     /// The requested passes.
@@ -55,9 +55,9 @@ impl PassArgs {
     }
 }
 
-/// The flags of which a setting needs one.
+/// The flags of the passes that a setting refines, of which it needs one.
 pub(crate) fn flags(setting: &Setting) -> String {
-    setting.of.iter().map(|id| flag(id)).collect::<Vec<_>>().join(" or ")
+    setting.passes.iter().map(|id| flag(id)).collect::<Vec<_>>().join(" or ")
 }
 
 /// The requests in the order in which their passes run.
@@ -71,6 +71,7 @@ fn ordered(list: Vec<Request>) -> Result<Vec<Request>, clap::Error> {
         ))
     })?;
     let mut list: Vec<_> = list.into_iter().map(Some).collect();
+    // `in_order` returns only the passes: their addresses identify the requests.
     let is_same = |request: &Option<Request>, pass: &RequestedPass| {
         request.as_ref().is_some_and(|request| std::sync::Arc::ptr_eq(&request.pass, pass))
     };
@@ -102,7 +103,7 @@ impl Args for PassArgs {
 
 impl FromArgMatches for PassArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Self::of_table(matches, PASSES)
+        Self::from_table(matches, PASSES)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -138,7 +139,7 @@ impl Args for ReadingPasses {
 
 impl FromArgMatches for ReadingPasses {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        PassArgs::of_table(matches, &Self::table()).map(Self)
+        PassArgs::from_table(matches, &Self::table()).map(Self)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -147,7 +148,6 @@ impl FromArgMatches for ReadingPasses {
     }
 }
 
-/// All passes of a table.
 fn passes<'a>(table: PassTable<'a>) -> impl Iterator<Item = &'a PassType> {
     table.iter().flat_map(|(_, passes)| *passes)
 }
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    const SIZES: &[PassType] = &[PassType::of::<WithoutSize>("without_size").for_records(&["without_size"])];
+    const SIZES: &[PassType] = &[PassType::with_options::<WithoutSize>("without_size").for_records(&["without_size"])];
 
     fn table() -> Vec<(&'static str, &'static [PassType])> {
         [PASSES, &[("Sizes", SIZES)]].concat()
@@ -223,7 +223,7 @@ mod tests {
 
     fn parsed(args: &[&str]) -> std::result::Result<Vec<Request>, clap::Error> {
         let command = with_passes(Command::new("test").no_binary_name(true), &table());
-        Ok(PassArgs::of_table(&command.try_get_matches_from(args)?, &table())?.list)
+        Ok(PassArgs::from_table(&command.try_get_matches_from(args)?, &table())?.list)
     }
 
     fn requested_flags(args: &[&str]) -> Vec<String> {
@@ -301,8 +301,8 @@ mod tests {
         for pass in passes(PASSES) {
             assert!(has(pass.id()), "{}", pass.id());
         }
-        for Setting { id, of, .. } in SETTINGS {
-            assert!(has(id) && of.iter().all(|pass| types.contains(pass)), "{id}");
+        for Setting { id, passes, .. } in SETTINGS {
+            assert!(has(id) && passes.iter().all(|pass| types.contains(pass)), "{id}");
         }
     }
 }

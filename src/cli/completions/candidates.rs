@@ -61,10 +61,10 @@ fn named(values: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
 }
 
 /// Names, which may contain blanks.
-fn names(of: fn(Recorded) -> BTreeSet<String>) -> ArgValueCompleter {
+fn names(select: fn(Recorded) -> BTreeSet<String>) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
         let current = current.to_string_lossy();
-        let names = Recorded::at_hand().map(of).unwrap_or_default().into_iter();
+        let names = Recorded::at_hand().map(select).unwrap_or_default().into_iter();
         named(names.filter(|name| name.starts_with(&*current)))
     })
 }

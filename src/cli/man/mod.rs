@@ -34,15 +34,16 @@ pub(super) fn run(args: ManArgs) -> Result<ExitCode, Failure> {
 /// File names and contents of all pages.
 fn pages() -> Vec<(String, String)> {
     let mut program = command::<Cli>();
+    // Sets the full names of the subcommands, and adds the global arguments to each.
     program.build();
-    let of_commands = PAGES.iter().map(|page| {
+    let command_pages = PAGES.iter().map(|page| {
         let command = page.command.map_or(&program, |name| program.find_subcommand(name).expect("a command"));
         rendered(page, command.clone())
     });
     let mut other = perf_to_profile::command();
     other.build();
-    let of_other = rendered(&PERF_TO_PROFILE, other);
-    of_commands.chain([of_other]).collect()
+    let other_page = rendered(&PERF_TO_PROFILE, other);
+    command_pages.chain([other_page]).collect()
 }
 
 fn rendered(page: &Page, mut command: Command) -> (String, String) {

@@ -20,7 +20,6 @@ const MAX_ANSWER: u64 = 1 << 20;
 /// Number of characters of an answer that a message shows.
 const SHOWN: usize = 300;
 
-/// A header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     name: String,
@@ -54,8 +53,8 @@ pub(super) struct Answer {
 impl Answer {
     /// The value of a header.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| &**value)
+        let header = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+        header.map(|(_, value)| &**value)
     }
 }
 
@@ -120,11 +119,13 @@ impl Client {
             post = post.header(name, value);
         }
         let mut response = post.send(&request.body[..]).map_err(|error| Unsent {
+            // Invalid certificates, addresses and headers fail again in the same way.
             is_temporary: !matches!(error, ureq::Error::Tls(_) | ureq::Error::BadUri(_) | ureq::Error::Http(_)),
             why: error.to_string(),
             pause: None,
         })?;
         let status = response.status();
+        // The status decides: an unreadable or oversized body counts as empty.
         let body = response.body_mut().with_config().limit(MAX_ANSWER).read_to_vec().unwrap_or_default();
         if status.is_success() {
             let header = |(name, value): (&_, &ureq::http::HeaderValue)| {
@@ -140,14 +141,15 @@ impl Client {
 fn refusal<T>(status: StatusCode, response: &Response<T>, body: &[u8]) -> Unsent {
     let text = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
     let shown: String = String::from_utf8_lossy(body).trim().chars().take(SHOWN).collect();
-    let (mut why, place) = (format!("the server answered {status}"), text("location"));
-    match place.filter(|_| status.is_redirection()) {
-        Some(place) => why += &format!(": use {place} as the address"),
+    let (mut why, location) = (format!("the server answered {status}"), text("location"));
+    match location.filter(|_| status.is_redirection()) {
+        Some(location) => why += &format!(": use {location} as the address"),
         None if !shown.is_empty() => why += &format!(": {shown}"),
         None => {}
     }
     Unsent {
         why,
+        // Too many requests, or a gateway or server that is not available at the moment.
         is_temporary: matches!(status.as_u16(), 429 | 502 | 503 | 504),
         pause: text("retry-after").and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs),
     }
@@ -183,7 +185,7 @@ pub(super) fn headers(args: &[String]) -> Result<Vec<Header>, Failure> {
         };
         for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let header = line.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
-            // The value may be a secret.
+            // Messages never repeat the value, which may be a secret.
             let is_valid = |(name, _): &(&str, &str)| !name.is_empty() && !name.contains(char::is_whitespace);
             let expected = || Failure::Usage("--header: expected NAME: VALUE, or @FILE with such lines".to_owned());
             headers.push(header.filter(is_valid).ok_or_else(expected)?.into());

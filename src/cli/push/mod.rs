@@ -46,7 +46,7 @@ pub(super) fn run(args: PushArgs) -> Result<ExitCode, Failure> {
     let converted = conversion.convert(&conversion_args, input, &output)?.named(address);
     let profile = fs::read(&output).map_err(failed)?;
 
-    let failed = |what: String| Failure::Failed(format!("{url}: {what}"));
+    let failed = |problem: String| Failure::Failed(format!("{url}: {problem}"));
     if !converted.has_samples() {
         return Err(failed("not sent: the recording has no samples".to_owned()));
     }
@@ -64,6 +64,7 @@ pub(super) fn run(args: PushArgs) -> Result<ExitCode, Failure> {
         ServerArg::Otlp => {
             let kind = [("Content-Type", "application/x-protobuf"), ("Content-Encoding", "gzip")].map(Header::from);
             let answer = client.post(&request(&kind, gzip(&[&profile])?))?;
+            // The status already says that the server accepted the profile; a body in another form says nothing more.
             let ExportResponse { partial_success } = ExportResponse::decode(&*answer.body).unwrap_or_default();
             let partial = partial_success.unwrap_or_default();
             if partial.rejected_profiles > 0 {

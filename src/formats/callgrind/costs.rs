@@ -7,10 +7,8 @@ use perf_data::session::names::NameId;
 use perf_data::stream::events::EventIndex;
 use std::collections::BTreeMap;
 
-/// A function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Function {
-    /// Name.
     pub name: NameId,
     /// File with its code.
     pub dso: NameId,
@@ -38,10 +36,10 @@ impl Costs {
         let events = profile.events_by_samples();
         let totals = vec![0; events.len()];
         let mut costs = Self { events, totals, ..Self::default() };
-        let of_location = costs.intern(locations);
+        let location_functions = costs.intern(locations);
         let mut callers = Vec::new();
         for row in &profile.rows {
-            costs.add(row, profile, (locations, &of_location), by_period, &mut callers);
+            costs.add(row, profile, (locations, &location_functions), by_period, &mut callers);
         }
         costs
     }
@@ -49,7 +47,7 @@ impl Costs {
     /// Interns functions; returns that of each location.
     fn intern(&mut self, locations: &Locations) -> Vec<u32> {
         let Self { functions, .. } = self;
-        let mut known = HashMap::new();
+        let mut indexes = HashMap::new();
         let function = |location: &Location| {
             let function = Function {
                 name: location.function,
@@ -57,7 +55,7 @@ impl Costs {
                 file: location.file,
                 start_line: location.start_line,
             };
-            *known.entry(function).or_insert_with(|| {
+            *indexes.entry(function).or_insert_with(|| {
                 functions.push(function);
                 functions.len() as u32 - 1
             })
@@ -86,7 +84,7 @@ impl Costs {
         };
         seen.clear();
         let line = |id: LocationId| locations.get(id).line.max(0);
-        for location in locations.of_stack(profile.tables.stacks.stack(row.stack)) {
+        for location in locations.stack_locations(profile.tables.stacks.stack(row.stack)) {
             let function = functions[location as usize];
             match seen.last() {
                 None => add(lines.entry((function, line(location))).or_default()),
@@ -108,7 +106,6 @@ impl Costs {
         (0..self.functions.len() as u32).filter(has_costs)
     }
 
-    /// A function.
     pub(super) fn function(&self, function: u32) -> &Function {
         &self.functions[function as usize]
     }
@@ -134,6 +131,7 @@ impl Costs {
     pub(super) fn event_names(&self, profile: &Profile) -> String {
         let name = |&event: &EventIndex| {
             let name = &profile.tables.events[event as usize].name;
+            // The line `events:` separates names by spaces.
             let separates = |char: char| char == ',' || char.is_whitespace() || char.is_control();
             format!(" {}", name.replace(separates, "_"))
         };

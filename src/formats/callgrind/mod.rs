@@ -52,7 +52,7 @@ impl ProfileFormat for Callgrind {
         let costs = Costs::new(profile, &locations, self.weight.is_period());
         let mut out = BufWriter::with_capacity(1 << 17, out);
         head(profile, &costs, &mut out).map_err(Error::Output)?;
-        let mut names = Names { locations: &locations, known: HashSet::new() };
+        let mut names = Names { locations: &locations, defined: HashSet::new() };
         costs
             .functions()
             .try_for_each(|function| body(function, &costs, &mut names, &mut out))
@@ -91,7 +91,7 @@ fn numbers(costs: &[u64]) -> String {
 struct Names<'a> {
     locations: &'a Locations,
     /// Kind and number.
-    known: HashSet<(usize, u32)>,
+    defined: HashSet<(usize, u32)>,
 }
 
 impl Names<'_> {
@@ -100,7 +100,7 @@ impl Names<'_> {
         let numbers = [function.dso.0, function.file.0, number];
         let names = [function.dso, function.file, function.name];
         for (kind, (key, (number, name))) in keys.into_iter().zip(numbers.into_iter().zip(names)).enumerate() {
-            if !self.known.insert((kind, number)) {
+            if !self.defined.insert((kind, number)) {
                 writeln!(out, "{key}=({number})")?;
                 continue;
             }

@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 
 /// The trace events of a profile.
 pub(super) struct TraceEvents<'a> {
-    /// The profile.
     pub profile: &'a Profile,
-    /// Its tracks.
     pub tracks: &'a [Track],
     /// The stacks of samples.
     pub stacks: &'a StackFrames,
@@ -22,18 +20,18 @@ impl TraceEvents<'_> {
     fn names(&self) -> impl Iterator<Item = Value> {
         let Self { profile, tracks, .. } = self;
         let tables = &*profile.tables;
-        let of_tracks = tracks.iter().map(|track| {
+        let track_names = tracks.iter().map(|track| {
             let (pid, tid) = ids(track, profile);
             let thread = track.thread.map(|thread| &tables.timeline.threads[thread]);
             let name = thread.map_or_else(|| track.name(tables), |thread| thread_name(tables, thread));
-            name_of("thread_name", pid, tid, &name)
+            metadata_event("thread_name", pid, tid, &name)
         });
         let main = tables.timeline.threads.iter().filter(|thread| thread.pid == thread.tid);
-        let of_processes = main.map(|main| {
+        let process_names = main.map(|main| {
             let pid = main.pid as i32;
-            name_of("process_name", pid, pid, &thread_name(tables, main))
+            metadata_event("process_name", pid, pid, &thread_name(tables, main))
         });
-        of_tracks.chain(of_processes)
+        track_names.chain(process_names)
     }
 
     /// The times in which threads ran. Those without both ends are omitted.
@@ -60,8 +58,9 @@ impl TraceEvents<'_> {
     fn tracepoints(&self) -> impl Iterator<Item = Value> {
         let Self { profile, tracks, stacks } = self;
         let tables = &*profile.tables;
-        let known = tracks.iter().filter_map(|track| Some((track, tables.timeline.tracepoints.get(&track.event)?)));
-        known.flat_map(move |(track, tracepoint)| {
+        let tracepoint_tracks =
+            tracks.iter().filter_map(|track| Some((track, tables.timeline.tracepoints.get(&track.event)?)));
+        tracepoint_tracks.flat_map(move |(track, tracepoint)| {
             let (pid, tid) = ids(track, profile);
             track.rows.iter().map(move |&row| {
                 let occurrence = profile.occurrences[row as usize];
@@ -76,7 +75,7 @@ impl TraceEvents<'_> {
                     "pid": pid,
                     "tid": tid,
                     "ts": microseconds(occurrence.time),
-                    "sf": stacks.of(profile.rows[row as usize].stack),
+                    "sf": stacks.innermost_frame(profile.rows[row as usize].stack),
                     "args": Value::Object(args.collect()),
                 })
             })
@@ -84,8 +83,8 @@ impl TraceEvents<'_> {
     }
 }
 
-fn name_of(what: &str, pid: i32, tid: i32, name: &str) -> Value {
-    json!({ "ph": "M", "name": what, "pid": pid, "tid": tid, "args": { "name": name } })
+fn metadata_event(kind: &str, pid: i32, tid: i32, name: &str) -> Value {
+    json!({ "ph": "M", "name": kind, "pid": pid, "tid": tid, "args": { "name": name } })
 }
 
 impl Serialize for TraceEvents<'_> {

@@ -82,12 +82,12 @@ impl ProfileFormat for Chrome {
         let tracks = tracks(profile);
         let stacks = StackFrames::new(profile);
         // Samples are written in time order, in which speedscope expects those of a thread.
-        let mut track_of = vec![0; profile.rows.len()];
+        let mut row_tracks = vec![0; profile.rows.len()];
         for (index, track) in tracks.iter().enumerate() {
-            track.rows.iter().for_each(|&row| track_of[row as usize] = index);
+            track.rows.iter().for_each(|&row| row_tracks[row as usize] = index);
         }
         let samples = || {
-            track_of.iter().enumerate().map(|(row, &index)| {
+            row_tracks.iter().enumerate().map(|(row, &index)| {
                 let track = &tracks[index];
                 let (pid, tid) = ids(track, profile);
                 (row, &tables.events[track.event as usize], pid, tid)
@@ -106,7 +106,7 @@ impl ProfileFormat for Chrome {
                     tid,
                     ts: microseconds(profile.occurrences[row].time),
                     weight: event.weight(&profile.rows[row], by_period),
-                    sf: stacks.of(profile.rows[row].stack),
+                    sf: stacks.innermost_frame(profile.rows[row].stack),
                 })
             }),
         };

@@ -15,7 +15,6 @@ pub(super) struct StackFrames {
     by_stack: HashMap<StackId, Option<u32>>,
 }
 
-/// A frame.
 #[derive(Serialize)]
 struct StackFrame<'a> {
     name: Cow<'a, str>,
@@ -29,12 +28,12 @@ impl StackFrames {
     /// The frames of a profile.
     pub(super) fn new(profile: &Profile) -> Self {
         let locations = Locations::new(&profile.tables);
-        let (mut frames, mut known, mut by_stack) = (Vec::new(), HashMap::new(), HashMap::new());
+        let (mut frames, mut numbers, mut by_stack) = (Vec::new(), HashMap::new(), HashMap::new());
         for row in &profile.rows {
             by_stack.entry(row.stack).or_insert_with(|| {
-                let stack = locations.of_stack(profile.tables.stacks.stack(row.stack)).rev();
+                let stack = locations.stack_locations(profile.tables.stacks.stack(row.stack)).rev();
                 stack.fold(None, |caller, location| {
-                    Some(*known.entry((caller, location)).or_insert_with(|| {
+                    Some(*numbers.entry((caller, location)).or_insert_with(|| {
                         frames.push((caller, location));
                         frames.len() as u32
                     }))
@@ -45,7 +44,7 @@ impl StackFrames {
     }
 
     /// The innermost frame of a stack; `None` if it is empty.
-    pub(super) fn of(&self, stack: StackId) -> Option<u32> {
+    pub(super) fn innermost_frame(&self, stack: StackId) -> Option<u32> {
         self.by_stack.get(&stack).copied().flatten()
     }
 }

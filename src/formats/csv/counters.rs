@@ -53,7 +53,7 @@ impl Counters {
         for stat in self.round.drain(..) {
             let event = meta.events.by_id(stat.id).map(|index| &meta.events.list()[index as usize]);
             let name = event.map(|event| ProfileEvent::from(event).name);
-            let target = self.targets.of(&stat);
+            let target = self.targets.target(&stat);
             let row = (time, name, target.cpu, target.thread, stat.val, stat.ena, stat.run);
             out.serialize(row).map_err(failed)?;
         }

@@ -31,13 +31,11 @@ pub(super) struct Overview {
 type Whose = (Option<u32>, Option<u32>);
 
 impl Overview {
-    /// Begins the table.
     pub(super) fn new(mut out: Writer<File>) -> Result<Self> {
         out.write_record(["nr", "type", "pid", "tid", "time", "info"]).map_err(failed)?;
         Ok(Self { out, nr: 0, names: Vec::new(), info: String::new() })
     }
 
-    /// Adds a record.
     pub(super) fn add(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.info.clear();
         let (pid, tid) = match raw.header().kind {
@@ -55,6 +53,7 @@ impl Overview {
     /// Describes event and address.
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Whose {
         let Some((index, event)) = meta.events.of(raw) else { return (None, None) };
+        // In a pipe, events are added while records are read.
         let new = meta.events.list()[self.names.len().min(meta.events.list().len())..].iter();
         self.names.extend(new.map(|event| ProfileEvent::from(event).name));
         self.info.push_str(&self.names[index as usize]);
@@ -67,13 +66,13 @@ impl Overview {
 
     fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Whose {
         let (body, trailer) = meta.events.split(raw);
-        let of_trailer =
+        let trailer_task =
             trailer.and_then(|trailer| trailer.task).map_or((None, None), |(pid, tid)| (Some(pid), Some(tid)));
-        self.process_of(raw, body).unwrap_or(of_trailer)
+        self.describe(raw, body).unwrap_or(trailer_task)
     }
 
     /// Describes a record by its body. `None` if its process is in the trailer.
-    fn process_of(&mut self, raw: &Raw<'_>, body: &[u8]) -> Option<Whose> {
+    fn describe(&mut self, raw: &Raw<'_>, body: &[u8]) -> Option<Whose> {
         let (endian, misc, info) = (raw.endian(), raw.header().misc, &mut self.info);
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let task = |pid, tid| Some((Some(pid), Some(tid)));
@@ -94,9 +93,9 @@ impl Overview {
                 task(map.pid, map.tid)
             }
             RecordType::FORK | RecordType::EXIT => {
-                let (of, _) = abi::parse::<Task>(body, endian, ()).ok()?;
-                let _ = write!(info, "parent {}/{}", of.ppid as i32, of.ptid as i32);
-                task(of.pid, of.tid)
+                let (record, _) = abi::parse::<Task>(body, endian, ()).ok()?;
+                let _ = write!(info, "parent {}/{}", record.ppid as i32, record.ptid as i32);
+                task(record.pid, record.tid)
             }
             RecordType::LOST => {
                 let (lost, _) = abi::parse::<Lost>(body, endian, ()).ok()?;
@@ -122,7 +121,6 @@ impl Overview {
         }
     }
 
-    /// Ends the table.
     pub(super) fn finish(&mut self) -> Result<()> {
         self.out.flush().map_err(Error::Output)
     }

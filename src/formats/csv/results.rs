@@ -42,7 +42,7 @@ impl Named {
         let function = symbols.function(innermost.function);
         let inlined = function.filter(|_| lines.len() > 1);
         Self {
-            symbol: symbols.function_of(frame).map(|function| text(function.name)).unwrap_or_default(),
+            symbol: symbols.frame_function(frame).map(|function| text(function.name)).unwrap_or_default(),
             inlined: inlined.map(|function| text(function.name)).unwrap_or_default(),
             source_file: function.map(|function| text(function.file)).unwrap_or_default(),
             line: (innermost.line > 0).then_some(innermost.line),
@@ -89,21 +89,21 @@ impl Results {
         symbolization.look_up(frames.frames(), mappings.list(), session.process_files());
         let symbols = symbolization.symbols();
         // Processes may map the same file at different addresses.
-        let mut places: BTreeMap<ResultKey, Sum> = BTreeMap::new();
+        let mut sums: BTreeMap<ResultKey, Sum> = BTreeMap::new();
         for ((event, map, ip), frame, sum) in results {
             let map = map.map(|id| session.map(id));
-            let (file, address) = map.map_or((&[][..], ip), |map| place(map, ip));
+            let (file, address) = map.map_or((&[][..], ip), |map| locate(map, ip));
             let named = frame.map(|frame| Named::new(symbols, frame)).unwrap_or_default();
-            places.entry((event, file, address, named)).or_default().add(sum);
+            sums.entry((event, file, address, named)).or_default().add(sum);
         }
-        let mut places: Vec<_> = places.into_iter().collect();
-        places.sort_by_key(|((event, ..), sum)| (*event, std::cmp::Reverse(sum.samples)));
+        let mut rows: Vec<_> = sums.into_iter().collect();
+        rows.sort_by_key(|((event, ..), sum)| (*event, std::cmp::Reverse(sum.samples)));
         let names: Vec<String> = meta.events.list().iter().map(|event| ProfileEvent::from(event).name).collect();
         let columns = ["event", "dso", "address", "file", "samples", "period"];
-        let of_symbols = ["symbol", "inlined", "source_file", "line"];
+        let symbol_columns = ["symbol", "inlined", "source_file", "line"];
         let has_symbols = sources.is_any();
-        out.write_record(columns.iter().chain(of_symbols.iter().filter(|_| has_symbols))).map_err(failed)?;
-        for ((event, file, address, named), sum) in places {
+        out.write_record(columns.iter().chain(symbol_columns.iter().filter(|_| has_symbols))).map_err(failed)?;
+        for ((event, file, address, named), sum) in rows {
             let short = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
             let dso = if file.is_empty() { "[unknown]".into() } else { String::from_utf8_lossy(short) };
             let (file, address) = (String::from_utf8_lossy(file), format!("{address:#x}"));
@@ -120,7 +120,7 @@ impl Results {
 }
 
 /// The file of a map, and an address as an offset in it.
-fn place(map: &Map, ip: u64) -> (&[u8], u64) {
+fn locate(map: &Map, ip: u64) -> (&[u8], u64) {
     if map.is_kernel() {
         return (b"[kernel.kallsyms]", ip);
     }

@@ -48,7 +48,7 @@ pub(super) fn begin(format: &Csv, directory: &Path, options: &ConvertOptions) ->
         results: Results::default(),
         session: Session::default(),
         weights: Weights::default(),
-        found: Vec::new(),
+        event_weights: Vec::new(),
         ledger: Ledger::default(),
         symbols: symbols.clone(),
         stacks,
@@ -62,7 +62,6 @@ pub(super) fn is_alike(directory: &Path) -> bool {
     entries.all(|entry| entry.is_ok_and(|entry| FILES.iter().any(|name| entry.file_name() == *name)))
 }
 
-/// Creates a table.
 fn create(directory: &Path, name: &str) -> Result<Writer<File>> {
     let path = directory.join(name);
     let file = File::create_new(&path).map_err(Error::io(path.display().to_string(), "cannot create"))?;
@@ -85,7 +84,7 @@ struct Tables {
     session: Session,
     weights: Weights,
     /// Scratch buffer: the events that the current sample counts for.
-    found: Vec<(EventIndex, u64)>,
+    event_weights: Vec<(EventIndex, u64)>,
     ledger: Ledger,
     symbols: SymbolSources,
     stacks: Option<StackTable>,
@@ -101,23 +100,23 @@ impl Tables {
         }
         self.ledger.used_in_part(view.is_partial.into());
         self.ledger.traces.add(view.aux.map_or(0, |trace| trace.len() as u64));
-        self.found.clear();
-        self.weights.of(&view, index, &meta.events, &mut self.found);
+        self.event_weights.clear();
+        self.weights.append(&view, index, &meta.events, &mut self.event_weights);
         let pid = view.task.map(|(pid, _)| pid);
         if let Some(pid) = pid {
-            self.found.iter().for_each(|&(_, period)| self.processes.sample(pid, period));
+            self.event_weights.iter().for_each(|&(_, period)| self.processes.sample(pid, period));
         }
         let (space, ip) = (event.cpu_mode(&view, raw).into(), view.ip.unwrap_or(0));
         let map = self.session.map_at(pid.unwrap_or(u32::MAX), space, ip);
-        for &(event, period) in &self.found {
+        for &(event, period) in &self.event_weights {
             self.results.add(event, map, ip, period);
         }
         self.ledger.emitted(kind, 1);
     }
 
     fn drop(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) {
-        let what = format!("{} record skipped: {why}", raw.header().kind);
-        self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
+        let problem = format!("{} record skipped: {why}", raw.header().kind);
+        self.ledger.damage(meta.damage(raw.block(), raw.at(), problem));
         self.ledger.dropped(raw.header().kind, Reason::Damaged);
     }
 }

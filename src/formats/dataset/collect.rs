@@ -60,11 +60,10 @@ pub(super) trait Tables {
 
 /// Samples whose symbols are known.
 pub(super) struct Batch<'a> {
-    /// The samples.
     pub samples: &'a [StackedSample],
     /// Their stacks.
     pub resolved: Resolved<'a>,
-    /// What they have in common.
+    /// Names, clock and import, which all samples share.
     pub common: Common<'a>,
     /// The recording.
     pub meta: &'a Meta,
@@ -72,13 +71,12 @@ pub(super) struct Batch<'a> {
     pub origin: Id,
 }
 
-/// What is known at the end.
+/// The state of a recording after its last record.
 pub(super) struct End<'a> {
     /// The recording.
     pub meta: &'a Meta,
     /// Its identifier.
     pub recording: Id,
-    /// The clock.
     pub clock: WallClock,
     /// Why objects have no symbols.
     pub objects: &'a ObjectReports,
@@ -110,7 +108,7 @@ struct Collector<T> {
     batch: Vec<StackedSample>,
     batch_bytes: usize,
     /// Scratch buffer.
-    found: Vec<(EventIndex, u64)>,
+    event_weights: Vec<(EventIndex, u64)>,
 }
 
 /// Begins tables of a recording.
@@ -131,7 +129,7 @@ pub(super) fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> B
         events: Vec::new(),
         batch: Vec::new(),
         batch_bytes: 0,
-        found: Vec::new(),
+        event_weights: Vec::new(),
         sources,
     };
     let read = ReadOptions::default().with_spool_dir(options.spool_dir.clone());
@@ -148,6 +146,7 @@ impl<T: Tables> Collector<T> {
     /// Passes the samples of the batch on.
     fn write(&mut self, meta: &Meta) -> Result<()> {
         let Self { tables, sources, symbolization, session, resolver: Resolver { stacks, mappings, .. }, .. } = self;
+        // In a pipe, events are added while records are read.
         self.events.extend(meta.events.list()[self.events.len()..].iter().map(|event| ProfileEvent::from(event).name));
         let symbolization = symbolization.get_or_insert_with(|| Symbolization::new(sources, meta).keep_objects());
         symbolization.look_up(stacks.frames(), mappings.list(), session.process_files());
@@ -172,12 +171,12 @@ impl<T: Tables> SampleConsumer for Collector<T> {
 
     fn sample(&mut self, decoded: DecodedSample<'_>) -> Result<()> {
         let DecodedSample { meta, raw, index, event, view } = decoded;
-        let mut found = std::mem::take(&mut self.found);
-        found.clear();
-        self.weights.of(view, index, &meta.events, &mut found);
-        if found.is_empty() {
+        let mut event_weights = std::mem::take(&mut self.event_weights);
+        event_weights.clear();
+        self.weights.append(view, index, &meta.events, &mut event_weights);
+        if event_weights.is_empty() {
             // No counter has increased.
-            self.found = found;
+            self.event_weights = event_weights;
             self.ledger.not_applicable(RecordType::SAMPLE, 1);
             return Ok(());
         }
@@ -192,7 +191,7 @@ impl<T: Tables> SampleConsumer for Collector<T> {
         let sampled = SampledStack { ip: view.ip, space, callchain: view.callchain, calls };
         let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
         let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT && self.sources.imported.is_none();
-        for &weight in &found {
+        for &weight in &event_weights {
             let imported = self.sources.imported.as_deref();
             let row = SampleRow::new(&decoded, weight, &self.session, imported, is_tracepoint);
             match resolved.cookie.zip(view.task) {
@@ -203,7 +202,7 @@ impl<T: Tables> SampleConsumer for Collector<T> {
                 None => self.add(meta, row, resolved.stack)?,
             }
         }
-        self.found = found;
+        self.event_weights = event_weights;
         self.ledger.emitted(RecordType::SAMPLE, 1);
         Ok(())
     }

@@ -93,6 +93,7 @@ pub(super) fn is_dataset(directory: &Path) -> bool {
 /// Errors of the system.
 pub(super) fn join(part: &Path, dataset: &Path) -> io::Result<()> {
     for table in table::ALL {
+        // The tables of tracepoints are two levels deeper, by system and name.
         if table != table::TRACEPOINTS {
             join_table(&part.join(table), &dataset.join(table))?;
             continue;
@@ -180,18 +181,19 @@ impl Dataset {
     /// The table of a tracepoint; `None` if its fields are unknown, or its name is not that of a table.
     fn tracepoint(&mut self, meta: &Meta, event: EventIndex) -> Option<&mut TracepointTable> {
         let read = || meta.features.get(&FeatureId::TRACING_DATA).map(|data| Tracepoints::read(data));
-        let known = self.known_tracepoints.get_or_insert_with(|| read().unwrap_or_default());
-        let found = known.get(meta.events.list().get(event as usize)?.attr.config)?;
+        let tracepoints = self.known_tracepoints.get_or_insert_with(|| read().unwrap_or_default());
+        let tracepoint = tracepoints.get(meta.events.list().get(event as usize)?.attr.config)?;
+        // System and name become parts of paths: a damaged recording must not lead out of the directory.
         let is_name = |name: &str| {
             let mut chars = name.chars();
             chars.all(|char| char.is_ascii_alphanumeric() || char == '_') && !name.is_empty() && name.len() < 128
         };
-        if !is_name(&found.system) || !is_name(&found.name) {
+        if !is_name(&tracepoint.system) || !is_name(&tracepoint.name) {
             return None;
         }
-        let key = (found.system.clone(), found.name.clone());
+        let key = (tracepoint.system.clone(), tracepoint.name.clone());
         if !self.tracepoints.contains_key(&key) {
-            let table = TracepointTable::new(found.clone());
+            let table = TracepointTable::new(tracepoint.clone());
             let path = self.directory.join(format!("{}.{}.parquet", key.0, key.1));
             let file = ParquetFile::new(table.schema(), Target::Path(path), &["sample_time", "sample_timestamp"]);
             self.tracepoints.insert(key.clone(), (table, file));
@@ -252,7 +254,7 @@ impl Dataset {
     }
 
     /// Moves a file into the partition of a table.
-    fn place(&self, file: &str, table: &str, partition: &str) -> Result<()> {
+    fn move_to_partition(&self, file: &str, table: &str, partition: &str) -> Result<()> {
         let from = self.directory.join(format!("{file}.parquet"));
         let to = self.directory.join(table).join(partition);
         let failed = |path: &Path| Error::io(path.display().to_string(), "cannot create");
@@ -303,6 +305,7 @@ impl Tables for Dataset {
 
     fn end(&mut self, end: &End<'_>, ledger: &mut Ledger) -> Result<()> {
         let metadata = [("perfconv.schema_version", SCHEMA_VERSION.to_string())];
+        // `record` does not count samples: they are passed to `samples`.
         let samples = ledger.of(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() > 0 {
             self.types.insert(RecordType::SAMPLE, samples.emitted + samples.dropped());
@@ -327,11 +330,11 @@ impl Tables for Dataset {
         for ((system, name), (_, file)) in &mut std::mem::take(&mut self.tracepoints) {
             file.finish(&metadata)?;
             let table = format!("{}/{system}/{name}", table::TRACEPOINTS);
-            self.place(&format!("{system}.{name}"), &table, &partition)?;
+            self.move_to_partition(&format!("{system}.{name}"), &table, &partition)?;
         }
         let has_records = self.record_table.is_some();
         let is_written = |name: &str| name != table::TRACEPOINTS && (name != table::RECORDS || has_records);
         let tables = table::ALL.iter().filter(|name| is_written(name));
-        tables.into_iter().try_for_each(|name| self.place(name, name, &partition))
+        tables.into_iter().try_for_each(|name| self.move_to_partition(name, name, &partition))
     }
 }

@@ -30,14 +30,12 @@ impl IdHasher {
         hasher
     }
 
-    /// Adds a field.
     pub(super) fn field(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.update((bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
         self
     }
 
-    /// Adds a number.
     pub(super) fn number(&mut self, number: u64) -> &mut Self {
         self.field(&number.to_le_bytes())
     }
@@ -64,7 +62,6 @@ impl Default for RecordingHasher {
 }
 
 impl RecordingHasher {
-    /// Adds a record.
     pub(super) fn record(&mut self, raw: &Raw<'_>) {
         let header = raw.header();
         let mut word = [0; 8];
@@ -150,21 +147,21 @@ mod tests {
     #[test]
     fn objects_without_build_id_are_of_one_run_of_perf() {
         let map = Map::new(0x7000, 0x1000, 0, b"/bin/app", None);
-        let of = |origin: &str, build_id| object(&map.filename, build_id, &map, IdHasher::new(origin).finish());
-        assert_ne!(of("a", None), of("b", None));
-        assert_eq!(of("a", Some(&[1][..])), of("b", Some(&[1])));
-        assert_ne!(of("a", Some(&[1][..])), of("a", Some(&[2])));
+        let object_id = |origin: &str, build_id| object(&map.filename, build_id, &map, IdHasher::new(origin).finish());
+        assert_ne!(object_id("a", None), object_id("b", None));
+        assert_eq!(object_id("a", Some(&[1][..])), object_id("b", Some(&[1])));
+        assert_ne!(object_id("a", Some(&[1][..])), object_id("a", Some(&[2])));
     }
 
     #[test]
     fn fields_do_not_run_together() {
-        let of = |fields: &[&[u8]]| {
+        let hash = |fields: &[&[u8]]| {
             let mut hasher = IdHasher::new("test");
             for field in fields {
                 hasher.field(field);
             }
             hasher.finish()
         };
-        assert_ne!(of(&[b"ab", b"c"]), of(&[b"a", b"bc"]));
+        assert_ne!(hash(&[b"ab", b"c"]), hash(&[b"a", b"bc"]));
     }
 }

@@ -74,8 +74,8 @@ fn only_partition(dataset: &Path) -> Result<String> {
         [only] => Ok(only.clone()),
         [first, ..] => {
             let (count, first) = (partitions.len(), recordings.join(first));
-            let what = format!("the dataset has {count} recordings; name one, such as {}", first.display());
-            Err(Error::input(name, None, what))
+            let problem = format!("the dataset has {count} recordings; name one, such as {}", first.display());
+            Err(Error::input(name, None, problem))
         }
     }
 }
@@ -117,7 +117,7 @@ struct Mapping {
     offset: u64,
 }
 
-/// What offsets in an object are.
+/// The reference point of offsets in an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum OffsetKind {
     /// Addresses in a process.
@@ -152,19 +152,19 @@ impl Importer {
         self.dataset.join(table).join(&self.partition).join(FILE)
     }
 
-    fn invalid(&self, what: impl Into<String>) -> Error {
-        Error::input(&self.name, None, what.into())
+    fn invalid(&self, problem: impl Into<String>) -> Error {
+        Error::input(&self.name, None, problem.into())
     }
 
     fn read(
         &mut self,
         table: &str,
         columns: &[&str],
-        mut found: impl FnMut(&mut Self, &Rows) -> Result<()>,
+        mut on_rows: impl FnMut(&mut Self, &Rows) -> Result<()>,
     ) -> Result<()> {
         let path = self.path(table);
         self.profile.input_size += path.metadata().map_or(0, |metadata| metadata.len() as usize);
-        for_each(&path, columns, |rows| found(self, rows))
+        for_each(&path, columns, |rows| on_rows(self, rows))
     }
 
     fn profile(mut self) -> Result<SourceProfile> {
@@ -263,8 +263,8 @@ impl Importer {
         let kinds: HashSet<OffsetKind> = self.objects.values().map(OffsetKind::in_object).collect();
         for (dso, mappings) in std::mem::take(&mut self.mappings) {
             for mapping in mappings.into_iter().rev().filter(|mapping| mapping.start < mapping.end) {
-                let of_process = mapping.pid.map(OffsetKind::Process);
-                for kind in of_process.into_iter().chain([OffsetKind::Kernel, OffsetKind::File]) {
+                let process_kind = mapping.pid.map(OffsetKind::Process);
+                for kind in process_kind.into_iter().chain([OffsetKind::Kernel, OffsetKind::File]) {
                     if !kinds.contains(&kind) {
                         continue;
                     }
@@ -274,6 +274,7 @@ impl Importer {
                     if first <= last {
                         offsets.insert(first, last, mapping);
                     } else {
+                        // The offsets of a mapping can wrap around at 2^64.
                         offsets.insert(first, u64::MAX, mapping);
                         offsets.insert(0, last, mapping);
                     }
@@ -283,7 +284,7 @@ impl Importer {
     }
 
     /// The mapping and address of an offset in an object, if a recorded mapping contains it.
-    fn place(&mut self, id: Id, offset: u64) -> Option<(u32, u64)> {
+    fn locate(&mut self, id: Id, offset: u64) -> Option<(u32, u64)> {
         let object = self.objects.get(&id)?;
         let kind = OffsetKind::in_object(object);
         let mapping = self.offsets.get(&kind)?.get(&object.dso)?.find(offset)?.value;
@@ -313,8 +314,8 @@ impl Importer {
         for row in 0..rows.len() {
             let (Some(id), Some(depth)) = (frame(row), depth(row)) else { continue };
             let offset = offset(row).unwrap_or(0);
-            let place = match object(row) {
-                Some(object) => self.place(object, offset),
+            let location = match object(row) {
+                Some(object) => self.locate(object, offset),
                 None => None,
             };
             let profile = &mut self.profile;
@@ -326,8 +327,8 @@ impl Importer {
             });
             let function = function.map(|function| profile.function(function));
             profile.frames.push(SourceFrame {
-                mapping: place.map(|(mapping, _)| mapping),
-                address: place.map(|(_, address)| address).or(object(row).is_none().then_some(offset)),
+                mapping: location.map(|(mapping, _)| mapping),
+                address: location.map(|(_, address)| address).or(object(row).is_none().then_some(offset)),
                 function,
                 offset: None,
                 line: line(row).unwrap_or(0),
@@ -365,9 +366,9 @@ impl Importer {
             if self.profile.samples.len() == MAX_PARTS {
                 return Err(self.invalid(format!("more than {MAX_PARTS} samples")));
             }
-            let known =
+            let stack_and_event =
                 (stack(row).and_then(|id| self.stacks.get(&id)), event(row).and_then(|name| self.events.get(name)));
-            let (Some(&stack), Some(&event)) = known else {
+            let (Some(&stack), Some(&event)) = stack_and_event else {
                 return Err(self.invalid("a sample has a stack or an event that is not in its table"));
             };
             let profile = &mut self.profile;

@@ -29,13 +29,13 @@ pub(super) struct Rows {
     batch: RecordBatch,
 }
 
-/// Calls `found` with the rows of a file, of which only these columns are read.
+/// Calls `on_rows` with the rows of a file, of which only these columns are read.
 ///
 /// # Errors
-/// If the file cannot be read, needs more memory than its size allows, and errors of `found`.
-pub(super) fn for_each(path: &Path, columns: &[&str], found: impl FnMut(&Rows) -> Result<()>) -> Result<()> {
+/// If the file cannot be read, needs more memory than its size allows, and errors of `on_rows`.
+pub(super) fn for_each(path: &Path, columns: &[&str], on_rows: impl FnMut(&Rows) -> Result<()>) -> Result<()> {
     // The crates of Parquet and Arrow panic on some damaged files, also when values are taken from the rows.
-    let read = caught(|| read(path, columns, found));
+    let read = caught(|| read(path, columns, on_rows));
     read.unwrap_or_else(|panic| Err(invalid(&path.display().to_string(), &panic)))
 }
 
@@ -43,7 +43,7 @@ fn invalid(file: &str, error: &dyn std::fmt::Display) -> Error {
     Error::input(file, None, format!("is not a valid Parquet file: {error}"))
 }
 
-fn read(path: &Path, columns: &[&str], mut found: impl FnMut(&Rows) -> Result<()>) -> Result<()> {
+fn read(path: &Path, columns: &[&str], mut on_rows: impl FnMut(&Rows) -> Result<()>) -> Result<()> {
     let file = path.display().to_string();
     let input = recorded_file::open(path).map_err(Error::io(&file, "cannot open"))?;
     let size = input.metadata().map_err(Error::io(&file, "cannot open"))?.len();
@@ -76,7 +76,7 @@ fn read(path: &Path, columns: &[&str], mut found: impl FnMut(&Rows) -> Result<()
     }
     let reader = builder.with_projection(mask).with_batch_size(ROWS).build().map_err(|e| invalid(&e))?;
     for batch in reader {
-        found(&Rows { file: file.clone(), batch: batch.map_err(|e| invalid(&e))? })?;
+        on_rows(&Rows { file: file.clone(), batch: batch.map_err(|e| invalid(&e))? })?;
     }
     Ok(())
 }
@@ -95,7 +95,6 @@ fn repeated_texts_once(field: &FieldRef) -> FieldRef {
 }
 
 impl Rows {
-    /// Number of rows.
     pub(super) fn len(&self) -> usize {
         self.batch.num_rows()
     }

@@ -24,11 +24,9 @@ pub(super) struct Resolved<'a> {
     pub mappings: &'a Mappings,
     /// Functions of frames.
     pub symbols: &'a Symbols,
-    /// Build IDs.
     pub build_ids: &'a BuildIds,
 }
 
-/// An object.
 #[derive(Clone, Debug)]
 struct Object {
     id: Id,
@@ -167,10 +165,10 @@ impl StackTables {
     /// Returns the rows of all objects.
     pub(super) fn objects(&self, reports: &ObjectReports) -> RecordBatch {
         let mut columns = ObjectColumns::default();
-        let mut known = HashSet::new();
+        let mut seen = HashSet::new();
         for (mapping, object) in (0..).zip(&self.objects) {
             let Some(Object { id, dso, build_id, pid, is_kernel }) = object else { continue };
-            if known.insert(*id) {
+            if seen.insert(*id) {
                 columns.object.push(Some(*id));
                 columns.dso.push(Some(dso));
                 columns.build_id.push(build_id.as_deref());
@@ -196,7 +194,7 @@ pub(super) fn offset(map: &Map, address: u64) -> u64 {
     }
 }
 
-/// The place of a number in a table, which grows as needed.
+/// The slot of a number in a table, which grows as needed.
 fn slot<T>(table: &mut Vec<Option<T>>, number: u32) -> &mut Option<T> {
     let index = number as usize;
     if table.len() <= index {

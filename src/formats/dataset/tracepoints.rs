@@ -104,18 +104,18 @@ impl TracepointTable {
         let mut columns: Vec<_> = TracepointColumns::schema().fields().iter().cloned().collect();
         names.extend(columns.iter().map(|column| column.name().clone()));
         tracepoint.fields.truncate(FIELDS);
+        // A table cannot have two columns of one name, but a field may be named as another one or as a common column.
         tracepoint.fields.retain(|field| names.insert(field.name.clone()));
         let mut fields: Vec<_> = tracepoint.fields.iter().map(FieldColumn::new).collect();
-        let of_fields = tracepoint.fields.iter().zip(&mut fields);
+        let field_columns = tracepoint.fields.iter().zip(&mut fields);
         columns.extend(
-            of_fields.map(|(field, column)| {
+            field_columns.map(|(field, column)| {
                 Arc::new(ArrowField::new(&*field.name, column.take().data_type().clone(), true))
             }),
         );
         Self { tracepoint, common: TracepointColumns::default(), fields, schema: Arc::new(Schema::new(columns)) }
     }
 
-    /// The schema.
     pub(super) fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -133,7 +133,7 @@ impl TracepointTable {
         let mut values = self.tracepoint.values(payload).peekable();
         for (field, column) in self.tracepoint.fields.iter().zip(&mut self.fields) {
             // Fields beyond the end of the payload have no value.
-            let value = values.next_if(|(of, _)| std::ptr::eq(*of, field));
+            let value = values.next_if(|(next_field, _)| std::ptr::eq(*next_field, field));
             column.push(value.map(|(_, value)| value));
         }
     }

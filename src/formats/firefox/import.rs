@@ -7,7 +7,7 @@ use crate::formats::import::json_document::{Number, parse};
 use crate::formats::import::source::{SourceProfile, SourceSample};
 use crate::formats::import::weighted_events::WeightedEvents;
 use crate::formats::import::{ImportOptions, ImportedRecording, MAX_PARTS, START, max_total_frames, read_all, record};
-use crate::formats::tracks::{ALL_THREADS, comm_of};
+use crate::formats::tracks::{ALL_THREADS, recorded_comm};
 use crate::profile::event::Unit;
 use perf_data::error::{Error, Result};
 use std::io::Read;
@@ -25,9 +25,10 @@ const MILLISECOND: u32 = 1_000_000;
 /// If the input is not a valid profile, with the place, or exceeds a limit.
 pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOptions) -> Result<ImportedRecording> {
     let bytes = read_all(stream, name)?;
-    let invalid = |what: String| Error::input(name, None, what);
+    let invalid = |problem: String| Error::input(name, None, problem);
+    // The version is checked first: a profile of another version may not have the expected fields.
     let Head { meta } = parse(&bytes, name)?;
-    let what = match meta.preprocessed_profile_version {
+    let problem = match meta.preprocessed_profile_version {
         Some(version) if VERSIONS.contains(&version) => None,
         Some(version) => Some(format!(
             "meta.preprocessedProfileVersion: version {version} is not supported; {} to {} are",
@@ -36,11 +37,14 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         )),
         None => Some("meta: a Gecko profile, as Firefox records it, which is not supported".to_owned()),
     };
-    if let Some(what) = what {
-        return Err(invalid(format!("{what}; open it at profiler.firefox.com, and import the profile that it saves")));
+    if let Some(problem) = problem {
+        return Err(invalid(format!(
+            "{problem}; open it at profiler.firefox.com, and import the profile that it saves"
+        )));
     }
     let profile =
         source_profile(&meta, &parse(&bytes, name)?, bytes.len(), max_total_frames(bytes.len())).map_err(invalid)?;
+    // Frees the input before the recording takes memory.
     drop(bytes);
     record(name, profile, options)
 }
@@ -71,11 +75,11 @@ fn source_profile(
     reader.frames.profile.input_size = input_size;
     let mut shared = Tables::shared(document)?;
     for (number, thread) in document.threads.iter().enumerate() {
-        let within = |what| format!("threads[{number}].{what}");
+        let within = |problem| format!("threads[{number}].{problem}");
         match &mut shared {
             Some(tables) => reader.thread(thread, tables).map_err(within)?,
             None => {
-                let mut tables = Tables::of_thread(document, thread).map_err(within)?;
+                let mut tables = Tables::from_thread(document, thread).map_err(within)?;
                 reader.thread(thread, &mut tables).map_err(within)?;
             }
         }
@@ -89,8 +93,8 @@ fn source_profile(
     let start = meta.start_time.and_then(|start| Number::Float(start).scaled(MILLISECOND)).filter(|&start| start > 0);
     profile.wall_clock_start = start.zip(first).map(|(start, first)| start.saturating_add(first).saturating_sub(START));
     profile.set_mean_periods();
-    let sum = |of: fn(&ImportedThread<'_>) -> u64| document.threads.iter().map(of).fold(0, u64::saturating_add);
-    for (count, what) in [
+    let sum = |count: fn(&ImportedThread<'_>) -> u64| document.threads.iter().map(count).fold(0, u64::saturating_add);
+    for (count, description) in [
         (reader.negative, "negative weights are omitted"),
         (reader.rounded, "weights are rounded to integers"),
         (sum(|thread| thread.marker_count()), "markers are omitted: they are not samples"),
@@ -98,7 +102,7 @@ fn source_profile(
         (document.counters.as_ref().map_or(0, Vec::len) as u64, "counters are omitted"),
     ] {
         if count > 0 {
-            profile.lost.push(format!("{count} {what}"));
+            profile.lost.push(format!("{count} {description}"));
         }
     }
     Ok(profile)
@@ -150,10 +154,10 @@ impl Reader<'_> {
                 Some(row) => tables.stack(row, &mut self.frames, &mut self.total_frames),
                 None => Ok(self.frames.profile.stacks.id(&[])),
             };
-            let stack = stack.map_err(|what| format!("samples.stack[{index}]: {what}"))?;
+            let stack = stack.map_err(|problem| format!("samples.stack[{index}]: {problem}"))?;
             if self.total_frames > self.max_frames {
-                let what = format!("the stacks so far have more than {} frames in total", self.max_frames);
-                return Err(format!("samples.stack[{index}]: {what}"));
+                let problem = format!("the stacks so far have more than {} frames in total", self.max_frames);
+                return Err(format!("samples.stack[{index}]: {problem}"));
             }
             let samples = &mut self.frames.profile.samples;
             if samples.len() == MAX_PARTS {
@@ -182,7 +186,7 @@ impl Reader<'_> {
         }
         (sample.pid, sample.tid) = (thread.pid.and_then(|id| id.0), thread.tid.and_then(|id| id.0));
         let mut comm = |name: &str, id: Option<u32>| {
-            let name = comm_of(name, id.unwrap_or(0)).filter(|name| !name.is_empty())?;
+            let name = recorded_comm(name, id.unwrap_or(0)).filter(|name| !name.is_empty())?;
             Some(self.frames.profile.name(name))
         };
         sample.thread_comm = comm(name, sample.tid);

@@ -19,14 +19,13 @@ const KERNEL: Range<u64> = Kernel::START..Kernel::END;
 
 /// The profile, with frames whose addresses are relative to their libraries until [`finish`](Self::finish).
 pub(super) struct Frames<'a> {
-    /// The profile.
     pub profile: SourceProfile,
     libs: &'a [ImportedLib<'a>],
-    /// By category: whether it is that of kernels.
+    /// By category: whether its frames are of the kernel.
     kernel_categories: Vec<bool>,
     /// By path and code ID of a library, which a profile may list more than once.
     mappings: HashMap<(&'a str, Option<&'a str>), u32>,
-    known: HashMap<SourceFrame, u32>,
+    frame_ids: HashMap<SourceFrame, u32>,
     /// Number of frames of libraries without a function.
     unnamed: u64,
 }
@@ -39,7 +38,7 @@ impl<'a> Frames<'a> {
             libs,
             kernel_categories: categories.iter().map(|category| &*category.name == "Kernel").collect(),
             mappings: HashMap::new(),
-            known: HashMap::new(),
+            frame_ids: HashMap::new(),
             unnamed: 0,
         }
     }
@@ -47,8 +46,8 @@ impl<'a> Frames<'a> {
     /// The number of a frame.
     pub(super) fn id(&mut self, frame: &TableFrame<'_>) -> u32 {
         let mapping = frame.lib.map(|lib| self.mapping(lib));
-        let is_of_kernel = |category: u32| self.kernel_categories.get(category as usize).copied();
-        let mut is_kernel = frame.category.and_then(is_of_kernel).unwrap_or(false);
+        let is_kernel_category = |category: u32| self.kernel_categories.get(category as usize).copied();
+        let mut is_kernel = frame.category.and_then(is_kernel_category).unwrap_or(false);
         if let Some(mapping) = mapping {
             let mapping = &mut self.profile.mappings[mapping as usize];
             mapping.is_kernel |= is_kernel;
@@ -76,7 +75,7 @@ impl<'a> Frames<'a> {
             is_kernel,
             ..SourceFrame::default()
         };
-        *self.known.entry(frame).or_insert_with(|| {
+        *self.frame_ids.entry(frame).or_insert_with(|| {
             self.unnamed += u64::from(function.is_none() && mapping.is_some());
             self.profile.frames.push(frame);
             self.profile.frames.len() as u32 - 1

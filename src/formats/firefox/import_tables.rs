@@ -29,7 +29,6 @@ type Result<T> = std::result::Result<T, String>;
 
 /// A frame as in the tables.
 pub(super) struct TableFrame<'a> {
-    /// Function.
     pub function: SourceFunction,
     /// Name of the function.
     pub name: &'a str,
@@ -47,7 +46,7 @@ pub(super) struct TableFrame<'a> {
     pub is_inlined: bool,
 }
 
-/// Tables, and what they were decoded to.
+/// Tables, and the numbers in the profile of the rows that were decoded.
 pub(super) struct Tables<'a> {
     strings: &'a [Text<'a>],
     sources: Option<&'a SourceTable>,
@@ -73,7 +72,7 @@ impl<'a> Tables<'a> {
         let Some(shared) = document.shared.as_ref().filter(|shared| shared.stack_table.is_some()) else {
             return Ok(None);
         };
-        let of_shared = |what| format!("shared.{what}");
+        let within_shared = |problem| format!("shared.{problem}");
         let SharedParts { string_array, sources, stack_table, frame_table, func_table, resource_table } = shared;
         let tables = Self::new(
             string_array.as_deref(),
@@ -84,14 +83,14 @@ impl<'a> Tables<'a> {
             resource_table.as_ref(),
             document.libs.len(),
         );
-        tables.map(Some).map_err(of_shared)
+        tables.map(Some).map_err(within_shared)
     }
 
     /// The tables of a thread.
     ///
     /// # Errors
     /// If a table is missing, or columns of a table differ in length.
-    pub(super) fn of_thread(document: &'a Document<'a>, thread: &'a ImportedThread<'a>) -> Result<Self> {
+    pub(super) fn from_thread(document: &'a Document<'a>, thread: &'a ImportedThread<'a>) -> Result<Self> {
         let shared = document.shared.as_ref();
         Self::new(
             thread.string_array.as_deref().or_else(|| shared?.string_array.as_deref()),
@@ -144,8 +143,8 @@ impl<'a> Tables<'a> {
     /// # Errors
     /// If an index is invalid.
     pub(super) fn stack(&mut self, row: u32, frames: &mut Frames, total: &mut usize) -> Result<u32> {
-        if let Some(known) = *index(&self.known_stacks, row, || format!("stackTable[{row}]"))? {
-            return Ok(known);
+        if let Some(stack) = *index(&self.known_stacks, row, || format!("stackTable[{row}]"))? {
+            return Ok(stack);
         }
         self.stack.clear();
         let mut next = Some(row);
@@ -178,10 +177,10 @@ impl<'a> Tables<'a> {
 
     /// The number of the frame of a stack in the profile.
     fn frame(&mut self, stack: u32, frames: &mut Frames) -> Result<u32> {
-        let place = || format!("stackTable.frame[{stack}]");
-        let row = self.stacks.frame.get(stack).ok_or_else(|| format!("{}: missing", place()))?;
-        if let Some(known) = *index(&self.known_frames, row, place)? {
-            return Ok(known);
+        let path = || format!("stackTable.frame[{stack}]");
+        let row = self.stacks.frame.get(stack).ok_or_else(|| format!("{}: missing", path()))?;
+        if let Some(frame) = *index(&self.known_frames, row, path)? {
+            return Ok(frame);
         }
         let frame = self.table_frame(row, &mut frames.profile)?;
         let frame = frames.id(&frame);
@@ -201,7 +200,7 @@ impl<'a> Tables<'a> {
         let (function, name) = self.function(function_row, row, profile)?;
         let lib = match lib {
             Some(_) => with(frame_flags::HAS_ADDRESS, lib),
-            None => self.lib_of(function_row)?,
+            None => self.function_lib(function_row)?,
         };
         if let Some(lib) = lib.filter(|&lib| lib as usize >= self.libs) {
             return Err(format!("frameTable[{row}]: library {lib} does not exist"));
@@ -219,7 +218,7 @@ impl<'a> Tables<'a> {
     }
 
     /// The library of a function, by its resource.
-    fn lib_of(&self, function: u32) -> Result<Option<u32>> {
+    fn function_lib(&self, function: u32) -> Result<Option<u32>> {
         let FuncTable { resource, flags, .. } = self.functions;
         let resource = value(resource, function, flags.as_ref(), function_flags::HAS_RESOURCE);
         let libs = self.resources.and_then(|resources| resources.lib.as_ref());
@@ -244,11 +243,11 @@ impl<'a> Tables<'a> {
         let source = value(source, row, flags, function_flags::HAS_SOURCE);
         let file = match (source, self.sources) {
             (Some(source), Some(sources)) => {
-                let place = || format!("funcTable.source[{row}]");
+                let path = || format!("funcTable.source[{row}]");
                 if source as usize >= sources.filename.len() {
-                    return Err(format!("{}: {source} does not exist", place()));
+                    return Err(format!("{}: {source} does not exist", path()));
                 }
-                sources.filename.get(source).map(|file| self.string(file, place)).transpose()?
+                sources.filename.get(source).map(|file| self.string(file, path)).transpose()?
             }
             _ => {
                 let file = file_name.as_ref().and_then(|files| files.get(row));
@@ -261,8 +260,8 @@ impl<'a> Tables<'a> {
         Ok((SourceFunction { name: id, system_name: Some(id), file, start_line }, name))
     }
 
-    fn string(&self, row: u32, place: impl FnOnce() -> String) -> Result<&'a str> {
-        index(self.strings, row, place).map(|text| &**text)
+    fn string(&self, row: u32, path: impl FnOnce() -> String) -> Result<&'a str> {
+        index(self.strings, row, path).map(|text| &**text)
     }
 }
 
@@ -275,13 +274,13 @@ fn value(column: &Option<Column>, row: u32, flags: Option<&Column>, bit: u32) ->
 /// Checks that the columns of a table have its length.
 fn check<'a>(table: &str, len: usize, columns: impl IntoIterator<Item = (&'a str, &'a Option<Column>)>) -> Result<()> {
     let wrong = |(name, column): (&str, &Option<Column>)| {
-        let found = column.as_ref()?.len();
-        (found != len).then(|| format!("{table}.{name}: {found} values, expected {len}"))
+        let actual = column.as_ref()?.len();
+        (actual != len).then(|| format!("{table}.{name}: {actual} values, expected {len}"))
     };
     columns.into_iter().find_map(wrong).map_or(Ok(()), Err)
 }
 
-/// A row of a table that another table refers to.
-fn index<T>(table: &[T], row: u32, place: impl FnOnce() -> String) -> Result<&T> {
-    table.get(row as usize).ok_or_else(|| format!("{}: {row} does not exist", place()))
+/// A row of a table, to which another table refers by its index.
+fn index<T>(table: &[T], row: u32, path: impl FnOnce() -> String) -> Result<&T> {
+    table.get(row as usize).ok_or_else(|| format!("{}: {row} does not exist", path()))
 }

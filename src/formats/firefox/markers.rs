@@ -51,7 +51,7 @@ struct Cause {
     stack: u32,
 }
 
-/// What is shown of the fields.
+/// The schemas of markers: where and with which fields they are shown.
 pub(super) fn schemas() -> serde_json::Value {
     let display = ["marker-chart", "marker-table", "timeline-overview"];
     json!([
@@ -76,7 +76,7 @@ pub(super) fn schemas() -> serde_json::Value {
 
 impl Markers {
     /// The markers of samples of a tracepoint.
-    pub(super) fn of_tracepoints(
+    pub(super) fn from_track(
         profile: &Profile,
         track: &Track,
         stacks: &[Option<u32>],

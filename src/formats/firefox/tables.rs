@@ -24,7 +24,6 @@ mod category {
 /// Category of markers.
 pub(super) const OTHER: u32 = category::OTHER;
 
-/// The tables.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SharedTables<'a> {
@@ -36,11 +35,11 @@ pub(super) struct SharedTables<'a> {
     resource_table: Resources,
     native_symbols: NativeSymbols,
     #[serde(skip)]
-    known: Known<'a>,
+    lookup: Lookup<'a>,
 }
 
-/// What is in the tables already.
-struct Known<'a> {
+/// Finds the entries that the tables already have.
+struct Lookup<'a> {
     tables: &'a Tables,
     locations: Locations,
     strings: HashMap<String, u32>,
@@ -129,7 +128,7 @@ impl<'a> SharedTables<'a> {
             stack_table: StackNodes::default(),
             resource_table: Resources::default(),
             native_symbols: NativeSymbols::default(),
-            known: Known {
+            lookup: Lookup {
                 tables,
                 locations: Locations::new(tables),
                 strings: HashMap::new(),
@@ -156,28 +155,28 @@ impl<'a> SharedTables<'a> {
 
     /// The index of a string.
     pub(super) fn string(&mut self, text: Cow<'_, str>) -> u32 {
-        if let Some(&known) = self.known.strings.get(&*text) {
-            return known;
+        if let Some(&index) = self.lookup.strings.get(&*text) {
+            return index;
         }
         let index = self.string_array.len() as u32;
         self.string_array.push(text.clone().into_owned());
-        self.known.strings.insert(text.into_owned(), index);
+        self.lookup.strings.insert(text.into_owned(), index);
         index
     }
 
     /// The index of a stack; `None` if it is empty.
     pub(super) fn stack(&mut self, stack: StackId, is_idle: bool) -> Option<u32> {
-        if let Some(&known) = self.known.stacks.get(&(stack, is_idle)) {
-            return known;
+        if let Some(&node) = self.lookup.stacks.get(&(stack, is_idle)) {
+            return node;
         }
-        let tables = self.known.tables;
+        let tables = self.lookup.tables;
         let mut node = None;
         for &frame in tables.stacks.stack(stack).iter().rev() {
             let first = self.frame(frame, is_idle);
-            let count = self.known.locations.of(frame).len() as u32;
+            let count = self.lookup.locations.frame_locations(frame).len() as u32;
             for entry in first..first + count {
                 let StackNodes { length, frame, prefix } = &mut self.stack_table;
-                let index = *self.known.nodes.entry((node, entry)).or_insert_with(|| {
+                let index = *self.lookup.nodes.entry((node, entry)).or_insert_with(|| {
                     frame.push(entry);
                     prefix.push(node);
                     *length += 1;
@@ -186,21 +185,21 @@ impl<'a> SharedTables<'a> {
                 node = Some(index);
             }
         }
-        self.known.stacks.insert((stack, is_idle), node);
+        self.lookup.stacks.insert((stack, is_idle), node);
         node
     }
 
     /// The first entry of a frame: one for each function at its address, outermost first.
     fn frame(&mut self, id: FrameId, is_idle: bool) -> u32 {
-        if let Some(&known) = self.known.frames.get(&(id, is_idle)) {
-            return known;
+        if let Some(&first) = self.lookup.frames.get(&(id, is_idle)) {
+            return first;
         }
-        let tables = self.known.tables;
+        let tables = self.lookup.tables;
         let frame = tables.stacks.frames()[id as usize];
         let map = frame.mapping().map(|mapping| &tables.mappings[mapping as usize]);
         let category = match map {
             _ if is_idle => category::IDLE,
-            _ if tables.is_of_kernel(frame) => category::KERNEL,
+            _ if tables.is_kernel_frame(frame) => category::KERNEL,
             Some(map) if map.pid.is_some() => category::JIT,
             _ => category::USER,
         };
@@ -214,10 +213,10 @@ impl<'a> SharedTables<'a> {
         let address = relative.and_then(|address| u32::try_from(address).ok()).map_or(-1, i64::from);
         let native_symbol = self.native_symbol(id, address);
         let first = self.frame_table.length as u32;
-        let locations: Vec<LocationId> = self.known.locations.of(id).to_vec();
+        let locations: Vec<LocationId> = self.lookup.locations.frame_locations(id).to_vec();
         for (depth, &location) in (0..).zip(locations.iter().rev()) {
             let func = self.function(location, address, frame.mapping());
-            let line = self.known.locations.get(location).line;
+            let line = self.lookup.locations.get(location).line;
             let table = &mut self.frame_table;
             table.length += 1;
             table.address.push(address);
@@ -230,18 +229,18 @@ impl<'a> SharedTables<'a> {
             table.line.push(Some(line).filter(|&line| line > 0));
             table.column.push(());
         }
-        self.known.frames.insert((id, is_idle), first);
+        self.lookup.frames.insert((id, is_idle), first);
         first
     }
 
     fn native_symbol(&mut self, frame: FrameId, address: i64) -> Option<u32> {
-        let Known { tables, .. } = self.known;
+        let Lookup { tables, .. } = self.lookup;
         let mapping = tables.stacks.frames()[frame as usize].mapping()?;
         let start = address.checked_sub(tables.symbols.symbol_offset(frame)?).filter(|&start| start >= 0)?;
-        let name = tables.symbols.name(tables.symbols.function_of(frame)?.name);
+        let name = tables.symbols.name(tables.symbols.frame_function(frame)?.name);
         let name = self.string(String::from_utf8_lossy(name));
         let NativeSymbols { length, lib_index, address, name: names, function_size } = &mut self.native_symbols;
-        Some(*self.known.symbols.entry((mapping, start, name)).or_insert_with(|| {
+        Some(*self.lookup.symbols.entry((mapping, start, name)).or_insert_with(|| {
             *length += 1;
             lib_index.push(mapping);
             address.push(start);
@@ -253,17 +252,17 @@ impl<'a> SharedTables<'a> {
 
     /// A function. One without a name is named by its address, which symbol servers replace.
     fn function(&mut self, location: LocationId, address: i64, mapping: Option<u32>) -> u32 {
-        let location = *self.known.locations.get(location);
+        let location = *self.lookup.locations.get(location);
         let name = match location.is_named || address < 0 {
-            true => self.known.locations.text(location.function).into_owned(),
+            true => self.lookup.locations.text(location.function).into_owned(),
             false => format!("{address:#x}"),
         };
         let name = self.string(Cow::Owned(name));
-        let file = self.known.locations.text(location.file).into_owned();
+        let file = self.lookup.locations.text(location.file).into_owned();
         let source = (!file.is_empty()).then(|| {
             let file = self.string(Cow::Owned(file));
             let Sources { length, id, filename } = &mut self.sources;
-            *self.known.sources.entry(file).or_insert_with(|| {
+            *self.lookup.sources.entry(file).or_insert_with(|| {
                 *length += 1;
                 id.push(());
                 filename.push(file);
@@ -272,7 +271,7 @@ impl<'a> SharedTables<'a> {
         });
         let resource = mapping.map_or(-1, i64::from);
         let table = &mut self.func_table;
-        *self.known.functions.entry((name, resource, location.start_line, source)).or_insert_with(|| {
+        *self.lookup.functions.entry((name, resource, location.start_line, source)).or_insert_with(|| {
             table.length += 1;
             table.name.push(name);
             table.is_js.push(false);

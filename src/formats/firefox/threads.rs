@@ -85,24 +85,24 @@ impl<'a> Threads<'a> {
                 .iter()
                 .for_each(|&row| stacks[row as usize] = shared.stack(profile.rows[row as usize].stack, is_idle));
         }
-        let mut first_of: HashMap<usize, usize> = HashMap::new();
+        let mut first_tracks: HashMap<usize, usize> = HashMap::new();
         for (index, track) in tracks.iter().enumerate() {
             if let Some(thread) = track.thread {
-                first_of.entry(thread).or_insert(index);
+                first_tracks.entry(thread).or_insert(index);
             }
         }
         let event = profile.events_by_samples().first().copied().unwrap_or(0);
         let running = timeline.running();
         for &thread in running.keys() {
-            first_of.entry(thread).or_insert_with(|| {
+            first_tracks.entry(thread).or_insert_with(|| {
                 tracks.push(Cow::Owned(Track { thread: Some(thread), labels: 0, event, rows: Vec::new() }));
                 tracks.len() - 1
             });
         }
         let mut markers: Vec<Markers> =
-            tracks.iter().map(|track| Markers::of_tracepoints(profile, track, &stacks, clock, shared)).collect();
+            tracks.iter().map(|track| Markers::from_track(profile, track, &stacks, clock, shared)).collect();
         for (thread, periods) in &running {
-            markers[first_of[thread]].add_running(periods, clock, shared);
+            markers[first_tracks[thread]].add_running(periods, clock, shared);
         }
         Self { profile, tracks, clock, by_period, stacks, markers }
     }
@@ -113,9 +113,10 @@ impl<'a> Threads<'a> {
         let thread = track.thread.map(|thread| &tables.timeline.threads[thread]);
         let is_main = |thread: &ThreadLife| thread.pid == thread.tid;
         let main = thread.map(|thread| {
-            let mut of_process =
+            let mut main_threads =
                 tables.timeline.threads.iter().filter(|other| other.pid == thread.pid && is_main(other));
-            of_process.rfind(|main| main.start <= thread.start).unwrap_or(thread)
+            // A process ID can be used again: the process is the latest that began before the thread.
+            main_threads.rfind(|main| main.start <= thread.start).unwrap_or(thread)
         });
         let name = thread.map_or_else(|| track.name(tables), |thread| thread_name(tables, thread));
         let event = &tables.events[track.event as usize].name;
@@ -124,6 +125,7 @@ impl<'a> Threads<'a> {
         };
         let end = |thread: Option<&ThreadLife>| thread.and_then(|thread| thread.end).map(|end| clock.milliseconds(end));
         Thread {
+            // With several events, a thread has a track for each.
             name: if profile.has_samples.len() > 1 { format!("{name} {event}") } else { name },
             event,
             process_name: main.map_or_else(String::new, |main| thread_name(tables, main)),

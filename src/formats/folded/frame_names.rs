@@ -68,19 +68,19 @@ impl<'a> FrameNames<'a> {
     pub(crate) fn append(&mut self, stack: StackId, names: &mut Vec<NameId>) {
         let tables = self.tables;
         for &frame in tables.stacks.stack(stack).iter().rev() {
-            names.extend_from_slice(self.of(frame));
+            names.extend_from_slice(self.function_names(frame));
         }
     }
 
     /// The names of the functions at a frame, outermost first.
-    fn of(&mut self, frame: FrameId) -> &[NameId] {
+    fn function_names(&mut self, frame: FrameId) -> &[NameId] {
         let index = frame as usize;
         let functions = match &self.frames[index] {
-            Some(known) => known.clone(),
+            Some(range) => range.clone(),
             None => {
-                let found = self.find(frame);
-                self.frames[index] = Some(found.clone());
-                found
+                let range = self.find(frame);
+                self.frames[index] = Some(range.clone());
+                range
             }
         };
         &self.functions[functions.start as usize..functions.end as usize]
@@ -89,8 +89,8 @@ impl<'a> FrameNames<'a> {
     fn find(&mut self, frame: FrameId) -> Range<u32> {
         let Self { tables, .. } = *self;
         let first = self.functions.len() as u32;
-        let place = tables.stacks.frames()[frame as usize];
-        let map = place.mapping().map(|mapping| &tables.mappings[mapping as usize]);
+        let stack_frame = tables.stacks.frames()[frame as usize];
+        let map = stack_frame.mapping().map(|mapping| &tables.mappings[mapping as usize]);
         let symbols = &tables.symbols;
         let lines = symbols.lines(frame);
         for (depth, line) in lines.iter().enumerate().rev() {
@@ -98,17 +98,17 @@ impl<'a> FrameNames<'a> {
             let name = function.map_or(&b""[..], |&function| without_parameters(function, symbols));
             self.text.clear();
             if name.is_empty() {
-                self.unknown(place, map);
+                self.unknown(stack_frame, map);
             } else {
                 self.push_name(name);
             }
             let is_inlined = depth + 1 < lines.len() || symbols.is_inlined(frame);
-            self.push(place, map, is_inlined);
+            self.push(stack_frame, map, is_inlined);
         }
         if lines.is_empty() {
             self.text.clear();
-            self.unknown(place, map);
-            self.push(place, map, false);
+            self.unknown(stack_frame, map);
+            self.push(stack_frame, map, false);
         }
         first..self.functions.len() as u32
     }
@@ -128,7 +128,7 @@ impl<'a> FrameNames<'a> {
 
     /// Adds the function whose name was written.
     fn push(&mut self, frame: Frame, map: Option<&Map>, is_inlined: bool) {
-        let is_kernel = self.tables.is_of_kernel(frame);
+        let is_kernel = self.tables.is_kernel_frame(frame);
         if is_inlined && self.marks_inlined {
             self.text.extend_from_slice(b"_[i]");
         } else if is_kernel && self.marks_kernel {

@@ -38,6 +38,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     let mut frames: HashMap<(u32, bool), u32> = HashMap::new();
     let mut input = BufReader::new(stream);
     let (mut line, mut stack) = (Vec::new(), Vec::new());
+    // The carry begins at one half, so that the total is rounded to the nearest integer, not down.
     let (mut carry, mut decimals, mut pairs) = (BILLION / 2, 0_u64, 0);
     for number in 1_u64.. {
         line.clear();
@@ -49,11 +50,11 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         if text.is_empty() || is_comment(text) {
             continue;
         }
-        let invalid = |what: &str| Err(Error::input(name, None, format!("line {number}: {what}")));
+        let invalid = |problem: &str| Err(Error::input(name, None, format!("line {number}: {problem}")));
         let Some((names, count)) = split(text) else {
             return invalid("count: missing; expected FRAME;FRAME;... COUNT");
         };
-        let Some((whole, fraction)) = count_of(count) else {
+        let Some((whole, fraction)) = parse_count(count) else {
             return invalid(&format!("count: {} is not an unsigned number", quoted(&String::from_utf8_lossy(count))));
         };
         let mut value = whole;
@@ -67,6 +68,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
         if profile.samples.len() == MAX_PARTS {
             return invalid(&format!("more than {MAX_PARTS} stacks"));
         }
+        // Symbols of a recording are stored in tables whose names end with a NUL.
         if names.contains(&0) {
             return invalid("frame: the name contains a NUL");
         }
@@ -93,10 +95,10 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     }
     // Only differential profiles have a number before every count; single functions may have names that end in one.
     if pairs == profile.samples.len() {
-        let what = "every line has two counts, as in a differential profile; keep one: \
+        let problem = "every line has two counts, as in a differential profile; keep one: \
                     sed -E 's/[[:blank:]]+[^[:blank:]]+$//' for the first, \
                     sed -E 's/[^[:blank:]]+[[:blank:]]+([^[:blank:]]+)$/\\1/' for the second";
-        return Err(Error::input(name, None, what));
+        return Err(Error::input(name, None, problem));
     }
     if decimals > 0 {
         profile.lost.push(format!("{decimals} decimal counts are rounded; their sum is kept to the nearest integer"));
@@ -106,7 +108,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
 
 /// Whether the text before a count ends with another one.
 fn has_two_counts(names: &[u8]) -> bool {
-    split(names).is_some_and(|(names, count)| !names.is_empty() && count_of(count).is_some())
+    split(names).is_some_and(|(names, count)| !names.is_empty() && parse_count(count).is_some())
 }
 
 /// Splits a line into frames and count.
@@ -116,7 +118,7 @@ fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Parses `12`, `12.5` or `1.25e+06`: the integer, and the fraction in billionths. Further digits are ignored.
-fn count_of(count: &[u8]) -> Option<(u64, u64)> {
+fn parse_count(count: &[u8]) -> Option<(u64, u64)> {
     /// Decimals that are kept until the exponent is applied: all integers of 64 bits with them fit into 128 bits.
     const DECIMALS: usize = 18;
     let count = std::str::from_utf8(count).ok()?;
@@ -145,7 +147,7 @@ fn count_of(count: &[u8]) -> Option<(u64, u64)> {
 /// Whether a line is a comment: `# text`, or a line that starts with `#` and has no count. JavaScript has functions
 /// `#name`.
 fn is_comment(line: &[u8]) -> bool {
-    let has_count = || split(line).is_some_and(|(_, count)| count_of(count).is_some());
+    let has_count = || split(line).is_some_and(|(_, count)| parse_count(count).is_some());
     line.starts_with(b"# ") || (line.starts_with(b"#") && !has_count())
 }
 
@@ -156,7 +158,7 @@ pub fn recognizes(start: &[u8]) -> bool {
     let mut lines = lines(start).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty() && !is_comment(line));
     let are_stacks = lines.all(|line| {
         has_stack |= line.contains(&b';');
-        split(line).is_some_and(|(names, count)| !names.is_empty() && count_of(count).is_some())
+        split(line).is_some_and(|(names, count)| !names.is_empty() && parse_count(count).is_some())
     });
     are_stacks && has_stack
 }
@@ -174,7 +176,7 @@ mod tests {
     fn counts_are_integers_or_decimals() {
         let valid = [("12", (12, 0)), ("1.5", (1, 500_000_000)), ("3.", (3, 0)), ("0.1234567899", (0, 123_456_789))];
         for (text, expected) in valid {
-            assert_eq!(count_of(text.as_bytes()), Some(expected), "{text}");
+            assert_eq!(parse_count(text.as_bytes()), Some(expected), "{text}");
         }
         let exponents = [
             ("1e3", (1000, 0)),
@@ -184,11 +186,11 @@ mod tests {
             ("1e-99", (0, 0)),
         ];
         for (text, expected) in exponents {
-            assert_eq!(count_of(text.as_bytes()), Some(expected), "{text}");
+            assert_eq!(parse_count(text.as_bytes()), Some(expected), "{text}");
         }
         let invalid = ["", ".", ".5", "-1.5", "1.-5", "1.5.2", "e3", "1e", "1e1.5", "x", "1,000", "0x10", "nan"];
         for text in invalid.into_iter().chain(["99999999999999999999.5", "1e20", "1e99", "1e99999999999"]) {
-            assert_eq!(count_of(text.as_bytes()), None, "{text}");
+            assert_eq!(parse_count(text.as_bytes()), None, "{text}");
         }
         assert!(recognizes(b"a;b 1.5\na;c 2\n"));
     }

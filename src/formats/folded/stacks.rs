@@ -83,13 +83,13 @@ fn roots(labels: &[LabelValue], tables: &Tables, has_default_labels: bool) -> Ve
     let (mut comm, mut pid, mut tid) = (None, None, None);
     let mut roots = Vec::new();
     for label in labels {
-        let LabelKey::Known(known) = label.key else { continue };
-        match known {
+        let LabelKey::Known(kind) = label.key else { continue };
+        match kind {
             Label::Comm | Label::ThreadComm => comm = Some(Cow::Borrowed(name(label.value))),
             Label::Pid => pid = Some(label.value as u32 as i32),
             Label::Tid => tid = Some(label.value as u32 as i32),
-            _ if known.unit().is_some() => roots.push(format!("{} {}", known.key(), label.value).into_bytes()),
-            _ => roots.push([known.key().as_bytes(), b" ", name(label.value)].concat()),
+            _ if kind.unit().is_some() => roots.push(format!("{} {}", kind.key(), label.value).into_bytes()),
+            _ => roots.push([kind.key().as_bytes(), b" ", name(label.value)].concat()),
         }
     }
     let comm = comm.filter(|name| !name.is_empty()).or_else(|| Some(thread_name(None, tid.or(pid)? as u32)));

@@ -51,7 +51,7 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
     column(&mut before.zip(&tree.rows).map(|(before, (key, _))| (key.node - before).into()));
     let keys: [fn(&Key) -> u64; 4] =
         [|key| key.event.into(), |key| key.thread.into(), |key| key.slot.into(), |key| key.is_base.into()];
-    keys.iter().for_each(|of| column(&mut tree.rows.iter().map(|(key, _)| of(key))));
+    keys.iter().for_each(|field| column(&mut tree.rows.iter().map(|(key, _)| field(key))));
     column(&mut tree.rows.iter().map(|(_, counts)| counts.samples));
     column(&mut tree.rows.iter().map(|(_, counts)| counts.value));
 

@@ -30,6 +30,7 @@ pub(super) fn imported(
     };
     ImportedProfile {
         sample_types,
+        // The text of printed events is a tracepoint field in the recording, but no label.
         labels: if is_printed { Vec::new() } else { labels.sizes().map(label).collect() },
         default_labels: source.header.is_some().then(|| default_labels(source)),
         size: size(source, values),
@@ -95,8 +96,8 @@ fn symbols(source: &mut SourceProfile, placed: &Placement) -> ImportedSymbols {
     let mut symbols = ImportedSymbols::new(names, functions, source.mappings.iter().map(map).collect());
     let maps: Vec<Map> = placed.maps.iter().map(map).collect();
     let frames = source.frames.iter().zip(&placed.frames);
-    let symbols_of = |(frame, place): (&SourceFrame, &FramePlacement)| {
-        let FramePlacement { address, map: Some(map), is_kernel } = *place else { return None };
+    let frame_symbol = |(frame, placement): (&SourceFrame, &FramePlacement)| {
+        let FramePlacement { address, map: Some(map), is_kernel } = *placement else { return None };
         // Frames that moved to another address or mapping keep the original one for profiles.
         let own = frame.mapping.map(|mapping| &source.mappings[mapping as usize]);
         let is_same = frame.mapping == Some(map) && own == Some(&placed.maps[map as usize]);
@@ -106,12 +107,13 @@ fn symbols(source: &mut SourceProfile, placed: &Placement) -> ImportedSymbols {
         let line = frame.function.map(|function| Line { function, line: frame.line, column: frame.column });
         Some((map, address, is_kernel, FrameSymbol { line, is_inlined: frame.is_inlined, origin }))
     };
-    for (map, address, is_kernel, symbol) in frames.clone().filter_map(symbols_of) {
+    for (map, address, is_kernel, symbol) in frames.clone().filter_map(frame_symbol) {
         symbols.add(&maps[map as usize], address, is_kernel, symbol);
     }
     if source.as_recorded {
         // Callers have return addresses, which are looked up at the preceding byte.
-        for (map, address, is_kernel, symbol) in frames.filter_map(symbols_of).filter(|(_, address, ..)| *address > 0) {
+        for (map, address, is_kernel, symbol) in frames.filter_map(frame_symbol).filter(|(_, address, ..)| *address > 0)
+        {
             symbols.add(&maps[map as usize], address - 1, is_kernel, symbol);
         }
     }

@@ -17,9 +17,9 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], name: &str) -> Resu
         let mut document = serde_json::Deserializer::from_slice(bytes);
         let path = serde_path_to_error::deserialize::<_, T>(&mut document).err().map(|error| error.path().to_string());
         let path = path.filter(|path| path != ".").map(|path| format!("{}: ", shortened(&path))).unwrap_or_default();
-        let (line, column, what) = (error.line(), error.column(), error.to_string());
-        let what = what.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&what);
-        Error::input(name, None, format!("line {line}, column {column}: {path}{}", shortened(what)))
+        let (line, column, message) = (error.line(), error.column(), error.to_string());
+        let message = message.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&message);
+        Error::input(name, None, format!("line {line}, column {column}: {path}{}", shortened(message)))
     })
 }
 

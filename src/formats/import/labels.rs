@@ -17,7 +17,7 @@ pub(super) struct Fields {
 impl Fields {
     /// Maximum size of a string.
     const MAX_STRING: u64 = 1024;
-    /// Maximum size of all fields of an event.
+    /// Maximum size of all fields of an event: the call chain must fit into the record of at most 64 KiB, too.
     const MAX_SIZE: u64 = 48 << 10;
     /// Maximum number of fields of all events.
     const MAX_FIELDS: usize = 1 << 18;
@@ -43,6 +43,7 @@ impl Fields {
         let mut has_labels = vec![false; profile.events.len()];
         profile.samples.iter().for_each(|sample| has_labels[sample.event as usize] |= sample.labels > 0);
         let events = has_labels.iter().filter(|has_labels| **has_labels).count();
+        // Each event with labels has a field for each key, so that events share the limit.
         let limit = Self::MAX_FIELDS / events.max(1);
         let mut used = 0;
         let mut names = HashMap::new();
@@ -109,7 +110,7 @@ impl Fields {
         let labels = profile.labels.sets.get(sample.labels);
         let mut own = Vec::new();
         for &(key, size) in &self.sizes {
-            let value = labels.binary_search_by_key(&key, |(of, _)| *of).ok().map(|place| labels[place].1);
+            let value = labels.binary_search_by_key(&key, |(stored, _)| *stored).ok().map(|index| labels[index].1);
             if size == 0 {
                 own.extend(value.unwrap_or(0).to_le_bytes());
                 continue;

@@ -125,7 +125,7 @@ impl<'a> MappingWriter<'a> {
         let process = process(is_kernel, stamp);
         let original = &self.maps[map as usize];
         self.processes.entry(process).or_default().map(map, original);
-        let mut record = Map::of(String::new(), original.start, original.limit - original.start).pgoff(original.pgoff);
+        let mut record = Map::new(String::new(), original.start, original.limit - original.start).pgoff(original.pgoff);
         if let Some(id) = &original.build_id {
             record = record.build_id(id);
         }

@@ -91,8 +91,8 @@ mod tests {
         let mut maps = ProcessMaps::default();
         maps.map(0, &map(0x1000, 0x5000));
         maps.map(1, &map(0x2000, 0x3000));
-        let found: Vec<_> = [0x1000, 0x2000, 0x2fff, 0x3000, 0x4fff].map(|at| maps.has(at, 0)).into();
-        assert_eq!(found, [true, false, false, true, true]);
+        let hits: Vec<_> = [0x1000, 0x2000, 0x2fff, 0x3000, 0x4fff].map(|at| maps.has(at, 0)).into();
+        assert_eq!(hits, [true, false, false, true, true]);
         assert!(maps.has(0x2fff, 1) && !maps.has(0x5000, 0) && !maps.has(0xfff, 0));
         maps.map(2, &map(0, 0x10000));
         assert!(maps.has(0x2000, 2) && !maps.has(0x1000, 0));

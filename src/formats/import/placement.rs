@@ -40,7 +40,6 @@ pub(crate) struct FramePlacement {
 enum Location {
     /// A file, by number.
     File(usize),
-    /// The kernel.
     Kernel,
 }
 
@@ -118,12 +117,13 @@ impl Placer<'_> {
                 self.end_before(map, into.wrapping_add(pgoff));
                 return placed;
             };
-            let (location, place) = match is_kernel {
+            let (location, offset) = match is_kernel {
                 true => (Location::Kernel, address),
                 false => (self.location_of_map(map), into.wrapping_add(pgoff)),
             };
-            let is_free = *self.functions_at.entry((location, place)).or_insert(function) == function;
-            if is_free && self.name(location, place, frame, map) {
+            // A symbol file can have only one function at an address.
+            let is_free = *self.functions_at.entry((location, offset)).or_insert(function) == function;
+            if is_free && self.name(location, offset, frame, map) {
                 return placed;
             }
             self.moved += 1;
@@ -142,26 +142,26 @@ impl Placer<'_> {
     }
 
     /// Ends the function before an offset that is in no function.
-    fn end_before(&mut self, map: u32, place: u64) {
+    fn end_before(&mut self, map: u32, offset: u64) {
         if self.profile.as_recorded
             && let Location::File(file) = self.location_of_map(map)
         {
-            self.files[file].end_before(place);
+            self.files[file].end_before(offset);
         }
     }
 
     /// Names the code at an offset. Returns false if the file cannot store it.
-    fn name(&mut self, location: Location, place: u64, frame: &SourceFrame, map: u32) -> bool {
+    fn name(&mut self, location: Location, offset: u64, frame: &SourceFrame, map: u32) -> bool {
         let Some(function) = frame.function else { return true };
         let name = self.function_name(function);
         let line = frame.source_line(&self.profile.functions).map(|(file, line)| (self.text(file), line));
         match location {
             Location::Kernel => {
-                let start = place - frame.offset.unwrap_or(0).min(place);
-                self.kernel.add(start, place, name, &self.maps[map as usize].path);
+                let start = offset - frame.offset.unwrap_or(0).min(offset);
+                self.kernel.add(start, offset, name, &self.maps[map as usize].path);
                 true
             }
-            Location::File(file) => self.files[file].add(place, frame.offset, name, line),
+            Location::File(file) => self.files[file].add(offset, frame.offset, name, line),
         }
     }
 
@@ -215,6 +215,7 @@ impl Placer<'_> {
                     self.frames[number].address = start + into + at + offset;
                     self.frames[number].map = Some(map);
                     match location {
+                        // The symbols of the kernel have no lines, so that one symbol covers all frames of the function.
                         Location::Kernel if index == 0 => {
                             let end = base + at + size(&function) - 1;
                             self.kernel.add(base + at, end, name.clone(), &self.maps[map as usize].path);

@@ -52,7 +52,7 @@ pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -
     let (mut lost, mut lost_in_recording) =
         (std::mem::take(&mut profile.lost), std::mem::take(&mut profile.lost_in_recording));
     let labels = Fields::new(&profile, &mut lost);
-    let total = total(&profile, &labels, options).map_err(|what| Error::input(name, None, what))?;
+    let total = total(&profile, &labels, options).map_err(|problem| Error::input(name, None, problem))?;
     let metadata = metadata(&profile, &labels)?;
     let spool =
         Spool::new(options.read.spool_dir.as_deref()).map_err(Error::io(name, "cannot write to a temporary file"))?;
@@ -85,9 +85,9 @@ pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -
         lost.push(format!("{truncated} stacks are truncated to the frames that fit into a sample"));
     }
     if placed.moved > 0 {
-        let what =
+        let description =
             "frames have synthetic addresses: the original ones are in no mapping, or shared with another function";
-        lost_in_recording.push(format!("{} {what}", placed.moved));
+        lost_in_recording.push(format!("{} {description}", placed.moved));
     }
     if unmapped > 0 {
         lost_in_recording.push(format!("{unmapped} mappings have no samples"));
@@ -107,9 +107,10 @@ pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -
 fn metadata(profile: &SourceProfile, labels: &Fields) -> Result<Metadata> {
     let mut metadata = Metadata::default();
     metadata.machine = None;
-    let mut fields_of = vec![SampleType::IDENTIFIER | SampleType::CALLCHAIN; profile.events.len()];
+    // Events differ in their fields, so that the ID must be at a fixed position: that is what IDENTIFIER provides.
+    let mut event_fields = vec![SampleType::IDENTIFIER | SampleType::CALLCHAIN; profile.events.len()];
     for sample in profile.samples.iter() {
-        let fields = &mut fields_of[sample.event as usize];
+        let fields = &mut event_fields[sample.event as usize];
         fields.set(SampleType::CGROUP, fields.contains(SampleType::CGROUP) || sample.cgroup.is_some());
         fields.set(SampleType::CPU, fields.contains(SampleType::CPU) || sample.cpu.is_some());
     }
@@ -117,7 +118,7 @@ fn metadata(profile: &SourceProfile, labels: &Fields) -> Result<Metadata> {
     let has_times = !profile.as_recorded || profile.samples.iter().any(|sample| sample.time.is_some());
     let mut are_tracepoints = true;
     for (number, event) in profile.events.iter().enumerate() {
-        let mut opened = open_event(event, number)?.without(SampleType::CPU).with(fields_of[number]);
+        let mut opened = open_event(event, number)?.without(SampleType::CPU).with(event_fields[number]);
         if !has_times {
             opened = opened.without(SampleType::TIME);
         }
@@ -262,7 +263,7 @@ impl<S: Sink> Recording<'_, S> {
         let overlapping: Vec<u32> = overlapping.collect();
         let key = |&index: &u32| {
             let sample = samples.get(index as usize);
-            let (pid, _) = self.tasks.of(&sample);
+            let (pid, _) = self.tasks.task(&sample);
             (pid, sample.comm, overlapping[sample.stack as usize], sample.thread_comm)
         };
         if !order.is_sorted_by_key(key) {
@@ -283,12 +284,13 @@ impl<S: Sink> Recording<'_, S> {
             if count == 0 {
                 continue;
             }
-            let (pid, tid) = self.tasks.of(sample);
+            let (pid, tid) = self.tasks.task(sample);
             let time = |number| times.get(index as usize).copied().unwrap_or_else(|| step(number));
             let cpu = sample.cpu.unwrap_or(NO_CPU);
             let stamp = Stamp { event: 0, task: (pid, tid), time: time(number), cpu };
             self.name(sample, stamp)?;
             self.labels.raw(self.profile, sample, pid, &mut raw);
+            // The size of a record limits call chain and labels together.
             let room = (MAX_PAYLOAD - raw.len()) / size_of::<u64>();
             let (ip, mode) = self.stack(sample.stack, stamp, room, &mut chain)?;
             let cgroup = self.cgroup(sample, stamp)?;
@@ -325,9 +327,9 @@ impl<S: Sink> Recording<'_, S> {
     /// Writes COMM records for process and thread, unless they have these names.
     fn name(&mut self, sample: &SourceSample, stamp: Stamp) -> Result<()> {
         let (pid, tid) = stamp.task;
-        let of_process = sample.comm.or(sample.thread_comm.filter(|_| pid == tid));
-        let of_thread = sample.thread_comm.or(sample.comm).filter(|_| pid != tid);
-        for (thread, name) in [(pid, of_process), (tid, of_thread)] {
+        let process_name = sample.comm.or(sample.thread_comm.filter(|_| pid == tid));
+        let thread_name = sample.thread_comm.or(sample.comm).filter(|_| pid != tid);
+        for (thread, name) in [(pid, process_name), (tid, thread_name)] {
             let Some(name) = name else { continue };
             if self.names.insert(thread, name) != Some(name) {
                 self.comm(pid, thread, self.profile.names.get(name).to_vec(), stamp)?;
@@ -380,7 +382,7 @@ impl<S: Sink> Recording<'_, S> {
         };
         let new = self.cgroups.len() as u64 + 1;
         let id = match self.cgroups.entry(path) {
-            Entry::Occupied(known) => return Ok(Some(*known.get())),
+            Entry::Occupied(occupied) => return Ok(Some(*occupied.get())),
             Entry::Vacant(vacant) => *vacant.insert(new),
         };
         let cgroup = Cgroup { id, path: PaddedStr::new(self.profile.names.get(path), 8) };

@@ -15,13 +15,12 @@ const TARGET: Target = Target { machine: 62, is_64: true, endian: Endian::Little
 /// A file with named functions.
 #[derive(Debug)]
 pub(crate) struct SymbolFile {
-    /// Path.
     pub path: Bytes,
     /// Build ID, if known.
     pub build_id: Option<Bytes>,
     /// Numbers of its maps.
     pub maps: Vec<u32>,
-    places: BTreeMap<u64, Named>,
+    by_offset: BTreeMap<u64, Named>,
     image: Image,
 }
 
@@ -43,52 +42,52 @@ impl SymbolFile {
     pub(crate) fn new(path: Bytes, build_id: Option<Bytes>) -> Self {
         let mut image = Image::new(TARGET);
         image.stands_for = build_id.clone();
-        Self { path, build_id, maps: Vec::new(), places: BTreeMap::new(), image }
+        Self { path, build_id, maps: Vec::new(), by_offset: BTreeMap::new(), image }
     }
 
     /// Names the code at a file offset, which is `into` the function if that is known. Returns false if that is
     /// impossible.
-    pub(crate) fn add(&mut self, place: u64, into: Option<u64>, function: Bytes, line: Option<(Bytes, u32)>) -> bool {
-        let start = into.map(|into| place.saturating_sub(into));
-        let is_inside = start.unwrap_or(place) >= Image::START && place < 1 << 61;
+    pub(crate) fn add(&mut self, offset: u64, into: Option<u64>, function: Bytes, line: Option<(Bytes, u32)>) -> bool {
+        let start = into.map(|into| offset.saturating_sub(into));
+        let is_inside = start.unwrap_or(offset) >= Image::START && offset < 1 << 61;
         if is_inside {
-            self.places.insert(place, Named { function: Some(function), start, line });
+            self.by_offset.insert(offset, Named { function: Some(function), start, line });
         }
         is_inside
     }
 
     /// Ends the function before an offset that is in no function.
-    pub(crate) fn end_before(&mut self, place: u64) {
-        self.places.entry(place).or_insert(Named { function: None, start: None, line: None });
+    pub(crate) fn end_before(&mut self, offset: u64) {
+        self.by_offset.entry(offset).or_insert(Named { function: None, start: None, line: None });
     }
 
     /// Whether any function is named.
     pub(crate) fn has_symbols(&self) -> bool {
-        self.places.values().any(|named| named.function.is_some()) || !self.image.functions().is_empty()
+        self.by_offset.values().any(|named| named.function.is_some()) || !self.image.functions().is_empty()
     }
 
     /// The offset after the last named one.
     pub(crate) fn end(&self) -> u64 {
-        self.places.last_key_value().map_or(0, |(place, _)| place.saturating_add(Self::MARGIN))
+        self.by_offset.last_key_value().map_or(0, |(offset, _)| offset.saturating_add(Self::MARGIN))
     }
 
     /// Builds the functions, and returns the build ID. Consecutive offsets with the same name belong to one function.
     pub(crate) fn finish(&mut self) -> Bytes {
         let mut latest: Option<UnfinishedFunction> = None;
-        for (place, Named { function: name, start, line }) in std::mem::take(&mut self.places) {
-            let begins = start.unwrap_or(place);
+        for (file_offset, Named { function: name, start, line }) in std::mem::take(&mut self.by_offset) {
+            let begins = start.unwrap_or(file_offset);
             if !latest.as_ref().is_some_and(|latest| latest.continues_as(name.as_ref(), start)) {
-                let end = if name.is_some() { begins } else { place };
+                let end = if name.is_some() { begins } else { file_offset };
                 latest.take().into_iter().for_each(|latest| latest.finish(end, &mut self.image));
             }
             let Some(name) = name else { continue };
             let latest = latest.get_or_insert_with(|| UnfinishedFunction {
                 first: begins,
-                last: place,
+                last: file_offset,
                 function: Function { name, ..Function::default() },
             });
-            latest.last = place;
-            let offset = place - latest.first;
+            latest.last = file_offset;
+            let offset = file_offset - latest.first;
             latest.function.lines.extend(line.map(|(file, line)| Line { offset, line, file }));
         }
         latest.into_iter().for_each(|latest| latest.finish(u64::MAX, &mut self.image));
@@ -112,7 +111,7 @@ impl SymbolFile {
     }
 }
 
-/// A function that may have more places.
+/// A function that may extend to further offsets.
 struct UnfinishedFunction {
     first: u64,
     last: u64,
@@ -120,7 +119,7 @@ struct UnfinishedFunction {
 }
 
 impl UnfinishedFunction {
-    /// Whether a place with this name belongs to it, too.
+    /// Whether an offset with this name belongs to it, too.
     fn continues_as(&self, name: Option<&Bytes>, start: Option<u64>) -> bool {
         name == Some(&self.function.name) && start.is_none_or(|start| start == self.first)
     }
@@ -128,7 +127,7 @@ impl UnfinishedFunction {
     /// Adds it, with an end of at most `end`.
     fn finish(mut self, end: u64, image: &mut Image) {
         self.function.size = (self.last + SymbolFile::MARGIN).min(end).max(self.first + 1) - self.first;
-        image.place(self.first, self.function);
+        image.offset(self.first, self.function);
     }
 }
 
@@ -138,7 +137,6 @@ pub(crate) struct Kernel {
     symbols: BTreeMap<u64, (Bytes, Option<Bytes>)>,
     /// The address after the last named one in the kernel itself.
     end: u64,
-    /// Build ID.
     pub build_id: Option<Bytes>,
 }
 

@@ -21,9 +21,9 @@ impl Tasks {
 
     /// Assigns IDs to the tasks of a profile.
     pub(super) fn new(profile: &SourceProfile, program: &str) -> Self {
-        let known = profile.samples.iter().flat_map(|sample| [sample.pid, sample.tid]).flatten();
-        let known: HashSet<u32> = known.collect();
-        let mut free = (1..Self::MAX_PID).filter(|number| !known.contains(number));
+        let used = profile.samples.iter().flat_map(|sample| [sample.pid, sample.tid]).flatten();
+        let used: HashSet<u32> = used.collect();
+        let mut free = (1..Self::MAX_PID).filter(|number| !used.contains(number));
         let mut next = || free.next().unwrap_or(Self::MAX_PID);
         let mut tasks = Self::default();
         for sample in profile.samples.iter() {
@@ -34,9 +34,9 @@ impl Tasks {
             }
         }
         // Names that a recording lacks are not invented.
-        let is_of_recording = profile.as_recorded || profile.perf_version.is_some();
+        let is_from_recording = profile.as_recorded || profile.perf_version.is_some();
         let is_anonymous = |s: &SourceSample| [s.pid, s.tid, s.comm, s.thread_comm].iter().all(Option::is_none);
-        if !is_of_recording && profile.samples.iter().all(|sample| is_anonymous(&sample)) {
+        if !is_from_recording && profile.samples.iter().all(|sample| is_anonymous(&sample)) {
             let main = profile.mappings.first().map(|map| &map.path[..]).filter(|path| !path.is_empty());
             let main = main.unwrap_or(program.as_bytes());
             tasks.program = Some(main.rsplit(|&byte| byte == b'/').next().unwrap_or(main).to_vec());
@@ -45,7 +45,7 @@ impl Tasks {
     }
 
     /// Process and thread of a sample.
-    pub(super) fn of(&self, sample: &SourceSample) -> (u32, u32) {
+    pub(super) fn task(&self, sample: &SourceSample) -> (u32, u32) {
         let pid = sample.pid.or(sample.tid).or_else(|| self.by_comm.get(&sample.comm).copied()).unwrap_or_default();
         let by_name = || self.by_name.get(&(pid, sample.thread_comm?)).copied();
         (pid, sample.tid.or_else(by_name).unwrap_or(pid))

@@ -9,7 +9,7 @@ use perf_data::error::Result;
 use perf_data::session::interned::Interned;
 
 /// A profile with one sample, whose stack has these frames.
-fn of_frames(frames: Vec<SourceFrame>) -> SourceProfile {
+fn profile_with_frames(frames: Vec<SourceFrame>) -> SourceProfile {
     let mut source = SourceProfile {
         events: vec![SourceEvent { name: "x".to_owned(), ..SourceEvent::default() }],
         ..SourceProfile::default()
@@ -37,7 +37,7 @@ fn handles_mappings_up_to_the_last_address() {
         names: source.names,
         functions: source.functions,
         as_recorded: true,
-        ..of_frames(vec![frame, named])
+        ..profile_with_frames(vec![frame, named])
     };
     let placed = Placement::new(&source, "x");
     assert_eq!(placed.moved, 1, "the offset exceeds that of any file");
@@ -49,14 +49,15 @@ fn handles_mappings_up_to_the_last_address() {
 fn skips_a_map_copy_that_does_not_fit() {
     let mapping = |path: &'static str| SourceMapping { path: path.into(), limit: u64::MAX, ..SourceMapping::default() };
     let frame = |mapping| SourceFrame { mapping: Some(mapping), address: Some(u64::MAX - 1), ..SourceFrame::default() };
-    let source = SourceProfile { mappings: vec![mapping("/a"), mapping("/b")], ..of_frames(vec![frame(0), frame(1)]) };
+    let source =
+        SourceProfile { mappings: vec![mapping("/a"), mapping("/b")], ..profile_with_frames(vec![frame(0), frame(1)]) };
     recorded(source).unwrap();
 }
 
 #[test]
 fn functions_for_which_the_input_is_too_small_become_one() {
     let limit = super::memory_limit(0) / super::source::FUNCTION_MEMORY;
-    let mut source = of_frames(Vec::new());
+    let mut source = profile_with_frames(Vec::new());
     for number in 0..limit + 2 {
         let name = source.name(&format!("f{number}"));
         let function = Some(source.function(SourceFunction::named(name)));
@@ -89,7 +90,7 @@ fn handles_a_function_with_many_lines() {
     let (name, file) = (names.id(b"f"), Some(names.id(b"f.c")));
     let function = Some(functions.id(SourceFunction { name, file, ..SourceFunction::default() }));
     let frames = (0..MANY).map(|line| SourceFrame { function, line: line.into(), ..SourceFrame::default() });
-    let mut source = of_frames(frames.collect());
+    let mut source = profile_with_frames(frames.collect());
     (source.names, source.functions) = (names, functions);
     let placed = Placement::new(&source, "x");
     let addresses: Vec<_> = placed.frames.iter().map(|frame| frame.address).collect();
@@ -99,7 +100,8 @@ fn handles_a_function_with_many_lines() {
 #[test]
 fn rejects_samples_beyond_the_limit() {
     let deep = |count| {
-        let mut source = of_frames(vec![SourceFrame { address: Some(0x1000), ..SourceFrame::default() }; 8000]);
+        let mut source =
+            profile_with_frames(vec![SourceFrame { address: Some(0x1000), ..SourceFrame::default() }; 8000]);
         source.samples = [SourceSample { count: Some(count), ..source.samples.get(0) }].into_iter().collect();
         source
     };
@@ -118,7 +120,7 @@ fn labels(source: &SourceProfile) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn labels_become_fields_with_unique_names() {
-    let mut source = of_frames(Vec::new());
+    let mut source = profile_with_frames(Vec::new());
     let texts = ["short".to_owned(), "long".repeat(1000)].map(|text| source.names.id(text.as_bytes()));
     let all = [("a b", texts[0]), ("a_b", texts[1]), ("a-b", texts[0]), ("a_b_2", texts[0])];
     let long = source.names.id("x".repeat(1000).as_bytes());
@@ -141,13 +143,13 @@ fn labels_become_fields_with_unique_names() {
 #[test]
 fn events_share_the_limit_for_fields() {
     const EVENTS: u32 = 1 << 13;
-    let mut source = of_frames(Vec::new());
+    let mut source = profile_with_frames(Vec::new());
     source.events = vec![source.events[0].clone(); EVENTS as usize];
     let unit = Some(source.names.id(b"bytes"));
     let keys = (0..400_000_u32).map(|key| source.names.id(&key.to_le_bytes())).collect::<Vec<_>>();
     let set: Vec<_> = keys.into_iter().map(|key| (source.labels.keys.id((key, unit)), 1)).collect();
-    let labels_of_all = source.labels.sets.id(&set);
-    let sample = SourceSample { labels: labels_of_all, ..source.samples.get(0) };
+    let all_labels = source.labels.sets.id(&set);
+    let sample = SourceSample { labels: all_labels, ..source.samples.get(0) };
     source.samples = (0..EVENTS).map(|event| SourceSample { event, ..sample }).collect();
     let (fields, lost) = labels(&source);
     assert_eq!(fields.len(), 32);

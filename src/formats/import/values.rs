@@ -47,13 +47,13 @@ pub(super) fn total(profile: &SourceProfile, labels: &Fields, options: &ImportOp
         let size = SAMPLE + frames * size_of::<u64>() as u64 + labels.size(sample.event);
         total = total.saturating_add(count);
         bytes = bytes.saturating_add(count.saturating_mul(size));
-        let what = match (total > max, bytes > max_bytes) {
+        let problem = match (total > max, bytes > max_bytes) {
             (true, _) => format!("it would have more than {max} samples"),
             (_, true) => format!("its samples would take more than {max_bytes} bytes"),
             _ => continue,
         };
         let how = "in a recording; use --values single for one sample per stack";
-        return Err(format!("{what} {how}"));
+        return Err(format!("{problem} {how}"));
     }
     Ok(total)
 }
@@ -67,15 +67,15 @@ mod tests {
     fn expands_values_by_mode() {
         let event = |period| SourceEvent { period, ..SourceEvent::default() };
         let profile = SourceProfile { events: vec![event(0), event(100)], ..SourceProfile::default() };
-        let of = |event, count, value| {
+        let sample_counts = |event, count, value| {
             let sample = SourceSample { event, count, value, ..SourceSample::default() };
             [Values::Counted, Values::Spread, Values::Single].map(|values| samples(&profile, &sample, values))
         };
-        assert_eq!(of(0, Some(3), 7), [3, 3, 1]);
-        assert_eq!(of(0, Some(0), 7), [1, 1, 1]);
-        assert_eq!(of(0, Some(3), 0), [3, 3, 1]);
-        assert_eq!((of(0, Some(0), 0), of(1, None, 0)), ([0, 0, 0], [0, 0, 0]));
-        assert_eq!(of(1, None, 201), [1, 3, 1]);
-        assert_eq!(of(0, None, 201), [1, 1, 1]);
+        assert_eq!(sample_counts(0, Some(3), 7), [3, 3, 1]);
+        assert_eq!(sample_counts(0, Some(0), 7), [1, 1, 1]);
+        assert_eq!(sample_counts(0, Some(3), 0), [3, 3, 1]);
+        assert_eq!((sample_counts(0, Some(0), 0), sample_counts(1, None, 0)), ([0, 0, 0], [0, 0, 0]));
+        assert_eq!(sample_counts(1, None, 201), [1, 3, 1]);
+        assert_eq!(sample_counts(0, None, 201), [1, 1, 1]);
     }
 }

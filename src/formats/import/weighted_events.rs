@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 /// Events by name and unit.
 #[derive(Debug, Default)]
 pub(crate) struct WeightedEvents {
-    known: HashMap<(String, &'static str), u32>,
+    ids: HashMap<(String, &'static str), u32>,
 }
 
 impl WeightedEvents {
@@ -19,7 +19,7 @@ impl WeightedEvents {
             Unit::Count => ("samples", "count"),
         };
         let key = (name.unwrap_or(default).to_owned(), unit);
-        *self.known.entry(key).or_insert_with_key(|(name, unit)| {
+        *self.ids.entry(key).or_insert_with_key(|(name, unit)| {
             profile.events.push(SourceEvent { name: name.clone(), unit: (*unit).to_owned(), ..<_>::default() });
             profile.events.len() as u32 - 1
         })

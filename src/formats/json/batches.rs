@@ -267,9 +267,9 @@ fn cuts(text: &[u8], has_ended: bool) -> Option<Vec<usize>> {
     let each = end.div_ceil(workers()).max(PIECE / 16);
     let mut cuts = vec![0];
     let mut at = each;
-    while let Some(found) = text.get(at..end).and_then(|rest| memmem::find(rest, LINE)) {
-        cuts.push(at + found + 1);
-        at += found + each;
+    while let Some(offset) = text.get(at..end).and_then(|rest| memmem::find(rest, LINE)) {
+        cuts.push(at + offset + 1);
+        at += offset + each;
     }
     cuts.push(end);
     Some(cuts)
@@ -311,7 +311,8 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                 }
                 let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<RuledObject<'_>>();
                 let read = match stream.next() {
-                    Some(Ok(RuledObject(object))) => Item::of(object, endian, &mut piece.bytes),
+                    Some(Ok(RuledObject(object))) => Item::from_object(object, endian, &mut piece.bytes),
+                    // The object is parsed again to locate its error: tracking the path of every field takes time.
                     _ => Err(field_error_in(rest, PhantomData::<Object<'_>>)
                         .unwrap_or_else(|| FieldError::new("expected an object"))),
                 };
@@ -337,13 +338,14 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                 continue;
             }
             _ => {
-                let what = format!("expected an object, found '{}'", byte.escape_ascii());
-                piece.stopped = Some(FieldError::new(what));
+                let problem = format!("expected an object, found '{}'", byte.escape_ascii());
+                piece.stopped = Some(FieldError::new(problem));
                 break;
             }
         }
         piece.end += 1;
     }
+    // An error in the valid text comes first; that the text is truncated only follows from the invalid bytes.
     if let Some(utf8_error) = utf8_error.filter(|_| piece.stopped.as_ref().is_none_or(|error| error.is_truncated)) {
         let is_truncated = utf8_error.error_len().is_none();
         let mut error = FieldError::new("the text is not UTF-8");

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Bytes of a file per object.
+/// Bytes of a file per object: a multiple of 3, whose base64 has no padding.
 pub(super) const PIECE: usize = 3 << 16;
 
 /// A file in the directory that is not part of the recording itself.
@@ -55,12 +55,15 @@ pub(super) fn list(directory: &Path) -> Result<(Vec<ExtraFile>, Vec<String>)> {
             // Symbolic links are not followed: they may lead out of the recording.
             match (name.to_str(), fs::symlink_metadata(&path)) {
                 (Some(name), _) if is_part(name) => {}
-                (Some(_), Ok(found)) if found.is_dir() => directories.push(path),
-                (Some(name), Ok(found)) if found.is_file() => files.push(ExtraFile { name: name.to_owned(), path }),
+                (Some(_), Ok(metadata)) if metadata.is_dir() => directories.push(path),
+                (Some(name), Ok(metadata)) if metadata.is_file() => {
+                    files.push(ExtraFile { name: name.to_owned(), path })
+                }
                 _ => skipped.push(name.display().to_string()),
             }
         }
     }
+    // The order of directory entries differs between file systems.
     files.sort_by(|a, b| a.name.cmp(&b.name));
     skipped.sort();
     Ok((files, skipped))

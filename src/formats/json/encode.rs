@@ -2,7 +2,7 @@
 
 use super::field_error::{FieldError, read_seed};
 use super::layout_check::DescribedLayout;
-use super::object::{ContentOf, Object};
+use super::object::{ContentSeed, Object};
 use super::render::usual_room;
 use binrw::{BinResult, BinWrite};
 use perf_data::abi::feature::tracing_data::TracingData;
@@ -36,13 +36,13 @@ pub(super) fn record(
     }
     let payload = match (object.payload, object.tracing_data) {
         (Some(_), Some(_)) => return Err(FieldError::new("expected payload or tracing_data, not both")),
-        (None, Some(formats)) => tracing_data(&formats, endian).map_err(of)?,
+        (None, Some(formats)) => tracing_data(&formats, endian).map_err(encoding_error)?,
         (payload, None) => payload.map(ByteBuf::into_vec).unwrap_or_default(),
     };
     let tail = object.tail.as_deref().map(Vec::as_slice);
     let mut room = Room { len: object.room, tail, usual: usual_room(kind) };
     let mut body = match (object.body, object.raw, object.content) {
-        (Some(body), None, None) => body.of(kind)?,
+        (Some(body), None, None) => body.into_body(kind)?,
         (None, Some(raw), None) => {
             room.usual = |covered| covered;
             Body::Opaque(raw.into_vec())
@@ -51,6 +51,7 @@ pub(super) fn record(
             let id = object.feature.ok_or_else(|| FieldError::new("missing field `feature`"))?;
             room.usual = |covered| covered;
             let data = section(id, content, &room, endian)?;
+            // Room and tail belong to the feature section, not to the record.
             room = Room { len: None, tail: None, ..room };
             Body::HeaderFeature(HeaderFeature { feat_id: id.0.into(), data })
         }
@@ -76,7 +77,7 @@ pub(super) fn record(
     let header = header
         .ok_or_else(|| FieldError::new(format!("a record of {len} bytes does not fit the size field of its header")))?;
     let mut front = Cursor::new(&mut out[start..]);
-    header.write_options(&mut front, endian, ()).map_err(of)?;
+    header.write_options(&mut front, endian, ()).map_err(encoding_error)?;
     out.extend_from_slice(&payload);
     Ok(fields.map(|fields| DescribedLayout { fields, is_all }))
 }
@@ -101,22 +102,22 @@ pub(super) fn section(
     room: &Room<'_>,
     endian: Endian,
 ) -> StdResult<Vec<u8>, FieldError> {
-    let feature = read_seed(content.get(), ContentOf(id)).map_err(|error| error.within("content"))?;
-    section_of(id, feature, room, endian)
+    let feature = read_seed(content.get(), ContentSeed(id)).map_err(|error| error.within("content"))?;
+    feature_section(id, feature, room, endian)
 }
 
 /// Encodes a feature section.
 ///
 /// # Errors
 /// If a value does not fit its field.
-pub(super) fn section_of(
+pub(super) fn feature_section(
     id: FeatureId,
     feature: Feature,
     room: &Room<'_>,
     endian: Endian,
 ) -> StdResult<Vec<u8>, FieldError> {
     let section = FeatureSection { id, feature, tail: Vec::new() };
-    let mut bytes = section.to_bytes(endian).map_err(of)?;
+    let mut bytes = section.to_bytes(endian).map_err(encoding_error)?;
     room.fill(bytes.len(), &mut bytes)?;
     Ok(bytes)
 }
@@ -163,10 +164,10 @@ fn appended(
     let start = out.len();
     let mut writer = Cursor::new(out);
     writer.set_position(start as u64);
-    write(&mut writer).map_err(of)?;
+    write(&mut writer).map_err(encoding_error)?;
     Ok(writer.into_inner().len() - start)
 }
 
-fn of(error: binrw::Error) -> FieldError {
+fn encoding_error(error: binrw::Error) -> FieldError {
     FieldError::new(error.to_string())
 }

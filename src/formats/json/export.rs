@@ -264,7 +264,7 @@ impl<W: Write> Sink for Export<W> {
         }
         // If a pass removed the frames, their records are written like any other.
         let frame = (is_frame || is_in_frame && self.frames > 0).then_some(self.frames);
-        let (tracepoint, stack) = (self.tracepoint(meta, raw), self.symbols.stack_of(raw));
+        let (tracepoint, stack) = (self.tracepoint(meta, raw), self.symbols.sample_stack(raw));
         let info = RecordInfo { context: meta.context(raw), nr, frame, tracepoint, stack };
         if kind == RecordType::HEADER_FEATURE {
             let context = meta.feature_context();

@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 /// An error, and the path of its field.
 #[derive(Debug)]
 pub(super) struct FieldError {
-    what: String,
+    message: String,
     /// Path of the field.
     path: String,
     /// Lines between the start of the text and the error.
@@ -25,8 +25,8 @@ pub(super) struct FieldError {
 
 impl FieldError {
     /// Creates an error without a field.
-    pub(super) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), path: String::new(), lines: 0, is_truncated: false }
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), path: String::new(), lines: 0, is_truncated: false }
     }
 
     /// Prefixes the path with a field.
@@ -42,7 +42,7 @@ impl Display for FieldError {
         if !self.path.is_empty() {
             write!(f, "{}: ", shortened(&self.path))?;
         }
-        f.write_str(&shortened(&self.what))
+        f.write_str(&shortened(&self.message))
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, FieldE
 pub(super) fn read_seed<'de, T: DeserializeSeed<'de>>(json: &'de str, seed: T) -> Result<T::Value, FieldError> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let value = located(&mut reader, seed)?;
-    reader.end().map_err(|e| of(&e))?;
+    reader.end().map_err(|e| from_json_error(&e))?;
     Ok(value)
 }
 
@@ -80,16 +80,16 @@ where
 {
     let path = RefCell::new(FieldPath::default());
     let value = seed.deserialize(RuleDeserializer::with_path(reader, &path));
-    value.map_err(|e| FieldError { path: path.take().to_string(), ..of(&e) })
+    value.map_err(|e| FieldError { path: path.take().to_string(), ..from_json_error(&e) })
 }
 
 /// Takes over serde_json's message without its position, which is reported separately.
-fn of(error: &serde_json::Error) -> FieldError {
-    let what = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
+fn from_json_error(error: &serde_json::Error) -> FieldError {
+    let message = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
     let lines = error.line().saturating_sub(1);
     FieldError {
-        what: what.strip_suffix(&place).unwrap_or(&what).to_owned(),
+        message: message.strip_suffix(&position).unwrap_or(&message).to_owned(),
         path: String::new(),
         lines,
         is_truncated: error.is_eof(),
@@ -119,8 +119,8 @@ impl From<Error> for ImportError<'_> {
 }
 
 /// Returns an error without a field.
-pub(super) fn invalid<'a, T>(what: impl Into<String>) -> Result<T, ImportError<'a>> {
-    Err(FieldError::new(what).into())
+pub(super) fn invalid<'a, T>(message: impl Into<String>) -> Result<T, ImportError<'a>> {
+    Err(FieldError::new(message).into())
 }
 
 #[cfg(test)]

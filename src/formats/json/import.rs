@@ -48,7 +48,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     let last_line = batches::each(stream, failed, |batch| {
         for piece in std::mem::take(&mut batch.pieces) {
             let block = block(piece.bytes);
-            for (place, item) in piece.items {
+            for (offset, item) in piece.items {
                 let result = match (&mut import, item) {
                     (Some(import), item) => import.take(item, &block),
                     (None, Item::File { container, endian, files }) => {
@@ -58,12 +58,12 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
                     (None, _) => invalid("expected the first object, with the field perfconv"),
                 };
                 result.map_err(|problem| match problem {
-                    ImportError::Field(error) => at(name, batch.line(place), &error),
+                    ImportError::Field(error) => at(name, batch.line(offset), &error),
                     ImportError::Misfit(raw, events) => {
-                        let error = batch.object(place).map(|object| misfit(&raw, object, events));
+                        let error = batch.object(offset).map(|object| misfit(&raw, object, events));
                         at(
                             name,
-                            batch.line(place),
+                            batch.line(offset),
                             &error.unwrap_or_else(|| FieldError::new("the fields do not match the event")),
                         )
                     }
@@ -76,8 +76,8 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     match import {
         Some(import) if import.end.is_some() => import.finish(name),
         _ => {
-            let what = "the last object, end, is missing: the file is truncated";
-            Err(at(name, last_line, &FieldError::new(what)))
+            let problem = "the last object, end, is missing: the file is truncated";
+            Err(at(name, last_line, &FieldError::new(problem)))
         }
     }
 }
@@ -100,7 +100,7 @@ struct Importer {
     events: Vec<FileAttr>,
     event_types: Vec<EventType>,
     /// The events so far, as a reader would see them.
-    known: Events,
+    reader_events: Events,
     change_before: Option<Change>,
     /// The bytes before the records, once records begin.
     before: Option<Vec<u8>>,
@@ -144,7 +144,7 @@ impl Importer {
             files,
             events: Vec::new(),
             event_types: Vec::new(),
-            known: Events::default(),
+            reader_events: Events::default(),
             change_before: None,
             before: None,
             features: BTreeMap::new(),
@@ -181,7 +181,7 @@ impl Importer {
         match item {
             Item::File { .. } => return invalid("found a second first object"),
             Item::Attr(attr) => {
-                self.known.add(attr.attr.clone(), attr.ids.clone());
+                self.reader_events.add(attr.attr.clone(), attr.ids.clone());
                 self.events.push(*attr);
             }
             Item::EventType(event_type) => self.event_types.push(event_type),
@@ -191,18 +191,18 @@ impl Importer {
                 self.begin_records()?;
                 let raw = self.raw(block, &bytes)?;
                 if raw.header().kind == RecordType::HEADER_ATTR
-                    && self.known.add_attr_record(raw.body(), self.endian).is_none()
+                    && self.reader_events.add_attr_record(raw.body(), self.endian).is_none()
                 {
-                    self.known.miss();
+                    self.reader_events.miss();
                 }
-                if described.is_some_and(|described| !matches_layout(&raw, described, &self.known)) {
-                    return Err(ImportError::Misfit(raw, &self.known));
+                if described.is_some_and(|described| !matches_layout(&raw, described, &self.reader_events)) {
+                    return Err(ImportError::Misfit(raw, &self.reader_events));
                 }
-                self.place(&block.bytes[bytes], nr, frame)?;
+                self.write(&block.bytes[bytes], nr, frame)?;
             }
             Item::Gap { bytes, frame } => {
                 self.begin_records()?;
-                self.place(&block.bytes[bytes], None, frame)?;
+                self.write(&block.bytes[bytes], None, frame)?;
             }
             Item::Other { name, bytes } => {
                 let Some(extra_files) = &mut self.extra_files else {
@@ -230,15 +230,15 @@ impl Importer {
     }
 
     /// Writes a record or gap.
-    fn place(&mut self, bytes: &[u8], nr: Option<u64>, frame: InFrame) -> StdResult<(), ImportError<'static>> {
+    fn write(&mut self, bytes: &[u8], nr: Option<u64>, frame: InFrame) -> StdResult<(), ImportError<'static>> {
         match frame {
             InFrame::No => {
                 self.note_compression(bytes);
                 self.framed.plain(bytes, nr, &mut self.out)?;
             }
             InFrame::Inside if !self.framed.has_frames() => {
-                let what = "no frame precedes this record; remove the field";
-                return Err(FieldError::new(what).within("frame").into());
+                let problem = "no frame precedes this record; remove the field";
+                return Err(FieldError::new(problem).within("frame").into());
             }
             InFrame::Inside => self.framed.frame_record(bytes),
             InFrame::Frame { misframed } => self.framed.frame(bytes.to_vec(), misframed, &mut self.out)?,
@@ -263,7 +263,8 @@ impl Importer {
     }
 
     fn feature(&mut self, id: FeatureId, section: Section) -> StdResult<(), ImportError<'static>> {
-        let invalid = |what| Err(FieldError::new(what).within("feature").into());
+        let invalid = |problem| Err(FieldError::new(problem).within("feature").into());
+        // The feature bitmap of a file has 256 bits; a pipe has features as records.
         if id.0 >= 256 || self.container == Container::Pipe {
             return invalid("this container cannot store the feature");
         }
@@ -360,19 +361,19 @@ impl Importer {
             }
             Section::Bytes(bytes) => Ok(bytes),
             Section::Index { index, room, tail } => {
-                let place = |entry: &IndexEntry| {
-                    let place = entry.nr.and_then(|nr| self.out.auxtrace.get(&nr).copied());
+                let index_entry = |entry: &IndexEntry| {
+                    let record_offset = entry.nr.and_then(|nr| self.out.auxtrace.get(&nr).copied());
                     // A deleted record is removed from the index.
-                    let file_offset = place.or(entry.file_offset.filter(|_| entry.nr.is_none()))?;
+                    let file_offset = record_offset.or(entry.file_offset.filter(|_| entry.nr.is_none()))?;
                     Some(AuxtraceIndexEntry { file_offset, sz: entry.sz })
                 };
-                let entries = index.entries.iter().filter_map(place).collect();
+                let entries = index.entries.iter().filter_map(index_entry).collect();
                 let index = match index.counted {
                     true => AuxtraceIndex::Counted { entries },
                     false => AuxtraceIndex::Uncounted { entries },
                 };
                 let room = Room { len: room, tail: tail.as_deref().map(Vec::as_slice), usual: |covered| covered };
-                encode::section_of(id, Feature::Auxtrace(index), &room, self.endian)
+                encode::feature_section(id, Feature::Auxtrace(index), &room, self.endian)
                     .map_err(|error| Error::Output(io::Error::new(io::ErrorKind::InvalidData, error)))
             }
         }

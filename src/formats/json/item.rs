@@ -28,7 +28,6 @@ pub(super) enum Item {
     Before(Box<Change>),
     /// Start of the next file of a directory.
     Source(u32),
-    /// A record.
     Record {
         /// Range in the bytes of all records.
         bytes: Range<usize>,
@@ -47,11 +46,7 @@ pub(super) enum Item {
     /// A feature section of a file.
     Feature(FeatureId, Box<Section>),
     /// A piece of another file in the directory.
-    Other {
-        /// The file's name.
-        name: String,
-        bytes: Vec<u8>,
-    },
+    Other { name: String, bytes: Vec<u8> },
     /// The last object.
     End(Box<End>),
 }
@@ -95,7 +90,11 @@ impl Item {
     ///
     /// # Errors
     /// If fields are missing, contradict each other or have impossible values.
-    pub(super) fn of(object: Object<'_>, endian: Option<Endian>, out: &mut Vec<u8>) -> StdResult<Self, FieldError> {
+    pub(super) fn from_object(
+        object: Object<'_>,
+        endian: Option<Endian>,
+        out: &mut Vec<u8>,
+    ) -> StdResult<Self, FieldError> {
         let Some(endian) = endian.filter(|_| object.perfconv.is_none()) else { return first(object) };
         if let Some(kind) = object.record {
             let frame = match object.frame {
@@ -125,8 +124,8 @@ impl Item {
         }
         if let Some(name) = object.other {
             if !directory_files::is_allowed(&name) {
-                let what = "expected a path inside the directory that is not a file of the recording";
-                return Err(FieldError::new(what).within("other"));
+                let problem = "expected a path inside the directory that is not a file of the recording";
+                return Err(FieldError::new(problem).within("other"));
             }
             let bytes = object.bytes.ok_or_else(|| FieldError::new("missing field").within("bytes"))?;
             return Ok(Self::Other { name, bytes: bytes.into_vec() });

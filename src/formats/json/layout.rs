@@ -63,11 +63,11 @@ impl Layout<'_> {
 
     /// The difference of a file's bytes before the records, if any.
     pub(super) fn change_before(&self, image: &FileImage) -> Result<Option<Change>> {
-        let mut found = image.before.to_vec();
+        let mut before = image.before.to_vec();
         if self.container != Container::Pipe {
-            blank(&mut found, self.endian);
+            blank(&mut before, self.endian);
         }
-        Ok(change(&self.before()?, &found))
+        Ok(change(&self.before()?, &before))
     }
 
     /// The difference of a file's bytes after the records, and of the header fields about them.
@@ -87,8 +87,8 @@ impl Layout<'_> {
         let data_size = size.filter(|&size| size != data);
         let mut adds_features = None;
         if has_bitmap(&image.before, self.endian) {
-            let found = &image.before[ADDS_FEATURES];
-            adds_features = (found != bitmap(features, self.endian)).then(|| ByteBuf::from(found));
+            let stored_bitmap = &image.before[ADDS_FEATURES];
+            adds_features = (stored_bitmap != bitmap(features, self.endian)).then(|| ByteBuf::from(stored_bitmap));
         }
         let deviates = behind.is_some() || data_size.is_some() || adds_features.is_some();
         let spare_slots = (spare_slots > 0).then_some(spare_slots);
@@ -97,6 +97,7 @@ impl Layout<'_> {
 
     /// Number of unused slots between the feature table and the first feature, from the offset of that feature.
     fn spare_slots(&self, behind: &[u8], end: u64, features: u64) -> u8 {
+        // An entry of the feature table is an offset and a size of 8 bytes each.
         let slot = 16;
         let first = behind.get(..8).map(|offset| number(offset, self.endian)).filter(|_| features > 0);
         let spare = first.and_then(|first| first.checked_sub(end + slot * features));
@@ -116,8 +117,8 @@ impl Layout<'_> {
         if self.container == Container::Pipe {
             return Ok(behind);
         }
-        let is_of = stored.behind.as_ref().is_none_or(|change| change.of == checksum(&behind));
-        let holds = stored.data == Some(data) && is_of;
+        let change_applies = stored.behind.as_ref().is_none_or(|change| change.of == checksum(&behind));
+        let holds = stored.data == Some(data) && change_applies;
         let mut size = data;
         if holds {
             size = stored.data_size.unwrap_or(data);
@@ -125,8 +126,8 @@ impl Layout<'_> {
                 apply(change, &mut behind);
             }
         }
-        if let Some(place) = before.get_mut(DATA_SIZE) {
-            place.copy_from_slice(&size.to_bytes(self.endian));
+        if let Some(data_size) = before.get_mut(DATA_SIZE) {
+            data_size.copy_from_slice(&size.to_bytes(self.endian));
         }
         if has_bitmap(before, self.endian) {
             let stored = stored.adds_features.as_ref().filter(|bytes| holds && bytes.len() == ADDS_FEATURES.len());
@@ -170,20 +171,20 @@ fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// The change that turns `made` into `found`, if they differ.
-fn change(made: &[u8], found: &[u8]) -> Option<Change> {
-    if made == found {
+/// The change that turns `made` into `actual`, if they differ.
+fn change(made: &[u8], actual: &[u8]) -> Option<Change> {
+    if made == actual {
         return None;
     }
     let same = |(a, b): &(&u8, &u8)| a == b;
-    let at = made.iter().zip(found).take_while(same).count();
-    let (made_rest, found_rest) = (&made[at..], &found[at..]);
-    let end = made_rest.iter().rev().zip(found_rest.iter().rev()).take_while(same).count();
+    let at = made.iter().zip(actual).take_while(same).count();
+    let (made_rest, actual_rest) = (&made[at..], &actual[at..]);
+    let end = made_rest.iter().rev().zip(actual_rest.iter().rev()).take_while(same).count();
     Some(Change {
         of: checksum(made),
         at,
         instead_of: made_rest.len() - end,
-        bytes: ByteBuf::from(&found_rest[..found_rest.len() - end]),
+        bytes: ByteBuf::from(&actual_rest[..actual_rest.len() - end]),
     })
 }
 

@@ -32,7 +32,8 @@ pub(super) fn matches_layout(raw: &Raw<'_>, described: DescribedLayout, events: 
     let kind = raw.header().kind;
     if kind == RecordType::SAMPLE {
         let layout = event.map_or_else(SampleLayout::default, |event| event.layout);
-        return described.fields == of_sample(layout.sample_type()) && (!described.is_all || is_all_read(raw, &layout));
+        return described.fields == sample_fields(layout.sample_type())
+            && (!described.is_all || is_all_read(raw, &layout));
     }
     if !kind.has_sample_id() {
         return true;
@@ -41,19 +42,20 @@ pub(super) fn matches_layout(raw: &Raw<'_>, described: DescribedLayout, events: 
         // No event has this ID. A trailer of such a record is exported as bytes.
         return false;
     }
-    let expected = of_trailer(event.filter(|event| !event.lacks_trailer(raw)));
+    let expected = trailer_fields(event.filter(|event| !event.lacks_trailer(raw)));
+    // A record that is too short for its trailer is read without one.
     let is_too_short = described.fields.is_empty() && raw.body().len() < SampleId::size(expected);
     described.fields == expected || is_too_short
 }
 
 /// The fields of a sample, with one bit for both kinds of weight.
-fn of_sample(sample_type: SampleType) -> SampleType {
+fn sample_fields(sample_type: SampleType) -> SampleType {
     let weights = SampleType::WEIGHT | SampleType::WEIGHT_STRUCT;
     let others = sample_type.difference(weights);
     if sample_type.intersects(weights) { others | SampleType::WEIGHT } else { others }
 }
 
-fn of_trailer(event: Option<&Event>) -> SampleType {
+fn trailer_fields(event: Option<&Event>) -> SampleType {
     let with_trailer = event.filter(|event| event.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL));
     with_trailer.map_or_else(SampleType::empty, |event| event.attr.sample_type.intersection(SampleId::FIELDS))
 }
@@ -66,38 +68,38 @@ fn is_all_read(raw: &Raw<'_>, layout: &SampleLayout) -> bool {
     by(layout) || layout.sample_type().contains(SampleType::BRANCH_STACK) && by(&counted())
 }
 
-/// Why a record does not [fit](fits), from the object that describes it.
+/// Why a record does not [match](matches_layout) its event, from the object that describes it.
 pub(super) fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError {
     let kind = raw.header().kind;
-    let body = object.body.and_then(|body| body.of(kind).ok());
+    let body = object.body.and_then(|body| body.into_body(kind).ok());
     let sample = match &body {
         Some(Body::Sample(sample)) => Some(sample),
         _ => None,
     };
-    let (place, id) = match (sample, &object.sample_id) {
+    let (field, id) = match (sample, &object.sample_id) {
         (Some(sample), _) => ("body", sample.identifier.or(sample.id)),
         (None, trailer) => ("sample_id", trailer.and_then(|id| id.identifier.or(id.id))),
     };
-    let found = id.and_then(|id| events.by_id(id)).map(|index| &events.list()[index as usize]);
-    let event = found.or_else(|| events.of(raw).map(|(_, event)| event)).or(events.list().first());
-    let Some(event) = event else { return FieldError::new("no event matches the record").within(place) };
+    let event_by_id = id.and_then(|id| events.by_id(id)).map(|index| &events.list()[index as usize]);
+    let event = event_by_id.or_else(|| events.of(raw).map(|(_, event)| event)).or(events.list().first());
+    let Some(event) = event else { return FieldError::new("no event matches the record").within(field) };
     match sample {
         Some(sample) => {
-            let expected = of_sample(event.layout.sample_type());
+            let expected = sample_fields(event.layout.sample_type());
             let error = differing(sample.fields(), expected).or_else(|| part_of_sample(sample, &event.layout));
-            error.unwrap_or_else(|| FieldError::new("the fields do not match the event's sample_type")).within(place)
+            error.unwrap_or_else(|| FieldError::new("the fields do not match the event's sample_type")).within(field)
         }
         None => {
             let present = object.sample_id.map_or_else(SampleType::empty, |id| id.fields());
-            let expected = of_trailer(Some(event));
+            let expected = trailer_fields(Some(event));
             if present.is_empty() {
-                return FieldError::new("missing field: the event has SAMPLE_ID_ALL").within(place);
+                return FieldError::new("missing field: the event has SAMPLE_ID_ALL").within(field);
             }
             if expected.is_empty() {
-                return FieldError::new("the event has no SAMPLE_ID_ALL").within(place);
+                return FieldError::new("the event has no SAMPLE_ID_ALL").within(field);
             }
             let error = differing(present, expected);
-            error.unwrap_or_else(|| FieldError::new("no event has this ID")).within(place)
+            error.unwrap_or_else(|| FieldError::new("no event has this ID")).within(field)
         }
     }
 }
@@ -105,15 +107,15 @@ pub(super) fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> Fiel
 /// The first missing field, or else the first surplus one.
 fn differing(present: SampleType, expected: SampleType) -> Option<FieldError> {
     let (missing, surplus) = (expected.difference(present), present.difference(expected));
-    let first = |of: SampleType| SampleField::of(of).next();
+    let first = |fields: SampleType| SampleField::of(fields).next();
     let named = |field: SampleField| field.bits().iter_names().next().map_or("", |(name, _)| name);
     if let Some(field) = first(missing) {
-        let what = format!("missing field: the event's sample_type has {}", named(field));
-        return Some(FieldError::new(what).within(field.name()));
+        let problem = format!("missing field: the event's sample_type has {}", named(field));
+        return Some(FieldError::new(problem).within(field.name()));
     }
     if let Some(field) = first(surplus) {
-        let what = format!("the event's sample_type has no {}", named(field));
-        return Some(FieldError::new(what).within(field.name()));
+        let problem = format!("the event's sample_type has no {}", named(field));
+        return Some(FieldError::new(problem).within(field.name()));
     }
     (!missing.is_empty()).then(|| FieldError::new("the event's sample_type has unknown fields; give the record as raw"))
 }
@@ -123,9 +125,10 @@ fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<FieldError> 
     let read = sample.read.as_ref().and_then(|read| part_of_read(read, layout.read_format()));
     let regs = |regs: &Option<Regs>, mask: u64, name| {
         let (regs, count) = (regs.as_ref()?, u64::from(mask.count_ones()));
-        let (found, expected) = (regs.regs.len() as u64, regs.abi.count(mask));
-        let what = format!("{found} values; expected {expected} for this ABI and the {count} bits of the event's mask");
-        (found != expected).then(|| FieldError::new(what).within("regs").within(name))
+        let (actual, expected) = (regs.regs.len() as u64, regs.abi.count(mask));
+        let problem =
+            format!("{actual} values; expected {expected} for this ABI and the {count} bits of the event's mask");
+        (actual != expected).then(|| FieldError::new(problem).within("regs").within(name))
     };
     let branches = || {
         let stack = sample.branch_stack.as_ref()?;
@@ -151,8 +154,8 @@ fn part_of_read(read: &ReadValues, format: ReadFormat) -> Option<FieldError> {
     };
     let has = |bit| format.contains(bit);
     if is_group != has(ReadFormat::GROUP) {
-        let what = format!("the event's read_format has {}", if is_group { "no GROUP" } else { "GROUP" });
-        return Some(FieldError::new(what).within(form));
+        let problem = format!("the event's read_format has {}", if is_group { "no GROUP" } else { "GROUP" });
+        return Some(FieldError::new(problem).within(form));
     }
     let fields = [
         (ReadFormat::TOTAL_TIME_ENABLED, "time_enabled", vec![times[0]]),
@@ -163,9 +166,9 @@ fn part_of_read(read: &ReadValues, format: ReadFormat) -> Option<FieldError> {
     let differing = fields.into_iter().find(|(bit, _, present)| present.iter().any(|&present| present != has(*bit)))?;
     let (bit, name, _) = differing;
     let named = bit.iter_names().next().map_or("", |(name, _)| name);
-    let what = match has(bit) {
+    let problem = match has(bit) {
         true => format!("missing field: the event's read_format has {named}"),
         false => format!("the event's read_format has no {named}"),
     };
-    Some(FieldError::new(what).within(name).within(form))
+    Some(FieldError::new(problem).within(name).within(form))
 }

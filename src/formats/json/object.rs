@@ -57,18 +57,18 @@ pub(super) enum RecordBody<'a> {
 
 impl RecordBody<'_> {
     /// Returns the body, parsing it by the record's type if needed.
-    pub(super) fn of(self, kind: RecordType) -> Result<Body, FieldError> {
+    pub(super) fn into_body(self, kind: RecordType) -> Result<Body, FieldError> {
         match self {
             Self::Body(body) => Ok(*body),
-            Self::Later(json) => read_seed(json.get(), BodyOf(kind)).map_err(|error| error.within("body")),
+            Self::Later(json) => read_seed(json.get(), BodySeed(kind)).map_err(|error| error.within("body")),
         }
     }
 }
 
 /// Deserializes the body of a record of this type.
-struct BodyOf(RecordType);
+struct BodySeed(RecordType);
 
-impl<'de> DeserializeSeed<'de> for BodyOf {
+impl<'de> DeserializeSeed<'de> for BodySeed {
     type Value = Body;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Body, D::Error> {
@@ -77,9 +77,9 @@ impl<'de> DeserializeSeed<'de> for BodyOf {
 }
 
 /// Deserializes the content of this feature.
-pub(super) struct ContentOf(pub FeatureId);
+pub(super) struct ContentSeed(pub FeatureId);
 
-impl<'de> DeserializeSeed<'de> for ContentOf {
+impl<'de> DeserializeSeed<'de> for ContentSeed {
     type Value = Feature;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Feature, D::Error> {
@@ -161,7 +161,7 @@ impl<'de> Visitor<'de> for Fields {
                 Field::Misc => set(&mut object.misc, &mut map)?,
                 Field::Body => match object.record {
                     _ if object.body.is_some() => map.next_value_seed(DuplicateField)?,
-                    Some(kind) => object.body = Some(RecordBody::Body(Box::new(map.next_value_seed(BodyOf(kind))?))),
+                    Some(kind) => object.body = Some(RecordBody::Body(Box::new(map.next_value_seed(BodySeed(kind))?))),
                     None => object.body = Some(RecordBody::Later(map.next_value()?)),
                 },
                 Field::Raw => set(&mut object.raw, &mut map)?,
@@ -179,6 +179,7 @@ impl<'de> Visitor<'de> for Fields {
                 Field::Other => set(&mut object.other, &mut map)?,
                 Field::Bytes => set(&mut object.bytes, &mut map)?,
                 Field::End => set(&mut object.end, &mut map)?,
+                // An error with the path of the field: the rules reject ignored values.
                 Field::Unknown => drop(map.next_value::<IgnoredAny>()?),
             }
         }

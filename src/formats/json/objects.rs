@@ -50,7 +50,6 @@ pub(super) struct SourceObject {
     pub file: u32,
 }
 
-/// A record.
 #[derive(Serialize)]
 pub(super) struct RecordObject<'a> {
     pub record: RecordType,
@@ -142,7 +141,6 @@ pub(super) struct Index {
     pub entries: Vec<IndexEntry>,
 }
 
-/// An entry of the index.
 #[derive(Serialize, Deserialize)]
 pub(super) struct IndexEntry {
     /// Number of the record.

@@ -72,7 +72,7 @@ pub(super) fn any_record(
             .zip(payload)
             .map(|(tracepoint, payload)| TracepointFields { tracepoint, payload });
     }
-    object.symbols = info.stack.map(|stack| StackFunctions { of: &decoding.symbols, stack });
+    object.symbols = info.stack.map(|stack| StackFunctions { samples: &decoding.symbols, stack });
     write_object(out, raw, &record, object)
 }
 

@@ -92,8 +92,8 @@ impl FieldPath {
 
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, segment) in self.segments.iter().enumerate() {
-            if place > 0 && !segment.starts_with('[') {
+        for (index, segment) in self.segments.iter().enumerate() {
+            if index > 0 && !segment.starts_with('[') {
                 f.write_str(".")?;
             }
             f.write_str(segment)?;
@@ -328,8 +328,8 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for RuleDeserializer<'_, A> 
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        let (outer, found) = (self.part(()), self.visitor(visitor));
-        outer.pop_if_valid(self.inner.tuple_variant(len, found))
+        let (outer, wrapped) = (self.part(()), self.visitor(visitor));
+        outer.pop_if_valid(self.inner.tuple_variant(len, wrapped))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -337,8 +337,8 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for RuleDeserializer<'_, A> 
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        let (outer, found) = (self.part(()), self.visitor(visitor));
-        outer.pop_if_valid(self.inner.struct_variant(fields, found))
+        let (outer, wrapped) = (self.part(()), self.visitor(visitor));
+        outer.pop_if_valid(self.inner.struct_variant(fields, wrapped))
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) struct SampleSymbols {
 
 impl SampleSymbols {
     /// The stack of a sample.
-    pub(super) fn stack_of(&self, raw: &Raw<'_>) -> Option<StackId> {
+    pub(super) fn sample_stack(&self, raw: &Raw<'_>) -> Option<StackId> {
         if raw.header().kind != RecordType::SAMPLE {
             return None;
         }
@@ -54,7 +54,7 @@ pub(super) struct StackScan<'a> {
     session: Session,
     ledger: Ledger,
     mappings: Mappings,
-    found: SampleSymbols,
+    collected: SampleSymbols,
     /// Scratch buffer: the frames of a stack.
     frames: Vec<FrameId>,
     result: &'a mut Arc<SampleSymbols>,
@@ -68,7 +68,7 @@ impl<'a> StackScan<'a> {
             session: Session::default(),
             ledger: Ledger::default(),
             mappings: Mappings::new(sources.has_objects()),
-            found: SampleSymbols::default(),
+            collected: SampleSymbols::default(),
             frames: Vec::new(),
             result,
         }
@@ -81,23 +81,24 @@ impl SampleConsumer for StackScan<'_> {
     }
 
     fn sample(&mut self, DecodedSample { raw, view, .. }: DecodedSample<'_>) -> Result<()> {
-        let Self { session, mappings, found, frames, .. } = self;
+        let Self { session, mappings, collected, frames, .. } = self;
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         frames.clear();
         let mut add = |address, space, is_caller| {
             let frame = mappings.frame_at(session, pid, Address { address, space, is_caller });
-            frames.push(found.stacks.frame_id(frame));
+            frames.push(collected.stacks.frame_id(frame));
         };
         let space: Space = raw.header().misc.cpu_mode().into();
         match (view.callchain, view.ip) {
             (Some(chain), ip) => {
+                // The address to look up of a caller is in the call, before its return address.
                 walk_chain(ip, chain, space, |ip, address, space| add(address, space, ip != address));
             }
             (None, Some(ip)) => add(ip, space, false),
             (None, None) => return Ok(()),
         }
-        let stack = found.stacks.stack_id(frames);
-        found.by_sample.insert(position(raw), stack);
+        let stack = collected.stacks.stack_id(frames);
+        collected.by_sample.insert(position(raw), stack);
         Ok(())
     }
 
@@ -114,9 +115,9 @@ impl Sink for StackScan<'_> {
     fn end(&mut self, meta: &Meta) -> Result<()> {
         let mappings = std::mem::take(&mut self.mappings).finish(meta);
         let mut symbolization = Symbolization::new(&self.sources, meta);
-        symbolization.look_up(self.found.stacks.frames(), &mappings, self.session.process_files());
+        symbolization.look_up(self.collected.stacks.frames(), &mappings, self.session.process_files());
         let (symbols, _) = symbolization.finish();
-        *self.result = Arc::new(SampleSymbols { symbols, mappings, ..std::mem::take(&mut self.found) });
+        *self.result = Arc::new(SampleSymbols { symbols, mappings, ..std::mem::take(&mut self.collected) });
         Ok(())
     }
 }
@@ -124,7 +125,7 @@ impl Sink for StackScan<'_> {
 /// The functions of a stack, leaf first, inlined ones before those that they are inlined into.
 pub(super) struct StackFunctions<'a> {
     /// All stacks.
-    pub of: &'a SampleSymbols,
+    pub samples: &'a SampleSymbols,
     /// The stack.
     pub stack: StackId,
 }
@@ -150,7 +151,7 @@ struct Text<'a>(#[serde(with = "perf_data::abi::readable::text")] &'a [u8]);
 
 impl Serialize for StackFunctions<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let SampleSymbols { stacks, mappings, symbols, .. } = self.of;
+        let SampleSymbols { stacks, mappings, symbols, .. } = self.samples;
         let text = |name| Some(symbols.name(name)).filter(|name| !name.is_empty()).map(Text);
         let mut output = serializer.serialize_seq(None)?;
         for &id in stacks.stack(self.stack) {

@@ -27,16 +27,16 @@ fn key(label: Label) -> &'static str {
 }
 
 /// The ID of the list of a sample's attributes. Of labels with the same attribute, the first counts.
-pub(super) fn of_labels(labels: &[LabelValue], tables: &Tables, dictionary: &mut Dictionary<'_>) -> u32 {
+pub(super) fn from_labels(labels: &[LabelValue], tables: &Tables, dictionary: &mut Dictionary<'_>) -> u32 {
     let mut keys = Vec::with_capacity(labels.len());
     let mut list = Vec::with_capacity(labels.len());
     for label in labels {
         let (key, unit, number) = match label.key {
             // IDs are signed, and no quantities.
-            LabelKey::Known(known @ (Label::Pid | Label::Tid | Label::Cpu)) => {
-                (key(known), Some(""), i64::from(label.value as u32 as i32))
+            LabelKey::Known(kind @ (Label::Pid | Label::Tid | Label::Cpu)) => {
+                (key(kind), Some(""), i64::from(label.value as u32 as i32))
             }
-            LabelKey::Known(known) => (key(known), known.unit(), label.value as i64),
+            LabelKey::Known(kind) => (key(kind), kind.unit(), label.value as i64),
             LabelKey::Imported(number) => {
                 let own = tables.imported.as_ref().and_then(|imported| imported.labels.get(number as usize));
                 let Some(own) = own else { continue };
@@ -70,10 +70,10 @@ pub(super) fn resource(tables: &Tables, options: &Otlp) -> Resource {
     let text = |text: &str| AnyValue { string_value: Some(text.to_owned()), int_value: None };
     let attribute = |key: &str, value: &str| KeyValue { key: key.to_owned(), value: Some(text(value)) };
     let given = options.resource_attribute.iter().map(|(key, value)| (&**key, &**value));
-    let known = attributes.into_iter().filter_map(|(key, value)| Some((key, value?)));
-    // A given attribute replaces a known one.
-    let known = known.filter(|(key, _)| given.clone().all(|(other, _)| other != *key));
-    Resource { attributes: known.chain(given.clone()).map(|(key, value)| attribute(key, value)).collect() }
+    let recorded = attributes.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    // A given attribute replaces a recorded one.
+    let recorded = recorded.filter(|(key, _)| given.clone().all(|(other, _)| other != *key));
+    Resource { attributes: recorded.chain(given.clone()).map(|(key, value)| attribute(key, value)).collect() }
 }
 
 /// The name of an architecture in the conventions.

@@ -77,7 +77,8 @@ impl<'a> ProfilesData<'a> {
 
     /// The profiles: each without its samples, and these.
     pub(crate) fn profiles(&self) -> impl Iterator<Item = (&Head, ColumnSamples<'_>)> {
-        let samples = |profile: &SampleTypeProfile| self.rows.of(profile.event, profile.column, &self.dictionary);
+        let samples =
+            |profile: &SampleTypeProfile| self.rows.event_samples(profile.event, profile.column, &self.dictionary);
         self.profiles.iter().map(move |profile| (&profile.head, samples(profile)))
     }
 }

@@ -14,7 +14,6 @@ use perf_data::session::map::Map;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::slices::Slices;
 
-/// The tables.
 pub(crate) struct Dictionary<'a> {
     tables: &'a Tables,
     strings: Strings,
@@ -38,7 +37,6 @@ pub(crate) struct Dictionary<'a> {
     known_stacks: HashMap<StackId, i32>,
 }
 
-/// An attribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Attribute {
     key: i32,
@@ -46,7 +44,6 @@ struct Attribute {
     unit: i32,
 }
 
-/// The value of an attribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum AttributeValue {
     #[default]
@@ -55,7 +52,6 @@ enum AttributeValue {
     Number(i64),
 }
 
-/// A mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct MappingEntry {
     start: u64,
@@ -66,7 +62,6 @@ struct MappingEntry {
     build_id: i32,
 }
 
-/// A location.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct LocationEntry {
     mapping: i32,
@@ -153,8 +148,8 @@ impl<'a> Dictionary<'a> {
 
     /// The index of a stack.
     pub(crate) fn stack(&mut self, id: StackId) -> i32 {
-        if let Some(&known) = self.known_stacks.get(&id) {
-            return known;
+        if let Some(&index) = self.known_stacks.get(&id) {
+            return index;
         }
         let mut rest = self.tables.stacks.stack(id);
         let mut locations = Vec::with_capacity(rest.len());
@@ -171,9 +166,9 @@ impl<'a> Dictionary<'a> {
     /// The index of a location. All its frames but the last are inlined.
     fn location(&mut self, frames: &[FrameId]) -> i32 {
         let Some((&last, inlined)) = frames.split_last() else { return 0 };
-        let known = self.known_locations[last as usize];
-        if inlined.is_empty() && known != 0 {
-            return known;
+        let index = self.known_locations[last as usize];
+        if inlined.is_empty() && index != 0 {
+            return index;
         }
         let tables = self.tables;
         let frame = tables.stacks.frames()[last as usize];
@@ -186,7 +181,7 @@ impl<'a> Dictionary<'a> {
             }
         };
         let mapping = mapping.map_or(0, |(is_imported, id, map)| self.mapping((is_imported, id), map));
-        let lines = frames.iter().flat_map(|&frame| self.lines_of(frame)).collect::<Vec<_>>();
+        let lines = frames.iter().flat_map(|&frame| self.frame_lines(frame)).collect::<Vec<_>>();
         let entry = LocationEntry { mapping, address, lines: self.lines.id(&lines), kind: self.frame_type(frame) };
         let index = self.locations.id(&[entry]) as i32;
         if inlined.is_empty() {
@@ -196,10 +191,10 @@ impl<'a> Dictionary<'a> {
     }
 
     /// The lines of a frame, innermost function first; without a name of its function, none.
-    fn lines_of(&mut self, frame: FrameId) -> Vec<Line> {
+    fn frame_lines(&mut self, frame: FrameId) -> Vec<Line> {
         let symbols = &self.tables.symbols;
-        let lines = symbols.function_of(frame).map_or(&[][..], |_| symbols.lines(frame));
-        let mut of_frame = Vec::with_capacity(lines.len());
+        let lines = symbols.frame_function(frame).map_or(&[][..], |_| symbols.lines(frame));
+        let mut converted = Vec::with_capacity(lines.len());
         for line in lines {
             let Some(function) = symbols.function(line.function) else { continue };
             let mut text = |name| self.string(symbols.name(name));
@@ -210,15 +205,15 @@ impl<'a> Dictionary<'a> {
                 start_line: function.start_line.max(0),
             };
             let function_index = self.functions.id(&[function]) as i32;
-            of_frame.push(Line { function_index, line: line.line.max(0), column: line.column.max(0) });
+            converted.push(Line { function_index, line: line.line.max(0), column: line.column.max(0) });
         }
-        of_frame
+        converted
     }
 
     /// The attribute of the type of a frame; 0 for code that a process generated, and outside of mappings.
     fn frame_type(&mut self, frame: Frame) -> i32 {
         let kind: &[u8] = match frame.place {
-            _ if self.tables.is_of_kernel(frame) => b"kernel",
+            _ if self.tables.is_kernel_frame(frame) => b"kernel",
             Place::In(mapping) if self.tables.mappings[mapping as usize].pid.is_none() => b"native",
             _ => return 0,
         };
@@ -227,8 +222,8 @@ impl<'a> Dictionary<'a> {
 
     /// The index of a mapping.
     fn mapping(&mut self, id: (bool, u32), map: &Map) -> i32 {
-        if let Some(&known) = self.known_mappings.get(&id) {
-            return known;
+        if let Some(&index) = self.known_mappings.get(&id) {
+            return index;
         }
         let build_id = map.build_id.as_deref().map(to_hex);
         let entry = MappingEntry {
@@ -243,7 +238,6 @@ impl<'a> Dictionary<'a> {
         index
     }
 
-    /// The strings.
     pub(crate) fn strings(&self) -> impl Iterator<Item = &[u8]> {
         self.strings.iter()
     }
@@ -253,7 +247,6 @@ impl<'a> Dictionary<'a> {
         [Link {}]
     }
 
-    /// The attributes.
     pub(crate) fn attributes(&self) -> impl Messages<Message = KeyValueAndUnit> + '_ {
         let text = |text| String::from_utf8_lossy(self.texts.name(text)).into_owned();
         let value = move |value| match value {
@@ -261,7 +254,7 @@ impl<'a> Dictionary<'a> {
             AttributeValue::Text(id) => Some(AnyValue { string_value: Some(text(id)), int_value: None }),
             AttributeValue::Number(number) => Some(AnyValue { string_value: None, int_value: Some(number) }),
         };
-        Table::of(&self.attributes, move |attribute, message: &mut KeyValueAndUnit| {
+        Table::with_values(&self.attributes, move |attribute, message: &mut KeyValueAndUnit| {
             *message = KeyValueAndUnit {
                 key_strindex: attribute.key,
                 value: value(attribute.value),
@@ -270,9 +263,8 @@ impl<'a> Dictionary<'a> {
         })
     }
 
-    /// The mappings.
     pub(crate) fn mappings(&self) -> impl Messages<Message = Mapping> + '_ {
-        Table::of(&self.mappings, |mapping, message: &mut Mapping| {
+        Table::with_values(&self.mappings, |mapping, message: &mut Mapping| {
             message.memory_start = mapping.start;
             message.memory_limit = mapping.limit;
             message.file_offset = mapping.offset;
@@ -281,14 +273,12 @@ impl<'a> Dictionary<'a> {
         })
     }
 
-    /// The functions.
     pub(crate) fn functions(&self) -> impl Messages<Message = Function> + '_ {
-        Table::of(&self.functions, |function, message: &mut Function| *message = function)
+        Table::with_values(&self.functions, |function, message: &mut Function| *message = function)
     }
 
-    /// The locations.
     pub(crate) fn locations(&self) -> impl Messages<Message = Location> + '_ {
-        Table::of(&self.locations, |location, message: &mut Location| {
+        Table::with_values(&self.locations, |location, message: &mut Location| {
             message.mapping_index = location.mapping;
             message.address = location.address;
             message.lines.clear();
@@ -297,7 +287,6 @@ impl<'a> Dictionary<'a> {
         })
     }
 
-    /// The stacks.
     pub(crate) fn stacks(&self) -> impl Messages<Message = Stack> + '_ {
         Table::new(&self.stacks, |locations, message: &mut Stack| {
             message.location_indices.clear();

@@ -67,8 +67,8 @@ impl Encoder<'_> {
         let profile_lens =
             data.profiles().map(|(head, samples)| head.encoded_len() + list_len(field::SAMPLES, &samples));
         let profile_lens: Vec<usize> = profile_lens.collect();
-        let of_profiles: usize = profile_lens.iter().map(|&len| field_len(field::PROFILES, len)).sum();
-        let scope_len = encoding::message::encoded_len(field::SCOPE, &data.scope) + of_profiles + schema_len;
+        let profiles_len: usize = profile_lens.iter().map(|&len| field_len(field::PROFILES, len)).sum();
+        let scope_len = encoding::message::encoded_len(field::SCOPE, &data.scope) + profiles_len + schema_len;
         let resource_len = encoding::message::encoded_len(field::RESOURCE, &data.resource)
             + field_len(field::SCOPE_PROFILES, scope_len)
             + schema_len;
@@ -81,6 +81,7 @@ impl Encoder<'_> {
             self.out.write_all(&head.encode_to_vec())?;
             self.list(field::SAMPLES, &samples)?;
         }
+        // The schema URL of the scope's profiles, then that of the resource's profiles, which both end here.
         self.string(field::SCHEMA_URL, SCHEMA.as_bytes())?;
         self.string(field::SCHEMA_URL, SCHEMA.as_bytes())?;
         self.dictionary(data)?;

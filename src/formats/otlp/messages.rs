@@ -7,7 +7,6 @@ use std::hash::Hash;
 
 /// A list of messages.
 pub(crate) trait Messages {
-    /// Their type.
     type Message: Message + Serialize;
 
     /// Calls a function with each message.
@@ -34,7 +33,7 @@ impl<'a, K: Copy + Eq + Hash, M> Table<'a, K, M> {
     }
 
     /// A table of single values.
-    pub(super) fn of(entries: &'a Slices<K>, fill: impl Fn(K, &mut M) + 'a) -> Self {
+    pub(super) fn with_values(entries: &'a Slices<K>, fill: impl Fn(K, &mut M) + 'a) -> Self {
         Self::new(entries, move |entry, message| entry.iter().for_each(|&value| fill(value, message)))
     }
 }

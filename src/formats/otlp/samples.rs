@@ -45,7 +45,7 @@ impl Clock {
     }
 }
 
-/// What the values of a sample are.
+/// The meaning of a sample's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     /// Numbers of samples.
@@ -69,17 +69,23 @@ impl<'a> SampleRows<'a> {
         let mut rows = Self { profile, rows: Vec::with_capacity(profile.rows.len()), clock };
         let mut lists: HashMap<LabelsId, u32> = HashMap::new();
         for (index, row) in (0..).zip(&profile.rows) {
-            let of_labels = || attributes::of_labels(tables.labels.labels(row.labels), tables, dictionary);
-            let attributes = *lists.entry(row.labels).or_insert_with(of_labels);
+            let attribute_list = || attributes::from_labels(tables.labels.labels(row.labels), tables, dictionary);
+            let attributes = *lists.entry(row.labels).or_insert_with(attribute_list);
             let stack = dictionary.stack(row.stack);
             rows.rows.push(SampleRow { event: row.event, stack, attributes, row: index });
         }
+        // Rows with equal stacks and attributes become neighbors, and are written as one sample.
         rows.rows.sort_unstable();
         rows
     }
 
     /// The samples of an event.
-    pub(super) fn of(&'a self, event: EventIndex, column: Column, dictionary: &'a Dictionary<'a>) -> ColumnSamples<'a> {
+    pub(super) fn event_samples(
+        &'a self,
+        event: EventIndex,
+        column: Column,
+        dictionary: &'a Dictionary<'a>,
+    ) -> ColumnSamples<'a> {
         let start = self.rows.partition_point(|row| row.event < event);
         let len = self.rows[start..].partition_point(|row| row.event == event);
         ColumnSamples { all: self, rows: &self.rows[start..start + len], column, dictionary }

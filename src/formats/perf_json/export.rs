@@ -74,7 +74,7 @@ impl SampleFormat for Json {
         let objects = &mut self.objects;
         let mut end = |out: &mut Vec<u8>| {
             if let Some((map, objects)) = map_id.zip(objects.as_mut()) {
-                out.extend_from_slice(objects.of(map, session));
+                out.extend_from_slice(objects.file_fields(map, session));
             }
             out.push(b'}');
         };
@@ -114,6 +114,7 @@ impl Json {
     fn tracepoint(&self, state: &mut SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> WriteResult {
         let (meta, event, view) = (sample.decoded.meta, sample.decoded.event, sample.decoded.view);
         let (Some(tracepoint), Some(payload)) = (state.tracepoint(meta, event), view.raw) else { return Ok(()) };
+        // Keys of the sample: a tracepoint field of the same name gets a prefix, since an object must not have a key twice.
         const SAMPLE_FIELDS: [&str; 13] = [
             "timestamp",
             "pid",
@@ -129,11 +130,11 @@ impl Json {
             "data_src",
             "branch_stack",
         ];
-        for (found, value) in tracepoint.values(payload) {
-            if !self.is_exact && SAMPLE_FIELDS.contains(&&*found.name) {
-                recorded_field(out, &format!("_{}", found.name), &format_args!("{value}"))?;
+        for (field, value) in tracepoint.values(payload) {
+            if !self.is_exact && SAMPLE_FIELDS.contains(&&*field.name) {
+                recorded_field(out, &format!("_{}", field.name), &format_args!("{value}"))?;
             } else {
-                recorded_field(out, &found.name, &format_args!("{value}"))?;
+                recorded_field(out, &field.name, &format_args!("{value}"))?;
             }
         }
         Ok(())

@@ -16,11 +16,11 @@ pub(super) fn headers(out: &mut Vec<u8>, meta: &Meta, with_time: bool) -> Result
     if let Some(time) = captured_on(meta).filter(|_| with_time) {
         field(out, "captured-on", &time)?;
     }
-    for (name, place) in ["data-offset", "data-size", "feat-offset"].into_iter().zip(data_section(file.as_ref())) {
-        number(out, name, place as i64);
+    for (name, value) in ["data-offset", "data-size", "feat-offset"].into_iter().zip(data_section(file.as_ref())) {
+        number(out, name, value as i64);
     }
     let features = features(meta);
-    let find = |id| features.iter().find(|(of, _)| *of == id).map(|(_, feature)| feature);
+    let find = |id| features.iter().find(|(feature_id, _)| *feature_id == id).map(|(_, feature)| feature);
     let mut text = |name, id| match meta.string(id) {
         Some(text) => field(out, name, &text),
         None => Ok(()),

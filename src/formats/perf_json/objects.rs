@@ -24,7 +24,7 @@ impl Objects {
     }
 
     /// Returns `,"dso":` with the short name of the mapped file, as in perf, and its build ID if known.
-    pub(super) fn of(&mut self, map: MapId, session: &Session) -> &[u8] {
+    pub(super) fn file_fields(&mut self, map: MapId, session: &Session) -> &[u8] {
         let build_ids = &self.build_ids;
         self.fields.entry(map).or_insert_with(|| fields(session.map(map), build_ids))
     }

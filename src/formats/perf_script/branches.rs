@@ -25,7 +25,7 @@ pub(super) fn addresses(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 
 /// Functions of source and target, unless their addresses are printed.
 pub(super) fn functions(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
-    if printer.fields.has(FieldSet::of(&["brstack"])) {
+    if printer.fields.has(FieldSet::from_names(&["brstack"])) {
         return;
     }
     print(printer, "", out, |printer, address, map, out| {
@@ -36,7 +36,7 @@ pub(super) fn functions(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
 
 /// Addresses of source and target in their files, unless another form of the stack is printed.
 pub(super) fn offsets(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
-    if printer.fields.has(FieldSet::of(&["brstack", "brstacksym"])) {
+    if printer.fields.has(FieldSet::from_names(&["brstack", "brstacksym"])) {
         return;
     }
     print(printer, " ", out, |printer, address, map, out| {

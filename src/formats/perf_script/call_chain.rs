@@ -96,7 +96,7 @@ fn frame(state: &mut SampleState, frame: Frame, fields: FieldSet, out: &mut Vec<
         return file_part(listed_kernel.as_ref(), map, ip, fields, out);
     };
     let map = session.map(id);
-    let form = form_of(fields) | bit(ip != at, form::RETURN) | bit(is_relative, form::RELATIVE);
+    let form = frame_form(fields) | bit(ip != at, form::RETURN) | bit(is_relative, form::RELATIVE);
     let before = |out: &mut Vec<u8>| {
         number::address(out, printed(map));
         if fields.has(SYM) {
@@ -108,7 +108,7 @@ fn frame(state: &mut SampleState, frame: Frame, fields: FieldSet, out: &mut Vec<
 }
 
 /// The form of frames with these fields.
-fn form_of(fields: FieldSet) -> u8 {
+fn frame_form(fields: FieldSet) -> u8 {
     bit(fields.has(SYM), form::NAME)
         | bit(fields.has(SYMOFF), form::OFFSET)
         | bit(fields.has(SRCLINE), form::LINE)
@@ -157,7 +157,7 @@ pub(super) fn symbol_at(printer: &mut Printer<'_>, address: u64, map: Option<Map
     let Some((named, map)) = named.as_mut().zip(map) else {
         return out.extend_from_slice(b"[unknown]");
     };
-    let form = form_of(printer.fields) & form::OFFSET | form::SYMBOL | form::NAME;
+    let form = frame_form(printer.fields) & form::OFFSET | form::SYMBOL | form::NAME;
     let key = FrameKey { map, ip: address, at: address, form };
     named.append(out, key, session.map(map), |_| (), |_| ());
 }
@@ -175,7 +175,7 @@ pub(super) fn kernel_function(state: &mut SampleState, address: u64, has_offset:
 
 /// The rendered function of the kernel; `before` is its address.
 fn named_kernel_function(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
-    let Some(function) = symbols.function_of(frame.id) else { return out.extend_from_slice(frame.before) };
+    let Some(function) = symbols.frame_function(frame.id) else { return out.extend_from_slice(frame.before) };
     out.extend_from_slice(printed_name(function, symbols));
     if frame.form & form::OFFSET != 0 {
         let _ = write!(out, "+{:#x}", symbols.symbol_offset(frame.id).unwrap_or(0));
@@ -192,6 +192,7 @@ pub(super) fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Sym
     let lines = symbols.lines(frame.id);
     let has_name = has(form::NAME);
     let offset = symbols.symbol_offset(frame.id).filter(|_| has(form::OFFSET));
+    // The symbol was looked up in the call, one byte before the printed return address.
     let offset = offset.map(|offset| offset + i64::from(has(form::RETURN)));
     for (index, line) in lines.iter().enumerate() {
         let is_inlined = index + 1 < lines.len();

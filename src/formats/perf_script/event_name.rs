@@ -18,9 +18,8 @@ const HARDWARE: [(HardwareEvent, &str); 3] = [
 
 /// The recorded name of an event, or the one that perf derives. perf does not know the names that simpleperf records.
 pub(super) fn printed_name(event: &Event, state: &mut SampleState, meta: &Meta) -> String {
-    let is_of_simpleperf =
-        meta.features.contains_key(&META_INFO) && !meta.features.contains_key(&FeatureId::EVENT_DESC);
-    if event.name.is_some() && !is_of_simpleperf {
+    let is_simpleperf = meta.features.contains_key(&META_INFO) && !meta.features.contains_key(&FeatureId::EVENT_DESC);
+    if event.name.is_some() && !is_simpleperf {
         return event_name(event);
     }
     let mut unnamed = event.clone();
@@ -29,10 +28,11 @@ pub(super) fn printed_name(event: &Event, state: &mut SampleState, meta: &Meta) 
     let attr = &event.attr;
     if attr.kind == AttrType::TRACEPOINT {
         let tracepoint = state.tracepoint(meta, event);
-        return tracepoint.map_or_else(|| event_name(event), |known| format!("{}:{}", known.system, known.name));
+        return tracepoint
+            .map_or_else(|| event_name(event), |tracepoint| format!("{}:{}", tracepoint.system, tracepoint.name));
     }
-    let known = HARDWARE.iter().find(|(id, _)| attr.kind == AttrType::HARDWARE && attr.config == id.0);
-    known.map_or_else(|| event_name(event), |(_, name)| (*name).to_owned()) + &modifiers(attr)
+    let generic = HARDWARE.iter().find(|(id, _)| attr.kind == AttrType::HARDWARE && attr.config == id.0);
+    generic.map_or_else(|| event_name(event), |(_, name)| (*name).to_owned()) + &modifiers(attr)
 }
 
 /// Address spaces that the event counts, if it does not count all, and its precision.

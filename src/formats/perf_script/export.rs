@@ -3,7 +3,7 @@
 use super::PerfScript;
 use super::call_chain;
 use super::event_name::printed_name;
-use super::fields::{self, CPU, FRAMES, FieldSet, Needs, TYPES, TypeFields, type_of};
+use super::fields::{self, CPU, FRAMES, FieldSet, Needs, TYPES, TypeFields, type_index};
 use super::printer::{Head, Printer};
 use super::records;
 use super::style::Style;
@@ -85,6 +85,7 @@ impl SampleFormat for Script {
             style: self.style,
         };
         head.print(fields, &mut text.before);
+        // It borrows the state, which the printer changes.
         drop(comm);
         let mut printer = Printer {
             state,
@@ -153,21 +154,22 @@ impl Script {
         }
         self.names = events.iter().map(|event| printed_name(event, state, meta)).collect();
         self.longest_event = self.names.iter().map(String::len).max().unwrap_or(0);
+        // As in perf, one event of each type decides for all events of the type.
         let mut by_type = [None; TYPES.len()];
         for event in events {
-            let of_type = &mut by_type[type_of(event.attr.kind)];
-            if of_type.is_none() && !event.attr.is_software(SoftwareEvent::DUMMY) {
-                *of_type = Some(self.fields_of(event, meta)?);
+            let slot = &mut by_type[type_index(event.attr.kind)];
+            if slot.is_none() && !event.attr.is_software(SoftwareEvent::DUMMY) {
+                *slot = Some(self.event_fields(event, meta)?);
             }
         }
-        let of_type = |kind: usize| by_type[kind].unwrap_or(self.requested[kind].fields);
-        self.fields = events.iter().map(|event| of_type(type_of(event.attr.kind))).collect();
+        let type_fields = |kind: usize| by_type[kind].unwrap_or(self.requested[kind].fields);
+        self.fields = events.iter().map(|event| type_fields(type_index(event.attr.kind))).collect();
         Ok(())
     }
 
     /// The fields of a type of events, by its first event.
-    fn fields_of(&self, event: &Event, meta: &Meta) -> Result<FieldSet> {
-        let TypeFields { fields, requested, is_requested } = self.requested[type_of(event.attr.kind)];
+    fn event_fields(&self, event: &Event, meta: &Meta) -> Result<FieldSet> {
+        let TypeFields { fields, requested, is_requested } = self.requested[type_index(event.attr.kind)];
         let sample_type = event.attr.sample_type;
         let mut kept = fields;
         let traced = |event: &Event| {
@@ -180,7 +182,7 @@ impl Script {
             let is_missing = match field.needs {
                 Needs::Nothing => false,
                 Needs::Sample(needed) => !sample_type.intersects(needed),
-                Needs::Field(other) => !kept.has(FieldSet::of(&[other])),
+                Needs::Field(other) => !kept.has(FieldSet::from_names(&[other])),
                 Needs::Address => !sample_type.intersects(SampleType::IP | SampleType::ADDR),
             };
             if !is_missing {

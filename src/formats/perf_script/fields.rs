@@ -7,9 +7,7 @@ use perf_data::abi::attr::AttrType;
 use perf_data::abi::sample_type::SampleType;
 use std::ops::{BitAnd, BitOr};
 
-/// A field.
 pub(super) struct Field {
-    /// Its name.
     pub name: &'static str,
     /// What it needs.
     pub needs: Needs,
@@ -79,8 +77,16 @@ pub(super) const FIELDS: &[Field] = &[
     Field { name: "dso", needs: Needs::Address, print: Print::Part },
     Field { name: "dsoff", needs: Needs::Address, print: Print::Part },
     Field { name: "srcline", needs: Needs::Field("ip"), print: Print::Part },
-    Field { name: "iregs", needs: Needs::Sample(SampleType::REGS_INTR), print: Print::Sample(registers::of_interrupt) },
-    Field { name: "uregs", needs: Needs::Sample(SampleType::REGS_USER), print: Print::Sample(registers::of_user) },
+    Field {
+        name: "iregs",
+        needs: Needs::Sample(SampleType::REGS_INTR),
+        print: Print::Sample(registers::interrupt_registers),
+    },
+    Field {
+        name: "uregs",
+        needs: Needs::Sample(SampleType::REGS_USER),
+        print: Print::Sample(registers::user_registers),
+    },
     Field { name: "brstack", needs: Needs::Nothing, print: Print::Sample(branches::addresses) },
     Field { name: "brstacksym", needs: Needs::Nothing, print: Print::Sample(branches::functions) },
     Field { name: "brstackoff", needs: Needs::Nothing, print: Print::Sample(branches::offsets) },
@@ -126,7 +132,7 @@ pub(super) struct FieldSet(u64);
 
 impl FieldSet {
     /// These fields.
-    pub(super) const fn of(names: &[&str]) -> Self {
+    pub(super) const fn from_names(names: &[&str]) -> Self {
         let (mut set, mut index) = (0, 0);
         while index < names.len() {
             let mut row = 0;
@@ -156,6 +162,7 @@ impl FieldSet {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let index = left.trailing_zeros();
+            // An empty set gives index 64, which is beyond the table.
             let field = FIELDS.get(index as usize)?;
             left &= left - 1;
             Some((Self(1 << index), field))
@@ -196,30 +203,30 @@ const fn is_equal(one: &str, other: &str) -> bool {
 }
 
 /// The process ID.
-pub(super) const PID: FieldSet = FieldSet::of(&["pid"]);
+pub(super) const PID: FieldSet = FieldSet::from_names(&["pid"]);
 /// The thread ID.
-pub(super) const TID: FieldSet = FieldSet::of(&["tid"]);
+pub(super) const TID: FieldSet = FieldSet::from_names(&["tid"]);
 /// The instruction pointer or call chain.
-pub(super) const IP: FieldSet = FieldSet::of(&["ip"]);
+pub(super) const IP: FieldSet = FieldSet::from_names(&["ip"]);
 /// Functions.
-pub(super) const SYM: FieldSet = FieldSet::of(&["sym"]);
+pub(super) const SYM: FieldSet = FieldSet::from_names(&["sym"]);
 /// Offsets in functions.
-pub(super) const SYMOFF: FieldSet = FieldSet::of(&["symoff"]);
+pub(super) const SYMOFF: FieldSet = FieldSet::from_names(&["symoff"]);
 /// Files.
-pub(super) const DSO: FieldSet = FieldSet::of(&["dso"]);
+pub(super) const DSO: FieldSet = FieldSet::from_names(&["dso"]);
 /// Offsets in files.
-pub(super) const DSOFF: FieldSet = FieldSet::of(&["dsoff"]);
+pub(super) const DSOFF: FieldSet = FieldSet::from_names(&["dsoff"]);
 /// Files and lines of the source.
-pub(super) const SRCLINE: FieldSet = FieldSet::of(&["srcline"]);
+pub(super) const SRCLINE: FieldSet = FieldSet::from_names(&["srcline"]);
 /// The CPU.
-pub(super) const CPU: FieldSet = FieldSet::of(&["cpu"]);
+pub(super) const CPU: FieldSet = FieldSet::from_names(&["cpu"]);
 /// The fields of a tracepoint.
-const TRACE: FieldSet = FieldSet::of(&["trace"]);
+const TRACE: FieldSet = FieldSet::from_names(&["trace"]);
 /// Frames as they are printed by default.
-pub(super) const FRAMES: FieldSet = FieldSet::of(&["ip", "sym", "symoff", "dso"]);
+pub(super) const FRAMES: FieldSet = FieldSet::from_names(&["ip", "sym", "symoff", "dso"]);
 
 /// Fields that every type of event has by default.
-const COMMON: FieldSet = FieldSet::of(&["comm", "tid", "cpu", "time", "event"]);
+const COMMON: FieldSet = FieldSet::from_names(&["comm", "tid", "cpu", "time", "event"]);
 
 /// A type of events, for which perf prints the same fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,13 +238,12 @@ pub(super) struct EventType {
     invalid: FieldSet,
 }
 
-/// The types.
 pub(super) const TYPES: [EventType; 7] = {
-    let plain = FieldSet(COMMON.0 | FRAMES.0 | FieldSet::of(&["period"]).0);
-    let bpf = FieldSet::of(&["bpf-output"]);
+    let plain = FieldSet(COMMON.0 | FRAMES.0 | FieldSet::from_names(&["period"]).0);
+    let bpf = FieldSet::from_names(&["bpf-output"]);
     let traced = FieldSet(TRACE.0 | bpf.0);
-    let costs = FieldSet::of(&["data_src", "weight", "ins_lat", "retire_lat"]);
-    let pages = FieldSet::of(&["addr", "phys_addr", "data_page_size", "code_page_size"]);
+    let costs = FieldSet::from_names(&["data_src", "weight", "ins_lat", "retire_lat"]);
+    let pages = FieldSet::from_names(&["addr", "phys_addr", "data_page_size", "code_page_size"]);
     let access = FieldSet(costs.0 | pages.0);
     [
         EventType { name: Some("hw"), default: plain, invalid: traced },
@@ -251,14 +257,13 @@ pub(super) const TYPES: [EventType; 7] = {
 };
 
 /// Number of a type in [`TYPES`].
-pub(super) fn type_of(kind: AttrType) -> usize {
+pub(super) fn type_index(kind: AttrType) -> usize {
     (kind.0 as usize).min(TYPES.len() - 1)
 }
 
 /// The fields of a type, before it is known what its events record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TypeFields {
-    /// The fields.
     pub fields: FieldSet,
     /// Those that were asked for.
     pub requested: FieldSet,
@@ -282,9 +287,9 @@ pub(super) fn parse(values: &[String]) -> Result<[TypeFields; TYPES.len()], Stri
         let (selected, list) = match value.split_once(':') {
             None => (None, &**value),
             Some((name, list)) => {
-                let known: Vec<_> = TYPES.iter().filter_map(|kind| kind.name).chain(["synth"]).collect();
-                if !known.contains(&name) {
-                    return Err(suggest::unknown("type of events", name, &known));
+                let type_names: Vec<_> = TYPES.iter().filter_map(|kind| kind.name).chain(["synth"]).collect();
+                if !type_names.contains(&name) {
+                    return Err(suggest::unknown("type of events", name, &type_names));
                 }
                 (Some(name), list)
             }
@@ -320,8 +325,8 @@ fn field(name: &str) -> Result<FieldSet, String> {
         },
         None => {
             let is_supported = |field: &&Field| !matches!(field.print, Print::Unsupported(_));
-            let known: Vec<_> = FIELDS.iter().filter(is_supported).map(|field| field.name).collect();
-            Err(suggest::unknown("field", name, &known))
+            let field_names: Vec<_> = FIELDS.iter().filter(is_supported).map(|field| field.name).collect();
+            Err(suggest::unknown("field", name, &field_names))
         }
     }
 }

@@ -311,7 +311,7 @@ impl Reader {
 
     /// Determines where files are mapped, since the text has only the offsets of frames.
     fn finish(mut self) -> SourceProfile {
-        let mut places: HashMap<(u32, bool), BTreeSet<u64>> = HashMap::new();
+        let mut addresses: HashMap<(u32, bool), BTreeSet<u64>> = HashMap::new();
         let mut elsewhere = BTreeSet::new();
         for printed in &self.printed {
             match printed.dso {
@@ -319,26 +319,26 @@ impl Reader {
                     elsewhere.insert(printed.address);
                 }
                 Some(dso) => {
-                    let places = places.entry((dso, printed.is_absolute)).or_default();
-                    places.insert(printed.address);
+                    let file_addresses = addresses.entry((dso, printed.is_absolute)).or_default();
+                    file_addresses.insert(printed.address);
                     // perf looks up kernel functions by their start.
                     if is_kernel(self.profile.names.get(dso), printed.address) {
-                        places.insert(printed.address - printed.offset.unwrap_or(0).min(printed.address));
+                        file_addresses.insert(printed.address - printed.offset.unwrap_or(0).min(printed.address));
                     }
                 }
             }
         }
-        let mut keys: Vec<_> = places.keys().copied().collect();
+        let mut keys: Vec<_> = addresses.keys().copied().collect();
         keys.sort_unstable();
         let mut maps: HashMap<(u32, bool), Vec<u32>> = HashMap::new();
         // Files are not mapped over addresses of frames without a file.
         let mut base = SPACE.start;
         for key in keys {
             let path = Bytes::copy_from_slice(self.profile.names.get(key.0));
-            let is_kernel = is_kernel(&path, places[&key].last().copied().unwrap_or(0));
+            let is_kernel = is_kernel(&path, addresses[&key].last().copied().unwrap_or(0));
             // The kernel has one map.
             let max_gap = if path.starts_with(b"[kernel.kallsyms]") { u64::MAX } else { MAX_GAP };
-            for (first, last) in ranges(&places[&key], max_gap) {
+            for (first, last) in ranges(&addresses[&key], max_gap) {
                 // Callers are looked up in the call before their address, which can be in the page before it.
                 let call = u64::from(!is_kernel && !key.1);
                 let pgoff = first.saturating_sub(call) / PAGE * PAGE;
@@ -366,14 +366,14 @@ impl Reader {
             let mut frame = SourceFrame { function, offset: printed.offset, ..SourceFrame::default() };
             frame.address = Some(printed.address);
             frame.is_kernel = printed.dso.is_none() && printed.address >= 1 << 63;
-            let of_dso =
+            let dso_maps =
                 printed.dso.and_then(|dso| maps.get(&(dso, printed.is_absolute))).map_or(&[][..], Vec::as_slice);
             // They are sorted by offset, and do not overlap.
             let preceding =
-                of_dso.partition_point(|&map| self.profile.mappings[map as usize].first_place() <= printed.address);
-            if let Some(&map) = of_dso[..preceding].last() {
+                dso_maps.partition_point(|&map| self.profile.mappings[map as usize].first_address() <= printed.address);
+            if let Some(&map) = dso_maps[..preceding].last() {
                 let mapping = &self.profile.mappings[map as usize];
-                let into = printed.address - mapping.first_place();
+                let into = printed.address - mapping.first_address();
                 if into < mapping.limit - mapping.start {
                     frame.mapping = Some(map);
                     frame.address = Some(mapping.start + into);
@@ -385,13 +385,13 @@ impl Reader {
             self.profile.frames.push(frame);
         }
         if self.inlined_frames > 0 {
-            let what = format!("{} inlined frames became ordinary frames", self.inlined_frames);
-            self.profile.lost_in_recording.push(what);
+            let message = format!("{} inlined frames became ordinary frames", self.inlined_frames);
+            self.profile.lost_in_recording.push(message);
         }
         self.profile.lost.extend(self.skipped.messages());
         if self.unread_fields > 0 {
-            let what = "samples whose data_src and weight are not read";
-            self.profile.lost.push(format!("{what}: {}", self.unread_fields));
+            let description = "samples whose data_src and weight are not read";
+            self.profile.lost.push(format!("{description}: {}", self.unread_fields));
         }
         self.profile.as_recorded = true;
         self.profile.set_mean_periods();
@@ -401,7 +401,7 @@ impl Reader {
 
 impl SourceMapping {
     /// The first offset in the file as perf prints it; for the kernel, the first address.
-    fn first_place(&self) -> u64 {
+    fn first_address(&self) -> u64 {
         if self.is_kernel { self.start } else { self.pgoff }
     }
 }
@@ -412,12 +412,12 @@ fn is_kernel(path: &[u8], address: u64) -> bool {
 }
 
 /// Groups offsets into ranges without large gaps.
-fn ranges(places: &BTreeSet<u64>, max_gap: u64) -> Vec<(u64, u64)> {
+fn ranges(addresses: &BTreeSet<u64>, max_gap: u64) -> Vec<(u64, u64)> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
-    for &place in places {
+    for &address in addresses {
         match ranges.last_mut() {
-            Some((_, last)) if place - *last < max_gap => *last = place,
-            _ => ranges.push((place, place)),
+            Some((_, last)) if address - *last < max_gap => *last = address,
+            _ => ranges.push((address, address)),
         }
     }
     ranges

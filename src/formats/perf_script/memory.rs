@@ -21,7 +21,7 @@ const SOURCE_LIMIT: usize = 82;
 pub(super) fn addr(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let (event, addr) = (printer.sample.decoded.event, printer.sample.decoded.view.addr.unwrap_or(0));
     number::address(out, addr);
-    if WITH_SYMBOLS.iter().any(|&known| event.attr.is_software(known)) && printer.fields.has(SYM | DSO) {
+    if WITH_SYMBOLS.iter().any(|&kind| event.attr.is_software(kind)) && printer.fields.has(SYM | DSO) {
         call_chain::symbol(printer, addr, out);
     }
 }
@@ -158,17 +158,17 @@ fn level(source: DataSrc, style: Style) -> String {
     let remote = if source.get(DataSrc::MEM_REMOTE) == 1 { "Remote " } else { "" };
     let (hops, outcome) = (hops(source), outcome(bits));
     if style == Style::Perf61 {
-        let mut found = if hops.is_empty() { names(bits, LEVELS) } else { Vec::new() };
+        let mut levels = if hops.is_empty() { names(bits, LEVELS) } else { Vec::new() };
         let number = Some(number).filter(|&number| number != 0).map(|number| level_number(number, style));
-        found.extend(number.as_deref());
-        return or_unavailable(format!("{remote}{hops}{}", found.join(" or "))) + &outcome;
+        levels.extend(number.as_deref());
+        return or_unavailable(format!("{remote}{hops}{}", levels.join(" or "))) + &outcome;
     }
     // A miss is not shown in addition to a hit, but a space for either.
     let outcome = if outcome.starts_with(" hit") { " hit" } else { outcome.as_str() };
     let outcome = if outcome.is_empty() { " " } else { outcome };
     match (number, names(bits & !1, LEVELS)) {
-        (0 | 15, found) if found.is_empty() => "N/A".to_owned(),
-        (0 | 15, found) => found.join(" or ") + outcome,
+        (0 | 15, levels) if levels.is_empty() => "N/A".to_owned(),
+        (0 | 15, levels) => levels.join(" or ") + outcome,
         _ => format!("{remote}{hops}{}{outcome}", level_number(number, style)),
     }
 }

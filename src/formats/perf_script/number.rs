@@ -16,8 +16,8 @@ pub(super) fn zeros(out: &mut Vec<u8>, number: i32, width: usize) {
 /// Appends an address in hexadecimal, after as many spaces as 16 digits need.
 pub(super) fn address(out: &mut Vec<u8>, address: u64) {
     let width = (u64::BITS - address.leading_zeros()).div_ceil(4).max(1);
-    out.extend((0..16).rev().map(|place| match (address >> (4 * place) & 15) as usize {
-        _ if place >= width => b' ',
+    out.extend((0..16).rev().map(|position| match (address >> (4 * position) & 15) as usize {
+        _ if position >= width => b' ',
         digit => b"0123456789abcdef"[digit],
     }));
 }

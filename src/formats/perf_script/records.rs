@@ -115,8 +115,8 @@ pub(super) fn describe(raw: &Raw<'_>, body: &[u8]) -> Option<RecordText> {
             let mut reader = Reader::new(body, endian);
             let (addr, old, new) = (reader.u64()?, reader.u16()?, reader.u16()?);
             let mut text = format!("TEXT_POKE {addr:x}  old len {old} new len {new}");
-            for (what, len) in [("Old", old), ("New", new)] {
-                code(&mut text, what, reader.take(len.into())?);
+            for (label, len) in [("Old", old), ("New", new)] {
+                code(&mut text, label, reader.take(len.into())?);
             }
             (text, None, "")
         }
@@ -158,9 +158,9 @@ fn mmap2(map: &Mmap2) -> String {
 }
 
 /// Appends lines with bytes of code.
-fn code(text: &mut String, what: &str, bytes: &[u8]) {
+fn code(text: &mut String, label: &str, bytes: &[u8]) {
     for (index, line) in bytes.chunks(16).enumerate() {
-        let heading = if index == 0 { format!("{what} bytes:") } else { String::new() };
+        let heading = if index == 0 { format!("{label} bytes:") } else { String::new() };
         // Writing to a string cannot fail.
         let _ = write!(text, "\n{heading:>22}");
         let _ = line.iter().try_for_each(|byte| write!(text, " {byte:02x}"));

@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use std::io::Write;
 
 /// User registers.
-pub(super) fn of_user(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn user_registers(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let mask = printer.sample.decoded.event.layout.regs_user();
     print(printer.sample.decoded.view.regs_user, mask, printer.arch, out);
 }
 
 /// Registers of the interrupted code.
-pub(super) fn of_interrupt(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+pub(super) fn interrupt_registers(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let mask = printer.sample.decoded.event.layout.regs_intr();
     print(printer.sample.decoded.view.regs_intr, mask, printer.arch, out);
 }
@@ -40,7 +40,7 @@ fn name(arch: &str, bit: usize) -> Cow<'static, str> {
         "pc", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7",
         "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
     ];
-    let found: Option<Cow<'static, str>> = match (arch, bit) {
+    let name: Option<Cow<'static, str>> = match (arch, bit) {
         ("x86_64" | "i386" | "i486" | "i586" | "i686", 0..16) => Some(X86[bit].into()),
         ("x86_64" | "i386" | "i486" | "i586" | "i686", 16..24) => Some(format!("R{}", bit - 8).into()),
         ("x86_64" | "i386" | "i486" | "i586" | "i686", 32..64) => Some(format!("XMM{}", (bit - 32) / 2).into()),
@@ -57,5 +57,5 @@ fn name(arch: &str, bit: usize) -> Cow<'static, str> {
         (arch, _) if arch.starts_with("arm") => ARM.get(bit - 11).map(|&name| name.into()),
         _ => None,
     };
-    found.unwrap_or("unknown".into())
+    name.unwrap_or("unknown".into())
 }

@@ -19,8 +19,9 @@ pub(super) struct TraceClock(u32);
 
 impl TraceClock {
     /// The clock of a recording. Perf's own clock is close to the monotonic one.
-    pub(super) fn of(profile: &Profile) -> Self {
+    pub(super) fn from_profile(profile: &Profile) -> Self {
         Self(match profile.tables.timeline.clock {
+            // Clock IDs of Linux: CLOCK_REALTIME, CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME.
             Some(0) => id::REALTIME,
             Some(4) => id::MONOTONIC_RAW,
             Some(7) => id::BOOTTIME,
@@ -48,6 +49,7 @@ impl TraceClock {
     pub(super) fn snapshot(self, profile: &Profile) -> ClockSnapshot {
         let start = tracks::start(profile);
         let mut clocks = vec![(id::BOOTTIME, start), (self.0, start)];
+        // The recording's clock may itself be that of the boot time.
         clocks.dedup_by_key(|(id, _)| *id);
         if self.0 != id::REALTIME {
             clocks.extend(tracks::wall_clock_start(profile).map(|time| (id::REALTIME, time)));

@@ -118,14 +118,14 @@ fn add_tracepoints(profile: &Profile, has_slices: bool, bundles: &mut Bundles<'_
         let event = FtraceEvent {
             timestamp: Some(occurrence.time),
             pid: Some(label(Label::Tid).unwrap_or(0)),
-            ..of_tracepoint(tracepoint, payload, has_slices)
+            ..tracepoint_event(tracepoint, payload, has_slices)
         };
         bundles.add(label(Label::Cpu).unwrap_or(0), event)?;
     }
     Ok(())
 }
 
-fn of_tracepoint(tracepoint: &Tracepoint, payload: &[u8], has_slices: bool) -> FtraceEvent {
+fn tracepoint_event(tracepoint: &Tracepoint, payload: &[u8], has_slices: bool) -> FtraceEvent {
     let find = |wanted: &str| own_values(tracepoint, payload).find(|(name, _)| *name == wanted).map(|(_, value)| value);
     let text = |name: &str| find(name).map(|value| value.to_string());
     let long = |name: &str| match find(name)? {

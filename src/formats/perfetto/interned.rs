@@ -52,7 +52,7 @@ impl<'a> Stacks<'a> {
         let mut next = 1;
         let first = (0..tables.stacks.frames().len() as FrameId).map(|frame| {
             let first = next;
-            next += locations.of(frame).len() as u64;
+            next += locations.frame_locations(frame).len() as u64;
             first
         });
         Self { tables, first: first.collect(), locations }
@@ -72,7 +72,7 @@ impl<'a> Stacks<'a> {
         let mut frame_ids = Vec::with_capacity(frames.len());
         for &frame in frames.iter().rev() {
             let first = self.first[frame as usize];
-            let locations = self.locations.of(frame);
+            let locations = self.locations.frame_locations(frame);
             if sent.frames.set(frame as usize) {
                 let numbered = (first..).zip(locations);
                 numbered.for_each(|(iid, &location)| self.send_frame(iid, frame, location, sent, &mut data));

@@ -60,7 +60,7 @@ impl ProfileFormat for Perfetto {
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let by_period = self.weight.is_period();
-        let clock = TraceClock::of(profile);
+        let clock = TraceClock::from_profile(profile);
         let mut packets = Packets::new(out, clock.id());
         let clock_snapshot = Some(clock.snapshot(profile));
         let system_info = Some(SystemInfo { utsname: Some(utsname(profile)) });

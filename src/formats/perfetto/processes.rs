@@ -18,16 +18,16 @@ pub(super) fn write(profile: &Profile, packets: &mut Packets<'_>) -> Result<()> 
     let threads = || tables.timeline.threads.iter().filter(|thread| thread.tid != 0);
     let mut before = ProcessTree::default();
     threads().filter(|thread| thread.start.is_none()).for_each(|thread| add(thread, tables, &mut before));
-    packets.add_independent(Some(tracks::start(profile)), of(before))?;
+    packets.add_independent(Some(tracks::start(profile)), tree_packet(before))?;
     for (start, thread) in threads().filter_map(|thread| Some((thread.start?, thread))) {
         let mut tree = ProcessTree::default();
         add(thread, tables, &mut tree);
-        packets.add_independent(Some(start), of(tree))?;
+        packets.add_independent(Some(start), tree_packet(tree))?;
     }
     Ok(())
 }
 
-fn of(tree: ProcessTree) -> TracePacket {
+fn tree_packet(tree: ProcessTree) -> TracePacket {
     TracePacket { process_tree: Some(tree), ..TracePacket::default() }
 }
 

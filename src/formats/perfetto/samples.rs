@@ -22,7 +22,7 @@ mod flags {
 pub(super) const LABELS: &[Label] = &[Label::Pid, Label::Tid, Label::Cpu, Label::ExecutionMode];
 
 /// The part of samples that labels determine.
-fn of_labels(profile: &Profile, labels: LabelsId) -> PerfSample {
+fn sample_with_labels(profile: &Profile, labels: LabelsId) -> PerfSample {
     let number = |label| profile.tables.labels.value(labels, label).map(|number| number as u32);
     let mode = match text(&profile.tables, labels, Label::ExecutionMode).as_deref() {
         Some("Host Kernel") => Some(1),
@@ -78,7 +78,7 @@ pub(super) fn write(profile: &Profile, by_period: bool, clock: TraceClock, packe
             sequences.insert(row.event, Sequence { sent: Sent::default(), counts: HashMap::new() });
         }
         let Some(Sequence { sent, counts }) = sequences.get_mut(&row.event) else { continue };
-        let sample = *by_labels.entry(row.labels).or_insert_with(|| of_labels(profile, row.labels));
+        let sample = *by_labels.entry(row.labels).or_insert_with(|| sample_with_labels(profile, row.labels));
         let count = counts.entry(sample.cpu.unwrap_or(0)).or_default();
         *count = count.saturating_add(event.weight(row, by_period));
         let (callstack_iid, interned_data) = stacks.send(row.stack, sent);

@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 pub(crate) struct EventColumns {
     /// Sample types of the columns. An event of an imported profile may lack a sample count.
     pub types: SampleTypes,
-    /// Sampling period.
     pub period: u64,
     /// Index of its first column in the profile.
     first: usize,
@@ -19,7 +18,7 @@ pub(crate) struct EventColumns {
 
 impl EventColumns {
     /// Indexes of the column with the sample count, if there is one, and of the column with the value.
-    pub(crate) fn places(&self) -> (Option<usize>, usize) {
+    pub(crate) fn indexes(&self) -> (Option<usize>, usize) {
         match self.types.samples {
             Some(_) => (Some(self.first), self.first + 1),
             None => (None, self.first),
@@ -32,7 +31,7 @@ pub(crate) struct Columns {
     /// One per event that has samples or was a column of an imported profile; those of the first event if there are
     /// none.
     pub events: Vec<EventColumns>,
-    /// Places in `events` by event index.
+    /// Indexes in `events` by event index.
     by_event: Vec<Option<usize>>,
     /// Number of columns that would have each name.
     names: HashMap<String, usize>,
@@ -50,13 +49,13 @@ impl Columns {
             columns.by_event.push(None);
             let types = match &event.sample_types {
                 Some(types) => types.clone(),
-                None if has_samples.contains(&index) => columns.types_of(event, is_alone),
+                None if has_samples.contains(&index) => columns.sample_types(event, is_alone),
                 None => continue,
             };
-            let columns_of_event = EventColumns { types, period: event.period.unwrap_or(0), first: columns.len };
-            columns.len = columns_of_event.places().1 + 1;
+            let event_columns = EventColumns { types, period: event.period.unwrap_or(0), first: columns.len };
+            columns.len = event_columns.indexes().1 + 1;
             columns.by_event[index as usize] = Some(columns.events.len());
-            columns.events.push(columns_of_event);
+            columns.events.push(event_columns);
         }
         columns
     }
@@ -68,17 +67,17 @@ impl Columns {
 
     /// The columns of each event that has some.
     pub(crate) fn by_event(&self) -> impl Iterator<Item = (EventIndex, &EventColumns)> {
-        let places = (0..).zip(&self.by_event);
-        places.filter_map(|(event, place)| Some((event, &self.events[(*place)?])))
+        let indexes = (0..).zip(&self.by_event);
+        indexes.filter_map(|(event, index)| Some((event, &self.events[(*index)?])))
     }
 
     /// The columns of an event.
-    pub(crate) fn of(&self, event: EventIndex) -> Option<&EventColumns> {
+    pub(crate) fn event_columns(&self, event: EventIndex) -> Option<&EventColumns> {
         self.events.get((*self.by_event.get(event as usize)?)?)
     }
 
     /// Sample types for an event, with unique names.
-    fn types_of(&mut self, event: &ProfileEvent, is_alone: bool) -> SampleTypes {
+    fn sample_types(&mut self, event: &ProfileEvent, is_alone: bool) -> SampleTypes {
         const SAMPLES: &str = "samples";
         let unit = match event.unit {
             Unit::Nanoseconds => "nanoseconds",
@@ -93,8 +92,8 @@ impl Columns {
                 (self.unused(&format!("{value}_samples")), value)
             }
         };
-        let of = |kind, unit: &str| SampleType { kind, unit: unit.to_owned() };
-        SampleTypes { samples: Some(of(samples, "count")), value: of(value, unit) }
+        let sample_type = |kind, unit: &str| SampleType { kind, unit: unit.to_owned() };
+        SampleTypes { samples: Some(sample_type(samples, "count")), value: sample_type(value, unit) }
     }
 
     /// Returns the name, with a number appended if it is taken.
@@ -137,15 +136,15 @@ mod tests {
             .collect()
     }
 
-    fn places(columns: &Columns, event: EventIndex) -> Option<(Option<usize>, usize)> {
-        columns.of(event).map(EventColumns::places)
+    fn indexes(columns: &Columns, event: EventIndex) -> Option<(Option<usize>, usize)> {
+        columns.event_columns(event).map(EventColumns::indexes)
     }
 
     #[test]
     fn single_clock_event_has_standard_column_names() {
         let columns = columns(&[("dummy:HG", Unit::Count, false), ("cpu-clock:u", Unit::Nanoseconds, true)]);
         assert_eq!(names(&columns), [("samples", "cpu", "nanoseconds")]);
-        assert_eq!((places(&columns, 0), places(&columns, 1)), (None, Some((Some(0), 1))));
+        assert_eq!((indexes(&columns, 0), indexes(&columns, 1)), (None, Some((Some(0), 1))));
     }
 
     #[test]
@@ -158,7 +157,7 @@ mod tests {
             ("faults_samples", "faults", "count"),
         ];
         assert_eq!(names(&columns), expected);
-        assert_eq!((places(&columns, 2), columns.len()), (Some((Some(4), 5)), 6));
+        assert_eq!((indexes(&columns, 2), columns.len()), (Some((Some(4), 5)), 6));
     }
 
     #[test]
@@ -182,7 +181,7 @@ mod tests {
         };
         let columns = Columns::new(&[event(None, "a"), event(Some("b"), "c")], &BTreeSet::from([1]));
         assert_eq!(names(&columns), [("", "a", "count"), ("b", "c", "count")]);
-        assert_eq!((places(&columns, 0), places(&columns, 1)), (Some((None, 0)), Some((Some(1), 2))));
+        assert_eq!((indexes(&columns, 0), indexes(&columns, 1)), (Some((None, 0)), Some((Some(1), 2))));
     }
 
     #[test]

@@ -106,6 +106,7 @@ impl<'a> Encoder<'a> {
     /// Returns the ID of a location, assigning one if needed.
     fn location(&mut self, frames: &[FrameId]) -> u64 {
         let Self { locations, location_ids, .. } = self;
+        // Most locations are single frames, which are found by index instead of by hash.
         let &[frame] = frames else { return u64::from(locations.id(frames)) + 1 };
         let index = frame as usize;
         if location_ids.len() <= index {
@@ -118,10 +119,10 @@ impl<'a> Encoder<'a> {
     }
 
     fn value(&mut self, event: u32, samples: u64, value: u64) {
-        if let Some((of_samples, of_value)) = self.columns.of(event).map(EventColumns::places) {
+        if let Some((count_index, value_index)) = self.columns.event_columns(event).map(EventColumns::indexes) {
             // A sample of a group may have values of several events that are added up.
-            for (place, added) in [(of_value, value)].into_iter().chain(of_samples.map(|place| (place, samples))) {
-                self.values[place] = self.values[place].saturating_add(to_i64(added));
+            for (index, added) in [(value_index, value)].into_iter().chain(count_index.map(|index| (index, samples))) {
+                self.values[index] = self.values[index].saturating_add(to_i64(added));
             }
             let counted = &mut self.samples[event as usize];
             *counted = counted.saturating_add(samples);
@@ -131,14 +132,14 @@ impl<'a> Encoder<'a> {
     /// Writes the current sample with labels of the profile.
     fn end_with_set(&mut self, labels: LabelsId, tables: &Tables) -> io::Result<()> {
         let Self { messages, stack, values, .. } = self;
-        let labels = self.labels.of_set(labels, tables, &mut messages.strings);
+        let labels = self.labels.encode_set(labels, tables, &mut messages.strings);
         messages.sample(stack, values, labels)
     }
 
     /// Writes the current sample with these labels.
     fn end(&mut self, labels: &[LabelValue], names: &Names) -> io::Result<()> {
         let Self { messages, stack, values, .. } = self;
-        let labels = self.labels.of(labels, names, &mut messages.strings);
+        let labels = self.labels.encode_labels(labels, names, &mut messages.strings);
         messages.sample(stack, values, labels)
     }
 
@@ -148,6 +149,7 @@ impl<'a> Encoder<'a> {
         self.mappings(profile, &order)?;
         self.locations(profile, &order)?;
         self.head(profile)?;
+        // Comes last, since all other messages add strings.
         self.messages.string_table()
     }
 
@@ -179,15 +181,15 @@ impl<'a> Encoder<'a> {
     /// unnamed mapping stands in for it, so that pprof shows no file name.
     fn mapping_order(&self, profile: &Profile) -> MappingOrder {
         let mut order = MappingOrder::default();
-        let is_of_recording = !profile.tables.has_own_header();
-        if let Some(main) = profile.main_mapping.filter(|_| is_of_recording) {
-            order.id(MappingOf::Recording(main));
+        let is_from_recording = !profile.tables.has_own_header();
+        if let Some(main) = profile.main_mapping.filter(|_| is_from_recording) {
+            order.id(MappingSource::Recording(main));
         }
         for location in self.locations.iter() {
-            let (mapping, _) = self.place(profile, location);
+            let (mapping, _) = self.locate(profile, location);
             if let Some(mapping) = mapping {
-                if is_of_recording && order.list.is_empty() {
-                    order.id(MappingOf::Nothing);
+                if is_from_recording && order.list.is_empty() {
+                    order.id(MappingSource::Nothing);
                 }
                 order.id(mapping);
             }
@@ -196,23 +198,23 @@ impl<'a> Encoder<'a> {
     }
 
     /// Mapping and address of a location.
-    fn place(&self, profile: &Profile, location: &[FrameId]) -> (Option<MappingOf>, u64) {
+    fn locate(&self, profile: &Profile, location: &[FrameId]) -> (Option<MappingSource>, u64) {
         let Some(&last) = location.last() else { return (None, 0) };
         let frame = profile.tables.stacks.frames()[last as usize];
         match profile.tables.symbols.origin(last) {
-            Some(Origin { mapping, address }) => (mapping.map(MappingOf::Imported), address),
-            None => (frame.mapping().map(MappingOf::Recording), frame.address),
+            Some(Origin { mapping, address }) => (mapping.map(MappingSource::Imported), address),
+            None => (frame.mapping().map(MappingSource::Recording), frame.address),
         }
     }
 
     fn mappings(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
-        let known = self.known(profile, order);
+        let known_symbols = self.known_symbols(profile, order);
         let nameless = Map::new(0, 1, 0, b"", None);
-        for (number, (&mapping, known)) in order.list.iter().zip(known).enumerate() {
+        for (number, (&mapping, symbols)) in order.list.iter().zip(known_symbols).enumerate() {
             let map = match mapping {
-                MappingOf::Recording(mapping) => &profile.tables.mappings[mapping as usize],
-                MappingOf::Imported(mapping) => &profile.tables.symbols.mappings()[mapping as usize],
-                MappingOf::Nothing => &nameless,
+                MappingSource::Recording(mapping) => &profile.tables.mappings[mapping as usize],
+                MappingSource::Imported(mapping) => &profile.tables.symbols.mappings()[mapping as usize],
+                MappingSource::Nothing => &nameless,
             };
             let hex = to_hex(map.build_id.as_deref().unwrap_or_default());
             let mapping = proto::Mapping {
@@ -222,11 +224,11 @@ impl<'a> Encoder<'a> {
                 file_offset: map.pgoff,
                 filename: self.messages.strings.id(&String::from_utf8_lossy(&map.filename)),
                 build_id: self.messages.strings.id(&hex),
-                has_functions: known.functions,
-                has_filenames: known.files,
-                has_line_numbers: known.lines,
+                has_functions: symbols.functions,
+                has_filenames: symbols.files,
+                has_line_numbers: symbols.lines,
                 // Inlined functions come from the same debug info as lines.
-                has_inline_frames: known.lines && !profile.tables.symbols.omits_inlined,
+                has_inline_frames: symbols.lines && !profile.tables.symbols.omits_inlined,
             };
             self.messages.message(field::MAPPING, &mapping)?;
         }
@@ -234,25 +236,25 @@ impl<'a> Encoder<'a> {
     }
 
     /// The symbol information available for the frames of each mapping.
-    fn known(&self, profile: &Profile, order: &MappingOrder) -> Vec<KnownSymbols> {
+    fn known_symbols(&self, profile: &Profile, order: &MappingOrder) -> Vec<KnownSymbols> {
         let symbols = &profile.tables.symbols;
-        let mut known = vec![KnownSymbols::default(); order.list.len()];
+        let mut known_symbols = vec![KnownSymbols::default(); order.list.len()];
         for location in self.locations.iter() {
-            let Some(id) = self.place(profile, location).0.and_then(|mapping| order.known_id(mapping)) else {
+            let Some(id) = self.locate(profile, location).0.and_then(|mapping| order.known_id(mapping)) else {
                 continue;
             };
-            let known = &mut known[id as usize - 1];
+            let entry = &mut known_symbols[id as usize - 1];
             for &frame in location {
                 for line in symbols.lines(frame) {
                     let is_known = |name| !symbols.name(name).is_empty();
                     let function = symbols.function(line.function);
-                    known.functions |= function.is_some_and(|function| is_known(function.name));
-                    known.files |= function.is_some_and(|function| is_known(function.file));
-                    known.lines |= line.line > 0;
+                    entry.functions |= function.is_some_and(|function| is_known(function.name));
+                    entry.files |= function.is_some_and(|function| is_known(function.file));
+                    entry.lines |= line.line > 0;
                 }
             }
         }
-        known
+        known_symbols
     }
 
     fn locations(&mut self, profile: &Profile, order: &MappingOrder) -> io::Result<()> {
@@ -263,7 +265,7 @@ impl<'a> Encoder<'a> {
             location.line.clear();
             for &frame in frames {
                 let lines = tables.symbols.lines(frame);
-                if tables.symbols.function_of(frame).is_none() {
+                if tables.symbols.frame_function(frame).is_none() {
                     let line = lines.first().map_or(0, |line| line.line);
                     let frame = tables.stacks.frames()[frame as usize];
                     let function = functions.id(frame, tables, &mut self.messages.strings);
@@ -271,11 +273,11 @@ impl<'a> Encoder<'a> {
                     continue;
                 }
                 for line in lines {
-                    let function = functions.of_symbol(line.function, &tables.symbols, &mut self.messages.strings);
+                    let function = functions.symbolized_id(line.function, &tables.symbols, &mut self.messages.strings);
                     self.line(&mut location, function, line.line, line.column)?;
                 }
             }
-            let (mapping, address) = self.place(profile, frames);
+            let (mapping, address) = self.locate(profile, frames);
             location.id = number as u64 + 1;
             location.mapping_id = mapping.and_then(|mapping| order.known_id(mapping)).unwrap_or(0);
             location.address = address;
@@ -305,15 +307,15 @@ fn header_of_recording(
     strings: &mut Strings,
 ) {
     if let Some(main) = main {
-        head.period_type = head.sample_type.get(main.places().1).copied();
+        head.period_type = head.sample_type.get(main.indexes().1).copied();
         head.period = to_i64(main.period);
         head.default_sample_type = strings.id(&main.types.value.kind);
     }
     head.time_nanos = to_i64(profile.wall_clock_start.unwrap_or(0));
     head.duration_nanos = profile.times.map_or(0, |(first, last)| to_i64(last - first));
     let comments = [("perf-version:", &profile.tables.perf_version), ("perf-command:", &profile.tables.command)];
-    for (what, text) in comments {
-        head.comment.extend(text.as_ref().map(|text| strings.id(&format!("{what}{text}"))));
+    for (prefix, text) in comments {
+        head.comment.extend(text.as_ref().map(|text| strings.id(&format!("{prefix}{text}"))));
     }
 }
 
@@ -360,7 +362,7 @@ impl Streamed for Encoder<'_> {
 
 /// A mapping of the recording, or of the imported profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum MappingOf {
+enum MappingSource {
     Recording(MappingId),
     Imported(u32),
     /// Placeholder for an unknown main binary.
@@ -370,14 +372,14 @@ enum MappingOf {
 /// The mappings to write.
 #[derive(Default)]
 struct MappingOrder {
-    list: Vec<MappingOf>,
+    list: Vec<MappingSource>,
     /// Mapping IDs in the output.
-    ids: HashMap<MappingOf, u64>,
+    ids: HashMap<MappingSource, u64>,
 }
 
 impl MappingOrder {
     /// Returns the ID of a mapping, adding it if needed.
-    fn id(&mut self, mapping: MappingOf) -> u64 {
+    fn id(&mut self, mapping: MappingSource) -> u64 {
         let Self { list, ids } = self;
         *ids.entry(mapping).or_insert_with(|| {
             list.push(mapping);
@@ -386,7 +388,7 @@ impl MappingOrder {
     }
 
     /// Returns the ID of a mapping, if it was added.
-    fn known_id(&self, mapping: MappingOf) -> Option<u64> {
+    fn known_id(&self, mapping: MappingSource) -> Option<u64> {
         self.ids.get(&mapping).copied()
     }
 }

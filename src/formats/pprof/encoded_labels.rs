@@ -16,7 +16,7 @@ use std::ops::Range;
 #[derive(Default)]
 pub(super) struct EncodedLabels {
     bytes: Vec<u8>,
-    /// Places of encoded sets of labels in `bytes`, by ID.
+    /// Ranges of encoded sets of labels in `bytes`, by ID.
     sets: Vec<Option<Range<usize>>>,
     /// String IDs of label values.
     texts: HashMap<NameId, i64>,
@@ -24,25 +24,25 @@ pub(super) struct EncodedLabels {
 
 impl EncodedLabels {
     /// The labels of a set of a profile.
-    pub(super) fn of_set(&mut self, set: LabelsId, tables: &Tables, strings: &mut Strings) -> &[u8] {
+    pub(super) fn encode_set(&mut self, set: LabelsId, tables: &Tables, strings: &mut Strings) -> &[u8] {
         let index = set as usize;
         if self.sets.len() <= index {
             self.sets.resize(index + 1, None);
         }
-        let known = self.sets[index].clone();
-        let place = known.unwrap_or_else(|| {
+        let encoded = self.sets[index].clone();
+        let range = encoded.unwrap_or_else(|| {
             let start = self.bytes.len();
             let labels = tables.labels.labels(set);
             self.append(labels, &tables.names, tables.imported.as_deref(), strings);
-            let place = start..self.bytes.len();
-            self.sets[index] = Some(place.clone());
-            place
+            let range = start..self.bytes.len();
+            self.sets[index] = Some(range.clone());
+            range
         });
-        &self.bytes[place]
+        &self.bytes[range]
     }
 
     /// Labels that are in no set.
-    pub(super) fn of(&mut self, labels: &[LabelValue], names: &Names, strings: &mut Strings) -> &[u8] {
+    pub(super) fn encode_labels(&mut self, labels: &[LabelValue], names: &Names, strings: &mut Strings) -> &[u8] {
         self.bytes.clear();
         self.append(labels, names, None, strings);
         &self.bytes
@@ -58,7 +58,7 @@ impl EncodedLabels {
         let Self { bytes, texts, .. } = self;
         for label in labels {
             let (key, unit, num) = match label.key {
-                LabelKey::Known(known) => (known.key(), known.unit(), to_i64(label.value)),
+                LabelKey::Known(kind) => (kind.key(), kind.unit(), to_i64(label.value)),
                 LabelKey::Imported(number) => {
                     let own = imported.and_then(|imported| imported.labels.get(number as usize));
                     own.map_or(("", None, 0), |own| (&*own.key, own.unit.as_deref(), label.value as i64))

@@ -23,7 +23,7 @@ pub(super) struct Functions {
     /// IDs of those outside any mapping, by name.
     outside: Vec<(&'static str, u64)>,
     /// IDs of symbolized functions.
-    known: HashMap<FunctionId, u64>,
+    symbolized: HashMap<FunctionId, u64>,
     /// By mapping.
     files: Vec<Option<File>>,
     name: String,
@@ -67,17 +67,17 @@ impl Functions {
                 }
                 let file = files[index].get_or_insert_with(|| File::new(map, strings));
                 let offset = offset(map, frame.address);
-                let known = *in_files.entry((file.filename, offset)).or_insert(id);
-                if known != id {
-                    return (known, None);
+                let existing = *in_files.entry((file.filename, offset)).or_insert(id);
+                if existing != id {
+                    return (existing, None);
                 }
                 write_name(name, &file.last, offset);
                 file.filename
             }
             Place::Outside(space) => {
                 let space = space_name(space);
-                if let Some(&(_, known)) = outside.iter().find(|(name, _)| *name == space) {
-                    return (known, None);
+                if let Some(&(_, existing)) = outside.iter().find(|(name, _)| *name == space) {
+                    return (existing, None);
                 }
                 outside.push((space, id));
                 write_name(name, space, None);
@@ -89,18 +89,18 @@ impl Functions {
     }
 
     fn next_id(&self) -> u64 {
-        (self.in_files.len() + self.outside.len() + self.known.len()) as u64 + 1
+        (self.in_files.len() + self.outside.len() + self.symbolized.len()) as u64 + 1
     }
 
     /// Returns the ID of a symbolized function, and the function itself if it is new.
-    pub(super) fn of_symbol(
+    pub(super) fn symbolized_id(
         &mut self,
         function: FunctionId,
         symbols: &Symbols,
         strings: &mut Strings,
     ) -> (u64, Option<proto::Function>) {
         let new = self.next_id();
-        let id = *self.known.entry(function).or_insert(new);
+        let id = *self.symbolized.entry(function).or_insert(new);
         let Some(function) = symbols.function(function).filter(|_| id == new) else { return (id, None) };
         let mut text = |name| strings.id(&String::from_utf8_lossy(symbols.name(name)));
         let (name, system_name, filename) = (text(function.name), text(function.system_name), text(function.file));

@@ -30,8 +30,9 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     let bytes = read_all(stream, name)?;
     let size = bytes.len();
     let (profile, ids) = decode(&bytes, name)?;
+    // Frees the input before the recording takes memory.
     drop(bytes);
-    let too_large = |what: String| Error::input(name, None, what);
+    let too_large = |problem: String| Error::input(name, None, problem);
     check_event_names(&profile, options.read.limits.about).map_err(too_large)?;
     record(name, source_profile(&profile, &ids, size, max_total_frames(size)).map_err(too_large)?, options)
 }
@@ -59,14 +60,14 @@ pub fn copy(stream: &mut (dyn Read + Send), name: &str, out: &mut dyn Write) -> 
 
 /// Decodes and validates a profile.
 fn decode(bytes: &[u8], name: &str) -> Result<(Profile, Ids)> {
-    let invalid = |what: String| Error::input(name, None, format!("not a valid pprof profile: {what}"));
+    let invalid = |problem: String| Error::input(name, None, format!("not a valid pprof profile: {problem}"));
     if bytes.is_empty() {
         return Err(invalid("it is empty".to_owned()));
     }
     let parts = parts::count(bytes).map_err(|e| invalid(undecodable(&e)))?;
     if parts > MAX_PARTS {
-        let what = format!("it has {parts} messages and strings; at most {MAX_PARTS} are supported");
-        return Err(Error::input(name, None, what));
+        let problem = format!("it has {parts} messages and strings; at most {MAX_PARTS} are supported");
+        return Err(Error::input(name, None, problem));
     }
     let profile = Profile::decode(bytes).map_err(|e| invalid(undecodable(&e)))?;
     let ids = validate::check(&profile).map_err(invalid)?;
@@ -87,8 +88,8 @@ fn undecodable(error: &DecodeError) -> String {
 fn check_event_names(profile: &Profile, max: u64) -> std::result::Result<(), String> {
     let len = |index: i64| text(profile, index).len() as u64;
     let bytes = profile.sample_type.iter().map(|kind| len(kind.r#type) + len(kind.unit)).sum::<u64>();
-    let what = || format!("the names of its sample types take {bytes} bytes; at most {max} are supported");
-    (bytes <= max).then_some(()).ok_or_else(what)
+    let problem = || format!("the names of its sample types take {bytes} bytes; at most {max} are supported");
+    (bytes <= max).then_some(()).ok_or_else(problem)
 }
 
 fn text(profile: &Profile, index: i64) -> &str {
@@ -116,7 +117,7 @@ fn source_profile(
     let mut reader = Reader { profile, ids, built, frames: HashMap::new(), texts: HashMap::new() };
     let columns = reader.events();
     reader.mappings();
-    let stacks: Vec<Vec<u32>> = profile.location.iter().map(|location| reader.frames_of(location)).collect();
+    let stacks: Vec<Vec<u32>> = profile.location.iter().map(|location| reader.location_frames(location)).collect();
     let mut stack = Vec::new();
     let (mut negative, mut repeated) = (0_u64, 0_u64);
     for sample in &profile.sample {
@@ -175,8 +176,8 @@ impl<'a> Reader<'a> {
         let mut at = 0;
         while let Some(&(name, unit)) = types.get(at) {
             let is_count = |value: &&(&str, &str)| {
-                let of = name.strip_suffix("_samples").unwrap_or_default();
-                unit == "count" && (name == "samples" && types.len() == 2 || of == value.0)
+                let stem = name.strip_suffix("_samples").unwrap_or_default();
+                unit == "count" && (name == "samples" && types.len() == 2 || stem == value.0)
             };
             let paired = types.get(at + 1).filter(is_count);
             let (count, value, (name, unit)) = match paired {
@@ -197,6 +198,7 @@ impl<'a> Reader<'a> {
 
     fn mappings(&mut self) {
         let mut invalid = 0;
+        // Any number of mappings may have the same long path, which is stored once.
         let mut paths: HashMap<i64, Bytes> = HashMap::new();
         for mapping in &self.profile.mapping {
             let built = self.text(mapping.build_id);
@@ -220,8 +222,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The frames of a location, leaf first: inlined functions are separate frames.
-    fn frames_of(&mut self, location: &proto::Location) -> Vec<u32> {
-        let mapping = self.ids.mappings.get(&location.mapping_id).map(|&place| place as u32);
+    fn location_frames(&mut self, location: &proto::Location) -> Vec<u32> {
+        let mapping = self.ids.mappings.get(&location.mapping_id).map(|&index| index as u32);
         let is_kernel = mapping.is_none() && self.is_kernel(location);
         let base = SourceFrame {
             mapping,
@@ -249,7 +251,7 @@ impl<'a> Reader<'a> {
     /// address.
     fn is_kernel(&self, location: &proto::Location) -> bool {
         let function = location.line.last().and_then(|line| self.ids.functions.get(&line.function_id));
-        let name = function.map_or("", |&place| self.text(self.profile.function[place].name));
+        let name = function.map_or("", |&index| self.text(self.profile.function[index].name));
         match name.split('+').next() {
             Some("[kernel]") => true,
             Some("[unknown]") => false,
@@ -356,9 +358,9 @@ impl<'a> Reader<'a> {
             }
         }
         let inlined = profile.location.iter().map(|location| location.line.len().saturating_sub(1)).sum::<usize>();
-        let note = |lost: &mut Vec<String>, count: u64, what: &str| {
+        let note = |lost: &mut Vec<String>, count: u64, description: &str| {
             if count > 0 {
-                lost.push(format!("{count} {what}"));
+                lost.push(format!("{count} {description}"));
             }
         };
         note(&mut self.built.lost, negative, "negative values are omitted");

@@ -41,6 +41,6 @@ const PROFILE: &[(u32, Shape)] = &[
 
 /// Whether an input has the shape of a profile, with a sample type or a sample.
 pub fn is_pprof(start: &[u8]) -> bool {
-    let is_of_samples = |(number, content): (u64, &[u8])| matches!(number, 1 | 2) && !content.is_empty();
-    has_message_shape(start, PROFILE) && contents(start).any(is_of_samples)
+    let is_type_or_sample = |(number, content): (u64, &[u8])| matches!(number, 1 | 2) && !content.is_empty();
+    has_message_shape(start, PROFILE) && contents(start).any(is_type_or_sample)
 }

@@ -6,11 +6,8 @@ use hashbrown::HashMap;
 /// Indexes of messages by ID.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    /// Mappings.
     pub mappings: HashMap<u64, usize>,
-    /// Locations.
     pub locations: HashMap<u64, usize>,
-    /// Functions.
     pub functions: HashMap<u64, usize>,
 }
 
@@ -56,24 +53,24 @@ pub(super) fn check(profile: &Profile) -> Result<Ids, String> {
     Ok(ids)
 }
 
-fn unique(what: &str, ids: impl Iterator<Item = u64>) -> Result<HashMap<u64, usize>, String> {
-    let mut places = HashMap::new();
-    for (place, id) in ids.enumerate() {
+fn unique(kind: &str, ids: impl Iterator<Item = u64>) -> Result<HashMap<u64, usize>, String> {
+    let mut indexes = HashMap::new();
+    for (index, id) in ids.enumerate() {
         if id == 0 {
-            return Err(format!("{what} {place} (counting from 0) has ID 0"));
+            return Err(format!("{kind} {index} (counting from 0) has ID 0"));
         }
-        if places.insert(id, place).is_some() {
-            return Err(format!("duplicate {what} ID {id}"));
+        if indexes.insert(id, index).is_some() {
+            return Err(format!("duplicate {kind} ID {id}"));
         }
     }
-    Ok(places)
+    Ok(indexes)
 }
 
 /// Checks that all strings referred to exist.
 fn strings(profile: &Profile) -> Result<(), String> {
     let end = profile.string_table.len().max(1) as i64;
-    let check = |what: &str, list: &[i64]| match list.iter().find(|index| !(0..end).contains(*index)) {
-        Some(index) => Err(format!("{what} refers to string {index}; the table has {end}")),
+    let check = |referrer: &str, list: &[i64]| match list.iter().find(|index| !(0..end).contains(*index)) {
+        Some(index) => Err(format!("{referrer} refers to string {index}; the table has {end}")),
         None => Ok(()),
     };
     for kind in profile.sample_type.iter().chain(&profile.period_type) {

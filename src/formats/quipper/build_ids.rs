@@ -26,9 +26,9 @@ impl SeenBuildIds {
     pub(super) fn add_mapped(&mut self, event: &PerfEvent, raw: &Raw<'_>) {
         let Some(map) = &event.mmap_event else { return };
         let (Some(build_id), Some(filename)) = (&map.build_id, &map.filename) else { return };
-        let place = (raw.block().source, raw.offset());
-        let known = self.mapped.get(filename).copied();
-        if known.is_some_and(|at| self.list[at].0 <= place) {
+        let key = (raw.block().source, raw.offset());
+        let index = self.mapped.get(filename).copied();
+        if index.is_some_and(|at| self.list[at].0 <= key) {
             return;
         }
         let build_id = from_hex(build_id).unwrap_or_default();
@@ -40,11 +40,11 @@ impl SeenBuildIds {
             filename_md5_prefix: Some(md5_prefix(filename)),
             ..PerfBuildId::default()
         };
-        match known {
-            Some(at) => self.list[at] = (place, message),
+        match index {
+            Some(at) => self.list[at] = (key, message),
             None => {
                 self.mapped.insert(filename.clone(), self.list.len());
-                self.list.push((place, message));
+                self.list.push((key, message));
             }
         }
     }
@@ -63,7 +63,7 @@ impl SeenBuildIds {
     /// Returns all of them in the order of the recording.
     pub(super) fn in_file_order(&mut self) -> impl Iterator<Item = PerfBuildId> {
         let mut list = std::mem::take(self).list;
-        list.sort_by_key(|(place, _)| *place);
+        list.sort_by_key(|(key, _)| *key);
         list.into_iter().map(|(_, message)| message)
     }
 }

@@ -45,7 +45,7 @@ impl Pieces {
     }
 
     /// Collects the features that messages describe, with their differences applied.
-    pub(super) fn of_messages(message: &PerfDataProto, events: &[FileAttr], endian: Endian) -> Option<Self> {
+    pub(super) fn from_messages(message: &PerfDataProto, events: &[FileAttr], endian: Endian) -> Option<Self> {
         let mut features = BTreeMap::<FeatureId, Bytes>::new();
         for id in (1..super::features::FEATURES).map(FeatureId) {
             let encoded = section(id, message, events, endian);
@@ -70,7 +70,6 @@ impl Pieces {
         differences.collect()
     }
 
-    /// Returns a feature.
     pub(super) fn feature(&self, id: FeatureId) -> Option<&[u8]> {
         self.features.get(&id).map(AsRef::as_ref)
     }
@@ -100,10 +99,10 @@ impl Pieces {
     }
 
     /// Splits the bytes of a file from `offset` on into chunks, with references to the parts found in their places.
-    fn chunks(&self, bytes: &[u8], offset: u64, places: &[ExpectedChunk]) -> Vec<Chunk> {
+    fn chunks(&self, bytes: &[u8], offset: u64, expected: &[ExpectedChunk]) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         let mut covered = 0;
-        for (at, chunk) in places {
+        for (at, chunk) in expected {
             let Some(at) = at.checked_sub(offset).and_then(|at| usize::try_from(at).ok()) else { continue };
             let Some(piece) = self.bytes(chunk).filter(|piece| !piece.is_empty() && at >= covered) else { continue };
             if bytes.get(at..).is_some_and(|rest| rest.starts_with(piece)) {
@@ -118,13 +117,13 @@ impl Pieces {
 
     /// Splits the bytes before and after the records of a file into chunks.
     pub(super) fn layout(&self, before: &[u8], behind: &[u8], records: u64) -> (Vec<Chunk>, Vec<Chunk>) {
-        let places = self.places(before, behind, before.len() as u64 + records).unwrap_or_default();
+        let expected = self.expected_chunks(before, behind, before.len() as u64 + records).unwrap_or_default();
         let behind_at = before.len() as u64 + records;
-        (self.chunks(before, 0, &places), self.chunks(behind, behind_at, &places))
+        (self.chunks(before, 0, &expected), self.chunks(behind, behind_at, &expected))
     }
 
     /// Locates the parts by the file header.
-    fn places(&self, before: &[u8], behind: &[u8], behind_at: u64) -> Option<Vec<ExpectedChunk>> {
+    fn expected_chunks(&self, before: &[u8], behind: &[u8], behind_at: u64) -> Option<Vec<ExpectedChunk>> {
         let header = FileHeader::read_from(before, self.endian).ok()?;
         let at = |range: Range<u64>| {
             let within = |bytes: &[u8], base: u64| {
@@ -133,30 +132,32 @@ impl Pieces {
             };
             within(before, 0).or_else(|| within(behind, behind_at))
         };
-        let section = |place: u64| {
-            let bytes = at(place..place.checked_add(16)?)?;
+        let section = |offset: u64| {
+            let bytes = at(offset..offset.checked_add(16)?)?;
             Reader::new(&bytes, self.endian).u64()
         };
-        let mut places = Vec::new();
+        let mut expected = Vec::new();
         for index in 0..self.attrs.len() as u32 {
             let entry = header.attrs.offset.checked_add(header.attr_size.checked_mul(index.into())?)?;
-            places.push((entry, Chunk { attr: Some(index), ..Chunk::default() }));
+            expected.push((entry, Chunk { attr: Some(index), ..Chunk::default() }));
+            // An entry ends with the offset and size of the section of its IDs.
             let ids = entry.checked_add(header.attr_size)?.checked_sub(16).and_then(section);
-            places.extend(ids.map(|ids| (ids, Chunk { ids: Some(index), ..Chunk::default() })));
+            expected.extend(ids.map(|ids| (ids, Chunk { ids: Some(index), ..Chunk::default() })));
         }
         let bits = before.get(FileHeader::SIZE_WITHOUT_FEATURES as usize..).and_then(|bits| bits.first_chunk());
         let bits = bits.map(|bits| FeatureBits::read(bits, self.endian)).unwrap_or_default();
+        // The table of features follows the data, with an offset and a size for each bit, in order.
         for (number, id) in (0..).zip(bits.iter()) {
             let feature = header.data.end().checked_add(16 * number).and_then(section);
-            places.extend(feature.map(|feature| (feature, Chunk { feature: Some(id), ..Chunk::default() })));
+            expected.extend(feature.map(|feature| (feature, Chunk { feature: Some(id), ..Chunk::default() })));
         }
-        places.sort_by_key(|(at, _)| *at);
-        Some(places)
+        expected.sort_by_key(|(at, _)| *at);
+        Some(expected)
     }
 
     /// Splits a header record of a pipe into chunks.
     pub(super) fn header_record(&self, record: &[u8]) -> Vec<Chunk> {
-        let found = RecordHeader::peek(record, self.endian).and_then(|header| {
+        let referenced = RecordHeader::peek(record, self.endian).and_then(|header| {
             let (head, chunks) = match header.kind {
                 RecordType::HEADER_ATTR => {
                     let index = *self.by_bytes.get(&record[RecordHeader::SIZE..])?;
@@ -176,7 +177,7 @@ impl Pieces {
             };
             Some(raw(&record[..head]).into_iter().chain(chunks).collect())
         });
-        found.unwrap_or_else(|| raw(record).into_iter().collect())
+        referenced.unwrap_or_else(|| raw(record).into_iter().collect())
     }
 
     fn feature_reference(&self, id: u32, bytes: &[u8]) -> Option<Chunk> {

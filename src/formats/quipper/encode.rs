@@ -317,8 +317,8 @@ impl<W: Write> Converter for Encoder<W> {
         }
         let unmerged = (self.unknown.events.len() + self.unknown.message.messages()).saturating_sub(self.merged);
         if unmerged > 0 {
-            let what = "unknown fields of messages that are not in the output";
-            ledger.missing(format!("{what}: {unmerged}"));
+            let description = "unknown fields of messages that are not in the output";
+            ledger.missing(format!("{description}: {unmerged}"));
         }
     }
 }

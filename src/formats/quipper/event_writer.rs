@@ -78,8 +78,8 @@ impl EventWriter {
         }
         self.has_samples[index as usize] = true;
         // A reader determines the layout from the messages alone.
-        let known = message_to_record::event_of(&self.events, view.identifier.or(view.id))?;
-        if known.layout != owner.layout || !is_plain(&view, &owner.layout) {
+        let reader_event = message_to_record::find_event(&self.events, view.identifier.or(view.id))?;
+        if reader_event.layout != owner.layout || !is_plain(&view, &owner.layout) {
             return None;
         }
         self.stats.count_plain(&view);

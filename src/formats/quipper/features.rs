@@ -34,10 +34,10 @@ pub(super) fn events(meta: &Meta) -> Vec<FileAttr> {
     }
     if events.is_empty() || meta.container == Container::Pipe {
         // A pipe also has records for its events; each event is listed once.
-        let known: BTreeSet<_> = events.iter().filter_map(|event| event.ids.first().copied()).collect();
+        let first_ids: BTreeSet<_> = events.iter().filter_map(|event| event.ids.first().copied()).collect();
         let configs: BTreeSet<_> = events.iter().map(|event| event.attr.config).collect();
         let is_new = |event: &FileAttr| match event.ids.first() {
-            Some(id) => !known.contains(id),
+            Some(id) => !first_ids.contains(id),
             None => !configs.contains(&event.attr.config),
         };
         let listed = meta.events.list().iter();
@@ -161,6 +161,7 @@ fn describe_feature(feature: &Feature, message: &mut PerfDataProto) {
             message.group_desc = groups.collect();
         }
         Feature::HybridTopology(topology) => {
+            // A short text can list many CPUs, so that the limit is for all nodes together.
             let mut room = MAX_CPUS as usize;
             let nodes = topology.nodes.iter().map(|node| proto::PerfHybridTopologyMetadata {
                 pmu_name: Some(node.pmu_name.text().to_vec()),
@@ -213,7 +214,6 @@ fn with_sum(text: &[u8]) -> StringAndMd5sumPrefix {
     StringAndMd5sumPrefix { value: Some(text.to_vec()), value_md5_prefix: Some(md5_prefix(text)) }
 }
 
-/// Describes a build ID.
 pub(super) fn build_id(misc: Misc, build_id: &BuildId) -> PerfBuildId {
     let name = build_id.filename.text();
     PerfBuildId {

@@ -47,12 +47,12 @@ pub(super) fn body(event: &PerfEvent, events: &Events, endian: Endian, out: &mut
     let misc = Misc::from_bits_retain(header.misc() as u16);
     if kind == RecordType::SAMPLE {
         let fields = event.sample_event.as_ref()?;
-        let layout = event_of(events, fields.id).map(|event| sample::modelled(&event.layout)).unwrap_or_default();
+        let layout = find_event(events, fields.id).map(|event| sample::modelled(&event.layout)).unwrap_or_default();
         sample::encode(fields, &layout, endian, out);
         return Some(());
     }
     let info = info(event);
-    let owner = event_of(events, info.and_then(|info| info.id));
+    let owner = find_event(events, info.and_then(|info| info.id));
     let trailer = trailer(kind, info, owner, endian);
     // Strings are padded to the size in the header.
     let size = (header.size() as usize).saturating_sub(RecordHeader::SIZE + trailer.len());
@@ -69,7 +69,7 @@ pub(super) fn body(event: &PerfEvent, events: &Events, endian: Endian, out: &mut
 }
 
 /// The event of a record, by the ID in its message. Without an ID, it is the first event.
-pub(super) fn event_of(events: &Events, id: Option<u64>) -> Option<&Event> {
+pub(super) fn find_event(events: &Events, id: Option<u64>) -> Option<&Event> {
     let list = events.list();
     let index = id.filter(|&id| id != 0 && list.len() > 1).and_then(|id| events.by_id(id)).unwrap_or(0);
     list.get(index as usize)
@@ -204,12 +204,12 @@ fn fields(kind: RecordType, misc: Misc, event: &PerfEvent) -> Option<(Body, bool
             let cgroup = event.cgroup_event.as_ref()?;
             text(Body::Cgroup(Cgroup { id: cgroup.id(), path: terminated(cgroup.path()) }))
         }
-        _ => of_perf(kind, event),
+        _ => perf_fields(kind, event),
     }
 }
 
 /// Builds the body of a record that perf itself writes.
-fn of_perf(kind: RecordType, event: &PerfEvent) -> Option<(Body, bool)> {
+fn perf_fields(kind: RecordType, event: &PerfEvent) -> Option<(Body, bool)> {
     let fixed = |body| Some((body, false));
     match kind {
         RecordType::FINISHED_ROUND => fixed(Body::FinishedRound(FinishedRound)),

@@ -52,22 +52,22 @@ impl<'a> ProtoContents<'a> {
                 _ => {
                     metadata += MESSAGE + field.whole.len() as u64;
                     if metadata > limits.about {
-                        let what = "metadata exceeds the limit";
-                        return Err(Error::input(name, field.at, what));
+                        let problem = "metadata exceeds the limit";
+                        return Err(Error::input(name, field.at, problem));
                     }
                     rest.extend_from_slice(field.whole);
                 }
             }
         }
-        let unknown = Unknown::of_message(&rest);
+        let unknown = Unknown::from_message(&rest);
         let rest =
             PerfDataProto::decode(&*rest).map_err(|e| Error::input(name, None, format!("not a PerfDataProto: {e}")))?;
         if rest.file_attrs.is_empty() && records + events == 0 {
             return Err(Error::input(name, None, "not a PerfDataProto: it has neither file_attrs nor events"));
         }
         if rest.file_attrs.is_empty() && rest.layout.is_none() {
-            let what = format!("it has {events} events but no file_attrs, which are needed to decode them");
-            return Err(Error::input(name, None, what));
+            let problem = format!("it has {events} events but no file_attrs, which are needed to decode them");
+            return Err(Error::input(name, None, problem));
         }
         let is_big = rest.layout.as_ref().is_some_and(Layout::is_big_endian);
         let endian = if is_big { Endian::Big } else { Endian::Little };
@@ -148,7 +148,6 @@ impl<'a> Items<'a> {
         Ok(self.next_record.as_ref())
     }
 
-    /// Returns the next item.
     pub(super) fn next(&mut self, damage: &mut Vec<Damage>) -> Result<Option<Item>> {
         loop {
             let at = self.at;
@@ -173,7 +172,7 @@ impl<'a> Items<'a> {
             (self.index, self.at) = (index + 1, at.saturating_add(1));
             match PerfEvent::decode(field.value) {
                 Ok(event) => {
-                    let unknown = Unknown::of_event(field.value);
+                    let unknown = Unknown::from_event(field.value);
                     if !unknown.is_empty() {
                         self.unknown.insert(self.converted, unknown);
                     }
@@ -188,9 +187,9 @@ impl<'a> Items<'a> {
 
 impl ProtoContents<'_> {
     /// Records a warning about a message that cannot be used.
-    pub(super) fn warn(&self, damage: &mut Vec<Damage>, offset: u64, what: String) {
+    pub(super) fn warn(&self, damage: &mut Vec<Damage>, offset: u64, problem: String) {
         if damage.len() < WARNINGS {
-            damage.push(Damage::new(DamageKind::CorruptRecord, self.name, offset, what));
+            damage.push(Damage::new(DamageKind::CorruptRecord, self.name, offset, problem));
         }
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn file(
     let mut writer = FileWriter::begin(buffered(contents.name, options)?, contents.endian, &contents.attrs, &[])?;
     let mut builder = RecordBuilder::new(events_of_file(&contents.attrs), contents.endian);
     let (mut index, mut is_stat) = (Vec::new(), false);
-    let pieces = Pieces::of_messages(&contents.rest, &contents.attrs, contents.endian);
+    let pieces = Pieces::from_messages(&contents.rest, &contents.attrs, contents.endian);
     let mut items = contents.items();
     while let Some(item) = items.next(&mut damage)? {
         match item {

@@ -30,7 +30,7 @@ impl ProtoContents<'_> {
         layout: &Layout,
         options: &ReadOptions,
     ) -> Result<(ImportedRecording, UnknownInEvents)> {
-        let Some(pieces) = Pieces::of_messages(&self.rest, &self.attrs, self.endian) else {
+        let Some(pieces) = Pieces::from_messages(&self.rest, &self.attrs, self.endian) else {
             return self.to_recording(options);
         };
         let resolved = pieces.resolve(&layout.before).zip(pieces.resolve(&layout.behind));
@@ -59,6 +59,7 @@ impl ProtoContents<'_> {
                         format!("{name}: is not the name of a file in a directory recording"),
                     ));
                 };
+                // Each file has its own zstd stream.
                 writer.is_uncompressed = false;
                 let finished = std::mem::replace(&mut writer.out, Out::file(&directory.path().join(name))?);
                 match &main {
@@ -201,8 +202,8 @@ impl<'a> Writer<'a> {
             }
             Item::Record(record) => {
                 let Some(bytes) = pieces.resolve(&record.chunks) else {
-                    let what = format!("record {}: it refers to missing data; skipped", record.at());
-                    self.contents.warn(&mut self.damage, 0, what);
+                    let problem = format!("record {}: it refers to missing data; skipped", record.at());
+                    self.contents.warn(&mut self.damage, 0, problem);
                     return Ok(false);
                 };
                 if self.is_pipe {

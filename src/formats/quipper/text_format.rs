@@ -41,6 +41,7 @@ impl<W: Write> Write for ToText<W> {
             let field = field.map_err(|_| ErrorKind::InvalidData)?;
             self.text.clear();
             if let Err(Unsupported) = write_fields(PERF_DATA_PROTO, field.whole, 0, &mut self.text) {
+                // The fast writer supports only known fields in their usual encoding.
                 self.text.clear();
                 self.text.extend_from_slice(reflected(field.whole)?.trim_end().as_bytes());
             }
@@ -72,6 +73,7 @@ pub(super) fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions
     let mut last = None;
     loop {
         let start = chunk.len();
+        // One byte more than allowed shows that the field is too long.
         let room = (options.limits.about + 1).saturating_sub(start as u64);
         let read = (&mut stream).take(room).read_until(b'\n', &mut chunk).map_err(Error::io(name, "cannot read"))?;
         line += 1;
@@ -94,8 +96,8 @@ pub(super) fn from_text(stream: &mut dyn Read, name: &str, options: &ReadOptions
         let parsed =
             text.and_then(|text| DynamicMessage::parse_text_format(descriptor, text).map_err(|e| e.to_string()));
         let message = parsed.map_err(|why| {
-            let what = format!("line {first}: not a field of PerfDataProto in text format: {why}");
-            Error::input(name, None, what)
+            let problem = format!("line {first}: not a field of PerfDataProto in text format: {why}");
+            Error::input(name, None, problem)
         })?;
         out.write_all(&message.encode_to_vec()).map_err(Error::Output)?;
         if read == 0 {

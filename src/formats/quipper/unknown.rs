@@ -42,29 +42,29 @@ pub(crate) struct Unknown {
 
 impl Unknown {
     /// Collects the unknown fields of a PerfDataProto, except in events and `records`.
-    pub(crate) fn of_message(bytes: &[u8]) -> Self {
-        Self::of(bytes, PERF_DATA_PROTO)
+    pub(crate) fn from_message(bytes: &[u8]) -> Self {
+        Self::collect(bytes, PERF_DATA_PROTO)
     }
 
     /// Collects the unknown fields of a PerfEvent.
-    pub(crate) fn of_event(bytes: &[u8]) -> Self {
-        Self::of(bytes, PERF_EVENT)
+    pub(crate) fn from_event(bytes: &[u8]) -> Self {
+        Self::collect(bytes, PERF_EVENT)
     }
 
-    fn of(bytes: &[u8], message: usize) -> Self {
+    fn collect(bytes: &[u8], message: usize) -> Self {
         let mut unknown = Self::default();
         let mut before = BTreeMap::<u32, usize>::new();
-        for known in Fields::new(bytes).flatten() {
+        for field in Fields::new(bytes).flatten() {
             let fields = MESSAGES[message];
-            let Ok(at) = fields.binary_search_by_key(&known.number, |field| field.number) else {
-                unknown.own.extend_from_slice(known.whole);
+            let Ok(at) = fields.binary_search_by_key(&field.number, |field| field.number) else {
+                unknown.own.extend_from_slice(field.whole);
                 continue;
             };
             if let Kind::Message(nested) = fields[at].kind {
-                let nested = Self::of(known.value, nested);
-                let before = before.entry(known.number).or_default();
+                let nested = Self::collect(field.value, nested);
+                let before = before.entry(field.number).or_default();
                 if !nested.is_empty() {
-                    unknown.nested.push((known.number, *before, nested));
+                    unknown.nested.push((field.number, *before, nested));
                 }
                 *before += 1;
             }
@@ -97,13 +97,13 @@ impl Unknown {
     pub(crate) fn merge(&self, bytes: &[u8], is_lossless: bool) -> (Vec<u8>, usize) {
         let (mut merged, mut done) = (Vec::with_capacity(bytes.len() + self.own.len()), 0);
         let mut before = BTreeMap::new();
-        let places: BTreeMap<_, _> =
+        let by_position: BTreeMap<_, _> =
             self.nested.iter().map(|(number, before, nested)| ((*number, *before), nested)).collect();
         for field in Fields::new(bytes).flatten() {
             let count: &mut usize = before.entry(field.number).or_default();
-            let place = (field.number, *count);
+            let position = (field.number, *count);
             *count += 1;
-            match places.get(&place) {
+            match by_position.get(&position) {
                 None => merged.extend_from_slice(field.whole),
                 Some(nested) => {
                     let (value, inner) = nested.merge(field.value, is_lossless);
@@ -140,41 +140,42 @@ mod tests {
     #[test]
     fn merges_many_messages_in_linear_time() {
         const BUILD_IDS: u32 = 7;
-        let of = |bytes: &[u8]| {
+        let build_id_message = |bytes: &[u8]| {
             let mut message = Vec::new();
             put_bytes(&mut message, BUILD_IDS, bytes);
             message
         };
-        let [extended, known] = [of(&FIELD_99), of(&[])].map(|message| message.repeat(400_000));
-        let unknown = Unknown::of_message(&extended);
+        let [extended, plain] =
+            [build_id_message(&FIELD_99), build_id_message(&[])].map(|message| message.repeat(400_000));
+        let unknown = Unknown::from_message(&extended);
         assert_eq!(unknown.messages(), 400_000);
-        assert!(unknown.merge(&known, true) == (extended, 400_000));
+        assert!(unknown.merge(&plain, true) == (extended, 400_000));
     }
 
     #[test]
     fn unknown_fields_round_trip() {
         let bytes = event();
-        let unknown = Unknown::of_event(&bytes);
+        let unknown = Unknown::from_event(&bytes);
         assert_eq!(unknown.messages(), 1);
-        let known = PerfEvent::decode(&*bytes).unwrap().encode_to_vec();
-        assert!(Unknown::of_event(&known).is_empty());
-        assert_eq!(unknown.merge(&known, true), (bytes, 1));
-        let (strict, _) = unknown.merge(&known, false);
-        assert_eq!(strict.len(), known.len() + 2 * FIELD_99.len());
+        let stripped = PerfEvent::decode(&*bytes).unwrap().encode_to_vec();
+        assert!(Unknown::from_event(&stripped).is_empty());
+        assert_eq!(unknown.merge(&stripped, true), (bytes, 1));
+        let (strict, _) = unknown.merge(&stripped, false);
+        assert_eq!(strict.len(), stripped.len() + 2 * FIELD_99.len());
     }
 
     #[test]
     fn repeated_messages_get_back_their_own_fields() {
         let attr = |id| PerfFileAttr { ids: vec![id], ..PerfFileAttr::default() };
-        let known = PerfDataProto { file_attrs: vec![attr(1), attr(2), attr(3)], ..PerfDataProto::default() };
-        let known = known.encode_to_vec();
+        let message = PerfDataProto { file_attrs: vec![attr(1), attr(2), attr(3)], ..PerfDataProto::default() };
+        let encoded = message.encode_to_vec();
         let mut bytes = Vec::new();
-        for (index, field) in Fields::new(&known).flatten().enumerate() {
+        for (index, field) in Fields::new(&encoded).flatten().enumerate() {
             let more: &[u8] = if index == 1 { &FIELD_99 } else { &[] };
             put_bytes(&mut bytes, field.number, &[field.value, more].concat());
         }
-        let unknown = Unknown::of_message(&bytes);
-        assert_eq!(unknown.merge(&known, true), (bytes, 1));
+        let unknown = Unknown::from_message(&bytes);
+        assert_eq!(unknown.merge(&encoded, true), (bytes, 1));
         let one = PerfDataProto { file_attrs: vec![attr(1)], ..PerfDataProto::default() };
         assert_eq!(unknown.merge(&one.encode_to_vec(), true), (one.encode_to_vec(), 0), "the message no longer exists");
     }

@@ -75,7 +75,7 @@ fn stacks(profile: &Profile, locations: &Locations, (event, all): (EventIndex, C
     stacks.sort_unstable_by_key(|&(stack, counts)| (Reverse(counts), stack));
     let mut text = "\nStacks, innermost function first:\n\n".to_owned();
     for (stack, counts) in stacks.into_iter().take(limit) {
-        let frames: Vec<_> = locations.of_stack(profile.tables.stacks.stack(stack)).collect();
+        let frames: Vec<_> = locations.stack_locations(profile.tables.stacks.stack(stack)).collect();
         let name = |&id: &LocationId| code(&locations.text(locations.get(id).function));
         let mut names: Vec<_> = frames.iter().take(MAX_FRAMES).map(name).collect();
         if frames.len() > MAX_FRAMES {
@@ -88,8 +88,8 @@ fn stacks(profile: &Profile, locations: &Locations, (event, all): (EventIndex, C
 
 fn lines(profile: &Profile, locations: &Locations, (event, all): (EventIndex, Counts), limit: usize) -> String {
     let top = Top::new(profile, locations, Some(event), &[Key::SrcLine], false);
-    let known = top.entries.iter().filter(|entry| !entry.cells[0].is_empty() && entry.usage.own.samples > 0);
-    let lines: Vec<_> = known.take(limit).collect();
+    let sampled = top.entries.iter().filter(|entry| !entry.cells[0].is_empty() && entry.usage.own.samples > 0);
+    let lines: Vec<_> = sampled.take(limit).collect();
     if lines.is_empty() {
         return String::new();
     }

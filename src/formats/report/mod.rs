@@ -162,7 +162,7 @@ impl Settings {
         let Self { by_total, percent_limit, limit, .. } = *self;
         let share = move |entry: &Entry| {
             let counts = if by_total { entry.usage.total } else { entry.usage.own };
-            counts.percent_of(top.all_of(entry))
+            counts.percent_of(top.event_total(entry))
         };
         top.entries.iter().filter(move |entry| share(entry) >= percent_limit).take(limit)
     }

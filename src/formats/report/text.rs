@@ -49,11 +49,11 @@ impl<'a> Page<'a> {
             let mut totals: Vec<_> = top.totals.iter().map(|(&event, &all)| (event, all)).collect();
             totals.sort_unstable_by_key(|(event, _)| *event);
             let headings = totals.into_iter().map(|(event, all)| self.heading(event, all));
-            let mut text = of_events(headings, "");
+            let mut text = join_events(headings, "");
             self.list(&top, &mut text);
             text
         };
-        of_events(self.settings.lists(self.profile, self.locations).map(list), "\n")
+        join_events(self.settings.lists(self.profile, self.locations).map(list), "\n")
     }
 
     /// Line with the name and the counts of an event.
@@ -77,7 +77,7 @@ impl<'a> Page<'a> {
         };
         line!(text, "  total     self   samples  {}", joined(&mut keys.iter().copied()));
         for (Entry { usage, .. }, (cells, entry)) in entries.iter().zip(names.iter().zip(&entries)) {
-            let all = top.all_of(entry);
+            let all = top.event_total(entry);
             let (total, own) =
                 (self.style.percent(usage.total.percent_of(all)), self.style.percent(usage.own.percent_of(all)));
             let samples = if self.settings.by_total { usage.total.samples } else { usage.own.samples };
@@ -120,16 +120,16 @@ impl<'a> Page<'a> {
                 self.omitted(list.len(), printed.len(), &mut text);
                 Some(text)
             };
-            let of_callers = callers.and_then(|name| section(name, "callers", |neighbors| &neighbors.callers));
-            let of_callees = callees.and_then(|name| section(name, "callees", |neighbors| &neighbors.callees));
-            let of_event: Vec<_> = of_callers.into_iter().chain(of_callees).collect();
-            if !of_event.is_empty() {
-                sections.push(of_event.join("\n"));
+            let caller_section = callers.and_then(|name| section(name, "callers", |neighbors| &neighbors.callers));
+            let callee_section = callees.and_then(|name| section(name, "callees", |neighbors| &neighbors.callees));
+            let event_sections: Vec<_> = caller_section.into_iter().chain(callee_section).collect();
+            if !event_sections.is_empty() {
+                sections.push(event_sections.join("\n"));
             }
         }
         match sections.is_empty() {
             true => Err(no_function(callers.or(callees).unwrap_or_default())),
-            false => Ok(of_events(sections.into_iter(), "\n")),
+            false => Ok(join_events(sections.into_iter(), "\n")),
         }
     }
 
@@ -155,12 +155,12 @@ impl<'a> Page<'a> {
             let all = total(self.profile, event);
             let lines = SourceLines::new(self.profile, self.locations, rows(self.profile, event), name);
             let section = |lines: &SourceLines| self.heading(event, all) + &self.source(lines, name, all);
-            let of_event: Vec<_> = lines.iter().map(section).collect();
-            if !of_event.is_empty() {
-                sections.push(of_event.join("\n"));
+            let event_sections: Vec<_> = lines.iter().map(section).collect();
+            if !event_sections.is_empty() {
+                sections.push(event_sections.join("\n"));
             }
         }
-        if sections.is_empty() { Err(no_function(name)) } else { Ok(of_events(sections.into_iter(), "\n")) }
+        if sections.is_empty() { Err(no_function(name)) } else { Ok(join_events(sections.into_iter(), "\n")) }
     }
 
     fn source(&self, lines: &SourceLines, name: &str, all: Counts) -> String {
@@ -194,7 +194,7 @@ impl<'a> Page<'a> {
 }
 
 /// The texts of at most [`MAX_EVENTS`] events with a separator between them, and the number of others.
-fn of_events(texts: impl ExactSizeIterator<Item = String>, separator: &str) -> String {
+fn join_events(texts: impl ExactSizeIterator<Item = String>, separator: &str) -> String {
     let omitted = texts.len().saturating_sub(MAX_EVENTS);
     let mut texts: Vec<_> = texts.take(MAX_EVENTS).collect();
     if omitted > 0 {

@@ -16,7 +16,6 @@ pub(super) struct Frames {
     list: Vec<LocationId>,
 }
 
-/// A frame.
 #[derive(Serialize)]
 pub(super) struct Frame {
     name: String,
@@ -34,10 +33,10 @@ impl Frames {
     /// The frames of a profile: functions, each with its first line, or with `has_lines` lines of functions.
     pub(super) fn new(tables: &Tables, has_lines: bool) -> Self {
         let locations = Locations::new(tables);
-        let (mut known, mut list, mut by_location) = (HashMap::new(), Vec::new(), Vec::new());
+        let (mut indexes, mut list, mut by_location) = (HashMap::new(), Vec::new(), Vec::new());
         for (id, location) in (0..).zip(locations.list()) {
             let line = if has_lines { location.line } else { 0 };
-            let frame = *known.entry((location.function, location.dso, location.file, line)).or_insert_with(|| {
+            let frame = *indexes.entry((location.function, location.dso, location.file, line)).or_insert_with(|| {
                 list.push(id);
                 list.len() as u32 - 1
             });
@@ -62,7 +61,7 @@ impl Frames {
     }
 
     /// Indexes of the frames of a stack, root first.
-    pub(super) fn of_stack<'a>(&'a self, stack: &'a [FrameId]) -> impl Iterator<Item = u32> + 'a {
-        self.locations.of_stack(stack).rev().map(|location| self.by_location[location as usize])
+    pub(super) fn stack_frames<'a>(&'a self, stack: &'a [FrameId]) -> impl Iterator<Item = u32> + 'a {
+        self.locations.stack_locations(stack).rev().map(|location| self.by_location[location as usize])
     }
 }

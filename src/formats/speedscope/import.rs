@@ -22,7 +22,8 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     let bytes = read_all(stream, name)?;
     let document = parse(&bytes, name)?;
     let profile = source_profile(document, bytes.len(), max_total_frames(bytes.len()));
-    let profile = profile.map_err(|what| Error::input(name, None, what))?;
+    let profile = profile.map_err(|problem| Error::input(name, None, problem))?;
+    // Frees the input before the recording takes memory.
     drop(bytes);
     record(name, profile, options)
 }
@@ -43,11 +44,11 @@ fn source_profile(
     let is_own = exporter.is_some_and(|exporter| exporter.starts_with("perfconv@"));
     let profile = SourceProfile { input_size, ..SourceProfile::default() };
     let mut reader = Reader { is_own, max_frames, profile, ..Reader::default() };
-    reader.frames(&shared.frames.0).map_err(|what| format!("shared.frames{what}"))?;
+    reader.frames(&shared.frames.0).map_err(|problem| format!("shared.frames{problem}"))?;
     let name = name.as_deref().filter(|name| !is_own && !name.is_empty());
     let program = name.map(|name| reader.profile.name(name));
     for (number, track) in profiles.iter().enumerate() {
-        reader.track(track, program).map_err(|what| format!("profiles[{number}]{what}"))?;
+        reader.track(track, program).map_err(|problem| format!("profiles[{number}]{problem}"))?;
     }
     let Reader { mut profile, rounded, .. } = reader;
     if profile.samples.is_empty() {
@@ -81,14 +82,14 @@ impl Reader {
         let lines = first_lines(frames);
         let mut mappings = HashMap::new();
         for (number, frame) in frames.iter().enumerate() {
-            let place = |field: &str, value: Option<Number>| match value {
+            let coordinate = |field: &str, value: Option<Number>| match value {
                 Some(value) => value
                     .scaled(1)
                     .and_then(|value| i64::try_from(value).ok())
                     .ok_or_else(|| format!("[{number}].{field}: not a {field} number")),
                 None => Ok(0),
             };
-            let (line, column) = (place("line", frame.line)?, place("column", frame.col)?);
+            let (line, column) = (coordinate("line", frame.line)?, coordinate("column", frame.col)?);
             let file = frame.file.as_deref().filter(|file| !file.is_empty());
             // If the source file is unknown, perfconv writes the name of the mapped one.
             let mapped = file.filter(|file| self.is_own && line == 0 && !file.contains('/'));
@@ -161,7 +162,7 @@ impl Reader {
             stack.extend(frames.iter().rev().take(MAX_FRAMES));
             let time = track.unit.is_time().then(|| START.saturating_add(at));
             let sample = SourceSample { count: Some(1), value, time, ..sample };
-            self.push(sample, &stack).map_err(|what| format!(".samples[{number}]: {what}"))?;
+            self.push(sample, &stack).map_err(|problem| format!(".samples[{number}]: {problem}"))?;
             at = at.saturating_add(value);
         }
         self.stack = stack;
@@ -179,7 +180,7 @@ impl Reader {
         let mut stack = std::mem::take(&mut self.stack);
         let mut latest = 0;
         for (number, event) in events.iter().enumerate() {
-            let invalid = |what: String| Err(format!(".events[{number}]: {what}"));
+            let invalid = |problem: String| Err(format!(".events[{number}]: {problem}"));
             let Some(at) = event.at.scaled(track.unit.factor()) else {
                 return invalid("at: it is negative".to_owned());
             };
@@ -191,7 +192,7 @@ impl Reader {
                 stack.extend(open.iter().rev().take(MAX_FRAMES));
                 let time = track.unit.is_time().then(|| START.saturating_add(latest));
                 let sample = SourceSample { value: at - latest, time, ..sample };
-                self.push(sample, &stack).map_err(|what| format!(".events[{number}]: {what}"))?;
+                self.push(sample, &stack).map_err(|problem| format!(".events[{number}]: {problem}"))?;
             }
             latest = at;
             match (event.kind, open.last()) {
@@ -254,7 +255,7 @@ impl ValueUnit {
         self.unit() == Unit::Nanoseconds
     }
 
-    /// What values are multiplied with.
+    /// Factor that converts values to nanoseconds, bytes or counts.
     fn factor(self) -> u32 {
         match self {
             Self::None | Self::Bytes | Self::Nanoseconds => 1,

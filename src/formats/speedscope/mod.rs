@@ -32,7 +32,6 @@ pub const FORMAT: Format = Format {
     ..Format::new("speedscope", "profile of each thread and event, for speedscope")
 };
 
-/// A file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct File<F, P> {
@@ -119,13 +118,18 @@ impl ProfileFormat for Speedscope {
             name: profile.name.clone().or_else(|| profile.tables.command.clone()).unwrap_or_default(),
             active_profile_index: tracks::heaviest(&tracks, profile).unwrap_or(0),
             shared: Shared { frames: Each(|| frames.list().map(|location| frames.frame(location))) },
-            profiles: Each(|| tracks.iter().map(|track| of_track(track, profile, &frames, by_period))),
+            profiles: Each(|| tracks.iter().map(|track| track_profile(track, profile, &frames, by_period))),
         };
         json_text::write(&file, out)
     }
 }
 
-fn of_track<'a>(track: &'a Track, profile: &'a Profile, frames: &'a Frames, by_period: bool) -> impl Serialize + 'a {
+fn track_profile<'a>(
+    track: &'a Track,
+    profile: &'a Profile,
+    frames: &'a Frames,
+    by_period: bool,
+) -> impl Serialize + 'a {
     let event = &profile.tables.events[track.event as usize];
     let weight = move |row| event.weight(row, by_period);
     let rows = || track.rows.iter().map(|&row| &profile.rows[row as usize]);
@@ -144,7 +148,7 @@ fn of_track<'a>(track: &'a Track, profile: &'a Profile, frames: &'a Frames, by_p
         samples: Each(move || {
             rows().map(move |row| {
                 let stack = profile.tables.stacks.stack(row.stack);
-                Each(move || frames.of_stack(stack))
+                Each(move || frames.stack_frames(stack))
             })
         }),
         weights: Each(move || rows().map(weight)),

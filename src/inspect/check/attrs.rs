@@ -44,8 +44,8 @@ pub(super) fn check_together(events: &[Event], mut report: impl FnMut(usize, Rul
     if others.is_empty() {
         return;
     }
-    let differing = |place: fn(&Attr) -> Option<usize>| {
-        others.iter().position(|other| place(&other.attr) != place(&first.attr)).map(|index| index + 1)
+    let differing = |id_position: fn(&Attr) -> Option<usize>| {
+        others.iter().position(|other| id_position(&other.attr) != id_position(&first.attr)).map(|index| index + 1)
     };
     if let Some(index) = differing(id_in_sample) {
         report(

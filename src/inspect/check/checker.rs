@@ -51,13 +51,13 @@ impl Checked {
     }
 }
 
-/// Checks a recording, and calls `found` for each finding.
+/// Checks a recording, and calls `on_finding` for each finding.
 ///
 /// # Errors
 /// If there is no recording, or none of its records can be read.
-pub fn check(input: Input, options: ReadOptions, found: &mut dyn FnMut(Finding)) -> Result<Checked> {
+pub fn check(input: Input, options: ReadOptions, on_finding: &mut dyn FnMut(Finding)) -> Result<Checked> {
     let source = Source::open(input, options)?;
-    let mut checker = Checker::new(Findings { found, checked: Checked::default() });
+    let mut checker = Checker::new(Findings { on_finding, checked: Checked::default() });
     checker.container(source.meta());
     let (meta, ledger) = source.run(&mut checker)?;
     checker.damage(&meta, &ledger);
@@ -66,21 +66,21 @@ pub fn check(input: Input, options: ReadOptions, found: &mut dyn FnMut(Finding))
 
 /// Counts findings and passes them on.
 struct Findings<'a> {
-    found: &'a mut dyn FnMut(Finding),
+    on_finding: &'a mut dyn FnMut(Finding),
     checked: Checked,
 }
 
 impl Findings<'_> {
-    fn add(&mut self, file: &str, offset: impl Into<Option<u64>>, subject: Subject, rule: Rule, what: String) {
+    fn add(&mut self, file: &str, offset: impl Into<Option<u64>>, subject: Subject, rule: Rule, problem: String) {
         self.checked.count(rule.severity());
-        (self.found)(Finding { rule, place: Place::new(file, offset), subject, what });
+        (self.on_finding)(Finding { rule, place: Place::new(file, offset), subject, problem });
     }
 }
 
 struct Checker<'a> {
     findings: Findings<'a>,
     /// Offsets of the features in a file. A pipe has them in records.
-    places: HashMap<FeatureId, u64>,
+    feature_offsets: HashMap<FeatureId, u64>,
     rounds: Rounds,
     frame: Frame,
     frames_announced: bool,
@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
     fn new(findings: Findings<'a>) -> Self {
         Self {
             findings,
-            places: HashMap::new(),
+            feature_offsets: HashMap::new(),
             rounds: Rounds::default(),
             frame: Frame::default(),
             frames_announced: false,
@@ -105,21 +105,22 @@ impl<'a> Checker<'a> {
     fn container(&mut self, meta: &Meta) {
         let header = FileHeader::read_from(&meta.image.before, meta.endian);
         let (Ok(header), true) = (header, meta.container != Container::Pipe) else { return };
-        let report = &mut |rule, at: u64, subject, what| self.findings.add(&meta.files[0], at, subject, rule, what);
+        let report =
+            &mut |rule, at: u64, subject, problem| self.findings.add(&meta.files[0], at, subject, rule, problem);
         let layout = Layout::check(&meta.image, header, meta.endian, report);
-        self.places = layout.features.iter().map(|&(id, section)| (id, section.offset)).collect();
+        self.feature_offsets = layout.features.iter().map(|&(id, section)| (id, section.offset)).collect();
     }
 
     fn feature(&mut self, meta: &Meta, id: FeatureId, bytes: &[u8], file: &str, offset: Option<u64>) {
         let context = meta.feature_context();
-        let report = |rule, what| self.findings.add(file, offset, Subject::Feature(id), rule, what);
+        let report = |rule, problem| self.findings.add(file, offset, Subject::Feature(id), rule, problem);
         features::check(id, bytes, meta.endian, &context, &meta.perf_reader(meta.container), report);
     }
 
     /// Checks a record against the ones before it.
     fn flow(&mut self, meta: &Meta, raw: &Raw<'_>, report_at: (&str, Subject)) {
         let (file, subject) = report_at;
-        let mut report = |rule, what| self.findings.add(file, raw.offset(), subject, rule, what);
+        let mut report = |rule, problem| self.findings.add(file, raw.offset(), subject, rule, problem);
         if let Some(late) = meta.events.time(raw).and_then(|time| self.rounds.record(time)) {
             report(
                 Rule::RoundOrder,
@@ -130,11 +131,11 @@ impl<'a> Checker<'a> {
             && let Some(bytes) = self.frame.record(raw.header().len(), self.mmap_len)
             && self.frames_announced
         {
-            let what = format!(
+            let problem = format!(
                 "its compressed frame contains at least {bytes} bytes, but the feature COMPRESSED gives a maximum of {}",
                 self.mmap_len
             );
-            report(Rule::FrameTooLarge, what);
+            report(Rule::FrameTooLarge, problem);
         }
         match raw.header().kind {
             RecordType::FINISHED_ROUND => self.rounds.finish(),
@@ -161,8 +162,8 @@ impl<'a> Checker<'a> {
             self.findings.add(&damage.file, damage.offset, Subject::Container, damage.kind.into(), damage.what.clone());
         }
         if let Some(last) = ledger.messages().last().filter(|_| ledger.further_messages() > 0) {
-            let what = format!("{} more corrupt places", ledger.further_messages());
-            self.findings.add(&meta.files[0], None, Subject::Container, last.kind.into(), what);
+            let problem = format!("{} more corrupt places", ledger.further_messages());
+            self.findings.add(&meta.files[0], None, Subject::Container, last.kind.into(), problem);
         }
     }
 }
@@ -172,7 +173,7 @@ impl Sink for Checker<'_> {
         let file = meta.files[raw.block().source as usize].as_str();
         let subject = Subject::Record { index: self.findings.checked.records, kind: raw.header().kind };
         self.findings.checked.records += 1;
-        let mut report = |rule, what| self.findings.add(file, raw.offset(), subject, rule, what);
+        let mut report = |rule, problem| self.findings.add(file, raw.offset(), subject, rule, problem);
         let record = records::check(raw, &meta.events, &mut report);
         if let Some(record) = &record {
             references::check(&record.body, meta, &mut report);
@@ -191,12 +192,12 @@ impl Sink for Checker<'_> {
         let bytes = &gap.block.bytes[gap.at..gap.at + gap.len];
         if misframed::size(bytes, meta.endian).is_some() {
             let (file, at) = (&meta.files[gap.block.source as usize], gap.block.offset(gap.at));
-            let what = format!(
+            let problem = format!(
                 "compressed frames of {} bytes written by perf 6.16 to 7.1 as one record, whose 16-bit size is wrong; perf \
                  cannot read them; 'perfconv rewrite --compress' writes frames that it can",
                 gap.len
             );
-            self.findings.add(file, at, Subject::Container, Rule::Misframed, what);
+            self.findings.add(file, at, Subject::Container, Rule::Misframed, problem);
         }
         Ok(())
     }
@@ -205,26 +206,27 @@ impl Sink for Checker<'_> {
         let file = meta.files[0].as_str();
         if meta.container != Container::Pipe {
             for (&id, bytes) in &meta.features {
-                if let Some(&offset) = self.places.get(&id) {
+                if let Some(&offset) = self.feature_offsets.get(&id) {
                     self.feature(meta, id, bytes, file, Some(offset));
                 }
             }
+            // perf does not compare the events of a pipe or of `perf stat record` either.
             if !meta.features.contains_key(&FeatureId::STAT) {
-                let report = |index, rule, what| self.findings.add(file, None, Subject::Event(index), rule, what);
+                let report = |index, rule, problem| self.findings.add(file, None, Subject::Event(index), rule, problem);
                 attrs::check_together(meta.events.list(), report);
             }
         }
         if let Some(bytes) = meta.features.get(&FeatureId::TRACING_DATA)
             && let Ok((data, _)) = abi::parse::<TracingData>(bytes, meta.endian, ())
         {
-            let report = |index, rule, what| self.findings.add(file, None, Subject::Event(index), rule, what);
+            let report = |index, rule, problem| self.findings.add(file, None, Subject::Event(index), rule, problem);
             tracepoints::check_events(&data, meta.events.list(), report);
         }
         if let Some(bytes) = meta.features.get(&FeatureId::AUXTRACE)
             && let Ok((index, _)) = abi::parse::<AuxtraceIndex>(bytes, meta.endian, ())
         {
             let subject = Subject::Feature(FeatureId::AUXTRACE);
-            let report = |offset: u64, what| self.findings.add(file, offset, subject, Rule::AuxtraceIndex, what);
+            let report = |offset: u64, problem| self.findings.add(file, offset, subject, Rule::AuxtraceIndex, problem);
             std::mem::take(&mut self.auxtrace).compare(index.entries(), report);
         }
         Ok(())

@@ -38,7 +38,7 @@ pub(super) fn check(
     if let Feature::TracingData(data) = &section.feature {
         tracepoints::check_formats(data, &mut report);
     }
-    if let Some(Rejection { kind, what, by_all }) = reader.rejection(&section) {
+    if let Some(Rejection { kind, what: problem, by_all }) = reader.rejection(&section) {
         let rule = match kind {
             RejectionKind::Version => Rule::Version,
             RejectionKind::Limit => Rule::Limit,
@@ -46,12 +46,12 @@ pub(super) fn check(
         };
         let effect =
             if by_all { "ignores the features behind it, and rejects a pipe" } else { "7.1 and newer reject the file" };
-        report(rule, format!("{what}; perf {effect}"));
+        report(rule, format!("{problem}; perf {effect}"));
     }
     if let (Feature::EventDescs(descs), Some(events)) = (&section.feature, reader.events)
         && descs.events.len() != events
     {
-        let what = format!("it describes {} events, but there are {events}", descs.events.len());
-        report(Rule::Inconsistent, what);
+        let problem = format!("it describes {} events, but there are {events}", descs.events.len());
+        report(Rule::Inconsistent, problem);
     }
 }

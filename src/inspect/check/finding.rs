@@ -182,11 +182,11 @@ pub struct Finding {
     /// The part of the recording.
     pub subject: Subject,
     /// The problem, in words.
-    pub what: String,
+    pub problem: String,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}: {} [{}]", self.place, self.rule.severity(), self.subject, self.what, self.rule.code())
+        write!(f, "{}: {}: {}: {} [{}]", self.place, self.rule.severity(), self.subject, self.problem, self.rule.code())
     }
 }

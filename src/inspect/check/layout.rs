@@ -36,6 +36,7 @@ impl<'a> Layout<'a> {
         endian: Endian,
         report: &mut impl FnMut(Rule, u64, Subject, String),
     ) -> Self {
+        // `perf record` writes the size of the records at its end; if it is killed, the size stays 0.
         let is_killed = header.data.size == 0 && image.data > 0;
         let data_end = if is_killed { u64::MAX } else { header.data.end() };
         let mut layout = Self { image, header, endian, data_end, sections: Vec::new(), features: Vec::new() };
@@ -67,6 +68,7 @@ impl<'a> Layout<'a> {
     fn find_features(&mut self) {
         let header = Section { offset: 0, size: FileHeader::SIZE };
         let bits = self.bytes(header).and_then(|header| header.last_chunk()).copied().unwrap_or_default();
+        // The shorter header of old recordings has no feature bits.
         if self.header.size != FileHeader::SIZE || self.image.behind.is_empty() {
             return;
         }
@@ -87,7 +89,7 @@ impl<'a> Layout<'a> {
         let (mut events, mut sections) = (HashMap::new(), HashMap::new());
         for (index, entry) in entries.chunks_exact(stride).enumerate() {
             let at = header.attrs.offset + (index * stride) as u64;
-            let mut report = |rule, what| report(rule, at, Subject::Event(index), what);
+            let mut report = |rule, problem| report(rule, at, Subject::Event(index), problem);
             let room = stride - IDS_SIZE;
             let declared = Attr::declared_size(entry, self.endian).unwrap_or(room);
             if declared != room {
@@ -157,14 +159,14 @@ impl<'a> Layout<'a> {
 
     /// Reports a gap before the end of the records, unless it is of zeros. perf leaves gaps behind the records where it could not
     /// write a feature: in the table, which has room for all that it tries, and among the sections, with what it had written.
-    fn check_gap(&self, gap: Section, place: &str, report: &mut impl FnMut(Rule, u64, Subject, String)) {
+    fn check_gap(&self, gap: Section, location: &str, report: &mut impl FnMut(Rule, u64, Subject, String)) {
         let Some(bytes) = self.bytes(gap) else { return };
         if gap.offset < self.data_end && bytes.iter().any(|&byte| byte != 0) {
             report(
                 Rule::Gap,
                 gap.offset,
                 Subject::Container,
-                format!("{} bytes {place} belong to no section", gap.size),
+                format!("{} bytes {location} belong to no section", gap.size),
             );
         }
     }
@@ -192,9 +194,9 @@ mod tests {
     }
 
     fn rules((image, header): &(FileImage, FileHeader)) -> Vec<(Rule, u64)> {
-        let mut found = Vec::new();
-        Layout::check(image, *header, Endian::Little, &mut |rule, at, _, _| found.push((rule, at)));
-        found
+        let mut violations = Vec::new();
+        Layout::check(image, *header, Endian::Little, &mut |rule, at, _, _| violations.push((rule, at)));
+        violations
     }
 
     #[test]

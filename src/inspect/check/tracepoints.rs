@@ -15,7 +15,7 @@ const PAGE_FIELDS: [&str; 3] = ["timestamp", "commit", "data"];
 
 /// Checks that perf can parse the formats.
 pub(super) fn check_formats(data: &TracingData, mut report: impl FnMut(Rule, String)) {
-    let mut report = |what: String| report(Rule::TracepointFormat, what);
+    let mut report = |problem: String| report(Rule::TracepointFormat, problem);
     if !is_page_header(&data.files.header_page.text) {
         report(format!("header_page does not declare the fields {}", PAGE_FIELDS.join(", ")));
     }
@@ -33,11 +33,11 @@ pub(super) fn check_formats(data: &TracingData, mut report: impl FnMut(Rule, Str
 /// Checks that each tracepoint has a format: otherwise perf does not open the recording.
 pub(super) fn check_events(data: &TracingData, events: &[Event], mut report: impl FnMut(usize, Rule, String)) {
     let formats = data.files.systems.iter().flat_map(|system| &system.formats);
-    let known: HashSet<u64> = formats.filter_map(TraceFile::format).map(|format| format.id).collect();
+    let format_ids: HashSet<u64> = formats.filter_map(TraceFile::format).map(|format| format.id).collect();
     for (index, Event { attr, .. }) in events.iter().enumerate() {
-        if attr.kind == AttrType::TRACEPOINT && !known.contains(&attr.config) {
-            let what = format!("the feature TRACING_DATA has no format for tracepoint {}", attr.config);
-            report(index, Rule::TracepointFormat, what);
+        if attr.kind == AttrType::TRACEPOINT && !format_ids.contains(&attr.config) {
+            let problem = format!("the feature TRACING_DATA has no format for tracepoint {}", attr.config);
+            report(index, Rule::TracepointFormat, problem);
         }
     }
 }
@@ -183,13 +183,13 @@ mod tests {
         let data =
             |long_size| TracingData::new(perf_data::abi::feature::tracing_data::ByteOrder(0), long_size, 4096, vec![]);
         for long_size in [4, 8] {
-            check_formats(&data(long_size), |_, what| panic!("{what}"));
+            check_formats(&data(long_size), |_, problem| panic!("{problem}"));
         }
         let mut broken = data(8);
         let text = &mut broken.files.header_page.text;
         text.truncate(text.iter().position(|&byte| byte == b'\n').unwrap() + 1);
-        let mut found = Vec::new();
-        check_formats(&broken, |_, what| found.push(what));
-        assert_eq!(found, ["header_page does not declare the fields timestamp, commit, data"]);
+        let mut problems = Vec::new();
+        check_formats(&broken, |_, problem| problems.push(problem));
+        assert_eq!(problems, ["header_page does not declare the fields timestamp, commit, data"]);
     }
 }

@@ -57,7 +57,6 @@ impl ReadAhead<'_> {
 pub(super) type Stretch = [Vec<Item>; 2];
 
 impl<'scope> Aligned<'scope> {
-    /// Aligns two sequences.
     pub(super) fn new(lines: [Lines<'scope>; 2]) -> Self {
         Self { sides: lines.map(|lines| ReadAhead { lines, items: VecDeque::new(), bytes: 0, has_ended: false }) }
     }
@@ -71,7 +70,7 @@ impl<'scope> Aligned<'scope> {
         let [a, b] = &mut self.sides;
         match (a.items.front(), b.items.front()) {
             (None, None) => return Ok(None),
-            (Some(of_a), Some(of_b)) if of_a.key == of_b.key => {
+            (Some(next_a), Some(next_b)) if next_a.key == next_b.key => {
                 return Ok(Some([a.take(1), b.take(1)]));
             }
             _ => {}
@@ -94,7 +93,6 @@ impl<'scope> Aligned<'scope> {
         self.sides.iter_mut().try_for_each(|side| side.fill(count))
     }
 
-    /// The sequences.
     pub(super) fn into_sides(self) -> [Lines<'scope>; 2] {
         self.sides.map(|side| side.lines)
     }

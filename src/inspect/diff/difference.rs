@@ -93,8 +93,8 @@ impl Subject {
 }
 
 impl From<&ItemKey> for Subject {
-    fn from(place: &ItemKey) -> Self {
-        match place {
+    fn from(key: &ItemKey) -> Self {
+        match key {
             ItemKey::Form => Self::Form,
             ItemKey::Event(number) => Self::Event(*number),
             ItemKey::EventType(number) => Self::EventType(*number),
@@ -110,13 +110,13 @@ impl From<&ItemKey> for Subject {
 /// Reports differences and counts them.
 pub(super) struct Differences<'a> {
     ignore: &'a Ignore,
-    found: &'a mut dyn FnMut(&Difference) -> Result<()>,
+    on_difference: &'a mut dyn FnMut(&Difference) -> Result<()>,
     summary: Summary,
 }
 
 impl<'a> Differences<'a> {
-    pub(super) fn new(ignore: &'a Ignore, found: &'a mut dyn FnMut(&Difference) -> Result<()>) -> Self {
-        Self { ignore, found, summary: Summary::default() }
+    pub(super) fn new(ignore: &'a Ignore, on_difference: &'a mut dyn FnMut(&Difference) -> Result<()>) -> Self {
+        Self { ignore, on_difference, summary: Summary::default() }
     }
 
     pub(super) fn summary(self) -> Summary {
@@ -131,17 +131,17 @@ impl<'a> Differences<'a> {
             self.count(&a.json).same += 1;
             return Ok(());
         }
-        let mut of_b: BTreeMap<String, VecDeque<Item>> = BTreeMap::new();
+        let mut b_by_kind: BTreeMap<String, VecDeque<Item>> = BTreeMap::new();
         for item in b {
-            of_b.entry(kind(&item.json).to_owned()).or_default().push_back(item);
+            b_by_kind.entry(kind(&item.json).to_owned()).or_default().push_back(item);
         }
         for item in a {
-            match of_b.get_mut(kind(&item.json)).and_then(VecDeque::pop_front) {
+            match b_by_kind.get_mut(kind(&item.json)).and_then(VecDeque::pop_front) {
                 Some(other) => self.changed(&item, &other)?,
                 None => self.only(Side::A, &item)?,
             }
         }
-        let mut rest: Vec<_> = of_b.into_values().flatten().collect();
+        let mut rest: Vec<_> = b_by_kind.into_values().flatten().collect();
         rest.sort_by_key(|item| item.number);
         rest.iter().try_for_each(|item| self.only(Side::B, item))
     }
@@ -154,7 +154,7 @@ impl<'a> Differences<'a> {
         }
         self.count(&a.json).changed += 1;
         let subject = Subject::Record(kind(&a.json).to_owned(), [Some(a.number), Some(b.number)]);
-        (self.found)(&Difference::Changed(subject, changes))
+        (self.on_difference)(&Difference::Changed(subject, changes))
     }
 
     fn only(&mut self, side: Side, item: &Item) -> Result<()> {
@@ -162,7 +162,7 @@ impl<'a> Differences<'a> {
         let mut numbers = [None; 2];
         numbers[side as usize] = Some(item.number);
         let subject = Subject::Record(kind(&item.json).to_owned(), numbers);
-        (self.found)(&Difference::Only(side, subject, item.value()?))
+        (self.on_difference)(&Difference::Only(side, subject, item.value()?))
     }
 
     fn count(&mut self, json: &str) -> &mut Count {
@@ -175,19 +175,19 @@ impl<'a> Differences<'a> {
 
     /// Adds the parts of the recordings other than records.
     pub(super) fn others(&mut self, a: NonRecordItems, mut b: NonRecordItems) -> Result<()> {
-        for (place, of_a) in a.list {
-            let of_b = b.list.remove(&place);
-            self.other(&place, [Some(of_a), of_b])?;
+        for (key, value_a) in a.list {
+            let value_b = b.list.remove(&key);
+            self.other(&key, [Some(value_a), value_b])?;
         }
-        for (place, of_b) in b.list {
-            self.other(&place, [None, Some(of_b)])?;
+        for (key, value_b) in b.list {
+            self.other(&key, [None, Some(value_b)])?;
         }
         Ok(())
     }
 
-    fn other(&mut self, place: &ItemKey, mut values: [Option<Value>; 2]) -> Result<()> {
+    fn other(&mut self, key: &ItemKey, mut values: [Option<Value>; 2]) -> Result<()> {
         values.iter_mut().flatten().for_each(|value| self.ignore.strip(value));
-        let subject = Subject::from(place);
+        let subject = Subject::from(key);
         let count = self.summary.others.entry(subject.kind()).or_default();
         let difference = match values {
             [Some(a), Some(b)] => {
@@ -209,7 +209,7 @@ impl<'a> Differences<'a> {
             }
             [None, None] => return Ok(()),
         };
-        (self.found)(&difference)
+        (self.on_difference)(&difference)
     }
 }
 

@@ -13,28 +13,28 @@ pub struct Change {
 
 /// The fields in which two values differ.
 pub(super) fn changes(a: &Value, b: &Value) -> Vec<Change> {
-    let mut found = Vec::new();
-    compare(String::new(), Some(a), Some(b), &mut found);
-    found
+    let mut changes = Vec::new();
+    compare(String::new(), Some(a), Some(b), &mut changes);
+    changes
 }
 
-fn compare(field: String, a: Option<&Value>, b: Option<&Value>, found: &mut Vec<Change>) {
+fn compare(field: String, a: Option<&Value>, b: Option<&Value>, changes: &mut Vec<Change>) {
     match (a, b) {
         (a, b) if a == b => {}
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
             for (name, value) in a {
-                compare(joined(&field, name), Some(value), b.get(name), found);
+                compare(joined(&field, name), Some(value), b.get(name), changes);
             }
             for (name, value) in b.iter().filter(|(name, _)| !a.contains_key(*name)) {
-                compare(joined(&field, name), None, Some(value), found);
+                compare(joined(&field, name), None, Some(value), changes);
             }
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) if a.len() == b.len() => {
             for (index, (a, b)) in a.iter().zip(b).enumerate() {
-                compare(format!("{field}[{index}]"), Some(a), Some(b), found);
+                compare(format!("{field}[{index}]"), Some(a), Some(b), changes);
             }
         }
-        _ => found.push(Change { field, values: [a.cloned(), b.cloned()] }),
+        _ => changes.push(Change { field, values: [a.cloned(), b.cloned()] }),
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
     fn reports_only_different_fields_by_path() {
         let a = json!({"body": {"ip": "0x1", "task": {"pid": 1, "tid": 2}, "ips": [1, 2, 3]}, "tail": "aa"});
         let b = json!({"body": {"ip": "0x1", "task": {"pid": 1, "tid": 3}, "ips": [1, 5, 3]}, "misc": ["X"]});
-        let found: Vec<_> = changes(&a, &b).into_iter().map(|Change { field, values }| (field, values)).collect();
+        let differences: Vec<_> = changes(&a, &b).into_iter().map(|Change { field, values }| (field, values)).collect();
         let some = |value| Some(value);
         let expected = [
             ("body.ips[1]".to_owned(), [some(json!(2)), some(json!(5))]),
@@ -59,7 +59,7 @@ mod tests {
             ("tail".to_owned(), [some(json!("aa")), None]),
             ("misc".to_owned(), [None, some(json!(["X"]))]),
         ];
-        assert_eq!(found, expected);
+        assert_eq!(differences, expected);
         assert!(changes(&a, &a).is_empty());
     }
 }

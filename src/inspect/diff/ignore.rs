@@ -17,7 +17,7 @@ pub struct Ignore {
 #[derive(Clone, Debug, Default)]
 struct IgnoredField {
     /// Whether it belongs to a [`Part`].
-    is_of_part: bool,
+    belongs_to_part: bool,
     /// Whether it occurred.
     is_matched: Arc<AtomicBool>,
 }
@@ -70,7 +70,7 @@ impl Ignore {
             Ok(part) => {
                 self.parts.insert(part);
                 for field in part.fields() {
-                    self.fields.entry((*field).to_owned()).or_default().is_of_part = true;
+                    self.fields.entry((*field).to_owned()).or_default().belongs_to_part = true;
                 }
             }
             Err(()) => {
@@ -91,7 +91,7 @@ impl Ignore {
 
     /// The added fields that did not occur in what was compared.
     pub fn unmatched(&self) -> impl Iterator<Item = &str> {
-        let is_unmatched = |field: &IgnoredField| !field.is_of_part && !field.is_matched.load(Ordering::Relaxed);
+        let is_unmatched = |field: &IgnoredField| !field.belongs_to_part && !field.is_matched.load(Ordering::Relaxed);
         self.fields.iter().filter(move |(_, field)| is_unmatched(field)).map(|(name, _)| name.as_str())
     }
 
@@ -164,11 +164,12 @@ impl Ignore {
 /// Length of the string at the start, with its quotes.
 fn string_len(text: &str) -> usize {
     let mut at = 1;
-    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest.as_bytes())) {
-        at += found;
+    while let Some(offset) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest.as_bytes())) {
+        at += offset;
         if text.as_bytes()[at] == b'"' {
             return at + 1;
         }
+        // Skips the backslash and the character that it escapes.
         at += 2;
     }
     text.len()

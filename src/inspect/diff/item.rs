@@ -100,6 +100,7 @@ fn is_framed(text: &str) -> bool {
 
 impl NonRecordItems {
     fn item(&self, json: Box<str>) -> Item {
+        // The records of both recordings are compared by their hashes, so all hashes need the same seed.
         static HASHER: OnceLock<DefaultHashBuilder> = OnceLock::new();
         let key = HASHER.get_or_init(Default::default).hash_one(&*json);
         Item { key, number: self.records, json }
@@ -145,9 +146,9 @@ impl NonRecordItems {
         } else if let Some(Value::String(name)) = object.remove("feature") {
             self.keep_feature(name, Value::Object(object), ignore);
         } else if let Some(Value::String(name)) = object.remove("other") {
-            let place = ItemKey::Other(name, self.pieces);
+            let key = ItemKey::Other(name, self.pieces);
             self.pieces += 1;
-            self.keep(place, Value::Object(object), ignore);
+            self.keep(key, Value::Object(object), ignore);
         } else if object.contains_key("gap") {
             object.remove("frame");
             self.keep(ItemKey::Gap(self.gaps), Value::Object(object), ignore);
@@ -159,9 +160,9 @@ impl NonRecordItems {
         }
     }
 
-    fn keep(&mut self, place: ItemKey, mut value: Value, ignore: &Ignore) {
+    fn keep(&mut self, key: ItemKey, mut value: Value, ignore: &Ignore) {
         ignore.strip(&mut value);
-        self.list.insert(place, value);
+        self.list.insert(key, value);
     }
 
     fn keep_form(&mut self, name: &str, value: Value, ignore: &Ignore) {
@@ -202,9 +203,9 @@ impl NonRecordItems {
             fields.insert("misc".to_owned(), misc);
         }
         let count = self.build_ids.entry_ref(&*name).or_default();
-        let place = ItemKey::BuildId(name, *count);
+        let key = ItemKey::BuildId(name, *count);
         *count += 1;
-        self.keep(place, build_id, ignore);
+        self.keep(key, build_id, ignore);
     }
 
     fn keep_feature(&mut self, name: String, mut value: Value, ignore: &Ignore) {

@@ -22,7 +22,7 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::source::Source;
 use std::io::Write;
 
-/// What to compare.
+/// Options of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct DiffOptions {
     /// Differences to ignore.
@@ -34,30 +34,31 @@ pub struct DiffOptions {
 /// Writes a recording as JSON Lines, in time order or in file order.
 pub type ToJsonLines = fn(Source, bool, &mut dyn Write) -> Result<Ledger>;
 
-/// Compares two recordings, and calls `found` for each difference: first those of records in order, then all others.
+/// Compares two recordings, and calls `on_difference` for each difference: first for those of records in order, then for all
+/// others.
 ///
 /// Records are read as needed; where many are inserted, up to 65536 of each recording are in memory.
 ///
 /// # Errors
-/// If a recording cannot be read, or `found` returns an error.
+/// If a recording cannot be read, or `on_difference` returns an error.
 pub fn diff(
     sources: [Source; 2],
     options: &DiffOptions,
     to_json_lines: ToJsonLines,
-    found: &mut dyn FnMut(&Difference) -> Result<()>,
+    on_difference: &mut dyn FnMut(&Difference) -> Result<()>,
 ) -> Result<(Summary, [Ledger; 2])> {
     std::thread::scope(|scope| {
         let [a, b] = sources;
         let lines = |source| Lines::read(scope, source, options, to_json_lines);
         let (a, b) = (lines(a)?, lines(b)?);
-        let mut differences = Differences::new(&options.ignore, found);
+        let mut differences = Differences::new(&options.ignore, on_difference);
         let mut aligned = Aligned::new([a, b]);
         while let Some([a, b]) = aligned.next()? {
             differences.records(a, b)?;
         }
         let [a, b] = aligned.into_sides();
-        let ((a, of_a), (b, of_b)) = (a.finish()?, b.finish()?);
+        let ((a, ledger_a), (b, ledger_b)) = (a.finish()?, b.finish()?);
         differences.others(a, b)?;
-        Ok((differences.summary(), [of_a, of_b]))
+        Ok((differences.summary(), [ledger_a, ledger_b]))
     })
 }

@@ -80,17 +80,17 @@ impl<W: Write> Dumper<W> {
 
     fn is_wanted(&self, raw: &Raw<'_>) -> bool {
         let end = raw.block().offset(raw.at() + raw.header().len() + raw.payload_len());
-        let is_of_type = self.options.types.is_empty() || self.options.types.contains(&raw.header().kind);
+        let is_wanted_type = self.options.types.is_empty() || self.options.types.contains(&raw.header().kind);
         let is_after = end > self.options.offset || raw.offset() >= self.options.offset;
-        is_of_type && is_after && self.is_of_file(raw.block()) && !self.is_done()
+        is_wanted_type && is_after && self.is_wanted_file(raw.block()) && !self.is_done()
     }
 
-    fn is_of_file(&self, block: &Block) -> bool {
+    fn is_wanted_file(&self, block: &Block) -> bool {
         self.options.file.is_none_or(|file| file == block.source)
     }
 
     /// Appends an offset: `0x1f8`, in a directory `data.1:0x1f8`; with `+` if it is in the compressed frame there.
-    fn place(&mut self, meta: &Meta, block: &Block, at: usize) {
+    fn append_offset(&mut self, meta: &Meta, block: &Block, at: usize) {
         if meta.container == Container::Directory {
             let name = Path::new(&meta.files[block.source as usize]).file_name().unwrap_or_default();
             let _ = write!(self.text, "{}:", name.to_string_lossy());
@@ -102,7 +102,7 @@ impl<W: Write> Dumper<W> {
     /// Appends the line for the header.
     fn append_header(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Unsupported> {
         let kind = raw.header().kind;
-        self.place(meta, raw.block(), raw.at());
+        self.append_offset(meta, raw.block(), raw.at());
         let _ = write!(self.text, " {kind} size={}", raw.header().len());
         // In the headers of simpleperf's own records, `misc` contains a part of the size.
         let misc =
@@ -111,6 +111,7 @@ impl<W: Write> Dumper<W> {
         if mode.0 != 0 {
             let _ = write!(self.text, " cpumode={mode}");
         }
+        // The lowest 3 bits are the CPU mode, which is printed above.
         let misc = Misc::from_bits_retain(misc.bits() & !7);
         if misc.bits() != 0 {
             self.text.push_str(" misc=");
@@ -119,6 +120,7 @@ impl<W: Write> Dumper<W> {
         if kind == RecordType::SAMPLE {
             match meta.events.of(raw) {
                 Some((index, _)) => {
+                    // Events of a pipe arrive among the records, so names are added when they are needed.
                     let list = meta.events.list();
                     let new = list[self.names.len().min(list.len())..].iter();
                     let name = |event| printable::escape(&ProfileEvent::from(event).name).into_owned();
@@ -188,12 +190,12 @@ impl<W: Write> Sink for Dumper<W> {
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>) -> Result<()> {
         let is_wanted = self.options.types.is_empty() && gap.block.offset(gap.at + gap.len) > self.options.offset;
-        if !is_wanted || !self.is_of_file(gap.block) || self.is_done() || gap.len == 0 {
+        if !is_wanted || !self.is_wanted_file(gap.block) || self.is_done() || gap.len == 0 {
             return Ok(());
         }
         let bytes = &gap.block.bytes[gap.at..gap.at + gap.len];
         self.text.clear();
-        self.place(meta, gap.block, gap.at);
+        self.append_offset(meta, gap.block, gap.at);
         let _ = writeln!(self.text, " (no record) size={}", gap.len);
         text::append(&mut self.text, &Opaque { raw: Bytes::new(bytes) }, false).map_err(failed)?;
         self.write(bytes)

@@ -27,12 +27,13 @@ impl Writer<'_> {
     fn hex(&mut self, number: u64) {
         let digits = (u64::BITS - number.leading_zeros()).div_ceil(4).max(1);
         self.out.push_str("0x");
-        let digit = |place| char::from(b"0123456789abcdef"[(number >> (4 * place) & 15) as usize]);
+        let digit = |index| char::from(b"0123456789abcdef"[(number >> (4 * index) & 15) as usize]);
         self.out.extend((0..digits).rev().map(digit));
     }
 
     /// Separator of members that are on their own lines.
     fn separator(&self) -> &'static str {
+        // Groups that are nested more deeply are not indented further.
         const LINES: &str = "\n                                                                ";
         &LINES[..(1 + 2 * self.depth).min(LINES.len())]
     }

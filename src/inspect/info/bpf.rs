@@ -12,7 +12,7 @@ pub(super) struct Types(BTreeMap<u32, Btf>);
 
 impl Types {
     /// The BTF types of a recording.
-    pub(super) fn of<'a>(features: impl Iterator<Item = &'a Feature>) -> Self {
+    pub(super) fn from_features<'a>(features: impl Iterator<Item = &'a Feature>) -> Self {
         let entries = features.flat_map(|feature| match feature {
             Feature::BpfBtf(BpfBtf { entries }) => &entries[..],
             _ => &[],

@@ -53,12 +53,12 @@ pub fn listed(meta: &Meta) -> Vec<FileId> {
 #[derive(Default)]
 struct Ids {
     list: Vec<FileId>,
-    known: HashSet<FileId>,
+    seen: HashSet<FileId>,
 }
 
 impl Ids {
     fn add(&mut self, id: FileId) {
-        if self.known.insert(id.clone()) {
+        if self.seen.insert(id.clone()) {
             self.list.push(id);
         }
     }

@@ -90,7 +90,7 @@ impl Targets {
     }
 
     /// Target of a count. The CPU is a number, or before perf 5.18 an index into the CPU map; the thread is always an index.
-    pub fn of(&self, stat: &Stat) -> Target {
+    pub fn target(&self, stat: &Stat) -> Target {
         let cpu = stat.cpu as i32;
         let is_number = self.cpus.is_empty() || self.cpus.contains(&cpu);
         let cpu = if is_number { cpu } else { self.cpus.get(stat.cpu as usize).copied().unwrap_or(cpu) };
@@ -115,7 +115,7 @@ pub struct Collector {
     targets: Targets,
     config: BTreeMap<u64, u64>,
     factors: HashMap<u64, Scale>,
-    places: HashMap<(u64, Target), usize>,
+    indexes: HashMap<(u64, Target), usize>,
     latest: Vec<(Target, Stat)>,
     rounds: u64,
     time: Option<u64>,
@@ -141,9 +141,9 @@ impl Collector {
             }
             RecordType::STAT => {
                 let Ok((stat, _)) = abi::parse::<Stat>(body, endian, ()) else { return };
-                let target = self.targets.of(&stat);
-                let place = *self.places.entry((stat.id, target)).or_insert(self.latest.len());
-                match self.latest.get_mut(place) {
+                let target = self.targets.target(&stat);
+                let index = *self.indexes.entry((stat.id, target)).or_insert(self.latest.len());
+                match self.latest.get_mut(index) {
                     Some(latest) => *latest = (target, stat),
                     None => self.latest.push((target, stat)),
                 }
@@ -206,7 +206,7 @@ impl Counters {
         let mut totals: Vec<(&Counter, f64)> = Vec::new();
         for counter in &self.list {
             let value = self.estimate(counter);
-            match totals.iter_mut().find(|(known, _)| known.event == counter.event) {
+            match totals.iter_mut().find(|(other, _)| other.event == counter.event) {
                 Some((_, total)) => *total += value,
                 None => totals.push((counter, value)),
             }
@@ -281,11 +281,11 @@ mod tests {
     fn cpus_are_numbers_or_indices_and_threads_are_indices() {
         let stat = |cpu, thread| Stat { id: 1, cpu, thread, val: 0, ena: 0, run: 0 };
         let targets = Targets { cpus: vec![2, 3], threads: vec![-1, 70] };
-        assert_eq!(targets.of(&stat(3, 1)), Target { cpu: Some(3), thread: Some(70) });
-        assert_eq!(targets.of(&stat(0, 0)), Target { cpu: Some(2), thread: None });
+        assert_eq!(targets.target(&stat(3, 1)), Target { cpu: Some(3), thread: Some(70) });
+        assert_eq!(targets.target(&stat(0, 0)), Target { cpu: Some(2), thread: None });
         let any = Targets { cpus: entries(&CpuSet::Cpus { cpu: vec![u16::MAX] }), threads: vec![70] };
-        assert_eq!(any.of(&stat(u32::MAX, 0)), any.of(&stat(0, 0)));
-        assert_eq!(any.of(&stat(0, 0)), Target { cpu: None, thread: Some(70) });
+        assert_eq!(any.target(&stat(u32::MAX, 0)), any.target(&stat(0, 0)));
+        assert_eq!(any.target(&stat(0, 0)), Target { cpu: None, thread: Some(70) });
     }
 
     #[test]

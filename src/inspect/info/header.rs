@@ -25,10 +25,10 @@ pub fn lines(meta: &Meta) -> Vec<String> {
         Feature::EventDescs(descs) => Some(&*descs.events),
         _ => None,
     });
-    let types = &bpf::Types::of(features.iter().map(|(_, feature)| feature));
-    let known = HeaderContext { events: events.unwrap_or_default(), types, endian: meta.endian };
+    let types = &bpf::Types::from_features(features.iter().map(|(_, feature)| feature));
+    let context = HeaderContext { events: events.unwrap_or_default(), types, endian: meta.endian };
     for (id, feature) in &features {
-        lines.extend(feature_lines(*id, feature, &known));
+        lines.extend(feature_lines(*id, feature, &context));
     }
     if meta.container != Container::Pipe {
         let missing = FeatureId::NAMED.iter().filter(|(id, _)| !meta.features.contains_key(id));
@@ -92,7 +92,7 @@ struct HeaderContext<'a> {
     endian: Endian,
 }
 
-fn feature_lines(id: FeatureId, feature: &Feature, known: &HeaderContext<'_>) -> Vec<String> {
+fn feature_lines(id: FeatureId, feature: &Feature, context: &HeaderContext<'_>) -> Vec<String> {
     match feature {
         Feature::Hostname(text) => one("hostname", text),
         Feature::OsRelease(text) => one("os release", text),
@@ -122,7 +122,7 @@ fn feature_lines(id: FeatureId, feature: &Feature, known: &HeaderContext<'_>) ->
             let pmus = mappings.pmus.iter().map(|pmu| format!("{} = {}", pmu.name.to_text(), pmu.kind));
             vec![format!("# pmu mappings: {}", pmus.collect::<Vec<_>>().join(", "))]
         }
-        Feature::GroupDesc(desc) => groups(&desc.groups, known.events),
+        Feature::GroupDesc(desc) => groups(&desc.groups, context.events),
         Feature::SampleTime(time) => {
             let (first, last) = (time.first_sample_time, time.last_sample_time);
             vec![
@@ -135,7 +135,7 @@ fn feature_lines(id: FeatureId, feature: &Feature, known: &HeaderContext<'_>) ->
         Feature::ClockData(data) => clock(data),
         Feature::DirFormat(format) => vec![format!("# directory data version : {}", format.version)],
         Feature::BpfProgInfos(infos) => {
-            infos.programs.iter().flat_map(|program| bpf::program(program, known.types, known.endian)).collect()
+            infos.programs.iter().flat_map(|program| bpf::program(program, context.types, context.endian)).collect()
         }
         Feature::BpfBtf(btf) => btf.entries.iter().map(|entry| format!("# btf info of id {}", entry.id)).collect(),
         Feature::Compression(compression) => {
@@ -190,12 +190,12 @@ fn event(desc: &EventDesc) -> String {
 fn groups(groups: &[Group], events: &[EventDesc]) -> Vec<String> {
     // An event is in at most one group: groups beyond the number of events are printed without members.
     let mut room = events.len();
-    let line = |of: &Group| {
-        let (first, count) = (of.leader_idx as usize, of.nr_members as usize);
+    let line = |desc: &Group| {
+        let (first, count) = (desc.leader_idx as usize, desc.nr_members as usize);
         let members = events.get(first..first.saturating_add(count)).unwrap_or_default();
         let left = room.checked_sub(members.len());
         room = left.unwrap_or(0);
-        group(of, left.map_or(&[], |_| members))
+        group(desc, left.map_or(&[], |_| members))
     };
     groups.iter().map(line).collect()
 }
@@ -206,7 +206,6 @@ fn group(group: &Group, members: &[EventDesc]) -> String {
     format!("# group: {}{{{}}}", group_name(&group.name.to_text()), names.join(","))
 }
 
-/// Name of a clock.
 fn clock_name(clockid: u32) -> &'static str {
     match clockid {
         0 => "realtime",
@@ -243,8 +242,8 @@ mod tests {
     fn prints_at_most_as_many_group_members_as_events() {
         let attr = Attr::read(&[0; 64], Endian::Little).unwrap();
         let event = |name: &str| EventDesc { attr: attr.clone(), name: PerfStr::new(name.as_bytes()), ids: vec![] };
-        let of = |leader_idx, nr_members| Group { name: PerfStr::new(b"g"), leader_idx, nr_members };
-        let lines = groups(&[of(0, 2), of(2, 1), of(0, 3)], &["a", "b", "c"].map(event));
+        let group_desc = |leader_idx, nr_members| Group { name: PerfStr::new(b"g"), leader_idx, nr_members };
+        let lines = groups(&[group_desc(0, 2), group_desc(2, 1), group_desc(0, 3)], &["a", "b", "c"].map(event));
         assert_eq!(lines, ["# group: g{a,b}", "# group: g{c}", "# group: g{}"]);
     }
 }

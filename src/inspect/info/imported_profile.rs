@@ -76,7 +76,7 @@ impl<'a> ImportedInfo<'a> {
     /// The description line by line, for an input with this name.
     pub fn lines(&self, name: &str) -> Vec<String> {
         let mut lines = vec![format!("{name}: a profile ({})", self.format)];
-        let mut line = |what: &str, text: String| lines.push(format!("  {what:<9} {text}"));
+        let mut line = |heading: &str, text: String| lines.push(format!("  {heading:<9} {text}"));
         for ValueInfo { kind, unit, sum } in &self.values {
             line("values", format!("{sum} {kind}/{unit}"));
         }

@@ -30,7 +30,7 @@ pub struct Count {
 
 /// Count of samples of one event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct OfEvent {
+pub struct EventSamples {
     /// Name of the event.
     pub event: String,
     /// Number of samples.
@@ -45,7 +45,7 @@ pub struct Stats {
     pub records: BTreeMap<RecordType, Count>,
     /// Samples by event, in the order of the events. A sample with counter values counts for each event whose counter increased,
     /// since `perf script` prints a line for each.
-    pub samples: Vec<OfEvent>,
+    pub samples: Vec<EventSamples>,
     /// Samples of unknown events.
     pub samples_of_unknown_event: u64,
     /// Records that the kernel lost (LOST).
@@ -78,7 +78,7 @@ fn by_name<S: Serializer>(
 impl Stats {
     /// Whether there are samples, of known events or not.
     pub fn has_samples(&self) -> bool {
-        self.samples_of_unknown_event > 0 || self.samples.iter().any(|of| of.samples > 0)
+        self.samples_of_unknown_event > 0 || self.samples.iter().any(|count| count.samples > 0)
     }
 
     /// The statistics, line by line.
@@ -90,7 +90,7 @@ impl Stats {
         lines.push(row("total", all.0, all.1));
         lines.push(String::new());
         lines.push(format!("{:<20} {:>12}", "event", "samples"));
-        lines.extend(self.samples.iter().map(|of| format!("{:<20} {:>12}", of.event, of.samples)));
+        lines.extend(self.samples.iter().map(|count| format!("{:<20} {:>12}", count.event, count.samples)));
         if self.samples_of_unknown_event > 0 {
             lines.push(format!("{:<20} {:>12}", "(unknown)", self.samples_of_unknown_event));
         }
@@ -112,6 +112,7 @@ impl Stats {
 
 /// Collects statistics from records.
 pub struct Counter {
+    // Nearly all types are small numbers, so that most records need no search in the map.
     low: [Count; 256],
     high: BTreeMap<RecordType, Count>,
     samples: Vec<u64>,
@@ -123,7 +124,7 @@ pub struct Counter {
     weights: Weights,
     counters: counters::Collector,
     /// Events that the current sample counts for; the buffer is reused.
-    found: Vec<(EventIndex, u64)>,
+    sample_weights: Vec<(EventIndex, u64)>,
 }
 
 impl Default for Counter {
@@ -139,7 +140,7 @@ impl Default for Counter {
             times: None,
             weights: Weights::default(),
             counters: counters::Collector::default(),
-            found: Vec::new(),
+            sample_weights: Vec::new(),
         }
     }
 }
@@ -179,13 +180,13 @@ impl Counter {
         let low = self.low.iter().enumerate().filter(|(_, count)| count.records > 0);
         let low = low.map(|(kind, &count)| (RecordType(kind as u32), count));
         let events = meta.events.list().iter().zip(self.samples.iter().copied().chain(std::iter::repeat(0)));
-        let of_event = |(event, samples)| OfEvent { event: ProfileEvent::from(event).name, samples };
+        let event_samples = |(event, samples)| EventSamples { event: ProfileEvent::from(event).name, samples };
         let (sampled_processes, sampled_threads) = (self.sampled.processes(), self.sampled.threads());
         let mut all = self.others;
         all.seen.extend(self.sampled.seen);
         Stats {
             records: low.chain(std::mem::take(&mut self.high)).collect(),
-            samples: events.map(of_event).collect(),
+            samples: events.map(event_samples).collect(),
             samples_of_unknown_event: self.unknown,
             lost_records: self.lost.0,
             lost_samples: self.lost.1,
@@ -231,11 +232,11 @@ impl Counter {
     #[inline(never)]
     fn values(&mut self, meta: &Meta, raw: &Raw<'_>, index: usize) {
         let Ok(view) = SampleView::read(raw.body(), &meta.events.list()[index].layout, raw.endian()) else { return };
-        self.found.clear();
-        self.weights.of(&view, index as u32, &meta.events, &mut self.found);
+        self.sample_weights.clear();
+        self.weights.append(&view, index as u32, &meta.events, &mut self.sample_weights);
         self.samples.resize(self.samples.len().max(meta.events.list().len()), 0);
-        for &(of, _) in &self.found {
-            self.samples[of as usize] += 1;
+        for &(event, _) in &self.sample_weights {
+            self.samples[event as usize] += 1;
         }
     }
 

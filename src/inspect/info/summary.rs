@@ -22,6 +22,7 @@ pub fn lines(meta: &Meta, stats: &Stats, ledger: &Ledger) -> Vec<String> {
     };
     let version = text(FeatureId::VERSION).map(|version| format!(" written by perf {version}"));
     let modified = captured_on(meta).map(|time| format!(", modified {time}"));
+    // A recording in a directory is named after the directory, not after its main file.
     let name = meta.files[0].trim_end_matches("/data");
     lines.push(format!("{name}: {container}{}{}", version.unwrap_or_default(), modified.unwrap_or_default()));
     if let Some(cmdline) = meta.cmdline() {
@@ -67,6 +68,6 @@ pub fn lines(meta: &Meta, stats: &Stats, ledger: &Ledger) -> Vec<String> {
 }
 
 /// The first elements of a list, and the number of others.
-fn list_first(list: impl ExactSizeIterator<Item = String>, of: &str) -> String {
-    if list.len() == 0 { "none".to_owned() } else { printable::list(list, MAX_LISTED, of) }
+fn list_first(list: impl ExactSizeIterator<Item = String>, noun: &str) -> String {
+    if list.len() == 0 { "none".to_owned() } else { printable::list(list, MAX_LISTED, noun) }
 }

@@ -40,10 +40,10 @@ impl SymbolSources {
 pub(crate) struct Symbolization {
     imported: Option<Arc<ImportedProfile>>,
     /// Functions by their ID in the imported profile.
-    of_imported: HashMap<FunctionId, FunctionId>,
+    imported_functions: HashMap<FunctionId, FunctionId>,
     objects: Option<objects::ObjectSearch>,
     /// Number of frames that were looked up.
-    known: usize,
+    looked_up: usize,
     symbols: Symbols,
 }
 
@@ -55,9 +55,9 @@ impl Symbolization {
         let mappings = imported.as_ref().map(|imported| imported.symbols.mappings.clone());
         Self {
             imported,
-            of_imported: HashMap::new(),
+            imported_functions: HashMap::new(),
             objects: sources.objects.as_deref().map(|options| objects::ObjectSearch::new(options, meta)),
-            known: 0,
+            looked_up: 0,
             symbols: Symbols::new(mappings.unwrap_or_default()),
         }
     }
@@ -70,16 +70,16 @@ impl Symbolization {
 
     /// Looks up the frames that are not yet known, of all frames and mappings so far.
     pub(crate) fn look_up(&mut self, frames: &[Frame], mappings: &[Map], process_files: &ProcessFiles) {
-        let new = self.known..frames.len();
-        self.known = frames.len();
+        let new = self.looked_up..frames.len();
+        self.looked_up = frames.len();
         // Frames without a function in the imported profile.
         let mut rest = Vec::new();
         for id in new {
             let Place::In(mapping) = frames[id].place else { continue };
             let map = &mappings[mapping as usize];
-            let found = self.imported.as_ref().and_then(|imported| imported.symbols.find(map, frames[id].address));
-            let is_named = found.is_some_and(|found| found.line.is_some());
-            if let Some(symbol) = found {
+            let symbol = self.imported.as_ref().and_then(|imported| imported.symbols.find(map, frames[id].address));
+            let is_named = symbol.is_some_and(|symbol| symbol.line.is_some());
+            if let Some(symbol) = symbol {
                 self.add_imported(id as u32, symbol);
             }
             if !is_named {
@@ -92,18 +92,20 @@ impl Symbolization {
     }
 
     fn add_imported(&mut self, frame: u32, symbol: FrameSymbol) {
-        let Self { imported, of_imported, symbols, .. } = self;
+        let Self { imported, imported_functions, symbols, .. } = self;
         let FrameSymbol { line, is_inlined, origin } = symbol;
         if is_inlined || origin.is_some() {
             symbols.set_imported(frame, is_inlined, origin);
         }
         let Some((line, imported)) = line.zip(imported.as_ref()) else { return };
-        let of = &imported.symbols;
-        let Some(&Function { name, system_name, file, start_line }) = of.functions.get(line.function as usize) else {
+        let source = &imported.symbols;
+        let Some(&Function { name, system_name, file, start_line }) = source.functions.get(line.function as usize)
+        else {
             return;
         };
-        let function = *of_imported.entry(line.function).or_insert_with(|| {
-            let [name, system_name, file] = [name, system_name, file].map(|name| symbols.name_id(of.names.name(name)));
+        let function = *imported_functions.entry(line.function).or_insert_with(|| {
+            let [name, system_name, file] =
+                [name, system_name, file].map(|name| symbols.name_id(source.names.name(name)));
             symbols.function_id(Function { name, system_name, file, start_line })
         });
         symbols.set_lines(frame, &[Line { function, ..line }], None);

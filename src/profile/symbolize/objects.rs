@@ -73,6 +73,7 @@ impl ObjectSearch {
         if self.policy == Policy::No {
             return;
         }
+        // Modules need the reference symbol too: their functions are among those of the kernel.
         if self.kernel.is_none() {
             self.kernel = mappings.iter().find(|map| map.is_kernel()).and_then(reference);
         }
@@ -100,16 +101,16 @@ impl ObjectSearch {
         });
         symbols.omits_inlined |= self.without_inlined;
         let resolved = self.symbolizer.resolve(&requests);
-        let mut copy = Copy { of: &resolved.symbols, functions: HashMap::new(), names: HashMap::new() };
+        let mut copy = Copy { source: &resolved.symbols, functions: HashMap::new(), names: HashMap::new() };
         let mut lines = Vec::new();
         for (request, wanted) in wanted.iter().enumerate() {
-            for (place, &id) in wanted.frames.iter().enumerate() {
-                let found = resolved.symbols.frames(request, place);
-                let found = if self.without_inlined { &found[found.len().saturating_sub(1)..] } else { found };
+            for (index, &id) in wanted.frames.iter().enumerate() {
+                let results = resolved.symbols.frames(request, index);
+                let results = if self.without_inlined { &results[results.len().saturating_sub(1)..] } else { results };
                 lines.clear();
-                lines.extend(found.iter().filter_map(|frame| copy.line(frame, symbols)));
+                lines.extend(results.iter().filter_map(|frame| copy.line(frame, symbols)));
                 if !lines.is_empty() {
-                    symbols.set_lines(id, &lines, resolved.symbols.symbol_offset(request, place));
+                    symbols.set_lines(id, &lines, resolved.symbols.symbol_offset(request, index));
                 }
             }
         }
@@ -150,6 +151,7 @@ impl ObjectSearch {
         }
         // The kernel of a guest is not that of the host.
         let is_guest_kernel = map.filename.starts_with(b"[guest.kernel");
+        // A mapping of one byte is synthetic, such as `[lost]`.
         if is_guest_kernel && build_id.is_none() || map.limit - map.start <= 1 {
             return None;
         }
@@ -175,6 +177,7 @@ pub(crate) fn object_key(map: &Map, build_ids: &BuildIds, process_files: &Proces
     let inode = map.inode.map(Into::into);
     let jit_dump = map.pid.and_then(|pid| process_files.jit_dumps.get(&pid)).map(|name| path(name));
     let namespaces = map.pid.and_then(|pid| process_files.namespaces.get(&pid)).copied();
+    // The vDSO of a 32-bit process has the same name; only its address tells them apart.
     let is_32_bit = map.filename.starts_with(b"[vdso") && map.limit <= 1 << 32;
     let path = path(&map.filename);
     ObjectKey { path, build_id, inode, is_32_bit, pid: map.pid, jit_dump, namespaces, ..ObjectKey::default() }
@@ -182,7 +185,7 @@ pub(crate) fn object_key(map: &Map, build_ids: &BuildIds, process_files: &Proces
 
 /// Copies results to the symbols of a profile, each function and name once.
 struct Copy<'a> {
-    of: &'a symbol::Symbols,
+    source: &'a symbol::Symbols,
     functions: HashMap<(Option<symbol::FunctionId>, NameId), FunctionId>,
     names: HashMap<NameId, NameId>,
 }
@@ -190,14 +193,14 @@ struct Copy<'a> {
 impl Copy<'_> {
     /// The position that a result describes; `None` if neither its function nor its line is known.
     fn line(&mut self, frame: &ResolvedFrame, symbols: &mut Symbols) -> Option<Line> {
-        let Self { of, functions, names } = self;
+        let Self { source, functions, names } = self;
         if frame.function.is_none() && frame.line == 0 {
             return None;
         }
         let function = *functions.entry((frame.function, frame.file)).or_insert_with(|| {
-            let mut copied = |name| *names.entry(name).or_insert_with(|| symbols.name_id(of.name(name)));
+            let mut copied = |name| *names.entry(name).or_insert_with(|| symbols.name_id(source.name(name)));
             let file = copied(frame.file);
-            let function = frame.function.and_then(|id| of.function(id));
+            let function = frame.function.and_then(|id| source.function(id));
             let [name, system_name] = match function {
                 Some(function) => [function.name, function.system_name].map(copied),
                 None => [symbols.name_id(b""); 2],

@@ -52,7 +52,7 @@ pub(crate) struct Mapped {
 
 impl Mapped {
     /// Takes the fields of a record.
-    pub(crate) fn of(misc: Misc, mapping: &MappingFields<'_>) -> Self {
+    pub(crate) fn from_fields(misc: Misc, mapping: &MappingFields<'_>) -> Self {
         let MappingFields { pid, addr, len, pgoff, filename } = mapping;
         Self::new(misc, *pid, **addr, **len, **pgoff, filename.text())
     }
@@ -123,7 +123,7 @@ impl perf_data::abi::fields::InWorkspace for ScanFields<'_> {}
 
 impl FieldVisitor for ScanFields<'_> {
     fn mapping(&mut self, mapping: MappingFields<'_>) {
-        self.scan.add(Mapped::of(self.misc, &mapping));
+        self.scan.add(Mapped::from_fields(self.misc, &mapping));
     }
 
     fn code(&mut self, mode: CpuMode, start: &mut u64, len: u64) {
@@ -151,16 +151,16 @@ impl Addresses {
 
     /// The replacement of an address; context markers of call chains are kept.
     #[inline]
-    pub(crate) fn of(&mut self, space: Space, address: u64) -> u64 {
+    pub(crate) fn replace(&mut self, space: Space, address: u64) -> u64 {
         if Context::of(address).is_some() {
             return address;
         }
-        let index = index(space).unwrap_or_else(|| self.space_of(address));
-        self.spaces[index].of(address)
+        let index = index(space).unwrap_or_else(|| self.host_space_at(address));
+        self.spaces[index].replace(address)
     }
 
     /// The host space of an address without a known space: by the mapping at it, otherwise by its half.
-    fn space_of(&self, address: u64) -> usize {
+    fn host_space_at(&self, address: u64) -> usize {
         let is_kernel = if self.spaces[USER].is_mapped(address) {
             false
         } else {

@@ -100,7 +100,7 @@ impl std::str::FromStr for Category {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let named = Self::NAMED.iter().find(|(_, name)| *name == text).map(|(what, _)| *what);
+        let named = Self::NAMED.iter().find(|(_, name)| *name == text).map(|(category, _)| *category);
         named.ok_or_else(|| {
             let names: Vec<_> = Self::NAMED.iter().map(|(_, name)| *name).collect();
             unknown("category", text, &names)
@@ -110,7 +110,7 @@ impl std::str::FromStr for Category {
 
 impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAMED.iter().find(|(what, _)| what == self).map_or("", |(_, name)| name))
+        f.write_str(Self::NAMED.iter().find(|(category, _)| category == self).map_or("", |(_, name)| name))
     }
 }
 
@@ -127,14 +127,14 @@ impl Default for KeptCategories {
 impl KeptCategories {
     /// The default categories and `kept`, without `replaced`.
     pub fn new(kept: &[Category], replaced: &[Category]) -> Self {
-        let bits = |list: &[Category]| list.iter().fold(0, |bits, &what| bits | 1 << what as u32);
+        let bits = |list: &[Category]| list.iter().fold(0, |bits, &category| bits | 1 << category as u32);
         Self((bits(&Category::KEPT) | bits(kept)) & !bits(replaced))
     }
 
     /// Whether a category is kept.
     #[inline]
-    pub fn has(self, what: Category) -> bool {
-        self.0 & 1 << what as u32 != 0
+    pub fn has(self, category: Category) -> bool {
+        self.0 & 1 << category as u32 != 0
     }
 }
 
@@ -145,7 +145,8 @@ mod tests {
     #[test]
     fn options_override_the_defaults() {
         let kept = KeptCategories::new(&[Category::Comms], &[Category::Times]);
-        let names: Vec<_> = Category::NAMED.iter().filter(|(what, _)| kept.has(*what)).map(|(_, name)| *name).collect();
+        let names: Vec<_> =
+            Category::NAMED.iter().filter(|(category, _)| kept.has(*category)).map(|(_, name)| *name).collect();
         assert_eq!(names, ["comms", "build-ids", "pids", "machine"]);
         assert_eq!("phys-addresses".parse(), Ok(Category::PhysAddresses));
         assert!("x".parse::<Category>().unwrap_err().contains("paths, comms"));

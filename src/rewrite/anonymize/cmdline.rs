@@ -26,7 +26,7 @@ enum Value {
 }
 
 /// The kind of value of a perf option; `None` if perf has no such option.
-fn value_of(option: &[u8]) -> Option<Value> {
+fn value_kind(option: &[u8]) -> Option<Value> {
     [
         (vocabulary::FLAGS, Value::Nothing),
         (vocabulary::PLAIN_OPTIONS, Value::Plain),
@@ -70,14 +70,15 @@ impl Replacer {
 
     /// Anonymizes an option; returns the kind of value that follows it.
     fn option(&mut self, word: &[u8]) -> (Vec<u8>, Value) {
-        if let Some(value) = value_of(word) {
+        if let Some(value) = value_kind(word) {
             return (word.to_vec(), value);
         }
         // The value may be in the same word: `--freq=99`, `-F99`.
         let at =
             if word.starts_with(b"--") { word.iter().position(|&byte| byte == b'=').map(|at| at + 1) } else { Some(2) };
         let (option, value) = at.and_then(|at| word.split_at_checked(at)).unwrap_or((word, b""));
-        match value_of(option.strip_suffix(b"=").unwrap_or(option)) {
+        match value_kind(option.strip_suffix(b"=").unwrap_or(option)) {
+            // Letters after a short flag may be more flags, or anything else.
             Some(Value::Nothing) if option.len() == 2 => (self.replace_word(word), Value::Nothing),
             Some(Value::Nothing) => ([option, &self.value(Value::Plain, value)].concat(), Value::Nothing),
             Some(kind) => ([option, &self.value(kind, value)].concat(), Value::Nothing),
@@ -89,8 +90,8 @@ impl Replacer {
     fn value(&mut self, kind: Value, word: &[u8]) -> Vec<u8> {
         let parts = || word.split(|&byte| byte == b',');
         let is_kept = match kind {
-            Value::Pids if parts().all(|pid| pid_of(pid).is_some()) => {
-                let pids = parts().filter_map(pid_of).map(|pid| self.pid(pid).to_string());
+            Value::Pids if parts().all(|pid| parse_pid(pid).is_some()) => {
+                let pids = parts().filter_map(parse_pid).map(|pid| self.pid(pid).to_string());
                 return pids.collect::<Vec<_>>().join(",").into_bytes();
             }
             Value::Events => self.are_events(word),
@@ -128,7 +129,7 @@ fn is_command(before: Option<&[u8]>, word: &[u8]) -> bool {
     }
 }
 
-fn pid_of(word: &[u8]) -> Option<u32> {
+fn parse_pid(word: &[u8]) -> Option<u32> {
     std::str::from_utf8(word).ok().filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
 }
 

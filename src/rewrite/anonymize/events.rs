@@ -15,26 +15,26 @@ use perf_data::stream::events::EventIndex;
 
 /// The sample fields that are removed. Tracepoint samples keep RAW with the common fields only: without it perf report crashes.
 pub fn removed_fields(kept: KeptCategories, kind: AttrType) -> SampleType {
-    let of = |what, fields| if kept.has(what) { SampleType::empty() } else { fields };
+    let unless_kept = |category, fields| if kept.has(category) { SampleType::empty() } else { fields };
     let raw = if kind == AttrType::TRACEPOINT { SampleType::empty() } else { SampleType::RAW };
     SampleType::AUX
-        | of(Category::Registers, SampleType::REGS_USER | SampleType::REGS_INTR)
-        | of(Category::Stacks, SampleType::STACK_USER)
-        | of(Category::PhysAddresses, SampleType::PHYS_ADDR)
-        | of(Category::Raw, raw)
+        | unless_kept(Category::Registers, SampleType::REGS_USER | SampleType::REGS_INTR)
+        | unless_kept(Category::Stacks, SampleType::STACK_USER)
+        | unless_kept(Category::PhysAddresses, SampleType::PHYS_ADDR)
+        | unless_kept(Category::Raw, raw)
 }
 
 /// The bits with a known meaning.
-fn known<F: Flags<Bits = u64> + Copy>(bits: F) -> F {
+fn known_bits<F: Flags<Bits = u64> + Copy>(bits: F) -> F {
     let named = F::FLAGS.iter().filter(|flag| flag.is_named()).fold(0, |all, flag| all | flag.value().bits());
     F::from_bits_retain(bits.bits() & named)
 }
 
 /// Whether the layout of an event's records is known.
 fn is_known(attr: &Attr) -> bool {
-    known(attr.sample_type) == attr.sample_type
-        && known(attr.read_format) == attr.read_format
-        && known(attr.branch_sample_type) == attr.branch_sample_type
+    known_bits(attr.sample_type) == attr.sample_type
+        && known_bits(attr.read_format) == attr.read_format
+        && known_bits(attr.branch_sample_type) == attr.branch_sample_type
 }
 
 impl Replacer {
@@ -70,10 +70,10 @@ impl Replacer {
     pub(crate) fn attr(&mut self, attr: &Attr) -> Attr {
         let mut attr = attr.resized(attr.stored_size().min(Attr::SIZE_KNOWN));
         attr.size = attr.size.min(Attr::SIZE_KNOWN as u32);
-        attr.flags = known(attr.flags);
-        attr.sample_type = known(attr.sample_type) - removed_fields(self.kept, attr.kind);
-        attr.read_format = known(attr.read_format);
-        attr.branch_sample_type = known(attr.branch_sample_type);
+        attr.flags = known_bits(attr.flags);
+        attr.sample_type = known_bits(attr.sample_type) - removed_fields(self.kept, attr.kind);
+        attr.read_format = known_bits(attr.read_format);
+        attr.branch_sample_type = known_bits(attr.branch_sample_type);
         (attr.aux_sample_size, attr.sig_data, attr.reserved_2) = (0, 0, 0);
         if !self.kept.has(Category::Registers) {
             (attr.sample_regs_user, attr.sample_regs_intr) = (0, 0);

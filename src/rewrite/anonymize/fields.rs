@@ -24,11 +24,11 @@ const MAX_FEATURE: usize = u16::MAX as usize - RecordHeader::SIZE - size_of::<u6
 impl Replacer {
     /// Replaces the fields of a record; returns false if the record is removed.
     pub(super) fn record_fields(&mut self, record: &mut Record, meta: &Meta) -> Result<bool> {
-        let place = Some((meta, record.header.misc));
-        let mut anonymizer = Anonymizer { replace: self, place, outcome: Ok(Outcome::KeptCategories) };
+        let record_context = Some((meta, record.header.misc));
+        let mut anonymizer = Anonymizer { replace: self, record_context, outcome: Ok(Outcome::Kept) };
         record.body.visit_fields(&mut anonymizer);
         Ok(match anonymizer.outcome? {
-            Outcome::KeptCategories => true,
+            Outcome::Kept => true,
             Outcome::Unknown => self.drop_record(record.header.kind),
             Outcome::Dropped => false,
         })
@@ -36,17 +36,17 @@ impl Replacer {
 
     /// Replaces the fields of a feature; returns false if the feature is removed.
     pub(super) fn feature_fields(&mut self, section: &mut FeatureSection) -> bool {
-        let mut anonymizer = Anonymizer { replace: self, place: None, outcome: Ok(Outcome::KeptCategories) };
+        let mut anonymizer = Anonymizer { replace: self, record_context: None, outcome: Ok(Outcome::Kept) };
         section.feature.visit_fields(&mut anonymizer);
-        matches!(anonymizer.outcome, Ok(Outcome::KeptCategories))
+        matches!(anonymizer.outcome, Ok(Outcome::Kept))
     }
 }
 
 /// The outcome for a record or feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// KeptCategories, with replaced fields.
-    KeptCategories,
+    /// Kept, with replaced fields.
+    Kept,
     /// Contains unknown data.
     Unknown,
     /// Removed, and already counted.
@@ -57,7 +57,7 @@ enum Outcome {
 struct Anonymizer<'a> {
     replace: &'a mut Replacer,
     /// For a record: the metadata, and its misc word.
-    place: Option<(&'a Meta, Misc)>,
+    record_context: Option<(&'a Meta, Misc)>,
     outcome: Result<Outcome>,
 }
 
@@ -100,7 +100,7 @@ impl FieldVisitor for Anonymizer<'_> {
 
     fn attr(&mut self, attr: &mut Attr) {
         *attr = self.replace.attr(attr);
-        if self.place.is_some() {
+        if self.record_context.is_some() {
             attr.size = attr.stored_size() as u32;
         }
     }
@@ -109,7 +109,7 @@ impl FieldVisitor for Anonymizer<'_> {
         let event = match role {
             TextRole::Event(EventRef::Attr(attr)) => Some(attr),
             TextRole::Event(EventRef::Id(id)) => self
-                .place
+                .record_context
                 .and_then(|(meta, _)| meta.events.by_id(id).map(|number| &meta.events.list()[number as usize].attr)),
             _ => None,
         };
@@ -122,8 +122,8 @@ impl FieldVisitor for Anonymizer<'_> {
     }
 
     fn mapping(&mut self, mut mapping: MappingFields<'_>) {
-        let misc = self.place.map_or(Misc::empty(), |(_, misc)| misc);
-        self.replace.mapped(Mapped::of(misc, &mapping), &mut mapping);
+        let misc = self.record_context.map_or(Misc::empty(), |(_, misc)| misc);
+        self.replace.mapped(Mapped::from_fields(misc, &mapping), &mut mapping);
         let filename = self.replace.map(mapping.filename.text());
         mapping.filename.set(&filename);
     }
@@ -163,7 +163,7 @@ impl FieldVisitor for Anonymizer<'_> {
     }
 
     fn file_build_id(&mut self, build_id: &mut BuildId) {
-        let misc = self.place.map_or(Misc::empty(), |(_, misc)| misc);
+        let misc = self.record_context.map_or(Misc::empty(), |(_, misc)| misc);
         // Following entries are located by the end of the name.
         *build_id = self.replace.build_id_entry(misc, build_id, 1);
     }
@@ -177,7 +177,7 @@ impl FieldVisitor for Anonymizer<'_> {
     }
 
     fn feature(&mut self, id: FeatureId, content: &mut Vec<u8>) {
-        let Some((meta, _)) = self.place else { return };
+        let Some((meta, _)) = self.record_context else { return };
         match self.replace.feature(id, content, meta) {
             Ok(Some(data)) if data.len() <= MAX_FEATURE => *content = data,
             Ok(Some(_)) => {

@@ -33,7 +33,7 @@ impl Names {
         if name.is_empty() { Vec::new() } else { self.key.name(name).to_vec() }
     }
 
-    /// Replaces the name of a mapping. NameCache names of mappings without a file are kept, without details such as thread IDs.
+    /// Replaces the name of a mapping. Common names of mappings without a file are kept, without details such as thread IDs.
     pub(crate) fn map(&mut self, name: &[u8]) -> &[u8] {
         let Self { key, maps, .. } = self;
         cached(maps, name, || map(key, name))
@@ -53,7 +53,7 @@ impl Names {
 
     /// Replaces each component of a path.
     pub(crate) fn path(&self, path: &[u8]) -> Vec<u8> {
-        path_of(&self.key, path)
+        replace_path(&self.key, path)
     }
 
     /// Replaces the name of a kernel symbol.
@@ -96,11 +96,12 @@ impl Names {
 }
 
 /// Returns the cached replacement of a name, or creates one.
-fn cached<'a>(known: &'a mut NameCache, name: &[u8], make: impl FnOnce() -> Vec<u8>) -> &'a [u8] {
-    if known.len() >= CACHED_NAMES && !known.contains_key(name) {
-        known.clear();
+fn cached<'a>(cache: &'a mut NameCache, name: &[u8], make: impl FnOnce() -> Vec<u8>) -> &'a [u8] {
+    // A recording may have any number of names: memory must not grow with them.
+    if cache.len() >= CACHED_NAMES && !cache.contains_key(name) {
+        cache.clear();
     }
-    known.entry_ref(name).or_insert_with(make)
+    cache.entry_ref(name).or_insert_with(make)
 }
 
 fn map(key: &Key, name: &[u8]) -> Vec<u8> {
@@ -117,7 +118,7 @@ fn map(key: &Key, name: &[u8]) -> Vec<u8> {
         // The process ID of the guest's hypervisor, by which perf identifies the guest, and the reference symbol.
         let pid = guest.strip_prefix(b".").map_or(0, |pid| 1 + pid.iter().take_while(|b| b.is_ascii_digit()).count());
         let (pid, symbol) = guest.split_at(pid);
-        let symbol = [&b"]_stext"[..], b"]_text"].into_iter().find(|known| *known == symbol).unwrap_or(b"]");
+        let symbol = [&b"]_stext"[..], b"]_text"].into_iter().find(|candidate| *candidate == symbol).unwrap_or(b"]");
         return [&b"[guest.kernel.kallsyms"[..], pid, symbol].concat();
     }
     if name.starts_with(b"[kernel.kallsyms]") {
@@ -130,10 +131,10 @@ fn map(key: &Key, name: &[u8]) -> Vec<u8> {
     if name.starts_with(b"[") && name.ends_with(b"]") {
         return [&b"["[..], &key.name(name), b"]"].concat();
     }
-    path_of(key, name)
+    replace_path(key, name)
 }
 
-fn path_of(key: &Key, path: &[u8]) -> Vec<u8> {
+fn replace_path(key: &Key, path: &[u8]) -> Vec<u8> {
     let mut to = Vec::with_capacity(path.len() + 2 * NAME);
     for (index, name) in path.split(|&byte| byte == b'/').enumerate() {
         if index > 0 {
@@ -143,15 +144,16 @@ fn path_of(key: &Key, path: &[u8]) -> Vec<u8> {
             b"" | b"." | b".." => to.extend(name),
             name => {
                 to.extend(key.name(name));
-                to.extend(end_of(name).as_bytes());
+                to.extend(type_suffix(name).as_bytes());
             }
         }
     }
+    // Readers would cut a longer path off; it becomes a single name.
     if to.len() < PATH_MAX { to } else { [&b"/"[..], &key.name(path)].concat() }
 }
 
 /// The suffix of a file name that identifies its type.
-fn end_of(name: &[u8]) -> &'static str {
+fn type_suffix(name: &[u8]) -> &'static str {
     let is_library = name.ends_with(b".so") || name.windows(4).any(|part| part == b".so.");
     let end = FILE_ENDS.iter().find(|end| name.ends_with(end.as_bytes()));
     if is_library { FILE_ENDS[0] } else { end.copied().unwrap_or("") }

@@ -99,15 +99,16 @@ impl Pages {
 
     /// The replacement of an address.
     #[inline]
-    pub(crate) fn of(&mut self, address: u64) -> u64 {
+    pub(crate) fn replace(&mut self, address: u64) -> u64 {
         let page = address / PAGE;
+        // Includes higher bits: the starts of mappings often have the same low bits.
         let at = (page ^ page >> 20) as usize % CACHED_PAGES;
-        let (known, to) = self.cached[at];
-        if known == page && page != LAST {
+        let (cached_page, to) = self.cached[at];
+        if cached_page == page && page != LAST {
             return to * PAGE + address % PAGE;
         }
         let Some(region) = self.region(page) else { return address };
-        let to = region.of(page);
+        let to = region.replace_page(page);
         self.cached[at] = (page, to);
         to * PAGE + address % PAGE
     }
@@ -125,7 +126,7 @@ struct Region {
     /// The mapped blocks, sorted by first page.
     blocks: Vec<Block>,
     /// Targets of blocks: first page, and the number of block pages before it and up to its end.
-    places: Vec<(u64, u64, u64)>,
+    targets: Vec<(u64, u64, u64)>,
     /// The permutation of the unmapped pages.
     others: Permutation,
 }
@@ -149,15 +150,15 @@ impl Region {
             blocks.push(Block { first, end, to, before: mapped });
             mapped += end - first;
         }
-        let mut places: Vec<_> = blocks.iter().map(|block| (block.to, 0, block.end - block.first)).collect();
-        places.sort_unstable();
+        let mut targets: Vec<_> = blocks.iter().map(|block| (block.to, 0, block.end - block.first)).collect();
+        targets.sort_unstable();
         let mut before = 0;
-        for (_, sum, len) in &mut places {
+        for (_, sum, len) in &mut targets {
             *sum = before;
             before += *len;
             *len = before;
         }
-        Self { from, end, blocks, places, others: Permutation::new(key, space, from, end - from - mapped) }
+        Self { from, end, blocks, targets, others: Permutation::new(key, space, from, end - from - mapped) }
     }
 
     fn block(&self, page: u64) -> Option<&Block> {
@@ -165,16 +166,16 @@ impl Region {
         self.blocks[..after].last().filter(|block| page < block.end)
     }
 
-    fn of(&self, page: u64) -> u64 {
+    fn replace_page(&self, page: u64) -> u64 {
         if let Some(block) = self.block(page) {
             return block.to + (page - block.first);
         }
         let after = self.blocks.partition_point(|block| block.first <= page);
         let before = self.blocks[..after].last().map_or(0, |block| block.before + block.end - block.first);
         // The nth unmapped page moves to the mth one.
-        let number = self.others.of(page - self.from - before);
-        let blocks_before = self.places.partition_point(|&(to, sum, _)| to - self.from - sum <= number);
-        let skipped = self.places[..blocks_before].last().map_or(0, |&(_, _, with)| with);
+        let number = self.others.permute(page - self.from - before);
+        let blocks_before = self.targets.partition_point(|&(to, sum, _)| to - self.from - sum <= number);
+        let skipped = self.targets[..blocks_before].last().map_or(0, |&(_, _, with)| with);
         self.from + number + skipped
     }
 }
@@ -182,6 +183,7 @@ impl Region {
 /// Targets of blocks that depend only on their own addresses, or follow a colliding block, so that equal mappings of two
 /// recordings have equal targets. `None` if the region is too full.
 fn scattered(key: &Key, space: &str, from: u64, end: u64, list: &[(u64, u64)]) -> Option<Vec<u64>> {
+    // Large blocks first: they are the hardest to fit.
     let mut order: Vec<_> = (0..list.len()).collect();
     order.sort_by_key(|&index| (u64::MAX - (list[index].1 - list[index].0), list[index].0));
     let (mut used, mut to) = (BTreeMap::new(), vec![0; list.len()]);
@@ -238,20 +240,20 @@ mod tests {
         let maps = [(0x40_0000, 0x3000), (0x7f00_1234_5000, 0x20_0000), (0xffff_ffff_8100_0000, 0x200_0000)];
         let mut pages = pages(&maps);
         for (start, len) in maps {
-            let to = pages.of(start);
+            let to = pages.replace(start);
             assert_ne!(to, start);
-            assert_eq!(pages.of(start + len - 1), to + len - 1);
+            assert_eq!(pages.replace(start + len - 1), to + len - 1);
             assert_eq!((to >> 63, to >> 32 == 0, to % PAGE), (start >> 63, start >> 32 == 0, start % PAGE));
             assert!(pages.is_mapped(start + len - 1) && !pages.is_mapped(start + len));
         }
         assert_eq!(
-            [0, 0x10, u64::MAX, 0xffff_ffff_ffff_fe00].map(|address| pages.of(address)),
+            [0, 0x10, u64::MAX, 0xffff_ffff_ffff_fe00].map(|address| pages.replace(address)),
             [0, 0x10, u64::MAX, 0xffff_ffff_ffff_fe00]
         );
         let stack = 0x7ffc_0000_0010;
-        assert_ne!(pages.of(stack), stack);
-        assert_eq!(pages.of(stack), pages.of(stack));
-        assert_eq!(pages.of(stack) % PAGE, 0x10);
+        assert_ne!(pages.replace(stack), stack);
+        assert_eq!(pages.replace(stack), pages.replace(stack));
+        assert_eq!(pages.replace(stack) % PAGE, 0x10);
     }
 
     #[test]
@@ -262,7 +264,7 @@ mod tests {
         for maps in [&maps[..], &maps[..1000], &[(PAGE, (1 << 31) - PAGE)], &[(0, 1 << 33)], &[(0, u64::MAX)]] {
             let pages = pages(maps);
             let some = (1..1 << 19).step_by(61);
-            let all: HashSet<_> = some.clone().map(|page| pages.region(page).unwrap().of(page)).collect();
+            let all: HashSet<_> = some.clone().map(|page| pages.region(page).unwrap().replace_page(page)).collect();
             assert_eq!(all.len(), some.count());
             let is_confined = maps.len() > 1 || maps[0].1 < 1 << 32;
             assert!(!is_confined || all.iter().all(|&page| page < 1 << 19));
@@ -272,15 +274,15 @@ mod tests {
     #[test]
     fn overlapping_mappings_move_together_and_adjacent_ones_do_not() {
         let mut pages = pages(&[(0x1_0000, 0x2000), (0x1_1000, 0x3000), (0x1_4000, 0x1000)]);
-        let to = pages.of(0x1_0000);
-        assert_eq!(pages.of(0x1_3fff), to + 0x3fff);
-        assert_ne!(pages.of(0x1_4000), to + 0x4000);
+        let to = pages.replace(0x1_0000);
+        assert_eq!(pages.replace(0x1_3fff), to + 0x3fff);
+        assert_ne!(pages.replace(0x1_4000), to + 0x4000);
     }
 
     #[test]
     fn equal_mappings_of_two_recordings_have_equal_targets() {
         let [mut one, mut other] =
             [&[(0x7f00_1234_5000, 0x2000)][..], &[(0x7f00_1234_5000, 0x2000), (0x7e00_0000_0000, 0x8000)]].map(pages);
-        assert_eq!(one.of(0x7f00_1234_5678), other.of(0x7f00_1234_5678));
+        assert_eq!(one.replace(0x7f00_1234_5678), other.replace(0x7f00_1234_5678));
     }
 }

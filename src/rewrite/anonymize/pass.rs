@@ -81,27 +81,28 @@ impl Pass for AnonymizePass {
 
     fn report(&self, ledger: &mut Ledger) {
         let (summary, kept) = (&self.replace.summary, self.replace.kept);
-        let of = |is_wanted: &dyn Fn(Category) -> bool| {
-            let list = Category::NAMED.iter().map(|(what, _)| *what).filter(|&what| is_wanted(what));
+        let categories = |is_wanted: &dyn Fn(Category) -> bool| {
+            let list = Category::NAMED.iter().map(|(category, _)| *category).filter(|&category| is_wanted(category));
             list.collect::<Vec<_>>()
         };
         let counted = |list: Vec<Category>| {
-            let counts = list.iter().map(|&what| format!("{} ({})", what.text(), summary.replaced[what as usize]));
+            let counts =
+                list.iter().map(|&category| format!("{} ({})", category.text(), summary.replaced[category as usize]));
             counts.collect::<Vec<_>>().join(", ")
         };
-        let occurs = |what: Category| summary.replaced[what as usize] > 0;
-        let replaced = of(&|what| occurs(what) && what.is_replaced());
+        let occurs = |category: Category| summary.replaced[category as usize] > 0;
+        let replaced = categories(&|category| occurs(category) && category.is_replaced());
         if !replaced.is_empty() {
             ledger.change(format!("anonymized: replaced {}", counted(replaced)));
         }
-        let removed = of(&|what| occurs(what) && !what.is_replaced());
-        let others = summary.removed.iter().map(|(what, count)| format!("{what} ({count})"));
+        let removed = categories(&|category| occurs(category) && !category.is_replaced());
+        let others = summary.removed.iter().map(|(description, count)| format!("{description} ({count})"));
         let removed: Vec<_> =
             Some(counted(removed)).filter(|text| !text.is_empty()).into_iter().chain(others).collect();
         if !removed.is_empty() {
             ledger.change(format!("anonymized: removed {}", removed.join(", ")));
         }
-        let remaining = of(&|what| kept.has(what)).into_iter().map(Category::text);
+        let remaining = categories(&|category| kept.has(category)).into_iter().map(Category::text);
         let remaining: Vec<_> =
             remaining.chain(["sizes, counts, CPUs and the events of perf, the kernel and the hardware"]).collect();
         ledger.change(format!("anonymized: kept {}", remaining.join(", ")));
@@ -140,6 +141,7 @@ impl<S: Sink + ?Sized> Stage<S> for Anonymize<'_> {
     }
 
     fn gap(&mut self, _: &Meta, _: &Gap<'_>, _: &mut S) -> Result<()> {
+        // Unreadable bytes may contain anything.
         Ok(())
     }
 }

@@ -27,7 +27,7 @@ impl Permutation {
     }
 
     /// The image of a number; numbers beyond the limit map to themselves.
-    pub(crate) fn of(&self, number: u64) -> u64 {
+    pub(crate) fn permute(&self, number: u64) -> u64 {
         if number >= self.count {
             return number;
         }
@@ -58,13 +58,16 @@ mod tests {
         let key = Key::new(&[5; 16]).unwrap();
         for count in [1, 2, 3, 5, 16, 17, 100, 1000] {
             let order = Permutation::new(&key, "test", 0, count);
-            let mut all: Vec<_> = (0..count).map(|number| order.of(number)).collect();
+            let mut all: Vec<_> = (0..count).map(|number| order.permute(number)).collect();
             assert!(count < 100 || all.iter().zip(0..).filter(|&(&to, from)| to == from).count() < 10);
             all.sort_unstable();
             assert!(all.into_iter().eq(0..count), "{count}");
-            assert_eq!(order.of(count + 1), count + 1);
+            assert_eq!(order.permute(count + 1), count + 1);
         }
-        assert!(Permutation::new(&key, "test", 0, 1 << 52).of(7) < 1 << 52);
-        assert_ne!(Permutation::new(&key, "test", 0, 1 << 40).of(7), Permutation::new(&key, "test", 1, 1 << 40).of(7));
+        assert!(Permutation::new(&key, "test", 0, 1 << 52).permute(7) < 1 << 52);
+        assert_ne!(
+            Permutation::new(&key, "test", 0, 1 << 40).permute(7),
+            Permutation::new(&key, "test", 1, 1 << 40).permute(7)
+        );
     }
 }

@@ -59,7 +59,6 @@ pub(crate) struct Summary {
 }
 
 impl Replacer {
-    /// Creates the replacer.
     pub(crate) fn new(key: Key, kept: KeptCategories) -> Self {
         Self {
             kept,
@@ -83,17 +82,17 @@ impl Replacer {
 
     /// Whether a category is replaced or removed; if so, counts it.
     #[inline]
-    pub(crate) fn replaces(&mut self, what: Category) -> bool {
-        if self.kept.has(what) {
+    pub(crate) fn replaces(&mut self, category: Category) -> bool {
+        if self.kept.has(category) {
             return false;
         }
-        self.summary.replaced[what as usize] += 1;
+        self.summary.replaced[category as usize] += 1;
         true
     }
 
     /// Counts something that is removed.
-    pub(crate) fn note_removal(&mut self, what: impl Into<String>) {
-        *self.summary.removed.entry(what.into()).or_default() += 1;
+    pub(crate) fn note_removal(&mut self, description: impl Into<String>) {
+        *self.summary.removed.entry(description.into()).or_default() += 1;
     }
 
     /// Replaces the name of a mapping.
@@ -145,6 +144,7 @@ impl Replacer {
         }
         // Below 2^53, which JSON numbers represent exactly.
         let to = (self.key.number("id", &[id]) >> 11).max(1);
+        // A corrupt recording may have any number of IDs: memory must not grow with them.
         if self.ids.len() >= CACHED_IDS {
             self.ids.clear();
         }
@@ -168,7 +168,7 @@ impl Replacer {
         if !self.replaces(Category::Addresses) {
             return address;
         }
-        self.addresses.as_mut().map_or(0, |addresses| addresses.of(space, address))
+        self.addresses.as_mut().map_or(0, |addresses| addresses.replace(space, address))
     }
 
     /// Replaces a process or thread ID; the idle task and "none" are kept.
@@ -179,7 +179,7 @@ impl Replacer {
         }
         let range = PID_RANGES[1..3].iter().filter(|&&first| pid >= first).count();
         let first = PID_RANGES[range];
-        self.pids[range].of((pid - first).into()) as u32 + first
+        self.pids[range].permute((pid - first).into()) as u32 + first
     }
 
     /// Replaces a time, unless it is unset.

@@ -28,7 +28,7 @@ pub struct FindOptions {
             value_parser = KnownBuildIds::parse,
         )
     )]
-    pub known: Option<KnownBuildIds>,
+    pub known_build_ids: Option<KnownBuildIds>,
 
     /// Directory with the files of the recorded machine at their paths [default: /, for files that match the recorded ones].
     #[cfg_attr(feature = "cli", arg(long, value_name = "DIR", value_parser = crate::option_values::directory))]
@@ -40,12 +40,11 @@ pub struct FindOptions {
 }
 
 impl FindOptions {
-    /// The build ID cache.
     fn cache(&self) -> Option<Cache> {
-        let of_user =
-            || Some(Cache { dir: PathBuf::from(env::var_os("HOME")?).join(".debug"), is_of_recording: false });
-        let of_recording = self.buildid_dir.clone().map(|dir| Cache { dir, is_of_recording: true });
-        of_recording.or_else(of_user)
+        let default_cache =
+            || Some(Cache { dir: PathBuf::from(env::var_os("HOME")?).join(".debug"), has_recorded_files: false });
+        let given_cache = self.buildid_dir.clone().map(|dir| Cache { dir, has_recorded_files: true });
+        given_cache.or_else(default_cache)
     }
 }
 
@@ -55,7 +54,7 @@ pub struct Cache {
     /// Directory.
     pub dir: PathBuf,
     /// Whether the user states that it contains the recorded files. Then the only file of a name is used.
-    pub is_of_recording: bool,
+    pub has_recorded_files: bool,
 }
 
 /// Why an object has no build ID, with details.
@@ -130,8 +129,8 @@ impl<'a> Finder<'a> {
     }
 
     /// The build ID in the user's list.
-    pub fn known(&self, name: &[u8]) -> Option<Id> {
-        self.options.known.as_ref()?.of(name)
+    pub fn known_build_id(&self, name: &[u8]) -> Option<Id> {
+        self.options.known_build_ids.as_ref()?.get(name)
     }
 
     /// Searches the build ID of a file that had an object's name; `None` if the object cannot have one.
@@ -150,11 +149,11 @@ impl<'a> Finder<'a> {
             return Ok(Some(id));
         }
         let Some(path) = path(name) else { return Ok(None) };
-        let found = match (&self.options.symfs, &self.host) {
+        let build_id = match (&self.options.symfs, &self.host) {
             (Some(root), _) => read(&below(root, path), end),
             (None, host) => self.read_here(host, path, file.inode, end),
         };
-        found.or_else(|why| self.cached(name, file, Some(end), &why).map(Some).ok_or(why))
+        build_id.or_else(|why| self.cached(name, file, Some(end), &why).map(Some).ok_or(why))
     }
 
     /// Reads the build ID of a local file, if it is the recorded one.
@@ -175,14 +174,15 @@ impl<'a> Finder<'a> {
     fn kernel(&self) -> Result<Option<Id>, MissingBuildId> {
         if let Some(root) = &self.options.symfs {
             let Some(release) = &self.osrelease else { return Err(Reason::Unproven.into()) };
-            let places = [
+            let paths = [
                 format!("boot/vmlinux-{release}"),
                 format!("usr/lib/debug/boot/vmlinux-{release}"),
                 format!("usr/lib/debug/lib/modules/{release}/vmlinux"),
                 format!("lib/modules/{release}/vmlinux"),
                 format!("lib/modules/{release}/build/vmlinux"),
             ];
-            let ids = places.iter().filter_map(|place| read(&root.join(place), 0).ok().flatten());
+            // The end of a kernel mapping is no offset in the file, so the size is not checked.
+            let ids = paths.iter().filter_map(|path| read(&root.join(path), 0).ok().flatten());
             let missing = || MissingBuildId { reason: Reason::NotFound, detail: format!("vmlinux-{release}") };
             return ids.into_iter().next().map(Some).ok_or_else(missing);
         }
@@ -204,7 +204,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The cached build ID: of the same file, which the cache links, or of the only file of the name if the file no longer exists
-    /// or the cache is of the recording.
+    /// or the user states that the cache has the recorded files.
     fn cached(&self, name: &[u8], file: &FileKey, end: Option<u64>, why: &MissingBuildId) -> Option<Id> {
         let cache = self.options.cache()?;
         let directory = below(&cache.dir, Path::new(std::str::from_utf8(name).ok()?));
@@ -222,6 +222,7 @@ impl<'a> Finder<'a> {
             };
             let inodes = file.inode.zip(metadata.as_ref().and_then(Inode::of_file));
             let is_same = inodes.is_some_and(|(recorded, here)| recorded.is(&here));
+            // An inode of another host identifies nothing here.
             if fits && is_same && !matches!(self.host, Host::Other(_)) {
                 return Some(id);
             }
@@ -229,7 +230,7 @@ impl<'a> Finder<'a> {
         }
         let is_deleted = why.reason == Reason::NotFound && matches!(self.host, Host::This { .. });
         match ids[..] {
-            [id] if cache.is_of_recording || is_deleted => Some(id),
+            [id] if cache.has_recorded_files || is_deleted => Some(id),
             _ => None,
         }
     }

@@ -28,24 +28,24 @@ impl KnownBuildIds {
 
     /// Parses comma-separated pairs.
     fn list(list: &[u8]) -> Result<Self, String> {
-        let mut known = Self::default();
+        let mut build_ids = Self::default();
         for pair in list.split(|&byte| byte == b',') {
-            let is_pair = known.add(pair.trim_ascii())?;
+            let is_pair = build_ids.add(pair.trim_ascii())?;
             is_pair.then_some(()).ok_or_else(|| format!("{} is not BUILDID FILE", shown(pair)))?;
         }
-        Ok(known)
+        Ok(build_ids)
     }
 
     /// Parses one pair per line. perf buildid-list writes only the name of files without a build ID.
     fn lines(lines: &[u8]) -> Result<Self, String> {
-        let mut known = Self::default();
+        let mut build_ids = Self::default();
         for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             let has_id = !line.starts_with(b" ");
-            if has_id && !known.add(line.trim_ascii())? {
+            if has_id && !build_ids.add(line.trim_ascii())? {
                 return Err(format!("line {} is not BUILDID FILE", shown(line)));
             }
         }
-        Ok(known)
+        Ok(build_ids)
     }
 
     /// Adds a pair; returns false if it is not one.
@@ -59,7 +59,7 @@ impl KnownBuildIds {
     }
 
     /// The build ID of a file.
-    pub fn of(&self, name: &[u8]) -> Option<Id> {
+    pub fn get(&self, name: &[u8]) -> Option<Id> {
         self.by_name.get(name).copied()
     }
 
@@ -84,9 +84,9 @@ mod tests {
 
     #[test]
     fn parses_a_list() {
-        let known = KnownBuildIds::parse("aabb /bin/cat, CCDD /bin/with blank").unwrap();
-        assert_eq!(known.of(b"/bin/cat"), Id::new(&[0xaa, 0xbb]));
-        assert_eq!((known.of(b"/bin/with blank"), known.of(b"/bin")), (Id::new(&[0xcc, 0xdd]), None));
+        let build_ids = KnownBuildIds::parse("aabb /bin/cat, CCDD /bin/with blank").unwrap();
+        assert_eq!(build_ids.get(b"/bin/cat"), Id::new(&[0xaa, 0xbb]));
+        assert_eq!((build_ids.get(b"/bin/with blank"), build_ids.get(b"/bin")), (Id::new(&[0xcc, 0xdd]), None));
         for error in ["aabb /bin/cat,x", "aab /bin/cat", "xy /bin/cat", "/no/such/file", "file:///no/such/file"] {
             assert!(KnownBuildIds::parse(error).is_err(), "{error}");
         }
@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn parses_the_output_of_perf_buildid_list() {
         let text = b"aabb /bin/cat\n\n                                         [kernel.kallsyms]\nccdd [vdso]\n";
-        let known = KnownBuildIds::lines(text).unwrap();
-        assert_eq!((known.len(), known.of(b"[vdso]")), (2, Id::new(&[0xcc, 0xdd])));
+        let build_ids = KnownBuildIds::lines(text).unwrap();
+        assert_eq!((build_ids.len(), build_ids.get(b"[vdso]")), (2, Id::new(&[0xcc, 0xdd])));
         assert!(KnownBuildIds::lines(b"aabb\n").is_err());
     }
 }

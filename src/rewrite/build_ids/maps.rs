@@ -91,6 +91,7 @@ impl Pass for BuildIdMapsPass {
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         Some(match self.scope {
+            // The file of a sample is the one that was mapped at its time.
             Scope::Hit => PreScan::in_time_order(&mut self.scan),
             Scope::All => PreScan::in_file_order(&mut self.scan),
         })
@@ -100,7 +101,11 @@ impl Pass for BuildIdMapsPass {
         let resolved = &*self.resolved.get_or_insert_with(|| BuildIdLookups::new(&self.scan, &self.options));
         let (mut names, mut changed) = (Names::default(), RecordBuffer::default());
         Box::new(RecordFunction::new(sink, move |meta, raw, sink| {
-            match id_of(meta, raw, resolved, &mut names).map(|id| rewritten(meta, raw, id)).transpose()?.flatten() {
+            match new_build_id(meta, raw, resolved, &mut names)
+                .map(|id| rewritten(meta, raw, id))
+                .transpose()?
+                .flatten()
+            {
                 None => sink.record(meta, raw),
                 Some(record) => {
                     changed.record = record;
@@ -118,13 +123,13 @@ impl Pass for BuildIdMapsPass {
 }
 
 /// The build ID to store in a record; `None` if it is not a mapping or already has it.
-fn id_of(meta: &Meta, raw: &Raw<'_>, resolved: &BuildIdLookups, names: &mut Names) -> Option<Id> {
+fn new_build_id(meta: &Meta, raw: &Raw<'_>, resolved: &BuildIdLookups, names: &mut Names) -> Option<Id> {
     if !Mmap::is_mmap(raw.header().kind) {
         return None;
     }
     let mmap = Mmap::read(meta, raw, names)?;
     let (name, key, _) = mapped(&mmap, raw.header().misc)?;
-    resolved.of(name, &key).filter(|id| key.build_id != Some(*id))
+    resolved.build_id(name, &key).filter(|id| key.build_id != Some(*id))
 }
 
 /// The record with the build ID; `None` if it would become too large.

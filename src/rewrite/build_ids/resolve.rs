@@ -73,11 +73,16 @@ impl BuildIdLookups {
 
     /// Determines the build IDs of an object: as given by the user, else as recorded, else as found.
     fn add(&mut self, object: &Object, finder: &Finder<'_>, in_table: Option<Id>) {
-        let known = finder.known(&object.name);
+        let known_id = finder.known_build_id(&object.name);
+        // The table has one build ID per name, which may be that of any of several files.
         let in_table = in_table.filter(|_| object.files.len() == 1);
         let mut files = BTreeMap::new();
         for (key, &end) in &object.files {
-            match known.or(key.build_id).or(in_table).map_or_else(|| finder.find(object, key, end), |id| Ok(Some(id))) {
+            match known_id
+                .or(key.build_id)
+                .or(in_table)
+                .map_or_else(|| finder.find(object, key, end), |id| Ok(Some(id)))
+            {
                 Ok(id) => files.extend(id.map(|id| (*key, id))),
                 Err(why) => self.miss(object, why),
             }
@@ -86,7 +91,7 @@ impl BuildIdLookups {
             return;
         }
         self.by_name.insert(Arc::clone(&object.name), self.list.len());
-        let (name, mode, is_known) = (Arc::clone(&object.name), object.mode, known.is_some());
+        let (name, mode, is_known) = (Arc::clone(&object.name), object.mode, known_id.is_some());
         self.list.push(ResolvedObject { name, mode, is_known, files });
     }
 
@@ -102,7 +107,7 @@ impl BuildIdLookups {
     }
 
     /// The build ID of a file that had an object's name.
-    pub(crate) fn of(&self, name: &[u8], file: &FileKey) -> Option<Id> {
+    pub(crate) fn build_id(&self, name: &[u8], file: &FileKey) -> Option<Id> {
         let object = &self.list[*self.by_name.get(name)?];
         object.files.get(file).copied()
     }

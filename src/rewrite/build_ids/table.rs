@@ -77,7 +77,7 @@ impl BuildIdTablePass {
     }
 
     /// Creates the pass for the objects of a completed scan.
-    pub fn of_scan(scope: Scope, scan: ObjectScan, options: FindOptions) -> Self {
+    pub fn from_scan(scope: Scope, scan: ObjectScan, options: FindOptions) -> Self {
         Self { options, scope, scan, is_scanned: true, resolved: BuildIdLookups::default() }
     }
 }
@@ -97,6 +97,7 @@ impl Pass for BuildIdTablePass {
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         (!self.is_scanned).then(|| match self.scope {
+            // The file of a sample is the one that was mapped at its time.
             Scope::Hit => PreScan::in_time_order(&mut self.scan),
             Scope::All => PreScan::in_file_order(&mut self.scan),
         })
@@ -116,8 +117,9 @@ impl Pass for BuildIdTablePass {
             by_name.entry_ref(entry.filename.text()).or_default().push(at);
         }
         for object in &resolved.list {
-            let of_name = by_name.entry_ref(&*object.name).or_default();
-            let mut existing = of_name.iter().filter_map(|&at| table[at].as_ref());
+            let positions = by_name.entry_ref(&*object.name).or_default();
+            let mut existing = positions.iter().filter_map(|&at| table[at].as_ref());
+            // Only the user overrides a recorded build ID.
             if !object.is_known && existing.clone().any(|(misc, entry)| Id::new(entry.id(*misc)).is_some()) {
                 continue;
             }
@@ -127,8 +129,8 @@ impl Pass for BuildIdTablePass {
             };
             let entry = id.of_table(object.mode, &object.name);
             if !existing.any(|existing| *existing == entry) {
-                of_name.drain(..).for_each(|at| table[at] = None);
-                of_name.push(table.len());
+                positions.drain(..).for_each(|at| table[at] = None);
+                positions.push(table.len());
                 table.push(Some(entry));
             }
         }

@@ -24,7 +24,7 @@ impl DeferredChains {
 
     /// Whether a sample refers to the chain of a CALLCHAIN_DEFERRED record. True for a malformed record.
     pub(crate) fn has(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
-        chain_of(meta, raw).is_none_or(|(chain, _)| self.0.contains(&chain))
+        deferred_chain(meta, raw).is_none_or(|(chain, _)| self.0.contains(&chain))
     }
 
     /// Iterates over the chains.
@@ -45,7 +45,7 @@ pub(crate) fn cookie(chain: &Words<'_>) -> Option<u64> {
 }
 
 /// Decodes a CALLCHAIN_DEFERRED record; `None` if it is malformed.
-pub(crate) fn chain_of<'a>(meta: &Meta, raw: &Raw<'a>) -> Option<(Chain, Words<'a>)> {
+pub(crate) fn deferred_chain<'a>(meta: &Meta, raw: &Raw<'a>) -> Option<(Chain, Words<'a>)> {
     let (body, trailer) = meta.events.split(raw);
     let mut reader = Reader::new(body, raw.endian());
     let (cookie, nr) = (reader.u64()?, reader.u64()?);

@@ -44,7 +44,7 @@ pub struct DsoFilter {
     wanted: Vec<String>,
     session: Session,
     /// By mapping number, for mappings that contain samples: whether the mapping is wanted.
-    known: Vec<Option<bool>>,
+    decisions: Vec<Option<bool>>,
     has_unmapped: bool,
     without_field: u64,
 }
@@ -53,22 +53,22 @@ impl DsoFilter {
     /// Creates a filter of these files: a path, or a file name without directories; for kernel modules also `[NAME]`, for the
     /// kernel `[kernel.kallsyms]`, and `[unknown]` for unmapped addresses.
     pub fn new(wanted: Vec<String>) -> Self {
-        Self { wanted, session: Session::default(), known: Vec::new(), has_unmapped: false, without_field: 0 }
+        Self { wanted, session: Session::default(), decisions: Vec::new(), has_unmapped: false, without_field: 0 }
     }
 
     fn is_wanted(&mut self, id: MapId) -> bool {
         let index = id.0 as usize;
-        if self.known.len() <= index {
-            self.known.resize(index + 1, None);
+        if self.decisions.len() <= index {
+            self.decisions.resize(index + 1, None);
         }
         let (wanted, map) = (&self.wanted, self.session.map(id));
-        *self.known[index].get_or_insert_with(|| wanted.iter().any(|wanted| has_name(map, wanted)))
+        *self.decisions[index].get_or_insert_with(|| wanted.iter().any(|wanted| has_name(map, wanted)))
     }
 
     /// The mappings that contain samples.
     fn hit(&self) -> impl Iterator<Item = &Map> {
-        let known = self.known.iter().enumerate().filter(|(_, known)| known.is_some());
-        known.map(|(index, _)| self.session.map(MapId(index as u32)))
+        let decided = self.decisions.iter().enumerate().filter(|(_, decision)| decision.is_some());
+        decided.map(|(index, _)| self.session.map(MapId(index as u32)))
     }
 }
 
@@ -94,6 +94,7 @@ impl Filter for DsoFilter {
     }
 
     fn begin(&mut self, _: &Meta) {
+        // Each pass over the records numbers the mappings anew.
         *self = Self::new(std::mem::take(&mut self.wanted));
     }
 

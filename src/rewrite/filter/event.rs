@@ -73,7 +73,6 @@ pub struct EventPass {
     selection: Selection,
 }
 
-/// Which events are wanted.
 #[derive(Debug)]
 enum Wanted {
     /// Events of these names, with or without their modifiers.
@@ -94,7 +93,7 @@ struct EventUse {
     is_aux: bool,
 }
 
-/// What is kept.
+/// The events and their related records that are kept.
 #[derive(Debug, Default)]
 struct Selection {
     events: KeptEvents,
@@ -111,7 +110,7 @@ impl EventPass {
     }
 
     /// Creates a filter of the event of this number.
-    pub fn of(event: EventIndex) -> Self {
+    pub fn for_event(event: EventIndex) -> Self {
         Self { wanted: Wanted::Number(event), keep_attrs: false, seen: Vec::new(), selection: Selection::default() }
     }
 
@@ -259,7 +258,7 @@ impl EventStage<'_> {
             RecordType::CALLCHAIN_DEFERRED => deferred.has(meta, raw),
             RecordType::AUXTRACE_INFO | RecordType::AUXTRACE | RecordType::AUXTRACE_ERROR => !removes_aux,
             kind if kind >= RecordType::USER_START => {
-                OwnIds::of(meta, raw).event.is_none_or(|id| events.has_id(meta, id))
+                OwnIds::read(meta, raw).event.is_none_or(|id| events.has_id(meta, id))
             }
             kind => !kind.is_of_event() || meta.events.of(raw).is_none_or(|(event, _)| events.has(event)),
         }

@@ -25,7 +25,7 @@ pub(crate) struct FilePositions {
 impl FilePositions {
     /// The position of a record. The first calls must be in file order.
     #[inline]
-    pub(crate) fn of(&mut self, raw: &Raw<'_>) -> u64 {
+    pub(crate) fn position(&mut self, raw: &Raw<'_>) -> u64 {
         let start = match self.latest {
             Some((serial, start)) if serial == raw.block().serial => start,
             _ => self.start(raw),
@@ -55,13 +55,12 @@ impl FilePositions {
 
 /// A sink that looks up positions of records.
 pub(crate) trait Numbered: Sink {
-    /// The positions.
-    fn places(&mut self) -> &mut FilePositions;
+    fn positions(&mut self) -> &mut FilePositions;
 }
 
 impl<T: Stage<S>, S: Numbered> Numbered for Before<T, S> {
-    fn places(&mut self) -> &mut FilePositions {
-        self.sink.places()
+    fn positions(&mut self) -> &mut FilePositions {
+        self.sink.positions()
     }
 }
 
@@ -81,7 +80,7 @@ impl<S: Numbered> Sink for NumberedOrder<S> {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        self.0.sink_mut().places().of(raw);
+        self.0.sink_mut().positions().position(raw);
         self.0.record(meta, raw)
     }
 
@@ -92,21 +91,21 @@ impl<S: Numbered> Sink for NumberedOrder<S> {
 
 /// A set of positions: one bit for every 8 bytes of records.
 #[derive(Debug, Default)]
-pub(crate) struct PlaceSet(Vec<u64>);
+pub(crate) struct PositionSet(Vec<u64>);
 
-impl PlaceSet {
+impl PositionSet {
     /// Adds a position.
-    pub(crate) fn mark(&mut self, place: u64) {
-        let word = (place / 64) as usize;
+    pub(crate) fn mark(&mut self, position: u64) {
+        let word = (position / 64) as usize;
         if self.0.len() <= word {
             self.0.resize(word + 1, 0);
         }
-        self.0[word] |= 1 << (place % 64);
+        self.0[word] |= 1 << (position % 64);
     }
 
     /// Whether a position is in the set.
-    pub(crate) fn has(&self, place: u64) -> bool {
-        self.0.get((place / 64) as usize).is_some_and(|word| word & 1 << (place % 64) != 0)
+    pub(crate) fn has(&self, position: u64) -> bool {
+        self.0.get((position / 64) as usize).is_some_and(|word| word & 1 << (position % 64) != 0)
     }
 }
 
@@ -116,9 +115,9 @@ mod tests {
 
     #[test]
     fn marks_only_the_given_places() {
-        let mut marked = PlaceSet::default();
-        [0, 63, 64, 1000].into_iter().for_each(|place| marked.mark(place));
-        let has: Vec<_> = (0..2000).filter(|&place| marked.has(place)).collect();
+        let mut marked = PositionSet::default();
+        [0, 63, 64, 1000].into_iter().for_each(|position| marked.mark(position));
+        let has: Vec<_> = (0..2000).filter(|&position| marked.has(position)).collect();
         assert_eq!(has, [0, 63, 64, 1000]);
     }
 }

@@ -67,8 +67,8 @@ impl TypePass {
 
     fn keeps(&self, kind: RecordType) -> bool {
         // A sample's user call chain may be in a separate record.
-        let is_of_sample = kind == RecordType::CALLCHAIN_DEFERRED && self.wanted.contains(&RecordType::SAMPLE);
-        self.wanted.contains(&kind) || is_needed(kind) || is_of_sample
+        let is_wanted_chain = kind == RecordType::CALLCHAIN_DEFERRED && self.wanted.contains(&RecordType::SAMPLE);
+        self.wanted.contains(&kind) || is_needed(kind) || is_wanted_chain
     }
 }
 

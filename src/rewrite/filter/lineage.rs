@@ -58,10 +58,10 @@ impl KeptEvents {
         reencode_with(meta, raw, |record| {
             if let Body::IdIndex(index) = &mut record.body {
                 let kept: Vec<_> = index.entries.iter().map(|entry| self.has_id(meta, entry.id)).collect();
-                let mut of_entry = kept.iter();
-                index.entries.retain(|_| of_entry.next().copied().unwrap_or(true));
-                let mut of_guest = kept.iter();
-                index.guests.retain(|_| of_guest.next().copied().unwrap_or(true));
+                let mut kept_entries = kept.iter();
+                index.entries.retain(|_| kept_entries.next().copied().unwrap_or(true));
+                let mut kept_guests = kept.iter();
+                index.guests.retain(|_| kept_guests.next().copied().unwrap_or(true));
             }
         })
     }

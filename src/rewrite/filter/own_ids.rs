@@ -5,7 +5,7 @@ use perf_data::abi::record::Body;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 
-/// The IDs of what a record other than a sample describes.
+/// The IDs of the process and the event that a record other than a sample describes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OwnIds {
     /// The process.
@@ -16,7 +16,7 @@ pub(crate) struct OwnIds {
 
 impl OwnIds {
     /// Decodes the IDs. A malformed record has none.
-    pub(crate) fn of(meta: &Meta, raw: &Raw<'_>) -> Self {
+    pub(crate) fn read(meta: &Meta, raw: &Raw<'_>) -> Self {
         let (body, _) = meta.events.split(raw);
         let (mut body, _) = Body::read(raw.header().kind, raw.header().misc, body, &meta.context(raw));
         let mut ids = Self::default();

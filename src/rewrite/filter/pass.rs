@@ -1,7 +1,7 @@
 //! The common pass of all sample filters.
 
 use super::deferred::DeferredChains;
-use super::file_positions::{FilePositions, Numbered, NumberedOrder, PlaceSet};
+use super::file_positions::{FilePositions, Numbered, NumberedOrder, PositionSet};
 
 use super::related_processes::RelatedProcesses;
 use crate::rewrite::header::Header;
@@ -90,7 +90,7 @@ struct Selection {
     times: Option<(u64, u64)>,
     deferred: DeferredChains,
     related: Option<RelatedProcesses>,
-    marked: PlaceSet,
+    marked: PositionSet,
     unreadable: u64,
 }
 
@@ -109,10 +109,14 @@ impl<F: Filter> Pass for FilterPass<F> {
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         let related = self.filter.is_by_process().then(RelatedProcesses::default);
         self.selection = Selection { related, ..Selection::default() };
-        let scan =
-            FilterScan { filter: &mut self.filter, selection: &mut self.selection, places: FilePositions::default() };
+        let scan = FilterScan {
+            filter: &mut self.filter,
+            selection: &mut self.selection,
+            positions: FilePositions::default(),
+        };
         Some(match scan.filter.order() {
             PreScanOrder::File => PreScan::in_file_order(scan),
+            // Sorted after the positions are numbered, since these follow the file order.
             PreScanOrder::Time => PreScan::in_file_order(NumberedOrder::new(scan, self.options.clone())),
         })
     }
@@ -131,7 +135,7 @@ impl<F: Filter> Pass for FilterPass<F> {
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
         let stage =
-            FilterStage { filter: &mut self.filter, selection: &self.selection, places: FilePositions::default() };
+            FilterStage { filter: &mut self.filter, selection: &self.selection, positions: FilePositions::default() };
         Box::new(Before::new(stage, sink))
     }
 
@@ -179,7 +183,7 @@ fn with_sample<T>(meta: &Meta, raw: &Raw<'_>, function: impl FnOnce(&Sample<'_>)
 struct FilterScan<'a, F> {
     filter: &'a mut F,
     selection: &'a mut Selection,
-    places: FilePositions,
+    positions: FilePositions,
 }
 
 impl<F: Filter> Sink for FilterScan<'_, F> {
@@ -189,13 +193,13 @@ impl<F: Filter> Sink for FilterScan<'_, F> {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let Self { filter, selection, places } = self;
+        let Self { filter, selection, positions } = self;
         if raw.header().kind != RecordType::SAMPLE {
             if let Some(related) = &mut selection.related {
                 related.note(meta, raw);
             }
             filter.other(meta, raw);
-            places.forget(raw);
+            positions.forget(raw);
             return Ok(());
         }
         let is_kept = with_sample(meta, raw, |sample| {
@@ -211,9 +215,9 @@ impl<F: Filter> Sink for FilterScan<'_, F> {
         });
         selection.unreadable += u64::from(is_kept.is_none());
         if is_kept != Some(false) && filter.order() == PreScanOrder::Time {
-            selection.marked.mark(places.of(raw));
+            selection.marked.mark(positions.position(raw));
         }
-        places.forget(raw);
+        positions.forget(raw);
         Ok(())
     }
 
@@ -226,8 +230,8 @@ impl<F: Filter> Sink for FilterScan<'_, F> {
 }
 
 impl<F: Filter> Numbered for FilterScan<'_, F> {
-    fn places(&mut self) -> &mut FilePositions {
-        &mut self.places
+    fn positions(&mut self) -> &mut FilePositions {
+        &mut self.positions
     }
 }
 
@@ -235,17 +239,17 @@ impl<F: Filter> Numbered for FilterScan<'_, F> {
 struct FilterStage<'a, F> {
     filter: &'a mut F,
     selection: &'a Selection,
-    places: FilePositions,
+    positions: FilePositions,
 }
 
 impl<F: Filter> FilterStage<'_, F> {
     fn is_kept(&mut self, meta: &Meta, raw: &Raw<'_>) -> bool {
         let is_sample = raw.header().kind == RecordType::SAMPLE;
         if self.filter.order() == PreScanOrder::Time {
-            let place = self.places.of(raw);
-            self.places.forget(raw);
+            let position = self.positions.position(raw);
+            self.positions.forget(raw);
             if is_sample {
-                return self.selection.marked.has(place);
+                return self.selection.marked.has(position);
             }
         }
         match raw.header().kind {

@@ -28,6 +28,7 @@ impl ProcessTree {
     pub(crate) fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
         if raw.header().kind == RecordType::FORK {
             let mut body = Reader::new(raw.body(), raw.endian());
+            // The FORK of a thread has its process as the parent.
             if let (Some(pid), Some(ppid)) = (body.u32(), body.u32())
                 && pid != ppid
             {
@@ -39,7 +40,8 @@ impl ProcessTree {
         } else if Mmap::is_mmap(raw.header().kind)
             && let Some(mmap) = Mmap::read(meta, raw, &mut self.names)
         {
-            let pid = if is_of_host(raw) { mmap.pid } else { KERNEL[0] };
+            // A guest has its own process IDs: its files count as the kernel's, which are always kept.
+            let pid = if is_about_host(raw) { mmap.pid } else { KERNEL[0] };
             self.files.entry(mmap.filename).or_default().insert(pid);
         }
     }
@@ -61,12 +63,12 @@ impl ProcessTree {
 }
 
 /// The host process that a record other than a sample describes; `None` if it describes no particular one.
-pub(crate) fn process_of(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
+pub(crate) fn described_process(meta: &Meta, raw: &Raw<'_>) -> Option<u32> {
     let pid = match raw.header().kind.has(RecordFlags::TRAILER_PROCESS) {
         true => meta.events.split(raw).1.and_then(|trailer| trailer.task).map(|(pid, _)| pid),
-        false => OwnIds::of(meta, raw).process,
+        false => OwnIds::read(meta, raw).process,
     };
-    pid.filter(|_| is_of_host(raw))
+    pid.filter(|_| is_about_host(raw))
 }
 
 /// The processes related to kept samples.
@@ -82,6 +84,7 @@ impl RelatedProcesses {
     /// Adds the process of a kept sample.
     #[inline]
     pub(crate) fn add(&mut self, pid: u32) {
+        // Consecutive samples are often of the same process.
         if self.latest != Some(pid) {
             self.processes.insert(pid);
             self.latest = Some(pid);
@@ -105,11 +108,11 @@ impl RelatedProcesses {
 
     /// Whether a record is kept: it describes one of the processes, or no particular one.
     pub(crate) fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
-        process_of(meta, raw).is_none_or(|pid| self.processes.contains(&pid))
+        described_process(meta, raw).is_none_or(|pid| self.processes.contains(&pid))
     }
 }
 
 /// Whether a record describes the host: a guest has its own process IDs.
-fn is_of_host(raw: &Raw<'_>) -> bool {
+fn is_about_host(raw: &Raw<'_>) -> bool {
     !matches!(raw.header().misc.cpu_mode(), CpuMode::GUEST_KERNEL | CpuMode::GUEST_USER)
 }

@@ -160,7 +160,7 @@ impl FromStr for Share {
 
 impl Share {
     /// The interval in a recording whose samples range from `first` to `last`. Adjacent shares do not overlap.
-    fn of(self, first: u64, last: u64) -> Interval {
+    fn interval(self, first: u64, last: u64) -> Interval {
         let total = last.saturating_sub(first) as f64;
         let at = |share: f64| first.saturating_add((share * total).round() as u64).min(last);
         let (start, end) = (at(self.start), at(self.end));
@@ -192,7 +192,7 @@ impl TimeFilter {
             Times::Absolute(intervals) => Some(intervals.clone()),
             Times::Shares(shares) => {
                 let times = sample_time(meta).or(sampled);
-                times.map(|(first, last)| shares.iter().map(|share| share.of(first, last)).collect())
+                times.map(|(first, last)| shares.iter().map(|share| share.interval(first, last)).collect())
             }
         };
     }
@@ -291,7 +291,9 @@ mod tests {
     #[test]
     fn parses_shares_as_perf_does() {
         let shares = |text: &str| match text.parse() {
-            Ok(Times::Shares(list)) => list.into_iter().map(|share: Share| share.of(1000, 2000)).collect::<Vec<_>>(),
+            Ok(Times::Shares(list)) => {
+                list.into_iter().map(|share: Share| share.interval(1000, 2000)).collect::<Vec<_>>()
+            }
             other => panic!("{text}: {other:?}"),
         };
         let interval = |start, end| Interval { start, end };
@@ -299,7 +301,7 @@ mod tests {
         assert_eq!(shares("10%/2,50%-100%"), [interval(1100, 1199), interval(1500, 2000)]);
         assert_eq!(shares("30%-40%, 0%-10%"), [interval(1300, 1399), interval(1000, 1099)]);
         let all = Share { start: 0.0, end: 1.0 };
-        assert_eq!(all.of(1, u64::MAX), interval(1, u64::MAX));
+        assert_eq!(all.interval(1, u64::MAX), interval(1, u64::MAX));
         for text in ["10%/0", "10%/11", "90%-110%", "20%-10%", "10 %/2 x", "10%/2 10%/3", "%", "nan%"] {
             assert!(text.parse::<Times>().is_err(), "{text}");
         }

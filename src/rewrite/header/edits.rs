@@ -75,6 +75,7 @@ impl PassOptions for HeaderEdit {
     }
 
     fn order(&self) -> PassOrder {
+        // Values that the user sets are not anonymized.
         match self {
             Self::Set(..) | Self::Add(..) => PassOrder::AfterAnonymizing,
             Self::Drop(_) => PassOrder::BeforeAnonymizing,
@@ -206,7 +207,7 @@ impl Pass for HeaderEdit {
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         let name = self.name();
-        let refused = |what: String| Error::invalid(format!("{name}: {what}"));
+        let refused = |problem: String| Error::invalid(format!("{name}: {problem}"));
         let is_present = |id: &FeatureId| match *id {
             FeatureId::BUILD_ID => !header.build_ids.is_empty(),
             id => header.features.contains_key(&id),

@@ -49,10 +49,10 @@ impl MetadataEdit {
     ///
     /// # Errors
     /// Fails if the metadata does not fit in a file.
-    pub(crate) fn known(&self, meta: &Meta) -> Result<Meta> {
+    pub(crate) fn initial_meta(&self, meta: &Meta) -> Result<Meta> {
         match meta.container {
             Container::Pipe => Ok(meta.clone()),
-            Container::File | Container::Directory => self.after.known(meta, &self.before),
+            Container::File | Container::Directory => self.after.initial_meta(meta, &self.before),
         }
     }
 
@@ -61,6 +61,7 @@ impl MetadataEdit {
         match attr.ids.first() {
             Some(id) => self.by_id.get(id).copied(),
             None => {
+                // Without IDs, an event is identified by its attr.
                 let is_same = |event: &Option<FileAttr>| event.as_ref().is_some_and(|event| event.attr == attr.attr);
                 self.before.events.iter().position(is_same)
             }
@@ -98,6 +99,7 @@ impl MetadataEdit {
             }
             RecordType::HEADER_FEATURE => {
                 let id = Reader::new(body, endian).u64().and_then(|id| u32::try_from(id).ok());
+                // A record without content marks the end of the features.
                 match id.filter(|_| body.len() > size_of::<u64>()).map(FeatureId) {
                     Some(id) => match self.changed(id) {
                         None => None,
@@ -132,8 +134,8 @@ impl MetadataEdit {
     fn additions(&self) -> Result<Vec<Vec<u8>>> {
         let (endian, mut records) = (self.after.endian, Vec::new());
         for event in self.after.events.iter().skip(self.before.events.len()).flatten() {
-            let what = || Error::incompatible("an event has more ids than a pipe record can hold");
-            records.push(pipe::event(event, endian)?.ok_or_else(what)?);
+            let too_many_ids = || Error::incompatible("an event has more ids than a pipe record can hold");
+            records.push(pipe::event(event, endian)?.ok_or_else(too_many_ids)?);
         }
         for (&id, bytes) in &self.after.features {
             if self.before.features.contains_key(&id) {
@@ -173,11 +175,11 @@ impl<'a> HeaderRewriter<'a> {
     }
 
     /// Passes on added metadata of a pipe, after the header records and before the end of the features.
-    fn add(&mut self, meta: &Meta, place: RecordPlacement, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
+    fn add(&mut self, meta: &Meta, placement: RecordPlacement, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
         if meta.container == Container::Pipe && !std::mem::replace(&mut self.has_added, true) {
             for record in self.edited.additions()? {
                 self.changed.record = record;
-                self.changed.pass_at(&mut Before::new(MetaTracker(&mut self.meta), &mut *sink), meta, place)?;
+                self.changed.pass_at(&mut Before::new(MetaTracker(&mut self.meta), &mut *sink), meta, placement)?;
             }
         }
         Ok(())
@@ -186,8 +188,8 @@ impl<'a> HeaderRewriter<'a> {
 
 impl<S: Sink + ?Sized> Stage<S> for HeaderRewriter<'_> {
     fn begin(&mut self, meta: &Meta, sink: &mut S) -> Result<()> {
-        let known = self.meta.insert(self.edited.known(meta)?);
-        sink.begin(known)
+        let edited_meta = self.meta.insert(self.edited.initial_meta(meta)?);
+        sink.begin(edited_meta)
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
@@ -232,17 +234,17 @@ struct MetaTracker<'a>(&'a mut Option<Meta>);
 
 impl<S: Sink> Stage<S> for MetaTracker<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        let Some(known) = self.0 else { return sink.record(meta, raw) };
+        let Some(tracked) = self.0 else { return sink.record(meta, raw) };
         if raw.header().kind.is_about_recording() {
             // Malformed metadata was reported when the record was read.
-            let _ = known.note(raw);
+            let _ = tracked.note(raw);
         }
-        sink.record(known, raw)
+        sink.record(tracked, raw)
     }
 
     fn gap(&mut self, meta: &Meta, gap: &Gap<'_>, sink: &mut S) -> Result<()> {
-        let Some(known) = self.0 else { return sink.gap(meta, gap) };
-        known.note_gap(gap);
-        sink.gap(known, gap)
+        let Some(tracked) = self.0 else { return sink.gap(meta, gap) };
+        tracked.note_gap(gap);
+        sink.gap(tracked, gap)
     }
 }

@@ -113,9 +113,10 @@ impl Header {
         }
         let mut number = 0;
         descs.events.retain_mut(|desc| {
-            let number_of = desc.ids.first().map_or(Some(&number), |id| numbers.get(id)).copied();
+            // Descriptions without IDs are in the order of the events.
+            let event_number = desc.ids.first().map_or(Some(&number), |id| numbers.get(id)).copied();
             number += 1;
-            match number_of.and_then(|number| self.events.get(number)) {
+            match event_number.and_then(|number| self.events.get(number)) {
                 Some(Some(event)) => {
                     desc.attr.clone_from(&event.attr);
                     desc.ids.clone_from(&event.ids);
@@ -136,7 +137,7 @@ impl Header {
     ///
     /// # Errors
     /// Fails if a file name is too long for a build ID entry.
-    pub(super) fn known(&self, meta: &Meta, before: &Self) -> Result<Meta> {
+    pub(super) fn initial_meta(&self, meta: &Meta, before: &Self) -> Result<Meta> {
         let mut features = self.features.clone();
         if self.build_ids != before.build_ids || !self.keeps_build_id_table {
             let section = encoded(build_ids::to_bytes(&self.build_ids, self.endian))?;
@@ -144,11 +145,11 @@ impl Header {
         } else if let Some(section) = meta.features.get(&FeatureId::BUILD_ID) {
             features.insert(FeatureId::BUILD_ID, section.clone());
         }
-        let mut known = meta.with(self.events.iter().flatten().cloned(), features, &self.event_types);
-        let index = known.features.get(&FeatureId::AUXTRACE).cloned();
-        known.image = image(&mut known)?;
+        let mut file_meta = meta.with(self.events.iter().flatten().cloned(), features, &self.event_types);
+        let index = file_meta.features.get(&FeatureId::AUXTRACE).cloned();
+        file_meta.image = image(&mut file_meta)?;
         // Records and the AUXTRACE index keep their original offsets.
-        known.features.extend(index.map(|index| (FeatureId::AUXTRACE, index)));
-        Ok(known)
+        file_meta.features.extend(index.map(|index| (FeatureId::AUXTRACE, index)));
+        Ok(file_meta)
     }
 }

@@ -28,9 +28,9 @@ impl Clock {
         let mut clocks = meta.events.list().iter().map(|event| clockid(&event.attr));
         if header.flags & Header::ARCH_TIMESTAMP == 0 {
             let is_monotonic = clocks.all(|clock| clock == Some(MONOTONIC));
-            let what =
+            let problem =
                 "the jitdump uses CLOCK_MONOTONIC, but the recording does not; record with -k 1 (perf record -k mono)";
-            return if is_monotonic { Ok(Self::Monotonic) } else { Err(what) };
+            return if is_monotonic { Ok(Self::Monotonic) } else { Err(problem) };
         }
         if clocks.any(|clock| clock.is_some()) {
             return Err("the jitdump uses CPU timestamps, but the recording uses another clock; record without -k");
@@ -50,9 +50,11 @@ impl Clock {
 
 fn nanoseconds(conv: &TimeConv, mut ticks: u64) -> u64 {
     if let Some(short) = conv.short.filter(|short| short.cap_user_time_short != 0) {
+        // The counter has fewer than 64 bits and may have wrapped: restores the bits above its mask.
         let elapsed = ticks.wrapping_sub(short.time_cycles) & short.time_mask;
         ticks = short.time_cycles.wrapping_add(elapsed);
     }
+    // The product may exceed 64 bits.
     let shifted = u32::try_from(conv.time_shift)
         .ok()
         .and_then(|shift| (u128::from(ticks) * u128::from(conv.time_mult)).checked_shr(shift));
@@ -69,16 +71,16 @@ mod tests {
         let mut conv = TimeConv { time_shift: 10, time_mult: 512, time_zero: 1000, short: None };
         assert_eq!(nanoseconds(&conv, 4000), 3000);
         assert_eq!(nanoseconds(&conv, u64::MAX / 2), 1000 + u64::MAX / 4, "no overflow");
-        let of_8_bits = |cap_user_time_short| TimeConvShort {
+        let eight_bit_counter = |cap_user_time_short| TimeConvShort {
             time_cycles: 0x1f0,
             time_mask: 0xff,
             cap_user_time_zero: 1,
             cap_user_time_short,
             reserved: [0; 6],
         };
-        conv.short = Some(of_8_bits(1));
+        conv.short = Some(eight_bit_counter(1));
         assert_eq!(nanoseconds(&conv, 0x10), 1000 + 0x210 / 2, "the clock has wrapped");
-        conv.short = Some(of_8_bits(0));
+        conv.short = Some(eight_bit_counter(0));
         assert_eq!(nanoseconds(&conv, 0x10), 1000 + 0x10 / 2);
         conv.time_shift = u64::MAX;
         assert_eq!(nanoseconds(&conv, 7), 1000);

@@ -87,7 +87,8 @@ impl Images {
         }
         if fs::symlink_metadata(&target).is_ok() {
             let id = Id::new(&image.build_id());
-            if id.is_some_and(|id| build_id_note::read(&target).is_ok_and(|found| found == Elf::Id(id))) {
+            if id.is_some_and(|id| build_id_note::read(&target).is_ok_and(|elf| elf == Elf::Id(id))) {
+                // An earlier conversion has written the same image.
                 return Ok(target);
             }
             if !self.options.overwrite {
@@ -151,7 +152,7 @@ impl Images {
 
 /// Whether an image may replace this file: an ELF file, not a recording or another file of that name.
 fn is_image(target: &Path) -> bool {
-    fs::symlink_metadata(target).is_ok_and(|found| found.is_file()) && is_elf(target)
+    fs::symlink_metadata(target).is_ok_and(|metadata| metadata.is_file()) && is_elf(target)
 }
 
 /// The option that names another directory.

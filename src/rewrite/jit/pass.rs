@@ -53,18 +53,18 @@ impl PassOptions for Jit {
 /// one image of the jitdump. Mappings of anonymous memory over functions already mapped are removed, as they would hide these.
 #[derive(Debug, Default)]
 pub struct JitPass {
-    places: Vec<PathBuf>,
+    paths: Vec<PathBuf>,
     options: ReadOptions,
-    found: JitScan,
+    scan: JitScan,
     images: Images,
     plan: Plan,
 }
 
 impl JitPass {
     /// Creates the pass. Jitdumps are located in these paths, or at their recorded paths if there are none.
-    pub fn new(places: Vec<PathBuf>, images: ImageOptions, options: ReadOptions) -> Self {
+    pub fn new(paths: Vec<PathBuf>, images: ImageOptions, options: ReadOptions) -> Self {
         let images = Images::new(images);
-        Self { places, options, found: JitScan::default(), images, plan: Plan::default() }
+        Self { paths, options, scan: JitScan::default(), images, plan: Plan::default() }
     }
 }
 
@@ -75,7 +75,7 @@ impl Pass for JitPass {
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         // A conversion may read the recording more than once.
-        self.found = JitScan::default();
+        self.scan = JitScan::default();
         self.images.discard();
         Some(PreScan::in_file_order(DumpScan(self)))
     }
@@ -91,7 +91,7 @@ impl Pass for JitPass {
     fn report(&self, ledger: &mut Ledger) {
         self.plan.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
         self.plan.notes.iter().for_each(|note| ledger.note(note.clone()));
-        self.plan.missing.iter().for_each(|what| ledger.missing(what.clone()));
+        self.plan.missing.iter().for_each(|missing| ledger.missing(missing.clone()));
     }
 }
 
@@ -111,15 +111,15 @@ struct DumpScan<'a>(&'a mut JitPass);
 
 impl Sink for DumpScan<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let found = &mut self.0.found;
+        let scan = &mut self.0.scan;
         if raw.header().kind == RecordType::TIME_CONV {
-            found.conv = abi::parse::<TimeConv>(raw.body(), raw.endian(), ()).ok().map(|(conv, _)| conv);
+            scan.conv = abi::parse::<TimeConv>(raw.body(), raw.endian(), ()).ok().map(|(conv, _)| conv);
         }
         if !Mmap::is_mmap(raw.header().kind) {
             return Ok(());
         }
         let (Some(mmap), Some(record)) =
-            (Mmap::read(meta, raw, &mut found.names), Record::read(raw.bytes(), &meta.context(raw)))
+            (Mmap::read(meta, raw, &mut scan.names), Record::read(raw.bytes(), &meta.context(raw)))
         else {
             return Ok(());
         };
@@ -127,10 +127,10 @@ impl Sink for DumpScan<'_> {
         // Other processes that map the file are children or readers; the one in the file's name wrote it.
         let Ok(path) = std::str::from_utf8(&mmap.filename).map(PathBuf::from) else { return Ok(()) };
         let mapped = Mapped { pid: mmap.pid, own_pid, path, record };
-        match found.by_path.get(&mapped.path).map(|&index| &mut found.dumps[index]) {
+        match scan.by_path.get(&mapped.path).map(|&index| &mut scan.dumps[index]) {
             None => {
-                found.by_path.insert(mapped.path.clone(), found.dumps.len());
-                found.dumps.push(mapped);
+                scan.by_path.insert(mapped.path.clone(), scan.dumps.len());
+                scan.dumps.push(mapped);
             }
             Some(other) if other.pid != own_pid && mapped.pid == own_pid => *other = mapped,
             Some(_) => {}
@@ -139,8 +139,8 @@ impl Sink for DumpScan<'_> {
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        let JitPass { places, found, images, plan, .. } = &mut *self.0;
-        *plan = Plan::new(&found.dumps, places, found.conv, meta, images)?;
+        let JitPass { paths, scan, images, plan, .. } = &mut *self.0;
+        *plan = Plan::new(&scan.dumps, paths, scan.conv, meta, images)?;
         Ok(())
     }
 }
@@ -163,12 +163,18 @@ impl<'a> Inject<'a> {
     }
 
     /// Inserts all mappings up to a time.
-    fn emit(&mut self, meta: &Meta, time: u64, place: RecordPlacement, sink: &mut (impl Sink + ?Sized)) -> Result<()> {
+    fn emit(
+        &mut self,
+        meta: &Meta,
+        time: u64,
+        placement: RecordPlacement,
+        sink: &mut (impl Sink + ?Sized),
+    ) -> Result<()> {
         while let Some(map) = self.plan.maps.get(self.inserted).filter(|map| map.time <= time) {
             self.inserted += 1;
             self.live.entry(map.pid).or_default().insert(map.address, map.address.saturating_add(map.len), ());
             self.changed.record = self.plan.record(meta, map)?;
-            self.changed.pass_at(sink, meta, place)?;
+            self.changed.pass_at(sink, meta, placement)?;
         }
         Ok(())
     }
@@ -189,8 +195,9 @@ impl<'a> Inject<'a> {
 impl<S: Sink + ?Sized> Stage<S> for Inject<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if let Some(time) = meta.events.time(raw) {
-            let place = RecordPlacement { source: raw.block().source, base: raw.offset(), origin: raw.block().origin };
-            self.emit(meta, time, place, sink)?;
+            let placement =
+                RecordPlacement { source: raw.block().source, base: raw.offset(), origin: raw.block().origin };
+            self.emit(meta, time, placement, sink)?;
         }
         if self.hides(meta, raw) { Ok(()) } else { sink.record(meta, raw) }
     }

@@ -65,17 +65,15 @@ impl PassOptions for PerfMap {
 /// has no times, so functions are mapped from beginning to end, and no mapping is added or removed.
 #[derive(Debug, Default)]
 pub(crate) struct PerfMapPass {
-    places: Vec<PathBuf>,
+    paths: Vec<PathBuf>,
     images: Images,
     /// Memory for compiled code by process: disjoint ranges, end by start.
     memory: BTreeMap<u32, BTreeMap<u64, u64>>,
     names: Names,
-    /// Image by process.
     images_by_pid: BTreeMap<u32, ProcessImage>,
     notes: Vec<String>,
 }
 
-/// The image of a process.
 #[derive(Debug)]
 struct ProcessImage {
     path: PathBuf,
@@ -86,8 +84,8 @@ struct ProcessImage {
 
 impl PerfMapPass {
     /// Creates the pass. Map files are located in these paths, or in `/tmp` if there are none.
-    pub(crate) fn new(places: Vec<PathBuf>, images: ImageOptions) -> Self {
-        Self { places, images: Images::new(images), ..Self::default() }
+    pub(crate) fn new(paths: Vec<PathBuf>, images: ImageOptions) -> Self {
+        Self { paths, images: Images::new(images), ..Self::default() }
     }
 
     fn map(&mut self, meta: &Meta, raw: &Raw<'_>) {
@@ -108,9 +106,9 @@ impl PerfMapPass {
         let machine = arch.as_deref().and_then(machine::of_arch).unwrap_or(object::elf::EM_X86_64.0);
         for (&pid, memory) in &self.memory {
             let recorded = PathBuf::from(format!("/tmp/perf-{pid}.map"));
-            let Some(path) = locate(&self.places, &recorded) else { continue };
+            let Some(path) = locate(&self.paths, &recorded) else { continue };
             let file = path.display().to_string();
-            let owner = if self.places.is_empty() { Owner::OfProcess(pid) } else { Owner::Any };
+            let owner = if self.paths.is_empty() { Owner::OfProcess(pid) } else { Owner::Any };
             let bytes = match read_code_map(&path, owner) {
                 Ok(bytes) => bytes,
                 // A process of another user must not end the conversion.
@@ -138,7 +136,7 @@ impl PerfMapPass {
             }
         }
         if self.images_by_pid.is_empty() {
-            let hint = match (&self.places[..], self.memory.keys().next()) {
+            let hint = match (&self.paths[..], self.memory.keys().next()) {
                 (_, None) => "no process maps executable anonymous memory".to_owned(),
                 ([], Some(pid)) => format!("no /tmp/perf-{pid}.map; use --perf-map=DIR to locate it"),
                 (_, Some(pid)) => format!("no perf-{pid}.map with functions in executable anonymous memory"),
@@ -155,6 +153,7 @@ fn code_map(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
         return None;
     }
     let mmap = Mmap::read(meta, raw, names)?;
+    // MMAP has no protection: perf treats mappings without MMAP_DATA as executable.
     let is_code = match raw.header().kind {
         RecordType::MMAP2 => mmap.prot & PROT_EXEC != 0,
         _ => !raw.header().misc.contains(Misc::MMAP_DATA),
@@ -165,30 +164,31 @@ fn code_map(meta: &Meta, raw: &Raw<'_>, names: &mut Names) -> Option<Mmap> {
 /// Memory ranges of a process in the image: end and offset in the image, by start.
 type ImageRanges = BTreeMap<u64, (u64, u64)>;
 
-/// ImageRanges the memory ranges that contain functions, and the functions in them, into the image; counts functions outside of all
+/// Places the memory ranges that contain functions, and the functions in them, into the image; counts functions outside of all
 /// ranges. `None` if there are none inside.
 fn lay_out(file: &MapFile, memory: &BTreeMap<u64, u64>, image: &mut Image) -> Option<(ImageRanges, u64)> {
-    let (mut places, mut outside) = (ImageRanges::new(), 0);
+    let (mut ranges, mut outside) = (ImageRanges::new(), 0);
     for (start, end, name) in file.functions.iter() {
         let around = memory.range(..=start).next_back().filter(|&(_, &last)| last >= end);
         let Some((&from, &to)) = around else {
             outside += 1;
             continue;
         };
-        let place = match places.get(&from) {
-            Some(&(_, place)) => Some(place),
+        let offset = match ranges.get(&from) {
+            Some(&(_, offset)) => Some(offset),
             None => {
-                let place = image.end().next_multiple_of(PAGE) + from % PAGE;
-                let reached = place.checked_add(to - from).and_then(|end| image.reach(end));
-                reached.map(|()| places.insert(from, (to, place))).map(|_| place)
+                // As for mmap, an address and its offset in the file are equal within a page.
+                let offset = image.end().next_multiple_of(PAGE) + from % PAGE;
+                let reached = offset.checked_add(to - from).and_then(|end| image.reach(end));
+                reached.map(|()| ranges.insert(from, (to, offset))).map(|_| offset)
             }
         };
         let function = Function { name: name.clone(), size: end - start, ..Function::default() };
-        if place.and_then(|place| image.place(place + (start - from), function)).is_none() {
+        if offset.and_then(|place| image.offset(place + (start - from), function)).is_none() {
             outside += 1;
         }
     }
-    (!places.is_empty()).then_some((places, outside))
+    (!ranges.is_empty()).then_some((ranges, outside))
 }
 
 impl Pass for PerfMapPass {
@@ -236,12 +236,12 @@ fn rewritten(
     let Some(mmap) = code_map(meta, raw, names) else { return Ok(None) };
     let Some(image) = images.get(&mmap.pid) else { return Ok(None) };
     let around = image.memory.range(..=mmap.start).next_back();
-    let Some((&from, &(_, place))) = around.filter(|(_, (to, _))| *to >= mmap.start.saturating_add(mmap.len)) else {
+    let Some((&from, &(_, offset))) = around.filter(|(_, (to, _))| *to >= mmap.start.saturating_add(mmap.len)) else {
         return Ok(None);
     };
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     let filename = filename(&image.path);
-    let (pgoff, file) = (place + (mmap.start - from), image.id.of_map());
+    let (pgoff, file) = (offset + (mmap.start - from), image.id.of_map());
     record.body = match record.body {
         Body::Mmap2(mmap) => Body::Mmap2(Mmap2 { pgoff, file, filename, ..mmap }),
         Body::Mmap(mmap) => {

@@ -50,7 +50,7 @@ pub(crate) struct Map {
     /// Length in bytes.
     pub len: u64,
     /// Offset of the function in its image.
-    pub place: u64,
+    pub image_offset: u64,
     /// Number of the image.
     image: u32,
 }
@@ -82,7 +82,7 @@ impl Plan {
     /// Fails if no jitdump is usable, or an image cannot be written.
     pub(crate) fn new(
         mapped: &[Mapped],
-        places: &[PathBuf],
+        paths: &[PathBuf],
         conv: Option<TimeConv>,
         meta: &Meta,
         images: &mut Images,
@@ -90,7 +90,7 @@ impl Plan {
         let mut plan = Self::default();
         let mut first_failure = None;
         for mapped in mapped {
-            match plan.add(mapped, places, conv, meta, images) {
+            match plan.add(mapped, paths, conv, meta, images) {
                 Ok(()) => {}
                 // Errors of the user's files and of the output are fatal.
                 Err(error @ (Error::Refused { .. } | Error::Io { .. } | Error::Output(_))) => return Err(error),
@@ -102,9 +102,9 @@ impl Plan {
         }
         if plan.records.is_empty() {
             let none = || {
-                let what = "--jit: the recording maps no jit-PID.dump; enable jitdumps in the recorded program, such as with \
+                let problem = "--jit: the recording maps no jit-PID.dump; enable jitdumps in the recorded program, such as with \
                             node --perf-prof, java -agentpath:.../libperf-jvmti.so, DOTNET_PerfMapEnabled=1";
-                Error::not_found(what.to_owned())
+                Error::not_found(problem.to_owned())
             };
             return Err(first_failure.unwrap_or_else(none));
         }
@@ -115,15 +115,15 @@ impl Plan {
     fn add(
         &mut self,
         mapped: &Mapped,
-        places: &[PathBuf],
+        paths: &[PathBuf],
         conv: Option<TimeConv>,
         meta: &Meta,
         images: &mut Images,
     ) -> Result<()> {
         let recorded = mapped.path.display().to_string();
-        let Some(path) = locate(places, &mapped.path) else {
-            let not_found = |what| Error::input(recorded, None, what);
-            return Err(match places {
+        let Some(path) = locate(paths, &mapped.path) else {
+            let not_found = |problem| Error::input(recorded, None, problem);
+            return Err(match paths {
                 [] => not_found("jitdump not found").remedy("jit_dump", "DIR to locate it"),
                 _ => not_found("jitdump not found, nor in the given directories"),
             });
@@ -137,17 +137,17 @@ impl Plan {
                 format!("{file} is already used for another jitdump of this name"),
             ));
         }
-        let owner = if places.is_empty() { Owner::OfProcess(mapped.pid) } else { Owner::Any };
+        let owner = if paths.is_empty() { Owner::OfProcess(mapped.pid) } else { Owner::Any };
         let bytes = read_code_map(&path, owner).map_err(|error| match error.kind() {
             // A process of another user must not end the conversion.
-            ErrorKind::NotFound | ErrorKind::PermissionDenied if places.is_empty() => {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied if paths.is_empty() => {
                 Error::input(&file, None, format!("not used: {error}"))
             }
             _ => Error::io(&file, "cannot read")(error),
         })?;
         let dump = Dump::read(&bytes, &file)?;
         check(&dump, &file, mapped.own_pid, meta)?;
-        let clock = Clock::new(&dump.header, meta, conv).map_err(|what| Error::input(&file, None, what))?;
+        let clock = Clock::new(&dump.header, meta, conv).map_err(|problem| Error::input(&file, None, problem))?;
         self.damage.extend(dump.damage.iter().cloned());
 
         let machine = machine::of_jit_dump(dump.header.elf_mach, meta.string(FeatureId::ARCH).as_deref());
@@ -169,26 +169,26 @@ impl Plan {
         let (mut maps, mut placed, mut missing) = (Vec::new(), HashMap::<u64, (u64, u64)>::new(), Vec::new());
         let (mut live, mut replaced) = (HashMap::<u32, FunctionRanges<()>>::new(), 0);
         for Event { time, pid, tid, index, address, kind } in dump.events {
-            let found = match kind {
+            let placement = match kind {
                 // It cannot contain samples.
                 EventKind::Load(Function { size: 0, .. }) => continue,
                 EventKind::Load(function) => {
                     let (size, name) = (function.size, function.name.clone());
-                    let place = image.push(function);
-                    place.map(|place| (place, size)).ok_or_else(|| String::from_utf8_lossy(&name).into_owned())
+                    let offset = image.push(function);
+                    offset.map(|offset| (offset, size)).ok_or_else(|| String::from_utf8_lossy(&name).into_owned())
                 }
                 EventKind::Move => placed.get(&index).copied().ok_or_else(|| format!("number {index}")),
             };
-            match found {
-                Err(what) => missing.push(what),
-                Ok((place, len)) => {
-                    placed.insert(index, (place, len));
+            match placement {
+                Err(name) => missing.push(name),
+                Ok((image_offset, len)) => {
+                    placed.insert(index, (image_offset, len));
                     let own = if is_by_name { (pid, tid) } else { (mapped.pid, self.thread(mapped)) };
                     let (pid, tid) = own;
                     let image = self.records.len() as u32;
                     replaced +=
                         u64::from(live.entry(pid).or_default().insert(address, address.saturating_add(len), ()));
-                    maps.push(Map { time: clock.time(time), pid, tid, address, len, place, image });
+                    maps.push(Map { time: clock.time(time), pid, tid, address, len, image_offset, image });
                 }
             }
         }
@@ -222,7 +222,7 @@ impl Plan {
     /// Fails if it exceeds the maximum size of a record.
     pub(crate) fn record(&self, meta: &Meta, map: &Map) -> Result<Vec<u8>> {
         let mut record = self.records[map.image as usize].clone();
-        let Map { time, pid, tid, address: addr, len, place: pgoff, .. } = *map;
+        let Map { time, pid, tid, address: addr, len, image_offset: pgoff, .. } = *map;
         if let Body::Mmap2(mmap) = &mut record.body {
             *mmap = Mmap2 { pid, tid, addr, len, pgoff, filename: mmap.filename.clone(), ..*mmap };
         }
@@ -236,7 +236,7 @@ impl Plan {
 
 /// Checks that a jitdump is from the process that mapped it, and has its byte order.
 fn check(dump: &Dump, file: &str, own_pid: u32, meta: &Meta) -> Result<()> {
-    let fail = |what: String| Err(Error::input(file, None, what));
+    let fail = |problem: String| Err(Error::input(file, None, problem));
     let pid = dump.header.pid;
     if pid != own_pid {
         return fail(format!("jitdump of process {pid}, expected {own_pid}"));
@@ -255,7 +255,7 @@ fn template(mapped: &Record, path: &Path, image: &Image) -> Result<Record> {
     record.header.kind = RecordType::MMAP2;
     record.header.misc = Misc::from_bits_retain(CpuMode::USER.0) | Misc::MMAP_BUILD_ID;
     record.tail.clear();
-    // As for a file-backed code mapping.
+    // PROT_READ, PROT_EXEC and MAP_PRIVATE, as for the code of a file.
     let (prot, flags) = (1 | PROT_EXEC, 2);
     let filename = PaddedStr::new(path.as_os_str().as_encoded_bytes(), 8);
     let (pid, tid, addr, len, pgoff) = (0, 0, 0, 0, 0);

@@ -19,7 +19,7 @@ const CLOCKS: [(i32, &str); 5] = [
 /// The wall clock, to which times are aligned.
 pub(crate) const REALTIME: i32 = 0;
 
-/// Maximum difference of two readings of a clock's offset from the wall clock, in nanoseconds.
+/// Maximum difference of two readings of a clock's offset from the wall clock, which is adjusted over time; in nanoseconds.
 const TOLERANCE: u64 = 1_000_000_000;
 
 /// The clock that a recording selected; `None` for perf's default.
@@ -77,23 +77,23 @@ fn compare(first: &Member, other: &Member) -> Result<()> {
     if is_common(clocks[0]) {
         return Ok(());
     }
-    for (id, what) in [(FeatureId::HOSTNAME, "host"), (FeatureId::ARCH, "architecture")] {
+    for (id, property) in [(FeatureId::HOSTNAME, "host"), (FeatureId::ARCH, "architecture")] {
         if let [Some(one), Some(two)] = [first, other].map(|member| member.string(id))
             && one != two
         {
             return refused(format!(
-                "its {what} is {two}, not {one}, and clocks of different machines cannot be compared"
+                "its {property} is {two}, not {one}, and clocks of different machines cannot be compared"
             ));
         }
     }
-    if let Some(what) = kernel::differ(first, other) {
-        return refused(format!("{what}, and clocks restart at boot"));
+    if let Some(difference) = kernel::differ(first, other) {
+        return refused(format!("{difference}, and clocks restart at boot"));
     }
     if let [Some(one), Some(two)] = [first, other].map(|member| member.meta.clock_data()) {
         let start = |data: ClockData| data.wall_clock_ns.wrapping_sub(data.clockid_ns);
         if start(one).abs_diff(start(two)) > TOLERANCE {
-            let what = "its clock started at another time, as after a reboot or a suspend";
-            return refused(what.to_owned());
+            let problem = "its clock started at another time, as after a reboot or a suspend";
+            return refused(problem.to_owned());
         }
     }
     if let [Some(one), Some(two)] = [first, other].map(|member| member.scan.time_conv) {

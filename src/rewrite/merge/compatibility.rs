@@ -24,15 +24,15 @@ const ARCH_SPECIFIC: [(SampleType, &str); 4] = [
 /// Fails with the reason.
 pub(crate) fn check(members: &[Member], options: &MergeOptions) -> Result<()> {
     if members.len() > MAX_MEMBERS {
-        let what = format!(
+        let problem = format!(
             "cannot merge {} recordings at once; merge up to {MAX_MEMBERS}, then merge the results",
             members.len()
         );
-        return Err(Error::incompatible(what));
+        return Err(Error::incompatible(problem));
     }
     if options.offset_pids && members.len() > MAX_OFFSET_MEMBERS {
-        let what = format!("--offset-pids supports up to {MAX_OFFSET_MEMBERS} recordings, not {}", members.len());
-        return Err(Error::incompatible(what));
+        let problem = format!("--offset-pids supports up to {MAX_OFFSET_MEMBERS} recordings, not {}", members.len());
+        return Err(Error::incompatible(problem));
     }
     let [first, others @ ..] = members else { return Ok(()) };
     if others.is_empty() {
@@ -86,18 +86,18 @@ fn check_architecture(first: &Member, other: &Member) -> Result<()> {
         return Ok(());
     }
     for member in [first, other] {
-        if let Some((_, what)) = ARCH_SPECIFIC.iter().find(|(field, _)| member.has_field(*field)) {
+        if let Some((_, field_name)) = ARCH_SPECIFIC.iter().find(|(field, _)| member.has_field(*field)) {
             return Err(Error::incompatible(format!(
-                "{} is from {two} and {} from {one}, and the {what} in samples of {} depend on the architecture",
+                "{} is from {two} and {} from {one}, and the {field_name} in samples of {} depend on the architecture",
                 other.name, first.name, member.name
             )));
         }
         if has_aux(member) {
             let (name, first, other) = (&member.name, &first.name, &other.name);
-            let what = format!(
+            let problem = format!(
                 "{other} is from {two} and {first} from {one}, and the AUX area of {name} depends on the architecture"
             );
-            return Err(Error::incompatible(what));
+            return Err(Error::incompatible(problem));
         }
     }
     Ok(())

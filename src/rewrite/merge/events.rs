@@ -81,7 +81,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    fn of(attr: &Attr) -> Self {
+    fn from_attr(attr: &Attr) -> Self {
         Self { sample_type: attr.sample_type, has_trailers: attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) }
     }
 
@@ -95,6 +95,7 @@ impl Layout {
 type Key = (String, Attr);
 
 fn key(event: &Event, attr: &Attr) -> Key {
+    // Versions of perf differ in the size of the attr.
     let mut attr = attr.resized(Attr::SIZE_KNOWN);
     attr.size = 0;
     attr.flags.remove(AttrFlags::DISABLED | AttrFlags::ENABLE_ON_EXEC);
@@ -127,11 +128,11 @@ fn units(meta: &Meta) -> Vec<(Option<PerfStr>, Range<usize>)> {
 /// Fails if there are no event IDs left.
 pub(crate) fn merge(members: &[Member], options: &MergeOptions) -> Result<Merged> {
     let (mut events, mut groups): (Vec<MergedEvent>, _) = (Vec::new(), Vec::new());
-    let mut known: HashMap<(Vec<Key>, usize), usize> = HashMap::new();
+    let mut starts: HashMap<(Vec<Key>, usize), usize> = HashMap::new();
     let mut numbers = Vec::new();
     for member in members {
         let list = member.meta.events.list();
-        let mut of_member = vec![0; list.len()];
+        let mut member_numbers = vec![0; list.len()];
         let mut seen: HashMap<Vec<Key>, usize> = HashMap::new();
         for (group, range) in units(&member.meta) {
             let attrs: Vec<_> = list[range.clone()].iter().map(|event| aligned(&event.attr, options)).collect();
@@ -139,7 +140,7 @@ pub(crate) fn merge(members: &[Member], options: &MergeOptions) -> Result<Merged
             // Equal settings within one recording are separate events.
             let nth = seen.entry(keys.clone()).or_default();
             *nth += 1;
-            let start = *known.entry((keys, *nth)).or_insert_with(|| {
+            let start = *starts.entry((keys, *nth)).or_insert_with(|| {
                 let start = events.len();
                 for (event, attr) in list[range.clone()].iter().zip(attrs) {
                     let (name, is_named) = (event_name(event), event.name.is_some());
@@ -148,26 +149,26 @@ pub(crate) fn merge(members: &[Member], options: &MergeOptions) -> Result<Merged
                 groups.extend(group.map(|name| (name, start..events.len())));
                 start
             });
-            range.enumerate().for_each(|(member, event)| of_member[event] = start + member);
+            range.enumerate().for_each(|(member, event)| member_numbers[event] = start + member);
         }
-        numbers.push(of_member);
+        numbers.push(member_numbers);
     }
     let ids = number_ids(members, &numbers, &mut events, options)?;
     lay_out(&mut events);
-    let first = events.first().map(|event| Layout::of(&event.attr)).unwrap_or_default();
+    let first = events.first().map(|event| Layout::from_attr(&event.attr)).unwrap_or_default();
     let plan = |((member, ids), numbers): ((&Member, HashMap<u64, u64>), &Vec<usize>)| {
-        let of = |&number: &usize| {
+        let event_plan = |&number: &usize| {
             let event = &events[number];
-            EventPlan { layout: Layout::of(&event.attr), id: 0 }
+            EventPlan { layout: Layout::from_attr(&event.attr), id: 0 }
         };
         let list = member.meta.events.list();
-        let mut plans: Vec<_> = numbers.iter().map(of).collect();
+        let mut plans: Vec<_> = numbers.iter().map(event_plan).collect();
         for ((plan, event), &number) in plans.iter_mut().zip(list).zip(numbers) {
             let own = event.ids.first().and_then(|id| ids.get(id));
             plan.id = own.or(events[number].ids.first()).copied().unwrap_or(0);
         }
-        let is_same_layout = |(event, plan): (&Event, &EventPlan)| Layout::of(&event.attr) == plan.layout;
-        let is_first = list.first().is_none_or(|event| Layout::of(&event.attr) == first);
+        let is_same_layout = |(event, plan): (&Event, &EventPlan)| Layout::from_attr(&event.attr) == plan.layout;
+        let is_first = list.first().is_none_or(|event| Layout::from_attr(&event.attr) == first);
         let is_same = ids.iter().all(|(id, new)| id == new)
             && is_first
             && numbers.first().is_none_or(|&number| number == 0)
@@ -231,6 +232,7 @@ fn number_ids(
         }
         maps.push(map);
     }
+    // Among several events, readers find that of a record by its ID.
     if events.len() > 1 {
         for event in events.iter_mut().filter(|event| event.ids.is_empty()) {
             event.ids.push(new()?);
@@ -242,7 +244,7 @@ fn number_ids(
 /// Gives all events their ID at the same position, and all attrs the same size.
 fn lay_out(events: &mut [MergedEvent]) {
     let position = |event: &MergedEvent| {
-        let layout = Layout::of(&event.attr);
+        let layout = Layout::from_attr(&event.attr);
         (SampleLayout::new(layout.sample_type).id_at(), SampleId::id_from_end(layout.sample_type), layout.has_trailers)
     };
     let positions: Vec<_> = events.iter().map(position).collect();
@@ -251,10 +253,12 @@ fn lay_out(events: &mut [MergedEvent]) {
     if events.len() > 1 && !is_uniform {
         let has_trailers = positions.iter().any(|position| position.2);
         for event in events.iter_mut() {
+            // IDENTIFIER is the first field of samples and the last one of trailers, whatever the other fields are.
             event.attr.sample_type |= SampleType::IDENTIFIER;
             event.attr.flags.set(AttrFlags::SAMPLE_ID_ALL, has_trailers);
         }
     }
+    // A file has one size for all attrs.
     let size = events.iter().map(|event| event.attr.stored_size()).max().unwrap_or(0);
     for event in events.iter_mut().filter(|event| event.attr.stored_size() != size) {
         event.attr = event.attr.resized(size);
@@ -293,7 +297,7 @@ impl Merged {
 
 impl Plan {
     /// The merged ID of a recorded event ID; other values are unchanged.
-    pub(crate) fn known(&self, id: u64) -> u64 {
+    pub(crate) fn merged_id(&self, id: u64) -> u64 {
         self.ids.get(&id).copied().unwrap_or(id)
     }
 

@@ -35,7 +35,7 @@ pub(crate) struct MergedFeatures {
 /// Features that are not merged: those generated from the merged data, and those of the writer.
 const GENERATED: FeatureFlags = FeatureFlags::DERIVED.union(FeatureFlags::STORAGE);
 
-/// Merges the features of recordings; `remappers` are those of their records.
+/// Merges the features of recordings, whose records and features `remappers` remap.
 ///
 /// # Errors
 /// Fails if tracepoint formats conflict, a process ID is too large, or a value does not fit in its feature.
@@ -70,16 +70,17 @@ pub(crate) fn merge(
         }
     }
     if differing.contains(&FeatureId::NRCPUS) {
+        // They are decoded with the number of CPUs.
         differing.extend(result.features.keys().filter(|id| id.needs_context()));
         result.features.retain(|id, _| !id.needs_context());
     }
     let names = |ids: &[FeatureId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if !differing.is_empty() {
-        let what = format!(
+        let note = format!(
             "these features differ and are dropped: {}; use --features-from to keep those of one recording",
             names(&differing)
         );
-        result.notes.push(what);
+        result.notes.push(note);
     }
     if !unchanged.is_empty() {
         result.notes.push(format!(
@@ -195,7 +196,7 @@ impl MergedFeatures {
             order.remove(chosen);
             order.insert(0, chosen);
         }
-        let mut known: HashMap<_, Vec<u8>> = HashMap::new();
+        let mut ids_by_file: HashMap<_, Vec<u8>> = HashMap::new();
         let (mut all, mut differing) = (Vec::new(), BTreeSet::new());
         for number in order {
             for entry in members[number].meta.build_ids() {
@@ -205,13 +206,13 @@ impl MergedFeatures {
                 let (misc, build_id) = &entry;
                 let id = build_id.id(*misc).to_vec();
                 let file = (misc.cpu_mode().0, build_id.pid, build_id.filename.text().to_vec());
-                match known.get(&file) {
+                match ids_by_file.get(&file) {
                     Some(other) if *other != id => {
                         differing.insert(String::from_utf8_lossy(&file.2).into_owned());
                     }
                     Some(_) => {}
                     None => {
-                        known.insert(file, id);
+                        ids_by_file.insert(file, id);
                         all.push(entry);
                     }
                 }

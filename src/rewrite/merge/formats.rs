@@ -23,20 +23,20 @@ pub(crate) fn merged(all: &[Bytes]) -> Result<Option<Bytes>> {
             continue;
         }
         let Some(other) = read(other) else { return Ok(None) };
-        if !is_of_one_kernel(&merged, &other) || add(&mut merged, other).is_none() {
+        if !is_same_kernel(&merged, &other) || add(&mut merged, other).is_none() {
             return Ok(None);
         }
     }
     encoded(abi::to_bytes(&merged, Endian::Little)).map(|bytes| Some(bytes.into()))
 }
 
-/// Decodes tracepoint formats, which contain their byte order; `None` if any bytes remain.
+/// Decodes tracepoint formats, which contain their byte order; `None` if any bytes other than padding remain.
 fn read(bytes: &Bytes) -> Option<TracingData> {
     let (data, len) = abi::parse::<TracingData>(bytes, Endian::Little, ()).ok()?;
     bytes[len..].iter().all(|&byte| byte == 0).then_some(data)
 }
 
-fn is_of_one_kernel(one: &TracingData, other: &TracingData) -> bool {
+fn is_same_kernel(one: &TracingData, other: &TracingData) -> bool {
     let machine = |data: &TracingData| {
         let files = &data.files;
         (data.version.clone(), data.byte_order, data.long_size, files.page_size)
@@ -50,8 +50,8 @@ fn add(merged: &mut TracingData, other: TracingData) -> Option<()> {
     let files = &mut merged.files;
     add_files(&mut files.ftrace, other.files.ftrace)?;
     let mut by_name = HashMap::new();
-    for (at, known) in files.systems.iter().enumerate() {
-        by_name.entry(known.name.0.clone()).or_insert(at);
+    for (at, system) in files.systems.iter().enumerate() {
+        by_name.entry(system.name.0.clone()).or_insert(at);
     }
     for system in other.files.systems {
         match by_name.entry(system.name.0.clone()) {
@@ -71,27 +71,27 @@ fn add(merged: &mut TracingData, other: TracingData) -> Option<()> {
         return None;
     }
     let names = other.files.saved_cmdlines.map(|names| names.text).unwrap_or_default();
-    if let Some(known) = &mut files.saved_cmdlines {
-        add_lines(&mut known.text, &names);
+    if let Some(cmdlines) = &mut files.saved_cmdlines {
+        add_lines(&mut cmdlines.text, &names);
     }
     add_lines(&mut files.printk_formats, &other.files.printk_formats);
     Some(())
 }
 
-fn add_files(known: &mut Vec<TraceFile>, more: Vec<TraceFile>) -> Option<()> {
+fn add_files(files: &mut Vec<TraceFile>, more: Vec<TraceFile>) -> Option<()> {
     // Files that are not formats are identified by their text.
     let key = |file: &TraceFile| file.format().map(|format| format.name).ok_or_else(|| file.text.clone());
     let mut by_key = HashMap::new();
-    for (at, file) in known.iter().enumerate() {
+    for (at, file) in files.iter().enumerate() {
         by_key.entry(key(file)).or_insert(at);
     }
     for file in more {
         match by_key.entry(key(&file)) {
-            Entry::Occupied(at) if known[*at.get()] != file => return None,
+            Entry::Occupied(at) if files[*at.get()] != file => return None,
             Entry::Occupied(_) => {}
             Entry::Vacant(free) => {
-                free.insert(known.len());
-                known.push(file);
+                free.insert(files.len());
+                files.push(file);
             }
         }
     }
@@ -100,8 +100,8 @@ fn add_files(known: &mut Vec<TraceFile>, more: Vec<TraceFile>) -> Option<()> {
 
 /// Adds missing lines.
 fn add_lines(text: &mut Vec<u8>, more: &[u8]) {
-    let known: hashbrown::HashSet<Vec<u8>> = text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
-    for line in more.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && !known.contains(*line)) {
+    let lines: hashbrown::HashSet<Vec<u8>> = text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+    for line in more.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && !lines.contains(*line)) {
         if text.last().is_some_and(|&byte| byte != b'\n') {
             text.push(b'\n');
         }
@@ -120,13 +120,13 @@ mod tests {
             let text = format!("name: e{number}\nID: {number}\nformat:\n\n\nprint fmt: {fmt}\n");
             TraceFile { text: text.into() }
         };
-        let mut known: Vec<_> = (0..30_000).map(|number| file(number, "\"\"")).collect();
-        assert!(known[0].format().is_some());
-        assert_eq!(add_files(&mut known, (15_000..45_000).map(|number| file(number, "\"\"")).collect()), Some(()));
-        assert_eq!(known.len(), 45_000);
-        assert_eq!(add_files(&mut known, vec![file(7, "\"other\"")]), None);
+        let mut files: Vec<_> = (0..30_000).map(|number| file(number, "\"\"")).collect();
+        assert!(files[0].format().is_some());
+        assert_eq!(add_files(&mut files, (15_000..45_000).map(|number| file(number, "\"\"")).collect()), Some(()));
+        assert_eq!(files.len(), 45_000);
+        assert_eq!(add_files(&mut files, vec![file(7, "\"other\"")]), None);
         let text = TraceFile { text: b"no format".into() };
-        assert_eq!(add_files(&mut known, vec![text.clone(), text]), Some(()));
-        assert_eq!(known.len(), 45_001);
+        assert_eq!(add_files(&mut files, vec![text.clone(), text]), Some(()));
+        assert_eq!(files.len(), 45_001);
     }
 }

@@ -18,9 +18,12 @@ pub(crate) fn check(members: &[Member], chosen: Option<usize>) -> Result<()> {
     let mut with_kernel = members.iter().filter(|member| member.scan.kernel.is_some() || build_id(member).is_some());
     let Some(first) = with_kernel.next().filter(|_| chosen.is_none()) else { return Ok(()) };
     for other in with_kernel {
-        if let Some(what) = differ(first, other) {
-            return Err(Error::incompatible(format!("{} cannot be merged with {}: {what}", other.name, first.name))
-                .remedy("kernel_from", "to choose the kernel to keep"));
+        if let Some(difference) = differ(first, other) {
+            return Err(Error::incompatible(format!(
+                "{} cannot be merged with {}: {difference}",
+                other.name, first.name
+            ))
+            .remedy("kernel_from", "to choose the kernel to keep"));
         }
     }
     Ok(())

@@ -36,7 +36,6 @@ pub(crate) struct RecordRemapper {
 }
 
 impl RecordRemapper {
-    /// Creates the remapper.
     pub(crate) fn new(plan: Plan, shift: u64, pids: Option<u32>) -> Self {
         Self { plan, shift, pids }
     }
@@ -167,7 +166,7 @@ impl RecordRemapper {
             if at + 8 > out.len() {
                 return false;
             }
-            change_u64(out, at, endian, |id| self.plan.known(id));
+            change_u64(out, at, endian, |id| self.plan.merged_id(id));
             at += each;
         }
         true
@@ -294,11 +293,11 @@ impl FieldVisitor for RemapFields<'_> {
     }
 
     fn own_event_id(&mut self, id: &mut u64) {
-        *id = self.own.map_or_else(|| self.remapper.plan.known(*id), |own| self.remapper.plan.id(*id, own));
+        *id = self.own.map_or_else(|| self.remapper.plan.merged_id(*id), |own| self.remapper.plan.id(*id, own));
     }
 
     fn event_id(&mut self, id: &mut u64) {
-        *id = self.remapper.plan.known(*id);
+        *id = self.remapper.plan.merged_id(*id);
     }
 
     // Attrs, features and tracepoint formats are merged on their own; a clock's origin is merged by `--align wall`.
@@ -309,6 +308,6 @@ impl FieldVisitor for RemapFields<'_> {
 
 fn too_long(meta: &Meta, raw: &Raw<'_>) -> Error {
     let file = &meta.files[raw.block().source as usize];
-    let what = format!("the {} record with an added event ID would be longer than 65535 bytes", raw.header().kind);
-    Error::input(file, raw.offset(), what)
+    let problem = format!("the {} record with an added event ID would be longer than 65535 bytes", raw.header().kind);
+    Error::input(file, raw.offset(), problem)
 }

@@ -95,7 +95,7 @@ pub(crate) fn run<S: Sink>(
         let mut failed = None;
         for thread in threads {
             match returned(thread.join()) {
-                Ok(of_member) => ledger.merge(of_member),
+                Ok(member_ledger) => ledger.merge(member_ledger),
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
@@ -179,7 +179,7 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
         items: Vec::new(),
         is_done: false,
         dropped: Ledger::default(),
-        of_other_kernel: Counts::default(),
+        other_kernel: Counts::default(),
         redundant: Counts::default(),
     };
     let source = Source::open(member.input.clone(), read.clone())?;
@@ -190,7 +190,7 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
     member.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
     ledger.name_notes(&member.name);
     ledger.merge(feeder.dropped);
-    feeder.of_other_kernel.iter().for_each(|(kind, count)| ledger.removed(kind, "--kernel-from", count));
+    feeder.other_kernel.iter().for_each(|(kind, count)| ledger.removed(kind, "--kernel-from", count));
     feeder.redundant.iter().for_each(|(kind, count)| ledger.removed(kind, "merge", count));
     Ok(ledger)
 }
@@ -208,7 +208,7 @@ struct Feeder {
     is_done: bool,
     /// The records that cannot be remapped, and why.
     dropped: Ledger,
-    of_other_kernel: Counts,
+    other_kernel: Counts,
     redundant: Counts,
 }
 
@@ -217,6 +217,7 @@ impl Feeder {
         if self.items.is_empty() {
             return;
         }
+        // The last record of a batch exceeds the size.
         let bytes = mem::replace(&mut self.bytes, Vec::with_capacity(self.size + self.size / 8)).into();
         let (source, serial) = (self.part.source, serial());
         let block = Block { bytes, source, base: 0, origin: Origin::File, in_memory: true, serial };
@@ -237,7 +238,7 @@ impl Sink for Feeder {
             return Ok(());
         }
         if self.part.without_kernel && kernel::is_about_kernel(raw) {
-            self.of_other_kernel.add(kind);
+            self.other_kernel.add(kind);
             return Ok(());
         }
         if self.part.without.contains(&kind) {

@@ -16,7 +16,7 @@ pub(crate) fn adapt(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<
     if !is_unknown {
         adapt_layout(attr, version, notes);
     }
-    attr.flags = known(attr.flags, version.attr_flags(), "flags", notes);
+    attr.flags = known_bits(attr.flags, version.attr_flags(), "flags", notes);
     if version < PerfVersion::AUX_ACTION && attr.aux_action != AuxAction::empty() {
         attr.aux_action = AuxAction::empty();
         notes.insert("AUX area actions of events".to_owned());
@@ -34,24 +34,25 @@ pub(crate) fn adapt(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<
 
 fn adapt_layout(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<String>) {
     if attr.sample_type.contains(SampleType::WEIGHT_STRUCT) && version < PerfVersion::WEIGHT_STRUCTS {
+        // Older versions read the same 8 bytes as one weight.
         attr.sample_type.insert(SampleType::WEIGHT);
     }
-    attr.sample_type = known(attr.sample_type, version.sample_type(), "sample fields", notes);
-    attr.read_format = known(attr.read_format, version.read_format(), "counter values", notes);
+    attr.sample_type = known_bits(attr.sample_type, version.sample_type(), "sample fields", notes);
+    attr.read_format = known_bits(attr.read_format, version.read_format(), "counter values", notes);
     let branches = version.branch_sample_type();
-    attr.branch_sample_type = known(attr.branch_sample_type, branches, "branch stack fields", notes);
+    attr.branch_sample_type = known_bits(attr.branch_sample_type, branches, "branch stack fields", notes);
 }
 
 /// Returns the known bits, and notes the names of the others.
-fn known<F: Flags<Bits = u64> + Copy>(bits: F, known: F, what: &str, notes: &mut BTreeSet<String>) -> F {
+fn known_bits<F: Flags<Bits = u64> + Copy>(bits: F, known: F, description: &str, notes: &mut BTreeSet<String>) -> F {
     let unknown = F::from_bits_retain(bits.bits() & !known.bits());
     let mut named = 0;
     for (name, bit) in unknown.iter_names() {
         named |= bit.bits();
-        notes.insert(format!("{what}: {name}"));
+        notes.insert(format!("{description}: {name}"));
     }
     if unknown.bits() & !named != 0 {
-        notes.insert(format!("{what}: {:#x}", unknown.bits() & !named));
+        notes.insert(format!("{description}: {:#x}", unknown.bits() & !named));
     }
     F::from_bits_retain(bits.bits() & known.bits())
 }

@@ -1,6 +1,6 @@
 //! Deferred user call chains (CALLCHAIN_DEFERRED records).
 
-use crate::rewrite::filter::deferred::{Chain, chain_of};
+use crate::rewrite::filter::deferred::{Chain, deferred_chain};
 use crate::rewrite::spooled_chains::SpooledChains;
 use perf_data::abi::record::RecordType;
 use perf_data::error::Result;
@@ -15,7 +15,7 @@ pub(crate) type Deferred = SpooledChains<Chain>;
 impl Sink for Deferred {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         if raw.header().kind == RecordType::CALLCHAIN_DEFERRED
-            && let Some((chain, words)) = chain_of(meta, raw)
+            && let Some((chain, words)) = deferred_chain(meta, raw)
         {
             self.add(chain, words)?;
         }

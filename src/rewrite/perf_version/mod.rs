@@ -105,8 +105,8 @@ impl Pass for PerfVersionPass {
         let records = records.map(|(change, count)| format!("{change} ({count})"));
         let all: Vec<_> = self.notes.iter().cloned().chain(records).collect();
         if !all.is_empty() {
-            let what = "does not support these, which are converted or removed";
-            ledger.note(format!("perf {} {what}: {}", self.version, all.join(", ")));
+            let problem = "does not support these, which are converted or removed";
+            ledger.note(format!("perf {} {problem}: {}", self.version, all.join(", ")));
         }
         if let Some(stitched) = self.changes.get(&Change::UserFrames) {
             ledger.note(format!("{stitched} samples now contain their deferred user call chains"));

@@ -116,8 +116,8 @@ impl<'a> ForVersion<'a> {
             // The attr has lost bits that an undecodable sample keeps.
             if let Some(unknown) = layout.unknown_bits_of(raw.body(), raw.endian()) {
                 let file = &meta.files[raw.block().source as usize];
-                let what = format!("fields cannot be removed from a sample of unknown layout ({unknown})");
-                return Err(Error::input(file, raw.offset(), what));
+                let problem = format!("fields cannot be removed from a sample of unknown layout ({unknown})");
+                return Err(Error::input(file, raw.offset(), problem));
             }
         }
         let waits = if version < PerfVersion::DEFERRED_CALLCHAINS {
@@ -172,8 +172,8 @@ impl<S: Sink + ?Sized> Stage<S> for ForVersion<'_> {
 
 /// Removes the fields of a sample that a version does not know.
 fn without_unknown(sample: &mut Sample, version: PerfVersion) {
-    let known = version.sample_type();
-    let lacks = |field| !known.contains(field);
+    let known_fields = version.sample_type();
+    let lacks = |field| !known_fields.contains(field);
     if lacks(SampleType::AUX) {
         sample.aux = None;
     }
@@ -189,17 +189,18 @@ fn without_unknown(sample: &mut Sample, version: PerfVersion) {
     if lacks(SampleType::WEIGHT_STRUCT)
         && let Some(weight) = &mut sample.weight
     {
+        // Read as a single number, the 8 bytes must hold the weight alone.
         *weight = weight.with(Weight::VAR2_W, 0).with(Weight::VAR3_W, 0);
     }
     if let (Some(values), false) = (&mut sample.read, version.read_format().contains(ReadFormat::LOST)) {
         without_lost(values);
     }
     if let Some(stack) = &mut sample.branch_stack {
-        let known = version.branch_sample_type();
-        if !known.contains(BranchSampleType::HW_INDEX) {
+        let known_branches = version.branch_sample_type();
+        if !known_branches.contains(BranchSampleType::HW_INDEX) {
             stack.hw_idx = None;
         }
-        if !known.contains(BranchSampleType::COUNTERS) {
+        if !known_branches.contains(BranchSampleType::COUNTERS) {
             stack.counters.clear();
         }
     }

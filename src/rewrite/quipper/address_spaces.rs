@@ -61,7 +61,7 @@ struct Page {
     pid: u32,
     number: u64,
     generation: u64,
-    found: FoundMapping,
+    mapping: FoundMapping,
 }
 
 /// The mappings of a process. Parent and child share them until either changes.
@@ -133,14 +133,14 @@ impl AddressSpaces {
         let at = (number ^ u64::from(pid)) as usize % CACHED_PAGES;
         let page = &self.pages[at];
         if (page.number, page.pid, page.generation) == (number, pid, self.generation) {
-            return Some(page.found);
+            return Some(page.mapping);
         }
         self.ensure(pid);
-        let Entry { start, last, value: found } = self.processes.get(&pid)?.maps.find(address)?;
+        let Entry { start, last, value: mapping } = self.processes.get(&pid)?.maps.find(address)?;
         if start <= number * PAGE && last >= number * PAGE + (PAGE - 1) {
-            self.pages[at] = Page { pid, number, generation: self.generation, found };
+            self.pages[at] = Page { pid, number, generation: self.generation, mapping };
         }
-        Some(found)
+        Some(mapping)
     }
 }
 
@@ -173,6 +173,7 @@ impl AddressSpace {
             false => Vec::new(),
         };
         self.maps.remove_starting(starts);
+        // One rebuild is faster than the removal of most ranges, one by one.
         if removed.len() > self.packed.count() / 2 {
             self.packed = self.maps.iter().map(packed).collect();
         } else {
@@ -184,7 +185,7 @@ impl AddressSpace {
     fn insert(&mut self, start: u64, last: u64, number: u32, is_packed: bool) -> Option<u64> {
         let mut shift = 0;
         if is_packed {
-            let to = self.place(start % PAGE, last - start)?;
+            let to = self.first_gap(start % PAGE, last - start)?;
             self.packed.insert_free(to, to + (last - start), ());
             shift = to.wrapping_sub(start);
         }
@@ -193,7 +194,7 @@ impl AddressSpace {
     }
 
     /// The first gap for `more + 1` bytes at this offset in a page.
-    fn place(&self, offset: u64, more: u64) -> Option<u64> {
+    fn first_gap(&self, offset: u64, more: u64) -> Option<u64> {
         let fits = |end: u64| {
             end.checked_next_multiple_of(PAGE)?.checked_add(offset).filter(|to| to.checked_add(more).is_some())
         };
@@ -224,7 +225,7 @@ mod tests {
     const PID: u32 = 7;
 
     fn to(spaces: &mut AddressSpaces, pid: u32, address: u64) -> Option<u64> {
-        spaces.find(pid, address).map(|found| address.wrapping_add(found.shift))
+        spaces.find(pid, address).map(|mapping| address.wrapping_add(mapping.shift))
     }
 
     #[test]

@@ -57,9 +57,9 @@ impl UseScan {
         let branches = view.branch_stack.iter().flat_map(branches).flatten();
         for address in view.ip.into_iter().chain(callers).chain(branches) {
             if Context::of(address).is_none()
-                && let Some(found) = self.spaces.find(pid, address)
+                && let Some(mapping) = self.spaces.find(pid, address)
             {
-                self.is_used[found.number as usize] = true;
+                self.is_used[mapping.number as usize] = true;
             }
         }
         Some(())
@@ -91,7 +91,6 @@ pub(super) struct RemoveUnused<'a> {
 }
 
 impl<'a> RemoveUnused<'a> {
-    /// Creates the stage.
     pub(super) fn new(is_used: &'a [bool]) -> Self {
         Self { is_used, count: 0, names: Names::default() }
     }

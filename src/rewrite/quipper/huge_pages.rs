@@ -20,13 +20,14 @@ pub(crate) fn restore_all(mut mmaps: Vec<Mmap>) -> Vec<Option<Mmap>> {
 /// Assigns anonymous mappings that directly precede a file mapping, and fill the file up to it, to that file: a program that
 /// remaps its text to huge pages loses its name there. Only mappings that perf found in `/proc` are considered.
 pub(crate) fn deduce_huge_pages(mmaps: &mut [Mmap]) {
-    let mut found: Vec<usize> = (0..mmaps.len()).filter(|&index| mmaps[index].time == 0).collect();
-    found.sort_by_key(|&index| mmaps[index].pid);
-    let ranges = ranges(mmaps, &found);
+    let mut existing: Vec<usize> = (0..mmaps.len()).filter(|&index| mmaps[index].time == 0).collect();
+    // The sort is stable: the mappings of a process keep their order.
+    existing.sort_by_key(|&index| mmaps[index].pid);
+    let ranges = ranges(mmaps, &existing);
     for (number, pair) in ranges.windows(2).enumerate() {
         let [range, next] = pair else { continue };
-        let (first, last) = (&mmaps[found[range.start]], &mmaps[found[range.end - 1]]);
-        let file = &mmaps[found[next.start]];
+        let (first, last) = (&mmaps[existing[range.start]], &mmaps[existing[range.end - 1]]);
+        let file = &mmaps[existing[next.start]];
         let may_be_its = may_be_moved(first) || first.filename == file.filename;
         if first.pgoff > 0 || !may_be_its || may_be_moved(file) || !last.is_followed_by(file) {
             continue;
@@ -38,11 +39,12 @@ pub(crate) fn deduce_huge_pages(mmaps: &mut [Mmap]) {
                 && before.is_followed_by(first)
                 && before.pgoff.checked_add(before.len) == Some(start)
         };
-        if start > 0 && !number.checked_sub(1).is_some_and(|before| continues(&mmaps[found[ranges[before].end - 1]])) {
+        if start > 0 && !number.checked_sub(1).is_some_and(|before| continues(&mmaps[existing[ranges[before].end - 1]]))
+        {
             continue;
         }
         let (filename, mapped, mut pgoff) = (file.filename.clone(), file.file, start);
-        for &index in &found[range.clone()] {
+        for &index in &existing[range.clone()] {
             let mmap = &mut mmaps[index];
             mmap.filename = filename.clone();
             mmap.file = mapped;
@@ -82,15 +84,15 @@ pub(crate) fn restore_replaced_text(mmaps: &mut [Mmap]) {
 }
 
 /// Groups adjacent mappings that may be one file from its beginning. All others are groups of one.
-fn ranges(mmaps: &[Mmap], found: &[usize]) -> Vec<Range<usize>> {
+fn ranges(mmaps: &[Mmap], indices: &[usize]) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
-    for (at, &index) in found.iter().enumerate() {
+    for (at, &index) in indices.iter().enumerate() {
         let mmap = &mmaps[index];
         let is_part = |last: &Mmap| {
             last.is_followed_by(mmap) && last.pgoff == 0 && mmap.pgoff == 0 && last.filename == mmap.filename
         };
         match ranges.last_mut() {
-            Some(range) if is_part(&mmaps[found[range.end - 1]]) => range.end = at + 1,
+            Some(range) if is_part(&mmaps[indices[range.end - 1]]) => range.end = at + 1,
             _ => ranges.push(at..at + 1),
         }
     }
@@ -121,23 +123,23 @@ mod tests {
     #[test]
     fn assigns_huge_pages_before_a_file_to_its_beginning() {
         for name in ["//anon", "/anon_hugepage", "/anon_hugepage (deleted)", "/x/bin.buildid_12", "/bin/x"] {
-            let found = deduced(vec![
+            let restored = deduced(vec![
                 mmap(0x1000, 0x200, 0, name),
                 mmap(0x1200, 0x100, 0, name),
                 mmap(0x1300, 0x50, 0x300, "/bin/x"),
             ]);
-            assert_eq!(found, named(&[(0, "/bin/x"), (0x200, "/bin/x"), (0x300, "/bin/x")]), "{name}");
+            assert_eq!(restored, named(&[(0, "/bin/x"), (0x200, "/bin/x"), (0x300, "/bin/x")]), "{name}");
         }
     }
 
     #[test]
     fn assigns_huge_pages_in_the_middle_of_a_file() {
-        let found = deduced(vec![
+        let restored = deduced(vec![
             mmap(0x1000, 0x100, 0x700, "/bin/x"),
             mmap(0x1100, 0x200, 0, "//anon"),
             mmap(0x1300, 0x50, 0xa00, "/bin/x"),
         ]);
-        assert_eq!(found, named(&[(0x700, "/bin/x"), (0x800, "/bin/x"), (0xa00, "/bin/x")]));
+        assert_eq!(restored, named(&[(0x700, "/bin/x"), (0x800, "/bin/x"), (0xa00, "/bin/x")]));
     }
 
     #[test]

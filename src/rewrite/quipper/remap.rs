@@ -34,7 +34,7 @@ pub(crate) struct Remap {
     names: Names,
     changed: RecordBuffer,
     /// Scratch buffer: offsets of the addresses in a record.
-    places: Vec<usize>,
+    offsets: Vec<usize>,
 }
 
 /// The pass that replaces addresses.
@@ -58,7 +58,7 @@ impl Pass for RemapPass {
 impl Remap {
     fn new() -> Self {
         let spaces = AddressSpaces::new(true);
-        Self { spaces, names: Names::default(), changed: RecordBuffer::default(), places: Vec::new() }
+        Self { spaces, names: Names::default(), changed: RecordBuffer::default(), offsets: Vec::new() }
     }
 
     fn mmap(&mut self, mmap: &Mmap, raw: &Raw<'_>) -> Option<()> {
@@ -76,14 +76,14 @@ impl Remap {
         let (_, event) = meta.events.of(raw)?;
         let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
-        places(&view, &event.layout, raw, &mut self.places);
+        collect_offsets(&view, &event.layout, raw, &mut self.offsets);
         self.changed.copy(raw);
-        for &at in &self.places {
+        for &at in &self.offsets {
             let address = get(&self.changed.record, at, raw.endian())?;
             if Context::of(address).is_some() {
                 continue;
             }
-            let to = self.spaces.find(pid, address).map(|found| address.wrapping_add(found.shift));
+            let to = self.spaces.find(pid, address).map(|mapping| address.wrapping_add(mapping.shift));
             put(&mut self.changed.record, at, to.unwrap_or_else(|| unmapped(address)), raw.endian())?;
         }
         Some(())
@@ -106,17 +106,18 @@ pub(crate) fn branches(stack: &BranchStackView<'_>) -> impl Iterator<Item = [u64
 }
 
 /// Collects the offsets of the addresses of a sample in its record.
-fn places(view: &SampleView<'_>, layout: &SampleLayout, raw: &Raw<'_>, places: &mut Vec<usize>) {
-    places.clear();
+fn collect_offsets(view: &SampleView<'_>, layout: &SampleLayout, raw: &Raw<'_>, offsets: &mut Vec<usize>) {
+    offsets.clear();
     let words = [SampleField::Ip, SampleField::Addr].into_iter().filter_map(|field| layout.word_at(field));
-    places.extend(words.map(|word| RecordHeader::SIZE + word * WORD));
+    offsets.extend(words.map(|word| RecordHeader::SIZE + word * WORD));
+    // The words are borrowed from the record: their address gives their offset.
     let start = |words: &Words<'_>| words.as_bytes().as_ptr() as usize - raw.bytes().as_ptr() as usize;
     if let Some(chain) = &view.callchain {
-        places.extend((0..chain.len()).map(|index| start(chain) + index * WORD));
+        offsets.extend((0..chain.len()).map(|index| start(chain) + index * WORD));
     }
     if let Some(stack) = &view.branch_stack {
         let ends = (0..branches(stack).count()).flat_map(|branch| [3 * branch, 3 * branch + 1]);
-        places.extend(ends.map(|index| start(&stack.entries) + index * WORD));
+        offsets.extend(ends.map(|index| start(&stack.entries) + index * WORD));
     }
 }
 

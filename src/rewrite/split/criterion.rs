@@ -53,8 +53,8 @@ impl FromStr for By {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (what, value) = text.split_once('=').map_or((text, None), |(what, value)| (what, Some(value.trim())));
-        match (what, value) {
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.trim())));
+        match (name, value) {
             ("pid", None) => Ok(Self::Pid),
             ("tid", None) => Ok(Self::Tid),
             ("comm", None) => Ok(Self::Comm),
@@ -90,18 +90,18 @@ impl FromStr for By {
                     .ok_or_else(|| "time=N requires a time such as 1s or 250ms, or a share such as 10%".to_owned())
             }
             ("time" | "size" | "samples", None) => {
-                Err(format!("{what} requires a value, such as {what}={}", example(what)))
+                Err(format!("{name} requires a value, such as {name}={}", example(name)))
             }
             ("pid" | "tid" | "comm" | "cpu" | "event", Some(_)) => {
-                Err(format!("{what} takes no value; it creates a part for each {what}"))
+                Err(format!("{name} takes no value; it creates a part for each {name}"))
             }
-            _ => Err(unknown("criterion", what, &["time", "size", "samples", "pid", "tid", "comm", "cpu", "event"])),
+            _ => Err(unknown("criterion", name, &["time", "size", "samples", "pid", "tid", "comm", "cpu", "event"])),
         }
     }
 }
 
-fn example(what: &str) -> &'static str {
-    match what {
+fn example(name: &str) -> &'static str {
+    match name {
         "time" => "1s",
         "size" => "100M",
         _ => "10000",

@@ -62,22 +62,23 @@ impl Choice {
 
     /// Processes a record other than a sample.
     pub fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        // Only thread names follow from other records.
         if self.by == By::Comm {
             self.session.apply(meta, raw);
         }
     }
 
     /// The part of a sample of `bytes` bytes; `None` if the sample lacks the field.
-    pub fn of_sample(&mut self, criteria: PartCriteria, bytes: u64) -> Option<Key> {
+    pub fn sample_key(&mut self, criteria: PartCriteria, bytes: u64) -> Option<Key> {
         let limit = match self.by {
             By::Samples(count) => count,
             By::Size(size) => size,
             By::Time(len) => {
                 // Slices start at the first sample, regardless of earlier records.
                 self.slices = self.slices.or(criteria.time.map(|time| (time, len)));
-                return self.of(criteria);
+                return self.key(criteria);
             }
-            _ => return self.of(criteria),
+            _ => return self.key(criteria),
         };
         if self.slice.1 >= limit {
             self.slice = (self.slice.0 + 1, 0);
@@ -87,7 +88,7 @@ impl Choice {
     }
 
     /// The part for these fields; `None` if the required one is missing.
-    pub fn of(&self, criteria: PartCriteria) -> Option<Key> {
+    pub fn key(&self, criteria: PartCriteria) -> Option<Key> {
         let number = match self.by {
             By::Time(_) | By::Share(_) => {
                 let (first, len) = self.slices?;
@@ -137,7 +138,7 @@ pub fn names(by: By, keys: &[&Key]) -> Vec<String> {
     };
     let text = |(nth, key): (usize, &&Key)| match key {
         _ if by.is_sliced() => nth.to_string(),
-        Key::Number(of) => number(*of),
+        Key::Number(value) => number(*value),
         Key::Name(name) => String::from_utf8_lossy(name).into_owned(),
     };
     let texts: Vec<_> = keys.iter().enumerate().map(text).collect();
@@ -158,9 +159,9 @@ mod tests {
     fn slices_start_at_the_first_sample() {
         let at = |time| PartCriteria { time: Some(time), ..PartCriteria::default() };
         let mut choice = Choice::new(By::Time(100), None);
-        assert_eq!(choice.of(at(10)), None, "there are no slices yet");
-        assert_eq!(choice.of_sample(at(100), 8), Some(Key::Number(0)));
-        assert_eq!(choice.of_sample(at(199), 8), Some(Key::Number(0)));
-        assert_eq!(choice.of(at(200)), Some(Key::Number(1)));
+        assert_eq!(choice.key(at(10)), None, "there are no slices yet");
+        assert_eq!(choice.sample_key(at(100), 8), Some(Key::Number(0)));
+        assert_eq!(choice.sample_key(at(199), 8), Some(Key::Number(0)));
+        assert_eq!(choice.key(at(200)), Some(Key::Number(1)));
     }
 }

@@ -55,8 +55,8 @@ impl Sink for SplitScan {
         match raw.header().kind {
             RecordType::SAMPLE => {}
             RecordType::AUXTRACE_INFO | RecordType::AUXTRACE => {
-                let what = format!("{}: an AUX area can only be split by event", self.by);
-                return Err(Error::not_found(what).remedy("by", "event"));
+                let problem = format!("{}: an AUX area can only be split by event", self.by);
+                return Err(Error::not_found(problem).remedy("by", "event"));
             }
             kind if kind.is_frame() => return Ok(()),
             _ => {
@@ -70,7 +70,7 @@ impl Sink for SplitScan {
         if read(&mut view, meta, raw).is_none() {
             return Ok(());
         }
-        let Some(key) = self.choice.of_sample(PartCriteria::by_sample(&view), raw.header().len() as u64) else {
+        let Some(key) = self.choice.sample_key(PartCriteria::by_sample(&view), raw.header().len() as u64) else {
             self.without_field += 1;
             return Ok(());
         };
@@ -86,14 +86,14 @@ impl Sink for SplitScan {
 
     fn end(&mut self, _: &Meta) -> Result<()> {
         if self.without_field > 0 {
-            let what = match self.by {
+            let missing_field = match self.by {
                 By::Time(_) | By::Share(_) => "time; record with perf record --timestamp",
                 By::Cpu => "CPU; record with perf record --sample-cpu",
                 _ => "process and thread",
             };
             let (by, count) = (self.by, self.without_field);
             let (samples, have) = if count == 1 { ("sample", "has") } else { ("samples", "have") };
-            return Err(Error::not_found(format!("{by}: {count} {samples} {have} no {what}")));
+            return Err(Error::not_found(format!("{by}: {count} {samples} {have} no {missing_field}")));
         }
         if self.parts.is_empty() {
             return Err(Error::not_found(format!("{}: the recording has no samples to split", self.by)));

@@ -2,8 +2,8 @@
 
 use super::partition::{Choice, Key, PartCriteria};
 use super::pre_scan::{PartScan, read};
-use crate::rewrite::filter::deferred::{Chain, chain_of};
-use crate::rewrite::filter::related_processes::process_of;
+use crate::rewrite::filter::deferred::{Chain, deferred_chain};
+use crate::rewrite::filter::related_processes::described_process;
 use crate::rewrite::rounds::Rounds;
 use hashbrown::HashMap;
 use perf_data::abi::record::RecordType;
@@ -44,8 +44,8 @@ impl Routes {
     }
 
     /// The part that needs a CALLCHAIN_DEFERRED record; the first part for a malformed one.
-    fn of_chain(&self, meta: &Meta, raw: &Raw<'_>) -> Option<usize> {
-        chain_of(meta, raw).map_or(Some(0), |(chain, _)| self.by_chain.get(&chain).copied())
+    fn chain_part(&self, meta: &Meta, raw: &Raw<'_>) -> Option<usize> {
+        deferred_chain(meta, raw).map_or(Some(0), |(chain, _)| self.by_chain.get(&chain).copied())
     }
 
     /// Calls the function with each part that needs a record of state.
@@ -60,7 +60,7 @@ impl Routes {
             (Some(time), Some((_, last))) if self.is_sliced => time <= last,
             _ => true,
         };
-        match process_of(meta, raw) {
+        match described_process(meta, raw) {
             Some(pid) => {
                 let parts = self.by_process.get(&pid).map(Vec::as_slice).unwrap_or_default();
                 parts.iter().copied().filter(is_needed).try_for_each(take)
@@ -106,7 +106,7 @@ impl<'a> Router<'a> {
     fn one(&mut self, meta: &Meta, raw: &Raw<'_>) -> usize {
         let kind = raw.header().kind;
         if kind == RecordType::CALLCHAIN_DEFERRED
-            && let Some(number) = self.routes.of_chain(meta, raw)
+            && let Some(number) = self.routes.chain_part(meta, raw)
         {
             return number;
         }
@@ -115,15 +115,15 @@ impl<'a> Router<'a> {
                 let mut view = SampleView::default();
                 let is_read = read(&mut view, meta, raw).is_some();
                 let criteria = PartCriteria::by_sample(&view);
-                if is_read { self.choice.of_sample(criteria, raw.header().len() as u64) } else { None }
+                if is_read { self.choice.sample_key(criteria, raw.header().len() as u64) } else { None }
             }
-            _ => self.choice.of(PartCriteria::by_trailer(meta, raw)),
+            _ => self.choice.key(PartCriteria::by_trailer(meta, raw)),
         };
-        let found = key.and_then(|key| self.routes.by_key.get(&key).copied());
+        let number = key.and_then(|key| self.routes.by_key.get(&key).copied());
         if kind == RecordType::SAMPLE {
-            self.latest = found.unwrap_or(self.latest);
+            self.latest = number.unwrap_or(self.latest);
         }
-        found.unwrap_or(self.latest)
+        number.unwrap_or(self.latest)
     }
 
     /// Number of FINISHED_ROUND records added.

@@ -87,6 +87,7 @@ impl Split<'_> {
     fn by_sample(&self, make: &mut MakePart<'_>) -> Result<(usize, Ledger)> {
         let by = self.options.by;
         let mut times = Times::default();
+        // Shares are of the time between the first and the last sample, which must be known before any sample is assigned.
         if matches!(by, By::Share(_)) {
             self.open()?.run(&mut times)?;
         }
@@ -106,6 +107,7 @@ impl Split<'_> {
 
         let (mut written, mut unneeded, mut marks) = (Counts::default(), Counts::default(), 0);
         let mut ledger = Ledger::default();
+        // The recording is read once for each batch: only so many parts can be written at once.
         for first in (0..names.len()).step_by(self.options.at_once.max(1)) {
             let count = self.options.at_once.min(names.len() - first);
             let mut batch = Vec::new();
@@ -137,10 +139,10 @@ impl Split<'_> {
         let mut written = Counts::default();
         let mut count = 0;
         while let Some(event) = scan.0.pop_first() {
-            let Some(of) = meta.events.list().get(event as usize) else { continue };
-            let mut sink = make(&format!("event-{}", event_name(of)), 1)?;
+            let Some(descriptor) = meta.events.list().get(event as usize) else { continue };
+            let mut sink = make(&format!("event-{}", event_name(descriptor)), 1)?;
             let mut passes = Passes::default();
-            passes.push(EventPass::of(event));
+            passes.push(EventPass::for_event(event));
             let mut counted = Before::new(Counted::default(), &mut *sink);
             let (part, _) = passes.run(self.input.clone(), self.read, &mut counted)?;
             counted.stage.written.iter().for_each(|(kind, count)| written.add_many(kind, count));
@@ -165,10 +167,10 @@ fn part_meta(meta: &Meta, part: &PartScan, has_file: impl Fn(&[u8]) -> bool) -> 
         let section = encoded(build_ids::to_bytes(&header.build_ids, meta.endian))?;
         features.insert(FeatureId::BUILD_ID, section.into());
     }
-    let mut known = meta.with(header.events.into_iter().flatten(), features, &header.event_types);
-    (known.container, known.directory) = (Container::File, None);
-    known.build_id_records.clear();
-    Ok(known)
+    let mut file_meta = meta.with(header.events.into_iter().flatten(), features, &header.event_types);
+    (file_meta.container, file_meta.directory) = (Container::File, None);
+    file_meta.build_id_records.clear();
+    Ok(file_meta)
 }
 
 /// Accounts in the ledger for the records read. A record may be in several parts or in none.

@@ -23,14 +23,14 @@ const JMP_RAX: [u8; 2] = [0xff, 0xe0];
 const CALL_RAX: [u8; 2] = [0xff, 0xd0];
 
 /// Whether code can be generated for a machine.
-pub(crate) fn is_known(machine: u16) -> bool {
+pub(crate) fn is_supported(machine: u16) -> bool {
     machine == elf::EM_X86_64.0
 }
 
-/// Code of a function at a place of its image. Each branch has an offset and a target place, `None` outside of the image.
-/// `starts` are the places of functions.
-pub(crate) fn of_function(
-    place: u64,
+/// Code of the function at the offset `start` of its image. Each branch has an offset in the function and a target offset in
+/// the image, `None` outside of it. `starts` are the offsets of all functions in the image.
+pub(crate) fn function_code(
+    start: u64,
     size: u64,
     branches: impl Iterator<Item = (u64, Option<u64>)>,
     starts: &HashSet<u64>,
@@ -45,11 +45,11 @@ pub(crate) fn of_function(
     }
     for (offset, to) in targets {
         let to: Vec<_> = to.into_iter().collect();
-        let at = place + offset;
+        let at = start + offset;
         let relative = |len: u64, to: u64| (to.wrapping_sub(at + len) as i64 as i32).to_le_bytes();
-        let is_own = |to: u64| (place..place + size).contains(&to);
+        let is_own = |to: u64| (start..start + size).contains(&to);
         let instruction = match to[..] {
-            [Some(to)] if is_own(to) && to > place => [&JE[..], &relative(6, to)].concat(),
+            [Some(to)] if is_own(to) && to > start => [&JE[..], &relative(6, to)].concat(),
             [Some(to)] if starts.contains(&to) => [&[CALL][..], &relative(5, to)].concat(),
             [Some(_)] => vec![RET],
             _ if to.iter().all(|to| to.is_some_and(is_own)) => JMP_RAX.to_vec(),
@@ -57,6 +57,7 @@ pub(crate) fn of_function(
             _ => vec![RET],
         };
         let offset = offset as usize;
+        // An instruction that does not fit before the end of the function is omitted.
         if let Some(room) = code.get_mut(offset..offset + instruction.len()) {
             room.copy_from_slice(&instruction);
         }
@@ -101,7 +102,7 @@ mod tests {
     fn code_has_the_branches_of_the_scenario() {
         let branches =
             [(0x10, Some(0x1002)), (0x18, Some(0x2000)), (0x1f, Some(0x2000)), (0x1e, Some(0x2010)), (0x1c, None)];
-        let code = of_function(0x1000, 0x20, branches.into_iter(), &HashSet::from([0x1000, 0x2000]));
+        let code = function_code(0x1000, 0x20, branches.into_iter(), &HashSet::from([0x1000, 0x2000]));
         assert_eq!(&code[..3], [NOP; 3]);
         assert_eq!(code[0x10..0x16], [0x0f, 0x84, 0xec, 0xff, 0xff, 0xff], "displacement of a jump back to 0x1002");
         assert_eq!(code[0x18..0x1c], [CALL, 0xe3, 0x0f, 0], "the next instruction overwrites its last byte");

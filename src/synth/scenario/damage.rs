@@ -47,7 +47,7 @@ impl Damage {
     /// # Errors
     /// If an offset, record or field does not exist.
     pub fn on(&self, bytes: &mut Vec<u8>, container: Container, endian: Endian) -> Result<()> {
-        let refused = |what: String| Error::invalid(format!("damage: {what}"));
+        let refused = |problem: String| Error::invalid(format!("damage: {problem}"));
         let mut data = PIPE_HEADER_SIZE..bytes.len() as u64;
         if container == Container::File {
             let header = FileHeader::read_from(bytes, endian).map_err(|e| refused(e.to_string()))?;
@@ -74,27 +74,30 @@ impl Damage {
                 at += len(at, bytes).ok_or_else(none)?;
             }
             len(at, bytes).ok_or_else(none)?;
+            // The size is the last field of the record header.
             bytes[at + 6..at + 8].fill(0);
         }
         for (name, value) in &self.header {
-            let field = Self::HEADER.iter().find(|(known, _)| known == name);
+            let field = Self::HEADER.iter().find(|(field_name, _)| field_name == name);
             let (_, at) = field.ok_or_else(|| refused(format!("'{name}' is not a header field")))?;
             let has_field = container == Container::File || *at < PIPE_HEADER_SIZE as usize;
-            let place = bytes.get_mut(*at..at + 8).filter(|_| has_field);
-            let place = place.ok_or_else(|| refused(format!("its header has no {name}")))?;
+            let field_bytes = bytes.get_mut(*at..at + 8).filter(|_| has_field);
+            let field_bytes = field_bytes.ok_or_else(|| refused(format!("its header has no {name}")))?;
             // Text is the same in either byte order.
             let is_text = name == "magic";
             let value = if endian == Endian::Big && !is_text { value.to_be_bytes() } else { value.to_le_bytes() };
-            place.copy_from_slice(&value);
+            field_bytes.copy_from_slice(&value);
         }
-        for place in &self.flip {
-            let at =
-                place.of(bytes.len() as u64).ok_or_else(|| refused(format!("offset {place:?} is beyond the end")))?;
+        for position in &self.flip {
+            let at = position
+                .offset_in(bytes.len() as u64)
+                .ok_or_else(|| refused(format!("offset {position:?} is beyond the end")))?;
             bytes[at as usize] ^= 0xff;
         }
-        if let Some(place) = self.cut {
-            let at =
-                place.of(bytes.len() as u64).ok_or_else(|| refused(format!("offset {place:?} is beyond the end")))?;
+        if let Some(position) = self.cut {
+            let at = position
+                .offset_in(bytes.len() as u64)
+                .ok_or_else(|| refused(format!("offset {position:?} is beyond the end")))?;
             bytes.truncate(at as usize);
         }
         Ok(())

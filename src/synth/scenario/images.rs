@@ -42,7 +42,7 @@ impl Scenario {
     }
 
     /// Whether a directory looks like one that [`write_images`](Self::write_images) wrote.
-    pub fn is_of_images(directory: &Path) -> bool {
+    pub fn is_image_directory(directory: &Path) -> bool {
         is_of_images(directory, &KALLSYMS.map(|(_, name)| name))
     }
 }
@@ -54,8 +54,8 @@ impl Program {
             let start = self.base + PAGE;
             writeln!(out, "{start:016x} T _text\n{start:016x} T _stext")?;
         }
-        for (place, function) in self.image.functions() {
-            writeln!(out, "{:016x} t {}", self.base + place, String::from_utf8_lossy(&function.name))?;
+        for (offset, function) in self.image.functions() {
+            writeln!(out, "{:016x} t {}", self.base + offset, String::from_utf8_lossy(&function.name))?;
         }
         if self.is_kernel() {
             writeln!(out, "{:016x} T _etext", self.base + self.image.end())?;

@@ -58,7 +58,6 @@ pub(super) struct Sampled {
     pub(super) group: Range<usize>,
 }
 
-/// An address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlannedSpace {
     User,
@@ -140,7 +139,6 @@ pub(super) struct Stack {
     pub(super) sample: Sample,
 }
 
-/// Location of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FunctionLocation {
     pub(super) space: PlannedSpace,
@@ -161,7 +159,6 @@ pub(super) enum RecordContent {
     Bytes(Vec<u8>),
 }
 
-/// Context switches.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Switches {
     /// Interval in nanoseconds.
@@ -190,7 +187,7 @@ impl Scenario {
 
     /// The same scenario with another byte order.
     #[must_use]
-    pub fn on_machine_of(mut self, endian: Endian) -> Self {
+    pub fn with_endian(mut self, endian: Endian) -> Self {
         self.metadata.endian = endian;
         self.programs.iter_mut().for_each(|program| program.image.target.endian = endian);
         self

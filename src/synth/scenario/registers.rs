@@ -25,7 +25,7 @@ pub(crate) struct Registers {
 
 impl Registers {
     /// The registers of an architecture as named by `uname -m`; `None` if it is not supported.
-    pub(crate) fn of(arch: &str) -> Option<Self> {
+    pub(crate) fn for_arch(arch: &str) -> Option<Self> {
         match arch {
             "x86_64" | "i386" | "i686" => Some(Self { names: &X86, ip: 8, sp: 7 }),
             "aarch64" | "arm64" => Some(Self { names: &ARM64, ip: 32, sp: 31 }),
@@ -33,9 +33,8 @@ impl Registers {
         }
     }
 
-    /// The bit of a register.
     pub(crate) fn bit(self, name: &str) -> Option<usize> {
-        self.names.iter().position(|known| *known == name)
+        self.names.iter().position(|register| *register == name)
     }
 }
 
@@ -45,10 +44,10 @@ mod tests {
 
     #[test]
     fn registers_have_the_kernels_bits() {
-        let x86 = Registers::of("x86_64").unwrap();
+        let x86 = Registers::for_arch("x86_64").unwrap();
         assert_eq!((x86.bit("AX"), x86.bit("SP"), x86.bit("R15"), x86.bit("EAX")), (Some(0), Some(7), Some(23), None));
-        let arm = Registers::of("aarch64").unwrap();
+        let arm = Registers::for_arch("aarch64").unwrap();
         assert_eq!((arm.bit("X29"), arm.bit("LR"), arm.names[arm.ip]), (Some(29), Some(30), "PC"));
-        assert_eq!(Registers::of("s390x"), None);
+        assert_eq!(Registers::for_arch("s390x"), None);
     }
 }

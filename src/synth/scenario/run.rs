@@ -158,7 +158,7 @@ impl Scenario {
     fn check_memory(&self, events: &[Event]) -> Result<()> {
         let stacks: Vec<_> = self.threads.iter().flat_map(|thread| &thread.stacks).collect();
         let size = |stack| {
-            let sizes = events.iter().zip(&self.events).map(|(event, of)| Samples::size(stack, event, of));
+            let sizes = events.iter().zip(&self.events).map(|(event, sampled)| Samples::size(stack, event, sampled));
             sizes.fold(0, usize::saturating_add)
         };
         let own = stacks.len().saturating_mul(events.len()).saturating_mul(SAMPLE);
@@ -176,7 +176,7 @@ impl Scenario {
     /// The record sources of each thread: context switches, and samples of each event.
     fn lanes<'a>(&'a self, events: &'a [Event], duration: u64) -> Vec<Lane<'a>> {
         let threads = self.threads.iter().filter(|thread| thread.busy > 0 && !thread.stacks.is_empty());
-        let threads: Vec<_> = threads.map(|thread| (thread, Slices::of(thread, self.switches))).collect();
+        let threads: Vec<_> = threads.map(|thread| (thread, Slices::new(thread, self.switches))).collect();
         let switch_lanes = self.switches.iter().flat_map(|switches| {
             threads
                 .iter()
@@ -214,7 +214,7 @@ impl Program {
     /// The mapping of the file up to the end of its code, as a loader would create it.
     fn map(&self) -> Map {
         let len = self.image.end().next_multiple_of(PAGE);
-        Map::of(&self.path, self.base, len).build_id(&self.image.build_id())
+        Map::new(&self.path, self.base, len).build_id(&self.image.build_id())
     }
 
     /// The mapping of a kernel as in perf: without a process, with the address of `_text` instead of a file offset.

@@ -102,14 +102,14 @@ impl<'a> Samples<'a> {
             Some(tracepoint) => usize::try_from(tracepoint.size()).unwrap_or(usize::MAX),
             None => given.raw.as_ref().map_or(0, |raw| raw.data.len()),
         };
-        let of_group = event.attr.read_format.contains(ReadFormat::GROUP);
+        let reads_group = event.attr.read_format.contains(ReadFormat::GROUP);
         [
             event.attr.sample_stack_user as usize,
             has(SampleType::RAW, raw),
             has(SampleType::CALLCHAIN, size_of_val(&stack.chain[..])),
             has(SampleType::BRANCH_STACK, stack.branches.len() * BRANCH),
             has(SampleType::AUX, given.aux.as_ref().map_or(0, |aux| aux.data.len())),
-            has(SampleType::READ, if of_group { sampled.group.len() * COUNTER } else { COUNTER }),
+            has(SampleType::READ, if reads_group { sampled.group.len() * COUNTER } else { COUNTER }),
         ]
         .into_iter()
         .fold(0, usize::saturating_add)
@@ -131,6 +131,7 @@ impl<'a> Samples<'a> {
         let Some(prepared) = number.and_then(|number| self.stacks.get_mut(number)) else { return Ok(()) };
         let leaf = prepared.stack.leaf;
         let ip = leaf.addr + self.random.below(leaf.size);
+        // Counter values differ in each sample, which a template does not provide for.
         if let Some(counters) = &mut self.counters {
             prepared.changing.put(&mut prepared.sample, ip, time);
             prepared.sample.read = Some(counters.count(time));
@@ -195,7 +196,7 @@ impl<'a> Prepared<'a> {
         sample.regs_user = has(SampleType::REGS_USER).then(|| regs(user_mask, user.first().copied()));
         sample.regs_intr = has(SampleType::REGS_INTR).then(|| regs(interrupt_mask, Some(stack.leaf.addr)));
         sample.stack_user = has(SampleType::STACK_USER).then(|| stack_user(stack, &user, event, endian));
-        let place = |mask: u64| {
+        let ip_index = |mask: u64| {
             let registers = registers.filter(|registers| mask >> registers.ip & 1 != 0)?;
             let is_told = stack.regs.contains_key(registers.names[registers.ip]);
             (!is_told).then(|| (mask & ((1 << registers.ip) - 1)).count_ones() as usize)
@@ -206,8 +207,8 @@ impl<'a> Prepared<'a> {
             mode: stack.leaf.space.mode(),
             sample,
             changing: Changing {
-                ip_of_user: place(user_mask).filter(|_| is_user),
-                ip_of_interrupt: place(interrupt_mask),
+                ip_of_user: ip_index(user_mask).filter(|_| is_user),
+                ip_of_interrupt: ip_index(interrupt_mask),
             },
             template: None,
         }
@@ -217,18 +218,19 @@ impl<'a> Prepared<'a> {
 impl Changing {
     /// Stores address and time of a sample.
     fn put(self, sample: &mut Sample, ip: u64, time: u64) {
-        if let Some(place) = &mut sample.ip {
-            *place = ip;
+        if let Some(field) = &mut sample.ip {
+            *field = ip;
         }
-        if let Some(place) = &mut sample.time {
-            *place = time;
+        if let Some(field) = &mut sample.time {
+            *field = time;
         }
-        if let Some(place) = sample.callchain.as_mut().and_then(|chain| chain.ips.get_mut(1)) {
-            *place = ip;
+        // The first entry of a call chain is a context marker.
+        if let Some(entry) = sample.callchain.as_mut().and_then(|chain| chain.ips.get_mut(1)) {
+            *entry = ip;
         }
-        for (regs, place) in [(&mut sample.regs_user, self.ip_of_user), (&mut sample.regs_intr, self.ip_of_interrupt)] {
-            if let Some(place) = regs.as_mut().zip(place).and_then(|(regs, place)| regs.regs.get_mut(place)) {
-                *place = ip;
+        for (regs, index) in [(&mut sample.regs_user, self.ip_of_user), (&mut sample.regs_intr, self.ip_of_interrupt)] {
+            if let Some(register) = regs.as_mut().zip(index).and_then(|(regs, index)| regs.regs.get_mut(index)) {
+                *register = ip;
             }
         }
     }
@@ -291,8 +293,8 @@ struct Counters {
 impl Counters {
     fn new(events: &[Event], number: usize, sampled: &Sampled, cpu: u32) -> Self {
         let format = events.get(number).map_or(ReadFormat::empty(), |event| event.attr.read_format);
-        let is_of_group = format.contains(ReadFormat::GROUP);
-        let members = if is_of_group { sampled.group.clone() } else { number..number + 1 };
+        let reads_group = format.contains(ReadFormat::GROUP);
+        let members = if reads_group { sampled.group.clone() } else { number..number + 1 };
         let members = events.get(members).unwrap_or_default().iter().map(|event| {
             let id = event.ids.get(cpu as usize % event.ids.len().max(1)).copied().unwrap_or_default();
             (id, event.attr.sample_period)

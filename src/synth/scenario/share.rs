@@ -9,10 +9,10 @@ pub(crate) struct Random(Xoshiro256PlusPlus);
 
 impl Random {
     /// Random numbers of a seed and a stream index.
-    pub(crate) fn new(seed: u64, of: u64) -> Self {
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut random = Self(Xoshiro256PlusPlus::seed_from_u64(seed));
         let own = random.0.next_u64();
-        Self(Xoshiro256PlusPlus::seed_from_u64(own.wrapping_add(of)))
+        Self(Xoshiro256PlusPlus::seed_from_u64(own.wrapping_add(stream)))
     }
 
     /// A number below `limit`, which is not 0.
@@ -64,8 +64,8 @@ mod tests {
 
     #[test]
     fn the_sequence_of_a_seed_is_fixed() {
-        let numbers = |seed, of| {
-            let mut random = Random::new(seed, of);
+        let numbers = |seed, stream| {
+            let mut random = Random::new(seed, stream);
             [random.below(1000), random.below(1000), random.below(1000)]
         };
         assert_eq!(numbers(1, 0), [148, 89, 875]);

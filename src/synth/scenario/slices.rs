@@ -17,7 +17,7 @@ pub(super) struct Slices {
 
 impl Slices {
     /// The scheduling of a thread. Without context switches, a partially busy thread runs all the time with fewer samples.
-    pub(super) fn of(thread: &Thread, switches: Option<Switches>) -> Option<Self> {
+    pub(super) fn new(thread: &Thread, switches: Option<Switches>) -> Option<Self> {
         let every = switches?.every;
         Some(Self { every, run: (u128::from(every) * u128::from(thread.busy) / 100) as u64 })
     }

@@ -24,10 +24,10 @@ impl Time {
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        let what = || {
+        let error = || {
             D::Error::custom(format_args!("'{text}' is not a duration; expected for instance 2s, 10ms, 500us or 7ns"))
         };
-        Self::parse(&text).ok_or_else(what)
+        Self::parse(&text).ok_or_else(error)
     }
 }
 

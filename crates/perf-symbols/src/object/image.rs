@@ -82,12 +82,12 @@ impl Image {
     /// Appends a function; returns its address. `None` if there is no room or the code is not `size` bytes.
     pub fn push(&mut self, function: Function) -> Option<u64> {
         let place = self.end.next_multiple_of(Self::ALIGN);
-        self.place(place, function)
+        self.offset(place, function)
     }
 
     /// Places a function at an address. Functions may overlap only if they have no code. `None` if there is no room, or the code
     /// is not `size` bytes.
-    pub fn place(&mut self, place: u64, function: Function) -> Option<u64> {
+    pub fn offset(&mut self, place: u64, function: Function) -> Option<u64> {
         let end = place.checked_add(function.size).filter(|&end| end <= self.limit() && place >= Self::START)?;
         let is_whole = function.code.is_empty() || function.code.len() as u64 == function.size;
         let is_free = function.code.is_empty() || place >= self.end;
@@ -173,9 +173,9 @@ mod tests {
         assert_eq!(image.push(function(3, b"abc")), Some(0x1000));
         assert_eq!(image.push(function(1, b"d")), Some(0x1010));
         assert_eq!(image.push(function(2, b"d")), None, "the code is shorter");
-        assert_eq!(image.place(0x1002, function(1, b"d")), None, "there is code already");
-        assert_eq!(image.place(0x1002, function(1, b"")), Some(0x1002));
-        assert_eq!(image.place(0xfff, function(1, b"")), None);
+        assert_eq!(image.offset(0x1002, function(1, b"d")), None, "there is code already");
+        assert_eq!(image.offset(0x1002, function(1, b"")), Some(0x1002));
+        assert_eq!(image.offset(0xfff, function(1, b"")), None);
         assert_eq!((image.end(), image.has_code()), (0x1011, true));
     }
 

@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn an_image_without_code_is_small() {
         let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
-        image.place(0x4000_0000_0000, function("far", 1 << 40, b"")).unwrap();
+        image.offset(0x4000_0000_0000, function("far", 1 << 40, b"")).unwrap();
         let data = file(&image);
         let (functions, _, kind, _) = read::<FileHeader64<Endianness>>(&data, 62);
         assert_eq!(functions, [("far".to_owned(), 0x4000_0000_0000, 1 << 40)]);

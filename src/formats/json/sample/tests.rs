@@ -90,7 +90,7 @@ prop_compose! {
 fn by_definition(json: &str, endian: Endian) -> Option<(Item, Vec<u8>)> {
     let mut bytes = Vec::new();
     let object: Object<'_> = read(json).ok()?;
-    Item::of(object, Some(endian), &mut bytes).ok().map(|item| (item, bytes))
+    Item::from_object(object, Some(endian), &mut bytes).ok().map(|item| (item, bytes))
 }
 
 /// Whether `scan` accepts an object; if so, it must equal the result of the general path.

@@ -21,7 +21,7 @@ pub(super) struct BuildIds {
 
 impl BuildIds {
     /// Builds the table from features and records, and from maps for files that those do not list.
-    pub(super) fn new(meta: &Meta, of_maps: HashMap<Arc<[u8]>, (Misc, MappedFile)>) -> Self {
+    pub(super) fn new(meta: &Meta, mapped_files: HashMap<Arc<[u8]>, (Misc, MappedFile)>) -> Self {
         let mut table = Self::default();
         let mut aliased = None;
         for (misc, entry) in meta.build_ids() {
@@ -31,9 +31,10 @@ impl BuildIds {
             }
             table.add(misc, entry.filename.text().into(), id);
         }
-        let mut of_maps: Vec<_> = of_maps.into_iter().collect();
-        of_maps.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        for (name, (misc, file)) in of_maps {
+        let mut mapped_files: Vec<_> = mapped_files.into_iter().collect();
+        // The order of the map differs from run to run, and of several kernel files the first one counts.
+        mapped_files.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        for (name, (misc, file)) in mapped_files {
             if let Some(id) = file.build_id().filter(|_| !table.by_name.contains_key(&name)) {
                 table.add(misc, name, trimmed(id).into());
             }
@@ -53,7 +54,7 @@ impl BuildIds {
     }
 
     /// The build ID of a map; empty if unknown.
-    pub(super) fn of(&self, mmap: &Mmap) -> Arc<[u8]> {
+    pub(super) fn build_id(&self, mmap: &Mmap) -> Arc<[u8]> {
         if let Some(id) = mmap.file.as_ref().and_then(MappedFile::build_id).filter(|id| !id.is_empty()) {
             return id.into();
         }

@@ -81,15 +81,15 @@ impl Builder {
         let command = meta.cmdline().map(|tokens| tokens.join(" "));
         let comments = [("perf-version:", version), ("perf-command:", command)];
         self.profile.comments =
-            comments.into_iter().filter_map(|(what, text)| Some(format!("{what}{}", text?))).collect();
+            comments.into_iter().filter_map(|(prefix, text)| Some(format!("{prefix}{}", text?))).collect();
     }
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
         let (_, event) = meta.events.of(raw).ok_or(Reason::UnknownEvent)?;
         let mut view = SampleView::default();
         view.fill(raw.body(), &event.layout, raw.endian()).map_err(|field| {
-            let what = format!("SAMPLE record skipped: field {} does not fit its size", field.name());
-            self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
+            let problem = format!("SAMPLE record skipped: field {} does not fit its size", field.name());
+            self.ledger.damage(meta.damage(raw.block(), raw.at(), problem));
             Reason::Damaged
         })?;
         self.ledger.used_in_part(view.is_partial.into());
@@ -124,9 +124,9 @@ impl Builder {
     /// Adds the waiting samples to the profile.
     fn add_waiting(&mut self) {
         let Self { profile, resolved, new_stacks, waiting, .. } = self;
-        new_stacks.intern(&mut profile.stacks, |place, stack| resolved.set_stack(place, stack));
-        for (place, event, period) in waiting.drain(..) {
-            profile.add(resolved.stack(place), event, 1, period);
+        new_stacks.intern(&mut profile.stacks, |cached, stack| resolved.set_stack(cached, stack));
+        for (cached, event, period) in waiting.drain(..) {
+            profile.add(resolved.stack(cached), event, 1, period);
         }
     }
 
@@ -138,25 +138,27 @@ impl Builder {
         let branches = view.branch_stack.map(|stack| stack.entries);
         let mut key = Key { view: [process, kernel, chain.len() as u64], ip: view.ip, mode, chain };
         let mut both = std::mem::take(&mut self.key);
+        // Branches replace callers in user mode, so that they are part of the key.
         if let Some(branches) = branches.filter(|branches| !branches.is_empty()) {
             both.clear();
             both.extend_from_slice(chain);
             both.extend_from_slice(branches.as_chunks());
             key.chain = &both;
         }
-        let known = self.resolved.find(&key).unwrap_or_else(|| {
+        let cached = self.resolved.find(&key).unwrap_or_else(|| {
             if !self.resolved.has_room(&key) {
+                // Waiting samples refer to stacks of the cache, which is cleared.
                 self.add_waiting();
                 self.resolved.clear();
             }
             let ip = view.ip.unwrap_or(0);
             self.resolve(pid, SampledStack { ip, mode, callchain: view.callchain, branches });
-            let known = self.resolved.insert(&key);
-            self.new_stacks.end(known);
-            known
+            let cached = self.resolved.insert(&key);
+            self.new_stacks.end(cached);
+            cached
         });
         self.key = both;
-        known
+        cached
     }
 
     /// Adds the locations of a stack to the new stacks.
@@ -168,7 +170,7 @@ impl Builder {
         for &(space, frame) in &addresses {
             let query = Query { epochs, space, frame };
             let location = self.recent.get(query).unwrap_or_else(|| {
-                let location = self.location_of(pid, space, frame);
+                let location = self.frame_location(pid, space, frame);
                 self.recent.put(query, location);
                 location
             });
@@ -178,7 +180,7 @@ impl Builder {
     }
 
     /// The location of a frame, if the stack has it.
-    fn location_of(&mut self, pid: u32, space: Space, frame: Frame) -> Option<u32> {
+    fn frame_location(&mut self, pid: u32, space: Space, frame: Frame) -> Option<u32> {
         let processes = &self.processes;
         let find = |address| {
             let is_searchable = space != Space::Other && is_address(address);
@@ -332,8 +334,8 @@ impl Sink for Builder {
             Ok(()) => self.ledger.consumed(kind, 1),
             Err(reason) => {
                 if reason == Reason::Damaged {
-                    let what = format!("{kind} record skipped: its fields do not fit its size");
-                    self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
+                    let problem = format!("{kind} record skipped: its fields do not fit its size");
+                    self.ledger.damage(meta.damage(raw.block(), raw.at(), problem));
                 }
                 self.ledger.dropped(kind, reason);
             }

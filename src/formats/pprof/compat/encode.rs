@@ -39,9 +39,9 @@ impl Encoder<'_> {
     fn head(&mut self, profile: &CompatProfile) -> io::Result<()> {
         let mut head = proto::Profile::default();
         for name in &profile.events.names {
-            for what in ["sample", "event"] {
+            for suffix in ["sample", "event"] {
                 let (r#type, unit) =
-                    (self.messages.strings.id(&format!("{name}_{what}")), self.messages.strings.id("count"));
+                    (self.messages.strings.id(&format!("{name}_{suffix}")), self.messages.strings.id("count"));
                 head.sample_type.push(proto::ValueType { r#type, unit });
             }
         }

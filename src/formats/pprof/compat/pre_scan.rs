@@ -90,8 +90,8 @@ impl Sink for PreScan {
                     Some(true) => return self.order.wait(time_key, raw),
                     Some(false) => self.ledger.not_applicable(kind, 1),
                     None => {
-                        let what = format!("{kind} record skipped: its fields do not fit its size");
-                        self.ledger.damage(meta.damage(raw.block(), raw.at(), what));
+                        let problem = format!("{kind} record skipped: its fields do not fit its size");
+                        self.ledger.damage(meta.damage(raw.block(), raw.at(), problem));
                         self.ledger.dropped(kind, Reason::Damaged);
                     }
                 }

@@ -118,7 +118,7 @@ impl Processes {
             limit: mmap.start.saturating_add(mmap.len),
             pgoff: mmap.pgoff,
             filename: Arc::clone(&mmap.filename),
-            build_id: build_ids.of(mmap),
+            build_id: build_ids.build_id(mmap),
         };
         self.insert(mmap.pid, mapping);
     }

@@ -71,12 +71,12 @@ pub(super) struct SampledStack<'a> {
 }
 
 impl SampledStack<'_> {
-    /// Calls `found` for each frame, leaf first.
+    /// Calls `on_frame` for each frame, leaf first.
     ///
     /// The first address of a chain is skipped as a repetition of the leaf. Branches replace the callers in user
     /// mode.
-    pub(super) fn for_each(&self, mut found: impl FnMut(Space, Frame)) {
-        found(self.mode.into(), Frame::Leaf(self.ip));
+    pub(super) fn for_each(&self, mut on_frame: impl FnMut(Space, Frame)) {
+        on_frame(self.mode.into(), Frame::Leaf(self.ip));
         let branches = self.branches.filter(|branches| !branches.is_empty());
         let mut space = Space::Unknown;
         let mut is_first = true;
@@ -89,11 +89,11 @@ impl SampledStack<'_> {
             } else if is_first {
                 is_first = false;
             } else {
-                found(space, Frame::Return(word));
+                on_frame(space, Frame::Return(word));
             }
         }
         for from in branches.iter().flat_map(|words| words.iter().step_by(3)) {
-            found(Space::Unknown, Frame::Branch(from));
+            on_frame(Space::Unknown, Frame::Branch(from));
         }
     }
 }
@@ -132,16 +132,16 @@ mod tests {
 
     #[test]
     fn branches_replace_user_callers() {
-        let found = frames(&[KERNEL, 7, 8, USER, 9, 10], &[50, 60, 0, 40, 50, 0]);
+        let selected = frames(&[KERNEL, 7, 8, USER, 9, 10], &[50, 60, 0, 40, 50, 0]);
         let branch = |from| (Space::Unknown, Frame::Branch(from));
-        assert_eq!(found, [LEAF, (Space::Kernel, Frame::Return(8)), branch(50), branch(40)]);
+        assert_eq!(selected, [LEAF, (Space::Kernel, Frame::Return(8)), branch(50), branch(40)]);
         assert_eq!(frames(&[USER, 9, 10], &[]), [LEAF, (Space::User, Frame::Return(10))]);
     }
 
     #[test]
     fn guests_and_context_markers_have_no_maps() {
-        let found = frames(&[Context::GUEST_KERNEL.0, 7, 8, Context::MAX.0, 9], &[]);
-        assert_eq!(found[1..], [(Space::Other, Frame::Return(8)), (Space::Other, Frame::Return(9))]);
+        let selected = frames(&[Context::GUEST_KERNEL.0, 7, 8, Context::MAX.0, 9], &[]);
+        assert_eq!(selected[1..], [(Space::Other, Frame::Return(8)), (Space::Other, Frame::Return(9))]);
         assert_eq!(Space::from(CpuMode::HYPERVISOR), Space::Other);
         assert!(!is_address(KERNEL) && !is_address(0x8000_0000_0000_1000) && is_address(0x9000_0000_0000_1000));
     }

@@ -36,7 +36,7 @@ pub enum DamagePosition {
 
 impl DamagePosition {
     /// The offset in `len` bytes; `None` if it is beyond the end.
-    pub fn of(self, len: u64) -> Option<u64> {
+    pub fn offset_in(self, len: u64) -> Option<u64> {
         let at = match self {
             Self::Bytes(at) => at,
             Self::Percent(percent) => (u128::from(len) * u128::from(percent) / 100) as u64,

@@ -55,7 +55,7 @@ impl Lines<'_> {
     }
 
     fn event(&self, table: &EventTable, registers: Option<Registers>) -> Result<Event> {
-        let invalid = |name: &Spanned<String>, key: &str, what: String| self.invalid(name.span(), key, what);
+        let invalid = |name: &Spanned<String>, key: &str, problem: String| self.invalid(name.span(), key, problem);
         let has_kind = table.attr.as_ref().is_some_and(|attr| attr.get_ref().contains_key("kind"));
         let event = match has_kind {
             true => Event::unknown(table.name.get_ref().clone()),
@@ -83,8 +83,8 @@ impl Lines<'_> {
         event.attr.sample_regs_intr |= self.mask(&table.regs_intr, "event.regs_intr", registers)?;
         if let Some(bytes) = &table.user_stack {
             if *bytes.get_ref() > MAX_STACK || bytes.get_ref() % 8 != 0 {
-                let what = format!("expected a multiple of 8 up to {MAX_STACK}");
-                return Err(self.invalid(bytes.span(), "event.user_stack", what));
+                let problem = format!("expected a multiple of 8 up to {MAX_STACK}");
+                return Err(self.invalid(bytes.span(), "event.user_stack", problem));
             }
             event.attr.sample_stack_user = *bytes.get_ref();
             event = event.with(SampleType::STACK_USER);
@@ -101,8 +101,8 @@ impl Lines<'_> {
             event = if mask == 0 { event } else { event.with(field) };
         }
         if event.attr.sample_stack_user > MAX_STACK {
-            let what = format!("expected at most {MAX_STACK} bytes");
-            return Err(invalid(&table.name, "event.attr.sample_stack_user", what));
+            let problem = format!("expected at most {MAX_STACK} bytes");
+            return Err(invalid(&table.name, "event.attr.sample_stack_user", problem));
         }
         if !SampleType::KNOWN.contains(event.attr.sample_type) {
             return Err(invalid(&table.name, "event.attr.sample_type", "unknown bits in sample_type".to_owned()));
@@ -113,15 +113,16 @@ impl Lines<'_> {
     /// Flags by name.
     fn flags<F: Flags + FromIterator<F>>(&self, names: &[Spanned<String>], key: &str) -> Result<F> {
         let flags = names.iter().map(|name| {
-            let what = || {
-                let known: Vec<_> = F::FLAGS.iter().map(|flag| flag.name()).filter(|name| !name.is_empty()).collect();
+            let error = || {
+                let flag_names: Vec<_> =
+                    F::FLAGS.iter().map(|flag| flag.name()).filter(|name| !name.is_empty()).collect();
                 self.invalid(
                     name.span(),
                     key,
-                    format!("unknown name '{}'; expected one of: {}", name.get_ref(), known.join(", ")),
+                    format!("unknown name '{}'; expected one of: {}", name.get_ref(), flag_names.join(", ")),
                 )
             };
-            F::from_name(name.get_ref()).ok_or_else(what)
+            F::from_name(name.get_ref()).ok_or_else(error)
         });
         flags.collect()
     }
@@ -130,24 +131,24 @@ impl Lines<'_> {
     fn mask(&self, names: &[Spanned<String>], key: &str, registers: Option<Registers>) -> Result<u64> {
         names.iter().try_fold(0, |mask, name| {
             let bit = registers.and_then(|registers| registers.bit(name.get_ref()));
-            let what = || {
-                let known = registers.map_or_else(
+            let error = || {
+                let expected = registers.map_or_else(
                     || "none, as those of this machine are not supported".to_owned(),
-                    |known| known.names.join(", "),
+                    |registers| registers.names.join(", "),
                 );
                 self.invalid(
                     name.span(),
                     key,
-                    format!("unknown register '{}'; expected one of: {known}", name.get_ref()),
+                    format!("unknown register '{}'; expected one of: {expected}", name.get_ref()),
                 )
             };
-            Ok(mask | 1 << bit.ok_or_else(what)?)
+            Ok(mask | 1 << bit.ok_or_else(error)?)
         })
     }
 
     /// The attr with some fields replaced.
     fn attr(&self, attr: &Attr, given: &Spanned<Map<String, Value>>) -> Result<Attr> {
-        let invalid = |what: String| self.invalid(given.span(), "event.attr", what);
+        let invalid = |problem: String| self.invalid(given.span(), "event.attr", problem);
         let Ok(Value::Object(mut fields)) = serde_json::to_value(attr) else { return Ok(attr.clone()) };
         for (name, value) in given.get_ref() {
             match fields.get_mut(name).filter(|_| name != "stored") {
@@ -163,21 +164,21 @@ impl Lines<'_> {
         let (system, rest) = table.name.get_ref().split_once(':').unwrap_or_default();
         let name = rest.split(':').next().unwrap_or_default();
         table.format.iter().try_fold(Tracepoint::new(system, name), |tracepoint, field| {
-            let what = || {
+            let error = || {
                 self.invalid(
                     field.span(),
                     "event.format",
                     "expected a C declaration such as 'int prev_pid' or 'char comm[16]'",
                 )
             };
-            let (size, signed) = size_of(field.get_ref()).ok_or_else(what)?;
+            let (size, signed) = size_and_sign(field.get_ref()).ok_or_else(error)?;
             Ok(tracepoint.field(field.get_ref().as_str(), size, signed))
         })
     }
 }
 
 /// Size of a tracepoint field in bytes, and whether it is signed.
-fn size_of(declaration: &str) -> Option<(u64, bool)> {
+fn size_and_sign(declaration: &str) -> Option<(u64, bool)> {
     /// Types by their last word.
     const TYPES: [(&str, u64); 18] = [
         ("char", 1),
@@ -207,7 +208,7 @@ fn size_of(declaration: &str) -> Option<(u64, bool)> {
     let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let is_pointer = head.contains('*');
     let last = kind.split_whitespace().next_back()?;
-    let size = if is_pointer { 8 } else { TYPES.iter().find(|(known, _)| *known == last)?.1 };
+    let size = if is_pointer { 8 } else { TYPES.iter().find(|(type_name, _)| *type_name == last)?.1 };
     let is_unsigned = is_pointer
         || kind.contains("unsigned")
         || last.starts_with('u')
@@ -231,7 +232,7 @@ mod tests {
             ("int", None),
             ("int x[0]", None),
         ] {
-            assert_eq!(size_of(declaration), size, "{declaration}");
+            assert_eq!(size_and_sign(declaration), size, "{declaration}");
         }
     }
 }

@@ -43,17 +43,17 @@ struct StackNames<'a> {
 
 impl Lines<'_> {
     /// An error with line and key.
-    fn invalid(&self, span: Range<usize>, key: &str, what: impl std::fmt::Display) -> Error {
+    fn invalid(&self, span: Range<usize>, key: &str, problem: impl std::fmt::Display) -> Error {
         let before = self.text.get(..span.start).unwrap_or_default();
         let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
         let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
-        Error::invalid(format!("{}:{line}: {key}{what}", self.name))
+        Error::invalid(format!("{}:{line}: {key}{problem}", self.name))
     }
 
     fn file(&self) -> Result<File> {
         let parse_error = |error: &toml::de::Error, key: &str| {
-            let what = error.message().lines().next().unwrap_or_default();
-            self.invalid(error.span().unwrap_or(0..0), key, what)
+            let problem = error.message().lines().next().unwrap_or_default();
+            self.invalid(error.span().unwrap_or(0..0), key, problem)
         };
         let parsed = toml::Deserializer::parse(self.text).map_err(|error| parse_error(&error, ""))?;
         serde_path_to_error::deserialize(parsed).map_err(|error| {
@@ -66,11 +66,11 @@ impl Lines<'_> {
 
     pub(super) fn scenario(&self) -> Result<Scenario> {
         let file = self.file()?;
-        let registers = Registers::of(file.machine.arch.as_deref().unwrap_or("x86_64"));
+        let registers = Registers::for_arch(file.machine.arch.as_deref().unwrap_or("x86_64"));
         let (mut metadata, events) = self.metadata(&file, registers)?;
         let (mut programs, bpf) = self.programs(&file, metadata.endian)?;
         self.features(&file, &mut metadata)?;
-        let known = StackNames { metadata: &metadata, programs: &programs, registers };
+        let names = StackNames { metadata: &metadata, programs: &programs, registers };
         let cpus = metadata.machine.as_ref().map_or(1, |machine| machine.cpus);
         let (mut processes, mut threads, mut cgroups) = (Vec::new(), Vec::new(), Vec::new());
         let mut pids = HashSet::new();
@@ -81,7 +81,7 @@ impl Lines<'_> {
             let process = self.process(table, &programs, &mut cgroups)?;
             for thread in &table.thread {
                 let cpu = threads.len() as u32 % cpus;
-                threads.push(self.thread(table, thread, cpu, &process, &known)?);
+                threads.push(self.thread(table, thread, cpu, &process, &names)?);
             }
             processes.push(process);
         }
@@ -94,8 +94,8 @@ impl Lines<'_> {
         let switches = file.switches.map(|table| {
             let every = table.every.get_ref().0;
             let is_valid = SWITCH_INTERVALS.contains(&every);
-            let what = || self.invalid(table.every.span(), "switches.every", "expected 100ns to 60m");
-            is_valid.then_some(Switches { every, cpu_wide: table.cpu_wide }).ok_or_else(what)
+            let error = || self.invalid(table.every.span(), "switches.every", "expected 100ns to 60m");
+            is_valid.then_some(Switches { every, cpu_wide: table.cpu_wide }).ok_or_else(error)
         });
         let switches = switches.transpose()?;
         let flags = [
@@ -148,30 +148,33 @@ impl Lines<'_> {
         };
         let (events, cpus) = (file.event.len(), machine.cpus as usize);
         if events.saturating_mul(cpus) > MAX_IDS {
-            let what = format!("{events} events on {cpus} CPUs are too many; their product is at most {MAX_IDS}");
-            return Err(self.invalid(0..0, "machine.cpus", what));
+            let problem = format!("{events} events on {cpus} CPUs are too many; their product is at most {MAX_IDS}");
+            return Err(self.invalid(0..0, "machine.cpus", problem));
         }
         let mut metadata = Metadata::default();
         metadata.endian = if file.endian == Order::Big { Endian::Big } else { Endian::Little };
         (metadata.machine, metadata.rounds) = (Some(machine), file.rounds);
         let events = self.events(file, registers, &mut metadata)?;
+        // Errors in the events are reported when the scenario is read, not only when it is run.
         metadata.meta()?;
         Ok((metadata, events))
     }
 
     fn features(&self, file: &File, metadata: &mut Metadata) -> Result<()> {
-        let id_of = |name: &str| (0..256).map(FeatureId).find(|id| id.name() == Some(name));
+        let feature_id = |name: &str| (0..256).map(FeatureId).find(|id| id.name() == Some(name));
         for (name, feature) in &file.feature {
             let key = format!("feature.{name}");
-            let id = id_of(name).ok_or_else(|| self.invalid(feature.span(), &key, "unknown feature"))?;
+            let id = feature_id(name).ok_or_else(|| self.invalid(feature.span(), &key, "unknown feature"))?;
             let content = Feature::deserialize(id, Self::fields(feature.get_ref()));
             let content = content.map_err(|e| self.invalid(feature.span(), &key, e))?;
             self.check_known(feature, &key, &content)?;
             metadata.set(id, content);
         }
         for name in &file.without {
-            let what = || format!("unknown feature '{}'", name.get_ref());
-            metadata.omit_feature(id_of(name.get_ref()).ok_or_else(|| self.invalid(name.span(), "without", what()))?);
+            let problem = || format!("unknown feature '{}'", name.get_ref());
+            metadata.omit_feature(
+                feature_id(name.get_ref()).ok_or_else(|| self.invalid(name.span(), "without", problem()))?,
+            );
         }
         Ok(())
     }
@@ -181,67 +184,68 @@ impl Lines<'_> {
         process: &ProcessTable,
         thread: &ThreadTable,
         cpu: u32,
-        of: &Process,
-        known: &StackNames<'_>,
+        planned_process: &Process,
+        names: &StackNames<'_>,
     ) -> Result<Thread> {
-        let cpus = known.metadata.machine.as_ref().map_or(1, |machine| machine.cpus);
+        let cpus = names.metadata.machine.as_ref().map_or(1, |machine| machine.cpus);
         let cpu = match &thread.cpu {
             Some(cpu) if *cpu.get_ref() >= cpus => {
-                let what = format!("expected a CPU below {cpus}");
-                return Err(self.invalid(cpu.span(), "process.thread.cpu", what));
+                let problem = format!("expected a CPU below {cpus}");
+                return Err(self.invalid(cpu.span(), "process.thread.cpu", problem));
             }
             Some(cpu) => *cpu.get_ref(),
             None => cpu,
         };
         let busy = *thread.busy.get_ref();
         if busy > 100 {
-            let what = "expected at most 100 percent";
-            return Err(self.invalid(thread.busy.span(), "process.thread.busy", what));
+            let problem = "expected at most 100 percent";
+            return Err(self.invalid(thread.busy.span(), "process.thread.busy", problem));
         }
         let percents = thread.stack.iter().map(|stack| stack.get_ref().percent);
         let sum = percents.fold(0, u64::saturating_add);
         if let Some(first) = thread.stack.first().filter(|_| sum != 100) {
-            let what = format!("the percentages of this thread's stacks add up to {sum}, not 100");
-            return Err(self.invalid(first.span(), "process.thread.stack.percent", what));
+            let problem = format!("the percentages of this thread's stacks add up to {sum}, not 100");
+            return Err(self.invalid(first.span(), "process.thread.stack.percent", problem));
         }
-        let stacks = thread.stack.iter().map(|stack| self.stack(stack, of, known));
+        let stacks = thread.stack.iter().map(|stack| self.stack(stack, planned_process, names));
         Ok(Thread {
             task: (process.pid, thread.tid.unwrap_or(process.pid)),
             comm: thread.comm.clone().unwrap_or_else(|| process.comm.clone()),
             cpu,
             busy,
-            cgroup: of.cgroup.as_ref().map_or(0, |(id, _)| *id),
+            cgroup: planned_process.cgroup.as_ref().map_or(0, |(id, _)| *id),
             stacks: stacks.collect::<Result<_>>()?,
         })
     }
 
     fn damage(&self, table: &super::file::damage::DamageTable, container: ContainerKey) -> Result<Damage> {
         if container == ContainerKey::Dir {
-            let what = "damage: only files and pipes can be corrupted";
-            return Err(Error::invalid(format!("{}: {what}", self.name)));
+            let problem = "damage: only files and pipes can be corrupted";
+            return Err(Error::invalid(format!("{}: {problem}", self.name)));
         }
         for name in table.header.keys() {
-            if !Damage::HEADER.iter().any(|(known, _)| known == name.get_ref()) {
-                let known: Vec<_> = Damage::HEADER.iter().map(|(name, _)| *name).collect();
-                let what = format!("unknown header field '{}'; expected one of: {}", name.get_ref(), known.join(", "));
-                return Err(self.invalid(name.span(), "damage.header", what));
+            if !Damage::HEADER.iter().any(|(field, _)| field == name.get_ref()) {
+                let expected: Vec<_> = Damage::HEADER.iter().map(|(name, _)| *name).collect();
+                let problem =
+                    format!("unknown header field '{}'; expected one of: {}", name.get_ref(), expected.join(", "));
+                return Err(self.invalid(name.span(), "damage.header", problem));
             }
         }
         let header = table.header.iter().map(|(name, value)| {
-            let what = || self.invalid(name.span(), "damage.header", "expected a number, or a string of 8 bytes");
+            let error = || self.invalid(name.span(), "damage.header", "expected a number, or a string of 8 bytes");
             let value = match value {
                 Value::Number(number) => number.as_u64(),
                 Value::String(text) => <[u8; 8]>::try_from(text.as_bytes()).ok().map(u64::from_le_bytes),
                 _ => None,
             };
-            Ok((name.get_ref().clone(), value.ok_or_else(what)?))
+            Ok((name.get_ref().clone(), value.ok_or_else(error)?))
         });
         Ok(Damage {
             unfinished: table.unfinished,
             empty_record: table.empty_record.as_ref().map(|number| *number.get_ref()),
             header: header.collect::<Result<_>>()?,
-            flip: table.flip.iter().map(|place| *place.get_ref()).collect(),
-            cut: table.cut.as_ref().map(|place| *place.get_ref()),
+            flip: table.flip.iter().map(|position| *position.get_ref()).collect(),
+            cut: table.cut.as_ref().map(|position| *position.get_ref()),
         })
     }
 
@@ -273,14 +277,14 @@ impl Lines<'_> {
     /// Checks that all keys are fields of the decoded value, by serializing it.
     fn check_known(&self, given: &Spanned<Value>, key: &str, read: &impl serde::Serialize) -> Result<()> {
         let serialized = serde_json::to_value(read).unwrap_or_default();
-        let (Value::Object(given_keys), Value::Object(known)) = (given.get_ref(), &serialized) else { return Ok(()) };
-        match given_keys.keys().find(|name| !known.contains_key(*name)) {
+        let (Value::Object(given_keys), Value::Object(fields)) = (given.get_ref(), &serialized) else { return Ok(()) };
+        match given_keys.keys().find(|name| !fields.contains_key(*name)) {
             Some(name) => {
-                let known: Vec<_> = known.keys().map(String::as_str).collect();
+                let expected: Vec<_> = fields.keys().map(String::as_str).collect();
                 Err(self.invalid(
                     given.span(),
                     key,
-                    format!("unknown field '{name}'; expected one of: {}", known.join(", ")),
+                    format!("unknown field '{name}'; expected one of: {}", expected.join(", ")),
                 ))
             }
             None => Ok(()),

@@ -77,8 +77,8 @@ impl Lines<'_> {
             if addr < BPF || number as u64 >= 0x1000 || !(1..=BPF_STEP).contains(&size) {
                 return Err(self.invalid(table.size.span(), "bpf.size", "expected 1 to 65536 bytes"));
             }
-            let known = BpfProgram { name: table.name.get_ref().clone(), id: table.id, tag, addr, size: size as u32 };
-            let name = [Spanned::new(table.name.span(), known.symbol())];
+            let program = BpfProgram { name: table.name.get_ref().clone(), id: table.id, tag, addr, size: size as u32 };
+            let name = [Spanned::new(table.name.span(), program.symbol())];
             let functions = Table { functions: &name, size: &table.size, key: "bpf" };
             let base = addr - Image::START;
             programs.push(self.program(
@@ -88,7 +88,7 @@ impl Lines<'_> {
                 target,
                 (base, BPF_STEP + Image::START),
             )?);
-            bpf.push(known);
+            bpf.push(program);
         }
         Ok((programs, bpf))
     }
@@ -108,13 +108,13 @@ impl Lines<'_> {
         let mut functions = HashMap::new();
         for name in *names {
             let function = Function { name: name.get_ref().clone().into(), size: function_size, ..Function::default() };
-            let place = image.push(function).filter(|_| function_size > 0 && image.end() < limit);
-            let what = || format!("functions need at least 1 byte each and less than {limit} together");
-            let place = place.ok_or_else(|| self.invalid(size.span(), &format!("{key}.function_size"), what()))?;
+            let offset = image.push(function).filter(|_| function_size > 0 && image.end() < limit);
+            let problem = || format!("functions need at least 1 byte each and less than {limit} together");
+            let offset = offset.ok_or_else(|| self.invalid(size.span(), &format!("{key}.function_size"), problem()))?;
             let is_name = !name.get_ref().is_empty() && !name.get_ref().contains(['\0', '\n']);
-            if functions.insert(name.get_ref().clone(), place).is_some() || !is_name {
-                let what = format!("'{}' is a duplicate or an invalid name", name.get_ref());
-                return Err(self.invalid(name.span(), &format!("{key}.functions"), what));
+            if functions.insert(name.get_ref().clone(), offset).is_some() || !is_name {
+                let problem = format!("'{}' is a duplicate or an invalid name", name.get_ref());
+                return Err(self.invalid(name.span(), &format!("{key}.functions"), problem));
             }
         }
         Ok(Program { path: path.to_owned(), space, image, base, functions, function_size })
@@ -128,13 +128,13 @@ impl Lines<'_> {
     ) -> Result<Process> {
         let numbers = table.programs.iter().map(|path| {
             let is_it = |program: &Program| program.space == PlannedSpace::User && program.path == *path.get_ref();
-            let what = || format!("unknown program '{}'", path.get_ref());
+            let problem = || format!("unknown program '{}'", path.get_ref());
             let number = programs.iter().position(is_it);
-            number.ok_or_else(|| self.invalid(path.span(), "process.programs", what()))
+            number.ok_or_else(|| self.invalid(path.span(), "process.programs", problem()))
         });
         let programs = numbers.collect::<Result<_>>()?;
         let cgroup = table.cgroup.as_ref().map(|path| {
-            let number = cgroups.iter().position(|known| known == path).unwrap_or_else(|| {
+            let number = cgroups.iter().position(|other| other == path).unwrap_or_else(|| {
                 cgroups.push(path.clone());
                 cgroups.len() - 1
             });
@@ -151,19 +151,19 @@ impl Program {
     /// Generates code with these branches, which are sorted by source address, if the machine is supported and the limit on the
     /// size of code permits.
     pub(super) fn add_code(&mut self, branches: &[&(u64, u64, u64)], room: &mut u64) {
-        let is_known = self.space == PlannedSpace::User && code::is_known(self.image.target.machine);
-        let Some(left) = room.checked_sub(self.image.end()).filter(|_| is_known) else { return };
+        let is_supported = self.space == PlannedSpace::User && code::is_supported(self.image.target.machine);
+        let Some(left) = room.checked_sub(self.image.end()).filter(|_| is_supported) else { return };
         *room = left;
         let mut image = Image::new(self.image.target);
         let starts = self.functions.values().copied().collect();
-        for (place, function) in self.image.functions() {
-            let start = self.base + place;
+        for (offset, function) in self.image.functions() {
+            let start = self.base + offset;
             let before = |end: u64| branches.partition_point(|(from, ..)| *from < end);
             let within = &branches[before(start)..before(start + function.size)];
             let within = within.iter().map(|(from, to, _)| (from - start, to.checked_sub(self.base)));
-            let code = code::of_function(*place, function.size, within, &starts);
+            let code = code::function_code(*offset, function.size, within, &starts);
             let eh_frame = code::unwind(function.size as u32).into();
-            image.place(*place, Function { code: code.into(), eh_frame, ..function.clone() });
+            image.offset(*offset, Function { code: code.into(), eh_frame, ..function.clone() });
         }
         self.image = image;
     }

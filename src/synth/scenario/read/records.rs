@@ -25,7 +25,7 @@ impl Lines<'_> {
         {
             let body = Body::Lost(Lost { id: event.ids.first().copied().unwrap_or_default(), lost: table.lost });
             let time = BEGIN.saturating_add(file.duration.get_ref().0 / 2);
-            records.push(ScenarioRecord::of(Stamp { event: number, ..Stamp::at(time, 0, 0) }, body));
+            records.push(ScenarioRecord::new(Stamp { event: number, ..Stamp::at(time, 0, 0) }, body));
         }
         for table in &file.record {
             records.push(self.record(table, metadata)?);
@@ -44,10 +44,10 @@ impl Lines<'_> {
         let stamp = Stamp { event, ..Stamp::at(time, table.pid, table.tid.unwrap_or(table.pid)).on(table.cpu) };
         let content = match (&table.kind, &table.body, &table.bytes) {
             (Some(kind), Some(given), None) => {
-                let known = (1..RecordType::USER_START.0 * 2).map(RecordType);
-                let found = known.into_iter().find(|known| known.name() == Some(kind.get_ref()));
-                let what = || format!("unknown record type '{}'", kind.get_ref());
-                let kind = found.ok_or_else(|| self.invalid(kind.span(), "record.type", what()))?;
+                let record_types = (1..RecordType::USER_START.0 * 2).map(RecordType);
+                let record_type = record_types.into_iter().find(|candidate| candidate.name() == Some(kind.get_ref()));
+                let problem = || format!("unknown record type '{}'", kind.get_ref());
+                let kind = record_type.ok_or_else(|| self.invalid(kind.span(), "record.type", problem()))?;
                 let body = Body::deserialize(kind, Self::fields(given.get_ref()));
                 let body = body.map_err(|e| self.invalid(given.span(), "record.body", e))?;
                 self.check_known(given, "record.body", &body)?;
@@ -70,16 +70,16 @@ impl Lines<'_> {
     fn aux(&self, table: &AuxTable, metadata: &Metadata, records: &mut Vec<ScenarioRecord>) -> Result<()> {
         let event = self.number(table.event.as_ref(), "aux.event", metadata)?;
         let info = AuxtraceInfo { kind: table.kind, reserved: 0, private: table.private.clone() };
-        records.push(ScenarioRecord::of(Stamp::default(), Body::AuxtraceInfo(info)));
+        records.push(ScenarioRecord::new(Stamp::default(), Body::AuxtraceInfo(info)));
         let mut offsets = BTreeMap::<u32, u64>::new();
         let mut room = MAX_TRACE;
         for (number, buffer) in table.buffer.iter().enumerate() {
             let bytes = self.hex(&buffer.bytes, "aux.buffer.bytes")?;
             let times = *buffer.times.get_ref() as usize;
             let len = bytes.len().checked_mul(times).filter(|&len| len <= room && len % 8 == 0);
-            let what =
+            let problem =
                 || format!("the size of a piece must be a multiple of 8, and that of all pieces at most {MAX_TRACE}");
-            let len = len.ok_or_else(|| self.invalid(buffer.bytes.span(), "aux.buffer.bytes", what()))?;
+            let len = len.ok_or_else(|| self.invalid(buffer.bytes.span(), "aux.buffer.bytes", problem()))?;
             room -= len;
             let len = len as u64;
             let tid = buffer.tid.unwrap_or(buffer.pid);
@@ -90,7 +90,7 @@ impl Lines<'_> {
             let reference = number as u64 + 1;
             let trace = Auxtrace { size: len, offset: *offset, reference, idx, tid: tid as i32, cpu, reserved: 0 };
             *offset += len;
-            records.push(ScenarioRecord::of(stamp, Body::Aux(aux)));
+            records.push(ScenarioRecord::new(stamp, Body::Aux(aux)));
             let content = RecordContent::Record {
                 misc: Misc::empty(),
                 body: Box::new(Body::Auxtrace(trace)),
@@ -110,7 +110,7 @@ impl Lines<'_> {
 }
 
 impl ScenarioRecord {
-    fn of(stamp: Stamp, body: Body) -> Self {
+    fn new(stamp: Stamp, body: Body) -> Self {
         Self {
             stamp,
             content: RecordContent::Record { misc: Misc::empty(), body: Box::new(body), payload: Vec::new() },

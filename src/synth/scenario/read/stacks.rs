@@ -36,16 +36,16 @@ impl Lines<'_> {
         &self,
         given: &Spanned<StackTable>,
         process: &Process,
-        known: &StackNames<'_>,
+        names: &StackNames<'_>,
     ) -> Result<Stack> {
         let table = given.get_ref();
         let key = "process.thread.stack.frames";
-        let places = table.frames.iter().map(|frame| {
-            let place = function(frame.get_ref(), process, known.programs);
-            place.map_err(|what| self.invalid(frame.span(), key, what))
+        let locations = table.frames.iter().map(|frame| {
+            let location = function(frame.get_ref(), process, names.programs);
+            location.map_err(|problem| self.invalid(frame.span(), key, problem))
         });
-        let places = places.collect::<Result<Vec<_>>>()?;
-        let Some((leaf, callers)) = places.split_last() else {
+        let locations = locations.collect::<Result<Vec<_>>>()?;
+        let Some((leaf, callers)) = locations.split_last() else {
             return Err(self.invalid(given.span(), key, "a stack needs at least one frame"));
         };
         let mut chain = vec![leaf.space.context(), leaf.addr];
@@ -55,28 +55,29 @@ impl Lines<'_> {
                 chain.push(caller.space.context());
                 space = caller.space;
             }
+            // The return address is in the middle of the caller.
             chain.push(caller.addr + caller.size / 2);
         }
         let branches = table.branches.iter().map(|text| {
-            let branch = branch(text.get_ref(), process, known.programs);
-            branch.map_err(|what| self.invalid(text.span(), "process.thread.stack.branches", what))
+            let branch = branch(text.get_ref(), process, names.programs);
+            branch.map_err(|problem| self.invalid(text.span(), "process.thread.stack.branches", problem))
         });
         Ok(Stack {
             percent: table.percent,
             leaf: *leaf,
             chain,
             branches: branches.collect::<Result<_>>()?,
-            regs: self.regs(table, known)?,
-            raw: self.raw(table, known)?,
+            regs: self.regs(table, names)?,
+            raw: self.raw(table, names)?,
             user_stack: table.user_stack.as_ref().map(|name| self.user_stack(name)).transpose()?,
             sample: self.sample(table)?,
         })
     }
 
-    fn regs(&self, table: &StackTable, known: &StackNames<'_>) -> Result<BTreeMap<String, u64>> {
+    fn regs(&self, table: &StackTable, names: &StackNames<'_>) -> Result<BTreeMap<String, u64>> {
         let values = table.regs.iter().map(|(name, value)| {
-            let is_known = known.registers.is_some_and(|registers| registers.bit(name.get_ref()).is_some());
-            let what = || {
+            let is_known = names.registers.is_some_and(|registers| registers.bit(name.get_ref()).is_some());
+            let error = || {
                 self.invalid(
                     name.span(),
                     "process.thread.stack.regs",
@@ -85,27 +86,27 @@ impl Lines<'_> {
             };
             let number = Self::json(value).as_u64().or_else(|| value.as_i64().map(i64::cast_unsigned));
             let number = number.filter(|_| is_known);
-            number.map(|number| (name.get_ref().clone(), number)).ok_or_else(what)
+            number.map(|number| (name.get_ref().clone(), number)).ok_or_else(error)
         });
         values.collect()
     }
 
-    fn raw(&self, table: &StackTable, known: &StackNames<'_>) -> Result<BTreeMap<String, Value>> {
+    fn raw(&self, table: &StackTable, names: &StackNames<'_>) -> Result<BTreeMap<String, Value>> {
         if table.raw.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let events = known.metadata.events();
+        let events = names.metadata.events();
         let values = table.raw.iter().map(|(name, value)| {
             let tracepoints = events.iter().filter_map(|event| event.tracepoint.as_ref());
             let mut fields = tracepoints.flat_map(|tracepoint| &tracepoint.fields);
-            let what = |what: &str| {
-                self.invalid(name.span(), "process.thread.stack.raw", format!("'{}' {what}", name.get_ref()))
+            let error = |problem: &str| {
+                self.invalid(name.span(), "process.thread.stack.raw", format!("'{}' {problem}", name.get_ref()))
             };
             let field = fields.find(|field| field.name() == name.get_ref());
-            let field = field.ok_or_else(|| what("is not a field of any tracepoint of the scenario"))?;
-            match field.bytes(value, known.metadata.endian) {
+            let field = field.ok_or_else(|| error("is not a field of any tracepoint of the scenario"))?;
+            match field.bytes(value, names.metadata.endian) {
                 Some(_) => Ok((name.get_ref().clone(), value.clone())),
-                None => Err(what("has a value of the wrong type or size")),
+                None => Err(error("has a value of the wrong type or size")),
             }
         });
         values.collect()
@@ -113,7 +114,7 @@ impl Lines<'_> {
 
     fn user_stack(&self, name: &Spanned<String>) -> Result<Vec<u8>> {
         let file = Path::new(name.get_ref());
-        let invalid = |what: String| self.invalid(name.span(), "process.thread.stack.user_stack", what);
+        let invalid = |problem: String| self.invalid(name.span(), "process.thread.stack.user_stack", problem);
         if file.file_name() != Some(file.as_os_str()) {
             return Err(invalid("expected the name of a file in the directory of the scenario".to_owned()));
         }
@@ -147,16 +148,16 @@ fn function(name: &str, process: &Process, programs: &[Program]) -> Parsed<Funct
     let kernels = programs.iter().filter(|program| program.space != PlannedSpace::User);
     let candidates =
         mapped.chain(kernels).filter(|program| file.is_none_or(|file| program.path.rsplit('/').next() == Some(file)));
-    let mut found = candidates.filter_map(|program| Some((program, program.functions.get(function)?)));
-    let Some((program, place)) = found.next() else {
+    let mut matches = candidates.filter_map(|program| Some((program, program.functions.get(function)?)));
+    let Some((program, offset)) = matches.next() else {
         return Err(format!("unknown function '{name}' in process {}", process.pid));
     };
-    if found.next().is_some() {
+    if matches.next().is_some() {
         return Err(format!("several programs have a function '{name}'; prefix the file name, as in libc.so.6!{name}"));
     }
     let space =
         if program.space == PlannedSpace::User && process.is_guest { PlannedSpace::GuestUser } else { program.space };
-    Ok(FunctionLocation { space, addr: program.base + place, size: program.function_size })
+    Ok(FunctionLocation { space, addr: program.base + offset, size: program.function_size })
 }
 
 /// `main+0x10 -> loop MISPRED CYCLES=5`.
@@ -165,24 +166,25 @@ fn branch(text: &str, process: &Process, programs: &[Program]) -> Parsed<(u64, u
     let (from, to) = text.split_once(" -> ").ok_or_else(invalid)?;
     let address = |text: &str| {
         let (name, offset) = text.split_once("+0x").unwrap_or((text, "0"));
-        let place = function(name, process, programs)?;
+        let location = function(name, process, programs)?;
         let offset = u64::from_str_radix(offset, 16).map_err(|_| invalid())?;
-        let is_in = offset < place.size;
-        is_in.then(|| place.addr + offset).ok_or_else(|| format!("'{text}' is outside the function"))
+        let is_in = offset < location.size;
+        is_in.then(|| location.addr + offset).ok_or_else(|| format!("'{text}' is outside the function"))
     };
     let mut words = to.split_whitespace();
     let (from, to) = (address(from)?, address(words.next().ok_or_else(invalid)?)?);
     let mut flags = BranchFlags::default();
     for word in words {
         let (name, value) = word.split_once('=').unwrap_or((word, "1"));
-        let known = BranchFlags::FIELDS.iter().find(|(_, known)| *known == name);
-        let (field, _) = *known.ok_or_else(|| format!("unknown branch flag '{name}'"))?;
+        let flag = BranchFlags::FIELDS.iter().find(|(_, flag_name)| *flag_name == name);
+        let (field, _) = *flag.ok_or_else(|| format!("unknown branch flag '{name}'"))?;
         let value = value.parse().map_err(|_| invalid())?;
         flags = flags.with(field, value);
         if flags.get(field) != value {
             return Err(format!("value {value} is too large for branch flag {name}"));
         }
     }
+    // A branch is predicted unless the scenario says otherwise.
     let is_given = flags.get(BranchFlags::MISPRED) != 0 || flags.get(BranchFlags::PREDICTED) != 0;
     let flags = if is_given { flags } else { flags.with(BranchFlags::PREDICTED, 1) };
     Ok((from, to, flags.0))

@@ -174,7 +174,7 @@ fn process_ids_must_be_unique() {
 }
 
 /// A scenario of several equal events on several CPUs.
-fn of_events(cpus: u32, events: usize, event: &str) -> String {
+fn scenario_with_events(cpus: u32, events: usize, event: &str) -> String {
     let event = format!("{event}, ").repeat(events);
     let good = GOOD.replacen("{ name = \"cycles\", rate = 100 }", &event, 1);
     good.replacen("[[program]]", &format!("machine.cpus = {cpus}\n[[program]]"), 1)
@@ -182,7 +182,7 @@ fn of_events(cpus: u32, events: usize, event: &str) -> String {
 
 #[test]
 fn the_number_of_event_ids_is_limited() {
-    let text = of_events(4096, 257, "{ name = \"cycles\", rate = 100 }");
+    let text = scenario_with_events(4096, 257, "{ name = \"cycles\", rate = 100 }");
     let error = Scenario::parse("s.toml", &text).unwrap_err().to_string();
     assert!(error.contains("machine.cpus: 257 events on 4096 CPUs are too many"), "{error}");
 }
@@ -190,7 +190,7 @@ fn the_number_of_event_ids_is_limited() {
 #[test]
 fn the_size_of_prepared_samples_is_limited() {
     let run = |events, event| {
-        let scenario = Scenario::parse("s.toml", &of_events(1, events, event)).unwrap();
+        let scenario = Scenario::parse("s.toml", &scenario_with_events(1, events, event)).unwrap();
         scenario.to_bytes(1, perf_data::container::read::Container::File, Default::default()).map(drop)
     };
     let point = "{ name = \"sched:sched_switch\", rate = 1, format = [\"long a[4096]\"] }";
