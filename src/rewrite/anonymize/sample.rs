@@ -33,7 +33,8 @@ impl Replacer {
         if view.is_partial {
             return None;
         }
-        let removed = removed_fields(self.kept, event.attr.kind);
+        // `replaces` counts, so it is asked about fields of this event only.
+        let removed = removed_fields(self.kept, event.attr.kind).intersection(event.layout.sample_type());
         let space = Space::from(event.cpu_mode(&view, raw));
         let not_encoded = [
             (SampleType::REGS_USER, Category::Registers),
