@@ -203,7 +203,7 @@ impl Conversion {
         let requests = args.passes.passes();
         let jit_dumps = requested(&requests).flat_map(|jit: &Jit| jit.dumps.clone()).filter(|path| path.is_file());
         let further = [&args.diff, &args.profile.contents.thread_types].into_iter().flatten().cloned();
-        // The output may contain data of these files, so only who may read them all may read it.
+        // The output may contain data of these files, so only users who may read all of them may read it.
         let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::of_input(&file)));
         let read = args.read.options();
         let reads_objects = format.shows_functions() || args.passes.has::<Unwind>();

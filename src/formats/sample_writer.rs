@@ -19,6 +19,7 @@ use perf_data::container::read::ReadOptions;
 use perf_data::error::{Error, Result};
 use perf_data::session::kernel_names::ListedKernel;
 use perf_data::session::space::Space;
+use perf_data::session::thread_name::unnamed_thread;
 use perf_data::session::{Applied, Session};
 use perf_data::stream::Sink;
 use perf_data::stream::events::{Event, EventIndex};
@@ -196,9 +197,9 @@ pub(crate) struct SampleState {
 impl SampleState {
     /// Name of a thread, as text.
     pub(crate) fn comm(&self, tid: u32) -> Cow<'_, str> {
-        match self.session.thread_name(tid) {
-            Cow::Borrowed(name) => String::from_utf8_lossy(name),
-            Cow::Owned(name) => String::from_utf8_lossy(&name).into_owned().into(),
+        match self.session.thread(tid).and_then(|thread| thread.comm) {
+            Some(comm) => String::from_utf8_lossy(self.session.names.name(comm)),
+            None => unnamed_thread(tid),
         }
     }
 

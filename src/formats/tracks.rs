@@ -4,8 +4,8 @@ use crate::profile::labels::{Label, LabelKey, LabelsId};
 use crate::profile::timeline::ThreadLife;
 use crate::profile::{Profile, Tables};
 use hashbrown::HashMap;
-use perf_data::session;
 use perf_data::session::names::NameId;
+use perf_data::session::thread_name::unnamed_thread;
 use perf_data::stream::events::EventIndex;
 use perf_data::tracepoint::tracepoints::Tracepoint;
 use perf_data::tracepoint::value::Value;
@@ -80,8 +80,8 @@ pub(super) fn own_values<'a>(
 
 /// The name of a thread, as text.
 pub(super) fn thread_name(tables: &Tables, thread: &ThreadLife) -> String {
-    let recorded = thread.comm.map(|comm| tables.names.name(comm));
-    String::from_utf8_lossy(&session::thread_name::thread_name(recorded, thread.tid)).into_owned()
+    let recorded = thread.comm.map(|comm| String::from_utf8_lossy(tables.names.name(comm)));
+    recorded.unwrap_or_else(|| unnamed_thread(thread.tid)).into_owned()
 }
 
 impl Track {

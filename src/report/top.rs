@@ -8,7 +8,7 @@ use crate::profile::{Profile, Row, Tables};
 use hashbrown::HashMap;
 use perf_data::session::names::NameId;
 use perf_data::session::slices::Slices;
-use perf_data::session::thread_name::thread_name;
+use perf_data::session::thread_name::unnamed_thread;
 use perf_data::stream::events::EventIndex;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl<'a> Groups<'a> {
         let Some(value) = cell else { return String::new() };
         let tables = &*self.profile.tables;
         match key {
-            Key::Comm if value >= UNNAMED => String::from_utf8_lossy(&thread_name(None, value as u32)).into_owned(),
+            Key::Comm if value >= UNNAMED => unnamed_thread(value as u32).into_owned(),
             Key::Comm => String::from_utf8_lossy(tables.names.name(NameId(value as u32))).into_owned(),
             Key::Dso | Key::Sym | Key::SrcFile => self.locations.text(NameId(value as u32)).into_owned(),
             Key::SrcLine => self.locations.source(self.locations.get(value as LocationId)),
@@ -187,7 +187,7 @@ fn sample_cell(key: Key, row: &Row, tables: &Tables) -> Option<Cell> {
         labels.find(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value)
     };
     let recorded = value(key.label()?);
-    // Threads without a name are told apart by their ID.
+    // Each thread without a name has a row of its own, by its ID.
     let unnamed = || value(Label::Tid).filter(|_| key == Key::Comm).map(|tid| UNNAMED | tid);
     Some(recorded.or_else(unnamed))
 }

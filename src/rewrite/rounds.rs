@@ -1,10 +1,8 @@
 //! Inserts FINISHED_ROUND records into records in time order, so that readers need not buffer all of them.
 
 use super::replacement::{RecordBuffer, RecordPlacement};
-use perf_data::abi;
 use perf_data::abi::record::{Misc, RecordHeader, RecordType};
 use perf_data::container::block::Origin;
-use perf_data::container::write::encoded;
 use perf_data::error::Result;
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
@@ -69,7 +67,7 @@ impl Rounds {
         (self.since, self.marks) = (0, self.marks + 1);
         let header =
             RecordHeader { kind: RecordType::FINISHED_ROUND, misc: Misc::empty(), size: RecordHeader::SIZE as u16 };
-        self.mark.record = encoded(abi::to_bytes(&header, meta.endian))?;
+        self.mark.record = header.to_bytes(meta.endian).into();
         self.mark.pass_at(sink, meta, RecordPlacement { source: 0, base: 0, origin: Origin::File })
     }
 }

@@ -8,10 +8,8 @@ use super::pass::{Pass, PreScan};
 use super::pass_options::{PassContext, PassOptions};
 use super::replacement::RecordBuffer;
 use super::sample_parts::{SampleParts, layout_with};
-use perf_data::abi;
 use perf_data::abi::record::RecordHeader;
 use perf_data::abi::sample_type::SampleType;
-use perf_data::container::write::encoded;
 use perf_data::error::{Error, Result};
 use perf_data::stream::Sink;
 use perf_data::stream::ledger::Ledger;
@@ -103,7 +101,7 @@ impl<S: Sink + ?Sized> Stage<S> for Strip<'_> {
         let len = RecordHeader::SIZE + before.len() + after.len();
         let Some(header) = raw.header().with_len(len) else { return Ok(()) };
         self.changed.record.clear();
-        self.changed.record.extend(encoded(abi::to_bytes(&header, raw.endian()))?);
+        self.changed.record.extend(header.to_bytes(raw.endian()));
         self.changed.record.extend_from_slice(before);
         self.changed.record.extend_from_slice(after);
         self.changed.pass(sink, meta, raw)

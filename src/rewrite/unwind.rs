@@ -11,7 +11,6 @@ use super::sample_parts::{SampleParts, layout_with};
 use super::spooled_chains::SpooledChains;
 use crate::profile::symbolize::SymbolOptions;
 use crate::profile::unwinding::Unwinding;
-use perf_data::abi;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::bytes::Integer;
 use perf_data::abi::record::RecordHeader;
@@ -19,7 +18,6 @@ use perf_data::abi::sample_layout::SampleLayout;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
 use perf_data::abi::sample_view::SampleView;
 use perf_data::container::read::ReadOptions;
-use perf_data::container::write::encoded;
 use perf_data::error::{Error, Result};
 use perf_data::session::space::Space;
 use perf_data::stream::Sink;
@@ -230,7 +228,7 @@ impl UnwindStage<'_> {
         }
         record.clear();
         let Some(header) = raw.header().with_len(RecordHeader::SIZE + len) else { return Ok(()) };
-        record.extend(encoded(abi::to_bytes(&header, raw.endian()))?);
+        record.extend(header.to_bytes(raw.endian()));
         record.extend_from_slice(&body[..chain.start]);
         for word in [count as u64].iter().chain(&self.chain[..count]) {
             record.extend(word.to_bytes(raw.endian()));

@@ -79,7 +79,7 @@ impl RecordTables {
         for thread in &self.threads.threads {
             columns.pid.push(Some(thread.pid as i32));
             columns.tid.push(Some(thread.tid as i32));
-            let idle = (thread.tid == 0).then_some(IDLE);
+            let idle = (thread.tid == 0).then_some(IDLE.as_bytes());
             columns.comm.push_bytes(thread.comm.map(|comm| session.names.name(comm)).or(idle));
             columns.start.push(thread.start.map(saturated));
             columns.end.push(thread.end.map(saturated));

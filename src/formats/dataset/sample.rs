@@ -155,7 +155,7 @@ impl SampleRow {
         columns.tid.push(self.task.map(|(_, tid)| tid as i32));
         columns.comm.push_bytes(self.comm(common.names));
         let is_idle = self.task.is_some_and(|(pid, _)| pid == 0);
-        columns.process.push_bytes(self.process.map(name).or(is_idle.then_some(IDLE)));
+        columns.process.push_bytes(self.process.map(name).or(is_idle.then_some(IDLE.as_bytes())));
         columns.cpu.push(self.cpu.map(|cpu| cpu as i32));
         columns.mode.push(mode(self.mode));
         columns.period.push(signed(self.period));
@@ -191,7 +191,7 @@ impl SampleRow {
     /// Name of the thread.
     pub(super) fn comm<'a>(&self, names: &'a Names) -> Option<&'a [u8]> {
         let is_idle = self.task.is_some_and(|(_, tid)| tid == 0);
-        self.comm.map(|comm| names.name(comm)).or(is_idle.then_some(IDLE))
+        self.comm.map(|comm| names.name(comm)).or(is_idle.then_some(IDLE.as_bytes()))
     }
 }
 

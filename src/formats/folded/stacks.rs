@@ -8,8 +8,7 @@ use perf_data::error::{Error, Result};
 use perf_data::printable;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::slices::Slices;
-use perf_data::session::thread_name::thread_name;
-use std::borrow::Cow;
+use perf_data::session::thread_name::unnamed_thread;
 
 /// Number of events that an error lists.
 const MAX_LISTED: usize = 10;
@@ -85,15 +84,16 @@ fn roots(labels: &[LabelValue], tables: &Tables, has_default_labels: bool) -> Ve
     for label in labels {
         let LabelKey::Known(kind) = label.key else { continue };
         match kind {
-            Label::Comm | Label::ThreadComm => comm = Some(Cow::Borrowed(name(label.value))),
+            Label::Comm | Label::ThreadComm => comm = Some(name(label.value)),
             Label::Pid => pid = Some(label.value as u32 as i32),
             Label::Tid => tid = Some(label.value as u32 as i32),
             _ if kind.unit().is_some() => roots.push(format!("{} {}", kind.key(), label.value).into_bytes()),
             _ => roots.push([kind.key().as_bytes(), b" ", name(label.value)].concat()),
         }
     }
-    let comm = comm.filter(|name| !name.is_empty()).or_else(|| Some(thread_name(None, tid.or(pid)? as u32)));
-    let Some(mut root) = comm.map(Cow::into_owned) else { return roots };
+    let unnamed = || Some(unnamed_thread(tid.or(pid)? as u32).into_owned().into_bytes());
+    let comm = comm.filter(|name| !name.is_empty());
+    let Some(mut root) = comm.map(<[u8]>::to_vec).or_else(unnamed) else { return roots };
     // As in other tools, counts are separated by a space.
     root.iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = b'_');
     let pid_text = pid.map_or("?".to_owned(), |pid| pid.to_string());

@@ -12,7 +12,7 @@ use crate::profile::labels::Label;
 use crate::profile::timeline::{Switch, SwitchKind};
 use hashbrown::HashMap;
 use perf_data::error::Result;
-use perf_data::session;
+use perf_data::session::thread_name::unnamed_thread;
 use perf_data::tracepoint::tracepoints::Tracepoint;
 use perf_data::tracepoint::value::Value;
 use std::collections::BTreeMap;
@@ -73,12 +73,12 @@ fn add_switches(profile: &Profile, bundles: &mut Bundles<'_, '_>) -> Result<()> 
     let tables = &*profile.tables;
     let by_id = tables.timeline.by_id();
     let mut running: HashMap<u32, (String, i32)> = HashMap::new();
-    let unnamed = |tid: u32| String::from_utf8_lossy(&session::thread_name::thread_name(None, tid)).into_owned();
-    let idle = || (unnamed(0), 0);
+    let idle = || (unnamed_thread(0).into_owned(), 0);
     for &Switch { time, cpu, pid, tid, kind } in &tables.timeline.switches {
         let Some(cpu) = cpu else { continue };
         let name = by_id.at(pid, tid, time).map(|thread| thread_name(tables, &tables.timeline.threads[thread]));
-        let thread = if tid == 0 { idle() } else { (name.unwrap_or_else(|| unnamed(tid)), tid as i32) };
+        let thread =
+            if tid == 0 { idle() } else { (name.unwrap_or_else(|| unnamed_thread(tid).into_owned()), tid as i32) };
         // Not known of the first record of a CPU.
         let before = running.get(&cpu);
         let (prev, next, prev_state) = match kind {

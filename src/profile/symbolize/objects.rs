@@ -177,7 +177,7 @@ pub(crate) fn object_key(map: &Map, build_ids: &BuildIds, process_files: &Proces
     let inode = map.inode.map(Into::into);
     let jit_dump = map.pid.and_then(|pid| process_files.jit_dumps.get(&pid)).map(|name| path(name));
     let namespaces = map.pid.and_then(|pid| process_files.namespaces.get(&pid)).copied();
-    // The vDSO of a 32-bit process has the same name; only its address tells them apart.
+    // The vDSO of a 32-bit process has the same name; only its address differs.
     let is_32_bit = map.filename.starts_with(b"[vdso") && map.limit <= 1 << 32;
     let path = path(&map.filename);
     ObjectKey { path, build_id, inode, is_32_bit, pid: map.pid, jit_dump, namespaces, ..ObjectKey::default() }

@@ -148,7 +148,7 @@ fn replace_path(key: &Key, path: &[u8]) -> Vec<u8> {
             }
         }
     }
-    // Readers would cut a longer path off; it becomes a single name.
+    // Readers truncate longer paths: the whole path becomes a single name.
     if to.len() < PATH_MAX { to } else { [&b"/"[..], &key.name(path)].concat() }
 }
 

@@ -17,6 +17,14 @@ use perf_data::session::space::Space;
 use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::raw::Raw;
 
+/// Fields that are removed as a whole, unless their category is kept.
+const REMOVABLE: [(SampleType, Category); 4] = [
+    (SampleType::REGS_USER, Category::Registers),
+    (SampleType::STACK_USER, Category::Stacks),
+    (SampleType::REGS_INTR, Category::Registers),
+    (SampleType::PHYS_ADDR, Category::PhysAddresses),
+];
+
 impl Replacer {
     /// Encodes the replacement of a sample; `None` if it is malformed.
     pub(crate) fn sample(
@@ -36,16 +44,13 @@ impl Replacer {
         // `replaces` counts, so it is asked about fields of this event only.
         let removed = removed_fields(self.kept, event.attr.kind).intersection(event.layout.sample_type());
         let space = Space::from(event.cpu_mode(&view, raw));
-        let not_encoded = [
-            (SampleType::REGS_USER, Category::Registers),
-            (SampleType::STACK_USER, Category::Stacks),
-            (SampleType::REGS_INTR, Category::Registers),
-            (SampleType::PHYS_ADDR, Category::PhysAddresses),
-        ];
-        let not_encoded =
-            not_encoded.into_iter().filter(|&(field, category)| removed.contains(field) && self.replaces(category));
         // AUX data is always removed from events.
-        let not_encoded = not_encoded.fold(SampleType::AUX, |fields, (field, _)| fields | field);
+        let mut omitted = SampleType::AUX;
+        for (field, category) in REMOVABLE {
+            if removed.contains(field) && self.replaces(category) {
+                omitted |= field;
+            }
+        }
         view.identifier = view.identifier.map(|id| self.id(id));
         view.ip = view.ip.map(|ip| self.address(space, ip));
         view.task = view.task.map(|(pid, tid)| (self.pid(pid), self.pid(tid)));
@@ -58,14 +63,13 @@ impl Replacer {
         record.clear();
         record.resize(RecordHeader::SIZE, 0);
         let mut out = Writer::new(record, raw.endian());
-        for field in event.layout.fields().filter(|field| !not_encoded.intersects(field.bits())) {
+        for field in event.layout.fields().filter(|field| !omitted.intersects(field.bits())) {
             match field {
                 SampleField::Read => {
                     let read = view.read?;
                     let values = read.values().map(|value| ReadValue { id: value.id.map(|id| self.id(id)), ..value });
-                    let values: Vec<_> = values.collect();
                     let times = [read.time_enabled, read.time_running];
-                    encode_read(event.layout.read_format(), times, values.into_iter(), &mut out);
+                    encode_read(event.layout.read_format(), times, values, &mut out);
                 }
                 SampleField::Callchain => self.chain(view.callchain?, space, &mut out),
                 SampleField::Raw => self.raw(view.raw?, event, view.task, &mut out),

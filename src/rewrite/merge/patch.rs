@@ -1,8 +1,7 @@
 //! Changes numbers of records in place.
 
 use perf_data::abi::Endian;
-use perf_data::abi::bytes::Integer;
-use perf_data::abi::bytes::Reader;
+use perf_data::abi::bytes::{Integer, Reader};
 
 /// Reads a 32-bit number.
 pub(super) fn u32_at(bytes: &[u8], at: usize, endian: Endian) -> Option<u32> {

@@ -108,7 +108,7 @@ impl RecordRemapper {
         let len = out.len() - start;
         if len != raw.header().len() {
             let Some(header) = raw.header().with_len(len) else { return Err(too_long(meta, raw)) };
-            out[start + 6..start + 8].copy_from_slice(&header.size.to_bytes(raw.endian()));
+            out[start..start + RecordHeader::SIZE].copy_from_slice(&header.to_bytes(raw.endian()));
         }
         Ok(None)
     }

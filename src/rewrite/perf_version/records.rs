@@ -241,7 +241,7 @@ fn aligned(raw: &Raw<'_>) -> Option<Vec<u8>> {
     let len = raw.bytes().len();
     let padded = len.next_multiple_of(8);
     let header = RecordHeader::peek(raw.bytes(), raw.endian())?.with_len(padded).filter(|_| padded > len)?;
-    let mut record = encoded(perf_data::abi::to_bytes(&header, raw.endian())).ok()?;
+    let mut record = header.to_bytes(raw.endian()).to_vec();
     record.extend_from_slice(raw.body());
     record.resize(padded, 0);
     Some(record)

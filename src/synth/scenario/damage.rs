@@ -113,7 +113,7 @@ mod tests {
     fn corruptions_are_applied_or_rejected() {
         let pipe = || {
             let header = RecordHeader { kind: RecordType::FINISHED_ROUND, misc: Misc::empty(), size: 8 };
-            let record = perf_data::abi::to_bytes(&header, Endian::Little).unwrap();
+            let record = header.to_bytes(Endian::Little);
             [&b"PERFILE2\x10\0\0\0\0\0\0\0"[..], &record, &record].concat()
         };
         let done = |damage: Damage| {

@@ -71,6 +71,13 @@ impl<'a> Writer<'a> {
         self.out.extend_from_slice(number.to_bytes(self.endian).as_ref());
     }
 
+    /// Writes an integer over the bytes at an index of the buffer.
+    #[inline]
+    pub fn put_at(&mut self, index: usize, number: impl Integer) {
+        let bytes = number.to_bytes(self.endian);
+        self.out[index..][..bytes.as_ref().len()].copy_from_slice(bytes.as_ref());
+    }
+
     /// Appends 8 bytes, if there is a number.
     #[inline]
     pub fn put_some(&mut self, number: Option<u64>) {

@@ -1,9 +1,8 @@
 //! The header of a recording: container, byte order and sections.
 
 use super::Endian;
-use super::bytes::Reader;
+use super::bytes::{Integer, Reader};
 use super::text::FixedStr;
-use crate::abi::bytes::Integer;
 use binrw::{BinRead, binrw};
 use serde::{Deserialize, Serialize};
 use std::io::Cursor;

@@ -137,7 +137,7 @@ impl<'a> ReadView<'a> {
     }
 
     /// Values, leader first.
-    pub fn values(&self) -> impl Iterator<Item = ReadValue> + Clone + use<'a> {
+    pub fn values(&self) -> impl Iterator<Item = ReadValue> + use<'a> {
         let mut reader = self.values;
         let format = self.format;
         let times = [ReadFormat::TOTAL_TIME_ENABLED, ReadFormat::TOTAL_TIME_RUNNING];

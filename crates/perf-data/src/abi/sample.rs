@@ -235,6 +235,7 @@ mod tests {
     use super::*;
     use crate::abi;
     use crate::abi::branch::{BranchEntry, BranchFlags};
+    use crate::abi::bytes::Writer;
     use crate::abi::read_format::{ReadFormat, ReadValue, ReadView};
     use crate::abi::regs::RegsAbi;
     use crate::abi::sample_type::BranchSampleType;
@@ -407,6 +408,9 @@ mod tests {
             if let (Ok(view), Ok((sample, used))) = (view, sample) {
                 prop_assert_eq!(owned(&view, &layout, endian), sample.clone());
                 prop_assert_eq!(view.tail, &body[used..]);
+                let mut encoded = Vec::new();
+                view.encode(&layout, &mut Writer::new(&mut encoded, endian));
+                prop_assert_eq!(&encoded, &body);
                 prop_assert_eq!(to_bytes(&sample, endian), &body[..used]);
                 let whole = SampleView::read(&body[..used], &layout, endian).map(|view| owned(&view, &layout, endian));
                 prop_assert_eq!(whole, Ok(sample), "without a tail");

@@ -82,7 +82,7 @@ fn encode_stack(stack: Option<StackView<'_>>, out: &mut Writer<'_>) {
 pub fn encode_read(
     format: ReadFormat,
     times: [Option<u64>; 2],
-    values: impl Iterator<Item = ReadValue> + Clone,
+    values: impl IntoIterator<Item = ReadValue>,
     out: &mut Writer<'_>,
 ) {
     let if_in_format = |bit, number: Option<u64>| format.contains(bit).then(|| number.unwrap_or(0));
@@ -92,12 +92,16 @@ pub fn encode_read(
     let ids = |value: &ReadValue| [if_in_format(ReadFormat::ID, value.id), if_in_format(ReadFormat::LOST, value.lost)];
     let put_all = |out: &mut Writer<'_>, numbers: [Option<u64>; 2]| numbers.map(|number| out.put_some(number));
     if format.contains(ReadFormat::GROUP) {
-        out.put(values.clone().count() as u64);
+        let start = out.out.len();
+        out.put(0_u64);
         put_all(out, times);
+        let mut count = 0_u64;
         for value in values {
             out.put(value.value);
             put_all(out, ids(&value));
+            count += 1;
         }
+        out.put_at(start, count);
     } else {
         let value = values.into_iter().next().unwrap_or_default();
         out.put(value.value);

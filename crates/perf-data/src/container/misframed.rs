@@ -9,8 +9,8 @@
 //!   the other records, and its size is the rounded sum truncated to 16 bits. That can be any multiple of 8, also one smaller
 //!   than the header.
 
-use crate::abi;
 use crate::abi::Endian;
+use crate::abi::bytes::Integer;
 use crate::abi::bytes::Reader;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 
@@ -69,9 +69,8 @@ fn compressed2(data: &[u8], endian: Endian) -> Vec<u8> {
     let size = (HEADER + data.len()).next_multiple_of(8);
     let header = RecordHeader { kind: RecordType::COMPRESSED2, misc: Misc::empty(), size: size as u16 };
     let mut record = Vec::with_capacity(size);
-    for part in [abi::to_bytes(&header, endian), abi::to_bytes(&(data.len() as u64), endian)] {
-        record.extend(part.unwrap_or_default());
-    }
+    record.extend(header.to_bytes(endian));
+    record.extend((data.len() as u64).to_bytes(endian));
     record.extend_from_slice(data);
     record.resize(size, 0);
     record

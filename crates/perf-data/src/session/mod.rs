@@ -261,7 +261,7 @@ impl Session {
         let comm = match self.threads.get(&task.ptid) {
             Some(parent) => parent.comm,
             // As in perf, the first threads have the name of the idle threads until they are named.
-            None => (task.ptid == 0).then(|| self.names.id(IDLE)),
+            None => (task.ptid == 0).then(|| self.names.id(IDLE.as_bytes())),
         };
         self.threads.insert(task.tid, Thread { pid: task.pid, comm });
     }

@@ -4,34 +4,41 @@ use super::Session;
 use std::borrow::Cow;
 
 /// Name of the idle threads, which all have the ID 0. The kernel's boot task has it, and perf uses it without a COMM record.
-pub const IDLE: &[u8] = b"swapper";
+pub const IDLE: &str = "swapper";
 
-/// The name of a thread as perf prints it: the recorded one, else `swapper` for the idle threads, and `:TID` for others.
-pub fn thread_name(recorded: Option<&[u8]>, tid: u32) -> Cow<'_, [u8]> {
-    match recorded {
-        Some(name) => name.into(),
-        None if tid == 0 => IDLE.into(),
-        // A signed number, as in perf.
-        None => format!(":{}", tid as i32).into_bytes().into(),
-    }
+/// The name that perf prints for a thread without a recorded one: `swapper` for the idle threads, and `:TID` for others.
+pub fn unnamed_thread(tid: u32) -> Cow<'static, str> {
+    // A signed number, as in perf.
+    if tid == 0 { IDLE.into() } else { format!(":{}", tid as i32).into() }
 }
 
 impl Session {
-    /// The [name](thread_name) of a thread now.
+    /// The current name of a thread: the recorded one, else that of an [unnamed thread](unnamed_thread).
     pub fn thread_name(&self, tid: u32) -> Cow<'_, [u8]> {
-        thread_name(self.thread(tid).and_then(|thread| thread.comm).map(|comm| self.names.name(comm)), tid)
+        if let Some(comm) = self.thread(tid).and_then(|thread| thread.comm) {
+            return self.names.name(comm).into();
+        }
+        match unnamed_thread(tid) {
+            Cow::Borrowed(name) => name.as_bytes().into(),
+            Cow::Owned(name) => name.into_bytes().into(),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::process::Thread;
 
     #[test]
-    fn unnamed_threads_have_the_names_of_perf() {
-        assert_eq!(*thread_name(None, 0), *b"swapper");
-        assert_eq!(*thread_name(None, u32::MAX), *b":-1");
-        assert_eq!(*thread_name(Some(b"boot"), 0), *b"boot", "a recorded name wins");
-        assert_eq!(*thread_name(Some(b""), 7), *b"");
+    fn threads_have_the_names_of_perf() {
+        assert_eq!([0, 7, u32::MAX].map(unnamed_thread), ["swapper", ":7", ":-1"]);
+        let mut session = Session::default();
+        assert_eq!([0, u32::MAX].map(|tid| session.thread_name(tid).into_owned()), [&b"swapper"[..], b":-1"]);
+        for (tid, name) in [(0, &b"boot"[..]), (7, b"")] {
+            let comm = Some(session.names.id(name));
+            session.threads.insert(tid, Thread { pid: tid, comm });
+        }
+        assert_eq!([0, 7].map(|tid| session.thread_name(tid).into_owned()), [&b"boot"[..], b""], "recorded names win");
     }
 }

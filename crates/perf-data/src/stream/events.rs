@@ -3,8 +3,7 @@
 use crate::abi::Endian;
 use crate::abi::attr::{Attr, AttrType};
 use crate::abi::attr_flags::AttrFlags;
-use crate::abi::bytes::Integer;
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::{Integer, Reader};
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::{RecordContext, RecordType};
 use crate::abi::sample_id::SampleId;

@@ -2,8 +2,7 @@
 
 use super::field::{Field, FieldLocation, Kind};
 use crate::abi::Endian;
-use crate::abi::bytes::Integer;
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::{Integer, Reader};
 use crate::abi::text::until_nul;
 use std::fmt;
 

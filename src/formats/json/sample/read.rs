@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use perf_data::abi::Endian;
-use perf_data::abi::bytes::Integer;
+use perf_data::abi::bytes::Writer;
 use perf_data::abi::record::{CpuMode, Misc, RecordHeader, RecordType};
 use perf_data::abi::sample_type::SampleType;
 
@@ -24,7 +24,7 @@ pub(crate) struct Scanned {
 pub(crate) fn scan(text: &[u8], endian: Endian, out: &mut Vec<u8>) -> Option<Scanned> {
     let rest = text.strip_prefix(b"{\"record\":\"SAMPLE\",")?;
     let start = out.len();
-    let mut scanner = Scanner { rest, out, endian };
+    let mut scanner = Scanner { rest, out: Writer::new(out, endian) };
     let sample = scanner.sample(start);
     match sample {
         Some((fields, is_in_frame)) => Some(Scanned { len: text.len() - scanner.rest.len(), fields, is_in_frame }),
@@ -48,8 +48,7 @@ const DIGITS: [u8; 256] = {
 
 struct Scanner<'t, 'o> {
     rest: &'t [u8],
-    out: &'o mut Vec<u8>,
-    endian: Endian,
+    out: Writer<'o>,
 }
 
 impl Scanner<'_, '_> {
@@ -111,16 +110,6 @@ impl Scanner<'_, '_> {
         (1..=16).contains(&len).then_some(number)
     }
 
-    #[inline]
-    fn put_u64(&mut self, number: u64) {
-        self.out.extend_from_slice(&number.to_bytes(self.endian));
-    }
-
-    #[inline]
-    fn put_u32(&mut self, number: u32) {
-        self.out.extend_from_slice(&number.to_bytes(self.endian));
-    }
-
     /// Parses the fields, and whether the sample is in a frame.
     #[inline]
     fn sample(&mut self, start: usize) -> Option<(SampleType, bool)> {
@@ -140,7 +129,7 @@ impl Scanner<'_, '_> {
             misc |= Misc::EXACT_IP.bits();
         }
         self.expects(b"\"body\":{")?;
-        self.out.extend_from_slice(&[0; RecordHeader::SIZE]);
+        self.out.put(0_u64);
         let fields = self.fields()?;
         self.expects(b"}")?;
         self.finish(start, misc)?;
@@ -170,7 +159,7 @@ impl Scanner<'_, '_> {
             ($field:ident, $start:literal) => {
                 field!($field, $start, {
                     let number = self.integer()?;
-                    self.put_u64(number);
+                    self.out.put(number);
                 })
             };
         }
@@ -178,7 +167,7 @@ impl Scanner<'_, '_> {
             ($field:ident, $start:literal) => {
                 field!($field, $start, {
                     let number = self.hex()?;
-                    self.put_u64(number);
+                    self.out.put(number);
                 })
             };
         }
@@ -186,10 +175,10 @@ impl Scanner<'_, '_> {
             ($field:ident, $start:literal, $between:literal) => {
                 field!($field, $start, {
                     let first = self.small_integer()?;
-                    self.put_u32(first);
+                    self.out.put(first);
                     self.expects($between)?;
                     let second = self.small_integer()?;
-                    self.put_u32(second);
+                    self.out.put(second);
                     self.expects(b"}")?;
                 })
             };
@@ -211,21 +200,21 @@ impl Scanner<'_, '_> {
     /// Parses the addresses of a call chain, and writes them after their count.
     #[inline]
     fn chain(&mut self) -> Option<()> {
-        let start = self.out.len();
-        self.put_u64(0);
+        let start = self.out.out.len();
+        self.out.put(0_u64);
         if !self.takes(b"]") {
             loop {
                 self.expects(b"\"")?;
                 let ip = self.hex()?;
-                self.put_u64(ip);
+                self.out.put(ip);
                 if !self.takes(b",") {
                     break;
                 }
             }
             self.expects(b"]")?;
         }
-        let count = (self.out.len() - start) as u64 / 8 - 1;
-        self.out[start..start + 8].copy_from_slice(&count.to_bytes(self.endian));
+        let count = (self.out.out.len() - start) as u64 / 8 - 1;
+        self.out.put_at(start, count);
         self.expects(b"}")
     }
 
@@ -234,11 +223,11 @@ impl Scanner<'_, '_> {
     fn raw(&mut self) -> Option<()> {
         let len = memchr::memchr(b'"', self.rest)?;
         let (text, rest) = self.rest.split_at(len);
-        let start = self.out.len();
-        self.put_u32(0);
-        BASE64.decode_vec(text, self.out).ok()?;
-        let size = u32::try_from(self.out.len() - start - 4).ok()?;
-        self.out[start..start + 4].copy_from_slice(&size.to_bytes(self.endian));
+        let start = self.out.out.len();
+        self.out.put(0_u32);
+        BASE64.decode_vec(text, self.out.out).ok()?;
+        let size = u32::try_from(self.out.out.len() - start - 4).ok()?;
+        self.out.put_at(start, size);
         self.rest = &rest[1..];
         self.expects(b"}")
     }
@@ -247,6 +236,6 @@ impl Scanner<'_, '_> {
     #[inline]
     fn finish(&mut self, start: usize, misc: u16) -> Option<()> {
         let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::from_bits_retain(misc), size: 0 };
-        header.finish(self.out, start, self.endian)
+        header.finish(self.out.out, start, self.out.endian())
     }
 }

@@ -3,8 +3,7 @@
 use super::RecordType;
 use crate::abi::Endian;
 use crate::abi::bit_set::bit_set;
-use crate::abi::bytes::Integer;
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::{Integer, Reader};
 use crate::abi::open_enum::open_enum;
 use binrw::binrw;
 use std::mem;

@@ -6,6 +6,7 @@
 use super::encoded;
 use crate::abi;
 use crate::abi::Endian;
+use crate::abi::bytes::Integer;
 use crate::abi::feature::compressed::{Compression, CompressionType};
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 use crate::error::{Error, Result};
@@ -163,9 +164,9 @@ impl FrameWriter {
             }
         };
         let header = RecordHeader { kind, misc: Misc::empty(), size: size as u16 };
-        out.write_all(&abi::to_bytes(&header, self.endian).map_err(io::Error::other)?)?;
+        out.write_all(&header.to_bytes(self.endian))?;
         if let Some(data_size) = data_size {
-            out.write_all(&abi::to_bytes(&data_size, self.endian).map_err(io::Error::other)?)?;
+            out.write_all(&data_size.to_bytes(self.endian))?;
             self.compressed.resize(size - RecordHeader::SIZE - size_of::<u64>(), 0);
         }
         out.write_all(&self.compressed)
