@@ -18,7 +18,7 @@ use linux_perf_data::linux_perf_event_reader::EventRecord;
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use perf_data::abi::record::compressed::compressed_bytes;
 use perf_data::abi::record::{Record, RecordType};
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::container::read::{ReadOptions, input::Input};
 use perf_data::container::write::frames::FrameOptions;
 use perf_data::error::Result;
@@ -28,16 +28,16 @@ use perf_data::stream::order::Order;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::source::Source;
 use perf_data::stream::write::file::ToFile;
-use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::form::{CompressedFrames, Form};
 use perf_data::stream::write::verbatim::Verbatim;
 use perfconv::conversion::{convert_records, profile};
-use perfconv::formats::converter::ConvertOptions;
+use perfconv::formats::framework::converter::ConvertOptions;
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::json::{self, JsonLines};
 use perfconv::formats::pprof;
 use perfconv::formats::quipper::QuipperProto;
 use perfconv::profile::options::ProfileOptions;
-use perfconv::rewrite::passes::Passes;
+use perfconv::rewrite::framework::passes::Passes;
 use perfconv::rewrite::sort::{SortPass, Untimed};
 use std::env;
 use std::fs::{self, File};
@@ -123,7 +123,7 @@ struct Decode;
 
 impl Sink for Decode {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        match (raw.header().kind, meta.events.of(raw)) {
+        match (raw.header().kind, meta.events.find(raw)) {
             (RecordType::SAMPLE, Some((_, event))) => {
                 let mut view = SampleView::default();
                 view.fill(raw.body(), &event.layout, raw.endian()).expect("a sample");
@@ -238,7 +238,7 @@ fn reencode(bencher: Bencher) {
 fn compress(bencher: Bencher) {
     bench(bencher, |inputs| {
         let out = File::create(inputs.dir.path().join("copy.data")).expect("the file should be creatable");
-        let form = Form { frames: Frames::Compressed(FrameOptions::default()), ..Form::default() };
+        let form = Form { frames: CompressedFrames::Compressed(FrameOptions::default()), ..Form::default() };
         let mut sink = ToFile::new(BufWriter::with_capacity(1 << 17, out), form);
         open(inputs.plain()).run(&mut sink).expect("a recording");
     });
@@ -254,7 +254,7 @@ fn rewrite(bencher: Bencher, pass: &str) {
             passes.push(SortPass::new(Untimed::InPlace, read.clone()));
         }
         let out = File::create(inputs.dir.path().join("copy.data")).expect("the file should be creatable");
-        let form = Form { frames: Frames::Plain, ..Form::default() };
+        let form = Form { frames: CompressedFrames::Plain, ..Form::default() };
         let mut sink = ToFile::new(BufWriter::with_capacity(1 << 17, out), form);
         passes.run(Input::Path(inputs.plain()), &read, &mut sink).expect("a recording");
     });

@@ -5,14 +5,14 @@
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::string::{PerfStr, StrList};
 use perf_data::abi::record::RecordType;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perfconv::Recording;
+use perfconv::rewrite::framework::pass::Pass;
+use perfconv::rewrite::framework::record_function::RecordFunction;
 use perfconv::rewrite::header::Header;
-use perfconv::rewrite::pass::Pass;
-use perfconv::rewrite::record_function::RecordFunction;
 use std::env;
 use std::error::Error;
 
@@ -49,7 +49,7 @@ fn is_idle(meta: &Meta, raw: &Raw<'_>) -> Option<bool> {
     if raw.header().kind != RecordType::SAMPLE {
         return None;
     }
-    let (_, event) = meta.events.of(raw)?;
+    let (_, event) = meta.events.find(raw)?;
     let (pid, _) = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?.task?;
     Some(pid == 0)
 }

@@ -37,7 +37,7 @@ if cargo auditable --version >/dev/null 2>&1; then
 else
     echo "note: cargo-auditable is missing; the program does not contain its list of dependencies" >&2
 fi
-"${build[@]}" --locked --profile "$profile" --target "$target" --features debuginfod,push --bin perfconv
+"${build[@]}" --locked --profile "$profile" --target "$target" --features debuginfod,parquet,push --bin perfconv
 built=$target_dir/$target/${profile/#dev/debug}
 
 stage=$target_dir/package/$target

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FEATURES = "cli,debuginfod,push"
+FEATURES = "cli,debuginfod,parquet,push"
 
 
 def linked(target, features=FEATURES, manifest="Cargo.toml"):
@@ -31,7 +31,7 @@ def linked(target, features=FEATURES, manifest="Cargo.toml"):
 
 def linked_into_wheel(target):
     """The packages that are linked into the Python package and its program."""
-    _, of_program = linked(target, FEATURES + ",parquet")
+    _, of_program = linked(target)
     _, of_module = linked(target, "", "python/Cargo.toml")
     packages = {package["id"]: package for package in of_program + of_module}
     return sorted(packages.values(), key=lambda package: (package["name"], package["version"]))

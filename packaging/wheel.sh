@@ -20,5 +20,10 @@ strip -o python/data/scripts/perfconv "$PROGRAM"
 rm -rf python/licenses
 mkdir -p python/licenses
 cp LICENSE-APACHE LICENSE-MIT python/licenses
+# An installation from the source has neither the program nor the notices, so that the project names them only here.
+project=python/pyproject.toml
+cp "$project" "$project.saved"
+trap 'mv -f "$project.saved" "$project"' EXIT
+sed -i -e 's|^license = .*|&\nlicense-files = ["licenses/*"]|' -e 's|^module-name = .*|&\ndata = "data"|' "$project"
 python3 packaging/notices.py --wheel --target "$(rustc -vV | sed -n 's/^host: //p')" python/licenses/THIRD-PARTY-NOTICES.txt
 maturin build --manifest-path python/Cargo.toml --profile "$profile" --out "$out"

@@ -9,7 +9,7 @@ use perf_data::container::write::frames::{FrameKind, FrameOptions};
 use perf_data::error::Result;
 use perf_data::stream::source::Source;
 use perf_data::stream::write::file::ToFile;
-use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::form::{CompressedFrames, Form};
 use perf_data::stream::write::pipe::ToPipe;
 use perf_data::stream::write::verbatim::Verbatim;
 use std::fs;
@@ -53,13 +53,13 @@ fn verbatim_copy_preserves_all_bytes() {
             }
         }
     }
-    println!("{files} files, {bytes} bytes copied");
+    note!("{files} files, {bytes} bytes copied");
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
 /// Encodes a recording as an uncompressed file in a byte order.
 pub(crate) fn to_file(source: Source, endian: Endian) -> Result<Vec<u8>> {
-    to_file_of(source, Form { frames: Frames::Plain, endian: Some(endian), ..Form::default() })
+    to_file_of(source, Form { frames: CompressedFrames::Plain, endian: Some(endian), ..Form::default() })
 }
 
 fn to_file_of(source: Source, form: Form) -> Result<Vec<u8>> {
@@ -69,7 +69,7 @@ fn to_file_of(source: Source, form: Form) -> Result<Vec<u8>> {
 }
 
 fn to_pipe(source: Source, endian: Endian) -> Result<Vec<u8>> {
-    to_pipe_of(source, Form { frames: Frames::Plain, endian: Some(endian), ..Form::default() })
+    to_pipe_of(source, Form { frames: CompressedFrames::Plain, endian: Some(endian), ..Form::default() })
 }
 
 fn to_pipe_of(source: Source, form: Form) -> Result<Vec<u8>> {
@@ -120,7 +120,7 @@ fn byte_order_and_container_conversions_are_reversible() {
         compared += 1;
         differing.extend(differing_conversions(&path, result));
     }
-    println!("{compared} recordings converted to the other byte order and back, as files and pipes");
+    note!("{compared} recordings converted to the other byte order and back, as files and pipes");
     assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
 }
 
@@ -129,7 +129,7 @@ fn recompressed_recordings_decompress_to_the_same_bytes() {
     let (mut compared, mut sizes, mut differing) = (0, [0; 3], Vec::new());
     for path in readable("compression") {
         let compress = |kind, endian| {
-            let frames = Frames::Compressed(FrameOptions { kind, level: 1 });
+            let frames = CompressedFrames::Compressed(FrameOptions { kind, level: 1 });
             Form { frames, endian: Some(endian), ..Form::default() }
         };
         let result = (|| {
@@ -155,6 +155,6 @@ fn recompressed_recordings_decompress_to_the_same_bytes() {
         differing.extend(differing_conversions(&path, result));
     }
     let [plain, old, new] = sizes;
-    println!("{compared} recordings recompressed, {plain} bytes to {old} (COMPRESSED) and {new} (COMPRESSED2)");
+    note!("{compared} recordings recompressed, {plain} bytes to {old} (COMPRESSED) and {new} (COMPRESSED2)");
     assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
 }

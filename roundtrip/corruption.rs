@@ -19,7 +19,6 @@ use perfconv::profile::options::ProfileOptions;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -35,7 +34,7 @@ const RANDOM_TRUNCATIONS: usize = 500;
 const FLIPS: usize = 1000;
 
 /// By default, one in `SHARE` offsets is tested.
-const SHARE: usize = 7;
+const SHARE: usize = 37;
 
 /// Time limit of each test, far above what any needs.
 const TIME: Duration = Duration::from_secs(20);
@@ -247,14 +246,11 @@ impl Totals {
 
     fn print(&self, what: &str) {
         let Self { files, tested, read, complete, memory } = self;
-        // Not with the print macros, whose output the test harness captures.
-        let mut out = io::stderr();
-        let line = format!(
+        note!(
             "{what}: {tested} tests of {files} files: {read} read, {} rejected, {complete} complete; at most {} KB of memory",
             tested - read,
             memory >> 10
         );
-        writeln!(out, "{line}").expect("standard error should be writable");
     }
 }
 
@@ -290,7 +286,7 @@ fn truncation_at_any_byte_is_reported() {
         });
     }
     totals.print("truncated");
-    assert!(totals.files >= 20 && totals.tested > 10_000 && totals.read > 1000, "too few tests");
+    assert!(totals.files >= 20 && totals.tested > 300_000 / SHARE && totals.read > totals.tested / 2, "too few tests");
 }
 
 #[test]
@@ -309,5 +305,5 @@ fn a_changed_byte_is_rejected_or_copied_unchanged() {
         run_on_each(&original, flips, |_, outcome| totals.add(outcome));
     }
     totals.print("byte changed");
-    assert!(totals.files >= 20 && totals.tested > 2000 && totals.read > 1000, "too few tests");
+    assert!(totals.files >= 20 && totals.tested > 100_000 / SHARE && totals.read > totals.tested / 2, "too few tests");
 }

@@ -8,12 +8,12 @@ use perf_data::container::read::input::Input;
 use perf_data::stream::source::Source;
 use perf_data::stream::write::verbatim::Verbatim;
 use perfconv::conversion;
-use perfconv::formats::converter::ConvertOptions;
+use perfconv::formats::framework::converter::ConvertOptions;
+use perfconv::formats::framework::output::RecordFormat;
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::json;
 use perfconv::formats::json::{JsonDocument, JsonLines};
-use perfconv::formats::output::RecordFormat;
-use perfconv::rewrite::passes::Passes;
+use perfconv::rewrite::framework::passes::Passes;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -91,11 +91,11 @@ fn json_round_trip_preserves_every_recording() {
             }
         }
     }
-    println!(
+    note!(
         "{compared} recordings of {bytes} bytes exported to {json_bytes} bytes of JSON and imported again; {unreadable} unreadable"
     );
     let [before, behind, raw] = changes;
-    println!(
+    note!(
         "other layouts than perf's: {before} with bytes before the records, {behind} after them; {raw} with unknown records"
     );
     assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
@@ -169,7 +169,7 @@ fn decoded_fields_alone_restore_known_data() {
             Err(e) => differing.push(format!("{}: {e}", path.display())),
         }
     }
-    println!("{compared} recordings imported from decoded fields alone, reordered; {with_opaque} have undecoded bytes");
+    note!("{compared} recordings imported from decoded fields alone, reordered; {with_opaque} have undecoded bytes");
     assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
     let enough = recordings::enough("fields alone") * 3 / 5;
     assert!(compared >= enough, "compared only {compared} recordings, expected {enough}");

@@ -1,6 +1,14 @@
 //! Proves that nothing is lost: decodes every available recording through the definitions, encodes it again and compares the
 //! bytes.
 
+#[macro_use]
+#[path = "../tests/common/note.rs"]
+mod note;
+
+mod common {
+    pub(crate) use super::note;
+}
+
 mod bit_flips;
 mod constructed;
 mod containers;

@@ -137,5 +137,5 @@ fn truncated_frames_are_reported() {
     let end_of_round = [68, 0, 0, 0, 0, 0, 8, 0];
     let (_, ledger) = open(&as_file(&[&end_of_round[..], &frames].concat())).run(&mut Collected::default()).unwrap();
     assert!(ledger.is_incomplete());
-    assert!(ledger.messages()[0].what.starts_with("record is truncated: needs"), "{:?}", ledger.messages());
+    assert!(ledger.messages()[0].problem.starts_with("record is truncated: needs"), "{:?}", ledger.messages());
 }

@@ -7,12 +7,12 @@ use perf_data::container::read::input::Input;
 use perf_data::error::Result;
 use perf_data::stream::source::Source;
 use perfconv::conversion::convert_records;
-use perfconv::formats::converter::ConvertOptions;
+use perfconv::formats::framework::converter::ConvertOptions;
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::{Chunk, Splice};
 use perfconv::formats::quipper::{Fidelity, QuipperProto, import};
-use perfconv::rewrite::passes::Passes;
+use perfconv::rewrite::framework::passes::Passes;
 use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint, encode_key, encode_varint};
 use std::collections::BTreeMap;
@@ -146,7 +146,7 @@ fn perf_data_proto_round_trip_preserves_every_recording() {
         bytes[2] += lossless.len();
     }
     let [recorded, strict, lossless] = bytes;
-    println!(
+    note!(
         "{compared} recordings of {recorded} bytes became {lossless} bytes of PerfDataProto, {strict} in strict form; all but {} \
          are the same bytes after import; {framed} small ones exceed 1.3 times the strict form plus extension data, by less \
          than {FRAMING} bytes for each piece; {unreadable} unreadable",

@@ -2,21 +2,26 @@
 //! repository if it exists.
 
 use crate::{constructed, scenarios};
+use std::env;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// All recordings.
 pub(crate) fn all() -> Vec<PathBuf> {
-    within(&["roundtrip/fixtures", "../shared/corpus/own", "../shared/corpus/peers"])
+    let mut directories =
+        ["roundtrip/fixtures", "../shared/corpus/own", "../shared/corpus/peers"].map(PathBuf::from).to_vec();
+    // Recorded by tests/corpus.sh.
+    directories.extend(env::var_os("PERFCONV_CORPUS").map(PathBuf::from));
+    within(&directories)
 }
 
 /// Only the recordings in the repository.
 pub(crate) fn fixtures() -> Vec<PathBuf> {
-    within(&["roundtrip/fixtures"])
+    within(&["roundtrip/fixtures".into()])
 }
 
-fn within(directories: &[&str]) -> Vec<PathBuf> {
+fn within(directories: &[PathBuf]) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
     directories.iter().for_each(|directory| find(&root.join(directory), &mut found));
@@ -36,9 +41,7 @@ pub(crate) fn enough(test: &str) -> usize {
     if Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus").exists() {
         return 540 + generated();
     }
-    // Not with the print macros, whose output the test harness captures.
-    let mut out = io::stderr();
-    writeln!(out, "{test}: no corpus; using fixtures, constructed and synthetic recordings only").unwrap();
+    note!("{test}: no corpus; using fixtures, constructed and synthetic recordings only");
     15 + generated()
 }
 

@@ -33,8 +33,8 @@ fn reencoding_preserves_all_bytes() {
         }
     }
     let Reencoder { headers, records, features, failures, .. } = reencoder;
-    println!("{read} recordings, {} without records:\n{}\n", rejected.len(), rejected.join("\n"));
-    println!("{headers}\n{records}\n{features}");
+    note!("{read} recordings, {} without records:\n{}\n", rejected.len(), rejected.join("\n"));
+    note!("{headers}\n{records}\n{features}");
     let enough = recordings::enough("re-encoding");
     assert!(read >= enough, "read only {read} recordings, expected {enough}");
     assert!(failures.is_empty(), "{}", failures.join("\n"));

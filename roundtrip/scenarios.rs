@@ -5,7 +5,7 @@ use perf_data::abi::Endian;
 use perf_data::container::read::Container;
 use perf_data::container::write::frames::FrameOptions;
 use perf_data::stream::write::directory::ToDirectory;
-use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::form::{CompressedFrames, Form};
 use perfconv::synth::Scenario;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,9 @@ fn generate(path: &Path, endian: Endian, dir: &Path) -> Option<ScenarioRecording
     let scenario = scenario.with_endian(endian);
     let order = if endian == Endian::Big { "big" } else { "little" };
     let path = dir.join(format!("{name} ({order}).data"));
-    let frames = scenario.compress.map_or(Frames::Kept, |kind| Frames::Compressed(FrameOptions { kind, level: 3 }));
+    let frames = scenario
+        .compress
+        .map_or(CompressedFrames::Kept, |kind| CompressedFrames::Compressed(FrameOptions { kind, level: 3 }));
     let form = Form { frames, ..Form::default() };
     // Another test process may have the file open; its contents are the same.
     if scenario.container == Container::Directory {

@@ -102,13 +102,15 @@
 //! | [`rewrite`] | passes over records |
 //! | [`synth`] | synthetic recordings |
 //! | [`bundle`] | archives of a recording with its object files |
-//! | [`inspect`] | `info`, `check`, `dump` and `diff` |
+//! | [`inspect`] | `info`, `check` and `dump` |
 //! | [`formats`] | other formats |
+//! | [`diff`] | differences between recordings |
 //! | [`conversion`] | conversion of an input to an output |
 //! | [`recording`] | [`Recording`] |
 
 pub mod bundle;
 pub mod conversion;
+pub mod diff;
 pub mod formats;
 pub mod inspect;
 #[cfg(feature = "cli")]
@@ -126,10 +128,13 @@ pub use recording::Recording;
 
 /// Tests of the examples in README.md.
 #[cfg(all(doctest, feature = "cli"))]
+// How our own test runs the commands is after the language.
+#[allow(rustdoc::invalid_codeblock_attributes)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
 /// Tests of the examples in docs/library.md.
 #[cfg(all(doctest, feature = "cli"))]
+#[allow(rustdoc::invalid_codeblock_attributes)]
 #[doc = include_str!("../docs/library.md")]
 struct LibraryPage;

@@ -1,8 +1,11 @@
 //! Parsers of values shared by several options.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use perf_data::container::access::FileMode;
 use std::fmt::Display;
-use std::num::NonZeroU64;
+use std::fs;
+use std::io::ErrorKind;
+use std::num::{IntErrorKind, NonZeroU64, ParseIntError};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -11,7 +14,10 @@ use std::str::FromStr;
 /// # Errors
 /// Fails on anything else.
 pub fn positive_number(text: &str) -> Result<NonZeroU64, String> {
-    text.parse().map_err(|_| "expected a number of at least 1".to_owned())
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => format!("too large; expected at most {}", u64::MAX),
+        _ => "expected a number of at least 1".to_owned(),
+    })
 }
 
 /// Parses a non-empty name.
@@ -22,21 +28,39 @@ pub fn name(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("expected a name".to_owned()) } else { Ok(text.to_owned()) }
 }
 
+/// Parses the path of an existing file that is not a directory.
+pub fn file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match existing(path) {
+        Ok(path) if path.is_dir() => Err("is a directory; expected a file".to_owned()),
+        existing => existing,
+    })
+}
+
 /// Parses the path of an existing directory.
-///
-/// # Errors
-/// Fails if it does not exist.
-pub fn directory(text: &str) -> Result<PathBuf, String> {
-    let directory = PathBuf::from(text);
-    if directory.is_dir() { Ok(directory) } else { Err("no such directory".to_owned()) }
+pub fn directory() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match fs::metadata(&path) {
+        Ok(metadata) if !metadata.is_dir() => Err("is a file; expected a directory".to_owned()),
+        Ok(_) => Ok(path),
+        Err(e) if e.kind() == ErrorKind::NotFound => Err("no such directory".to_owned()),
+        // Where this cannot be known, searching it fails with the reason.
+        Err(_) => Ok(path),
+    })
 }
 
 /// Parses the path of an existing file or directory.
+pub fn existing_path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(existing)
+}
+
+/// Parses the path of an existing file or directory; an empty text is an empty path.
 ///
 /// # Errors
-/// Fails if it does not exist.
-pub fn existing_path(path: impl Into<PathBuf>) -> Result<PathBuf, String> {
-    let path = path.into();
+/// If it does not exist.
+pub fn existing_path_or_empty(path: &str) -> Result<PathBuf, String> {
+    if path.is_empty() { Ok(PathBuf::new()) } else { existing(path.into()) }
+}
+
+fn existing(path: PathBuf) -> Result<PathBuf, String> {
     match path.try_exists() {
         Ok(false) => Err("no such file or directory".to_owned()),
         // Where this cannot be known, opening it fails with the reason.
@@ -44,20 +68,25 @@ pub fn existing_path(path: impl Into<PathBuf>) -> Result<PathBuf, String> {
     }
 }
 
-/// Parses the path of an existing file or directory, given as text.
+/// Maximum number of characters of a title, as outputs show it in full.
+const MAX_TITLE: usize = 4096;
+
+/// Parses a title.
 ///
 /// # Errors
-/// If it does not exist.
-pub fn existing(path: &str) -> Result<PathBuf, String> {
-    existing_path(path)
+/// If it is longer than what outputs show.
+pub fn title(text: &str) -> Result<String, String> {
+    let is_long = text.chars().nth(MAX_TITLE).is_some();
+    if is_long { Err(format!("expected at most {MAX_TITLE} characters")) } else { Ok(text.to_owned()) }
 }
 
-/// The same; an empty text is an empty path.
+/// Parses the permissions of a file, in octal.
 ///
 /// # Errors
-/// If it does not exist.
-pub fn existing_or_empty(path: &str) -> Result<PathBuf, String> {
-    if path.is_empty() { Ok(PathBuf::new()) } else { existing_path(path) }
+/// If they are none, or more than permissions.
+pub fn file_mode(text: &str) -> Result<FileMode, String> {
+    let mode = u32::from_str_radix(text, 8).ok().and_then(FileMode::new);
+    mode.ok_or_else(|| "expected permissions from 0 to 777 in octal, such as 644".to_owned())
 }
 
 /// Parses one of several words, each with its value and what it means.

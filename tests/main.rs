@@ -1,4 +1,9 @@
-//! Integration tests of the program: real recordings as inputs; exit status, ledger, warnings and outputs as results.
+//! Tests of the program that need nothing but Rust, a C compiler and a POSIX shell: real recordings as inputs; exit status, ledger,
+//! warnings and outputs as results.
+
+#[macro_use]
+#[allow(dead_code, reason = "each test target uses a part")]
+mod common;
 
 mod suite {
     mod access;
@@ -6,17 +11,13 @@ mod suite {
     mod archive;
     mod bad_input;
     mod batch;
-    mod browser;
     mod build_ids;
     mod callgrind;
     mod check;
     mod chrome;
     mod cli;
-    mod clients;
     mod code_maps;
     mod compat;
-    mod consumers;
-    mod conversions;
     mod csv;
     mod descriptors;
     mod diff;
@@ -25,20 +26,16 @@ mod suite {
     mod edited_proto;
     mod endian;
     mod faults;
-    mod files;
     mod filters;
     mod firefox;
     mod folded;
     mod fuzz_corpus;
-    mod goldens;
     mod header_edits;
     mod help;
     mod hostile;
     mod html;
-    mod html_input;
     mod imported_profiles;
     mod imports;
-    mod independent_scan;
     mod info;
     mod input_errors;
     mod interrupted;
@@ -61,36 +58,28 @@ mod suite {
     mod misframed;
     mod modules;
     mod off_cpu;
-    mod otlp;
     mod passes;
     mod paths;
-    mod perf_features;
+    #[cfg(unix)]
+    mod perf_commands;
     mod perf_json;
-    mod perf_programs;
-    mod perf_script;
-    mod perf_script_clients;
     mod perf_script_import;
     mod perf_script_symbols;
     mod perf_script_text;
     mod perf_stat;
     mod perf_version;
-    mod perfetto;
     mod pprof;
     mod profiler_imports;
     mod profiles;
-    mod program;
     mod progress;
     #[cfg(feature = "push")]
     mod push;
-    #[cfg(feature = "parquet")]
-    mod python;
     mod quipper;
     mod recognition;
     mod repair;
     mod reports;
     mod rewrite;
     mod rewrite_unwind;
-    mod sample_counts;
     mod samples;
     mod scenarios;
     mod secrets;
@@ -98,28 +87,19 @@ mod suite {
     mod signals;
     mod speedscope;
     mod split;
-    mod stack_readers;
-    mod stacks;
     mod symbol_bad_input;
     mod symbol_outputs;
-    mod symbol_programs;
     mod symbol_sources;
-    mod symbolizers;
     mod symbols;
     #[cfg(feature = "parquet")]
     mod tables;
-    mod terminal;
-    mod totals;
     mod tracepoint_text;
     mod tracepoints;
     mod unknown_layouts;
     mod unwind;
     mod unwind_architectures;
     mod unwind_framehop;
-    mod unwind_hotspot;
     mod unwind_outputs;
-    mod unwind_perf;
     mod unwind_witness;
     mod view_limits;
-    mod work_dir;
 }

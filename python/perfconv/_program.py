@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -25,14 +26,18 @@ _INTERVAL = 0.2
 
 
 def program() -> str:
-    """The path of the program that the package has installed."""
+    """The path of the program: that of the package, if a wheel of a release has installed it, otherwise the one on the search path."""
     beside = Path(__file__).resolve().parent.parent / "bin"  # of pip install --target
     user = sysconfig.get_path("scripts", f"{os.name}_user")
     for directory in [str(beside), sysconfig.get_path("scripts"), user]:
         path = os.path.join(directory, "perfconv")
         if os.access(path, os.X_OK):
             return path
-    raise Error("the program perfconv is missing; install the package from a wheel", "io")
+    on_path = shutil.which("perfconv")
+    if on_path:
+        return on_path
+    message = "the program perfconv is neither in this package nor on PATH; install it with cargo, or the package from a wheel"
+    raise Error(message, "io")
 
 
 def convert(

@@ -17,6 +17,17 @@ def test_the_package_installs_the_program():
     assert Path(perfconv.program()).parent.name == "bin"
 
 
+def test_the_program_on_the_search_path_is_used_without_one_of_the_package(monkeypatch, tmp_path):
+    installed = perfconv.program()
+    monkeypatch.setattr("perfconv._program.sysconfig.get_path", lambda *_: str(tmp_path))
+    monkeypatch.setattr("perfconv._program.__file__", str(tmp_path / "perfconv" / "_program.py"))
+    monkeypatch.setenv("PATH", str(Path(installed).parent))
+    assert perfconv.program() == installed
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(perfconv.Error, match="neither in this package nor on PATH"):
+        perfconv.program()
+
+
 def test_conversions_return_reports(tmp_path):
     [report] = perfconv.convert(CALLGRAPH, tmp_path / "out.pb.gz", symbols="no", labels="pid,comm")
     assert report["samples"] == {"in": 377, "out": 377, "dropped": 0}
@@ -43,7 +54,7 @@ def test_errors_have_the_message_of_the_program(tmp_path):
     with pytest.raises(perfconv.Error, match="cannot open") as error:
         perfconv.convert(tmp_path / "missing.data", output)
     assert error.value.kind is None
-    with pytest.raises(perfconv.Error, match="a similar argument exists: '--symbols'") as error:
+    with pytest.raises(perfconv.Error, match="did you mean '--symbols'") as error:
         perfconv.convert(CALLGRAPH, output, symbol_s="no")
     assert error.value.kind == "invalid_request"
     with pytest.raises(perfconv.Error, match="no samples of thread name 'nginx'"):

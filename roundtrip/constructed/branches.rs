@@ -6,7 +6,7 @@ use super::perf::{DUMP, Perf};
 use super::read::Read;
 use super::recording::{BRANCH_STACK, Event, File, IDENTIFIER, IP, REGS_INTR, TID, TIME, record};
 use perf_data::abi::Endian;
-use perf_data::abi::branch::{BranchEntry, BranchFlags, BranchType};
+use perf_data::abi::sample::branch::{BranchEntry, BranchFlags, BranchType};
 
 const ANY: u64 = 1 << 3;
 const COUNTERS: u64 = 1 << 19;

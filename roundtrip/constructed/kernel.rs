@@ -6,8 +6,8 @@ use super::perf::{DUMP, Perf};
 use super::read::Read;
 use super::recording::{CALLCHAIN, Event, File, IDENTIFIER, IP, TID, TIME, record};
 use perf_data::abi::Endian;
-use perf_data::abi::callchain::Context;
 use perf_data::abi::record::Body;
+use perf_data::abi::sample::callchain::Context;
 
 const TEXT: u64 = 0xffff_ffff_8100_0040;
 

@@ -124,7 +124,7 @@ fn decoded_values_match_the_constructed_ones() {
             Err(_) => failed.push(name),
         }
     }
-    println!("{:34}{:>8}{:>9}  perf\n{}", "constructed", "records", "bytes", lines.join("\n"));
+    note!("{:34}{:>8}{:>9}  perf\n{}", "constructed", "records", "bytes", lines.join("\n"));
     assert!(failed.is_empty(), "failed, see panics above: {}", failed.join(", "));
 }
 
@@ -145,7 +145,7 @@ fn swapping_byte_order_matches_a_native_recording() {
             }
         }
     }
-    println!("{compared} recordings converted to the other byte order");
+    note!("{compared} recordings converted to the other byte order");
     assert!(differing.is_empty(), "{}", differing.join("\n"));
     assert!(compared > 30);
 }
@@ -157,7 +157,7 @@ fn constructed_recordings_cover_what_no_real_file_has() {
     let scenarios: Vec<_> = scenarios::all().iter().map(|scenario| format!("scenario {}", scenario.name)).collect();
     let exists = |name: &&str| names.contains(name) || scenarios.iter().any(|scenario| scenario == name);
     for (what, covering) in COVERED {
-        println!("{what}: {}", covering.join(", "));
+        note!("{what}: {}", covering.join(", "));
         assert!(covering.iter().all(exists), "{what}: {covering:?} should all exist");
     }
     let covering = |name: &&str| COVERED.iter().any(|(_, covering)| covering.contains(name));

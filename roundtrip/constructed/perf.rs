@@ -48,6 +48,8 @@ impl Perf {
         };
         // Other versions print other texts.
         if !run(&["--version"]).is_some_and(|version| version.starts_with("perf version 6.1.")) {
+            let is_required = std::env::var_os("PERFCONV_REQUIRE_ORACLES").is_some_and(|value| value == "1");
+            assert!(!is_required, "perf 6.1 is missing, and PERFCONV_REQUIRE_ORACLES=1 requires it");
             return "skipped: perf 6.1 is not installed".to_owned();
         }
         let mut seen = 0;

@@ -17,12 +17,18 @@ pub const KALLSYMS: &str = "kallsyms";
 /// Names of the files of an object, except those of split DWARF.
 const FILES: [&str; 6] = ["elf", "debug", KALLSYMS, "vdso", "elf.dwp", "debug.dwp"];
 
+/// Name of the probe points of an object.
+const PROBES: &str = "probes";
+
+/// End of the name of an archive in an archive.
+const OBJECTS: &str = ".tar.bz2";
+
 /// Names of the files of a process.
 const PROCESS_FILES: [&str; 2] = [JIT_DUMP, PERF_MAP];
 
 /// An entry of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum ArchiveEntry {
     /// The recording, by name.
     Recording(String),
     /// A file of an object; the path is relative to the cache.
@@ -31,13 +37,18 @@ pub enum Entry {
     Unidentified(PathBuf),
     /// The link to an object's directory; the path is relative to the cache.
     Link(PathBuf),
+    /// An archive of the objects, as `perf archive --all` packs it beside the recording.
+    Objects,
+    /// A file of perf's cache that names nothing: the probe points that `perf probe` set in an object.
+    Probes,
 }
 
-impl Entry {
+impl ArchiveEntry {
     /// Parses the path of an entry; `None` if it does not belong in an archive. Accepted paths never leave the directory.
     pub fn parse(path: &Path) -> Option<Self> {
         let parts = parts(path)?;
         match &parts[..] {
+            [name] if name.ends_with(OBJECTS) => Some(Self::Objects),
             [name] => (recording_name(name) == *name).then(|| Self::Recording(name.to_string())),
             [LINKS, start, rest] => {
                 let is_id = start.len() == 2 && is_id(&format!("{start}{rest}"));
@@ -48,6 +59,7 @@ impl Entry {
                 is_number(pid).then(|| Self::Unidentified(parts.iter().collect()))
             }
             [PATHS, .., _, file] => is_object_file(file).then(|| Self::Unidentified(parts.iter().collect())),
+            [_, .., id, PROBES] => is_id(id).then_some(Self::Probes),
             [_, .., id, file] => (is_id(id) && is_object_file(file)).then(|| Self::File(parts.iter().collect())),
             _ => None,
         }
@@ -105,7 +117,7 @@ pub fn link(directory: &Path, id: Id) -> (PathBuf, PathBuf) {
 pub fn points_to_object(link: &Path, to: &Path) -> bool {
     let Ok(directory) = to.strip_prefix("../..") else { return false };
     let id: String = link.iter().skip(1).filter_map(|part| part.to_str()).collect();
-    matches!(Entry::parse(&directory.join(FILES[0])), Some(Entry::File(_))) && directory.ends_with(&id)
+    matches!(ArchiveEntry::parse(&directory.join(FILES[0])), Some(ArchiveEntry::File(_))) && directory.ends_with(&id)
 }
 
 #[cfg(test)]
@@ -119,7 +131,7 @@ mod tests {
         let id = Id::new(&from_hex(ID.as_bytes()).unwrap()).unwrap();
         let object = directory(b"/usr/bin/cat", id).unwrap();
         assert_eq!(object, Path::new("usr/bin/cat").join(ID));
-        assert_eq!(Entry::parse(&object.join("elf")), Some(Entry::File(object.join("elf"))));
+        assert_eq!(ArchiveEntry::parse(&object.join("elf")), Some(ArchiveEntry::File(object.join("elf"))));
         let (from, to) = link(&object, id);
         assert_eq!(
             (from.to_str(), to.to_str()),
@@ -128,27 +140,35 @@ mod tests {
                 Some("../../usr/bin/cat/abcdef0123456789abcdef0123456789abcdef01"),
             )
         );
-        assert_eq!(Entry::parse(&from), Some(Entry::Link(from.clone())));
+        assert_eq!(ArchiveEntry::parse(&from), Some(ArchiveEntry::Link(from.clone())));
         assert!(points_to_object(&from, &to) && !points_to_object(&from, Path::new("../../usr/bin/cat/aabb")));
         assert_eq!(
             directory(b"[kernel.kallsyms]", id).map(|directory| directory.starts_with("[kernel.kallsyms]")),
             Some(true)
         );
         for file in ["elf.dwp", "0123456789abcdef.dwo"] {
-            assert_eq!(Entry::parse(&object.join(file)), Some(Entry::File(object.join(file))));
+            assert_eq!(ArchiveEntry::parse(&object.join(file)), Some(ArchiveEntry::File(object.join(file))));
         }
         for file in ["0123456789ABCDEF.dwo", "123.dwo", "x.dwo", ".dwo"] {
-            assert_eq!(Entry::parse(&object.join(file)), None, "{file}");
+            assert_eq!(ArchiveEntry::parse(&object.join(file)), None, "{file}");
         }
         for path in ["processes/70/perf.map", "paths/usr/bin/x/elf", "paths/x/debug"].map(Path::new) {
-            assert_eq!(Entry::parse(path), Some(Entry::Unidentified(path.to_owned())));
+            assert_eq!(ArchiveEntry::parse(path), Some(ArchiveEntry::Unidentified(path.to_owned())));
         }
-        assert_eq!(Entry::parse(Path::new("paths/usr/bin/x")), None);
+        assert_eq!(ArchiveEntry::parse(Path::new("paths/usr/bin/x")), None);
+        assert_eq!(ArchiveEntry::parse(&object.join("probes")), Some(ArchiveEntry::Probes));
+        assert_eq!(ArchiveEntry::parse(Path::new("perf.symbols.tar.bz2")), Some(ArchiveEntry::Objects));
         for path in ["processes/070/perf.map", "processes/x/perf.map", "processes/7/x.map", "processes/perf.map"] {
-            assert_eq!(Entry::parse(Path::new(path)), None, "{path}");
+            assert_eq!(ArchiveEntry::parse(Path::new(path)), None, "{path}");
         }
-        assert_eq!(Entry::parse(Path::new("./perf.data")), Some(Entry::Recording("perf.data".to_owned())));
-        assert_eq!(Entry::parse(Path::new("run 7.data")), Some(Entry::Recording("run 7.data".to_owned())));
+        assert_eq!(
+            ArchiveEntry::parse(Path::new("./perf.data")),
+            Some(ArchiveEntry::Recording("perf.data".to_owned()))
+        );
+        assert_eq!(
+            ArchiveEntry::parse(Path::new("run 7.data")),
+            Some(ArchiveEntry::Recording("run 7.data".to_owned()))
+        );
     }
 
     #[test]
@@ -167,10 +187,10 @@ mod tests {
             "/a/ID/elf",
             "a/ID/sh",
         ] {
-            assert_eq!(Entry::parse(Path::new(&path.replace("ID", ID))), None, "{path}");
+            assert_eq!(ArchiveEntry::parse(Path::new(&path.replace("ID", ID))), None, "{path}");
         }
         for path in [".build-id/ab/../x", ".build-id/abc/def", ".build-id/a/ID/elf", ".build-id/ab/zz", ".build-id"] {
-            assert_eq!(Entry::parse(Path::new(&path.replace("ID", ID))), None, "{path}");
+            assert_eq!(ArchiveEntry::parse(Path::new(&path.replace("ID", ID))), None, "{path}");
         }
         for name in [&b"../x"[..], b"/a/../../x", b"", b"/", b"\xff", b".build-id/x"] {
             assert_eq!(directory(name, id), None, "{}", String::from_utf8_lossy(name));

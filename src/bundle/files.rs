@@ -14,7 +14,7 @@ use perf_symbols::symbol::elf::ElfSource;
 use perf_symbols::symbol::find::SearchOptions;
 use perf_symbols::symbol::find::attempt::{Attempt, Role};
 use perf_symbols::symbol::find::candidate_paths::{
-    DWZ, JIT_DUMP, PERF_MAP, of_process, split_dwarf_name, without_build_id,
+    DWZ, JIT_DUMP, PERF_MAP, process_file, split_dwarf_name, without_build_id,
 };
 use perf_symbols::symbol::jit_dump::JitDumpSource;
 use perf_symbols::symbol::kernel::KernelSource;
@@ -175,7 +175,7 @@ impl FileSearch {
         }
         let file = |attempt: Attempt| {
             let name = if attempt.role == Role::JitDump { JIT_DUMP } else { PERF_MAP };
-            PackedFile { entry: of_process(Path::new(""), pid, name), path: attempt.path, pid: Some(pid) }
+            PackedFile { entry: process_file(Path::new(""), pid, name), path: attempt.path, pid: Some(pid) }
         };
         attempts.into_iter().filter(Attempt::is_used).map(file).collect()
     }

@@ -5,6 +5,9 @@
 //! `PATH/BUILDID/elf.dwp`, `debug.dwp` and `UNIT.dwo` (split DWARF), `[dwz]/BUILDID/debug` (files that dwz moved debug
 //! information to), `processes/PID/jit.dump` and `processes/PID/perf.map` (functions of JIT code).
 //!
+//! The archives that `perf archive` writes have such a cache only, and are compressed with bzip2; with `--all`, one is in an archive
+//! with the recording. They are extracted, too.
+//!
 //! * `scan`: determines which objects and processes are needed; [`files`]: collects their files; [`entry`]: their paths in an
 //!   archive.
 //! * [`pack`](mod@pack): creates an archive; [`unpack`](mod@unpack): extracts one into a build ID cache.

@@ -33,7 +33,11 @@ impl OpenedArchive {
         let extracted = extract_members(archive, name, directory, members)?;
         match extracted.recording() {
             Some(recording) => Ok(Self { extracted, recording }),
-            None => Err(Error::input(name, None, "archive contains objects, but no recording")),
+            None => Err(Error::input(
+                name,
+                None,
+                "archive contains objects, but no recording; unpack it with perfconv archive --unpack -o DIR, and use --buildid-dir DIR with its recording",
+            )),
         }
     }
 

@@ -4,12 +4,12 @@ use super::entry::{link, recording_name};
 use super::files::{FileSearch, PackedFile, PackedObject};
 use super::scan::ArchiveScan;
 use crate::profile::symbolize::SymbolOptions;
-use crate::profile::unwinding::Unwinding;
+use crate::profile::unwind::unwinding::Unwinding;
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::objects::{ObjectScan, Scope};
 use crate::rewrite::build_ids::resolve::BuildIdLookups;
 use crate::rewrite::build_ids::table::BuildIdTablePass;
-use crate::rewrite::passes::Passes;
+use crate::rewrite::framework::passes::Passes;
 use bytes::Bytes;
 use perf_data::abi::record::CpuMode;
 use perf_data::container::access::Access;
@@ -71,8 +71,12 @@ pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut d
     let mut ordered = Order::new(scan, read.clone());
     let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut ordered)?;
     let scan = ordered.into_inner().sink.objects;
-    let resolved = BuildIdLookups::new(&scan, &options.find);
-    let search = FileSearch::new(options.symbols.for_recording(&meta));
+    let search = options.symbols.for_recording(&meta);
+    // Where objects are searched, their build IDs are.
+    let symfs = options.find.symfs.clone().or_else(|| search.symfs.clone());
+    let find = FindOptions { symfs, ..options.find.clone() };
+    let resolved = BuildIdLookups::new(&scan, &find);
+    let search = FileSearch::new(search);
     let (mut objects, mut processes, mut missing) = (Vec::new(), Vec::new(), 0);
     for object in scan.objects.iter().filter(|object| resolved.unknown.contains(&object.name)) {
         // Of several files without build ID, nothing shows which one the frames are in.
@@ -87,7 +91,7 @@ pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut d
         processes.extend(search.process(pid, dump, files.namespaces.get(&pid).copied()));
     }
 
-    let (recording, mut ledger) = recording(input, read, scan, options)?;
+    let (recording, mut ledger) = recording(input, read, scan, (options.scope, find))?;
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     let mut packed = Packed { ledger, ..Packed::default() };
     let mut tar = Builder::new(out);
@@ -128,12 +132,17 @@ pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut d
 }
 
 /// Adds build IDs to the recording; the result is a file or a pipe.
-fn recording(input: Input, read: &ReadOptions, scan: ObjectScan, options: &PackOptions) -> Result<(Bytes, Ledger)> {
+fn recording(
+    input: Input,
+    read: &ReadOptions,
+    scan: ObjectScan,
+    (scope, find): (Scope, FindOptions),
+) -> Result<(Bytes, Ledger)> {
     let failed = || Error::io("temporary file", "cannot write the recording");
     let spool = Spool::new(read.spool_dir.as_deref()).map_err(failed())?;
     let mut out = BufWriter::new(spool);
     let mut passes = Passes::default();
-    passes.push(BuildIdTablePass::from_scan(options.scope, scan, options.find.clone()));
+    passes.push(BuildIdTablePass::from_scan(scope, scan, find));
     let container = Source::open(input.clone(), read.clone())?.meta().container;
     let form = Form::default();
     let (meta, mut ledger) = match container {
@@ -161,7 +170,7 @@ impl Packed {
                     file.path.display()
                 )),
                 Ok(bytes) => {
-                    self.access = self.access.and(Access::of_path(&file.path));
+                    self.access = self.access.and(Access::from_path(&file.path));
                     append(tar, &file.entry, &bytes)?;
                     self.files.push(file);
                 }

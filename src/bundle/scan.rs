@@ -1,7 +1,7 @@
 //! Collects the objects and processes that an archive needs the files of.
 
 use crate::rewrite::build_ids::objects::{ObjectScan, Scope};
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::error::Result;
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
@@ -24,7 +24,7 @@ impl Sink for ArchiveScan {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.objects.record(meta, raw)?;
         let Some(chain) = raw.call_chain() else { return Ok(()) };
-        let layout = meta.events.of(raw).map(|(_, event)| &event.layout);
+        let layout = meta.events.find(raw).map(|(_, event)| &event.layout);
         let view = layout.and_then(|layout| SampleView::read(raw.body(), layout, raw.endian()).ok());
         let pid = view.and_then(|view| view.task).map_or(0, |(pid, _)| pid);
         self.objects.unwound(pid, &chain);

@@ -2,7 +2,8 @@
 //!
 //! Archives are untrusted: only files of the cache are written, and nothing at all if the archive contains anything unexpected.
 
-use super::entry::{Entry, RECORDING, points_to_object};
+use super::entry::{ArchiveEntry, RECORDING, points_to_object};
+use bzip2::read::MultiBzDecoder;
 use perf_data::abi::header;
 use perf_data::container::access::Access;
 use perf_data::container::output::exists;
@@ -236,18 +237,51 @@ struct ArchiveEntries {
     links: BTreeMap<PathBuf, PathBuf>,
     /// Number of files without build ID that are not extracted.
     omitted: usize,
+    /// Whether it contains an archive of the objects, of which there is one at most.
+    is_nested: bool,
 }
+
+/// First bytes of what bzip2 compresses.
+const BZIP2: &[u8] = b"BZh";
 
 /// Extracts all files into a directory; returns the entries found.
 fn extract_into(archive: impl Read, name: &str, directory: &Path, members: Members) -> Result<ArchiveEntries> {
     let mut contents = ArchiveEntries::default();
+    extract_entries(Box::new(archive), name, directory, members, &mut contents)?;
+    if contents.files.is_empty() && contents.recording.is_none() {
+        return Err(Error::input(name, None, "not an archive of a recording and its objects: contains neither"));
+    }
+    Ok(contents)
+}
+
+/// The bytes of an archive, decompressed if they are compressed with bzip2.
+fn decompressed<'a>(mut archive: Box<dyn Read + 'a>) -> io::Result<Box<dyn Read + 'a>> {
+    let mut start = Vec::new();
+    archive.by_ref().take(BZIP2.len() as u64).read_to_end(&mut start)?;
+    let is_compressed = start == BZIP2;
+    let whole = io::Cursor::new(start).chain(archive);
+    Ok(if is_compressed { Box::new(MultiBzDecoder::new(whole)) } else { Box::new(whole) })
+}
+
+/// Extracts the files of an archive, or of one in it, into a directory, and adds the entries found.
+fn extract_entries<'a>(
+    archive: Box<dyn Read + 'a>,
+    name: &str,
+    directory: &Path,
+    members: Members,
+    contents: &mut ArchiveEntries,
+) -> Result<()> {
     let cannot_read = |e: io::Error| Error::input(name, None, format!("cannot read archive: {e}"));
     let left = Cell::new(u64::MAX);
     let mut start = Vec::new();
-    let mut archive = archive;
+    let mut archive = decompressed(archive).map_err(cannot_read)?;
     archive.by_ref().take(BLOCK).read_to_end(&mut start).map_err(cannot_read)?;
     if !is_tar_header(&start) {
-        return Err(Error::input(name, None, "not a tar archive; name an archive written by perfconv archive"));
+        return Err(Error::input(
+            name,
+            None,
+            "not a tar archive; name an archive written by perfconv archive or perf archive",
+        ));
     }
     let mut archive = Archive::new(Limited { archive: start.as_slice().chain(archive), left: &left });
     let mut entries = archive.entries().map_err(cannot_read)?;
@@ -267,22 +301,35 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, members: Membe
         if kind == EntryType::Directory {
             continue;
         }
-        let file = match Entry::parse(&path) {
-            Some(Entry::Recording(name)) if kind.is_file() && contents.recording.is_none() => {
+        let file = match ArchiveEntry::parse(&path) {
+            Some(ArchiveEntry::Recording(name)) if kind.is_file() && contents.recording.is_none() => {
                 PathBuf::from(&*contents.recording.insert(name))
             }
-            Some(Entry::File(_) | Entry::Unidentified(_)) if kind.is_file() && members == Members::Recording => {
+            Some(ArchiveEntry::Objects) if kind.is_file() && members != Members::Recording && !contents.is_nested => {
+                contents.is_nested = true;
+                extract_entries(Box::new(&mut entry), name, directory, members, contents)?;
+                // What follows the end of the archive in it.
+                io::copy(&mut entry, &mut io::sink()).map_err(cannot_read)?;
+                continue;
+            }
+            Some(ArchiveEntry::Probes) if kind.is_file() => {
+                io::copy(&mut entry, &mut io::sink()).map_err(cannot_read)?;
+                continue;
+            }
+            Some(ArchiveEntry::File(_) | ArchiveEntry::Unidentified(_) | ArchiveEntry::Objects)
+                if kind.is_file() && members == Members::Recording =>
+            {
                 // Reading to the next header is limited.
                 io::copy(&mut entry, &mut io::sink()).map_err(cannot_read)?;
                 continue;
             }
-            Some(Entry::Unidentified(_)) if kind.is_file() && members == Members::Shareable => {
+            Some(ArchiveEntry::Unidentified(_)) if kind.is_file() && members == Members::Shareable => {
                 contents.omitted += 1;
                 io::copy(&mut entry, &mut io::sink()).map_err(cannot_read)?;
                 continue;
             }
-            Some(Entry::File(file) | Entry::Unidentified(file)) if kind.is_file() => file,
-            Some(Entry::Link(link)) if kind == EntryType::Symlink => {
+            Some(ArchiveEntry::File(file) | ArchiveEntry::Unidentified(file)) if kind.is_file() => file,
+            Some(ArchiveEntry::Link(link)) if kind == EntryType::Symlink => {
                 let to = entry.link_name().map_err(cannot_read)?.unwrap_or_default().into_owned();
                 if to.as_os_str().len() > PATH_MAX || !points_to_object(&link, &to) {
                     return unexpected("is a link that does not point to its object");
@@ -311,14 +358,11 @@ fn extract_into(archive: impl Read, name: &str, directory: &Path, members: Membe
             return unexpected("is not a recording");
         }
     }
-    if contents.files.is_empty() && contents.recording.is_none() {
-        return Err(Error::input(name, None, "not an archive of a recording and its objects: contains neither"));
-    }
     // A complete archive ends with blocks of zeros, of which the last `next` read at least one.
     if MAX_ENTRY_HEADER - left.get() < BLOCK {
         return Err(Error::input(name, None, "archive is truncated; nothing was unpacked"));
     }
-    Ok(contents)
+    Ok(())
 }
 
 /// Whether these are the bytes of a tar header, by its checksum, or the zeros at the end of an archive.

@@ -1,8 +1,8 @@
 //! `perfconv archive`.
 
-use super::args::{ArchiveArgs, DEFAULT_INPUT};
+use super::args::{ArchiveArgs, default_input};
 use super::failure::Failure;
-use super::input::{Recording, named};
+use super::input::{InputRecording, named};
 use super::output;
 use super::progress;
 use super::report::{self, counted, print_message};
@@ -34,18 +34,18 @@ pub(super) fn run(args: ArchiveArgs) -> Result<ExitCode, Failure> {
 }
 
 fn pack_one(args: ArchiveArgs) -> Result<ExitCode, Failure> {
-    let input = args.input.unwrap_or_else(|| PathBuf::from(DEFAULT_INPUT));
+    let input = args.input.unwrap_or_else(default_input);
     let output = args.output.unwrap_or_else(|| {
         let mut name = input.file_name().unwrap_or(RECORDING.as_ref()).to_owned();
         name.push(".tar.zst");
         if input == Path::new("-") { PathBuf::from(format!("{RECORDING}.tar.zst")) } else { input.with_file_name(name) }
     });
     let envelopes = envelopes(&output)?;
-    let rules = OutputRules { overwrite: args.force, ..OutputRules::default() };
+    let rules = OutputRules { overwrite: args.force, mode: args.mode, ..OutputRules::default() };
     let output = output::check(&output, &[&input], false, rules)?;
     let options = progress::observed(ReadOptions::default().with_spool_dir(args.spool_dir));
     let name = name_in_archive(&input);
-    let recording = Recording::new(input, None, &options)?;
+    let recording = InputRecording::new(input, None, &options)?;
     let name = if recording.is_imported() { RECORDING.to_owned() } else { name };
     let find = args.find.options();
     let symbols = Arc::new(args.files.search(&find, &progress::observer())?.unwrap_or_default());
@@ -91,8 +91,8 @@ fn unpack_one(args: &ArchiveArgs) -> Result<ExitCode, Failure> {
             (PathBuf::from(home).join(".debug"), PathBuf::new())
         }
     };
-    let access = Access::of_input(&archive);
-    let (reader, name) = archive_reader(named(archive))?;
+    let access = args.mode.into_iter().fold(Access::from_input(&archive), Access::with_mode);
+    let (reader, name) = archive_reader(named(archive)?)?;
     let members = if args.output.is_some() { Members::All } else { Members::Shareable };
     let extracted = extract(reader, &name, &cache, members, access)?;
     let omitted = extracted.omitted();

@@ -3,11 +3,12 @@
 use super::args::ConvertArgs;
 use super::convert::{Conversion, INCOMPLETE};
 use super::failure::Failure;
+use super::output::create_directories;
 use super::report::print_message;
 use perf_data::container::access::Access;
 use perf_data::container::write::envelope::strip;
 use perf_data::threads::in_order;
-use perfconv::formats::table::{by_file_name, by_name};
+use perfconv::formats::framework::table::{by_file_name, by_name};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -51,10 +52,8 @@ pub(super) fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Fail
         jobs.push((input, output));
     }
     let conversion = Conversion::new(args, &jobs[0].1)?;
-    let access = inputs.iter().fold(Access::default(), |access, input| access.and(Access::of_input(input)));
-    access
-        .create_directories(directory)
-        .map_err(|e| Failure::Failed(format!("{}: cannot create directory: {e}", directory.display())))?;
+    let access = inputs.iter().fold(Access::default(), |access, input| access.and(Access::from_input(input)));
+    create_directories(directory, args.mode.into_iter().fold(access, Access::with_mode))?;
     Ok(convert_each(args, &conversion, &jobs))
 }
 

@@ -2,10 +2,10 @@
 
 use super::args::CheckArgs;
 use super::failure::Failure;
-use super::input::Recording;
+use super::input::InputRecording;
 use super::output::stdout_failed;
 use super::progress;
-use super::report::{counted, object, print_message, printable_line, unnamed_lines};
+use super::report::{counted, frame_counts, object, print_message, printable_line, unsymbolized_lines};
 use super::standard_streams::require_stdout;
 use perf_data::abi::record::RecordType;
 use perf_data::stream::source::Source;
@@ -16,7 +16,7 @@ use perfconv::formats::import::Values;
 use perfconv::inspect::check::{Checked, Finding, Rule, Subject, check};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::SymbolSources;
-use perfconv::profile::unsymbolized::Unsymbolized;
+use perfconv::profile::symbolize::unsymbolized::Unsymbolized;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -70,6 +70,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     let mut similar = SimilarFindings::default();
     let options = args.read.options();
     let Some(recording) = open(path, Members::Recording, args, out)? else { return Ok(None) };
+    recording.announce_conversion();
     let input = recording.input();
     let name = input.name();
     recording.damage().iter().for_each(|damage| print_message(format_args!("perfconv: warning: {damage}")));
@@ -95,8 +96,13 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
 }
 
 /// Opens a recording, or these members of an archive; `None` if it cannot be read, which is reported.
-fn open(path: &Path, members: Members, args: &CheckArgs, out: &mut impl Write) -> Result<Option<Recording>, Failure> {
-    match Recording::with_members(
+fn open(
+    path: &Path,
+    members: Members,
+    args: &CheckArgs,
+    out: &mut impl Write,
+) -> Result<Option<InputRecording>, Failure> {
+    match InputRecording::with_members(
         path.to_owned(),
         members,
         args.read.from.as_deref(),
@@ -135,25 +141,31 @@ fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<
         Ok((profile, _)) => profile,
         Err(error) => return unreadable(&error, out),
     };
-    let mut unnamed = Unsymbolized::default();
-    unnamed.add(&profile);
+    let mut unsymbolized = Unsymbolized::default();
+    unsymbolized.add(&profile);
     let name = recording.input().name();
     let written = if args.json {
-        let objects: Vec<_> = unnamed.objects.iter().map(object).collect();
-        let (samples, without) = (unnamed.samples, unnamed.unnamed);
-        let line = json!({ "file": name, "samples": samples, "without_function_names": without, "objects": objects });
+        let objects: Vec<_> = unsymbolized.objects.iter().map(object).collect();
+        let line = json!({
+            "file": name,
+            "samples": unsymbolized.all.innermost,
+            "without_function_names": unsymbolized.samples,
+            "frames": frame_counts(unsymbolized.all),
+            "frames_without_function_names": frame_counts(unsymbolized.unnamed),
+            "objects": objects,
+        });
         writeln!(out, "{line}")
-    } else if unnamed.unnamed == 0 {
+    } else if unsymbolized.unnamed.all == 0 {
         writeln!(out, "{}: all samples have function names", printable_line(&name))
     } else {
-        let lines = unnamed_lines(&unnamed, args.verbose);
+        let lines = unsymbolized_lines(&unsymbolized, args.verbose);
         lines.iter().enumerate().try_for_each(|(index, line)| {
             let name = if index == 0 { format!("{name}: ") } else { String::new() };
             writeln!(out, "{}", printable_line(format_args!("{name}{line}")))
         })
     };
     written.map_err(stdout_failed)?;
-    Ok(Some(unnamed.unnamed == 0))
+    Ok(Some(unsymbolized.unnamed.all == 0))
 }
 
 /// The line that sums up the findings on a recording.

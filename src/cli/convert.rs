@@ -2,13 +2,13 @@
 
 use super::args::{COMPARING, ConvertArgs, UNWINDING, WhichArg, flags};
 use super::failure::Failure;
-use super::input::{self, Recording};
+use super::input::{self, InputRecording};
 use super::output;
 use super::report::{self, Report};
 use super::{batch, dataset, progress};
 use perf_data::abi::record::RecordType;
 use perf_data::container::access::Access;
-use perf_data::container::output::{JoinDirectory, Output};
+use perf_data::container::output::{JoinDirectory, Output, OutputRules};
 use perf_data::container::read::Container;
 use perf_data::container::write::envelope::{Envelope, Envelopes};
 use perf_symbols::symbol::find::fetch::Notice;
@@ -17,17 +17,18 @@ use perfconv::bundle::unpack::Members;
 use perfconv::conversion::input::{OpenedInput, RecognizedInput};
 use perfconv::conversion::{self, Base, output_rules};
 use perfconv::conversion::{open_archive, with_archived_objects};
+use perfconv::formats::framework::table::{by_file_name, by_name, with_compression, writable};
 use perfconv::formats::import::{CopyProfile, ImportOptions, Values};
-use perfconv::formats::table::{by_file_name, by_name, with_compression, writable};
-use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, OutputFormat, Writer, recording};
+use perfconv::formats::omitted::{omitted, omitted_file_format};
+use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, FormatWriter, OutputFormat, recording};
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
 use perfconv::rewrite::anonymize::options::Anonymize;
 use perfconv::rewrite::filter::event::Event;
+use perfconv::rewrite::framework::output::{RecordingForm, RecordingOptions};
+use perfconv::rewrite::framework::pass_options::requested;
+use perfconv::rewrite::framework::pass_type::{Request, flag};
+use perfconv::rewrite::framework::passes::Passes;
 use perfconv::rewrite::jit::pass::Jit;
-use perfconv::rewrite::output::{RecordingForm, RecordingOptions};
-use perfconv::rewrite::pass_options::requested;
-use perfconv::rewrite::pass_type::{Request, flag};
-use perfconv::rewrite::passes::Passes;
 use perfconv::rewrite::repair::Repair;
 use perfconv::rewrite::unwind::Unwind;
 use perfconv::suggest::unknown;
@@ -49,10 +50,10 @@ pub(super) fn run(args: ConvertArgs) -> Result<ExitCode, Failure> {
     }
     let Some(output) = args.output.clone().or_else(|| default_output(args.to.as_deref())) else {
         reject_further_inputs(&args)?;
-        return Err(Failure::Usage("no output is named; name one, such as -o out.pb.gz (see -h)".into()));
+        return Err(Failure::Usage(no_output(args.to.as_deref())));
     };
     let conversion = Conversion::new(&args, &output)?;
-    if let Writer::Directory(directory) = conversion.format.writer()
+    if let FormatWriter::Directory(directory) = conversion.format.writer()
         && let Some(join) = directory.join()
         && (args.inputs.len() > 1 || directory.appends())
     {
@@ -67,6 +68,20 @@ fn default_output(to: Option<&str>) -> Option<PathBuf> {
     let is_text = |format: &Format| !format.is_binary && !format.is_directory();
     // An unknown format is reported later.
     by_name(FORMATS, to?).is_none_or(is_text).then(|| PathBuf::from("-"))
+}
+
+/// The message that no output is named, for a format whose output cannot be text on standard output.
+fn no_output(to: Option<&str>) -> String {
+    match to.and_then(|to| by_name(FORMATS, to)) {
+        Some(format) if format.is_directory() => {
+            format!("no output is named; {} is a directory, so name one with -o DIR", format.name)
+        }
+        Some(format) => {
+            let name = format.name;
+            format!("no output is named; {name} is binary, so name a file with -o, or write it to a pipe with -o -")
+        }
+        None => "no output is named; name one, such as -o out.pb.gz (see -h)".to_owned(),
+    }
 }
 
 /// An output format and its options.
@@ -96,7 +111,12 @@ impl Converted {
     /// Whether the output has samples.
     #[cfg(feature = "push")]
     pub(super) fn has_samples(&self) -> bool {
-        self.converted.ledger.of(RecordType::SAMPLE).emitted > 0
+        self.converted.ledger.counts(RecordType::SAMPLE).emitted > 0
+    }
+
+    /// Reports warnings about the input only.
+    pub(super) fn warn(&self) {
+        report::warnings(&self.converted.ledger, false);
     }
 
     /// Reports the result as the arguments ask for, and returns the exit status.
@@ -108,7 +128,7 @@ impl Converted {
                 inputs: slice::from_ref(input),
                 output,
                 notes: converted.images.as_slice(),
-                unnamed: converted.unnamed.as_ref(),
+                unsymbolized: converted.unsymbolized.as_ref(),
             };
             report.print(args.report, args.verbose);
         }
@@ -145,7 +165,7 @@ impl Conversion {
             return Err(Failure::Usage(format!("--diff applies to {names}, not to {}", description.name)));
         }
         let (is_profile, is_direct) = match format.writer() {
-            Writer::Profile(writes) => (true, writes.direct().is_some()),
+            FormatWriter::Profile(writes) => (true, writes.direct().is_some()),
             _ => (false, false),
         };
         let without_effect = |request: &Request| match is_direct {
@@ -167,7 +187,7 @@ impl Conversion {
         if args.level.is_some() && envelopes.is_empty() && !splits {
             return Err(Failure::Usage("--level needs an output whose name ends in .gz or .zst".to_owned()));
         }
-        if matches!(format.writer(), Writer::Directory(_)) && !envelopes.is_empty() {
+        if matches!(format.writer(), FormatWriter::Directory(_)) && !envelopes.is_empty() {
             return Err(Failure::Usage(format!(
                 "format {} is a directory, which cannot be compressed; remove .gz or .zst from its name",
                 description.name
@@ -196,15 +216,18 @@ impl Conversion {
     pub(super) fn convert(&self, args: &ConvertArgs, input: PathBuf, path: &Path) -> Result<Converted, Failure> {
         let Self { format, envelopes, .. } = self;
         let rules = output_rules(&**format, args.profile.split_by.is_some(), args.force);
+        let rules = OutputRules { mode: args.mode, ..rules };
         let output = match &self.directory {
-            Some((directory, join)) => Output::part(directory.clone(), *join, path.display().to_string(), &input),
+            Some((directory, join)) => {
+                Output::part(directory.clone(), *join, path.display().to_string(), &input).with_mode(args.mode)
+            }
             None => output::check(path, &[&input], !format.format().is_binary && envelopes.list.is_empty(), rules)?,
         };
         let requests = args.passes.passes();
         let jit_dumps = requested(&requests).flat_map(|jit: &Jit| jit.dumps.clone()).filter(|path| path.is_file());
         let further = [&args.diff, &args.profile.contents.thread_types].into_iter().flatten().cloned();
         // The output may contain data of these files, so only users who may read all of them may read it.
-        let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::of_input(&file)));
+        let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::from_input(&file)));
         let read = args.read.options();
         let reads_objects = format.shows_functions() || args.passes.has::<Unwind>();
         let members = if reads_objects { Members::All } else { Members::Recording };
@@ -241,7 +264,7 @@ impl Conversion {
         let requests = format.passes(requests);
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
         let profile_selects_events =
-            matches!(format.writer(), Writer::Profile(_)) && requests.len() == 1 && !events.is_empty();
+            matches!(format.writer(), FormatWriter::Profile(_)) && requests.len() == 1 && !events.is_empty();
         let passes = |objects: &Option<Arc<SymbolOptions>>| {
             let context = args.context(&read, path, objects.clone().unwrap_or_default(), output.access());
             let mut passes = Passes::default();
@@ -250,7 +273,7 @@ impl Conversion {
             passes
         };
         let base = args.diff.as_deref().map(|base| {
-            let recording = Recording::with_members(base.to_owned(), members, None, expansion, &read)?;
+            let recording = InputRecording::with_members(base.to_owned(), members, None, expansion, &read)?;
             // Objects of an archive are of its own recording.
             let objects = match recording.archive() {
                 Some(archive) => with_objects(Some(archive), base),
@@ -313,7 +336,7 @@ impl Conversion {
 
 /// Checks the options for outputs that are recordings.
 fn check_container(conversion: &conversion::Conversion<'_>, output: &Output) -> Result<(), Failure> {
-    let Writer::Records(RecordingOptions { form: RecordingForm { container, compress, .. }, .. }) =
+    let FormatWriter::Records(RecordingOptions { form: RecordingForm { container, compress, .. }, .. }) =
         conversion.format.writer()
     else {
         return Ok(());
@@ -361,6 +384,12 @@ pub(super) fn reject_further_inputs(args: &ConvertArgs) -> Result<(), Failure> {
     match args.inputs.get(1) {
         None => Ok(()),
         Some(further) => {
+            if let Some(level) = args.inputs.iter().find(|input| is_level(input)) {
+                let level = level.display();
+                return Err(Failure::Usage(format!(
+                    "{level}: no such file; a compression level is --compress={level}"
+                )));
+            }
             let further = further.display();
             Err(Failure::Usage(format!(
                 "{further}: too many inputs; name one recording, or convert several with --out-dir DIR"
@@ -369,16 +398,23 @@ pub(super) fn reject_further_inputs(args: &ConvertArgs) -> Result<(), Failure> {
     }
 }
 
+/// Whether an input is no file, but a number that is a compression level: `--compress` takes its level after an equals sign.
+fn is_level(input: &Path) -> bool {
+    let level = input.to_str().and_then(|input| input.parse::<u32>().ok());
+    level.is_some_and(|level| (1..=22).contains(&level)) && !input.exists()
+}
+
 /// Format and compression of an output: by `--to`, otherwise by the output's name.
 fn choose_format(output: &Path, to: Option<&str>) -> Result<(&'static Format, Vec<Envelope>), Failure> {
     let name = output.to_string_lossy();
     let by_extension = by_file_name(FORMATS, &name);
     let Some(to) = to else {
-        return by_extension.ok_or_else(|| Failure::Usage(unknown_extension(output)));
+        let unknown = || omitted_file_format(&name).unwrap_or_else(|| unknown_extension(output));
+        return by_extension.ok_or_else(|| Failure::Usage(unknown()));
     };
     let Some(format) = by_name(FORMATS, to) else {
         let names: Vec<_> = writable(FORMATS).map(|format| format.name).collect();
-        return Err(Failure::Usage(unknown("format", to, &names)));
+        return Err(Failure::Usage(omitted(to).unwrap_or_else(|| unknown("format", to, &names))));
     };
     Ok(with_compression(format, by_extension, &name))
 }
@@ -394,13 +430,8 @@ fn unknown_extension(output: &Path) -> String {
         let file = file.display();
         return format!("{name}: is a directory; name a file in it, such as {file}, or use --out-dir");
     }
-    let extensions =
-        writable(FORMATS).flat_map(|format| format.extensions).map(|(extension, _)| format!(".{extension}"));
-    let extensions = extensions.collect::<Vec<_>>().join(", ");
-    let others: Vec<_> =
-        writable(FORMATS).filter(|format| format.extensions.is_empty()).map(|format| format.name).collect();
-    let others = others.join(", ");
     format!(
-        "{name}: cannot derive the format from the name; use one of {extensions}, or --to FORMAT ({others} have no extension)"
+        "{name}: cannot derive the format from the name; use an extension such as .pb.gz, .html, .svg, .folded, .jsonl or .data, or \
+         --to FORMAT ('perfconv help formats' lists all)"
     )
 }

@@ -10,7 +10,7 @@ use perf_data::container::output::incomplete::directory_in;
 use perf_data::container::output::path::parent;
 use perf_data::container::output::pending::PendingOutput;
 use perf_data::container::output::{Output, OutputRules};
-use perfconv::formats::Writer;
+use perfconv::formats::FormatWriter;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,12 +26,17 @@ pub(super) fn run(
     join: JoinDirectory,
 ) -> Result<ExitCode, Failure> {
     let inputs = if args.inputs.is_empty() { &[args.input()][..] } else { &args.inputs };
-    let Writer::Directory(directory) = conversion.format().writer() else {
+    let FormatWriter::Directory(directory) = conversion.format().writer() else {
         return Err(Failure::Usage(format!("format {} is not a directory", conversion.format().format().name)));
     };
     let (is_alike, is_added) = (directory.is_alike(), directory.appends());
     let jobs: Vec<_> = inputs.iter().map(|input| (input, output.to_owned())).collect();
-    let rules = OutputRules { overwrite: args.force || is_added, replaceable: Some(is_alike), is_directory: true };
+    let rules = OutputRules {
+        overwrite: args.force || is_added,
+        replaceable: Some(is_alike),
+        is_directory: true,
+        mode: args.mode,
+    };
     let paths: Vec<_> = inputs.iter().map(PathBuf::as_path).collect();
     let checked = output::check(output, &paths, false, rules)?;
     let Output::File { target, .. } = &checked else { return Err(output::not_a_directory(&checked.name())) };

@@ -2,12 +2,12 @@
 
 use super::args::{DiffArgs, OrderArg};
 use super::failure::Failure;
-use super::input::Recording;
+use super::input::InputRecording;
 use super::report::{counted, print_message, printable_line, warnings};
 use perf_data::error::Error;
 use perf_data::stream::source::Source;
+use perfconv::diff::{Count, DiffOptions, Difference, FieldChange, Side, Subject, Summary, diff};
 use perfconv::formats::json::write_lines;
-use perfconv::inspect::diff::{Change, Count, DiffOptions, Difference, Side, Subject, Summary, diff};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -43,7 +43,7 @@ fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage("standard input can be only one of the two recordings".to_owned()));
     }
     let read = args.read.options();
-    let open = |path: &Path| Recording::new(path.to_owned(), args.read.from.as_deref(), &read);
+    let open = |path: &Path| InputRecording::new(path.to_owned(), args.read.from.as_deref(), &read);
     let (a, b) = (open(&args.first)?, open(&args.second)?);
     let mut options = DiffOptions { by_time: args.order == OrderArg::Time, ..DiffOptions::default() };
     args.ignore.iter().for_each(|name| options.ignore.add(name));
@@ -106,7 +106,7 @@ fn lines(difference: &Difference) -> Vec<String> {
     match difference {
         Difference::Changed(subject, changes) => {
             let head = format!("! {}", name(subject));
-            let fields = changes.iter().map(|Change { field, values: [a, b] }| {
+            let fields = changes.iter().map(|FieldChange { field, values: [a, b] }| {
                 let field = if field.is_empty() { "all" } else { field };
                 format!("    {field}: {} -> {}", shorten(a.as_ref()), shorten(b.as_ref()))
             });
@@ -163,7 +163,7 @@ fn to_json(difference: &Difference) -> Value {
     }
     match difference {
         Difference::Changed(_, changes) => {
-            let change = |Change { field, values }: &Change| json!({ "field": field, "values": values });
+            let change = |FieldChange { field, values }: &FieldChange| json!({ "field": field, "values": values });
             object["fields"] = changes.iter().map(change).collect();
         }
         Difference::Only(_, _, value) => object["value"] = value.clone(),

@@ -2,7 +2,7 @@
 
 use super::args::{DumpArgs, OffsetArg, OrderArg};
 use super::failure::Failure;
-use super::input::Recording;
+use super::input::InputRecording;
 use super::output::STDOUT;
 use super::report::{print_message, warnings};
 use perf_data::stream::ledger::Ledger;
@@ -43,7 +43,8 @@ fn file_index(offset: &OffsetArg, files: &[String]) -> Result<Option<u32>, Failu
 /// If the recording cannot be read, or the records cannot be written.
 pub(super) fn run(args: DumpArgs) -> Result<ExitCode, Failure> {
     let read = args.read.options();
-    let recording = Recording::new(args.input, args.read.from.as_deref(), &read)?;
+    let recording = InputRecording::new(args.input, args.read.from.as_deref(), &read)?;
+    recording.announce_conversion();
     let source = Source::open(recording.input(), read.clone())?;
     let (file, offset) = (file_index(&args.offset, &source.meta().files)?, args.offset.at);
     let options = DumpOptions { raw: args.raw, types: args.types, head: args.head, file, offset };

@@ -3,8 +3,9 @@
 use super::args::{AFTER_FORMATS, Cli, HelpArgs, command, format_options, formats_table};
 use super::failure::Failure;
 use super::output;
-use perfconv::formats::table::by_name;
-use perfconv::formats::{FORMATS, Format, Reader};
+use perfconv::formats::framework::table::by_name;
+use perfconv::formats::omitted::omitted;
+use perfconv::formats::{FORMATS, Format, FormatReader};
 use perfconv::suggest::unknown;
 use std::process::ExitCode;
 
@@ -36,6 +37,9 @@ fn long_help(name: Option<&str>) -> Result<String, Failure> {
     if let Some(command) = program.find_subcommand_mut(name) {
         return Ok(command.render_long_help().to_string());
     }
+    if let Some(message) = omitted(name) {
+        return Err(Failure::Usage(message));
+    }
     let commands = program.get_subcommands().map(|command| command.get_name());
     let formats = FORMATS.iter().map(|format| format.name);
     let topics: Vec<_> = commands.chain([FORMATS_TOPIC]).chain(formats).collect();
@@ -47,8 +51,8 @@ fn describe(format: &Format) -> String {
     let extensions = format.extensions.iter().map(|(extension, _)| format!(".{extension}"));
     let extensions = extensions.collect::<Vec<_>>().join(", ");
     let directions = match (&format.reader, &format.output) {
-        (Reader::Nothing, None) => "neither read nor written",
-        (Reader::Nothing, _) => "written only",
+        (FormatReader::Nothing, None) => "neither read nor written",
+        (FormatReader::Nothing, _) => "written only",
         (_, None) => "read only",
         (_, _) => "read and written",
     };

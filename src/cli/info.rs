@@ -2,12 +2,15 @@
 
 use super::args::{ConvertArgs, InfoArgs, ReadArgs};
 use super::failure::Failure;
-use super::input::Recording;
+use super::input::InputRecording;
 use super::progress;
 use super::report::{self, printable_line};
 use super::{convert, output};
+use perf_data::abi::sample_type::SampleType;
 use perf_data::container::read::ReadOptions;
 use perf_data::printable;
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::meta::Meta;
 use perf_data::stream::source::Source;
 use perf_symbols::symbol::demangle::Demangle;
 use perfconv::conversion::passed_profiles;
@@ -16,10 +19,11 @@ use perfconv::inspect::info::stats::Stats;
 use perfconv::inspect::info::{Info, Parts, read_info, summary};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::SymbolSources;
-use perfconv::report::key::Key;
+use perfconv::report::Counts;
+use perfconv::report::key::ReportKey;
 use perfconv::report::location::Locations;
-use perfconv::report::top::{Entry, Top};
-use perfconv::rewrite::passes::Passes;
+use perfconv::report::top::{ReportEntry, Top};
+use perfconv::rewrite::framework::passes::Passes;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -62,15 +66,10 @@ pub(super) fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
 pub(super) fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     convert::reject_further_inputs(args)?;
     let (input, is_named) = (args.input(), !args.inputs.is_empty() || args.input_option.is_some());
-    if !is_named && !input.exists() {
-        let problem = "perf.data: not found in this directory; name a recording, or make one with perf record -g ./app \
-                    (see -h)";
-        return Err(Failure::Usage(problem.to_owned()));
-    }
     let name = input.display().to_string();
     let parts = Parts { stats: true, ..Parts::default() };
     let (recording, options) = open(input, &args.read)?;
-    let (mut lines, stats) = match recording.imported_info() {
+    let (mut lines, recorded) = match recording.imported_info() {
         Some(imported) => (imported.lines(&name), None),
         None => {
             let info = read(&recording, options.clone(), parts)?;
@@ -78,22 +77,45 @@ pub(super) fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
                 return Err(error.into());
             }
             let stats = info.stats.unwrap_or_default();
-            (summary::lines(&info.meta, &stats, &info.ledger), Some(stats))
+            let lines = summary::lines(&info.meta, &stats, &info.ledger);
+            (lines, Some(Recorded { has_callers: has_callers(&info.meta), stats }))
         }
     };
-    if name != "-" && stats.as_ref().is_none_or(Stats::has_samples) {
+    let has_samples = recorded.as_ref().is_none_or(|recorded| recorded.stats.has_samples());
+    if name != "-" && has_samples {
         lines.extend(hottest(&recording, &options, args)?);
     }
+    if recorded.as_ref().is_some_and(|recorded| has_samples && !recorded.has_callers) {
+        lines.push(NO_CALLERS.to_owned());
+    }
     // Standard input cannot be read again.
-    let next_steps =
-        if name == "-" { Vec::new() } else { next_steps(&name, is_named, args.read.from.as_deref(), stats.as_ref()) };
-    lines.extend(next_steps);
+    if name != "-" {
+        lines.extend(next_steps(&name, is_named, args.read.from.as_deref(), recorded.as_ref()));
+    }
     print(&lines)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The functions with the most samples of the event with the most.
-fn hottest(recording: &Recording, read: &ReadOptions, args: &ConvertArgs) -> Result<Vec<String>, Failure> {
+/// What decides which commands apply to a recording.
+struct Recorded {
+    stats: Stats,
+    /// Whether samples have more than their own address.
+    has_callers: bool,
+}
+
+/// Line on a recording without call chains.
+const NO_CALLERS: &str = "No call chains were recorded, so flame graphs have one level: record them with perf record -g, or with \
+                          perf record --call-graph dwarf for programs without frame pointers";
+
+/// Whether any event has call chains, or what they are derived from.
+fn has_callers(meta: &Meta) -> bool {
+    let derived = SampleType::CALLCHAIN | SampleType::STACK_USER | SampleType::BRANCH_STACK;
+    meta.events.list().iter().any(|event| event.layout.sample_type().intersects(derived))
+}
+
+/// The functions with the most samples of the event with the most; of tracepoints, whose samples are all in the same functions, the
+/// numbers of samples instead.
+fn hottest(recording: &InputRecording, read: &ReadOptions, args: &ConvertArgs) -> Result<Vec<String>, Failure> {
     /// Number of functions.
     const FUNCTIONS: usize = 10;
     let objects = args.symbols.search(Demangle::Full, &args.passes.find, None, &progress::observer())?;
@@ -105,18 +127,26 @@ fn hottest(recording: &Recording, read: &ReadOptions, args: &ConvertArgs) -> Res
     let (profiles, _) = passed_profiles(recording.input(), read, &mut Passes::default(), &options)?;
     let Some(profile) = profiles.first() else { return Ok(Vec::new()) };
     let locations = Locations::new(&profile.tables);
-    let lists = profile.has_samples.iter().rev().map(|&event| {
-        let top = Top::new(profile, &locations, Some(event), &[Key::Sym, Key::Dso], false);
+    let lists = profile.has_samples.iter().map(|&event| {
+        let top = Top::new(profile, &locations, Some(event), &[ReportKey::Sym, ReportKey::Dso], false);
         (event, top.totals.get(&event).copied().unwrap_or_default(), top)
     });
-    let Some((event, all, top)) = lists.max_by_key(|(_, counts, _)| counts.samples) else { return Ok(Vec::new()) };
-    let heading =
-        format!("Functions with the most samples of {}:", printable::name(&profile.tables.events[event as usize].name));
+    let mut lists: Vec<_> = lists.collect();
+    lists.sort_by_key(|(_, counts, _)| std::cmp::Reverse(counts.samples));
+    let Some((event, all, top)) = lists.first() else { return Ok(Vec::new()) };
+    let name = |event: EventIndex| printable::name(&profile.tables.events[event as usize].name);
+    if is_tracepoint(&name(*event)) {
+        let line =
+            |(event, counts, _): &(EventIndex, Counts, Top)| format!("  {:>9}  {}", counts.samples, name(*event));
+        let lines = lists.iter().take(FUNCTIONS).map(line);
+        return Ok(["Samples by event:".to_owned()].into_iter().chain(lines).collect());
+    }
+    let heading = format!("Functions with the most samples of {}:", name(*event));
     let functions = top.entries.iter().filter(|entry| entry.usage.own.samples > 0).take(FUNCTIONS);
-    let function = |Entry { cells, usage, .. }: &Entry| {
+    let function = |ReportEntry { cells, usage, .. }: &ReportEntry| {
         format!(
             "  {:>6.2}%  {} ({})",
-            usage.own.percent_of(all),
+            usage.own.percent_of(*all),
             printable::name(&cells[0]),
             printable::name(&cells[1])
         )
@@ -125,20 +155,20 @@ fn hottest(recording: &Recording, read: &ReadOptions, args: &ConvertArgs) -> Res
 }
 
 /// Commands to run next on an input. Without statistics of its records it is a profile.
-fn next_steps(name: &str, is_named: bool, from: Option<&str>, stats: Option<&Stats>) -> Vec<String> {
+fn next_steps(name: &str, is_named: bool, from: Option<&str>, recorded: Option<&Recorded>) -> Vec<String> {
+    let stats = recorded.map(|recorded| &recorded.stats);
+    let has_samples = stats.is_none_or(Stats::has_samples);
     let from = from.map(|from| format!(" --from {from}")).unwrap_or_default();
     let named = if is_named { format!(" {}{from}", quoted(name)) } else { from.clone() };
     let next = [
+        (has_samples, format!("perfconv report{named}"), "print more functions, their callers and lines"),
         (
-            stats.is_none_or(Stats::has_samples),
-            format!("perfconv report{named}"),
-            "print more functions, their callers and lines",
+            has_samples,
+            format!("perfconv view{named}"),
+            "show a page with a flame graph in the browser; -o out.html writes it",
         ),
-        (
-            stats.is_none_or(Stats::has_samples),
-            format!("perfconv{named} -o out.pb.gz"),
-            "convert to pprof; 'perfconv help formats' lists more",
-        ),
+        (has_samples, format!("perfconv{named} -o out.svg"), "draw a flame graph"),
+        (has_samples, format!("perfconv{named} -o out.pb.gz"), "convert to pprof; 'perfconv help formats' lists more"),
         (
             stats.is_some_and(|stats| stats.counters.is_some()),
             format!("perfconv{named} -t csv -o tables"),
@@ -155,6 +185,12 @@ fn next_steps(name: &str, is_named: bool, from: Option<&str>, stats: Option<&Sta
     ["Next steps:".to_owned()].into_iter().chain(lines).collect()
 }
 
+/// Whether an event is a tracepoint, by its name: `sched:sched_switch`.
+fn is_tracepoint(name: &str) -> bool {
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    name.split_once(':').is_some_and(|(system, event)| is_word(system) && is_word(event) && event.len() > 3)
+}
+
 /// A name quoted for a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
@@ -163,12 +199,12 @@ fn quoted(name: &str) -> String {
     if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
 }
 
-fn open(input: PathBuf, read: &ReadArgs) -> Result<(Recording, ReadOptions), Failure> {
+fn open(input: PathBuf, read: &ReadArgs) -> Result<(InputRecording, ReadOptions), Failure> {
     let options = read.options();
-    Ok((Recording::new(input, read.from.as_deref(), &options)?, options))
+    Ok((InputRecording::new(input, read.from.as_deref(), &options)?, options))
 }
 
-fn read(recording: &Recording, options: ReadOptions, parts: Parts) -> Result<Info, Failure> {
+fn read(recording: &InputRecording, options: ReadOptions, parts: Parts) -> Result<Info, Failure> {
     let mut info = read_info(Source::open(recording.input(), options)?, parts)?;
     recording.damage().iter().for_each(|damage| info.ledger.damage(damage.clone()));
     report::warnings(&info.ledger, false);

@@ -1,6 +1,8 @@
 //! Opens the inputs that the user names: a recording as it is, or one converted from another format.
 
+use super::args::DEFAULT_INPUT;
 use super::failure::Failure;
+use super::report::print_message;
 use super::standard_streams::announce_terminal_input;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
@@ -9,9 +11,10 @@ use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::unpack::Members;
 use perfconv::conversion::input::{OpenedInput, RecognizedInput};
 use perfconv::conversion::open_archive;
+use perfconv::formats::framework::table::{by_name, readable};
 use perfconv::formats::import::{ImportOptions, Values};
-use perfconv::formats::table::{by_name, readable};
-use perfconv::formats::{FORMATS, Reader};
+use perfconv::formats::omitted::omitted;
+use perfconv::formats::{FORMATS, FormatReader};
 use perfconv::inspect::info::imported_profile::ImportedInfo;
 use perfconv::suggest::unknown;
 use std::ops::Deref;
@@ -22,24 +25,24 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// If `--from` names a format that cannot be read, or the format is unknown.
 pub(super) fn recognized(path: PathBuf, from: Option<&str>, options: &ReadOptions) -> Result<RecognizedInput, Failure> {
-    recognized_input(named(path), from, options)
+    recognized_input(named(path)?, from, options)
 }
 
 fn recognized_input(input: Input, from: Option<&str>, options: &ReadOptions) -> Result<RecognizedInput, Failure> {
     let Some(name) = from else { return Ok(RecognizedInput::new(input, options)?) };
-    let format = by_name(FORMATS, name).filter(|format| !matches!(format.reader, Reader::Nothing));
+    let format = by_name(FORMATS, name).filter(|format| !matches!(format.reader, FormatReader::Nothing));
     Ok(RecognizedInput { input, format: Some(format.ok_or_else(|| not_readable(name))?) })
 }
 
 /// A recording that can be opened.
 #[derive(Debug)]
-pub(super) struct Recording {
+pub(super) struct InputRecording {
     opened: OpenedInput,
     /// The archive that it is in; it owns temporary files.
     archive: Option<OpenedArchive>,
 }
 
-impl Deref for Recording {
+impl Deref for InputRecording {
     type Target = OpenedInput;
 
     fn deref(&self) -> &OpenedInput {
@@ -47,7 +50,7 @@ impl Deref for Recording {
     }
 }
 
-impl Recording {
+impl InputRecording {
     /// Opens a recording, or that in an archive, with the format determined as by [`recognized`].
     ///
     /// # Errors
@@ -70,11 +73,19 @@ impl Recording {
         let archive = open_archive(&path, members, options)?;
         let input = match &archive {
             Some(archive) => archive.input(&path.display().to_string())?,
-            None => named(path),
+            None => named(path)?,
         };
         let opened = recognized_input(input, from, options)?
             .import(&ImportOptions { values, ..ImportOptions::from(options) })?;
         Ok(Self { opened, archive })
+    }
+
+    /// Reports that the input was converted to a recording before it is read.
+    pub(super) fn announce_conversion(&self) {
+        if self.is_imported() {
+            let (name, format) = (self.input().name(), self.format().name);
+            print_message(format_args!("perfconv: {name}: {format}, converted to a recording first"));
+        }
     }
 
     /// The archive that the recording is in.
@@ -111,16 +122,24 @@ fn not_readable(name: &str) -> Failure {
     let formats: Vec<_> = readable(FORMATS).map(|format| format.name).collect();
     let message = match by_name(FORMATS, name) {
         Some(_) => format!("format '{name}' can be written but not read; expected one of: {}", formats.join(", ")),
-        None => unknown("format", name, &formats),
+        None => omitted(name).unwrap_or_else(|| unknown("format", name, &formats)),
     };
     Failure::Usage(format!("--from: {message}"))
 }
 
 /// The input at a path; - is standard input.
-pub(super) fn named(path: PathBuf) -> Input {
+///
+/// # Errors
+/// If it is the default recording, which does not exist: the user may not know that it is read.
+pub(super) fn named(path: PathBuf) -> Result<Input, Failure> {
     if path == Path::new("-") {
         announce_terminal_input();
-        return Input::Stdin;
+        return Ok(Input::Stdin);
     }
-    Input::Path(path)
+    if path == Path::new(DEFAULT_INPUT) && matches!(path.try_exists(), Ok(false)) {
+        return Err(Failure::Usage(format!(
+            "{DEFAULT_INPUT}: not found in this directory; name a recording, or make one with perf record -g ./app"
+        )));
+    }
+    Ok(Input::Path(path))
 }

@@ -2,11 +2,11 @@
 
 use super::args::{MergeArgs, RecordingOutputArgs};
 use super::failure::Failure;
-use super::input::Recording;
+use super::input::InputRecording;
 use super::output;
 use super::progress;
 use super::report::Report;
-use perf_data::container::output::Output;
+use perf_data::container::output::{Output, OutputRules};
 use perf_data::container::read::ReadOptions;
 use perf_data::container::write::envelope::{Envelopes, strip};
 use perf_data::stream::ledger::Ledger;
@@ -36,12 +36,12 @@ pub(super) fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     if args.inputs.is_empty() {
         return Err(Failure::Usage("no recording to merge".to_owned()));
     }
-    let rules = new_recording_rules(args.force);
+    let rules = OutputRules { mode: args.written.mode, ..new_recording_rules(args.force) };
     let inputs: Vec<_> = args.inputs.iter().map(PathBuf::as_path).collect();
     let output = output::check(&args.output, &inputs, false, rules)?;
     let read = progress::observed(ReadOptions::default().with_spool_dir(args.written.spool_dir.clone()));
     let names: Vec<_> = args.inputs.iter().map(|input| input.display().to_string()).collect();
-    let recordings = args.inputs.into_iter().map(|input| Recording::new(input, None, &read));
+    let recordings = args.inputs.into_iter().map(|input| InputRecording::new(input, None, &read));
     let recordings = recordings.collect::<Result<Vec<_>, _>>()?;
     let inputs = recordings.iter().map(|recording| recording.input()).collect();
     let (_, list) = strip(&args.output.to_string_lossy());
@@ -59,7 +59,8 @@ pub(super) fn report_result(
     args: &RecordingOutputArgs,
 ) -> ExitCode {
     if !args.quiet {
-        Report { ledger, inputs, output: &output.name(), notes: &[], unnamed: None }.print(args.report, args.verbose);
+        Report { ledger, inputs, output: &output.name(), notes: &[], unsymbolized: None }
+            .print(args.report, args.verbose);
     }
     status(ledger, args)
 }

@@ -2,7 +2,7 @@
 //!
 //! Exit status: 0 success, 1 failure, 2 usage error, 3 with `--strict` if anything of the input is missing from the output, and
 //! from `check` if it found warnings or errors, 141 if the reader of the output closed the pipe. Signals end the program with
-//! their default action, which shells report as 128 plus the signal number.
+//! their default action, which shells report as 128 plus the signal number. Commands of perf have the exit status of perf.
 
 mod archive;
 mod args;
@@ -23,6 +23,7 @@ mod output;
 mod page_request;
 mod page_server;
 mod pager;
+mod perf;
 mod perf_options;
 mod perf_to_profile;
 mod profile_report;
@@ -35,6 +36,7 @@ mod standard_streams;
 mod synth;
 mod temporary_outputs;
 mod unknown_command;
+mod usage;
 mod version;
 mod view;
 
@@ -47,7 +49,7 @@ use std::env;
 use std::io::{self, Write};
 use std::process::{self, ExitCode};
 
-/// Runs the program with its command-line arguments; as `perf_to_profile` if it was called by that name.
+/// Runs the program with its command-line arguments; as `perf_to_profile` or `perf` if it was called by that name.
 pub(crate) fn main() -> ExitCode {
     match completions::complete() {
         Ok(false) => {}
@@ -55,7 +57,7 @@ pub(crate) fn main() -> ExitCode {
         Err(failure) => return failure.report(),
     }
     let watching = temporary_outputs::watch().map_err(|e| Failure::Failed(format!("cannot watch for signals: {e}")));
-    let done = watching.and_then(|()| if perf_to_profile::is_program_name() { perf_to_profile::run() } else { run() });
+    let done = watching.and_then(|()| run_by_name());
     progress::end();
     // If a signal is ending the program, wait for it instead of reporting a failure that it caused.
     let _signals_wait = hold();
@@ -74,8 +76,7 @@ fn arguments<T: Parser>() -> Result<(T, bool), Failure> {
     });
     parsed.or_else(|error| {
         if error.use_stderr() {
-            let message = perf_options::message(&error).unwrap_or_else(|| usage_message(&error));
-            return Err(Failure::Arguments(message));
+            return Err(Failure::Arguments(usage::message(&error)));
         }
         standard_streams::require_stdout()?;
         match args::short_help(&error) {
@@ -89,13 +90,22 @@ fn arguments<T: Parser>() -> Result<(T, bool), Failure> {
     })
 }
 
-/// An error in the arguments, without the prefix of the parser.
-fn usage_message(error: &clap::Error) -> String {
-    let message = error.to_string();
-    message.strip_prefix("error: ").unwrap_or(&message).trim_end().to_owned()
+/// Runs the program as that of the name by which it was called.
+fn run_by_name() -> Result<ExitCode, Failure> {
+    if perf_to_profile::is_program_name() {
+        perf_to_profile::run()
+    } else if perf::is_program_name() {
+        perf::run_as_perf()
+    } else {
+        run()
+    }
 }
 
 fn run() -> Result<ExitCode, Failure> {
+    // Before its options are rejected as unknown.
+    if let Some(message) = env::args_os().nth(1).and_then(|word| perf::instead_of(word.to_str()?)) {
+        return Err(Failure::Usage(message));
+    }
     let (cli, is_quiet): (Cli, _) = arguments()?;
     if cli.command.is_none() {
         unknown_command::check(cli.convert.inputs.first().map(|input| input.as_path()))?;
@@ -118,6 +128,8 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Push(Deferred(args))) => push::run(*args),
         Some(Command::View(Deferred(args))) => view::run(*args),
         Some(Command::Diff(Deferred(args))) => diff::run(*args),
+        Some(Command::Perf(Deferred(args))) => perf::run(&args.arguments),
+        Some(Command::Script(Deferred(args))) => perf::run_script(&args.arguments),
         Some(Command::Completions(Deferred(args))) => completions::run(&args),
         Some(Command::Man(Deferred(args))) => man::run(*args),
         Some(Command::Help(Deferred(args))) => help::run(*args),

@@ -1,7 +1,8 @@
 //! Outputs as the user names them: standard output, and terminals, to which no binary output is written.
 
 use super::{failure::Failure, progress, standard_streams};
-use perf_data::container::output::{Output, OutputRules, is_input};
+use perf_data::container::access::Access;
+use perf_data::container::output::{Output, OutputRules, is_input, is_the_input};
 use perf_data::error::{Error, Result};
 use same_file::Handle;
 use std::fs::{self, File};
@@ -38,13 +39,21 @@ pub(super) fn check(
     if rules.is_directory {
         return Err(not_a_directory(&name));
     }
-    let is_an_input = |stdout: &Handle| inputs.iter().any(|input| is_input(stdout, input));
-    match Handle::stdout() {
-        Ok(stdout) if stdout.as_file().metadata().is_ok_and(|metadata| metadata.is_file()) && is_an_input(&stdout) => {
-            Err(Failure::Failed(format!("{name}: cannot overwrite the input; choose another output")))
-        }
-        _ => Ok(STDOUT),
+    let file =
+        Handle::stdout().ok().filter(|stdout| stdout.as_file().metadata().is_ok_and(|metadata| metadata.is_file()));
+    match file.and_then(|file| inputs.iter().find(|input| is_input(&file, input))) {
+        Some(input) => Err(is_the_input(&name, input).into()),
+        None => Ok(STDOUT),
     }
+}
+
+/// Creates a directory for outputs and those above it, unless they exist.
+///
+/// # Errors
+/// Errors of the system.
+pub(super) fn create_directories(directory: &Path, access: Access) -> std::result::Result<(), Failure> {
+    let failed = |e| Failure::Failed(format!("{}: cannot create directory: {e}", directory.display()));
+    access.create_directories(directory).map_err(failed)
 }
 
 /// The failure to write a directory to an output that cannot be one.

@@ -1,7 +1,7 @@
 //! `perf_to_profile -i IN -o OUT [-f] [-j]`: replaces the program of that name, which pprof runs to read a perf.data.
 
 use super::failure::Failure;
-use super::input::Recording;
+use super::input::InputRecording;
 use super::output;
 use super::report;
 use clap::{Command, CommandFactory, Parser};
@@ -9,8 +9,8 @@ use perf_data::container::output::OutputRules;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::stream::source::Source;
+use perfconv::formats::framework::recognize::{START, by_content};
 use perfconv::formats::pprof::compat;
-use perfconv::formats::recognize::{START, by_content};
 use perfconv::formats::{FORMATS, quipper};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,7 +60,7 @@ pub(super) fn run() -> Result<ExitCode, Failure> {
     let options = ReadOptions::default();
     // An unknown format may be PerfDataProto, which has no distinctive beginning.
     let from = is_unknown(&args.input, &options)?.then_some(quipper::FORMAT.name);
-    let recording = Recording::new(args.input, from, &options)?;
+    let recording = InputRecording::new(args.input, from, &options)?;
     let (profile, mut ledger) = compat::profile(Source::open(recording.input(), options)?)?;
     recording.damage().iter().for_each(|damage| ledger.damage(damage.clone()));
     // pprof creates and opens the output file before it runs the program, so the file must not be replaced.

@@ -21,7 +21,7 @@ pub(super) fn run(args: ReportArgs) -> Result<ExitCode, Failure> {
         ColorArg::Never => false,
     };
     let pager = if on_terminal && !args.no_pager { Pager::start() } else { None };
-    let done = convert::run(args.conversion(has_color));
+    let done = args.conversion(has_color).map_err(Failure::Usage).and_then(convert::run);
     match pager {
         None => done,
         Some(pager) => {

@@ -7,7 +7,7 @@ use perf_data::printable;
 pub(super) use perf_data::stream::ledger::counted;
 use perf_data::stream::ledger::{Entry, Ledger};
 use perf_symbols::symbol::find::fetch::Notice;
-use perfconv::profile::unsymbolized::{UnnamedObject, Unsymbolized};
+use perfconv::profile::symbolize::unsymbolized::{FrameCounts, UnnamedObject, Unsymbolized};
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::io::{self, Write};
@@ -17,9 +17,6 @@ const MAX_WARNINGS: usize = 10;
 
 /// Number of objects without function names printed without `--verbose`.
 const MAX_OBJECTS: usize = 3;
-
-/// Number of digits of a build ID printed without `--verbose`.
-const BUILD_ID_DIGITS: usize = 8;
 
 /// Writes a line to standard error. A failure cannot be reported anywhere.
 pub(super) fn print_message(line: fmt::Arguments<'_>) {
@@ -42,8 +39,8 @@ pub(super) struct Report<'a> {
     pub output: &'a str,
     /// Messages on further files that were written.
     pub notes: &'a [String],
-    /// Samples of a profile whose frames have no function names.
-    pub unnamed: Option<&'a Unsymbolized>,
+    /// Frames without function names.
+    pub unsymbolized: Option<&'a Unsymbolized>,
 }
 
 impl Report<'_> {
@@ -57,7 +54,7 @@ impl Report<'_> {
                 if verbose {
                     table(self.ledger);
                 }
-                self.unnamed.into_iter().for_each(|samples| unnamed(samples, verbose));
+                self.unsymbolized.into_iter().for_each(|samples| print_unsymbolized(samples, verbose));
                 print_message(format_args!("[ perfconv: {}: {} ]", self.output, self.ledger));
             }
             ReportArg::Json => {
@@ -68,10 +65,10 @@ impl Report<'_> {
     }
 
     fn to_json(&self) -> Value {
-        let Self { ledger, inputs, output, notes, unnamed } = self;
+        let Self { ledger, inputs, output, notes, unsymbolized } = self;
         let records: Map<_, _> =
             ledger.entries().iter().map(|(kind, entry)| (kind.to_string(), record(entry))).collect();
-        let samples = ledger.of(RecordType::SAMPLE);
+        let samples = ledger.counts(RecordType::SAMPLE);
         let messages = ledger.messages().iter().map(ToString::to_string);
         let warnings: Vec<_> = messages.chain(ledger.notes().iter().cloned()).collect();
         json!({
@@ -88,18 +85,31 @@ impl Report<'_> {
             "further_warnings": ledger.further_messages(),
             "missing": ledger.missing_notes(),
             "notes": notes.iter().chain(ledger.changes()).collect::<Vec<_>>(),
-            "samples_without_function_names": unnamed.map(|unnamed| unnamed.unnamed),
-            "objects_without_function_names": unnamed.map(|unnamed| unnamed.objects.iter().map(object).collect::<Vec<_>>()),
+            "frames": unsymbolized.map(|unsymbolized| frame_counts(unsymbolized.all)),
+            "frames_without_function_names": unsymbolized.map(|unsymbolized| frame_counts(unsymbolized.unnamed)),
+            "samples_without_function_names": unsymbolized.and_then(|unsymbolized| unsymbolized.samples),
+            "objects_without_function_names": unsymbolized.map(|unsymbolized| unsymbolized.objects.iter().map(object).collect::<Vec<_>>()),
             "complete": !ledger.is_incomplete(),
         })
     }
 }
 
+/// Numbers of frames.
+pub(super) fn frame_counts(frames: FrameCounts) -> Value {
+    json!({ "all": frames.all, "innermost": frames.innermost })
+}
+
 /// An object with frames without function names.
 pub(super) fn object(object: &UnnamedObject) -> Value {
-    let UnnamedObject { name, samples, build_id, missing } = object;
+    let UnnamedObject { name, frames, build_id, missing } = object;
     let reason = missing.as_ref().map(|missing| &missing.reason);
-    json!({ "name": name, "build_id": build_id, "samples": samples, "reason": reason })
+    json!({
+        "name": name,
+        "build_id": build_id,
+        "frames": frames.all,
+        "innermost_frames": frames.innermost,
+        "reason": reason,
+    })
 }
 
 /// The counts of one record type.
@@ -133,37 +143,25 @@ fn escape_json(json: &str) -> String {
 
 /// Prints the warnings of a ledger, then its one-line summary.
 pub(super) fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
-    Report { ledger, inputs: &[], output, notes: &[], unnamed: None }.print(ReportArg::Text, verbose);
+    Report { ledger, inputs: &[], output, notes: &[], unsymbolized: None }.print(ReportArg::Text, verbose);
 }
 
-/// Reports samples whose frames have no function names, if any.
-fn unnamed(unnamed: &Unsymbolized, verbose: bool) {
-    if unnamed.unnamed > 0 {
-        unnamed_lines(unnamed, verbose).iter().for_each(|line| print_message(format_args!("perfconv: {line}")));
+/// Reports frames without function names, if any.
+fn print_unsymbolized(unsymbolized: &Unsymbolized, verbose: bool) {
+    if unsymbolized.unnamed.all > 0 {
+        unsymbolized_lines(unsymbolized, verbose)
+            .iter()
+            .for_each(|line| print_message(format_args!("perfconv: {line}")));
     }
 }
 
-/// The share of samples without function names, and the objects that lack them, one on each line.
-pub(super) fn unnamed_lines(unnamed: &Unsymbolized, verbose: bool) -> Vec<String> {
-    let mut lines = vec![unnamed.to_string()];
-    let shown = if verbose { usize::MAX } else { MAX_OBJECTS };
-    for UnnamedObject { name, samples, build_id, missing } in unnamed.objects.iter().take(shown) {
-        let id = build_id.as_ref().map(|id| match id.get(..BUILD_ID_DIGITS).filter(|_| !verbose) {
-            Some(start) => format!(" (build ID {start}…)"),
-            None => format!(" (build ID {id})"),
-        });
-        let id = id.unwrap_or_default();
-        let reason = missing.as_ref().map(|missing| format!(": {}", missing.reason)).unwrap_or_default();
-        lines.push(format!("  {} in {name}{id}{reason}", unnamed.percent(*samples)));
-        let attempts = missing.iter().flat_map(|missing| &missing.attempts).filter(|_| verbose);
-        lines.extend(attempts.map(|attempt| format!("    {attempt}")));
+/// The share of frames without function names, and the objects that lack them, one on each line.
+pub(super) fn unsymbolized_lines(unsymbolized: &Unsymbolized, verbose: bool) -> Vec<String> {
+    if verbose {
+        return unsymbolized.lines(None);
     }
-    match unnamed.objects.len().saturating_sub(shown) {
-        0 => {}
-        1 => lines.push("  1 more object; -v shows all".to_owned()),
-        omitted => lines.push(format!("  {omitted} more objects; -v shows all")),
-    }
-    lines
+    let further = unsymbolized.further_objects(MAX_OBJECTS).map(|further| format!("  {further}; -v shows all"));
+    unsymbolized.lines(Some(MAX_OBJECTS)).into_iter().chain(further).collect()
 }
 
 /// Prints a message about a file that is downloaded.

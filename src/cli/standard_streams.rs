@@ -2,6 +2,8 @@
 
 use super::report::print_message;
 use perf_data::error::{Error, Result};
+#[cfg(unix)]
+use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,6 +24,20 @@ pub(super) fn require_stdout() -> Result<()> {
         return Err(Error::io("standard output", "cannot write")(closed));
     }
     Ok(())
+}
+
+/// Whether standard input is a pipe.
+#[cfg(unix)]
+pub(super) fn stdin_is_pipe() -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileTypeExt;
+    let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+    stdin.and_then(|stdin| stdin.metadata()).is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+pub(super) fn stdin_is_pipe() -> bool {
+    false
 }
 
 /// Reports that the program reads from a terminal.

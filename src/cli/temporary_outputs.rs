@@ -39,6 +39,12 @@ fn watch_panics() {
     }));
 }
 
+/// Restores signals that a program run in place of this one would inherit as ignored.
+#[cfg(unix)]
+pub(super) fn restore_signals() {
+    signals::set_file_size_signal(libc::SIG_DFL);
+}
+
 fn remove_outputs(outputs: &OutputHold) {
     outputs.remove_incomplete();
     remove_all();
@@ -61,7 +67,8 @@ mod signals {
         let ignored = ignored();
         let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
         reset_bus_error_handler();
-        ignore_file_size_signal();
+        // A write beyond the file size limit fails with an error that can be reported.
+        set_file_size_signal(libc::SIG_IGN);
         // Without the thread, signals must keep their default action.
         let (hand_over, received) = channel::<Signals>();
         let watch = move || {
@@ -94,11 +101,11 @@ mod signals {
         unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
     }
 
-    /// Ignores SIGXFSZ, so that a write beyond the file size limit fails with an error that can be reported.
-    #[expect(unsafe_code, reason = "signals can only be ignored by an unsafe call")]
-    fn ignore_file_size_signal() {
-        // SAFETY: no handler is installed; the signal is ignored.
-        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    /// Sets the action of SIGXFSZ: the default one, or none.
+    #[expect(unsafe_code, reason = "actions of signals can only be set by an unsafe call")]
+    pub(super) fn set_file_size_signal(action: libc::sighandler_t) {
+        // SAFETY: no handler is installed; the signal has its default action or is ignored.
+        unsafe { libc::signal(libc::SIGXFSZ, action) };
     }
 
     /// Signals that the parent process set to be ignored, as `nohup` does, as a bit mask from signal 1.

@@ -3,6 +3,7 @@
 use super::args::Cli;
 use super::failure::Failure;
 use clap::CommandFactory;
+use perfconv::formats::omitted::omitted;
 use perfconv::suggest::hint;
 use std::fs;
 use std::path::Path;
@@ -14,6 +15,9 @@ use std::path::Path;
 pub(super) fn check(input: Option<&Path>) -> Result<(), Failure> {
     let word = input.and_then(Path::to_str).filter(|word| is_word(word) && fs::symlink_metadata(word).is_err());
     let Some(word) = word else { return Ok(()) };
+    if let Some(message) = omitted(word) {
+        return Err(Failure::Usage(message));
+    }
     let program = Cli::command();
     let commands: Vec<_> = program.get_subcommands().map(|command| command.get_name()).collect();
     let (hint, commands) = (hint(word, &commands), commands.join(", "));

@@ -4,7 +4,7 @@ use super::args::RELEASED;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::RecordType;
 use perfconv::formats::FORMATS;
-use perfconv::formats::table::{readable, writable};
+use perfconv::formats::framework::table::{readable, writable};
 use std::ffi::OsStr;
 
 /// First record type of perf; those of the kernel have lower numbers.

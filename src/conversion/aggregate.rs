@@ -1,18 +1,18 @@
 //! Conversion of a recording to profiles.
 
-use crate::formats::output::BeginStreamed;
+use crate::formats::framework::output::BeginStreamed;
 use crate::profile::Profile;
-use crate::profile::collector::Collector;
+use crate::profile::collect::collector::Collector;
+use crate::profile::collect::merged_events::MergedEvents;
+use crate::profile::collect::pre_scan::SampleScan;
+use crate::profile::collect::sample_sink::{ResolvedSample, SampleSink};
 use crate::profile::event::ProfileEvent;
-use crate::profile::merged_events::MergedEvents;
 use crate::profile::options::ProfileOptions;
-use crate::profile::pre_scan::SampleScan;
-use crate::profile::sample_sink::{ResolvedSample, SampleSink};
 use crate::profile::symbolize::SymbolSources;
-use crate::profile::unsymbolized::Unsymbolized;
-use crate::profile::unwinding::{Unwinding, Unwound};
-use crate::rewrite::disclosure::Disclosure;
-use crate::rewrite::passes::Passes;
+use crate::profile::symbolize::unsymbolized::Unsymbolized;
+use crate::profile::unwind::unwinding::{Unwinding, Unwound};
+use crate::rewrite::framework::disclosure::Disclosure;
+use crate::rewrite::framework::passes::Passes;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::error::Result;
@@ -106,10 +106,10 @@ pub(super) fn streamed(
     merged.messages(meta.events.list()).for_each(|message| ledger.change(message));
     let samples = counted.samples;
     let profile = profiles.into_iter().next().unwrap_or_default();
-    let mut unnamed = Unsymbolized::default();
-    unnamed.add_stacks(&profile.tables, (0..).zip(samples));
+    let mut unsymbolized = Unsymbolized::default();
+    unsymbolized.add_stacks(&profile.tables, (0..).zip(samples));
     writer.finish(&profile)?;
-    Ok((ledger, unnamed))
+    Ok((ledger, unsymbolized))
 }
 
 /// Counts the samples of each stack, and forwards them with the events that are added up.

@@ -60,7 +60,10 @@ pub fn archive_envelopes(name: &str) -> Result<Envelopes> {
 /// # Errors
 /// If it is not one of a recording, or its files cannot be written.
 pub fn open_archive(input: &Path, members: Members, options: &ReadOptions) -> Result<Option<OpenedArchive>> {
-    let is_archive = strip(&input.to_string_lossy()).0.ends_with(".tar");
+    let name = input.to_string_lossy();
+    // Of `perf archive`.
+    let name = name.strip_suffix(".bz2").unwrap_or(&name);
+    let is_archive = strip(name).0.ends_with(".tar");
     if !is_archive || !input.is_file() {
         return Ok(None);
     }

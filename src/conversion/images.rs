@@ -1,8 +1,8 @@
 //! Function names of an imported profile, written as ELF files next to the recording that it is converted to.
 
-use crate::formats::Writer;
+use crate::formats::FormatWriter;
 use crate::formats::import::images::Symbols;
-use crate::rewrite::disclosure::Disclosure;
+use crate::rewrite::framework::disclosure::Disclosure;
 use perf_data::container::output::pending::PendingOutput;
 use perf_data::container::output::{Output, OutputRules};
 use perf_data::error::Result;
@@ -26,19 +26,20 @@ impl<'a> Images<'a> {
         symbols: Option<&'a Symbols>,
         disclosure: Disclosure,
         directory: Option<&Path>,
-        (writer, output): (Writer<'_>, &Output),
+        (writer, output): (FormatWriter<'_>, &Output),
         overwrite: bool,
     ) -> Result<Self> {
         // An output profile contains the names itself.
-        let needs_images = !matches!(writer, Writer::Profile(_)) || directory.is_some();
+        let needs_images = !matches!(writer, FormatWriter::Profile(_)) || directory.is_some();
         let Some(symbols) = symbols.filter(|_| needs_images) else {
             return Ok(Self { symbols: None, disclosure, output: None });
         };
         let beside = || match (writer, output) {
-            (Writer::Records(_), Output::File { name, .. }) => Some(PathBuf::from(format!("{name}.images"))),
+            (FormatWriter::Records(_), Output::File { name, .. }) => Some(PathBuf::from(format!("{name}.images"))),
             _ => None,
         };
-        let rules = OutputRules { overwrite, replaceable: Some(Symbols::are_in), is_directory: true };
+        let rules =
+            OutputRules { overwrite, replaceable: Some(Symbols::are_in), is_directory: true, ..OutputRules::default() };
         let directory = disclosure.bypassing(directory.map(Path::to_owned).or_else(beside));
         let checked = directory.map(|directory| Output::check(&directory, &[], rules)).transpose()?;
         let output = checked.map(|checked| checked.restricted(output.access()));

@@ -1,10 +1,10 @@
 //! Inputs of any format: recordings, and what is converted to one.
 
+use crate::formats::framework::recognize::{START, directory_format, readable_format};
+use crate::formats::framework::retained_fields::RetainedFields;
 use crate::formats::import::images::Symbols;
 use crate::formats::import::{ImportOptions, ImportedRecording, import, import_directory};
-use crate::formats::recognize::{START, directory_format, readable_format};
-use crate::formats::retained_fields::RetainedFields;
-use crate::formats::{Format, Reader, recording};
+use crate::formats::{Format, FormatReader, recording};
 use crate::profile::imported::ImportedProfile;
 use perf_data::abi::header;
 use perf_data::container::read::ReadOptions;
@@ -45,10 +45,10 @@ impl RecognizedInput {
         let Self { input, format } = self;
         let format = format.unwrap_or(&recording::FORMAT);
         let import = match format.reader {
-            Reader::Recording => return Ok(OpenedInput { input, import: None, format, damage: Vec::new() }),
-            Reader::Import(how) => import(how, input, options)?,
-            Reader::Directory { import, .. } => import_directory(import, &input, options)?,
-            Reader::Nothing => {
+            FormatReader::Recording => return Ok(OpenedInput { input, import: None, format, damage: Vec::new() }),
+            FormatReader::Import(how) => import(how, input, options)?,
+            FormatReader::Directory { import, .. } => import_directory(import, &input, options)?,
+            FormatReader::Nothing => {
                 let problem = format!("format {} can be written but not read", format.name);
                 return Err(Error::input(input.name(), None, problem));
             }

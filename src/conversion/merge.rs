@@ -2,9 +2,9 @@
 
 use super::split::new_form;
 use crate::rewrite::endian::EndianPass;
+use crate::rewrite::framework::output::{RecordingOptions, RecordingTarget};
 use crate::rewrite::merge::options::MergeOptions;
 use crate::rewrite::merge::run::Merge;
-use crate::rewrite::output::{RecordingOptions, Target};
 use perf_data::container::output::{Output, OutputRules};
 use perf_data::container::read::directory::is_recording;
 use perf_data::container::read::input::Input;
@@ -15,7 +15,7 @@ use perf_data::stream::ledger::Ledger;
 
 /// The existing outputs that a new recording may replace.
 pub fn new_recording_rules(overwrite: bool) -> OutputRules {
-    OutputRules { overwrite, replaceable: Some(is_recording), is_directory: false }
+    OutputRules { overwrite, replaceable: Some(is_recording), ..OutputRules::default() }
 }
 
 /// Writes recordings as one, in time order: by default as a file, or as a pipe if the output is a stream.
@@ -37,7 +37,7 @@ pub fn write_merged(
     }
     let container = if output.is_stream() { Container::Pipe } else { Container::File };
     let to = recording.form.container.unwrap_or(container);
-    let target = Target { to, form, envelopes, spool_dir: read.spool_dir.as_deref() };
+    let target = RecordingTarget { to, form, envelopes, spool_dir: read.spool_dir.as_deref() };
     let (ledger, written) = target.write(output, |sink| merge.run(read, sink))?;
     written.put_in_place()?;
     Ok(ledger)

@@ -20,15 +20,15 @@ pub use records::{convert_records, convert_records_to_directory, convert_with};
 pub use split::{split_rules, write_parts};
 pub use synth::{scenario_images_rules, write_scenario};
 
-use crate::formats::converter::{AppliedPasses, ConvertOptions};
+use crate::formats::framework::converter::{AppliedPasses, ConvertOptions};
+use crate::formats::framework::output::ProfileFormat;
 use crate::formats::import::{self, CopyProfile};
-use crate::formats::output::ProfileFormat;
-use crate::formats::{OutputFormat, Writer};
+use crate::formats::{FormatWriter, OutputFormat};
 use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::SymbolSources;
-use crate::profile::unsymbolized::Unsymbolized;
-use crate::rewrite::output::write;
-use crate::rewrite::passes::Passes;
+use crate::profile::symbolize::unsymbolized::Unsymbolized;
+use crate::rewrite::framework::output::write;
+use crate::rewrite::framework::passes::Passes;
 use images::Images;
 use input::{OpenedInput, RecognizedInput};
 use perf_data::container::output::incomplete::hold;
@@ -41,6 +41,7 @@ use perf_data::error::Result;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::source::Source;
 use profiles::ProfileTarget;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -79,6 +80,7 @@ pub struct Base<'a> {
 
 /// The result of a conversion.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Converted {
     /// What was read, written and dropped.
     pub ledger: Ledger,
@@ -86,8 +88,15 @@ pub struct Converted {
     pub base: Option<Ledger>,
     /// A message on the directory with function names that was written.
     pub images: Option<String>,
-    /// Samples of a profile whose frames have no function names.
-    pub unnamed: Option<Unsymbolized>,
+    /// Frames without function names, by object; `None` if the output has no frames.
+    pub unsymbolized: Option<Unsymbolized>,
+}
+
+/// Shows the [ledger](Converted::ledger).
+impl fmt::Display for Converted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.ledger.fmt(f)
+    }
 }
 
 /// The existing outputs that one of a format may replace.
@@ -95,12 +104,13 @@ pub fn output_rules(format: &dyn OutputFormat, is_split: bool, overwrite: bool) 
     OutputRules {
         overwrite,
         replaceable: match format.writer() {
-            Writer::Records(_) => Some(is_recording),
-            Writer::Profile(_) if is_split => Some(profiles::is_split),
-            Writer::Directory(directory) => Some(directory.is_alike()),
-            Writer::Profile(_) | Writer::Converter(_) => None,
+            FormatWriter::Records(_) => Some(is_recording),
+            FormatWriter::Profile(_) if is_split => Some(profiles::is_split),
+            FormatWriter::Directory(directory) => Some(directory.is_alike()),
+            FormatWriter::Profile(_) | FormatWriter::Converter(_) => None,
         },
-        is_directory: matches!(format.writer(), Writer::Directory(_)) || is_split,
+        is_directory: matches!(format.writer(), FormatWriter::Directory(_)) || is_split,
+        mode: None,
     }
 }
 
@@ -134,7 +144,7 @@ impl Conversion<'_> {
     pub fn run(mut self, recording: &OpenedInput, output: &Output) -> Result<Converted> {
         let writer = self.format.writer();
         let direct = match writer {
-            Writer::Profile(format) => format.direct(),
+            FormatWriter::Profile(format) => format.direct(),
             _ => None,
         };
         let held_files = self.passes.hold_files();
@@ -142,7 +152,7 @@ impl Conversion<'_> {
         let images = Images::check(recording.symbols(), disclosure, self.images, (writer, output), self.overwrite)?;
         // Function names of an imported profile.
         let imported = disclosure.bypassing(recording.imported()).filter(|_| direct.is_none()).cloned();
-        let keeps_profile = imported.is_some() && matches!(writer, Writer::Profile(_));
+        let keeps_profile = imported.is_some() && matches!(writer, FormatWriter::Profile(_));
         // Objects have names for the original addresses only.
         let has_objects = disclosure.bypassing(Some(self.format)).is_some_and(OutputFormat::shows_functions)
             && direct.is_none()
@@ -159,33 +169,35 @@ impl Conversion<'_> {
                 let (write, ledger) = direct(Source::open(recording.input(), self.read.clone())?)?;
                 (ledger, output.write(|out| self.envelopes.around(out, |out| write(out)))?)
             }
-            (None, Writer::Records(options)) => {
+            (None, FormatWriter::Records(options)) => {
                 let Self { read, envelopes, .. } = self;
                 write(recording.input(), read, &mut self.passes, options, envelopes, output)?
             }
-            (None, Writer::Converter(format)) => {
+            (None, FormatWriter::Converter(format)) => {
                 let options = self.convert_options(recording);
                 let Self { read, ref mut passes, envelopes, .. } = self;
                 let mut ledger = Ledger::default();
                 let written = output.write(|out| {
                     envelopes.around(out, |out| {
-                        ledger = convert_records(recording.input(), read, &options, passes, format, out)?;
+                        (ledger, converted.unsymbolized) =
+                            convert_records(recording.input(), read, &options, passes, format, out)?;
                         Ok(())
                     })
                 })?;
                 (ledger, written)
             }
-            (None, Writer::Directory(format)) => {
+            (None, FormatWriter::Directory(format)) => {
                 let options = self.convert_options(recording);
                 let mut ledger = Ledger::default();
                 let written = output.fill_directory(|directory| {
                     let (input, passes) = (recording.input(), &mut self.passes);
-                    ledger = convert_records_to_directory(input, self.read, &options, passes, format, directory)?;
+                    (ledger, converted.unsymbolized) =
+                        convert_records_to_directory(input, self.read, &options, passes, format, directory)?;
                     Ok(())
                 })?;
                 (ledger, written)
             }
-            (None, Writer::Profile(format)) => self.profile(recording, format, output, &mut converted)?,
+            (None, FormatWriter::Profile(format)) => self.profile(recording, format, output, &mut converted)?,
         };
 
         let (names, message) = images.write(&mut ledger)?.unzip();
@@ -244,9 +256,9 @@ impl Conversion<'_> {
             converted.base = Some(ledger);
             target.base = Some(Arc::new(profiles.into_iter().next().unwrap_or_default()));
         }
-        let (ledger, written, unnamed) =
+        let (ledger, written, unsymbolized) =
             profiles::run(recording.input(), self.read, &mut self.passes, &target, output, &options)?;
-        converted.unnamed = Some(unnamed);
+        converted.unsymbolized = Some(unsymbolized);
         Ok((ledger, written))
     }
 }

@@ -1,12 +1,12 @@
 //! Writes a recording as a profile, or as a directory of profiles.
 
 use super::aggregate::{passed_profiles, streamed};
-use crate::formats::output::{BeginStreamed, ProfileFormat};
+use crate::formats::framework::output::{BeginStreamed, ProfileFormat};
 use crate::formats::{FORMATS, Format};
 use crate::profile::Profile;
 use crate::profile::options::ProfileOptions;
-use crate::profile::unsymbolized::Unsymbolized;
-use crate::rewrite::passes::Passes;
+use crate::profile::symbolize::unsymbolized::Unsymbolized;
+use crate::rewrite::framework::passes::Passes;
 use perf_data::container::output::Output;
 use perf_data::container::output::file_names::FileNames;
 use perf_data::container::output::pending::PendingOutput;
@@ -58,25 +58,25 @@ pub(crate) fn run<'a>(
                 write_each(&profiles, directory, target)?;
                 output.check_replaced(directory)
             })?;
-            Ok((ledger, written, unnamed(&profiles)))
+            Ok((ledger, written, count_unsymbolized(&profiles)))
         }
         Some(begin) if is_unique => stream_samples(input, read, passes, options, begin, output, envelopes),
         _ => {
             let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
-            let unnamed = unnamed(&profiles);
+            let unsymbolized = count_unsymbolized(&profiles);
             let profile = profiles.into_iter().next().unwrap_or_default();
             let profile = Profile { base: target.base.clone(), ..profile };
             let written = output.write(|out| envelopes.around(out, |out| format.write(&profile, out)))?;
-            Ok((ledger, written, unnamed))
+            Ok((ledger, written, unsymbolized))
         }
     }
 }
 
 /// Counts the samples whose frames have no function names.
-fn unnamed(profiles: &[Profile]) -> Unsymbolized {
-    let mut unnamed = Unsymbolized::default();
-    profiles.iter().for_each(|profile| unnamed.add(profile));
-    unnamed
+fn count_unsymbolized(profiles: &[Profile]) -> Unsymbolized {
+    let mut unsymbolized = Unsymbolized::default();
+    profiles.iter().for_each(|profile| unsymbolized.add(profile));
+    unsymbolized
 }
 
 fn stream_samples<'a>(
@@ -95,8 +95,8 @@ fn stream_samples<'a>(
             Ok(())
         })
     })?;
-    let (ledger, unnamed) = result;
-    Ok((ledger, written, unnamed))
+    let (ledger, unsymbolized) = result;
+    Ok((ledger, written, unsymbolized))
 }
 
 /// Options of a profile with what its format needs.

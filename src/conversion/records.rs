@@ -1,8 +1,9 @@
 //! Conversion of the records of a recording to other formats.
 
-use crate::formats::converter::{ConvertOptions, Converter};
-use crate::formats::output::{DirectoryFormat, RecordFormat};
-use crate::rewrite::passes::Passes;
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::formats::framework::output::{DirectoryFormat, RecordFormat};
+use crate::profile::symbolize::unsymbolized::Unsymbolized;
+use crate::rewrite::framework::passes::Passes;
 use perf_data::container::read::directory::is_part;
 use perf_data::container::read::input::Input;
 use perf_data::container::read::{Container, ReadOptions};
@@ -12,7 +13,8 @@ use perf_data::stream::meta::Meta;
 use std::io::Write;
 use std::path::Path;
 
-/// Applies passes to a recording, and writes its records to another format.
+/// Applies passes to a recording, and writes its records to another format. Returns the ledger, and the frames without function
+/// names if the format has some.
 ///
 /// # Errors
 /// If the recording cannot be read, and errors of `out`.
@@ -23,8 +25,10 @@ pub fn convert_records(
     passes: &mut Passes,
     format: &dyn RecordFormat,
     out: &mut dyn Write,
-) -> Result<Ledger> {
-    convert_with(input, read, passes, &mut *format.begin(out, options))
+) -> Result<(Ledger, Option<Unsymbolized>)> {
+    let mut converter = format.begin(out, options);
+    let ledger = convert_with(input, read, passes, &mut *converter)?;
+    Ok((ledger, converter.unnamed()))
 }
 
 /// Applies passes to a recording, and writes it to a format with several files, in an existing empty directory.
@@ -38,8 +42,10 @@ pub fn convert_records_to_directory(
     passes: &mut Passes,
     format: &dyn DirectoryFormat,
     directory: &Path,
-) -> Result<Ledger> {
-    convert_with(input, read, passes, &mut *format.begin(directory, options)?)
+) -> Result<(Ledger, Option<Unsymbolized>)> {
+    let mut converter = format.begin(directory, options)?;
+    let ledger = convert_with(input, read, passes, &mut *converter)?;
+    Ok((ledger, converter.unnamed()))
 }
 
 /// Applies passes to a recording, and writes its records to a converter.

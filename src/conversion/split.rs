@@ -2,7 +2,7 @@
 
 use super::part_file::PartFile;
 use crate::rewrite::endian::EndianPass;
-use crate::rewrite::output::RecordingOptions;
+use crate::rewrite::framework::output::RecordingOptions;
 use crate::rewrite::split::criterion::By;
 use crate::rewrite::split::partition::are_parts;
 use crate::rewrite::split::run::{SplitOptions, split};
@@ -16,7 +16,7 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::source::Source;
 use perf_data::stream::write::directory::ToDirectory;
 use perf_data::stream::write::file::ToFile;
-use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::form::{CompressedFrames, Form};
 use perf_data::stream::write::pipe::ToPipe;
 use std::fs;
 use std::io::BufWriter;
@@ -34,7 +34,7 @@ const BUFFER_SIZE: usize = 32 << 20;
 
 /// The existing outputs that a split may replace: a directory of parts.
 pub fn split_rules(overwrite: bool) -> OutputRules {
-    OutputRules { overwrite, replaceable: Some(is_split), is_directory: true }
+    OutputRules { overwrite, replaceable: Some(is_split), is_directory: true, ..OutputRules::default() }
 }
 
 /// Writes the parts of a recording to a directory, by default as files; any number of parts if `unlimited`. Returns their number and
@@ -59,8 +59,8 @@ pub fn write_parts(
     }
     let container = options.form.container.unwrap_or(Container::File);
     let at_once = match (container, form.frames) {
-        (Container::Directory, Frames::Plain) => MAX_OPEN_PARTS[2],
-        (_, Frames::Compressed(_)) => MAX_OPEN_PARTS[1],
+        (Container::Directory, CompressedFrames::Plain) => MAX_OPEN_PARTS[2],
+        (_, CompressedFrames::Compressed(_)) => MAX_OPEN_PARTS[1],
         _ => MAX_OPEN_PARTS[0],
     };
     let options = SplitOptions { by, max_parts: if unlimited { usize::MAX } else { MAX_PARTS }, at_once };

@@ -1,7 +1,7 @@
 //! Writes the recording of a scenario.
 
 use super::split::new_form;
-use crate::rewrite::output::{RecordingOptions, Target};
+use crate::rewrite::framework::output::{RecordingOptions, RecordingTarget};
 use crate::synth::Scenario;
 use perf_data::container::output::incomplete::hold;
 use perf_data::container::output::{Output, OutputRules};
@@ -10,7 +10,7 @@ use perf_data::container::write::envelope::Envelopes;
 use perf_data::container::write::frames::FrameOptions;
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
-use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::form::{CompressedFrames, Form};
 use std::path::Path;
 
 /// zstd level if a scenario asks for compression: the default of all outputs.
@@ -18,7 +18,12 @@ const LEVEL: i32 = 3;
 
 /// The existing directories of images that a scenario may replace.
 pub fn scenario_images_rules(overwrite: bool) -> OutputRules {
-    OutputRules { overwrite, replaceable: Some(Scenario::is_image_directory), is_directory: true }
+    OutputRules {
+        overwrite,
+        replaceable: Some(Scenario::is_image_directory),
+        is_directory: true,
+        ..OutputRules::default()
+    }
 }
 
 /// Writes the recording of a scenario, and the images of its programs if there is a directory for them. Both appear together.
@@ -42,8 +47,8 @@ pub fn write_scenario(
     // The scenario is generated in the byte order asked for, and keeps its own compressed frames.
     let frames = match (recording.form.compress, scenario.compress) {
         (Some(_), _) => new_form(recording).frames,
-        (None, Some(kind)) => Frames::Compressed(FrameOptions { kind, level: LEVEL }),
-        (None, None) => Frames::Kept,
+        (None, Some(kind)) => CompressedFrames::Compressed(FrameOptions { kind, level: LEVEL }),
+        (None, None) => CompressedFrames::Kept,
     };
     let form = Form { frames, ..Form::default() };
     let (ledger, written) = if scenario.damage.is_some() {
@@ -51,7 +56,7 @@ pub fn write_scenario(
         let written = output.write(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))?;
         (ledger, written)
     } else {
-        let target = Target { to, form, envelopes, spool_dir };
+        let target = RecordingTarget { to, form, envelopes, spool_dir };
         target.write(output, |sink| scenario.run(scale, sink))?
     };
     let images =

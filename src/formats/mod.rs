@@ -1,27 +1,22 @@
 //! Conversion of recordings to and from other formats.
 //!
-//! Each format is defined in its own directory, options included; [`FORMATS`] lists them.
+//! Each format is defined in its own directory, options included; [`FORMATS`] lists them. [`framework`] has what they share.
 
 pub mod callgrind;
 pub mod chrome;
-pub mod converter;
 pub mod csv;
 #[cfg(feature = "parquet")]
 pub mod dataset;
 pub mod firefox;
 pub mod flamegraph;
 pub mod folded;
-mod format;
+pub mod framework;
 pub mod html;
 pub mod import;
 pub mod json;
-mod json_text;
-#[cfg(feature = "protobuf")]
-mod message;
-pub(crate) mod named_frames;
+pub mod omitted;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
-pub mod output;
 pub mod perf_json;
 pub mod perf_script;
 #[cfg(feature = "protobuf")]
@@ -29,20 +24,13 @@ pub mod perfetto;
 #[cfg(feature = "protobuf")]
 pub mod pprof;
 #[cfg(feature = "protobuf")]
-mod protobuf;
-#[cfg(feature = "protobuf")]
 pub mod quipper;
-pub mod recognize;
 pub mod recording;
 pub mod report;
-pub mod retained_fields;
-pub(crate) mod sample_writer;
 pub mod speedscope;
-pub mod table;
-mod tracks;
 
-pub use format::{Format, Reader, ShowsFunctions};
-pub use output::{OutputFormat, Writer};
+pub use crate::formats::framework::format::{Format, FormatReader, ShowsFunctions};
+pub use crate::formats::framework::output::{FormatWriter, OutputFormat};
 
 /// All formats.
 pub const FORMATS: &[Format] = &[

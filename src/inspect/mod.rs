@@ -1,6 +1,5 @@
-//! Inspects recordings: their contents (`info`, `dump`), problems (`check`) and differences (`diff`).
+//! Inspects recordings: their contents (`info`, `dump`) and problems (`check`).
 
 pub mod check;
-pub mod diff;
 pub mod dump;
 pub mod info;

@@ -1,6 +1,6 @@
 //! Data sources of memory accesses, in the terms of perf_data_converter.
 
-use perf_data::abi::data_src::DataSrc;
+use perf_data::abi::sample::data_src::DataSrc;
 
 /// `PERF_MEM_LVL_*`: bits of [`DataSrc::MEM_LVL`], the older encoding of the level.
 mod lvl {

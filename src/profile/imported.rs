@@ -3,7 +3,7 @@
 //! It is kept with the recording, so that a profile written from the recording contains all of it.
 
 use super::labels::Label;
-use super::symbols::{FrameSymbol, Function};
+use crate::profile::symbolize::symbols::{FrameSymbol, Function};
 use hashbrown::{Equivalent, HashMap};
 use perf_data::session::map::Map;
 use perf_data::session::names::Names;

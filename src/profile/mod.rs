@@ -1,59 +1,36 @@
 //! Format-neutral profiles: interned stacks with their values.
+//!
+//! A sample takes this way: `unwind` replaces its stack dump by a call chain; [`collect`] determines its event, value and labels;
+//! [`intern`] resolves its stack to frames and numbers it; [`symbolize`] looks up the functions of the frames, once all are known.
 
-mod cache_size;
-pub(crate) mod collector;
+pub mod collect;
 pub(crate) mod data_source;
-pub(crate) mod deferred;
-pub(crate) mod dispatch;
-mod dump_batch;
-mod dump_unwinder;
 pub mod event;
-pub(crate) mod frames;
-pub(crate) mod function_name;
+pub mod function_selection;
 pub mod imported;
+pub mod intern;
 pub mod labels;
-mod link_register;
-pub(crate) mod mappings;
-pub(crate) mod merged_events;
-pub(crate) mod new_stacks;
-mod observation;
-pub(crate) mod omissions;
 pub mod options;
-mod parts;
-pub(crate) mod pre_scan;
-mod programs;
-pub(crate) mod recent;
-pub(crate) mod resolver;
-mod sample_context;
-pub mod sample_sink;
-mod selection;
-pub(crate) mod stack_cache;
-mod stack_dumps;
-pub mod stacks;
+pub mod stack_cuts;
 pub mod symbolize;
-pub mod symbols;
 mod target;
 pub mod thread_types;
 pub mod timeline;
-pub mod unsymbolized;
-pub(crate) mod unwinding;
-mod unwound_stacks;
-mod user_chain;
-pub(crate) mod weights;
+pub(crate) mod unwind;
 
 use event::ProfileEvent;
 use imported::ImportedProfile;
+use intern::stacks::{StackId, Stacks};
 use labels::{LabelSets, LabelsId};
 use perf_data::session::map::Map;
 use perf_data::session::names::Names;
 use perf_data::session::space::Space;
 use perf_data::stream::events::EventIndex;
-use stacks::{StackId, Stacks};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use symbolize::ObjectReports;
-use symbols::Symbols;
+use symbolize::symbols::Symbols;
 use timeline::{Occurrence, Timeline};
 
 /// ID of a mapping in [`Tables::mappings`].
@@ -152,8 +129,8 @@ impl Tables {
     /// Whether a frame is in a kernel, by its mapping or else its address space.
     pub fn is_kernel_frame(&self, frame: Frame) -> bool {
         match frame.place {
-            Place::In(mapping) => self.mappings[mapping as usize].is_of_kernel(),
-            Place::Outside(space) => matches!(space, Space::Kernel | Space::GuestKernel | Space::Hypervisor),
+            Place::In(mapping) => self.mappings[mapping as usize].belongs_to_kernel(),
+            Place::Outside(space) => space.is_kernel(),
         }
     }
 
@@ -168,7 +145,7 @@ impl Tables {
     }
 }
 
-/// Stacks with their values, of a recording or of a part of a [split](options::Split).
+/// Stacks with their values, of a recording or of a part of a [split](options::SplitBy).
 #[derive(Debug, Default)]
 pub struct Profile {
     /// Interned data, shared by the parts of a split.

@@ -1,6 +1,7 @@
 //! Options of profiles.
 
 use super::labels::Label;
+use super::stack_cuts::StackCuts;
 use super::symbolize::SymbolSources;
 use hashbrown::HashMap;
 
@@ -16,7 +17,7 @@ pub struct ProfileOptions {
     /// Names of the selected events, with or without modifiers; all events if empty.
     pub events: Vec<String>,
     /// Write one profile for each of these.
-    pub split: Option<Split>,
+    pub split: Option<SplitBy>,
     /// Count lost samples as samples of a `[lost]` stack.
     pub lost_as_samples: bool,
     /// Keep the time of each sample, and what threads did: their lifetimes, context switches, payloads of tracepoints.
@@ -25,6 +26,8 @@ pub struct ProfileOptions {
     pub data_addresses: bool,
     /// Keep only the innermost frame of stacks, where the sample has an instruction pointer.
     pub leaves_only: bool,
+    /// Which frames are cut from stacks.
+    pub cuts: StackCuts,
     /// User-defined types of threads, by thread ID.
     pub thread_types: HashMap<u32, String>,
     /// Where to look up the symbols of frames; the profile that the recording was converted from also defines labels and header.
@@ -38,7 +41,7 @@ impl ProfileOptions {
 
 /// The criterion of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
+pub enum SplitBy {
     /// Process.
     Pid,
     /// Process name.

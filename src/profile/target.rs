@@ -1,12 +1,12 @@
 //! The target of `perf record`: a program that it started, processes, or the whole system.
 
-use super::options::Split;
+use super::options::SplitBy;
 use perf_data::abi::record::thread_map::ThreadMap;
 use perf_data::stream::meta::Meta;
 
 /// The target of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum RecordTarget {
     /// All processes: `-a`, `-C`, or neither processes nor a program.
     System,
     /// Existing processes, or unknown.
@@ -15,12 +15,12 @@ pub(super) enum Target {
     Workload(String),
 }
 
-impl Target {
+impl RecordTarget {
     /// The target of a recording or of a part of it.
-    pub(super) fn for_part(split: Option<Split>, threads: Option<&ThreadMap>, meta: &Meta) -> Self {
+    pub(super) fn for_part(split: Option<SplitBy>, threads: Option<&ThreadMap>, meta: &Meta) -> Self {
         match split {
             // The part is of one process, or of processes with one name, regardless of the target.
-            Some(Split::Pid | Split::Comm) => Self::Tasks,
+            Some(SplitBy::Pid | SplitBy::Comm) => Self::Tasks,
             _ => Self::new(threads, meta.cmdline().as_deref()),
         }
     }
@@ -166,8 +166,8 @@ mod tests {
         command.split(' ').map(str::to_owned).collect()
     }
 
-    fn by_command(command: &str) -> Target {
-        Target::new(None, Some(&words(command)))
+    fn by_command(command: &str) -> RecordTarget {
+        RecordTarget::new(None, Some(&words(command)))
     }
 
     #[test]
@@ -182,29 +182,29 @@ mod tests {
             "--switch-output=1s --switch-max-files 3 --user-regs=ip,sp ",
         ] {
             let target = by_command(&format!("/usr/bin/perf record {options}/bin/app -a -p 7"));
-            assert_eq!(target, Target::Workload("/bin/app".to_owned()), "{options}");
+            assert_eq!(target, RecordTarget::Workload("/bin/app".to_owned()), "{options}");
         }
-        assert_eq!(by_command("perf mem -t load record app"), Target::Workload("app".to_owned()));
+        assert_eq!(by_command("perf mem -t load record app"), RecordTarget::Workload("app".to_owned()));
     }
 
     #[test]
     fn distinguishes_system_wide_from_task_recordings() {
         for system in ["-a", "-ag -- sleep 5", "--all-cpus sleep 5", "-C 0,1 -- sleep 5", "--cpu=0 sleep 5", "-g"] {
-            assert_eq!(by_command(&format!("perf record {system}")), Target::System, "{system}");
+            assert_eq!(by_command(&format!("perf record {system}")), RecordTarget::System, "{system}");
         }
         for tasks in ["-p 7", "-gp7 -- sleep 5", "--tid 8 sleep 5", "-C 0 -p 7", "-u root"] {
-            assert_eq!(by_command(&format!("perf record {tasks}")), Target::Tasks, "{tasks}");
+            assert_eq!(by_command(&format!("perf record {tasks}")), RecordTarget::Tasks, "{tasks}");
         }
-        assert_eq!(Target::new(None, None), Target::Tasks);
-        assert_eq!(by_command("simpleperf"), Target::Tasks);
+        assert_eq!(RecordTarget::new(None, None), RecordTarget::Tasks);
+        assert_eq!(by_command("simpleperf"), RecordTarget::Tasks);
     }
 
     #[test]
     fn the_thread_map_overrides_the_command_line() {
         let threads = |pid| ThreadMap { entries: vec![ThreadMapEntry { pid, comm: FixedStr::new(b"") }] };
         let command = words("perf sched record -- app");
-        assert_eq!(Target::new(Some(&threads(-1)), Some(&command)), Target::System);
-        assert_eq!(Target::new(Some(&threads(7)), Some(&command)), Target::Workload("app".to_owned()));
-        assert_eq!(Target::new(Some(&threads(7)), Some(&words("perf record -C 0"))), Target::Tasks);
+        assert_eq!(RecordTarget::new(Some(&threads(-1)), Some(&command)), RecordTarget::System);
+        assert_eq!(RecordTarget::new(Some(&threads(7)), Some(&command)), RecordTarget::Workload("app".to_owned()));
+        assert_eq!(RecordTarget::new(Some(&threads(7)), Some(&words("perf record -C 0"))), RecordTarget::Tasks);
     }
 }

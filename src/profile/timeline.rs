@@ -4,11 +4,11 @@ use hashbrown::HashMap;
 use perf_data::abi;
 use perf_data::abi::attr::AttrType;
 use perf_data::abi::attr_flags::AttrFlags;
-use perf_data::abi::bytes::Reader;
+use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::task::Task;
 use perf_data::abi::record::{Misc, RecordType};
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::{Applied, Session};
 use perf_data::stream::events::{Event, EventIndex, is_time};
@@ -123,7 +123,7 @@ impl Timeline {
         let task = || abi::parse::<Task>(body, raw.endian(), ()).ok().map(|(task, _)| task);
         match raw.header().kind {
             RecordType::COMM => {
-                let mut ids = Reader::new(body, raw.endian());
+                let mut ids = ByteReader::new(body, raw.endian());
                 if let (Some(pid), Some(tid)) = (ids.u32(), ids.u32()) {
                     self.thread(pid, tid).comm = session.thread(tid).and_then(|thread| thread.comm);
                 }

@@ -7,8 +7,8 @@ use crate::conversion::{
 };
 use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::objects::Scope;
+use crate::rewrite::framework::output::RecordingOptions;
 use crate::rewrite::merge::options::MergeOptions;
-use crate::rewrite::output::RecordingOptions;
 use crate::rewrite::split::criterion::By;
 use perf_data::container::output::{Output, OutputRules};
 use perf_data::container::read::ReadOptions;
@@ -52,6 +52,7 @@ impl Archive<'_> {
         } else {
             name_in_archive(Path::new(&recording.input.name()))
         };
+        recording.check_symbols()?;
         let symbols = recording.symbols.clone().unwrap_or_default();
         let options = PackOptions { scope, find: FindOptions::default(), symbols, name };
         let packed = write_archive(recording.input.clone(), &recording.read, &options, &envelopes, &output)?;

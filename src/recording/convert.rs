@@ -2,19 +2,22 @@
 
 use super::Recording;
 use super::steps::Steps;
-use crate::conversion::{Conversion, output_rules};
-use crate::formats::table::{by_file_name, with_compression};
+use crate::conversion::{Conversion, Converted, output_rules};
+use crate::formats::framework::table::{by_file_name, with_compression};
+use crate::formats::omitted::omitted_file_format;
 use crate::formats::{FORMATS, Format, OutputFormat};
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
+use crate::profile::stack_cuts::StackCuts;
 use crate::rewrite::Anonymize;
 use crate::rewrite::anonymize::key::Key;
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use perf_data::container::access::FileMode;
+use perf_data::container::output::OutputRules;
 use perf_data::container::output::path::parent;
 use perf_data::container::write::envelope::Envelopes;
 use perf_data::error::{Error, Result};
-use perf_data::stream::ledger::Ledger;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,6 +30,7 @@ pub struct Convert<'a> {
     steps: Steps,
     images: Option<PathBuf>,
     overwrite: bool,
+    mode: Option<FileMode>,
 }
 
 impl<'a> Convert<'a> {
@@ -38,6 +42,7 @@ impl<'a> Convert<'a> {
             steps: Steps::default(),
             images: None,
             overwrite: false,
+            mode: None,
         }
     }
 
@@ -69,6 +74,12 @@ impl<'a> Convert<'a> {
     /// Sets the labels of samples, if the output is a profile. The default is the name of their process.
     pub fn labels(mut self, labels: impl IntoIterator<Item = Label>) -> Self {
         self.profile.labels = Some(labels.into_iter().collect());
+        self
+    }
+
+    /// Cuts frames from stacks, if the output is a profile.
+    pub fn cut_stacks(mut self, cuts: StackCuts) -> Self {
+        self.profile.cuts = cuts;
         self
     }
 
@@ -110,33 +121,43 @@ impl<'a> Convert<'a> {
         self
     }
 
+    /// Sets the permissions of the output and of files next to it, for example to publish them. By default, only users who may read
+    /// the input may read them.
+    pub fn mode(mut self, mode: FileMode) -> Self {
+        self.mode = Some(mode);
+        self
+    }
+
     /// Writes the output in the format of the extension, such as `.pb.gz` or `.csv`, compressed as a whole if the path ends in
-    /// `.gz` or `.zst`; returns the ledger of the records. The output appears when it is complete. Only users who may read the
-    /// input may read it.
+    /// `.gz` or `.zst`; returns the ledger of the records, and which objects of a profile have no function names. The output
+    /// appears when it is complete. Only users who may read the input may read it.
     ///
     /// # Errors
     /// If the extension is of no format, the recording cannot be read, or the file exists or cannot be written.
-    pub fn write(self, path: impl AsRef<Path>) -> Result<Ledger> {
+    pub fn write(self, path: impl AsRef<Path>) -> Result<Converted> {
         let path = path.as_ref();
         let name = path.to_string_lossy();
         let by_extension = by_file_name(FORMATS, &name);
         let (format, list) = match (&self.format, by_extension) {
             (None, Some(by_extension)) => by_extension,
             (None, None) => {
-                return Err(Error::invalid(format!("{name}: unknown format: no format has this extension")));
+                let unknown = || format!("{name}: unknown format: no format has this extension");
+                return Err(Error::invalid(omitted_file_format(&name).unwrap_or_else(unknown)));
             }
             (Some(chosen), by_extension) => with_compression(chosen.format(), by_extension, &name),
         };
         self.write_as(format, &Envelopes { list, level: None }, path)
     }
 
-    pub(super) fn write_as(self, format: &'static Format, envelopes: &Envelopes, path: &Path) -> Result<Ledger> {
-        let Self { recording, profile, format: chosen, steps, images, overwrite } = self;
+    pub(super) fn write_as(self, format: &'static Format, envelopes: &Envelopes, path: &Path) -> Result<Converted> {
+        let Self { recording, profile, format: chosen, steps, images, overwrite, mode } = self;
         let Some(format) = chosen.or_else(|| format.with_defaults()) else {
             let (path, name) = (path.display(), format.name);
             return Err(Error::invalid(format!("{path}: {name} can be read but not written; choose another format")));
         };
-        let output = recording.output(path, output_rules(&*format, profile.split.is_some(), overwrite))?;
+        let rules = output_rules(&*format, profile.split.is_some(), overwrite);
+        let output = recording.output(path, OutputRules { mode, ..rules })?;
+        recording.check_symbols()?;
         let mut symbols = recording.symbol_sources();
         if !format.shows_lines() {
             symbols.objects = symbols.objects.map(|objects| (*objects).clone().without_lines().into());
@@ -162,6 +183,6 @@ impl<'a> Convert<'a> {
             overwrite,
             base: None,
         };
-        Ok(conversion.run(&recording.opened, &output)?.ledger)
+        conversion.run(&recording.opened, &output)
     }
 }

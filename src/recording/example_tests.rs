@@ -1,15 +1,17 @@
-//! Checks that every command and format handles the record type and the feature defined for tests, each of which takes one file
-//! and one line in a table.
+//! Checks that every command and format handles the record type, the feature and the sample field defined for tests, each of which
+//! takes one file and one line in a table.
+
+mod sample_field;
 
 use super::Recording;
 use crate::bundle::open::OpenedArchive;
 use crate::bundle::pack::{PackOptions, pack};
 use crate::bundle::unpack::Members;
 use crate::conversion::{convert_records, convert_records_to_directory};
-use crate::formats::converter::ConvertOptions;
-use crate::formats::{Format, Writer, csv, json, quipper};
+use crate::diff::{DiffOptions, diff};
+use crate::formats::framework::converter::ConvertOptions;
+use crate::formats::{Format, FormatWriter, csv, json, quipper};
 use crate::inspect::check::{Rule, check};
-use crate::inspect::diff::{DiffOptions, diff};
 use crate::inspect::dump::{DumpOptions, Dumper};
 use crate::inspect::info::{Parts, read_info};
 use crate::rewrite::anonymize::category::{Category, KeptCategories};
@@ -19,9 +21,9 @@ use crate::rewrite::build_ids::find::FindOptions;
 use crate::rewrite::build_ids::objects::Scope;
 use crate::rewrite::filter::event::EventPass;
 use crate::rewrite::filter::kind::TypePass;
+use crate::rewrite::framework::passes::Passes;
 use crate::rewrite::merge::options::{MergeOptions, PID_STEP};
 use crate::rewrite::merge::run::Merge;
-use crate::rewrite::passes::Passes;
 use crate::rewrite::perf_version::PerfVersionPass;
 use crate::rewrite::repair::RepairPass;
 use crate::rewrite::split::criterion::By;
@@ -55,7 +57,7 @@ const FEATURE: &str = r#"{"feature":"EXAMPLE","content":{"pid":4611,"time":12004
 
 fn written(recording: &Recording, format: &Format) -> Vec<u8> {
     let output = format.with_defaults().unwrap();
-    let Writer::Converter(format) = output.writer() else { panic!("{} carries records", format.name) };
+    let FormatWriter::Converter(format) = output.writer() else { panic!("{} carries records", format.name) };
     let (mut out, mut passes) = (Vec::new(), Passes::default());
     let (input, options) = (recording.input.clone(), ConvertOptions::default());
     convert_records(input, &recording.read, &options, &mut passes, format, &mut out).unwrap();
@@ -199,7 +201,7 @@ fn merging_drops_malformed_records_and_reports_malformed_features() {
         || with([r#"{"record":"EXAMPLE","raw":"AAAAAAAAAAA="}"#, r#"{"feature":"EXAMPLE","raw":"AAAAAAAAAAA="}"#]);
     let (result, ledger) = merged([recording(), malformed()]);
     assert_eq!(examples(&result).0.len(), 1);
-    assert_eq!(ledger.of(RecordType::EXAMPLE).dropped, [(Reason::Damaged, 1)].into());
+    assert_eq!(ledger.counts(RecordType::EXAMPLE).dropped, [(Reason::Damaged, 1)].into());
     let (_, ledger) = merged([with([RECORD, ""]), malformed()]);
     assert!(ledger.notes().iter().any(|note| note.contains("cannot be decoded") && note.ends_with(": EXAMPLE")));
 }
@@ -265,7 +267,7 @@ fn tables_count_the_record() {
     let (recording, directory) = (recording(), tempfile::tempdir().unwrap());
     let (input, options) = (recording.input.clone(), ConvertOptions::default());
     let mut passes = Passes::default();
-    let ledger = convert_records_to_directory(
+    let (ledger, _) = convert_records_to_directory(
         input,
         &recording.read,
         &options,
@@ -274,7 +276,7 @@ fn tables_count_the_record() {
         directory.path(),
     )
     .unwrap();
-    let counts = ledger.of(RecordType::EXAMPLE);
+    let counts = ledger.counts(RecordType::EXAMPLE);
     assert_eq!((counts.read, counts.dropped.values().sum::<u64>()), (1, 0));
     let statistics = fs::read_to_string(directory.path().join("stat.csv")).unwrap();
     assert!(statistics.contains("EXAMPLE"), "{statistics}");
@@ -355,7 +357,7 @@ fn dump_info_and_diff_show_its_fields() {
 
     let changed = with([&RECORD.replace("alice", "bob"), &FEATURE.replace("alice", "bob")]);
     let mut differences = Vec::new();
-    let mut on_difference = |difference: &crate::inspect::diff::Difference| {
+    let mut on_difference = |difference: &crate::diff::Difference| {
         differences.push(format!("{difference:?}"));
         Ok(())
     };

@@ -1,8 +1,8 @@
 //! The records, and information on the recording, as JSON.
 
 use super::Recording;
+use crate::formats::framework::output::RecordFormat;
 use crate::formats::json;
-use crate::formats::output::RecordFormat;
 use crate::inspect::info::imported_profile::ImportedInfo;
 use crate::inspect::info::{Parts, read_info};
 use perf_data::error::{Error, Result};

@@ -8,6 +8,7 @@ mod inspect;
 mod json;
 mod profile;
 mod rewrite;
+mod sample_details;
 mod sample_sender;
 mod samples;
 mod steps;
@@ -25,24 +26,27 @@ pub use samples::{Mapping, Sample, Samples, StackFrame};
 pub use crate::profile::labels::Label;
 pub use crate::rewrite::anonymize::key::Key;
 pub use crate::rewrite::filter::time::{Interval, Share, Times};
+pub use perf_data::abi::sample::branch::{BranchEntry, BranchFlags};
+pub use perf_data::abi::sample::data_src::DataSrc;
 pub use perf_data::container::limits::Limits;
 pub use perf_data::container::read::{Container, ReadOptions};
 pub use perf_data::container::walk::{Damage, DamageKind};
 pub use perf_data::progress::{Progress, TaskState, Work};
 pub use perf_data::recording::{Features, Record, RecordedEvent, Records};
 pub use perf_data::stream::ledger::{Aggregated, Entry, Ledger, Reason};
+pub use perf_data::tracepoint::value::FieldValue as TracepointValue;
 pub use perf_symbols::symbol::custom::{SymbolObject, SymbolSource};
-pub use perf_symbols::symbol::lookup::Frame as FrameSymbol;
+pub use perf_symbols::symbol::lookup::FunctionFrame as FrameSymbol;
 pub use perf_symbols::symbolizer::{FoundFunctions, FunctionLine, SymbolOptions, Symbolizer};
 
 use crate::bundle::open::OpenedArchive;
 use crate::bundle::unpack::Members;
 use crate::conversion::input::{OpenedInput, RecognizedInput};
 use crate::conversion::{convert_with, open_archive, with_archived_objects};
-use crate::formats::converter::{ConvertOptions, Converter};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
 use crate::formats::import::ImportOptions;
 use crate::profile::symbolize::SymbolSources;
-use crate::rewrite::passes::Passes;
+use crate::rewrite::framework::passes::Passes;
 use perf_data::container::output::{Output, OutputRules};
 use perf_data::container::read::input::Input;
 use perf_data::error::Result;
@@ -138,6 +142,11 @@ impl Recording {
         self
     }
 
+    /// Checks that the files for symbols exist.
+    fn check_symbols(&self) -> Result<()> {
+        self.symbols.as_deref().map_or(Ok(()), SymbolOptions::check)
+    }
+
     fn symbol_sources(&self) -> SymbolSources {
         SymbolSources { imported: self.opened.imported().cloned(), objects: self.symbols.clone() }
     }
@@ -159,6 +168,7 @@ impl Recording {
 
     /// Writes the recording to a converter; returns the ledger of the records.
     fn convert_with(&self, converter: &mut dyn Converter) -> Result<Ledger> {
+        self.check_symbols()?;
         let mut ledger = convert_with(self.input.clone(), &self.read, &mut Passes::default(), converter)?;
         self.damage.iter().for_each(|damage| ledger.damage(damage.clone()));
         Ok(ledger)
@@ -175,8 +185,9 @@ impl Recording {
     /// The samples in time order, with their stacks.
     ///
     /// # Errors
-    /// If no record can be read.
+    /// If no record can be read, or a file for symbols does not exist.
     pub fn samples(&self) -> Result<Samples> {
+        self.check_symbols()?;
         Samples::new(self.input.clone(), self.read.clone(), self.symbol_sources())
     }
 
@@ -203,7 +214,8 @@ impl Recording {
         crate::synth::RecordingBuilder::new()
     }
 
-    /// Problems found when the input was opened.
+    /// Problems found when the input was opened and, if it is of another format, imported. Damage within the records is found when
+    /// these are read: see [`Ledger::messages`], [`Recording::check`].
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }

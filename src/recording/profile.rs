@@ -1,13 +1,13 @@
 //! Writing of profiles.
 
 use super::Recording;
-use crate::conversion::passed_profiles;
+use crate::conversion::{Converted, passed_profiles};
 use crate::formats::FORMATS;
-use crate::formats::table::by_file_name;
+use crate::formats::framework::table::by_file_name;
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
-use crate::rewrite::passes::Passes;
+use crate::rewrite::framework::passes::Passes;
 use perf_data::container::write::envelope::Envelopes;
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
@@ -57,19 +57,20 @@ impl<'a> ProfileBuilder<'a> {
     /// # Errors
     /// If the recording cannot be read, or has no such event or label.
     pub fn collect(&self) -> Result<(Profile, Ledger)> {
+        self.recording.check_symbols()?;
         let Recording { input, read, damage, .. } = self.recording;
         let (profiles, mut ledger) = passed_profiles(input.clone(), read, &mut Passes::default(), &self.options)?;
         damage.iter().for_each(|damage| ledger.damage(damage.clone()));
         Ok((profiles.into_iter().next().unwrap_or_default(), ledger))
     }
 
-    /// Writes the profile in the format of the file name extension, such as `.pb.gz`; returns the ledger of the records. The file
-    /// appears when it is complete.
+    /// Writes the profile in the format of the file name extension, such as `.pb.gz`; returns the ledger of the records and which
+    /// objects have no function names. The file appears when it is complete.
     ///
     /// # Errors
     /// If the recording cannot be read, or has no such event or label; if the extension is not of a profile format; if the file
     /// exists or cannot be written.
-    pub fn write(&self, path: impl AsRef<Path>) -> Result<Ledger> {
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<Converted> {
         let path = path.as_ref();
         let named = by_file_name(FORMATS, &path.to_string_lossy());
         let Some((format, list)) = named.filter(|(format, _)| format.shows_stacks()) else {

@@ -4,11 +4,12 @@ use super::{Convert, Recording};
 use crate::formats::recording::FORMAT;
 use crate::rewrite::anonymize::key::Key;
 use crate::rewrite::filter::time::Times;
-use crate::rewrite::output::RecordingOptions;
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass_options::PassOptions;
+use crate::rewrite::framework::output::RecordingOptions;
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass_options::PassOptions;
 use crate::rewrite::{Anonymize, Comm, Event, Pid, StripUserStack, Tid, Time, Unwind};
 use perf_data::abi::Endian;
+use perf_data::container::access::FileMode;
 use perf_data::container::read::Container;
 use perf_data::container::write::envelope::{Envelopes, strip};
 use perf_data::error::Result;
@@ -136,6 +137,12 @@ impl<'a> Rewrite<'a> {
         self
     }
 
+    /// Sets the permissions of the recording. By default, only users who may read the input may read it.
+    pub fn mode(mut self, mode: FileMode) -> Self {
+        self.convert = self.convert.mode(mode);
+        self
+    }
+
     /// Writes the recording; returns the ledger of the records. A path that ends in `.gz` or `.zst` is compressed as a whole. The
     /// file appears when it is complete.
     ///
@@ -158,6 +165,6 @@ impl<'a> Rewrite<'a> {
         }
         let path = path.as_ref();
         let envelopes = Envelopes { list: strip(&path.to_string_lossy()).1, level: None };
-        convert.to(options).write_as(&FORMAT, &envelopes, path)
+        Ok(convert.to(options).write_as(&FORMAT, &envelopes, path)?.ledger)
     }
 }

@@ -1,14 +1,16 @@
 //! Resolves samples in one thread, and sends them in batches to another.
 
+use super::sample_details::Details;
 use crate::profile::Frame;
-use crate::profile::deferred::{MAX_FRAMES, UserFrames, Waiting};
-use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
+use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
+use crate::profile::collect::omissions::IncompleteStacks;
 use crate::profile::event::{ProfileEvent, period};
-use crate::profile::frames::SampledStack;
-use crate::profile::omissions::IncompleteStacks;
-use crate::profile::resolver::{Resolver, Viewer};
-use crate::profile::stacks::FrameId;
+use crate::profile::intern::frames::SampledStack;
+use crate::profile::intern::resolver::{Resolver, Viewer};
+use crate::profile::intern::stacks::FrameId;
+use crate::profile::unwind::deferred::{MAX_FRAMES, UserFrames, Waiting};
 use hashbrown::HashMap;
+use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::sample_type::BranchSampleType;
 use perf_data::error::Result;
@@ -21,6 +23,7 @@ use perf_data::stream::events::EventIndex;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
+use perf_data::tracepoint::tracepoints::Tracepoints;
 use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
 use std::sync::Arc;
 
@@ -32,16 +35,16 @@ const FRAMES_PER_BATCH: usize = 1 << 16;
 
 /// Resolved samples on their way between threads.
 #[derive(Default)]
-pub(super) struct Batch {
-    pub samples: Vec<Fields>,
+pub(super) struct SampleBatch {
+    pub samples: Vec<SampleFields>,
     /// Stacks of the samples, concatenated.
     pub stacks: Vec<FrameId>,
     pub new: NewEntries,
 }
 
-impl Batch {
+impl SampleBatch {
     /// Adds a sample whose stack is the concatenation of `frames`, and counts it.
-    fn add(&mut self, mut fields: Fields, frames: &[&[FrameId]], ledger: &mut Ledger) {
+    fn add(&mut self, mut fields: SampleFields, frames: &[&[FrameId]], ledger: &mut Ledger) {
         let start = self.stacks.len();
         frames.iter().for_each(|frames| self.stacks.extend_from_slice(frames));
         fields.stack = (start as u32, (self.stacks.len() - start) as u32);
@@ -58,11 +61,13 @@ pub(super) struct NewEntries {
     pub frames: Vec<Frame>,
     pub threads: Vec<String>,
     pub process_files: Arc<ProcessFiles>,
+    /// Formats of tracepoints, once they are known.
+    pub tracepoints: Option<Arc<Tracepoints>>,
 }
 
 /// The fields of a sample.
-#[derive(Clone, Copy)]
-pub(super) struct Fields {
+#[derive(Clone)]
+pub(super) struct SampleFields {
     pub event: EventIndex,
     pub time: Option<u64>,
     pub task: Option<(u32, u32)>,
@@ -70,37 +75,39 @@ pub(super) struct Fields {
     pub period: u64,
     pub addr: Option<u64>,
     pub thread: Option<u32>,
+    pub details: Option<Box<Details>>,
     /// Start and length of the stack in the batch.
     pub stack: (u32, u32),
 }
 
 /// A sample that waits for its deferred user call chain.
-struct Incomplete {
-    fields: Fields,
+struct WaitingFields {
+    fields: SampleFields,
     frames: Vec<FrameId>,
 }
 
 /// Resolves samples, and sends them in batches.
 pub(super) struct Sender {
-    batches: Batches<Batch>,
-    batch: Batch,
+    batches: Batches<SampleBatch>,
+    batch: SampleBatch,
     session: Session,
     pub ledger: Ledger,
     resolver: Resolver,
     build_ids: Option<BuildIds>,
-    waiting: Waiting<Incomplete>,
+    waiting: Waiting<WaitingFields>,
     incomplete: IncompleteStacks,
     /// Indexes of the thread names already sent.
     threads: HashMap<NameId, u32>,
+    tracepoints: Option<Arc<Tracepoints>>,
     /// Numbers of events, mappings and frames already sent.
     sent: (usize, usize, usize),
 }
 
 impl Sender {
-    pub(super) fn new(batches: Batches<Batch>) -> Self {
+    pub(super) fn new(batches: Batches<SampleBatch>) -> Self {
         Self {
             batches,
-            batch: Batch::default(),
+            batch: SampleBatch::default(),
             session: Session::default(),
             ledger: Ledger::default(),
             resolver: Resolver::default(),
@@ -108,6 +115,7 @@ impl Sender {
             waiting: Waiting::default(),
             incomplete: IncompleteStacks::default(),
             threads: HashMap::new(),
+            tracepoints: None,
             sent: (0, 0, 0),
         }
     }
@@ -126,6 +134,9 @@ impl Sender {
         new.mappings.iter_mut().for_each(|map| build_ids.complete(map));
         new.frames.extend(&self.resolver.stacks.frames()[*frames..]);
         new.process_files = Arc::clone(self.session.process_files());
+        let data = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| self.tracepoints.is_none());
+        self.tracepoints = data.map(|data| Arc::new(Tracepoints::read(data))).or(self.tracepoints.take());
+        new.tracepoints = self.tracepoints.clone();
         *events += new.events.len();
         *mappings += new.mappings.len();
         *frames += new.frames.len();
@@ -163,7 +174,7 @@ impl SampleConsumer for Sender {
             calls: view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty()),
         };
         let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
-        let fields = Fields {
+        let fields = SampleFields {
             event: index,
             time: view.time,
             task: view.task,
@@ -171,12 +182,13 @@ impl SampleConsumer for Sender {
             period: view.period.or_else(|| period(event)).unwrap_or(1),
             addr: view.addr,
             thread: view.task.and_then(|(_, tid)| self.thread(tid)),
+            details: Details::new(view, event, raw, &self.session),
             stack: (0, 0),
         };
         let Self { resolver, waiting, batch, ledger, .. } = self;
         let frames = resolver.stacks.stack(resolved.stack);
         if let (Some(cookie), Some((_, tid))) = (resolved.cookie, view.task) {
-            waiting.add(tid, cookie, Incomplete { fields, frames: frames.to_vec() });
+            waiting.add(tid, cookie, WaitingFields { fields, frames: frames.to_vec() });
             return Ok(());
         }
         batch.add(fields, &[frames], ledger);

@@ -1,23 +1,27 @@
 //! Samples in time order, with resolved stacks.
 
-use super::sample_sender::{Batch, Fields, NewEntries, Sender};
+use super::sample_details::Details;
+use super::sample_sender::{NewEntries, SampleBatch, SampleFields, Sender};
 use crate::profile::event::ProfileEvent;
-use crate::profile::stacks::FrameId;
+use crate::profile::intern::stacks::FrameId;
+use crate::profile::symbolize::symbols::Line;
 use crate::profile::symbolize::{SymbolSources, Symbolization};
-use crate::profile::symbols::Line;
-use crate::profile::unwinding::Unwinding;
+use crate::profile::unwind::unwinding::Unwinding;
 use crate::profile::{Frame, Place};
 use hashbrown::HashMap;
+use perf_data::abi::sample::branch::BranchEntry;
+use perf_data::abi::sample::data_src::DataSrc;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::error::Result;
 use perf_data::recording::pull::{End, Pull};
 use perf_data::session::map::Map;
 use perf_data::session::names::NameId;
-use perf_data::session::space::Space;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::source::Source;
 use perf_data::stream::stage::Before;
+use perf_data::tracepoint::tracepoints::Tracepoints;
+use perf_data::tracepoint::value::FieldValue;
 use perf_symbols::symbolizer::function_line::{FunctionLine, TableLine, function_lines};
 use std::fmt;
 use std::sync::Arc;
@@ -27,16 +31,16 @@ use std::sync::Arc;
 /// Memory grows with the unique frames, mappings and thread names, not with the number of samples. A sample with a deferred user
 /// call chain (`perf record --call-graph fp,defer`) is returned when that arrives.
 pub struct Samples {
-    pull: Pull<Batch>,
-    batch: Batch,
+    pull: Pull<SampleBatch>,
+    batch: SampleBatch,
     next: usize,
     symbolization: Option<Symbolization>,
-    tables: Tables,
+    tables: SampleTables,
 }
 
 /// Tables that samples refer to by index.
 #[derive(Default)]
-struct Tables {
+struct SampleTables {
     events: Vec<ProfileEvent>,
     mappings: Vec<Mapping>,
     maps: Vec<Map>,
@@ -45,14 +49,15 @@ struct Tables {
     /// The functions of the frames, innermost first.
     lines: Vec<Box<[TableLine]>>,
     threads: Vec<String>,
+    tracepoints: Option<Arc<Tracepoints>>,
 }
 
 /// A sample of a recording.
 #[derive(Clone, Copy)]
 pub struct Sample<'a> {
-    fields: &'a Fields,
+    fields: &'a SampleFields,
     stack: &'a [FrameId],
-    tables: &'a Tables,
+    tables: &'a SampleTables,
 }
 
 /// A frame of a stack.
@@ -85,7 +90,7 @@ impl Samples {
             Ok((meta, ledger))
         })?;
         let symbolization = sources.is_any().then(|| Symbolization::new(&sources, &meta).keep_objects());
-        Ok(Self { pull, batch: Batch::default(), next: 0, symbolization, tables: Tables::default() })
+        Ok(Self { pull, batch: SampleBatch::default(), next: 0, symbolization, tables: SampleTables::default() })
     }
 
     /// The next sample; `None` at the end.
@@ -113,11 +118,12 @@ impl Samples {
     }
 }
 
-impl Tables {
+impl SampleTables {
     /// Appends the new entries of a batch.
     fn extend(&mut self, new: &mut NewEntries, symbolization: Option<&mut Symbolization>) {
         self.events.append(&mut new.events);
         self.threads.append(&mut new.threads);
+        self.tracepoints = new.tracepoints.take().or(self.tracepoints.take());
         let first_new = self.mappings.len();
         let mapping = |map: Map| Mapping { path: String::from_utf8_lossy(&map.filename).into_owned(), map };
         self.mappings.extend(new.mappings.drain(..).map(mapping));
@@ -184,6 +190,48 @@ impl<'a> Sample<'a> {
         self.fields.addr
     }
 
+    /// Physical address of the accessed data.
+    pub fn physical_address(&self) -> Option<u64> {
+        self.details()?.physical_address
+    }
+
+    /// The weight that the hardware assigns, such as the latency of a memory access in cycles.
+    pub fn weight(&self) -> Option<u64> {
+        self.details()?.weight
+    }
+
+    /// Where the accessed data came from.
+    pub fn data_source(&self) -> Option<DataSrc> {
+        self.details()?.data_source
+    }
+
+    /// ID of the cgroup.
+    pub fn cgroup_id(&self) -> Option<u64> {
+        self.details()?.cgroup.as_ref().map(|(id, _)| *id)
+    }
+
+    /// Path of the cgroup, if it was recorded.
+    pub fn cgroup(&self) -> Option<&'a str> {
+        self.details()?.cgroup.as_ref()?.1.as_deref()
+    }
+
+    /// The branch stack, newest branch first.
+    pub fn branches(&self) -> &'a [BranchEntry] {
+        self.details().map_or(&[], |details| &details.branches)
+    }
+
+    /// The fields of a tracepoint with their values, without those common to all tracepoints; none for other events.
+    pub fn tracepoint_fields(&self) -> impl Iterator<Item = (&'a str, FieldValue<'a>)> + use<'a> {
+        let payload = self.details().and_then(|details| details.tracepoint.as_ref());
+        let tracepoint = payload.and_then(|(config, _)| self.tables.tracepoints.as_ref()?.get(*config));
+        let values = tracepoint.zip(payload).map(|(tracepoint, (_, payload))| tracepoint.values(payload));
+        values.into_iter().flatten().map(|(field, value)| (&*field.name, value))
+    }
+
+    fn details(&self) -> Option<&'a Details> {
+        self.fields.details.as_deref()
+    }
+
     /// Frames of the stack, leaf first.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = StackFrame<'a>> + use<'a> {
         let tables = self.tables;
@@ -238,8 +286,8 @@ impl<'a> StackFrame<'a> {
     /// Whether the frame is in a kernel.
     pub fn is_kernel(&self) -> bool {
         match (self.mapping, self.frame.place) {
-            (Some(mapping), _) => mapping.map.is_of_kernel(),
-            (None, Place::Outside(space)) => matches!(space, Space::Kernel | Space::GuestKernel | Space::Hypervisor),
+            (Some(mapping), _) => mapping.map.belongs_to_kernel(),
+            (None, Place::Outside(space)) => space.is_kernel(),
             (None, Place::In(_)) => false,
         }
     }

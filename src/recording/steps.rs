@@ -1,22 +1,22 @@
 //! The passes of a conversion or rewrite, in the order in which they were added.
 
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass_options::{PassContext, PassOrder, RequestedPass};
-use crate::rewrite::passes::Passes;
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOrder, RequestedPass};
+use crate::rewrite::framework::passes::Passes;
 use perf_data::error::{Error, Result};
 
 /// Passes of the library and of its users.
 #[derive(Default)]
-pub(super) struct Steps(Vec<Step>);
+pub(super) struct Steps(Vec<RewriteStep>);
 
-enum Step {
+enum RewriteStep {
     /// A pass of the library with its options.
     Requested(RequestedPass),
     /// A pass of a user.
     Own(Box<dyn Pass>),
 }
 
-impl Step {
+impl RewriteStep {
     fn order(&self) -> PassOrder {
         match self {
             Self::Requested(pass) => pass.order(),
@@ -27,15 +27,15 @@ impl Step {
 
 impl Steps {
     pub(super) fn push_requested(&mut self, pass: RequestedPass) {
-        self.0.push(Step::Requested(pass));
+        self.0.push(RewriteStep::Requested(pass));
     }
 
     pub(super) fn insert_first(&mut self, pass: RequestedPass) {
-        self.0.insert(0, Step::Requested(pass));
+        self.0.insert(0, RewriteStep::Requested(pass));
     }
 
     pub(super) fn push_own(&mut self, pass: Box<dyn Pass>) {
-        self.0.push(Step::Own(pass));
+        self.0.push(RewriteStep::Own(pass));
     }
 
     /// Builds the passes. Those that could disclose something run before the anonymizing one, if there is one.
@@ -44,18 +44,18 @@ impl Steps {
     /// If a pass writes function names, which an anonymized output must not have.
     pub(super) fn build(mut self, context: &PassContext) -> Result<Passes> {
         if self.0.iter().any(|step| step.order() == PassOrder::Anonymizing) {
-            let writes_names = |step: &Step| matches!(step, Step::Requested(pass) if pass.writes_names());
+            let writes_names = |step: &RewriteStep| matches!(step, RewriteStep::Requested(pass) if pass.writes_names());
             if self.0.iter().any(writes_names) {
                 return Err(Error::invalid(
                     "symbols of JIT-compiled functions cannot be added to an anonymized output",
                 ));
             }
-            self.0.sort_by_key(Step::order);
+            self.0.sort_by_key(RewriteStep::order);
         }
         let mut passes = Passes::default();
         self.0.into_iter().for_each(|step| match step {
-            Step::Requested(pass) => passes.push_boxed(pass.pass(context)),
-            Step::Own(pass) => passes.push_boxed(pass),
+            RewriteStep::Requested(pass) => passes.push_boxed(pass.pass(context)),
+            RewriteStep::Own(pass) => passes.push_boxed(pass),
         });
         Ok(passes)
     }

@@ -1,4 +1,8 @@
 use super::Recording;
+use crate::synth::{Event, Stamp};
+use perf_data::abi::record::lost::{Lost, LostSamples};
+use perf_data::abi::record::{Body, Misc};
+use perf_data::abi::sample_type::SampleType;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -20,8 +24,34 @@ fn yields_samples_with_resolved_frames_in_time_order() {
         count += 1;
     }
     let ledger = samples.ledger().unwrap();
-    assert_eq!(ledger.of(perf_data::abi::record::RecordType::SAMPLE).emitted, count);
+    assert_eq!(ledger.counts(perf_data::abi::record::RecordType::SAMPLE).emitted, count);
     assert!(count > 100 && deepest > 3, "{count} samples, up to {deepest} frames");
+}
+
+/// The first value of a field that some samples of a fixture have.
+fn first<T>(name: &str, field: impl Fn(&super::Sample<'_>) -> Option<T>) -> Option<T> {
+    let mut samples = Recording::open(fixture(name)).unwrap().samples().unwrap();
+    while let Some(sample) = samples.next().unwrap() {
+        if let Some(value) = field(&sample) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[test]
+fn samples_have_the_fields_of_their_events() {
+    let fields = |sample: &super::Sample<'_>| {
+        let names: Vec<_> = sample.tracepoint_fields().map(|(name, _)| name.to_owned()).collect();
+        (!names.is_empty()).then_some(names)
+    };
+    let names = first("tracepoints.data", fields).unwrap();
+    assert!(names.iter().any(|name| name == "old_pid"), "{names:?}");
+    assert!(
+        first("cgroup.data", |sample| sample.cgroup().map(str::to_owned)).is_some_and(|path| path.starts_with('/'))
+    );
+    assert!(first("weight.data", |sample| sample.weight()).is_some());
+    assert!(first("plain.data", |sample| sample.weight().or(sample.physical_address())).is_none());
 }
 
 #[test]
@@ -122,11 +152,11 @@ fn writes_a_profile_in_the_format_of_the_extension() {
     let directory = tempfile::tempdir().unwrap();
     let recording = Recording::open(fixture("callgraph.data")).unwrap();
     let (plain, packed) = (directory.path().join("out.pb"), directory.path().join("out.pb.gz"));
-    let ledger = recording.profile().write(&plain).unwrap();
+    let converted = recording.profile().write(&plain).unwrap();
     recording.profile().write(&packed).unwrap();
     let (profile, _) = recording.profile().collect().unwrap();
     let samples: u64 = profile.rows.iter().map(|row| row.samples).sum();
-    assert_eq!(samples, ledger.of(perf_data::abi::record::RecordType::SAMPLE).emitted);
+    assert_eq!(samples, converted.ledger.counts(perf_data::abi::record::RecordType::SAMPLE).emitted);
     let sizes = [&plain, &packed].map(|path| std::fs::metadata(path).unwrap().len());
     assert!(sizes[0] > sizes[1] && sizes[1] > 100, "{sizes:?}");
     assert!(recording.profile().write(directory.path().join("out.xyz")).is_err());
@@ -142,7 +172,7 @@ fn passes_on_the_table_of_samples() {
         (rows, batches) = (rows + batch.num_rows() as u64, batches + 1);
         Ok(())
     });
-    assert_eq!(rows, ledger.unwrap().of(perf_data::abi::record::RecordType::SAMPLE).emitted);
+    assert_eq!(rows, ledger.unwrap().counts(perf_data::abi::record::RecordType::SAMPLE).emitted);
     assert!(rows == 377 && batches > 0);
     let stopped = recording.sample_table(|_| Err(perf_data::Error::invalid("enough")));
     assert_eq!(stopped.unwrap_err().to_string(), "enough");
@@ -158,4 +188,31 @@ fn writes_records_and_information_as_json() {
     assert!(info[0].contains("\"SAMPLE\"") && info[0].contains("loop-pie"), "{}", info[0]);
     let parsed: serde_json::Value = serde_json::from_str(&info[1]).unwrap();
     assert!(parsed.is_object());
+}
+
+#[test]
+fn losses_are_counted_by_each_way_of_reading() {
+    let mut builder = Recording::builder();
+    builder.event(Event::named("cycles:u").unwrap().with(SampleType::IP | SampleType::TIME | SampleType::TID));
+    builder.process(7, "app");
+    builder.record(Misc::default(), Body::Lost(Lost { id: 1, lost: 5 }), Stamp::at(1, 7, 7));
+    builder.record(Misc::default(), Body::LostSamples(LostSamples { lost: 3 }), Stamp::at(2, 7, 7));
+    let bytes = builder.to_bytes().unwrap();
+    let recording = Recording::from_bytes("lost.data", bytes.clone()).unwrap();
+    let mut records = recording.records().unwrap();
+    while records.next().unwrap().is_some() {}
+    let mut samples = recording.samples().unwrap();
+    while samples.next().unwrap().is_some() {}
+    let definitions = perf_data::Recording::from_bytes("lost.data", bytes);
+    let (_, profile) = recording.profile().collect().unwrap();
+    let ledgers = [
+        records.ledger().unwrap().clone(),
+        samples.ledger().unwrap().clone(),
+        definitions.for_each_sample(|_| Ok(())).unwrap(),
+        profile,
+    ];
+    for (index, ledger) in ledgers.iter().enumerate() {
+        assert_eq!((ledger.lost_records, ledger.lost_samples), (5, 3), "{index}");
+        assert!(!ledger.is_incomplete(), "{index}: {ledger}");
+    }
 }

@@ -10,7 +10,7 @@ use perf_data::session::names::{NameId, Names};
 use perf_data::stream::events::EventIndex;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Function {
+pub(crate) struct TreeFunction {
     /// Its name, or that of the file in brackets if it is unknown.
     pub name: NameId,
     /// Name of the file or memory with the code.
@@ -34,7 +34,7 @@ pub(crate) struct Place {
 
 /// A thread with samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Thread {
+pub(crate) struct TreeThread {
     /// Its name; `None` if unknown.
     pub comm: Option<NameId>,
     /// Its ID; `None` if unknown.
@@ -43,7 +43,7 @@ pub(crate) struct Thread {
 
 /// Samples that end in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Key {
+pub(crate) struct TreeKey {
     /// The node; 0 for samples without a stack.
     pub node: u32,
     /// Index of the event in [`CallTree::events`].
@@ -90,38 +90,38 @@ impl Slots {
 pub(crate) struct CallTree {
     /// Names that the rest refers to.
     pub names: Names,
-    pub functions: Vec<Function>,
+    pub functions: Vec<TreeFunction>,
     pub places: Vec<Place>,
     /// Depth and place of each node, without the root.
     pub nodes: Vec<(u32, u32)>,
     /// Names of the events, that with the most samples first.
     pub events: Vec<String>,
-    pub threads: Vec<Thread>,
+    pub threads: Vec<TreeThread>,
     /// Intervals of time.
     pub slots: Slots,
     /// Samples, sorted.
-    pub rows: Vec<(Key, Counts)>,
+    pub rows: Vec<(TreeKey, Counts)>,
 }
 
 /// A tree under construction, with nodes in order of their first occurrence.
 struct Builder {
     names: Names,
-    functions: Interned<Function>,
+    functions: Interned<TreeFunction>,
     places: Interned<Place>,
     /// Parent and place of each node but the root, whose index is 0: the node of index `i` is at `i - 1`.
     nodes: Interned<(u32, u32)>,
     events: Vec<String>,
-    threads: Interned<Thread>,
+    threads: Interned<TreeThread>,
     rows: Rows,
 }
 
 /// Samples by key. Most samples of a long recording have a key of their own, so that a sorted list is smaller than a map.
 #[derive(Default)]
-struct Rows(Vec<(Key, Counts)>);
+struct Rows(Vec<(TreeKey, Counts)>);
 
 impl Rows {
     /// Adds a row, the first of `left` remaining ones.
-    fn add(&mut self, row: (Key, Counts), left: usize) {
+    fn add(&mut self, row: (TreeKey, Counts), left: usize) {
         if self.0.len() == self.0.capacity() {
             self.merge();
             let len = self.0.len();
@@ -188,7 +188,7 @@ impl Builder {
             let thread = *threads.entry((comm, tid)).or_insert_with(|| self.thread(comm, tid, tables));
             let slot = value(Label::TimestampNs).map_or(0, |time| slots.slot_at(time));
             let Some(&event) = events.get(&row.event) else { continue };
-            self.rows.add((Key { node, event, thread, slot, is_base }, row.into()), profile.rows.len() - index);
+            self.rows.add((TreeKey { node, event, thread, slot, is_base }, row.into()), profile.rows.len() - index);
         }
     }
 
@@ -196,7 +196,7 @@ impl Builder {
         let location = locations.get(id);
         let mut name = |id: NameId| self.names.id(locations.text(id).as_bytes());
         let function =
-            Function { name: name(location.function), dso: name(location.dso), is_kernel: location.is_kernel };
+            TreeFunction { name: name(location.function), dso: name(location.dso), is_kernel: location.is_kernel };
         let file = name(location.file);
         let function = self.functions.id(function);
         self.places.id(Place { function, file, line: location.line, is_inlined: location.is_inlined })
@@ -205,7 +205,7 @@ impl Builder {
     fn thread(&mut self, comm: Option<u64>, tid: Option<u64>, tables: &Tables) -> u32 {
         let comm = comm.map(|comm| String::from_utf8_lossy(tables.names.name(NameId(comm as u32))));
         let comm = comm.map(|comm| self.names.id(comm.as_bytes()));
-        self.threads.id(Thread { comm, tid: tid.map(|tid| tid as u32) })
+        self.threads.id(TreeThread { comm, tid: tid.map(|tid| tid as u32) })
     }
 
     fn event(&mut self, name: &str) -> u32 {
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn rows_are_sorted_and_merged_in_little_space() {
-        let key = |node| Key { node, event: 0, thread: 0, slot: 0, is_base: false };
+        let key = |node| TreeKey { node, event: 0, thread: 0, slot: 0, is_base: false };
         let mut rows = Rows::default();
         let count = 100_000;
         (0..count).for_each(|i| rows.add((key(i as u32 * 7 % 10), Counts { value: 3, samples: 1 }), count - i));

@@ -1,7 +1,7 @@
 //! What a report says about the recording itself.
 
 use crate::profile::Profile;
-use crate::profile::unsymbolized::Unsymbolized;
+use crate::profile::symbolize::unsymbolized::Unsymbolized;
 
 /// Names and values that describe the recording, as far as they are known.
 pub(crate) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
@@ -12,10 +12,17 @@ pub(crate) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What is missing from the profile: problems of the recording, and samples without function names.
+/// Number of objects without function names that are listed.
+const MAX_OBJECTS: usize = 20;
+
+/// What is missing from the profile: problems of the recording, and the objects of frames without function names.
 pub(crate) fn warnings(profile: &Profile) -> Vec<String> {
     let mut unnamed = Unsymbolized::default();
     unnamed.add(profile);
-    let unnamed = (unnamed.unnamed > 0).then(|| unnamed.to_string());
-    profile.warnings.iter().cloned().chain(unnamed).collect()
+    let mut warnings = profile.warnings.clone();
+    if unnamed.unnamed.all > 0 {
+        warnings.extend(unnamed.lines(Some(MAX_OBJECTS)).iter().map(|line| line.trim_start().to_owned()));
+        warnings.extend(unnamed.further_objects(MAX_OBJECTS));
+    }
+    warnings
 }

@@ -1,45 +1,59 @@
 //! What samples are grouped by, under perf's names of sort keys.
 
+use super::column::{self, Column};
+#[cfg(test)]
+use super::test_column;
 use crate::profile::labels::Label;
 
-/// What samples are grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Key {
-    /// Name of the thread.
-    Comm,
-    /// File or memory with the code.
-    Dso,
-    /// Function.
-    Sym,
-    /// Source file and line.
-    SrcLine,
-    /// Source file.
-    SrcFile,
-    /// Process.
-    Pid,
-    /// Thread.
-    Tid,
-    /// CPU.
-    Cpu,
-    /// Event.
-    Event,
+/// Declares [`ReportKey`] from a table: variant, names of which all but the first are equivalent, and column.
+macro_rules! keys {
+    ($($(#[doc = $doc:literal])* $(#[cfg($cfg:meta)])? $key:ident = [$name:literal $(, $alias:literal)*] => $column:path;)*) => {
+        /// What samples are grouped by.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ReportKey {
+            $($(#[doc = $doc])* $(#[cfg($cfg)])? $key,)*
+        }
+
+        impl ReportKey {
+            /// Names, with those that are equivalent.
+            pub const NAMES: &[(&str, Self)] =
+                &[$($(#[cfg($cfg)])? ($name, Self::$key), $(($alias, Self::$key),)*)*];
+
+            /// Its column.
+            pub(super) const fn column(self) -> &'static Column {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$key => &$column,)*
+                }
+            }
+        }
+    };
 }
 
-impl Key {
-    /// Names, with those that are equivalent.
-    pub const NAMES: &[(&str, Self)] = &[
-        ("comm", Self::Comm),
-        ("dso", Self::Dso),
-        ("sym", Self::Sym),
-        ("symbol", Self::Sym),
-        ("srcline", Self::SrcLine),
-        ("srcfile", Self::SrcFile),
-        ("pid", Self::Pid),
-        ("tid", Self::Tid),
-        ("cpu", Self::Cpu),
-        ("event", Self::Event),
-    ];
+keys! {
+    /// Name of the thread.
+    Comm = ["comm"] => column::COMM;
+    /// File or memory with the code.
+    Dso = ["dso"] => column::DSO;
+    /// Function.
+    Sym = ["sym", "symbol"] => column::SYM;
+    /// Source file and line.
+    SrcLine = ["srcline"] => column::SRCLINE;
+    /// Source file.
+    SrcFile = ["srcfile"] => column::SRCFILE;
+    /// Process.
+    Pid = ["pid"] => column::PID;
+    /// Thread.
+    Tid = ["tid"] => column::TID;
+    /// CPU.
+    Cpu = ["cpu"] => column::CPU;
+    /// Event.
+    Event = ["event"] => column::EVENT;
+    /// An example, in tests.
+    #[cfg(test)]
+    Example = ["example"] => test_column::EXAMPLE;
+}
 
+impl ReportKey {
     /// The default keys of `perf report`.
     pub const DEFAULT: &[Self] = &[Self::Comm, Self::Dso, Self::Sym];
 
@@ -63,12 +77,6 @@ impl Key {
 
     /// The label of samples that has its value; `None` if frames or the event have it.
     pub fn label(self) -> Option<Label> {
-        match self {
-            Self::Comm => Some(Label::ThreadComm),
-            Self::Pid => Some(Label::Pid),
-            Self::Tid => Some(Label::Tid),
-            Self::Cpu => Some(Label::Cpu),
-            Self::Dso | Self::Sym | Self::SrcLine | Self::SrcFile | Self::Event => None,
-        }
+        self.column().label
     }
 }

@@ -1,10 +1,11 @@
 //! Places in code that frames stand for: one for each function at an address, inlined ones included.
 
-use crate::profile::function_name::without_own_parameters;
-use crate::profile::stacks::FrameId;
+use crate::profile::function_selection::SelectedFunctions;
+use crate::profile::intern::stacks::FrameId;
+use crate::profile::symbolize::function_name::without_own_parameters;
 use crate::profile::{Frame, Tables};
-use hashbrown::HashMap;
-use perf_data::printable;
+use hashbrown::{HashMap, HashSet};
+use perf_data::error::Result;
 use perf_data::session::kernel_names::module_name;
 use perf_data::session::map::{Map, cut_name};
 use perf_data::session::names::{NameId, Names};
@@ -34,6 +35,15 @@ pub struct Location {
     pub is_kernel: bool,
     /// Whether the function is inlined into the next one.
     pub is_inlined: bool,
+}
+
+/// Functions that a text selects.
+#[derive(Clone, Debug)]
+pub struct LocationSelection {
+    /// Their names.
+    pub title: String,
+    /// By location: whether it is in one of them.
+    pub is_selected: Vec<bool>,
 }
 
 /// The locations of all frames of a profile.
@@ -70,7 +80,7 @@ impl Locations {
         let last = file.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
         let file = cut_name(last.unwrap_or(&file));
         // Perf has names of kernel modules as kallsyms has them.
-        let module = str::from_utf8(file).ok().filter(|_| map.is_some_and(Map::is_of_kernel));
+        let module = str::from_utf8(file).ok().filter(|_| map.is_some_and(Map::belongs_to_kernel));
         let module = module.filter(|name| !name.starts_with('[')).and_then(|name| module_name(Path::new(name)));
         let dso = module.map(|name| format!("[{name}]"));
         let dso = self.names.id(dso.as_ref().map_or(file, |name| name.as_bytes()));
@@ -162,13 +172,16 @@ impl Locations {
         }
     }
 
-    /// The locations of functions with this name, also as views show it, in any file.
-    pub fn named(&self, name: &str) -> Vec<bool> {
-        let is_changed = name.contains(['\\', '…', char::REPLACEMENT_CHARACTER]);
-        let is_named = |location: &Location| {
-            self.names.name(location.function) == name.as_bytes()
-                || is_changed && printable::name(&self.text(location.function)) == name
-        };
-        self.list.iter().map(is_named).collect()
+    /// The functions that a text [selects](SelectedFunctions), in any file.
+    ///
+    /// # Errors
+    /// If it selects none.
+    pub fn select(&self, text: &str) -> Result<LocationSelection> {
+        let texts: HashMap<NameId, Cow<'_, str>> =
+            self.list.iter().map(|location| (location.function, self.text(location.function))).collect();
+        let selected = SelectedFunctions::new(text, texts.values().map(|name| &**name))?;
+        let names: HashSet<&str> = selected.names.iter().copied().collect();
+        let is_selected = self.list.iter().map(|location| names.contains(&*texts[&location.function])).collect();
+        Ok(LocationSelection { title: selected.title(), is_selected })
     }
 }

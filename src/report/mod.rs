@@ -1,11 +1,29 @@
 //! Reports on a profile, independent of their form: the functions with the most samples, their callers, callees and lines.
+//!
+//! ```
+//! use perfconv::report::{key::ReportKey, location::Locations, top::Top};
+//!
+//! # fn main() -> perfconv::Result<()> {
+//! let recording = perfconv::Recording::open("roundtrip/fixtures/callgraph.data")?;
+//! let (profile, _) = recording.profile().collect()?;
+//! let locations = Locations::new(&profile.tables);
+//! for function in Top::new(&profile, &locations, None, &[ReportKey::Dso, ReportKey::Sym], false).entries {
+//!     // Names can contain anything.
+//!     println!("{} {}", function.usage.own.samples, perf_data::printable::name(&function.cells[1]));
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 pub(crate) mod call_tree;
+mod column;
 pub(crate) mod facts;
 pub mod key;
 pub mod location;
 pub(crate) mod neighbors;
 pub(crate) mod source_lines;
+#[cfg(test)]
+mod test_column;
 pub mod top;
 
 use crate::profile::Row;

@@ -21,7 +21,7 @@ pub(crate) struct Neighbor {
     pub counts: Counts,
 }
 
-/// Callers and callees of the functions with a name.
+/// Callers and callees of the selected functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Neighbors {
     /// Samples with the function.
@@ -76,9 +76,8 @@ impl Neighbors {
         profile: &Profile,
         locations: &Locations,
         rows: impl Iterator<Item = &'a Row>,
-        function: &str,
+        is_selected: &[bool],
     ) -> Self {
-        let is_named = locations.named(function);
         let (mut neighbors, mut callers, mut callees) = (Self::default(), Calls::default(), Calls::default());
         let mut stack = Vec::new();
         let called = |location: &Location| (location.function, location.dso);
@@ -86,7 +85,7 @@ impl Neighbors {
             stack.clear();
             stack.extend(locations.stack_locations(profile.tables.stacks.stack(row.stack)));
             let mut is_in = false;
-            for (depth, _) in stack.iter().enumerate().filter(|(_, id)| is_named[**id as usize]) {
+            for (depth, _) in stack.iter().enumerate().filter(|(_, id)| is_selected[**id as usize]) {
                 is_in = true;
                 let caller = stack.get(depth + 1).map(|&id| (called(locations.get(id)), locations.first_of_line(id)));
                 callers.count(caller.unzip(), number, row);

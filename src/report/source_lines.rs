@@ -23,19 +23,18 @@ pub(crate) struct SourceLines {
 const MAX_SOURCE: u64 = 64 << 20;
 
 impl SourceLines {
-    /// The lines of the functions with a name in these rows of a profile, one list for each file.
+    /// The lines of the selected functions in these rows of a profile, one list for each file.
     pub(crate) fn new<'a>(
         profile: &Profile,
         locations: &Locations,
         rows: impl Iterator<Item = &'a Row>,
-        function: &str,
+        is_selected: &[bool],
     ) -> Vec<Self> {
-        let is_named = locations.named(function);
         let mut files: BTreeMap<_, (Self, usize)> = BTreeMap::new();
         let mut latest: BTreeMap<_, usize> = BTreeMap::new();
         for (number, row) in rows.enumerate() {
             let stack = locations.stack_locations(profile.tables.stacks.stack(row.stack)).enumerate();
-            for (depth, id) in stack.filter(|(_, id)| is_named[*id as usize]) {
+            for (depth, id) in stack.filter(|(_, id)| is_selected[*id as usize]) {
                 let location = locations.get(id);
                 let (file, counted) = files.entry(location.file).or_insert_with(|| {
                     (Self { file: locations.text(location.file).into_owned(), ..Self::default() }, usize::MAX)

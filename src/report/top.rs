@@ -1,21 +1,20 @@
 //! Functions, or other groups of samples, with their counts.
 
-use super::key::Key;
+use super::column::{Cell, CellSource};
+use super::key::ReportKey;
 use super::location::{LocationId, Locations};
 use super::{Counts, Usage};
-use crate::profile::labels::{Label, LabelKey, LabelsId};
-use crate::profile::{Profile, Row, Tables};
+use crate::profile::labels::LabelsId;
+use crate::profile::{Profile, Row};
 use hashbrown::HashMap;
-use perf_data::session::names::NameId;
 use perf_data::session::slices::Slices;
-use perf_data::session::thread_name::unnamed_thread;
 use perf_data::stream::events::EventIndex;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A group of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ReportEntry {
     /// The values of the keys, as text. Entries share equal texts, which can be long.
     pub cells: Vec<Arc<str>>,
     /// Its event, in a list that is grouped by event.
@@ -30,20 +29,14 @@ pub struct Top {
     /// Counts of all samples, by event.
     pub totals: HashMap<EventIndex, Counts>,
     /// The groups.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ReportEntry>,
 }
-
-/// A value of a key: a name, a number or nothing.
-type Cell = Option<u64>;
-
-/// Marks the ID of a thread in place of its name, if that is unknown. As in perf, 0 is the idle thread.
-const UNNAMED: u64 = 1 << 32;
 
 /// Groups without their texts.
 struct Groups<'a> {
     profile: &'a Profile,
     locations: &'a Locations,
-    keys: &'a [Key],
+    keys: &'a [ReportKey],
     /// Values of the keys that labels and events have, in the order of the keys.
     sample_cells: Slices<Cell>,
     by_labels: HashMap<(LabelsId, EventIndex), u32>,
@@ -64,7 +57,7 @@ impl Top {
         profile: &Profile,
         locations: &Locations,
         event: Option<EventIndex>,
-        keys: &[Key],
+        keys: &[ReportKey],
         by_total: bool,
     ) -> Self {
         let mut groups = Groups::new(profile, locations, keys);
@@ -82,16 +75,20 @@ impl Top {
     }
 
     /// Counts of all samples of an entry's event.
-    pub fn event_total(&self, entry: &Entry) -> Counts {
+    pub fn event_total(&self, entry: &ReportEntry) -> Counts {
         self.totals.get(&entry.event).copied().unwrap_or_default()
     }
 }
 
 impl<'a> Groups<'a> {
-    fn new(profile: &'a Profile, locations: &'a Locations, keys: &'a [Key]) -> Self {
+    fn new(profile: &'a Profile, locations: &'a Locations, keys: &'a [ReportKey]) -> Self {
         let mut location_cells = Slices::default();
         let cells = |id: &LocationId| -> Vec<Cell> {
-            keys.iter().filter_map(|key| location_cell(*key, *id, locations)).collect()
+            let cells = keys.iter().filter_map(|key| match key.column().cell {
+                CellSource::Sample(_) => None,
+                CellSource::Location(cell) => Some(cell(*id, locations)),
+            });
+            cells.collect()
         };
         let ids = 0..locations.list().len() as LocationId;
         let by_location = ids.map(|id| location_cells.id(&cells(&id))).collect();
@@ -114,8 +111,11 @@ impl<'a> Groups<'a> {
         let Self { profile, locations, keys, sample_cells, by_labels, by_location, groups, list, counted, .. } = self;
         let tables = &*profile.tables;
         let cells_id = *by_labels.entry((row.labels, row.event)).or_insert_with(|| {
-            let cells: Vec<_> = keys.iter().filter_map(|key| sample_cell(*key, row, tables)).collect();
-            sample_cells.id(&cells)
+            let cells = keys.iter().filter_map(|key| match key.column().cell {
+                CellSource::Sample(cell) => Some(cell(row, tables)),
+                CellSource::Location(_) => None,
+            });
+            sample_cells.id(&cells.collect::<Vec<_>>())
         });
         for (depth, location) in locations.stack_locations(tables.stacks.stack(row.stack)).enumerate() {
             let key = (cells_id, by_location[location as usize]);
@@ -135,34 +135,29 @@ impl<'a> Groups<'a> {
         }
     }
 
-    fn entries(&self) -> Vec<Entry> {
+    fn entries(&self) -> Vec<ReportEntry> {
         let Self { keys, sample_cells, location_cells, list, .. } = self;
-        let mut texts: HashMap<(Key, Cell), Arc<str>> = HashMap::new();
+        let mut texts: HashMap<(ReportKey, Cell), Arc<str>> = HashMap::new();
         let entry = |&(sample, location, event, usage): &(u32, u32, EventIndex, Usage)| {
             let (mut sample_values, mut location_values) =
                 (sample_cells.get(sample).iter(), location_cells.get(location).iter());
             let cells = keys.iter().map(|&key| {
-                let cells = if is_sample_key(key) { &mut sample_values } else { &mut location_values };
+                let cells = match key.column().cell {
+                    CellSource::Sample(_) => &mut sample_values,
+                    CellSource::Location(_) => &mut location_values,
+                };
                 let cell = cells.next().copied().flatten();
                 texts.entry((key, cell)).or_insert_with(|| self.text(key, cell).into()).clone()
             });
-            Entry { cells: cells.collect(), event, usage }
+            ReportEntry { cells: cells.collect(), event, usage }
         };
         list.iter().map(entry).collect()
     }
 
-    fn text(&self, key: Key, cell: Cell) -> String {
+    fn text(&self, key: ReportKey, cell: Cell) -> String {
         let Some(value) = cell else { return String::new() };
         let tables = &*self.profile.tables;
-        match key {
-            Key::Comm if value >= UNNAMED => unnamed_thread(value as u32).into_owned(),
-            Key::Comm => String::from_utf8_lossy(tables.names.name(NameId(value as u32))).into_owned(),
-            Key::Dso | Key::Sym | Key::SrcFile => self.locations.text(NameId(value as u32)).into_owned(),
-            Key::SrcLine => self.locations.source(self.locations.get(value as LocationId)),
-            Key::Pid | Key::Tid => (value as u32 as i32).to_string(),
-            Key::Cpu => value.to_string(),
-            Key::Event => tables.events[value as usize].name.clone(),
-        }
+        (key.column().text)(value, tables, self.locations)
     }
 }
 
@@ -170,36 +165,4 @@ impl<'a> Groups<'a> {
 fn compare(a: &[Arc<str>], b: &[Arc<str>]) -> Ordering {
     let different = a.iter().zip(b).filter(|(a, b)| !Arc::ptr_eq(a, b));
     different.map(|(a, b)| a.cmp(b)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-}
-
-/// Whether all frames of a sample have the same value of a key.
-fn is_sample_key(key: Key) -> bool {
-    key == Key::Event || key.label().is_some()
-}
-
-/// The value of a key of samples.
-fn sample_cell(key: Key, row: &Row, tables: &Tables) -> Option<Cell> {
-    if key == Key::Event {
-        return Some(Some(row.event.into()));
-    }
-    let value = |wanted: Label| {
-        let mut labels = tables.labels.labels(row.labels).iter();
-        labels.find(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value)
-    };
-    let recorded = value(key.label()?);
-    // Each thread without a name has a row of its own, by its ID.
-    let unnamed = || value(Label::Tid).filter(|_| key == Key::Comm).map(|tid| UNNAMED | tid);
-    Some(recorded.or_else(unnamed))
-}
-
-/// The value of a key of locations. For a line it is a location of that line.
-fn location_cell(key: Key, id: LocationId, locations: &Locations) -> Option<Cell> {
-    let location = locations.get(id);
-    match key {
-        Key::Dso => Some(Some(location.dso.0.into())),
-        Key::Sym => Some(Some(location.function.0.into())),
-        Key::SrcFile => Some(Some(location.file.0.into())),
-        Key::SrcLine => Some(Some(locations.first_of_line(id).into())),
-        Key::Comm | Key::Pid | Key::Tid | Key::Cpu | Key::Event => None,
-    }
 }

@@ -1,6 +1,6 @@
 //! Checks whether a recording can be written in another byte order, and which bytes would remain unconverted.
 
-use super::pass::{Pass, PreScan};
+use crate::rewrite::framework::pass::{Pass, PreScan};
 use perf_data::abi::Endian;
 use perf_data::abi::feature::{Feature, FeatureSection};
 use perf_data::abi::record::{Body, Record, RecordContext};

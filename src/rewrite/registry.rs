@@ -1,27 +1,27 @@
 //! The table of all passes that a command line can request.
 
-use super::anonymize::options::ANONYMIZE;
-use super::build_ids::maps::BuildIdMaps;
-use super::build_ids::table::BuildIdTable;
-use super::filter::comm::Comm;
-use super::filter::cpu::Cpu;
-use super::filter::dso::Dso;
-use super::filter::event::Event;
-use super::filter::head::Head;
-use super::filter::kind::RecordTypes;
-use super::filter::sample_every::SampleEvery;
-use super::filter::task::{Pid, Tid};
-use super::filter::time::Time;
-use super::header::edits;
-use super::jit::pass::Jit;
-use super::jit::perf_map::PerfMap;
-use super::pass_type::{PassType, Setting};
-use super::perf_version::ForPerfVersion;
-use super::quipper;
-use super::sched_stat::SchedStat;
-use super::sort::Sort;
-use super::strip_user_stack::StripUserStack;
-use super::unwind::Unwind;
+use crate::rewrite::anonymize::options::ANONYMIZE;
+use crate::rewrite::build_ids::maps::BuildIdMaps;
+use crate::rewrite::build_ids::table::BuildIdTable;
+use crate::rewrite::filter::comm::Comm;
+use crate::rewrite::filter::cpu::Cpu;
+use crate::rewrite::filter::dso::Dso;
+use crate::rewrite::filter::event::Event;
+use crate::rewrite::filter::head::Head;
+use crate::rewrite::filter::kind::RecordTypes;
+use crate::rewrite::filter::sample_every::SampleEvery;
+use crate::rewrite::filter::task::{Pid, Tid};
+use crate::rewrite::filter::time::Time;
+use crate::rewrite::framework::pass_type::{PassType, Setting};
+use crate::rewrite::header::edits;
+use crate::rewrite::jit::pass::Jit;
+use crate::rewrite::jit::perf_map::PerfMap;
+use crate::rewrite::perf_version::ForPerfVersion;
+use crate::rewrite::quipper;
+use crate::rewrite::sched_stat::SchedStat;
+use crate::rewrite::sort::Sort;
+use crate::rewrite::strip_user_stack::StripUserStack;
+use crate::rewrite::unwind::Unwind;
 
 /// Tables of passes, each with the heading under which help shows their arguments.
 pub type PassTable<'a> = &'a [(&'static str, &'a [PassType])];

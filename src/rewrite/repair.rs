@@ -1,8 +1,8 @@
 //! Writes a valid recording from an interrupted or corrupt one: `perfconv repair`.
 
 use super::header::Header;
-use super::pass::{Pass, PreScan};
-use super::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use binrw::BinWrite;
 use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
@@ -13,8 +13,8 @@ use perf_data::abi::feature::sample_time::SampleTime;
 use perf_data::abi::feature::string::PerfStr;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::record::cpu_map::CpuMap;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::SampleType;
-use perf_data::abi::sample_view::SampleView;
 use perf_data::container::read::Container;
 use perf_data::error::Result;
 use perf_data::stream::Sink;
@@ -54,7 +54,7 @@ impl RepairPass {
     }
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
-        let (_, event) = meta.events.of(raw)?;
+        let (_, event) = meta.events.find(raw)?;
         let sample = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
         if let Some((cpu, _)) = sample.cpu {
             self.see_cpu(cpu);

@@ -3,15 +3,15 @@
 //! A `sched:sched_switch` sample has the call chain in which a task went to sleep; a later `sched:sched_stat_*` sample has the
 //! duration.
 
-use super::pass::{Pass, PreScan};
-use super::pass_options::{PassContext, PassOptions};
-use super::replacement::RecordBuffer;
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::replacement::RecordBuffer;
 use hashbrown::HashMap;
 use perf_data::abi::bytes::Integer;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::{RecordHeader, RecordType};
-use perf_data::abi::sample_field::SampleField;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::field::SampleField;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::container::read::ReadOptions;
 use perf_data::error::{Error, Result};
 use perf_data::stream::Sink;
@@ -22,7 +22,7 @@ use perf_data::stream::order::Order;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::stage::{Before, Stage};
 use perf_data::tracepoint::tracepoints::Tracepoints;
-use perf_data::tracepoint::value::Value;
+use perf_data::tracepoint::value::FieldValue;
 
 /// Merges sched_stat and sched_switch samples.
 #[derive(Clone, Debug, Default)]
@@ -132,8 +132,8 @@ impl Roles {
     fn pid(&self, event: &Event, raw: &[u8]) -> Option<u32> {
         let mut values = self.tracepoints.get(event.attr.config)?.values(raw);
         values.find_map(|(field, value)| match value {
-            Value::Signed(pid) if field.name == "pid" => Some(pid as u32),
-            Value::Unsigned(pid) if field.name == "pid" => Some(pid as u32),
+            FieldValue::Signed(pid) if field.name == "pid" => Some(pid as u32),
+            FieldValue::Unsigned(pid) if field.name == "pid" => Some(pid as u32),
             _ => None,
         })
     }
@@ -149,7 +149,7 @@ struct Merge {
 impl Merge {
     /// Processes a sample; returns whether it is passed on unchanged.
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut (impl Sink + ?Sized)) -> Result<bool> {
-        let Some((index, event)) = meta.events.of(raw) else { return Ok(true) };
+        let Some((index, event)) = meta.events.find(raw) else { return Ok(true) };
         let role = self.roles.role(meta, index);
         if role == Role::Other {
             return Ok(true);

@@ -1,7 +1,7 @@
 //! Sorts records by time across the whole recording, ignoring rounds: `--sort`, and quipper's `sort`.
 
-use super::pass::Pass;
-use super::pass_options::{PassContext, PassOptions, PassOrder};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions, PassOrder};
 use perf_data::abi::sample_type::SampleType;
 use perf_data::container::read::ReadOptions;
 use perf_data::error::Result;

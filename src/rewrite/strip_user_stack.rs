@@ -4,10 +4,10 @@
 //! keep the call chains.
 
 use super::header::Header;
-use super::pass::{Pass, PreScan};
-use super::pass_options::{PassContext, PassOptions};
-use super::replacement::RecordBuffer;
-use super::sample_parts::{SampleParts, layout_with};
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::replacement::RecordBuffer;
+use crate::rewrite::framework::sample_parts::{SampleParts, layout_with};
 use perf_data::abi::record::RecordHeader;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::error::{Error, Result};

@@ -4,19 +4,19 @@
 
 use super::filter::file_positions::{FilePositions, Numbered, NumberedOrder};
 use super::header::Header;
-use super::pass::{Pass, PreScan};
-use super::pass_options::{PassContext, PassOptions};
-use super::replacement::RecordBuffer;
-use super::sample_parts::{SampleParts, layout_with};
-use super::spooled_chains::SpooledChains;
 use crate::profile::symbolize::SymbolOptions;
-use crate::profile::unwinding::Unwinding;
+use crate::profile::unwind::unwinding::Unwinding;
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::replacement::RecordBuffer;
+use crate::rewrite::framework::sample_parts::{SampleParts, layout_with};
+use crate::rewrite::framework::spooled_chains::SpooledChains;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::bytes::Integer;
 use perf_data::abi::record::RecordHeader;
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::layout::SampleLayout;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
-use perf_data::abi::sample_view::SampleView;
 use perf_data::container::read::ReadOptions;
 use perf_data::error::{Error, Result};
 use perf_data::session::space::Space;

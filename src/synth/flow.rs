@@ -1,6 +1,6 @@
 //! Path of records to their sink: sorting and round marks.
 
-use crate::rewrite::rounds::Rounds;
+use crate::rewrite::framework::rounds::Rounds;
 use crate::rewrite::sort::{Sorting, Untimed};
 use perf_data::container::read::ReadOptions;
 use perf_data::error::Result;

@@ -24,4 +24,4 @@ pub use recorder::{Recorder, Stamp};
 pub use recording::RecordingBuilder;
 pub use scenario::Scenario;
 pub use scenario::file::expect::Expect;
-pub use tracepoint::{Field, Tracepoint, tracing_data};
+pub use tracepoint::{Tracepoint, TracepointField, tracing_data};

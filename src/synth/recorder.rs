@@ -9,10 +9,10 @@ use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::record::mmap2::MappedFile;
 use perf_data::abi::record::{Body, Misc, RecordHeader, RecordType};
 use perf_data::abi::sample::Sample;
-use perf_data::abi::sample_id::SampleId;
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::id::SampleId;
+use perf_data::abi::sample::layout::SampleLayout;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::SampleType;
-use perf_data::abi::sample_view::SampleView;
 use perf_data::container::block::{Block, Origin};
 use perf_data::container::read::ReadOptions;
 use perf_data::error::{Error, Result};
@@ -76,7 +76,7 @@ impl Stamp {
 ///     recorder.sample(cycles, CpuMode::USER, &mut sample)?;
 /// }
 /// let (_, ledger) = recorder.finish()?;
-/// assert_eq!(ledger.of(perfconv::abi::record::RecordType::SAMPLE).added, 2);
+/// assert_eq!(ledger.counts(perfconv::abi::record::RecordType::SAMPLE).added, 2);
 /// assert!(file.into_inner().unwrap().into_inner().starts_with(b"PERFILE2"));
 /// # Ok::<(), perfconv::Error>(())
 /// ```

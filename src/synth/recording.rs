@@ -44,17 +44,17 @@ pub struct RecordingBuilder {
     pub metadata: Metadata,
     /// Whether records keep the order of the calls instead of being sorted by time.
     pub unsorted: bool,
-    entries: Vec<Entry>,
+    entries: Vec<RecordingItem>,
 }
 
 #[derive(Clone, Debug)]
-enum Entry {
+enum RecordingItem {
     Record { misc: Misc, body: Box<Body>, stamp: Stamp, behind: Vec<u8> },
     Sample { event: usize, misc: Misc, sample: Box<Sample> },
     Unchecked(Vec<u8>),
 }
 
-impl Entry {
+impl RecordingItem {
     /// Whether it describes the initial state: a kernel record without a time.
     fn is_initial(&self) -> bool {
         match self {
@@ -128,7 +128,7 @@ impl RecordingBuilder {
 
     /// Adds a sample of an event in a CPU mode.
     pub fn sample_in(&mut self, misc: impl Into<Misc>, event: usize, sample: Sample) -> &mut Self {
-        self.entries.push(Entry::Sample { event, misc: misc.into(), sample: Box::new(sample) });
+        self.entries.push(RecordingItem::Sample { event, misc: misc.into(), sample: Box::new(sample) });
         self
     }
 
@@ -139,13 +139,13 @@ impl RecordingBuilder {
 
     /// Adds any record with a payload that is not counted in its size.
     pub fn record_before(&mut self, misc: impl Into<Misc>, body: Body, stamp: Stamp, behind: Vec<u8>) -> &mut Self {
-        self.entries.push(Entry::Record { misc: misc.into(), body: Box::new(body), stamp, behind });
+        self.entries.push(RecordingItem::Record { misc: misc.into(), body: Box::new(body), stamp, behind });
         self
     }
 
     /// Adds bytes unchanged. Bytes that are not a record need [`unsorted`](Self::unsorted).
     pub fn unchecked(&mut self, bytes: impl Into<Vec<u8>>) -> &mut Self {
-        self.entries.push(Entry::Unchecked(bytes.into()));
+        self.entries.push(RecordingItem::Unchecked(bytes.into()));
         self
     }
 
@@ -162,9 +162,11 @@ impl RecordingBuilder {
             self.entries.iter().partition(|entry| !self.unsorted && entry.is_initial());
         for entry in first.into_iter().chain(others) {
             match entry {
-                Entry::Record { misc, body, stamp, behind } => recorder.record_before(*misc, body, *stamp, behind)?,
-                Entry::Sample { event, misc, sample } => recorder.sample(*event, *misc, &mut sample.clone())?,
-                Entry::Unchecked(bytes) => recorder.unchecked(bytes)?,
+                RecordingItem::Record { misc, body, stamp, behind } => {
+                    recorder.record_before(*misc, body, *stamp, behind)?
+                }
+                RecordingItem::Sample { event, misc, sample } => recorder.sample(*event, *misc, &mut sample.clone())?,
+                RecordingItem::Unchecked(bytes) => recorder.unchecked(bytes)?,
             }
         }
         recorder.finish()
@@ -189,7 +191,7 @@ mod tests {
     use perf_data::abi::feature::FeatureId;
     use perf_data::abi::record::Record;
     use perf_data::abi::record::auxtrace::Auxtrace;
-    use perf_data::abi::regs::{Regs, RegsAbi};
+    use perf_data::abi::sample::regs::{Regs, RegsAbi};
     use perf_data::abi::sample_type::SampleType;
     use perf_data::container::read::input::Input;
     use perf_data::stream::raw::Raw;

@@ -13,14 +13,14 @@ pub struct Tracepoint {
     /// Name, such as `sched_switch`.
     pub name: String,
     /// Its specific fields, after the common ones.
-    pub fields: Vec<Field>,
+    pub fields: Vec<TracepointField>,
     /// printf format; by default, each field with its name.
     pub print: Option<String>,
 }
 
 /// A field of a tracepoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct TracepointField {
     /// C declaration: `int prev_pid`, `char prev_comm[16]`.
     pub declaration: String,
     /// Size in bytes.
@@ -41,7 +41,7 @@ impl Tracepoint {
     /// Appends a field.
     #[must_use]
     pub fn field(mut self, declaration: impl Into<String>, size: u64, signed: bool) -> Self {
-        self.fields.push(Field { declaration: declaration.into(), size, signed });
+        self.fields.push(TracepointField { declaration: declaration.into(), size, signed });
         self
     }
 
@@ -64,7 +64,7 @@ impl Tracepoint {
         let mut format = TracepointFormat::new(&self.name, id);
         let (mut shown, mut arguments) = (Vec::new(), String::new());
         for field in &self.fields {
-            let Field { declaration, size, signed } = field;
+            let TracepointField { declaration, size, signed } = field;
             format.fields.push(format.next_field(declaration, u32::try_from(*size).unwrap_or(u32::MAX), *signed));
             let array = declaration.split_once('[');
             let name = field.name();
@@ -82,7 +82,7 @@ impl Tracepoint {
     }
 }
 
-impl Field {
+impl TracepointField {
     /// Its name.
     pub fn name(&self) -> &str {
         let head = self.declaration.split_once('[').map_or(&self.declaration[..], |(head, _)| head);
@@ -160,8 +160,9 @@ mod tests {
 
     #[test]
     fn encodes_values_by_field_type() {
-        let field = |declaration: &str, size, signed| Field { declaration: declaration.to_owned(), size, signed };
-        let bytes = |field: &Field, value: Value| field.bytes(&value, Endian::Little);
+        let field =
+            |declaration: &str, size, signed| TracepointField { declaration: declaration.to_owned(), size, signed };
+        let bytes = |field: &TracepointField, value: Value| field.bytes(&value, Endian::Little);
         assert_eq!(bytes(&field("char comm[4]", 4, true), "ab".into()), Some(b"ab\0\0".to_vec()));
         assert_eq!(bytes(&field("char comm[4]", 4, true), "abcd".into()), None);
         let number = field("int prev_pid", 4, true);

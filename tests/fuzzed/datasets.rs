@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, S
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use perfconv::formats::Reader;
+use perfconv::formats::FormatReader;
 use perfconv::formats::dataset::DATASET;
 use perfconv::formats::import::ImportOptions;
 use std::fs;
@@ -94,7 +94,7 @@ pub fn dataset(bytes: &[u8]) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let Ok(read) = write(directory.path(), &mut Unstructured::new(bytes)) else { return };
     let options = ImportOptions { most_samples: 10_000, ..ImportOptions::default() };
-    let Reader::Directory { import, .. } = DATASET.reader else { unreachable!("a dataset is a directory") };
+    let FormatReader::Directory { import, .. } = DATASET.reader else { unreachable!("a dataset is a directory") };
     let mut imported = None;
     let used = measure(|| imported = import(directory.path(), &options).ok());
     assert_within_budget(used, read);

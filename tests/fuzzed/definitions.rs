@@ -4,10 +4,10 @@ use super::inputs::{FeatureInput, feature_of, record_of};
 use perf_data::abi::Endian;
 use perf_data::abi::feature::{Feature, FeatureId, FeatureSection};
 use perf_data::abi::record::{Body, Record, RecordContext, RecordHeader, RecordType};
+use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::BranchSampleType;
-use perf_data::abi::sample_view::SampleView;
 use perf_data::tracepoint::tracepoints::Tracepoints;
-use perf_data::tracepoint::value::Value;
+use perf_data::tracepoint::value::FieldValue;
 
 /// Any bytes as a record: encoding preserves them, also by way of the other byte order. Records with a tail are excluded from the
 /// latter: the tail stays in the recorder's byte order, in which it may look like fields.
@@ -72,7 +72,7 @@ fn tracepoints(bytes: &[u8]) {
     let tracepoints = Tracepoints::read(bytes);
     for tracepoint in (0..1000).filter_map(|id| tracepoints.get(id)) {
         for (_, value) in tracepoint.values(bytes) {
-            if let Value::Text(part) | Value::Bytes(part) = value {
+            if let FieldValue::Text(part) | FieldValue::Bytes(part) = value {
                 assert!(part.len() <= bytes.len());
             }
         }

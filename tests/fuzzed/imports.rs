@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use perf_data::abi::Endian;
 use perf_data::abi::attr::Attr;
 use perf_data::abi::attr_flags::AttrFlags;
-use perf_data::abi::jitdump::header::Header;
+use perf_data::abi::jitdump::header::JitDumpHeader;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::container::access::Access;
 use perf_data::container::read::file::FileAttr;
@@ -21,9 +21,9 @@ use perfconv::bundle::unpack::{Members, extract};
 use perfconv::formats::import::{Import, ImportOptions, import};
 use perfconv::formats::{json as json_format, quipper as quipper_format};
 use perfconv::rewrite::build_ids::known_build_ids::KnownBuildIds;
+use perfconv::rewrite::framework::passes::Passes;
 use perfconv::rewrite::jit::images::ImageOptions;
 use perfconv::rewrite::jit::pass::JitPass;
-use perfconv::rewrite::passes::Passes;
 use std::fs;
 use std::path::Path;
 use tar::{Builder, EntryType, Header as TarHeader};
@@ -76,7 +76,7 @@ pub fn jitdump(bytes: &[u8]) {
     MapFile::read(&bytes.to_vec().into());
     let dir = tempfile::tempdir().expect("a temporary directory");
     let dump = dir.path().join("jit-1.dump");
-    let dumped = if bytes.starts_with(&Header::MAGIC.to_le_bytes()) {
+    let dumped = if bytes.starts_with(&JitDumpHeader::MAGIC.to_le_bytes()) {
         bytes.to_vec()
     } else {
         // Prepend a valid header.

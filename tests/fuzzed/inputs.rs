@@ -5,7 +5,7 @@ use perf_data::abi::feature::nr_cpus::NrCpus;
 use perf_data::abi::feature::{FeatureContext, FeatureId};
 use perf_data::abi::read_format::ReadFormat;
 use perf_data::abi::record::{RecordContext, RecordHeader, RecordType};
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
 
 /// Size of the context of a record: `u8 flags, kind; u16 misc; u32 sample_type; u32 branch_sample_type; u8 read_format,

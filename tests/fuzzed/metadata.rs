@@ -6,7 +6,7 @@ use perf_data::abi::feature::event_desc::{EventDesc, EventDescs};
 use perf_data::abi::feature::string::{PerfStr, StrList};
 use perf_data::abi::{Endian, to_bytes};
 use perf_data::container::read::file::FileAttr;
-use perfconv::synth::{Field, Tracepoint, tracing_data};
+use perfconv::synth::{Tracepoint, TracepointField, tracing_data};
 use std::collections::BTreeMap;
 
 /// Sections of features.
@@ -20,7 +20,7 @@ pub fn features(events: &mut [FileAttr], endian: Endian) -> Metadata {
     let mut tracepoints = Vec::new();
     for ((id, name), event) in (1..).zip(TRACEPOINTS).zip(&mut *events) {
         (event.attr.kind, event.attr.config) = (AttrType::TRACEPOINT, id);
-        let field = |declaration: &str| Field { declaration: declaration.to_owned(), size: 4, signed: true };
+        let field = |declaration: &str| TracepointField { declaration: declaration.to_owned(), size: 4, signed: true };
         let fields = vec![field("int pid"), field("int next_pid")];
         tracepoints.push((id, Tracepoint { fields, ..Tracepoint::new("sched", name) }));
     }

@@ -7,7 +7,7 @@ use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::mmap2::MappedFile;
 use perf_data::abi::record::{Body, Misc, RecordContext, RecordHeader, RecordType};
-use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample::id::SampleId;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::abi::text::PaddedStr;
 use perf_data::abi::{self, Endian};

@@ -17,13 +17,13 @@ use perf_data::stream::raw::Raw;
 use perf_data::stream::source::Source;
 use perf_data::stream::write::directory::ToDirectory;
 use perf_data::stream::write::file::ToFile;
-use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::form::{CompressedFrames, Form};
 use perf_data::stream::write::pipe::ToPipe;
 use perfconv::conversion::convert_records;
-use perfconv::formats::converter::ConvertOptions;
+use perfconv::formats::framework::converter::ConvertOptions;
+use perfconv::formats::framework::output::RecordFormat;
 use perfconv::formats::import::{Import, ImportOptions, import};
 use perfconv::formats::json::{self, JsonDocument, JsonLines};
-use perfconv::formats::output::RecordFormat;
 use perfconv::formats::quipper::{self, QuipperProto};
 use perfconv::rewrite::anonymize::category::{Category, KeptCategories};
 use perfconv::rewrite::anonymize::key::Key;
@@ -43,11 +43,11 @@ use perfconv::rewrite::filter::pass::{Filter, FilterPass};
 use perfconv::rewrite::filter::sample_every::EveryFilter;
 use perfconv::rewrite::filter::task::{TaskFilter, TaskNumber};
 use perfconv::rewrite::filter::time::TimeFilter;
-use perfconv::rewrite::header::edits::{HeaderEdit, Value};
+use perfconv::rewrite::framework::pass::Pass;
+use perfconv::rewrite::framework::passes::Passes;
+use perfconv::rewrite::header::edits::{FeatureValue, HeaderEdit};
 use perfconv::rewrite::merge::options::MergeOptions;
 use perfconv::rewrite::merge::run::Merge;
-use perfconv::rewrite::pass::Pass;
-use perfconv::rewrite::passes::Passes;
 use perfconv::rewrite::perf_version::PerfVersionPass;
 use perfconv::rewrite::quipper::Quipper;
 use perfconv::rewrite::repair::RepairPass;
@@ -118,10 +118,10 @@ fn assert_balanced(ledger: &Ledger, bytes: &[u8]) {
     }
     let write_to = read(bytes).unwrap_or_default();
     for (kind, entry) in ledger.entries().iter().filter(|(kind, _)| is_counted(**kind)) {
-        assert_eq!(entry.emitted, write_to.of(*kind), "{kind} in the output: {entry:?}");
+        assert_eq!(entry.emitted, write_to.count(*kind), "{kind} in the output: {entry:?}");
     }
     for (kind, count) in write_to.iter().filter(|(kind, _)| is_counted(*kind)) {
-        assert_eq!(count, ledger.of(kind).emitted, "{kind} in the output");
+        assert_eq!(count, ledger.counts(kind).emitted, "{kind} in the output");
     }
 }
 
@@ -132,7 +132,11 @@ fn is_counted(kind: RecordType) -> bool {
 
 fn form(from: &mut Unstructured<'_>) -> Result<Form> {
     let kind = *from.choose(&[FrameKind::Compressed, FrameKind::Compressed2])?;
-    let frames = if from.ratio(1, 4)? { Frames::Compressed(FrameOptions { kind, level: 1 }) } else { Frames::Plain };
+    let frames = if from.ratio(1, 4)? {
+        CompressedFrames::Compressed(FrameOptions { kind, level: 1 })
+    } else {
+        CompressedFrames::Plain
+    };
     Ok(Form { frames, ..Form::default() })
 }
 
@@ -188,7 +192,7 @@ fn to_directory(recording: &[u8], from: &mut Unstructured<'_>) -> Result<()> {
     let (_, reread) = source.run(&mut count).expect("the output should be readable");
     assert_eq!(reread.messages(), [], "the directory should be intact");
     for (kind, entry) in ledger.entries().iter().filter(|(kind, _)| is_counted(**kind)) {
-        assert_eq!(entry.emitted, count.0.of(*kind), "{kind} in the dir: {entry:?}");
+        assert_eq!(entry.emitted, count.0.count(*kind), "{kind} in the dir: {entry:?}");
     }
     Ok(())
 }
@@ -208,8 +212,8 @@ fn pass(from: &mut Unstructured<'_>, read: &ReadOptions) -> Result<Box<dyn Pass>
         4 => Quipper::DiscardUnused.build(read),
         5 => Box::new(RepairPass::default()),
         6 => Box::new(SortPass::new(Untimed::InPlace, read.clone())),
-        7 => Box::new(HeaderEdit::Set(FeatureId::HOSTNAME, Value::Text(name(from)?))),
-        8 => Box::new(HeaderEdit::Add(FeatureId::CMDLINE, Value::Words(vec!["perf".to_owned(), name(from)?]))),
+        7 => Box::new(HeaderEdit::Set(FeatureId::HOSTNAME, FeatureValue::Text(name(from)?))),
+        8 => Box::new(HeaderEdit::Add(FeatureId::CMDLINE, FeatureValue::Words(vec!["perf".to_owned(), name(from)?]))),
         9 => Box::new(HeaderEdit::Drop(*from.choose(&[FeatureId::HOSTNAME, FeatureId::BUILD_ID])?)),
         10 => Box::new(PerfVersionPass::new(PerfVersion(5 + number % 3, from.int_in_range(1..=19)?), read.clone())),
         11 => filter(TimeFilter::new(times(from)?.parse().expect("times")), read),
@@ -319,16 +323,16 @@ fn split_parts(recording: Vec<u8>, from: &mut Unstructured<'_>) -> Result<()> {
         split_parts.push(Shared::default());
         Ok(Box::new(ToFile::new(split_parts[split_parts.len() - 1].clone(), form)) as Box<dyn Sink>)
     };
-    let samples = read(&recording).unwrap_or_default().of(RecordType::SAMPLE);
+    let samples = read(&recording).unwrap_or_default().count(RecordType::SAMPLE);
     let Ok((count, ledger)) = split(input(&recording), &ReadOptions::default(), options, &mut make) else {
         return Ok(());
     };
     assert_eq!(count, split_parts.len());
     let mut in_parts = 0;
     for part in &split_parts {
-        in_parts += read(part.file().get_ref()).unwrap_or_default().of(RecordType::SAMPLE);
+        in_parts += read(part.file().get_ref()).unwrap_or_default().count(RecordType::SAMPLE);
     }
-    let entry = ledger.of(RecordType::SAMPLE);
+    let entry = ledger.counts(RecordType::SAMPLE);
     assert_eq!(in_parts, entry.emitted, "samples in all parts: {entry:?}");
     assert!(in_parts <= samples);
     Ok(())
@@ -337,7 +341,7 @@ fn split_parts(recording: Vec<u8>, from: &mut Unstructured<'_>) -> Result<()> {
 /// Converts a recording to another format and back.
 fn lossless_round_trip(recording: &[u8], format: &dyn RecordFormat, importer: Import) -> Result<()> {
     let (read, mut exported) = (ReadOptions::default(), Vec::new());
-    let ledger = convert_records(
+    let (ledger, _) = convert_records(
         input(recording),
         &read,
         &ConvertOptions::default(),

@@ -3,7 +3,7 @@
 use super::plausible;
 use arbitrary::Unstructured;
 use perf_data::container::limits::Limits;
-use perf_data::container::read::{ReadOptions, Reader, input::Input};
+use perf_data::container::read::{ContainerReader, ReadOptions, input::Input};
 use perf_data::error::Result;
 use perf_data::stream::Sink;
 use perf_data::stream::ledger::Ledger;
@@ -31,7 +31,7 @@ pub fn stream(bytes: &[u8]) {
     };
     let in_pieces = |options| {
         let stream = Pieces { bytes: recording.clone(), at: 0, seed };
-        Reader::from_stream("streamed", Box::new(stream), options).map(Source::new)
+        ContainerReader::from_stream("streamed", Box::new(stream), options).map(Source::new)
     };
     // In corrupt compressed data, the amount that can be decompressed depends on the size of each read.
     let is_compressed = [&[0x28, 0xb5, 0x2f, 0xfd][..], &[0x1f, 0x8b]].iter().any(|magic| recording.starts_with(magic));

@@ -3,7 +3,7 @@
 use perf_data::abi::feature::bpf_btf::BpfBtf;
 use perf_data::abi::feature::bpf_prog_info::{BpfFunction, BpfProgInfos};
 use perf_data::abi::hex::to_hex;
-use perf_data::abi::jitdump::header::Header;
+use perf_data::abi::jitdump::header::JitDumpHeader;
 use perf_data::abi::{self, Endian};
 use perf_symbols::symbol::bpf::BpfSource;
 use perf_symbols::symbol::find::{Policy, SearchOptions};
@@ -25,7 +25,7 @@ pub fn symbols(bytes: &[u8]) {
         fs::write(&path, bytes).expect("a temporary file");
         path
     };
-    let dump = if bytes.starts_with(&Header::MAGIC.to_le_bytes()) {
+    let dump = if bytes.starts_with(&JitDumpHeader::MAGIC.to_le_bytes()) {
         bytes.to_vec()
     } else {
         [&b"DTiJ\x01\0\0\0\x28\0\0\0\x3e\0\0\0\0\0\0\0\x01\0\0\0"[..], &[0; 16], bytes].concat()

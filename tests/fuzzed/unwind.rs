@@ -1,7 +1,7 @@
 //! Stack dumps with registers and an object file.
 
 use perf_data::abi::Endian;
-use perf_data::abi::regs::{Regs, RegsAbi};
+use perf_data::abi::sample::regs::{Regs, RegsAbi};
 use perf_data::abi::sample::{Callchain, Sample, StackUser};
 use perf_data::abi::sample_type::SampleType;
 use perfconv::Recording;

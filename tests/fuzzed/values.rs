@@ -4,8 +4,6 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use perf_data::abi::Endian;
 use perf_data::abi::attr::Attr;
 use perf_data::abi::attr_flags::AttrFlags;
-use perf_data::abi::branch::{BranchEntry, BranchFlags, BranchStack};
-use perf_data::abi::data_src::DataSrc;
 use perf_data::abi::read_format::{ReadFormat, ReadValue, ReadValues};
 use perf_data::abi::record::aux_area::{Aux, AuxFlags};
 use perf_data::abi::record::cgroup::Cgroup;
@@ -19,13 +17,15 @@ use perf_data::abi::record::stat::Stat;
 use perf_data::abi::record::task::Task;
 use perf_data::abi::record::text_poke::TextPoke;
 use perf_data::abi::record::{Body, Misc, Record, RecordContext, RecordHeader, RecordType};
-use perf_data::abi::regs::{Regs, RegsAbi};
+use perf_data::abi::sample::branch::{BranchEntry, BranchFlags, BranchStack};
+use perf_data::abi::sample::data_src::DataSrc;
+use perf_data::abi::sample::id::SampleId;
+use perf_data::abi::sample::regs::{Regs, RegsAbi};
+use perf_data::abi::sample::transaction::Transaction;
+use perf_data::abi::sample::weight::Weight;
 use perf_data::abi::sample::{AuxSample, Callchain, Raw as RawData, Sample, StackUser};
-use perf_data::abi::sample_id::SampleId;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
 use perf_data::abi::text::PaddedStr;
-use perf_data::abi::transaction::Transaction;
-use perf_data::abi::weight::Weight;
 use perf_data::container::read::file::FileAttr;
 use perf_data::container::read::{ReadOptions, input::Input};
 use perf_data::container::write::file::FileWriter;
@@ -232,41 +232,49 @@ fn task(from: &mut Unstructured<'_>) -> Result<Task> {
 
 fn sample(from: &mut Unstructured<'_>, context: &RecordContext) -> Result<Sample> {
     let layout = &context.layout;
-    let has = |field| layout.sample_type().contains(field);
-    Ok(Sample {
-        identifier: when(has(SampleType::IDENTIFIER), from, u64::arbitrary)?,
-        ip: when(has(SampleType::IP), from, u64::arbitrary)?,
-        task: when(has(SampleType::TID), from, Arbitrary::arbitrary)?,
-        time: when(has(SampleType::TIME), from, u64::arbitrary)?,
-        addr: when(has(SampleType::ADDR), from, u64::arbitrary)?,
-        id: when(has(SampleType::ID), from, u64::arbitrary)?,
-        stream_id: when(has(SampleType::STREAM_ID), from, u64::arbitrary)?,
-        cpu: when(has(SampleType::CPU), from, Arbitrary::arbitrary)?,
-        period: when(has(SampleType::PERIOD), from, u64::arbitrary)?,
-        read: when(has(SampleType::READ), from, |from| read_values(from, layout.read_format()))?,
-        callchain: when(has(SampleType::CALLCHAIN), from, |from| Ok(Callchain { ips: few(from, u64::arbitrary)? }))?,
-        raw: when(has(SampleType::RAW), from, |from| Ok(RawData { data: from.arbitrary()? }))?,
-        branch_stack: when(has(SampleType::BRANCH_STACK), from, |from| branches(from, layout.branch_sample_type()))?,
-        regs_user: when(has(SampleType::REGS_USER), from, |from| regs(from, layout.regs_user()))?,
-        stack_user: when(has(SampleType::STACK_USER), from, |from| {
-            let data = Vec::arbitrary(from)?;
-            let dyn_size = if data.is_empty() { 0 } else { from.arbitrary()? };
-            Ok(StackUser { data, dyn_size })
-        })?,
-        weight: when(layout.sample_type().intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT), from, |from| {
-            from.arbitrary().map(Weight)
-        })?,
-        data_src: when(has(SampleType::DATA_SRC), from, |from| from.arbitrary().map(DataSrc))?,
-        transaction: when(has(SampleType::TRANSACTION), from, |from| {
-            from.arbitrary().map(Transaction::from_bits_retain)
-        })?,
-        regs_intr: when(has(SampleType::REGS_INTR), from, |from| regs(from, layout.regs_intr()))?,
-        phys_addr: when(has(SampleType::PHYS_ADDR), from, u64::arbitrary)?,
-        cgroup: when(has(SampleType::CGROUP), from, u64::arbitrary)?,
-        data_page_size: when(has(SampleType::DATA_PAGE_SIZE), from, u64::arbitrary)?,
-        code_page_size: when(has(SampleType::CODE_PAGE_SIZE), from, u64::arbitrary)?,
-        aux: when(has(SampleType::AUX), from, |from| Ok(AuxSample { data: from.arbitrary()? }))?,
-    })
+    let mut sample = Sample::default();
+    sample.set_fields(layout.sample_type());
+    fill(&mut sample.identifier, from, u64::arbitrary)?;
+    fill(&mut sample.ip, from, u64::arbitrary)?;
+    fill(&mut sample.task, from, Arbitrary::arbitrary)?;
+    fill(&mut sample.time, from, u64::arbitrary)?;
+    fill(&mut sample.addr, from, u64::arbitrary)?;
+    fill(&mut sample.id, from, u64::arbitrary)?;
+    fill(&mut sample.stream_id, from, u64::arbitrary)?;
+    fill(&mut sample.cpu, from, Arbitrary::arbitrary)?;
+    fill(&mut sample.period, from, u64::arbitrary)?;
+    fill(&mut sample.read, from, |from| read_values(from, layout.read_format()))?;
+    fill(&mut sample.callchain, from, |from| Ok(Callchain { ips: few(from, u64::arbitrary)? }))?;
+    fill(&mut sample.raw, from, |from| Ok(RawData { data: from.arbitrary()? }))?;
+    fill(&mut sample.branch_stack, from, |from| branches(from, layout.branch_sample_type()))?;
+    fill(&mut sample.regs_user, from, |from| regs(from, layout.regs_user()))?;
+    fill(&mut sample.stack_user, from, |from| {
+        let data = Vec::arbitrary(from)?;
+        let dyn_size = if data.is_empty() { 0 } else { from.arbitrary()? };
+        Ok(StackUser { data, dyn_size })
+    })?;
+    fill(&mut sample.weight, from, |from| from.arbitrary().map(Weight))?;
+    fill(&mut sample.data_src, from, |from| from.arbitrary().map(DataSrc))?;
+    fill(&mut sample.transaction, from, |from| from.arbitrary().map(Transaction::from_bits_retain))?;
+    fill(&mut sample.regs_intr, from, |from| regs(from, layout.regs_intr()))?;
+    fill(&mut sample.phys_addr, from, u64::arbitrary)?;
+    fill(&mut sample.cgroup, from, u64::arbitrary)?;
+    fill(&mut sample.data_page_size, from, u64::arbitrary)?;
+    fill(&mut sample.code_page_size, from, u64::arbitrary)?;
+    fill(&mut sample.aux, from, |from| Ok(AuxSample { data: from.arbitrary()? }))?;
+    Ok(sample)
+}
+
+/// Replaces the value of a field, if it is present.
+fn fill<'a, T>(
+    field: &mut Option<T>,
+    from: &mut Unstructured<'a>,
+    make: impl FnOnce(&mut Unstructured<'a>) -> Result<T>,
+) -> Result<()> {
+    if let Some(value) = field {
+        *value = make(from)?;
+    }
+    Ok(())
 }
 
 fn when<'a, T>(

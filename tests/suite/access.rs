@@ -1,7 +1,7 @@
 //! Outputs of a recording that only its owner may read: whatever a command or the library writes from it is as private.
 
-use super::files::fixture;
-use super::program::{Run, run_other, with_time_limit};
+use crate::common::files::fixture;
+use crate::common::program::{Run, run_other, with_time_limit};
 use perfconv::Recording;
 use perfconv::formats::FORMATS;
 use std::fs::{self, Permissions};
@@ -86,7 +86,7 @@ fn everything_that_a_command_writes_of_a_private_recording_is_private() {
     }
     let (mut found, mut count) = (Vec::new(), 0);
     open_to_others(&out, &mut found, &mut count);
-    println!("{ran} of {} commands wrote {count} files and directories", commands.len());
+    note!("{ran} of {} commands wrote {count} files and directories", commands.len());
     assert!(found.is_empty(), "{}", found.join("\n"));
     assert!(ran >= 35 && count >= 61, "only {ran} commands, {count} entries");
 }
@@ -105,6 +105,38 @@ fn everything_that_the_library_writes_of_a_private_recording_is_private() {
     let (mut found, mut count) = (Vec::new(), 0);
     open_to_others(&out, &mut found, &mut count);
     assert!(found.is_empty() && count == 5, "{count}: {}", found.join("\n"));
+}
+
+#[test]
+fn mode_sets_the_permissions_of_outputs_and_of_files_next_to_them() {
+    let directory = tempfile::tempdir().unwrap();
+    place(directory.path());
+    let commands = [
+        "in.data -o page.html --mode 644",
+        "in.data -t csv -o tables --mode 644",
+        "in.folded -o imported.data --mode 644",
+        "in.data --out-dir many --mode 644",
+        "report in.data -o report.txt --mode 644",
+        "split in.data --by pid --out-dir a/parts --mode 644",
+        "merge in.data in.data -o merged.data --mode 644",
+        "archive in.data -o packed.tar --mode 644",
+    ];
+    for command in commands {
+        let run = run_openly(directory.path(), command);
+        assert_eq!(run.status, 0, "{command}: {}", run.stderr);
+    }
+    let mode = |name: &str| fs::metadata(directory.path().join(name)).unwrap().permissions().mode() & 0o777;
+    let files = "page.html tables/overview.csv many/in.pb.gz report.txt merged.data packed.tar imported.data";
+    files.split(' ').for_each(|name| assert_eq!(mode(name), 0o644, "{name}"));
+    "tables imported.data.images many a a/parts".split(' ').for_each(|name| assert_eq!(mode(name), 0o755, "{name}"));
+    for wrong in ["9", "1000", "u=rw"] {
+        let run = run_openly(directory.path(), &format!("in.data -o other.html --mode {wrong}"));
+        assert!(run.status == 2 && run.stderr.contains("permissions from 0 to 777"), "{}", run.stderr);
+    }
+    let recording = Recording::open(directory.path().join("in.data")).unwrap();
+    let mode_of_all = perf_data::container::access::FileMode::new(0o604).unwrap();
+    recording.convert().mode(mode_of_all).write(directory.path().join("library.html")).unwrap();
+    assert_eq!(mode("library.html"), 0o604);
 }
 
 /// Runs a command in a directory, where files are readable for all by default.

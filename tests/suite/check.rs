@@ -8,8 +8,8 @@ use perf_data::container::read::{ReadOptions, input::Input};
 use perfconv::inspect::check::{Finding, Rule, Severity, check};
 use serde_json::Value;
 
-use super::files::{self, Recording, fixture};
-use super::program::{Run, for_each, perfconv, run};
+use crate::common::files::{self, Recording, fixture};
+use crate::common::program::{Run, for_each, perfconv, run};
 
 /// Fixtures that are truncated or of an interrupted `perf record`.
 const CORRUPT: [&str; 2] = ["killed.data", "truncated.data"];
@@ -94,7 +94,7 @@ fn reports_files_that_are_no_recordings_and_checks_the_others() {
     assert!(run.stderr.starts_with("perfconv: ") && run.stderr.lines().count() == 1, "{}", run.stderr);
     assert!(text(&run).contains("plain.data: ok: 364 records"), "{}", text(&run));
     assert_eq!(checked(Path::new("-"), &[]).status, 1, "standard input is empty");
-    assert_eq!(super::program::run(perfconv().arg("check")).status, 2);
+    assert_eq!(crate::common::program::run(perfconv().arg("check")).status, 2);
 }
 
 #[test]
@@ -363,11 +363,11 @@ fn intact_recordings_have_no_errors() {
         let error = findings.iter().find(|finding| finding.rule.severity() == Severity::Error);
         unexpected.extend(error.filter(|_| is_intact(recording)).map(ToString::to_string));
     }
-    println!("{} recordings, {intact} of them intact, {} unreadable:", recordings.len(), rejected.len());
-    rejected.iter().for_each(|error| println!("{error}"));
-    println!("{:10}{:28}{:>12}{:>12}", "", "", "recordings", "findings");
+    note!("{} recordings, {intact} of them intact, {} unreadable:", recordings.len(), rejected.len());
+    rejected.iter().for_each(|error| note!("{error}"));
+    note!("{:10}{:28}{:>12}{:>12}", "", "", "recordings", "findings");
     for ((severity, rule), (recordings, all)) in kinds {
-        println!("{:10}{:28}{recordings:>12}{all:>12}", severity.to_string(), rule.code());
+        note!("{:10}{:28}{recordings:>12}{all:>12}", severity.to_string(), rule.code());
     }
     assert!(intact > 10, "only {intact} intact recordings");
     assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
@@ -424,12 +424,12 @@ fn complete_recordings_have_no_findings_but_known_defects() {
             }
         }
     }
-    println!("{covered} of {} recordings", recordings.len());
+    note!("{covered} of {} recordings", recordings.len());
     for (rule, (names, count)) in &kinds {
-        println!("{:20}{count:>6} findings in {} recordings", rule.code(), names.len());
+        note!("{:20}{count:>6} findings in {} recordings", rule.code(), names.len());
         let reasons =
             ALLOWED.iter().filter(|(allowed, part, _)| allowed == rule && names.iter().any(|name| name.contains(part)));
-        reasons.for_each(|(_, part, reason)| println!("    {part}: {reason}"));
+        reasons.for_each(|(_, part, reason)| note!("    {part}: {reason}"));
     }
     let enough = if files::has_corpus("check of complete recordings") { 500 } else { 18 };
     assert!(covered >= enough, "only {covered} recordings");

@@ -1,20 +1,11 @@
 //! Traces in Chrome's JSON.
 
-use super::clients;
-use super::files::{self, fixture};
-use super::program::{perfconv, run};
-use super::totals::{self, Totals};
+use crate::common::chrome::convert;
+use crate::common::files::{self, fixture};
+use crate::common::program::{perfconv, run};
+use crate::common::totals::{self, Totals};
 use serde_json::Value;
-use std::fs;
 use std::path::Path;
-
-fn convert(recording: &Path, output: &Path) -> Result<Value, String> {
-    let run = run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q", "--symbols", "no"]));
-    if run.status != 0 {
-        return Err(run.stderr);
-    }
-    serde_json::from_slice(&fs::read(output).expect("an output")).map_err(|error| error.to_string())
-}
 
 fn totals_of(trace: &Value, has_threads: bool) -> Result<Totals, String> {
     let mut totals = Totals::new();
@@ -44,33 +35,6 @@ fn chrome_totals_equal_the_profile() {
         let has_threads = expected.keys().any(|(thread, _)| !thread.is_empty());
         totals::check_equal(&totals_of(&trace, has_threads)?, expected)
     });
-}
-
-#[test]
-fn speedscope_lists_the_threads_of_traces() {
-    const ONE_OF: usize = 64;
-    let Some(clients) = clients::directory().filter(|_| clients::has_browser()) else { return };
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let enough = files::enough("chrome in speedscope", ONE_OF, 500, 20);
-    totals::compare(
-        "threads that speedscope lists of chrome traces",
-        &files::share(ONE_OF),
-        enough,
-        |recording, expected| {
-            let output = directory.path().join(format!("{}.trace.json", recording.name.replace(['.', '/'], "-")));
-            convert(&recording.path, &output)?;
-            let threads: std::collections::BTreeSet<_> = expected.keys().map(|(thread, _)| thread).collect();
-            let page = clients::speedscope(clients, &output);
-            if page.title.strip_suffix(" - speedscope").is_none_or(str::is_empty) {
-                return Err(format!("not loaded: the title of the page is {:?}", page.title));
-            }
-            // A single profile is not listed.
-            if threads.len() > 1 && page.profiles.len() != threads.len() {
-                return Err(format!("{} threads of {}: {:?}", page.profiles.len(), threads.len(), page.profiles));
-            }
-            Ok(())
-        },
-    );
 }
 
 #[test]

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::files::fixture;
-use super::program::{self, Run, perfconv, run};
-use super::work_dir::WorkDir;
+use crate::common::files::fixture;
+use crate::common::oracle::is_on_path;
+use crate::common::program::{self, Run, perfconv, run};
+use crate::common::work_dir::WorkDir;
 
 impl WorkDir {
     fn read(&self, name: &str) -> Vec<u8> {
@@ -82,7 +83,7 @@ fn accepts_an_input_as_argument_or_option() {
 fn reads_perf_data_by_default() {
     let dir = WorkDir::new();
     let missing = dir.run(&["-o", "out.pb.gz"]);
-    assert!(missing.failure().unwrap().contains("perf.data"), "{}", missing.stderr);
+    assert!(missing.status == 2 && missing.stderr.contains("perf.data: not found"), "{}", missing.stderr);
     fs::copy(fixture("callgraph.data"), dir.path("perf.data")).unwrap();
     assert_eq!(dir.run(&["-o", "out.pb.gz"]).status, 0);
     assert_eq!(dir.read("out.pb.gz"), expected("callgraph.data"));
@@ -160,7 +161,7 @@ fn output_format_follows_the_option_or_extension() {
     }
     let unknown = dir.run(&["in.data", "-o", "out.xyz"]);
     assert_eq!(unknown.status, 2, "{}", unknown.stderr);
-    assert!(unknown.stderr.contains("pprof"), "the known formats should be listed: {}", unknown.stderr);
+    assert!(unknown.stderr.contains(".pb.gz") && unknown.stderr.contains("help formats"), "{}", unknown.stderr);
     assert!(!dir.path("out.xyz").exists());
 }
 
@@ -191,8 +192,112 @@ fn rejects_a_missing_directory_for_temporary_files() {
     ] {
         let run = dir.run(arguments);
         assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
-        assert!(run.stderr.contains("no such directory"), "{arguments:?}: {}", run.stderr);
+        let expected = if arguments[0] == "check" { "is a file; expected a directory" } else { "no such directory" };
+        assert!(run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
     }
+}
+
+#[test]
+fn files_and_directories_that_options_name_must_exist() {
+    let dir = WorkDir::new();
+    for (option, wrong_kind) in [
+        ("--kallsyms", "."),
+        ("--vmlinux", "."),
+        ("--thread-types", "."),
+        ("--debug-dir", "in.data"),
+        ("--symfs", "in.data"),
+        ("--buildid-dir", "in.data"),
+    ] {
+        for (path, expected) in [("none", "no such "), (wrong_kind, "; expected a ")] {
+            let run = dir.run(&["in.data", "-o", "out.pb.gz", option, path]);
+            assert!(run.status == 2 && run.stderr.contains(expected), "{option} {path}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn an_output_that_is_the_input_is_reported_with_its_other_name() {
+    let dir = WorkDir::new();
+    dir.write_input("callgraph.data");
+    symlink("in.data", dir.path("link.data")).unwrap();
+    let run = dir.run(&["in.data", "-f", "-o", "link.data"]);
+    assert!(run.stderr.contains("cannot overwrite the input in.data, which is the same file"), "{}", run.stderr);
+    let run = dir.run(&["in.data", "-f", "-o", "in.data"]);
+    assert!(run.stderr.contains("in.data: cannot overwrite the input; nothing was written"), "{}", run.stderr);
+}
+
+/// As in perf.
+#[test]
+fn a_pipe_on_standard_input_is_read_unless_an_input_is_named() {
+    let dir = WorkDir::new();
+    let expected = expected("callgraph.data");
+    let run = dir.shell("cat in.data | perfconv -q -t pprof -o out.pb.gz");
+    assert_eq!((run.status, &*run.stderr), (0, ""));
+    assert_eq!(dir.read("out.pb.gz"), expected);
+    for line in ["report --sort sym", "info", "dump", "check"] {
+        let run = dir.shell(&format!("cat in.data | perfconv {line} >text"));
+        assert!(run.status == 0 && !dir.read("text").is_empty(), "{line}: {}", run.stderr);
+    }
+    let run = dir.shell("echo no recording | perfconv in.data -q -f -o out.pb.gz");
+    assert_eq!((run.status, dir.read("out.pb.gz")), (0, expected), "{}", run.stderr);
+}
+
+#[test]
+fn commands_and_options_of_perf_name_what_to_use() {
+    let dir = WorkDir::new();
+    for (line, expected) in [
+        ("annotate main", "perfconv report --lines FUNCTION"),
+        ("evlist -v", "perfconv perf evlist"),
+        ("buildid-list", "perfconv perf buildid-list"),
+        ("record -g ./app", "record with perf"),
+        ("stat ls", "perf stat record"),
+        ("flamegraph", "perfconv IN -o out.svg"),
+        ("top -p 7", "perfconv report"),
+        ("report --stdio in.data", "always prints text"),
+        ("report in.data -g", "perfconv report --symbol FUNCTION"),
+    ] {
+        let arguments: Vec<_> = line.split(' ').collect();
+        let run = dir.run(&arguments);
+        assert!(run.status == 2 && run.stderr.contains(expected), "{line}: {}", run.stderr);
+        assert_eq!(run.stderr.lines().count(), 1, "{line}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn messages_name_what_was_typed_and_what_to_type() {
+    let dir = WorkDir::new();
+    fs::write(dir.path("notes.txt"), "no recording\n").unwrap();
+    for (line, status, expected) in [
+        ("in.data -o x", 2, "x: cannot derive the format from the name; use an extension such as .pb.gz"),
+        ("in.data -t pprof", 2, "pprof is binary, so name a file with -o, or write it to a pipe with -o -"),
+        ("in.data -t csv", 2, "csv is a directory, so name one with -o DIR"),
+        ("rewrite in.data -o out.data --compress 3", 2, "a compression level is --compress=3"),
+        ("rewrite in.data -o out.data --set hostname=", 2, "HOSTNAME: expected a value after '='"),
+        ("in.data -o out.pb.gz --head 99999999999999999999", 2, "too large; expected at most 18446744073709551615"),
+        ("notes.txt", 1, "notes.txt: not a perf.data file, nor one of another known format"),
+        ("synth in.data -o out.data", 1, "in.data: not a scenario, which is TOML text"),
+    ] {
+        let arguments: Vec<_> = line.split(' ').collect();
+        let run = dir.run(&arguments);
+        assert!(run.status == status && run.stderr.contains(expected), "{line}: {}", run.stderr);
+        assert_eq!(run.stderr.lines().count(), 1, "{line}: {}", run.stderr);
+    }
+    dir.run(&["in.data", "-q", "-o", "x.pb.gz"]);
+    for command in ["dump", "check"] {
+        let run = dir.run(&[command, "x.pb.gz"]);
+        assert!(run.stderr.starts_with("perfconv: x.pb.gz: pprof, converted to a recording first\n"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn an_empty_directory_is_filled_without_force() {
+    let dir = WorkDir::new();
+    fs::create_dir(dir.path("parts")).unwrap();
+    for option in ["--out-dir", "-o"] {
+        let run = dir.run(&["split", "in.data", "--by", "pid", option, "parts"]);
+        assert_eq!(run.status, if option == "--out-dir" { 0 } else { 1 }, "{}", run.stderr);
+    }
+    assert!(dir.path("parts").join("pid-21998.data").exists());
 }
 
 #[test]
@@ -294,11 +399,11 @@ fn writes_directly_to_devices_and_fifos() {
 #[test]
 fn rejects_binary_output_to_a_terminal() {
     let dir = WorkDir::new();
+    if !is_on_path("script") {
+        return note!("skipped: script, for a terminal, is missing");
+    }
     for output in ["-", "/dev/tty", "/dev/stdout"] {
         let run = dir.shell(&format!("script -qec 'perfconv in.data -t pprof -o {output}' /dev/null"));
-        if run.status == 127 {
-            return writeln!(std::io::stderr(), "skipped: no script(1) to test on a terminal").unwrap();
-        }
         let said = String::from_utf8(run.stdout).expect("no binary output");
         assert_eq!(run.status, 2, "{output}: {said}");
         assert!(said.contains("binary output is not written to a terminal"), "{output}: {said}");
@@ -377,9 +482,9 @@ fn suggests_similar_commands() {
     let dir = WorkDir::new();
     for (arguments, similar) in [
         (&["repot", "in.data"][..], "; did you mean 'report'? expected one of: convert, "),
-        (&["top"], "; expected one of: convert, rewrite, "),
-        (&["kvm", "in.data", "-o", "out.pb.gz"], "; expected one of: "),
-        (&["annotate"], "; expected one of: "),
+        (&["tops"], "; expected one of: convert, rewrite, "),
+        (&["kvms", "in.data", "-o", "out.pb.gz"], "; expected one of: "),
+        (&["annotated"], "; expected one of: "),
         (&["chek", "in.data"], "; did you mean 'check'? "),
     ] {
         let run = dir.run(arguments);
@@ -475,12 +580,15 @@ fn report_json_prints_the_ledger_as_one_object() {
 #[test]
 fn announces_reading_from_a_terminal() {
     let dir = WorkDir::new();
-    // One Ctrl-D ends the input.
-    let keys = "{ sleep 0.2; printf '\\004'; sleep 0.2; }";
-    let run = dir.shell(&format!("{keys} | timeout 20 script -qec 'perfconv - -o out.data' /dev/null"));
-    if run.status == 127 {
-        return writeln!(std::io::stderr(), "skipped: no script(1) to test on a terminal").unwrap();
+    if !is_on_path("script") {
+        return note!("skipped: script, for a terminal, is missing");
     }
+    // Ctrl-D, and the end of the terminal, after the program has said so.
+    let run = dir.shell(
+        "mkfifo keys; timeout 300 script -qec 'perfconv - -o out.data' /dev/null <keys >said & exec 3>keys
+        until grep -q Ctrl-D said || ! kill -0 $!; do sleep 0.01; done
+        printf '\\004' >&3; exec 3>&-; wait $!; status=$?; cat said; exit $status",
+    );
     let said = String::from_utf8(run.stdout).unwrap();
     assert!(said.contains("perfconv: reading from standard input (terminal); end it with Ctrl-D"), "{said}");
     assert_eq!(run.status, 1, "{said}");
@@ -548,9 +656,12 @@ struct Writing {
 
 impl Writing {
     fn start(dir: &WorkDir, arguments: &[&str]) -> Writing {
+        Self::start_command(program::perfconv_with_signals(), dir, arguments)
+    }
+
+    fn start_command(mut command: Command, dir: &WorkDir, arguments: &[&str]) -> Writing {
         let mut recording = fs::read(fixture("pipe.data")).unwrap();
         let rest = recording.split_off(recording.len() / 2);
-        let mut command = program::perfconv_with_signals();
         command.current_dir(&dir.0).args(["-", "-q"]).args(arguments).stdin(Stdio::piped()).stderr(Stdio::piped());
         let mut program = command.spawn().unwrap();
         program.stdin.as_mut().unwrap().write_all(&recording).unwrap();
@@ -604,7 +715,7 @@ fn a_signal_leaves_no_temporary_directory() {
         // More than is read at once, so that the import makes progress.
         (0..64).for_each(|_| input.write_all(&[b'\n'; 1 << 17]).unwrap());
         let entries = || fs::read_dir(spool.path()).unwrap().count();
-        let exists = (0..1000).any(|_| {
+        let exists = (0..6000).any(|_| {
             thread::sleep(Duration::from_millis(10));
             entries() > 0
         });
@@ -620,10 +731,16 @@ fn a_signal_leaves_no_temporary_directory() {
 #[test]
 fn ignored_signals_stay_ignored() {
     let dir = WorkDir::new();
-    let line = "trap '' HUP; (sleep 0.3; cat in.data) | perfconv - -o out.pb.gz & sleep 0.1; kill -HUP $!; wait $!";
-    let run = dir.shell(line);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!(dir.read("out.pb.gz"), expected("callgraph.data"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_perfconv")]);
+    let writing = Writing::start_command(shell, &dir, &["-o", "out.data"]);
+    let kill = Command::new("kill").args(["-s", "HUP", &writing.program.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let ended = writing.finish();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    let uninterrupted = program::convert(&fixture("pipe.data"), &dir.path("uninterrupted.data"));
+    assert_eq!(uninterrupted.status, 0, "{}", uninterrupted.stderr);
+    assert!(dir.read("out.data") == dir.read("uninterrupted.data"));
 }
 
 #[test]

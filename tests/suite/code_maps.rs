@@ -1,6 +1,6 @@
 //! Names of code that a process generated, from its map file, wherever the code is and however the file is written.
 
-use super::program::{perfconv, run};
+use crate::common::program::{perfconv, run};
 use flate2::read::GzDecoder;
 use std::fs;
 use std::io::Read;

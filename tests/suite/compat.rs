@@ -1,12 +1,8 @@
-//! Compatibility with perf_to_profile: the program called by that name, its profiles, and pprof running it.
+//! Compatibility with perf_to_profile: the program called by that name, and its profiles.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
+use crate::common::compat::WorkDir;
+use crate::common::files::{self, fixture};
+use crate::common::program::{self, run};
 use perf_data::abi::record::{Body, CpuMode, Misc, lost::LostSamples};
 use perf_data::abi::sample::Sample as Sampled;
 use perf_data::container::read::{ReadOptions, input::Input};
@@ -15,38 +11,14 @@ use perfconv::formats::pprof::compat;
 use perfconv::formats::pprof::proto::{Profile, Sample, ValueType};
 use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
 use prost::Message;
-use tempfile::{TempDir, tempdir};
-
-use super::files::{self, fixture};
-use super::pprof::find_pprof;
-use super::program::{self, Run, run};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The number of golden profiles of perf_to_profile in the corpus.
 const ENOUGH: usize = 323;
-
-/// A directory with the program under the name `perf_to_profile`.
-struct WorkDir(TempDir);
-
-impl WorkDir {
-    fn new() -> WorkDir {
-        let dir = tempdir().unwrap();
-        symlink(env!("CARGO_BIN_EXE_perfconv"), dir.path().join("perf_to_profile")).unwrap();
-        WorkDir(dir)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn perf_to_profile(&self, input: &Path, output: &str, options: &[&str]) -> Run {
-        let mut command = program::with_time_limit(&self.path("perf_to_profile").to_string_lossy());
-        run(command.arg("-i").arg(input).arg("-o").arg(self.path(output)).args(options).stdin(Stdio::null()))
-    }
-
-    fn profile(&self, name: &str) -> Profile {
-        Profile::decode(&fs::read(self.path(name)).unwrap()[..]).expect("the output should be an uncompressed profile")
-    }
-}
 
 #[test]
 fn profiles_match_perf_to_profile() {
@@ -275,8 +247,7 @@ fn converts_every_recording_with_samples() {
     let failures: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
     assert!(failures.is_empty(), "{failures:#?}");
     let converted = results.iter().filter(|result| **result == Ok(true)).count();
-    writeln!(io::stderr(), "compat: {converted} of {} recordings converted, the others have no samples", results.len())
-        .unwrap();
+    note!("compat: {converted} of {} recordings converted, the others have no samples", results.len());
 }
 
 #[test]
@@ -303,23 +274,6 @@ fn random_corruption_causes_no_panic() {
             }
         }
     }
-}
-
-#[test]
-fn pprof_reads_perf_data_through_it() {
-    let pprof = match find_pprof() {
-        Ok(pprof) => pprof,
-        Err(reason) => return writeln!(io::stderr(), "compat: skipped running from pprof: {reason}").unwrap(),
-    };
-    let dir = WorkDir::new();
-    fs::copy(fixture("callgraph.data"), dir.path("perf.data")).unwrap();
-    let path = std::env::join_paths([dir.path(""), PathBuf::from("/usr/bin"), PathBuf::from("/bin")]).unwrap();
-    let mut command = program::with_time_limit(&pprof.to_string_lossy());
-    command.current_dir(&dir.0).env("PATH", path).env("PPROF_TMPDIR", dir.path("")).stdin(Stdio::null());
-    let run = program::run_other(command.args(["-top", "perf.data"]));
-    let text = String::from_utf8_lossy(&run.stdout);
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(text.contains("Showing nodes accounting for") && !text.contains("0 of 0 total"), "{text}");
 }
 
 /// The start and name of each mapping of a synthetic recording's profile. Expected values follow from the source of

@@ -13,8 +13,8 @@ use perf_data::stream::source::Source;
 use perfconv::inspect::info::{Parts, read_info};
 use tempfile::tempdir;
 
-use super::files::{self, Recording, fixture};
-use super::program::{self, perfconv, run};
+use crate::common::files::{self, Recording, fixture};
+use crate::common::program::{self, perfconv, run};
 
 const FILES: [&str; 4] = ["overview.csv", "processes.csv", "results.csv", "stat.csv"];
 

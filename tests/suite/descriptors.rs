@@ -1,6 +1,6 @@
 //! What commands derive from the descriptors and roles of record types, for types that few recordings have.
 
-use crate::suite::program::{perfconv, run};
+use crate::common::program::{perfconv, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 

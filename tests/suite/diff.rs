@@ -1,19 +1,18 @@
 //! `perfconv diff` reports all differences between recordings, and only these.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use perf_data::abi::Endian;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::stream::source::Source;
+use perfconv::diff::{DiffOptions, Difference, Side, Subject, Summary, diff};
 use perfconv::formats::json::write_lines;
-use perfconv::inspect::diff::{DiffOptions, Difference, Side, Subject, Summary, diff};
 use serde_json::Value;
 
-use super::files::{self, fixture};
-use super::program::{Run, perfconv, run};
+use crate::common::files::{self, fixture};
+use crate::common::program::{Run, perfconv, run};
 
 /// Limit of collected differences, more than any test expects.
 const MAX_DIFFERENCES: usize = 1000;
@@ -81,11 +80,9 @@ fn a_recording_equals_itself_and_its_other_encodings() {
             encodings += 1;
         }
     }
-    writeln!(
-        io::stderr(),
+    note!(
         "diff: {recordings} recordings equal themselves, {encodings} other encodings equal the original; {rejected} rejected"
-    )
-    .unwrap();
+    );
     let enough = if files::has_corpus("diff") { (550, 360) } else { (22, 14) };
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
     assert!(recordings >= enough.0 && encodings >= enough.1, "{recordings} recordings, {encodings} encodings");

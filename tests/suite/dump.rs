@@ -13,8 +13,8 @@ use perf_data::stream::raw::Raw;
 use perf_data::stream::source::Source;
 use tempfile::tempdir;
 
-use super::files::{self, Recording, fixture};
-use super::program::{self, perfconv, run};
+use crate::common::files::{self, Recording, fixture};
+use crate::common::program::{self, perfconv, run};
 
 fn dump(name: &str, arguments: &[&str]) -> String {
     let run = run(perfconv().arg("dump").arg(fixture(name)).args(arguments));

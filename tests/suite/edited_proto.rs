@@ -1,8 +1,8 @@
 //! PerfDataProto messages edited by other programs: events that cannot be encoded, unknown fields, removed events.
 
-use crate::suite::files::fixture;
-use crate::suite::program::{perfconv, run};
-use crate::suite::quipper::{scratch, strict};
+use crate::common::files::fixture;
+use crate::common::program::{perfconv, run};
+use crate::common::quipper::{scratch, strict};
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::PerfEvent;
 use prost::Message;

@@ -1,12 +1,12 @@
 //! `--endian`: converting to the other byte order and back preserves all bytes, or is rejected.
 
-use crate::suite::files::{fixture, has_corpus, recordings};
-use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
+use crate::common::files::{fixture, has_corpus, recordings};
+use crate::common::program::rewrite;
+use crate::common::program::{for_each, perfconv, run};
 use perf_data::abi::Endian;
 use perf_data::container::read::{Container, ReadOptions, input::Input};
 use perf_data::stream::source::Source;
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 
 enum Outcome {
@@ -14,11 +14,6 @@ enum Outcome {
     /// The recording has recorder-defined bytes, or a record that the conversion would not preserve.
     Rejected,
     Differs(String),
-}
-
-fn rewrite(input: &Path, output: &Path, args: &[&str]) -> Result<(), String> {
-    let run = run(perfconv().arg("rewrite").arg(input).args(["-f", "-q", "-o"]).arg(output).args(args));
-    if run.status == 0 { Ok(()) } else { Err(run.stderr) }
 }
 
 /// Converts a recording to the other byte order and back, in its own container.
@@ -84,43 +79,10 @@ fn byte_order_conversion_is_reversible_or_rejected() {
         "{files} files, {pipes} pipes, {dirs} directories converted to the other byte order and back; rejected for \
          recorder-defined bytes: {rejected}; unreadable or corrupt: {skipped}"
     );
-    writeln!(io::stderr(), "{line}").unwrap();
+    note!("{line}");
     assert!(differing.is_empty(), "{} of {}:\n{}", differing.len(), all.len(), differing.join("\n"));
     let enough = if has_corpus("byte orders") { (250, 80) } else { (12, 2) };
     assert!(same.iter().sum::<usize>() >= enough.0 && rejected >= enough.1, "too few: {line}");
-}
-
-#[test]
-fn perf_reads_every_container_in_the_other_byte_order() {
-    let dir = tempfile::tempdir().unwrap();
-    let fields = "pid,tid,time,period";
-    let script = |path: &Path| {
-        let perf = run_other(with_time_limit("perf").args(["script", "--force", "-F", fields, "-i"]).arg(path));
-        String::from_utf8_lossy(&perf.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
-    };
-    let original = script(&fixture("callgraph.data"));
-    if original.is_empty() {
-        writeln!(io::stderr(), "skipped: no perf to read big-endian recordings").unwrap();
-        return;
-    }
-    let mut compared = 0;
-    for carrier in ["data", "pb_data", "jsonl"] {
-        let carried = dir.path().join(format!("in.{carrier}"));
-        assert_eq!(run(perfconv().arg(fixture("callgraph.data")).arg("-o").arg(&carried)).status, 0);
-        for container in ["file", "dir", "pipe"] {
-            let output = dir.path().join(format!("{carrier}.{container}"));
-            rewrite(&carried, &output, &["--endian", "big", "--container", container]).unwrap();
-            // perf 6.1 misreads pairs of numbers in foreign pipes.
-            if container != "pipe" {
-                assert_eq!(script(&output), original, "{carrier} as {container}");
-            }
-            let back = dir.path().join(format!("{carrier}.{container}.back"));
-            rewrite(&output, &back, &["--endian", "little", "--container", "file"]).unwrap();
-            assert_eq!(script(&back), original, "{carrier} as {container} and back");
-            compared += 1;
-        }
-    }
-    assert_eq!(compared, 9);
 }
 
 #[test]

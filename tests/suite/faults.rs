@@ -1,23 +1,23 @@
 //! Outputs that cannot be written completely, and a killed program: an error is reported, and the output is either the old one or
 //! the complete new one.
 
-use super::files::{Files, files_in, fixture, is_temporary};
-use super::program::{for_each, perfconv, run};
+use crate::common::files::{Files, files_in, fixture, has_temporary, is_temporary};
+use crate::common::program::{for_each, perfconv, run};
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::container::write::frames::FrameOptions;
 use perf_data::error::Error;
 use perf_data::stream::source::Source;
 use perf_data::stream::write::file::ToFile;
-use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::form::{CompressedFrames, Form};
 use perf_data::stream::write::pipe::ToPipe;
 use perf_data::stream::write::verbatim::Verbatim;
 use perfconv::conversion::{convert_records, profile};
-use perfconv::formats::converter::ConvertOptions;
-use perfconv::formats::output::OutputFormat;
-use perfconv::formats::{FORMATS, Writer, pprof};
+use perfconv::formats::framework::converter::ConvertOptions;
+use perfconv::formats::framework::output::OutputFormat;
+use perfconv::formats::{FORMATS, FormatWriter, pprof};
 use perfconv::profile::options::ProfileOptions;
-use perfconv::rewrite::passes::Passes;
+use perfconv::rewrite::framework::passes::Passes;
 use perfconv::rewrite::sort::{SortPass, Untimed};
 use std::collections::BTreeMap;
 use std::fs;
@@ -63,7 +63,7 @@ fn source(input: &Path) -> perfconv::Result<Source> {
 
 fn converter_job(format: Box<dyn OutputFormat>) -> Job {
     Box::new(move |input, disk| {
-        let Writer::Converter(format) = format.writer() else { panic!("{format:?} is not written from records") };
+        let FormatWriter::Converter(format) = format.writer() else { panic!("{format:?} is not written from records") };
         let (read, options) = (ReadOptions::default(), ConvertOptions::default());
         convert_records(Input::Path(input.to_owned()), &read, &options, &mut Passes::default(), format, disk).map(drop)
     })
@@ -71,8 +71,8 @@ fn converter_job(format: Box<dyn OutputFormat>) -> Job {
 
 /// All sinks that write to a `Write`.
 fn jobs() -> Vec<(&'static str, Job)> {
-    let compressed = Form { frames: Frames::Compressed(FrameOptions::default()), ..Form::default() };
-    let plain = Form { frames: Frames::Plain, ..Form::default() };
+    let compressed = Form { frames: CompressedFrames::Compressed(FrameOptions::default()), ..Form::default() };
+    let plain = Form { frames: CompressedFrames::Plain, ..Form::default() };
     let mut jobs: Vec<(&str, Job)> = vec![
         ("verbatim", Box::new(|input, disk| source(input)?.run(&mut Verbatim::new(vec![disk])).map(drop))),
         ("file", Box::new(move |input, disk| source(input)?.run(&mut ToFile::new(disk, plain)).map(drop))),
@@ -98,7 +98,7 @@ fn jobs() -> Vec<(&'static str, Job)> {
     ];
     jobs.extend(FORMATS.iter().filter_map(|format| {
         let output = format.with_defaults()?;
-        let is_of_records = matches!(output.writer(), Writer::Converter(_));
+        let is_of_records = matches!(output.writer(), FormatWriter::Converter(_));
         is_of_records.then(|| (format.name, converter_job(output)))
     }));
     jobs
@@ -130,7 +130,7 @@ fn a_full_disk_is_an_error_at_any_byte() {
         rooms.len()
     });
     let all: usize = counts.iter().sum();
-    print_note(format_args!("{} sinks, {} recordings: all {all} full disks were reported", jobs.len(), inputs.len()));
+    note!("{} sinks, {} recordings: all {all} full disks were reported", jobs.len(), inputs.len());
     assert!(jobs.len() >= 11 && all >= 1000, "too few: {} sinks, {all} full disks", jobs.len());
 }
 
@@ -148,6 +148,9 @@ const KINDS: &[Kind] = &[
     ("out.pb.gz", &[]),
     ("tables", &["-t", "csv"]),
 ];
+
+/// How often each conversion is killed.
+const KILLS: u32 = 12;
 
 /// Other commands; `IN` stands for the input.
 const COMMANDS: &[Kind] = &[
@@ -172,8 +175,9 @@ fn old_output((name, args): Kind, dir: &Path) -> Files {
 
 /// A command that runs the program with a limit on the size of files.
 fn limited(kilobytes: &str) -> Command {
-    let mut limited = Command::new("bash");
-    let run = "ulimit -f \"$0\"; exec \"$@\"";
+    let mut limited = Command::new("sh");
+    // In POSIX, the limit is in blocks of 512 bytes.
+    let run = "ulimit -f $(($0 * 2)); exec \"$@\"";
     limited.args(["-c", run, kilobytes, env!("CARGO_BIN_EXE_perfconv")]).stdin(Stdio::null());
     limited
 }
@@ -212,7 +216,7 @@ fn a_full_disk_keeps_the_old_output() {
         failed += 1;
     }
     let kinds = KINDS.len() + COMMANDS.len();
-    print_note(format_args!("{failed} failures on a full disk kept the old outputs of {kinds} kinds"));
+    note!("{failed} failures on a full disk kept the old outputs of {kinds} kinds");
     assert_eq!(failed, 2 * KINDS.len() + COMMANDS.len());
 }
 
@@ -298,7 +302,12 @@ fn kill_runs((name, args): Kind, moments: u32) -> KilledRuns {
     let mut killed = KilledRuns::default();
     for moment in 0..moments {
         let mut child = command().spawn().unwrap();
-        sleep(duration * moment / moments * 5 / 4);
+        if moment + 1 < moments {
+            sleep(duration * moment / moments * 5 / 4);
+        } else {
+            // While it writes, however busy the machine is.
+            while child.try_wait().unwrap().is_none() && !has_temporary(dir.path()) {}
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         let (temporary, found): (BTreeMap<_, _>, BTreeMap<_, _>) =
@@ -320,7 +329,7 @@ fn kill_runs((name, args): Kind, moments: u32) -> KilledRuns {
 fn killing_the_program_leaves_the_old_or_the_new_output() {
     let mut all = KilledRuns::default();
     for &kind in KINDS {
-        let killed = kill_runs(kind, 40);
+        let killed = kill_runs(kind, KILLS);
         all = KilledRuns {
             old: all.old + killed.old,
             new: all.new + killed.new,
@@ -328,15 +337,7 @@ fn killing_the_program_leaves_the_old_or_the_new_output() {
         };
     }
     let KilledRuns { old, new, temporary } = all;
-    print_note(format_args!(
-        "killed {} times: {old} old outputs, {new} new ones, {temporary} with a temporary file left",
-        old + new
-    ));
-    assert_eq!(old + new, 40 * KINDS.len());
+    note!("killed {} times: {old} old outputs, {new} new ones, {temporary} with a temporary file left", old + new);
+    assert_eq!(old + new, KILLS as usize * KINDS.len());
     assert!(old >= KINDS.len() && temporary > 0, "no run was killed while it was writing");
-}
-
-/// Prints a line to standard error, not with the print macros, whose output the test harness captures.
-fn print_note(line: std::fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "{line}").expect("standard error should be writable");
 }

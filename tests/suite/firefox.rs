@@ -1,30 +1,11 @@
 //! Profiles of the Firefox Profiler.
 
-use super::clients::{self, FirefoxSession};
-use super::files::{self, fixture};
-use super::program::{perfconv, run};
-use super::totals::{self, Totals};
-use flate2::read::GzDecoder;
+use crate::common::files::{self, fixture};
+use crate::common::firefox::{convert, key};
+use crate::common::program::{perfconv, run};
+use crate::common::totals::{self, Totals};
 use serde_json::Value;
-use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::Path;
-
-fn convert(recording: &Path, output: &Path, args: &[&str]) -> Result<Value, String> {
-    let run = run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args));
-    if run.status != 0 {
-        return Err(run.stderr);
-    }
-    serde_json::from_reader(GzDecoder::new(File::open(output).expect("an output"))).map_err(|error| error.to_string())
-}
-
-/// Process and thread, and the event, of a thread.
-fn key(thread: &Value, expected: &Totals) -> (String, String) {
-    let event = totals::event_of(thread["name"].as_str().unwrap_or_default(), expected);
-    let has_threads = expected.keys().any(|(thread, _)| !thread.is_empty());
-    let id = || format!("{}/{}", thread["pid"].as_str().unwrap_or_default(), thread["tid"]);
-    (if has_threads { id() } else { String::new() }, event)
-}
 
 /// The totals, after checks of the references between tables.
 fn totals_of(profile: &Value, expected: &Totals) -> Result<Totals, String> {
@@ -81,44 +62,6 @@ fn firefox_totals_equal_the_profile() {
         let output = directory.path().join("out.fx.json.gz");
         let profile = convert(&recording.path, &output, &["--symbols", "no"])?;
         totals::check_equal(&totals_of(&profile, expected)?, expected)
-    });
-}
-
-#[test]
-fn the_firefox_profiler_loads_profiles() {
-    const ONE_OF: usize = 64;
-    const MAX_THREADS: usize = 100;
-    let Some(clients) = clients::directory() else { return };
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let enough = files::enough("profiler-cli", ONE_OF, 500, 20);
-    totals::compare("Firefox Profiler (profiler-cli 0.10)", &files::share(ONE_OF), enough, |recording, expected| {
-        let output = directory.path().join(format!("{}.fx.json.gz", recording.name.replace(['.', '/'], "-")));
-        convert(&recording.path, &output, &["--weight", "samples", "--symbols", "no"])?;
-        let session = FirefoxSession::load(clients, &output)?;
-        let mut found = Totals::new();
-        let listed = session.query(&["thread", "list"])?;
-        let threads = listed["threads"].as_array().ok_or("no threads")?;
-        let mut counts = totals::counts(expected);
-        if threads.len() > MAX_THREADS {
-            // Each takes two queries, so that thousands take an hour.
-            let keys: BTreeSet<_> = threads.iter().take(MAX_THREADS).map(|thread| key(thread, expected)).collect();
-            if threads.len() != counts.len() {
-                return Err(format!("{} threads, expected {}", threads.len(), counts.len()));
-            }
-            counts.retain(|key, _| keys.contains(key));
-        }
-        for thread in threads.iter().take(MAX_THREADS) {
-            let handle = thread["threadHandle"].as_str().ok_or("no handle")?;
-            let info = session.query(&["thread", "info", "--thread", handle])?;
-            let samples = session.query(&["thread", "samples", "--thread", handle, "--include-idle"])?;
-            let count = info["sampleCount"].as_u64().ok_or("no sampleCount")?;
-            let total = samples["categoryBreakdown"]["totalSamples"].as_f64().unwrap_or(count as f64);
-            if count > 0 {
-                let sums = found.entry(key(thread, expected)).or_default();
-                *sums = (sums.0 + count, sums.1 + total as u64);
-            }
-        }
-        totals::check_equal(&found, &counts)
     });
 }
 

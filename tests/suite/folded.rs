@@ -1,49 +1,10 @@
-//! Folded stacks and flame graphs, compared with inferno's reading of perf script text.
+//! Folded stacks and flame graphs.
 
-use super::files::{self, Recording};
-use super::program::{self, note_missing_oracle, perfconv, run};
-use inferno::collapse::Collapse;
-use inferno::collapse::perf::{Folder, Options};
+use crate::common::files::{self, Recording};
+use crate::common::folded::{Stacks, collapse, convert, stacks, with_symbols, without_operators};
+use crate::common::program::{self, perfconv, run};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-/// Counts by stack.
-type Stacks = BTreeMap<String, u64>;
-
-fn stacks(text: &str) -> Stacks {
-    let mut stacks = Stacks::new();
-    for line in text.lines() {
-        let (stack, count) = line.rsplit_once(' ').expect("a count");
-        *stacks.entry(stack.to_owned()).or_default() += count.parse::<u64>().expect("a number");
-    }
-    stacks
-}
-
-/// The stacks that inferno reads from perf script text.
-fn collapse(text: &[u8]) -> Stacks {
-    let mut folded = Vec::new();
-    Folder::from(Options::default()).collapse(text, &mut folded).expect("text of perf script");
-    stacks(&String::from_utf8(folded).expect("UTF-8"))
-}
-
-fn convert(input: &Path, args: &[&str]) -> program::Run {
-    run(perfconv().arg(input).args(["-o", "-", "-q"]).args(args).env("HOME", "/nonexistent"))
-}
-
-fn with_symbols(name: &str) -> (PathBuf, String) {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
-    (directory.join(name).with_extension("data"), directory.join("files").display().to_string())
-}
-
-/// A stack without what inferno omits of operators: `operator()` becomes `operator`.
-fn without_operators(stacks: Stacks) -> Stacks {
-    let mut equal = Stacks::new();
-    for (stack, count) in stacks {
-        *equal.entry(stack.replace("operator()", "operator")).or_default() += count;
-    }
-    equal
-}
+use std::path::Path;
 
 /// perf script text has versions of symbols: `cfree@GLIBC_2.2.5`.
 fn without_versions(stacks: Stacks) -> Stacks {
@@ -104,32 +65,9 @@ fn stacks_are_those_that_inferno_reads_from_our_perf_script_text() {
             Err(failure) => failures.push(failure),
         }
     }
-    eprintln!("folded: {equal} stacks of {compared} recordings equal inferno's; skipped: {skipped:?}");
+    note!("folded: {equal} stacks of {compared} recordings equal inferno's; skipped: {skipped:?}");
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), recordings.len(), failures.join("\n"));
     assert!(compared >= 5, "compared only {compared} recordings");
-}
-
-#[test]
-fn stacks_with_functions_are_those_of_perf_script_and_inferno() {
-    if run(Command::new("sh").args(["-c", "command -v perf"])).status != 0 {
-        return note_missing_oracle("perf");
-    }
-    for name in ["words", "c", "cxx"] {
-        let (recording, files) = with_symbols(name);
-        let script = program::run_other(
-            Command::new("perf").arg("script").arg("--no-inline").arg("--symfs").arg(&files).arg("-i").arg(&recording),
-        );
-        // Kernel functions depend on whether this machine runs the recorded kernel.
-        let user_only = |stacks: Stacks| -> Stacks {
-            stacks.into_iter().filter(|(stack, _)| !stack.contains("[kernel") && !stack.contains("entry_")).collect()
-        };
-        let expected = user_only(collapse(&script.stdout));
-        let ours = convert(&recording, &["-t", "folded", "--symfs", &files, "--no-inline", "--demangle", "short"]);
-        let ours = user_only(without_operators(stacks(&String::from_utf8_lossy(&ours.stdout))));
-        let equal = expected.iter().filter(|(stack, count)| ours.get(*stack) == Some(count)).count();
-        eprintln!("folded: {name}: {equal} of {} stacks equal those of perf script", expected.len());
-        assert!(equal == expected.len() && equal > 5, "{name}: {ours:#?} instead of {expected:#?}");
-    }
 }
 
 #[test]

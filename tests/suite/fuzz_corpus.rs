@@ -53,7 +53,7 @@ fn every_committed_input_passes_its_target() {
         let before = files;
         for input in inputs {
             let path = input.expect("the directory should be listable").path();
-            println!("{}", path.display());
+            note!("{}", path.display());
             let input = fs::read(path).expect("an input should be readable");
             target(&input);
             files += 1;

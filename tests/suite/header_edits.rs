@@ -1,14 +1,14 @@
 //! Setting, adding and dropping features changes nothing else, in any container.
 
-use crate::suite::files::{fixture, has_corpus, recordings};
-use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
+use crate::common::files::{fixture, has_corpus, recordings};
+use crate::common::program::rewrite;
+use crate::common::program::{for_each, perfconv, run};
 use perf_data::abi::feature::FeatureId;
 use perf_data::container::read::{Container, ReadOptions, input::Input};
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::{Gap, Raw};
 use perf_data::stream::source::Source;
-use std::io::{self, Write};
 use std::path::Path;
 
 const NAME: &str = "a-host-that-is-not";
@@ -38,11 +38,6 @@ fn read(path: &Path) -> perfconv::Result<(Meta, Vec<u8>)> {
     Ok((meta, data.0))
 }
 
-fn edit(input: &Path, output: &Path, args: &[&str]) -> Result<(), String> {
-    let run = run(perfconv().arg("rewrite").arg(input).args(["-f", "-q", "-o"]).arg(output).args(args));
-    if run.status == 0 { Ok(()) } else { Err(run.stderr) }
-}
-
 /// Sets the host name of a recording, and compares all else. `None` if the recording is unreadable, or a file with feature
 /// records, which perf inject leaves when it converts a pipe to a file.
 fn set_host_name(input: &Path) -> Option<Result<Container, String>> {
@@ -56,7 +51,7 @@ fn set_host_name(input: &Path) -> Option<Result<Container, String>> {
     let output = dir.path().join("out");
     let has_name = before.features.contains_key(&FeatureId::HOSTNAME);
     let option = if has_name { "--set" } else { "--add-feature" };
-    if let Err(error) = edit(input, &output, &[option, &format!("hostname={NAME}")]) {
+    if let Err(error) = rewrite(input, &output, &[option, &format!("hostname={NAME}")]) {
         return Some(Err(error));
     }
     let (after, after_records) = match read(&output) {
@@ -96,12 +91,7 @@ fn setting_the_host_name_changes_nothing_else() {
     }
     // Not with the print macros, whose output the test harness captures.
     let [files, pipes, dirs] = by_container;
-    writeln!(
-        io::stderr(),
-        "{files} files, {pipes} pipes, {dirs} directories with another host name, of {} recordings",
-        all.len()
-    )
-    .unwrap();
+    note!("{files} files, {pipes} pipes, {dirs} directories with another host name, of {} recordings", all.len());
     assert!(differing.is_empty(), "{} of {}:\n{}", differing.len(), all.len(), differing.join("\n"));
     let enough = if has_corpus("header edits") { [450, 75, 18] } else { [15, 4, 2] };
     assert!(
@@ -111,62 +101,15 @@ fn setting_the_host_name_changes_nothing_else() {
 }
 
 #[test]
-fn perf_prints_edited_features() {
-    let dir = tempfile::tempdir().unwrap();
-    let output = dir.path().join("out.data");
-    let args = [
-        "--set",
-        "hostname=h1",
-        "--set",
-        "CMDLINE=perf record -g ./app",
-        "--set",
-        "nrcpus=3/8",
-        "--set",
-        "os-release=x",
-    ];
-    assert!(edit(&fixture("callgraph.data"), &output, &args).unwrap_err().contains("unknown feature"));
-    let args = [
-        "--set",
-        "hostname=h1",
-        "--set",
-        "CMDLINE=perf record -g ./app",
-        "--set",
-        "HEADER_NRCPUS=3/8",
-        "--set",
-        "total_mem=77",
-        "--drop-feature",
-        "cpuid",
-        "--set",
-        "hostname=h2",
-    ];
-    edit(&fixture("callgraph.data"), &output, &args).unwrap();
-    let printed = run_other(with_time_limit("perf").args(["report", "--header-only", "-i"]).arg(&output));
-    if printed.status == 127 {
-        return;
-    }
-    let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
-    for line in [
-        "# hostname : h2",
-        "# cmdline : perf record -g ./app",
-        "# nrcpus online : 3",
-        "# nrcpus avail : 8",
-        "# total memory : 77 kB",
-    ] {
-        assert!(printed.lines().any(|found| found.trim_end() == line), "{line}:\n{printed}");
-    }
-    assert!(!printed.contains("# cpuid"), "{printed}");
-}
-
-#[test]
 fn command_line_accepts_shell_quoting() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("out.data");
     let command = r#"cmdline=perf record -- sh -c 'a  b' "c d"e f\ g"#;
-    edit(&fixture("callgraph.data"), &output, &["--set", command]).unwrap();
+    rewrite(&fixture("callgraph.data"), &output, &["--set", command]).unwrap();
     let (meta, _) = read(&output).unwrap();
     let words = ["perf", "record", "--", "sh", "-c", "a  b", "c de", "f g"];
     assert_eq!(meta.cmdline().unwrap_or_default(), words);
-    let error = edit(&fixture("callgraph.data"), &output, &["--set", "cmdline=perf 'record"]).unwrap_err();
+    let error = rewrite(&fixture("callgraph.data"), &output, &["--set", "cmdline=perf 'record"]).unwrap_err();
     assert!(error.contains("unclosed quote"), "{error}");
 }
 
@@ -185,7 +128,7 @@ fn rejects_invalid_edits_without_writing() {
         (["--set", "event_desc=x"], "is not a text or a number"),
         (["--set", "hostname"], "expected FEATURE=VALUE"),
     ] {
-        let error = edit(&input, &output, &args).expect_err("the edit should be rejected");
+        let error = rewrite(&input, &output, &args).expect_err("the edit should be rejected");
         assert!(error.contains(said), "{args:?}: {error}");
         assert!(!output.exists(), "{args:?}");
     }
@@ -199,7 +142,7 @@ fn edits_combine_with_container_and_format_conversions() {
     for name in ["plain.data", "pipe.data", "pipe-compressed.data", "threads.dir", "compressed2.data"] {
         for to in ["file", "pipe", "dir"] {
             let output = dir.path().join(format!("{name}.{to}"));
-            edit(&fixture(name), &output, &["--set", "hostname=there", "--container", to]).unwrap();
+            rewrite(&fixture(name), &output, &["--set", "hostname=there", "--container", to]).unwrap();
             assert_eq!(hostname(&output).as_deref(), Some("there"), "{name} to {to}");
             compared += 1;
         }
@@ -208,10 +151,10 @@ fn edits_combine_with_container_and_format_conversions() {
             let args = ["--set", "hostname=there", "-o"];
             let converted = run(perfconv().arg(fixture(name)).args(args).arg(&carried));
             assert_eq!(converted.status, 0, "{name} to {ending}: {}", converted.stderr);
-            edit(&carried, &back, &[]).unwrap();
+            rewrite(&carried, &back, &[]).unwrap();
             assert_eq!(hostname(&back).as_deref(), Some("there"), "{name} via {ending}");
             let direct = dir.path().join("direct");
-            edit(&fixture(name), &direct, &["--set", "hostname=there"]).unwrap();
+            rewrite(&fixture(name), &direct, &["--set", "hostname=there"]).unwrap();
             assert!(read(&back).unwrap().1 == read(&direct).unwrap().1, "{name} via {ending}: other records");
             for path in [&back, &direct] {
                 if path.is_dir() {

@@ -1,9 +1,9 @@
 //! Help fits a screen, is complete, and mistyped names are answered with similar ones.
 
+use crate::common::files::fixture;
+use crate::common::program::{Run, perfconv, run};
+use perfconv::formats::FORMATS;
 use std::process::Command;
-
-use super::files::fixture;
-use super::program::{Run, perfconv, run};
 
 /// Commands of the program.
 const COMMANDS: &[&str] = &[
@@ -23,44 +23,19 @@ const COMMANDS: &[&str] = &[
     #[cfg(feature = "push")]
     "push",
     "diff",
+    "perf",
     "completions",
     "man",
     "help",
 ];
 
-/// Formats of the program.
-const FORMATS: &[&str] = &[
-    "perf.data",
-    "pprof",
-    "quipper",
-    "quipper-text",
-    "jsonl",
-    "json",
-    "perf-json",
-    "folded",
-    "flamegraph",
-    "html",
-    "firefox",
-    "speedscope",
-    "perfetto",
-    "otlp",
-    "otlp-json",
-    "chrome",
-    "callgrind",
-    "perf-script",
-    "report",
-    "markdown",
-    "csv",
-    #[cfg(feature = "parquet")]
-    "parquet",
-    #[cfg(feature = "parquet")]
-    "parquet-file",
-    #[cfg(feature = "parquet")]
-    "arrow",
-];
+/// Names of the formats that are written, in the order of help.
+fn written_formats() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().filter(|format| format.output.is_some()).map(|format| format.name)
+}
 
 /// Maximum number of lines of `-h`.
-const LINES: usize = 42;
+const LINES: usize = 43;
 
 fn with_columns(columns: usize, arguments: &[&str]) -> Run {
     run(Command::env(&mut perfconv(), "COLUMNS", columns.to_string()).args(arguments))
@@ -178,7 +153,7 @@ fn the_table_of_formats_has_one_line_for_each() {
         text.lines().skip_while(|line| !line.starts_with("Formats (")).skip(1).take_while(|line| !line.is_empty());
     assert_eq!(
         table.map(|line| line.split_whitespace().next()).collect::<Vec<_>>(),
-        FORMATS.iter().map(|name| Some(*name)).collect::<Vec<_>>(),
+        written_formats().map(Some).collect::<Vec<_>>(),
         "{text}"
     );
 }
@@ -188,7 +163,7 @@ fn topics_are_commands_and_formats() {
     assert_eq!(help(100, &["help"]), help(100, &["--help"]));
     assert_eq!(help(100, &["help", "merge"]), help(100, &["merge", "--help"]));
     let formats = help(100, &["help", "formats"]);
-    for &format in FORMATS {
+    for format in written_formats() {
         assert!(formats.lines().any(|line| line.split_whitespace().next() == Some(format)), "{format}: {formats}");
         let page = help(100, &["help", format]);
         assert!(page.starts_with(&format!("{format}: ")), "{page}");
@@ -231,7 +206,7 @@ fn mistyped_names_are_answered_with_similar_ones() {
             "unknown category 'path'; did you mean 'paths'? expected one ",
         ),
         (&["split", input, "-o", "o", "--by", "tim"], "unknown criterion 'tim'; did you mean "),
-        (&[input, "-o", "o.data", "--container", "fil"], "a similar value exists: 'file'"),
+        (&[input, "-o", "o.data", "--container", "fil"], "; did you mean 'file'? expected one of: file, pipe, dir"),
     ];
     let directory = tempfile::tempdir().expect("a temporary directory can be created");
     for (arguments, message) in cases {

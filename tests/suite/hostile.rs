@@ -1,7 +1,7 @@
 //! Small inputs made to need much memory or time: they cost their own names, or are rejected.
 
 use super::memory::limited_to;
-use super::program::{profile, run};
+use crate::common::program::{profile, run};
 use std::fs;
 use std::io::Write;
 

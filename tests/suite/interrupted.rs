@@ -1,7 +1,7 @@
 //! Recordings of a killed `perf record`, on the machine that made them: without host name, architecture and build IDs, only the
 //! inodes of mapped files show that those are the recorded ones.
 
-use super::program::{perfconv, run};
+use crate::common::program::{perfconv, run};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! Imports of edited JSON: records that contradict their event and invalid files of a directory are rejected; other files of a
 //! directory are preserved.
 
-use super::files::fixture;
-use super::json::to_json;
-use super::program::{perfconv, run};
+use crate::common::files::fixture;
+use crate::common::json::to_json;
+use crate::common::program::{perfconv, run};
 use serde_json::Value as Json;
 use std::fs;
 use std::path::Path;
@@ -118,7 +118,7 @@ fn rejects_fields_that_do_not_match_the_event() {
         assert!(run.stderr.contains(&expected), "{name}: {expected}: {}", run.stderr);
         assert!(!output.exists(), "{name}: {message}");
     }
-    println!("{} edits are rejected", edits.len());
+    note!("{} edits are rejected", edits.len());
 }
 
 fn body(object: &mut Json) -> &mut serde_json::Map<String, Json> {

@@ -1,7 +1,7 @@
 //! The ledger is balanced: for every record type, read = emitted + used + not applicable + dropped.
 
-use super::files::recordings;
-use super::program::{for_each, perfconv, run};
+use crate::common::files::recordings;
+use crate::common::program::{for_each, perfconv, run};
 
 #[test]
 fn ledger_is_balanced_for_every_record_type() {

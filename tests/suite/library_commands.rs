@@ -1,8 +1,8 @@
 //! What commands with options write, ten lines of the library write: the same bytes, permissions, and counts of records.
 
-use super::files::fixture;
 use super::library_outputs::contents;
-use super::program::{perfconv, run};
+use crate::common::files::fixture;
+use crate::common::program::{perfconv, run};
 use perf_data::abi::Endian;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::RecordType;
@@ -20,9 +20,9 @@ use perfconv::formats::quipper::{Fidelity, QuipperProto};
 use perfconv::formats::report::{Markdown, Report};
 use perfconv::formats::speedscope::Speedscope;
 use perfconv::recording::{Container, Key, Label, Ledger, SymbolOptions, Times};
-use perfconv::rewrite::header::edits::Value;
+use perfconv::rewrite::framework::output::RecordingOptions;
+use perfconv::rewrite::header::edits::FeatureValue;
 use perfconv::rewrite::merge::options::MergeOptions;
-use perfconv::rewrite::output::RecordingOptions;
 use perfconv::rewrite::split::criterion::By;
 use perfconv::rewrite::{
     Anonymize, BuildIdTable, Comm, Cpu, Dso, Event, ForPerfVersion, Head, HeaderEdit, Pid, Quipper, RecordTypes,
@@ -106,7 +106,7 @@ fn changes() -> Vec<Command> {
             from.rewrite().apply(ForPerfVersion::new("5.10".parse::<PerfVersion>().unwrap())).write(to)
         }),
         ("rewrite --set hostname=build-7", "pipe.data", "out.data", |from, to| {
-            let name = Value::Text("build-7".to_owned());
+            let name = FeatureValue::Text("build-7".to_owned());
             from.rewrite().apply(HeaderEdit::Set(FeatureId::HOSTNAME, name)).write(to)
         }),
         ("rewrite --drop-feature cmdline", "callgraph.data", "out.data", |from, to| {
@@ -141,10 +141,10 @@ fn changes() -> Vec<Command> {
             from.rewrite().anonymize(Key::new(SECRET).unwrap()).write(to)
         }),
         ("--anonymize --key KEY", "callgraph.data", "out.folded", |from, to| {
-            from.convert().apply(Anonymize::new(Key::new(SECRET).unwrap())).write(to)
+            Ok(from.convert().apply(Anonymize::new(Key::new(SECRET).unwrap())).write(to)?.ledger)
         }),
         ("--anonymize --key KEY --head 4", "threads.dir", "out.pb.gz", |from, to| {
-            from.convert().anonymize(Key::new(SECRET).unwrap()).apply(Head::new(4)).write(to)
+            Ok(from.convert().anonymize(Key::new(SECRET).unwrap()).apply(Head::new(4)).write(to)?.ledger)
         }),
     ]
 }
@@ -193,67 +193,67 @@ fn formats() -> Vec<Command> {
         ("--icicle --title T --symfs SYMFS", "words.data", "out.svg", |from, to| {
             let mut graph = Flamegraph::default();
             (graph.icicle, graph.title) = (true, Some("T".to_owned()));
-            from.convert().to(graph).write(to)
+            Ok(from.convert().to(graph).write(to)?.ledger)
         }),
         ("--annotate kernel,inlined --addresses --symfs SYMFS", "words.data", "out.folded", |from, to| {
             let mut folded = Folded::default();
             (folded.annotate, folded.addresses) = (vec![FrameKind::Kernel, FrameKind::Inlined], true);
-            from.convert().to(folded).write(to)
+            Ok(from.convert().to(folded).write(to)?.ledger)
         }),
         ("--compat perf_to_profile", "callgraph.data", "out.pb.gz", |from, to| {
             let mut pprof = Pprof::default();
             pprof.compat = Some(Program::PerfToProfile);
-            from.convert().to(pprof).write(to)
+            Ok(from.convert().to(pprof).write(to)?.ledger)
         }),
         ("--labels tid,cpu --symbols no", "system-wide.data", "out.pb.gz", |from, to| {
-            from.convert().labels([Label::Tid, Label::Cpu]).write(to)
+            Ok(from.convert().labels([Label::Tid, Label::Cpu]).write(to)?.ledger)
         }),
         ("--event task-clock --symbols no", "two-events.data", "out.pb.gz", |from, to| {
-            from.convert().event("task-clock").write(to)
+            Ok(from.convert().event("task-clock").write(to)?.ledger)
         }),
         ("--to csv --stacks --symbols no", "callgraph.data", "out", |from, to| {
             let mut csv = Csv::default();
             csv.stacks = true;
-            from.convert().to(csv).write(to)
+            Ok(from.convert().to(csv).write(to)?.ledger)
         }),
         ("--decode tracepoints", "tracepoints.data", "out.jsonl", |from, to| {
             let mut lines = JsonLines::default();
             lines.decode = vec![Decoded::Tracepoints];
-            from.convert().to(lines).write(to)
+            Ok(from.convert().to(lines).write(to)?.ledger)
         }),
         ("--quipper strict", "callgraph.data", "out.pb_data", |from, to| {
             let mut quipper = QuipperProto::default();
             quipper.fidelity = Some(Fidelity::Strict);
-            from.convert().to(quipper).write(to)
+            Ok(from.convert().to(quipper).write(to)?.ledger)
         }),
         ("--to perf-json --exact --symbols no", "callgraph.data", "out.json", |from, to| {
             let mut json = PerfJson::default();
             json.exact = true;
-            from.convert().to(json).write(to)
+            Ok(from.convert().to(json).write(to)?.ledger)
         }),
         ("--title T --symfs SYMFS", "words.data", "out.html", |from, to| {
             let mut page = Html::default();
             page.title = Some("T".to_owned());
-            from.convert().to(page).write(to)
+            Ok(from.convert().to(page).write(to)?.ledger)
         }),
         ("--limit 2 --symfs SYMFS", "words.data", "out.md", |from, to| {
             let mut page = Markdown::default();
             page.limit = Some(2);
-            from.convert().to(page).write(to)
+            Ok(from.convert().to(page).write(to)?.ledger)
         }),
         ("--ns --symfs SYMFS --to perf-script", "words.data", "out.txt", |from, to| {
             let mut text = PerfScript::default();
             text.nanoseconds = true;
-            from.convert().to(text).write(to)
+            Ok(from.convert().to(text).write(to)?.ledger)
         }),
         ("--symfs SYMFS", "words.data", "out.speedscope.json", |from, to| {
-            from.convert().to(Speedscope::default()).write(to)
+            Ok(from.convert().to(Speedscope::default()).write(to)?.ledger)
         }),
         ("--symfs SYMFS --to callgrind", "words.data", "out", |from, to| {
-            from.convert().to(Callgrind::default()).write(to)
+            Ok(from.convert().to(Callgrind::default()).write(to)?.ledger)
         }),
         ("--symbols no --to report", "callgraph.data", "out", |from, to| {
-            from.convert().to(Report::default()).write(to)
+            Ok(from.convert().to(Report::default()).write(to)?.ledger)
         }),
     ]
 }
@@ -317,6 +317,6 @@ fn what_commands_write_is_written_by_the_library() {
         }
         [&ours, &theirs].iter().for_each(|directory| fs::remove_dir_all(directory).unwrap());
     }
-    println!("library: {compared} commands write what the library writes");
+    note!("library: {compared} commands write what the library writes");
     assert!(compared >= 60, "only {compared} commands succeeded");
 }

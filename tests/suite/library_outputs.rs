@@ -1,7 +1,7 @@
 //! What the program writes, the library writes: the same bytes, side files, permissions and counts of records.
 
-use super::files::fixture;
-use super::program::{perfconv, run};
+use crate::common::files::fixture;
+use crate::common::program::{perfconv, run};
 use perfconv::Recording;
 use perfconv::formats::FORMATS;
 use perfconv::recording::{Key, SymbolOptions};
@@ -79,7 +79,7 @@ fn every_format_is_written_as_by_the_program() {
             [&ours, &theirs].iter().for_each(|directory| fs::remove_dir_all(directory).unwrap());
         }
     }
-    println!("library: {compared} outputs are those of the program");
+    note!("library: {compared} outputs are those of the program");
     assert!(compared >= 90, "compared only {compared} outputs");
 }
 
@@ -98,7 +98,7 @@ fn outputs_are_as_private_as_their_input_and_links_are_followed() {
     assert!(link.is_symlink() && fs::read(&target).unwrap().starts_with(b"{"));
     assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o600);
     let error = recording.convert().overwrite().write(&input).unwrap_err().to_string();
-    assert!(error.ends_with("cannot overwrite the input; choose another output"), "{error}");
+    assert!(error.ends_with("cannot overwrite the input; nothing was written; choose another output"), "{error}");
 }
 
 #[test]

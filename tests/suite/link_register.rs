@@ -1,8 +1,8 @@
 //! Call chains by frame pointers, completed from the sampled link register.
 
 use super::unwind_architectures::{AARCH64, ALL, ARM, Arch, BASE, X86_64};
-use perf_data::abi::callchain::Context;
-use perf_data::abi::regs::{Regs, RegsAbi};
+use perf_data::abi::sample::callchain::Context;
+use perf_data::abi::sample::regs::{Regs, RegsAbi};
 use perf_data::abi::sample::{Callchain, Sample};
 use perf_data::abi::sample_type::SampleType;
 use perfconv::Recording;
@@ -106,7 +106,7 @@ const RECORDED: &[&str] = &["leaf+4", "main+7"];
 fn the_caller_of_a_leaf_is_taken_from_the_link_register_of_each_architecture() {
     let with_link = ALL.into_iter().filter(|arch| arch.link.is_some());
     let count = with_link.inspect(|&arch| Scene::new(arch).assert_frames(COMPLETED)).count();
-    println!("{count} architectures");
+    note!("{count} architectures");
     assert!(count >= 8);
 }
 

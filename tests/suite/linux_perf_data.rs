@@ -1,7 +1,7 @@
 //! Decoded fields compared with another reader, linux-perf-data. Known errors of that reader are listed.
 
-use super::files::{Recording, corpus, fixtures, has_corpus};
-use super::program::for_each;
+use crate::common::files::{Recording, corpus, fixtures, has_corpus};
+use crate::common::program::for_each;
 use linux_perf_data::linux_perf_event_reader::{EventRecord, Mmap2FileId, Mmap2InodeAndVersion, RawDataU64};
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use perf_data::abi::record::mmap2::MappedFile;
@@ -70,7 +70,7 @@ impl Sink for Ours {
         let Some(record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(()) };
         let decoded = match record.body {
             Body::Sample(sample) => {
-                if let Some((_, event)) = meta.events.of(raw) {
+                if let Some((_, event)) = meta.events.find(raw) {
                     let attr = &event.attr;
                     let mut note = |is_present, what| {
                         if is_present {

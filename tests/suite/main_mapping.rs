@@ -1,51 +1,10 @@
-//! The main mapping of a profile: the recorded program, which pprof prints as `File:`.
+//! The main mapping of a profile: the recorded program.
 
-use super::files::{corpus, has_corpus};
-use super::pprof::{find_pprof, report_by};
-use super::program::{self, for_each, perfconv, run};
-use perf_data::abi::feature::string::{PerfStr, StrList};
-use perf_data::abi::feature::{Feature, FeatureId};
-use perf_data::abi::record::comm::Comm;
-use perf_data::abi::record::thread_map::{ThreadMap, ThreadMapEntry};
-use perf_data::abi::record::{Body, CpuMode, Misc};
-use perf_data::abi::sample::Sample;
-use perf_data::abi::text::{FixedStr, PaddedStr};
-use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
+use crate::common::main_mapping::{SHIM, recording};
+use crate::common::program::{self, perfconv, run};
+use perfconv::synth::RecordingBuilder;
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
-
-const ADDRESS: u64 = 0x5555_0000_1000;
-
-/// A process: its ID, its executable, and its number of samples.
-type Process<'a> = (u32, &'a str, u64);
-
-/// A recording with this perf command line. Processes run one after the other; a repeated process ID executes another program.
-fn recording(command: &str, thread: Option<i64>, processes: &[Process<'_>]) -> RecordingBuilder {
-    let mut recording = RecordingBuilder::new();
-    let cycles = recording.event(Event::named("cycles").expect("an event that perf knows").period(1000));
-    let words = command.split(' ').map(|word| PerfStr::new(word.as_bytes())).collect();
-    recording.metadata.set(FeatureId::CMDLINE, Feature::Cmdline(StrList { strings: words }));
-    if let Some(pid) = thread {
-        let entries = vec![ThreadMapEntry { pid, comm: FixedStr::new(b"") }];
-        recording.record(Misc::empty(), Body::ThreadMap(ThreadMap { entries }), Stamp::default());
-    }
-    let mut time = 1;
-    for &(pid, executable, samples) in processes {
-        let stamp = Stamp::at(time, pid, pid);
-        let name = executable.rsplit('/').next().unwrap_or_default();
-        let comm = Comm { pid, tid: pid, comm: PaddedStr::new(name.as_bytes(), 8) };
-        recording.record(Misc::COMM_EXEC, Body::Comm(comm), stamp);
-        recording.mmap(CpuMode::USER, stamp, Map::new(executable, ADDRESS, 0x1000));
-        for _ in 0..samples {
-            time += 1;
-            let sample =
-                Sample { ip: Some(ADDRESS + 1), task: Some((pid, pid)), time: Some(time), ..Sample::default() };
-            recording.sample(cycles, sample);
-        }
-    }
-    recording
-}
 
 /// The file names of the mappings in the profile of a recording.
 fn mappings(recording: &RecordingBuilder, args: &[&str]) -> Vec<String> {
@@ -66,8 +25,6 @@ fn names(profile: &Path) -> Vec<String> {
 fn first(recording: &RecordingBuilder) -> String {
     mappings(recording, &[]).swap_remove(0)
 }
-
-const SHIM: [Process<'_>; 2] = [(7, "/usr/bin/bash", 30), (7, "/usr/bin/python3.11", 70)];
 
 #[test]
 fn an_interpreter_started_by_a_shim_is_the_main_program() {
@@ -115,50 +72,4 @@ fn each_part_of_a_split_has_its_own_main_program() {
     assert_eq!(run.status, 0, "{}", run.stderr);
     let first = |name: &str| names(&parts.join(name)).swap_remove(0);
     assert_eq!([first("7.pb.gz"), first("8.pb.gz")], ["/bin/a", "/bin/c"]);
-}
-
-/// The value of `File:` in pprof's report.
-fn file_line(pprof: &Path, data: &Path) -> Result<Option<String>, String> {
-    let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let output = dir.path().join("out.pb.gz");
-    program::convert(data, &output);
-    let text = report_by(pprof, "-top", &output)?;
-    Ok(text.lines().find_map(|line| line.strip_prefix("File: ")).map(str::to_owned))
-}
-
-#[test]
-fn pprof_prints_the_main_program_except_for_system_wide_recordings() {
-    let pprof = match find_pprof() {
-        Ok(pprof) => pprof,
-        Err(reason) => return writeln!(io::stderr(), "main mapping: skipped pprof: {reason}").unwrap(),
-    };
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let data = dir.path().join("perf.data");
-    for (command, expected) in [("perf record -- python3 x.py", Some("python3.11")), ("perf record -a", None)] {
-        let recording = recording(command, None, &SHIM);
-        fs::write(&data, recording.to_bytes().expect("a recording")).expect("the file should be writable");
-        assert_eq!(file_line(&pprof, &data).as_ref().map(Option::as_deref), Ok(expected), "{command}");
-    }
-    if !has_corpus("main program of real recordings") {
-        return;
-    }
-    let expected = [
-        ("own/guest-bookworm-amd64/sys-a.data", None),
-        ("own/guest-bookworm-amd64/sched.data", None),
-        ("own/p612/switch-cpuwide.data", None),
-        ("own/p61/threads.dir", None),
-        ("own/p612/pid-attach.data", Some("loop-pie")),
-        ("own/p612/sh-heavy.data", Some("ls")),
-        ("own/p61/jit-java.data", Some("java")),
-        ("own/p61/pipe-s.data", Some("forky")),
-    ];
-    let recordings = corpus();
-    let failures = for_each(&expected, |&(name, expected)| {
-        let recording =
-            recordings.iter().find(|recording| recording.name == name).expect("the manifest should list it");
-        let found = file_line(&pprof, &recording.path);
-        (found.as_ref().map(Option::as_deref) != Ok(expected)).then(|| format!("{name}: {found:?}"))
-    });
-    let failures: Vec<_> = failures.into_iter().flatten().collect();
-    assert!(failures.is_empty(), "{failures:?}");
 }

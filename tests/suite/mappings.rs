@@ -1,10 +1,10 @@
 //! Mappings shared between processes: each sample resolves to the same file and offset as in the mappings of its own process.
 
-use super::files::{Recording, recordings};
-use super::program::for_each;
+use crate::common::files::{Recording, recordings};
+use crate::common::program::for_each;
 use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::SampleType;
-use perf_data::abi::sample_view::SampleView;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::error::Result;
@@ -39,7 +39,7 @@ impl Sink for Leaves {
             self.session.apply(meta, raw);
             return Ok(());
         }
-        let Some((_, event)) = meta.events.of(raw) else { return Ok(()) };
+        let Some((_, event)) = meta.events.find(raw) else { return Ok(()) };
         self.has_read |= event.layout.sample_type().contains(SampleType::READ);
         let mut view = SampleView::default();
         if view.fill(raw.body(), &event.layout, raw.endian()).is_err() {
@@ -110,9 +110,7 @@ fn profiles_resolve_samples_by_the_mappings_of_their_process() {
             Err(why) => *skipped.entry(why).or_default() += 1,
         }
     }
-    println!(
-        "{files} recordings, {samples} user-space samples resolved; in {shared} recordings processes share mappings"
-    );
-    skipped.iter().for_each(|(why, count)| println!("{count:6} skipped: {why}"));
+    note!("{files} recordings, {samples} user-space samples resolved; in {shared} recordings processes share mappings");
+    skipped.iter().for_each(|(why, count)| note!("{count:6} skipped: {why}"));
     assert!(files * 10 >= recordings.len() * 7 && samples >= 1000 && shared >= 3, "compared too few recordings");
 }

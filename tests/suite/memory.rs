@@ -1,7 +1,7 @@
 //! Runs the program with limited memory: hostile and sparse inputs do not need more.
 
-use super::files::fixture;
-use super::program::{Run, perfconv, run};
+use crate::common::files::fixture;
+use crate::common::program::{Run, perfconv, run};
 use perf_data::abi::Endian;
 use perf_data::container::write::file::FileWriter;
 use std::fs;
@@ -12,9 +12,9 @@ use std::thread;
 
 /// A command that runs the program with a memory limit in megabytes.
 pub(super) fn limited_to(megabytes: u32) -> Command {
-    let mut command = Command::new("bash");
+    let mut command = Command::new("sh");
     let limited = "ulimit -d $(($0 * 1024)); exec \"$@\"";
-    command.args(["-c", limited, &megabytes.to_string(), "timeout", "60", env!("CARGO_BIN_EXE_perfconv")]);
+    command.args(["-c", limited, &megabytes.to_string(), "timeout", "300", env!("CARGO_BIN_EXE_perfconv")]);
     command.stdin(Stdio::null());
     command
 }

@@ -1,6 +1,6 @@
 //! Events that are one to the user: of the PMUs of different cores, and of user and kernel mode.
 
-use super::program::{Run, column, decode, perfconv, run};
+use crate::common::program::{Run, column, decode, perfconv, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 

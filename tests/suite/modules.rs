@@ -26,9 +26,9 @@ fn each_module_uses_only_those_above_it() {
                 }
             }
         }
-        println!("{}: {} modules", directory.display(), order.len());
+        note!("{}: {} modules", directory.display(), order.len());
     }
-    println!("{files} files, {uses} uses of other modules");
+    note!("{files} files, {uses} uses of other modules");
     assert!(files > 400 && uses > 1000, "{files} files, {uses} uses");
     assert!(violations.is_empty(), "{violations:#?}");
 }

@@ -1,6 +1,6 @@
 //! Samples of `perf record --off-cpu`.
 
-use super::program::{column, decode, perfconv, run};
+use crate::common::program::{column, decode, perfconv, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,8 +1,9 @@
-//! Passes of quipper: the same output as perf_converter, and from any container and format.
+//! Passes of quipper: the same output from any container and format.
 
-use crate::suite::files::{Recording, corpus, fixture, fixtures, has_corpus};
-use crate::suite::program::{for_each, perfconv, run};
-use crate::suite::quipper::{STALE, golden, masked, scratch, strict};
+use crate::common::files::{corpus, fixture, fixtures, has_corpus};
+use crate::common::passes::{addresses, convert};
+use crate::common::program::{for_each, perfconv, run};
+use crate::common::quipper::{masked, scratch, strict};
 use perfconv::formats::quipper::proto::PerfDataProto;
 use prost::Message;
 use std::fs;
@@ -10,120 +11,6 @@ use std::path::Path;
 
 /// Every pass there is.
 const ALL: &str = "sort,huge-pages,combine,remap,discard-unused";
-
-fn convert(input: &Path, output: &Path, args: &[&str]) -> Result<Vec<u8>, String> {
-    let run = run(perfconv().arg(input).args(["-f", "-q", "-o"]).arg(output).args(args));
-    match run.status {
-        0 => Ok(fs::read(output).unwrap_or_default()),
-        _ => Err(run.stderr),
-    }
-}
-
-/// Decodes a message and sorts BPF metadata, which perf_converter writes in random order.
-fn decode_sorted(bytes: &[u8]) -> PerfDataProto {
-    let mut message = PerfDataProto::decode(bytes).expect("a PerfDataProto");
-    for event in &mut message.events {
-        event.bpf_metadata_event.iter_mut().for_each(|event| event.metadata.sort_by(|a, b| a.key.cmp(&b.key)));
-    }
-    message
-}
-
-#[test]
-fn all_passes_match_perf_converter() {
-    if !has_corpus("goldens of perf_converter") {
-        return;
-    }
-    let mut with_golden: Vec<_> =
-        corpus().into_iter().filter_map(|recording| Some((golden(&recording, "converter")?, recording))).collect();
-    with_golden.dedup_by(|(_, a), (_, b)| a.path == b.path);
-    let outcomes = for_each(&with_golden, |(golden, recording)| {
-        let output = scratch(&format!("{}.converted", recording.name));
-        let ours = convert(&recording.path, &output, &["-t", "quipper", "--quipper", "perf-converter"]);
-        match ours {
-            Ok(ours) if ours == *golden => (true, None),
-            Ok(ours) if decode_sorted(&ours) == decode_sorted(golden) => (false, None),
-            Ok(ours) => (false, Some(format!("{}: {} bytes, expected {}", recording.name, ours.len(), golden.len()))),
-            Err(e) => (false, Some(format!("{}: {e}", recording.name))),
-        }
-    });
-    let same = outcomes.iter().filter(|(is_same, _)| *is_same).count();
-    let failures: Vec<_> = outcomes.into_iter().filter_map(|(_, failures)| failures).collect();
-    println!(
-        "{} recordings compared with perf_converter; {same} byte for byte; failures {failures:?}",
-        with_golden.len()
-    );
-    assert!(failures.is_empty(), "{failures:?}");
-    assert!(with_golden.len() >= 340, "only {} recordings have a golden", with_golden.len());
-}
-
-/// The recordings of quipper's tests with a golden of a kind, and the number of outdated goldens.
-fn with_quipper_golden(kind: &str) -> (Vec<(Recording, Vec<u8>)>, usize) {
-    let (mut found, mut stale) = (Vec::new(), 0);
-    for recording in corpus() {
-        let Ok(packed) = fs::read(format!("{}.{kind}.zst", recording.path.display())) else { continue };
-        if STALE.iter().any(|name| recording.path.ends_with(name)) {
-            stale += 1;
-            continue;
-        }
-        found.push((recording, zstd::decode_all(&packed[..]).expect("a golden should be zstd")));
-    }
-    (found, stale)
-}
-
-#[test]
-fn all_passes_match_goldens_of_quipper() {
-    if !has_corpus("goldens of quipper") {
-        return;
-    }
-    let (goldens, stale) = with_quipper_golden("pb_data");
-    for (recording, golden) in &goldens {
-        let output = scratch(&format!("{}.pb", recording.name));
-        let ours = convert(&recording.path, &output, &["-t", "quipper", "--quipper", "perf-converter"]);
-        assert!(masked(&ours.expect("it should be readable")) == masked(golden), "{}", recording.name);
-    }
-    println!(
-        "{} recordings equal goldens .pb_data; {stale} goldens skipped: they lack fields of the schema",
-        goldens.len()
-    );
-    assert!(goldens.len() >= 15, "compared only {} recordings", goldens.len());
-}
-
-#[test]
-fn remap_pass_matches_goldens_of_quipper() {
-    if !has_corpus("goldens of quipper") {
-        return;
-    }
-    let (goldens, stale) = with_quipper_golden("parse.remap.out.pb_data");
-    for (recording, golden) in &goldens {
-        let name = &recording.name;
-        let data = scratch(&format!("{name}.remapped.data"));
-        convert(&recording.path, &data, &["--pass", "sort,huge-pages,combine,remap"]).expect("it should be readable");
-        let ours = strict(&data, &scratch(&format!("{name}.remapped"))).expect("it should be a recording");
-        assert!(masked(&ours) == masked(golden), "{name}");
-        let at_once = ["-t", "quipper", "--quipper", "perf-converter", "--pass", "remap"];
-        let at_once = convert(&recording.path, &scratch(&format!("{name}.at-once")), &at_once)
-            .expect("converting should succeed");
-        let (mut at_once, mut golden) = (masked(&at_once), masked(golden));
-        let did_remap = |message: &mut PerfDataProto| message.stats.as_mut().and_then(|stats| stats.did_remap.take());
-        assert_eq!((did_remap(&mut at_once), did_remap(&mut golden)), (Some(true), Some(false)), "{name}");
-        assert!(at_once == golden, "{name}: passes at once differ");
-        let repeated = scratch(&format!("{name}.remapped-twice.data"));
-        convert(&data, &repeated, &["--pass", "remap"]).expect("it should be a recording");
-        let repeated = strict(&repeated, &scratch(&format!("{name}.repeated"))).expect("it should be a recording");
-        assert!(addresses(&masked(&repeated)) == addresses(&golden), "{name}: remapping twice should change nothing");
-    }
-    println!(
-        "{} recordings equal goldens .parse.remap.out.pb_data; {stale} goldens skipped: they lack fields of the schema",
-        goldens.len()
-    );
-    assert!(goldens.len() >= 15, "compared only {} recordings", goldens.len());
-}
-
-/// The addresses of all samples.
-fn addresses(message: &PerfDataProto) -> Vec<(u64, Vec<u64>)> {
-    let samples = message.events.iter().filter_map(|event| event.sample_event.as_ref());
-    samples.map(|sample| (sample.ip(), sample.callchain.clone())).collect()
-}
 
 #[test]
 fn discard_unused_keeps_the_mapping_of_every_address() {
@@ -159,7 +46,7 @@ fn discard_unused_keeps_the_mapping_of_every_address() {
     for (all, used) in outcomes.into_iter().flatten() {
         (compared, before, after) = (compared + 1, before + all, after + used);
     }
-    println!("{compared} recordings with {before} mappings, {after} of them used");
+    note!("{compared} recordings with {before} mappings, {after} of them used");
     assert!(after > 0 && after < before);
     let enough = if has_corpus("unused mappings") { 340 } else { 15 };
     assert!(compared >= enough, "compared only {compared} recordings");
@@ -195,7 +82,7 @@ fn passes_work_in_every_container_and_format() {
         let before = strict(&fixture(name), &scratch(&format!("{name}.before"))).expect("it should be readable");
         changed += usize::from(masked(&before).events != masked(&data).events);
     }
-    println!("{} recordings in four formats each; passes change {changed} of them", names.len());
+    note!("{} recordings in four formats each; passes change {changed} of them", names.len());
     assert_eq!(changed, names.len());
 }
 

@@ -1,7 +1,7 @@
 //! Unusual file names and file types as inputs and outputs.
 
-use super::files::fixture;
-use super::program::{Run, perfconv, run};
+use crate::common::files::fixture;
+use crate::common::program::{Run, perfconv, run};
 use perf_data::abi::Endian;
 use perf_data::abi::attr::Attr;
 use perf_data::abi::record::RecordType;
@@ -24,11 +24,6 @@ use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Prints a line to standard error, not with the print macros, whose output the test harness captures.
-fn print_note(line: std::fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "{line}").expect("standard error should be writable");
-}
 
 /// Unusual names: with a space, not UTF-8, with a terminal escape sequence, like an option.
 const NAMES: [&[u8]; 4] = [b"with a space", b"not \xff\xfe UTF-8", b"line\nand \x1b[31mred", b"-o"];
@@ -78,7 +73,7 @@ fn every_command_accepts_unusual_names() {
         }
         assert!(fs::read(path(".restored.data")).unwrap() == fs::read(&input).unwrap(), "round trip through JSON");
     }
-    print_note(format_args!("{runs} runs with {} kinds of names", NAMES.len()));
+    note!("{runs} runs with {} kinds of names", NAMES.len());
     assert!(runs >= 70);
 }
 
@@ -119,11 +114,7 @@ fn rejects_devices_sockets_and_broken_links() {
         assert!(!output.exists(), "{sentence}");
         errors.insert(input.to_owned(), sentence);
     }
-    print_note(format_args!(
-        "{} inputs that are no recordings were rejected: {:?}",
-        errors.len(),
-        errors.values().collect::<Vec<_>>()
-    ));
+    note!("{} inputs that are no recordings were rejected: {:?}", errors.len(), errors.values().collect::<Vec<_>>());
     assert!(errors.len() >= 9);
 }
 
@@ -216,7 +207,7 @@ fn does_not_replace_directories_with_other_files() {
         assert!(!data.exists(), "{args:?}: a recording was written without its images");
         kept += 1;
     }
-    print_note(format_args!("{kept} directories with other files were kept"));
+    note!("{kept} directories with other files were kept");
 }
 
 #[test]
@@ -235,7 +226,7 @@ fn reports_missing_permissions_and_writes_nothing() {
     mode(&path("open/secret.data"), 0o000);
     let program = run(as_nobody(perfconv().arg("--version")));
     if program.status != 0 {
-        print_note(format_args!("skipped: other users cannot run the program"));
+        note!("skipped: other users cannot run the program");
         return;
     }
     let (closed, open, secret) = (path("read-only/in.data"), path("open/in.data"), path("open/secret.data"));

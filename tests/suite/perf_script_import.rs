@@ -1,7 +1,7 @@
 //! Text of perf script as an input: any fields, any comm, and lines that are not part of a sample.
 
-use super::files::fixture;
-use super::program::{perfconv, run};
+use crate::common::files::fixture;
+use crate::common::program::{perfconv, run};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -82,7 +82,7 @@ fn all_samples_of_a_text_are_read_whatever_its_fields_and_comms() {
         assert!(of_comm.map(|(_, count)| count).sum::<u64>() * 2 > samples, "{new}: {stacks:?}");
         texts += 1;
     }
-    println!("{texts} texts");
+    note!("{texts} texts");
     assert!(texts >= 40, "{texts}");
 }
 
@@ -165,7 +165,7 @@ fn samples_are_read_back_with_any_other_fields() {
             texts += 1;
         }
     }
-    println!("{texts} texts of {} recordings", recordings.len());
+    note!("{texts} texts of {} recordings", recordings.len());
     assert!(texts >= 44, "only {texts} texts");
 }
 

@@ -1,35 +1,16 @@
 //! Options of profiles: labels, events, splitting, lost samples, unaggregated samples.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
-use std::process::{Command, Stdio};
-
+use crate::common::files::fixture;
+use crate::common::pprof::{column_sums, validate};
+use crate::common::profiles::{LABELS_BY_FIXTURE, convert};
+use crate::common::program::{self, Run, perfconv, run};
 use perfconv::formats::pprof::proto::Profile;
 use perfconv::profile::labels::Label;
-
-use super::files::fixture;
-use super::pprof::{column_sums, find_pprof, report_by, validate};
-use super::program::{self, Run, perfconv, run};
-
-/// Fixtures whose samples have each label.
-const LABELS_BY_FIXTURE: &[(&str, &[&str])] = &[
-    ("system-wide.data", &["pid", "tid", "comm", "thread_comm", "cpu", "timestamp_ns", "execution_mode"]),
-    ("weight.data", &["data_src", "weight", "cache_latency", "total_latency"]),
-    ("page-sizes.data", &["code_page_size", "data_page_size"]),
-    ("cgroup.data", &["cgroup"]),
-];
-
-fn convert(input: &str, options: &[&str]) -> Profile {
-    let dir = tempfile::tempdir().unwrap();
-    let output = dir.path().join("out.pb.gz");
-    let run = run(perfconv().arg(fixture(input)).args(options).arg("-o").arg(&output));
-    assert_eq!(run.status, 0, "{input} {options:?}: {}", run.stderr);
-    let profile = program::profile(&output);
-    validate(&profile).unwrap_or_else(|error| panic!("{input} {options:?}: {error}"));
-    profile
-}
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
 
 fn rejected(input: &str, options: &[&str]) -> Run {
     let dir = tempfile::tempdir().unwrap();
@@ -54,9 +35,7 @@ fn label_values(profile: &Profile, key: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_label_is_written_and_read_by_pprof() {
-    let pprof = find_pprof();
-    let mut compared = 0;
+fn every_label_is_written() {
     for (input, labels) in LABELS_BY_FIXTURE {
         for label in *labels {
             let dir = tempfile::tempdir().unwrap();
@@ -66,22 +45,7 @@ fn every_label_is_written_and_read_by_pprof() {
             let profile = program::profile(&output);
             validate(&profile).unwrap();
             assert!(!label_values(&profile, label).is_empty(), "{label} of {input}");
-            let Ok(pprof) = &pprof else { continue };
-            let tags = report_by(pprof, "-tags", &output).unwrap();
-            assert!(tags.contains(&format!("{label}:")), "{label} of {input}: {tags}");
-            for (view, expected) in
-                [("-top", "flat%"), ("-traces", "-----+----"), ("-raw", "Locations"), ("-proto", "")]
-            {
-                let text = report_by(pprof, view, &output).unwrap();
-                assert!(text.contains(expected), "{label} of {input}: pprof {view}: {text}");
-            }
-            compared += 1;
         }
-    }
-    let mut out = io::stderr();
-    match pprof {
-        Ok(_) => writeln!(out, "labels: pprof prints {compared} of them in 4 reports").unwrap(),
-        Err(reason) => writeln!(out, "labels: skipped pprof: {reason}").unwrap(),
     }
     let covered: BTreeSet<_> = LABELS_BY_FIXTURE.iter().flat_map(|(_, labels)| *labels).copied().collect();
     let all: BTreeSet<_> = Label::ALL.iter().map(|label| label.key()).collect();
@@ -240,44 +204,6 @@ fn lost_as_samples_adds_lost_samples() {
     let (_, samples) = run.ledger().unwrap().lost.expect("a nonzero count of lost records");
     assert_eq!(lost(&counted) as u64, samples);
     assert_eq!(column_sums(&counted)[0], column_sums(&without)[0] + samples as i64);
-}
-
-#[test]
-fn pprof_symbolizes_over_placeholder_names() {
-    let mut out = io::stderr();
-    let has = |tool: &str, option: &str| {
-        Command::new(tool).arg(option).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
-    };
-    let pprof = match find_pprof() {
-        Ok(pprof) if has("cc", "--version") && has("addr2line", "--version") && has("perf", "--version") => pprof,
-        Ok(_) => return writeln!(out, "symbolizing: skipped: cc, addr2line or perf is not installed").unwrap(),
-        Err(reason) => return writeln!(out, "symbolizing: skipped: {reason}").unwrap(),
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let path = |name: &str| dir.path().join(name);
-    let source = "static volatile long sum;
-        __attribute__((noinline)) void spins(void) { for (long i = 0; i < 100000000; i++) sum += i; }
-        int main(void) { spins(); return 0; }";
-    fs::write(path("spin.c"), source).unwrap();
-    let done = |command: &mut Command| command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success();
-    assert!(done(Command::new("cc").args(["-O1", "-g", "-o"]).arg(path("spin")).arg(path("spin.c"))));
-    let record = ["record", "-q", "-e", "cpu-clock:u", "-F", "999", "-o"];
-    if !done(Command::new("perf").args(record).arg(path("perf.data")).arg(path("spin"))) {
-        return writeln!(out, "symbolizing: skipped: perf cannot record here").unwrap();
-    }
-    let output = path("out.pb.gz");
-    let mut convert = program::perfconv();
-    convert.arg(path("perf.data")).args(["--symbols", "no", "-o"]).arg(&output);
-    assert_eq!(program::run(&mut convert).status, 0);
-    let top = |options: &[&str]| {
-        let mut command = program::with_time_limit(&pprof.to_string_lossy());
-        command.args(options).arg("-top").arg(&output).env("PPROF_TMPDIR", dir.path()).stdin(Stdio::null());
-        String::from_utf8_lossy(&run(&mut command).stdout).into_owned()
-    };
-    assert!(top(&[]).contains(" spins\n"), "{}", top(&[]));
-    let placeholders = top(&["-symbolize=none"]);
-    assert!(placeholders.contains(" spin+0x") && !placeholders.contains(" spins\n"), "{placeholders}");
-    writeln!(out, "symbolizing: pprof replaces placeholder names").unwrap();
 }
 
 #[test]

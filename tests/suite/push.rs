@@ -1,8 +1,8 @@
 //! `perfconv push`: what servers receive, and what the program makes of their answers.
 
-use super::clients;
-use super::files::fixture;
-use super::program::{Run, perfconv, run};
+use crate::common::files::fixture;
+use crate::common::program::{Run, perfconv, run};
+use crate::common::push::convert;
 use flate2::read::MultiGzDecoder;
 use perfconv::Recording;
 use perfconv::formats::pprof::proto::Profile;
@@ -83,15 +83,6 @@ fn push(server: &str, address: &str, input: &Path, args: &[&str]) -> Run {
     let mut command = perfconv();
     command.args(["push", server, address]).arg(input).args(["--service-name", "checkout", "--symbols", "no"]);
     run(command.args(args))
-}
-
-/// A conversion to a file.
-fn convert(input: &Path, name: &str, args: &[&str]) -> Vec<u8> {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let output = directory.path().join(name);
-    let run = run(perfconv().arg(input).arg("-o").arg(&output).args(["--symbols", "no"]).args(args));
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    fs::read(output).expect("the output")
 }
 
 fn inflated(bytes: &[u8]) -> Vec<u8> {
@@ -207,17 +198,6 @@ fn otlp_receivers_get_the_profile_of_the_format() {
         ["--service-name", "checkout", "--resource-attribute", "env=a=b", "--timestamps", "--comm", "loop-pie"];
     let sent = inflated(&request.body);
     assert_eq!(sent, convert(&input, "out.otlp", &options));
-    if let Some(clients) = clients::directory() {
-        const PRINT: &str = "import sys
-from opentelemetry.proto.collector.profiles.v1development.profiles_service_pb2 import ExportProfilesServiceRequest
-request = ExportProfilesServiceRequest.FromString(open(sys.argv[1], 'rb').read())
-[resource] = request.resource_profiles
-print({a.key: a.value.string_value for a in resource.resource.attributes if a.key in ('env', 'service.name')})";
-        let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        fs::write(file.path(), &sent).expect("a file");
-        let printed = clients::python(clients, PRINT, &[file.path()]).expect("a request");
-        assert_eq!(printed.trim(), "{'service.name': 'checkout', 'env': 'a=b'}");
-    }
     let run = push();
     assert!(run.status == 0 && run.stderr.contains("warning: ") && run.stderr.contains(": slow"), "{}", run.stderr);
     let run = push();

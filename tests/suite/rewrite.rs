@@ -1,120 +1,27 @@
 //! `perfconv rewrite`, `perfconv inject`, `--sort`, and the ledger of rewrite passes.
 
-use crate::suite::files::{fixture, has_corpus, recordings};
-use crate::suite::program::{for_each, perfconv, run, run_other, with_time_limit};
-use perf_data::abi::record::RecordType;
-use perf_data::container::read::{ReadOptions, input::Input};
-use perf_data::stream::Sink;
-use perf_data::stream::meta::Meta;
-use perf_data::stream::raw::Raw;
-use perf_data::stream::source::Source;
+use crate::common::files::{fixture, has_corpus, recordings};
+use crate::common::program::{for_each, perfconv, run};
+use crate::common::rewrite::{SortResult, sort};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
 use std::process::Stdio;
 
-/// Times in file order, and records with their times.
-#[derive(Default)]
-struct Records {
-    times: Vec<u64>,
-    all: Vec<(u64, Vec<u8>)>,
-    rounds: usize,
-}
-
-impl Sink for Records {
-    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
-        if matches!(raw.header().kind, RecordType::COMPRESSED | RecordType::COMPRESSED2) {
-            return Ok(());
-        }
-        let time = meta.events.time(raw);
-        self.times.extend(time);
-        self.rounds += usize::from(raw.header().kind == RecordType::FINISHED_ROUND);
-        self.all.push((time.unwrap_or_default(), [raw.bytes(), raw.payload()].concat()));
-        Ok(())
-    }
-}
-
-fn records(path: &Path) -> perfconv::Result<Records> {
-    let mut records = Records::default();
-    let (_, ledger) = Source::open(Input::Path(path.to_owned()), ReadOptions::default())?.run(&mut records)?;
-    assert!(ledger.messages().len() < 1000);
-    Ok(records)
-}
-
-fn script(path: &Path) -> Option<String> {
-    let fields = ["comm,pid,tid,cpu,time,event,ip,sym,dso", "comm,pid,tid,time,event,ip,sym,dso"];
-    fields.iter().find_map(|fields| {
-        let mut perf = with_time_limit("perf");
-        perf.args(["script", "--force", "--no-inline", "--no-itrace", "-F", fields, "-i"]).arg(path).env("LC_ALL", "C");
-        let run = run_other(&mut perf);
-        let text = String::from_utf8_lossy(&run.stdout).into_owned();
-        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        (run.status == 0 && !text.trim().is_empty()).then(|| text.lines().map(words).collect::<Vec<_>>().join("\n"))
-    })
-}
-
-enum SortResult {
-    Same { records: usize, was_sorted: bool, is_printed: bool },
-    Differs(String),
-}
-
-fn sort(input: &Path) -> Option<SortResult> {
-    let before = records(input).ok()?;
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let (output, plain) = (dir.path().join("sorted.data"), dir.path().join("plain.data"));
-    for (path, args) in [(&output, &["--sort"][..]), (&plain, &["--decompress"])] {
-        let args = [args, &["--container", "file", "-q", "-o"]].concat();
-        let run = run(perfconv().arg("rewrite").arg(input).args(args).arg(path));
-        if run.status != 0 {
-            return Some(SortResult::Differs(run.stderr));
-        }
-    }
-    let (plain_records, mut after) = (records(&plain).ok()?, records(&output).ok()?);
-    if !after.times.is_sorted() {
-        return Some(SortResult::Differs("not in time order".to_owned()));
-    }
-    let untimed = |records: &Records| -> Vec<Vec<u8>> {
-        records.all.iter().filter(|(time, _)| *time == 0).map(|(_, bytes)| bytes.clone()).collect()
-    };
-    if untimed(&plain_records) != untimed(&after) || plain_records.rounds != after.rounds {
-        return Some(SortResult::Differs("the order of records without a time changed".to_owned()));
-    }
-    let mut all = plain_records.all;
-    // The sort must be stable: records with equal times keep their order.
-    all.sort_by_key(|(time, _)| *time);
-    after.all.sort_by_key(|(time, _)| *time);
-    if all != after.all {
-        return Some(SortResult::Differs("records or their order differ".to_owned()));
-    }
-    let (was_sorted, records) = (before.times.is_sorted(), all.len());
-    let is_printed = match (script(&plain), script(&output)) {
-        (Some(plain), Some(sorted)) if plain != sorted => {
-            return Some(SortResult::Differs("perf script differs".to_owned()));
-        }
-        (Some(_), _) => true,
-        (None, _) => false,
-    };
-    Some(SortResult::Same { records, was_sorted, is_printed })
-}
-
 #[test]
-fn sort_puts_records_in_time_order_and_perf_prints_the_same() {
+fn sort_puts_records_in_time_order() {
     let all = recordings();
-    let (mut compared, mut unsorted, mut printed, mut count, mut differing) = (0, 0, 0, 0, Vec::new());
-    for (recording, outcome) in all.iter().zip(for_each(&all, |recording| sort(&recording.path))) {
+    let (mut compared, mut unsorted, mut count, mut differing) = (0, 0, 0, Vec::new());
+    for (recording, outcome) in all.iter().zip(for_each(&all, |recording| sort(&recording.path, None))) {
         match outcome {
-            Some(SortResult::Same { records, was_sorted, is_printed }) => {
+            Some(SortResult::Same { records, was_sorted, .. }) => {
                 (compared, unsorted) = (compared + 1, unsorted + usize::from(!was_sorted));
-                (printed, count) = (printed + usize::from(is_printed), count + records);
+                count += records;
             }
             Some(SortResult::Differs(what)) => differing.push(format!("{}: {what}", recording.name)),
             None => {}
         }
     }
-    print_note(format_args!(
-        "sorted {compared} recordings with {count} records, {unsorted} of them unsorted before; perf script prints the same for {printed}"
-    ));
+    note!("sorted {compared} recordings with {count} records, {unsorted} of them unsorted before");
     assert!(differing.is_empty(), "{} of {}:\n{}", differing.len(), all.len(), differing.join("\n"));
     let enough = if has_corpus("sorting") { (500, 60) } else { (18, 3) };
     assert!(
@@ -190,9 +97,4 @@ fn ledger_counts_records_dropped_by_passes() {
     for (kind, row) in &rows {
         assert_eq!(row[0] + row[1], row[2..].iter().sum::<u64>(), "{kind}");
     }
-}
-
-/// Prints a line to standard error, not with the print macros, whose output the test harness captures.
-fn print_note(line: std::fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "{line}").expect("standard error should be writable");
 }

@@ -2,8 +2,8 @@
 //! path, warnings, functions or titles.
 
 use super::anonymize::secrets;
-use super::files::fixture;
-use super::program::{for_each, perfconv, run};
+use crate::common::files::fixture;
+use crate::common::program::{for_each, perfconv, run};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
@@ -212,7 +212,7 @@ fn no_output_of_any_format_contains_a_string_of_its_input() {
     let outputs: usize = results.iter().map(|(output, ..)| output).sum();
     let searches: usize = results.iter().map(|(_, searched, _)| searched).sum();
     let leaks: Vec<_> = results.into_iter().flat_map(|(.., leaks)| leaks).collect();
-    println!("{outputs} outputs of {} inputs in {} formats: {searches} searches for strings", inputs.len(), own.len());
+    note!("{outputs} outputs of {} inputs in {} formats: {searches} searches for strings", inputs.len(), own.len());
     assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks[..leaks.len().min(40)].join("\n"));
     assert!(outputs >= 150 && searches >= 5_000, "only {outputs} outputs, {searches} searches");
 }

@@ -3,8 +3,8 @@
 //!
 //! The moments are reproducible within the clock's accuracy. `PERFCONV_TEST_ALL=1` tests many more.
 
-use super::files::{Files, files_in, fixture, is_temporary};
-use super::program::{for_each, perfconv, perfconv_with_signals, run};
+use crate::common::files::{Files, files_in, fixture, has_temporary, is_temporary};
+use crate::common::program::{for_each, perfconv, perfconv_with_signals, run};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("KILL", 9)];
 
 /// The number of moments of each command and signal.
 fn moments() -> u32 {
-    if env::var_os("PERFCONV_TEST_ALL").is_some() { 250 } else { 8 }
+    if env::var_os("PERFCONV_TEST_ALL").is_some() { 250 } else { 4 }
 }
 
 /// A directory with inputs, outputs and temporary files.
@@ -72,7 +72,7 @@ impl WorkDir {
         // Large enough to be interrupted while it is read.
         let merged = run(perfconv()
             .arg("merge")
-            .args([&fixture("callgraph.data"); 12])
+            .args([&fixture("callgraph.data"); 4])
             .args(["--offset-pids", "-q", "-o"])
             .arg(inputs.join("IN")));
         assert_eq!(merged.status, 0, "{}", merged.stderr);
@@ -158,13 +158,24 @@ fn is_mix(found: &Files, old: &Files, new: &Files) -> bool {
     found.iter().all(is_one) && old.keys().all(|path| found.contains_key(path) || !new.contains_key(path))
 }
 
-/// Waits until a process has ended, and leaves its status to its parent.
+/// When a signal is sent.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    Start,
+    /// As soon as there is a temporary file.
+    Writing,
+    After(Duration),
+    End,
+}
+
+/// Whether a process has ended, while its status is left to its parent.
+fn has_ended(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'))
+}
+
 fn wait_for_end(process: u32) {
-    let is_running = || {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-        !stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'))
-    };
-    while is_running() {
+    while !has_ended(process) {
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -185,48 +196,61 @@ fn interrupt(&(name, args): &Run) -> Interrupted {
     let mut old = work.restore_output(args);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(name.len() as u64);
     let mut interrupted = Interrupted::default();
-    for (signal, number) in SIGNALS {
-        for moment in 0..moments() {
-            let context = format!("{name}, SIG{signal} number {moment}");
-            let child = work.command(args, false).spawn().unwrap();
-            // At the start, at a random moment in each part of twice the duration, and after the end.
-            if moment + 1 == moments() {
-                wait_for_end(child.id());
-            } else if moment > 0 {
-                let share = (f64::from(moment) + (random.next_u64() % 1000) as f64 / 1000.0) / f64::from(moments());
-                thread::sleep(duration.mul_f64(2.0 * share).min(Duration::from_secs(10)));
+    let mut end = |(signal, number): (&str, i32), moment: Moment| {
+        let context = format!("{name}, SIG{signal} {moment:?}");
+        let child = work.command(args, false).spawn().unwrap();
+        match moment {
+            Moment::Start => {}
+            Moment::After(time) => thread::sleep(time.min(Duration::from_secs(10))),
+            Moment::Writing => {
+                let is_writing = || ["out", "spool"].iter().any(|dir| has_temporary(&work.path(dir)));
+                while !is_writing() && !has_ended(child.id()) {}
             }
-            let killed =
-                Command::new("kill").args(["-s", signal, &child.id().to_string()]).stderr(Stdio::null()).status();
-            assert!(killed.is_ok());
-            let ended = child.wait_with_output().unwrap();
-            assert!(
-                ended.status.signal() == Some(number) || ended.status.code().is_some_and(|code| code <= 1),
-                "{context}: {:?}",
-                ended.status
-            );
-            // It may have printed its messages already.
-            let stderr = String::from_utf8_lossy(&ended.stderr);
-            assert!(!stderr.contains("panicked"), "{context}: {stderr}");
-            let (temporary, found): (BTreeMap<_, _>, BTreeMap<_, _>) =
-                files_in(&work.path("out")).into_iter().partition(|(file, _)| is_temporary(file));
-            let spooled = files_in(&work.path("spool"));
-            assert!(spooled.keys().all(|file| is_temporary(file)), "{context}: {:?}", spooled.keys());
-            let has_temporary = !(temporary.is_empty() && spooled.is_empty());
-            assert!(!has_temporary || number == 9, "{context}: {:?} are left, {:?}", temporary.keys(), spooled.keys());
-            match (found == old, found == new) {
-                (true, _) => interrupted.old += 1,
-                (_, true) => interrupted.new += 1,
-                // Each of several outputs is replaced at its own moment.
-                _ if args.contains(&"--out-dir") && is_mix(&found, &old, &new) => interrupted.mixed += 1,
-                _ => panic!("{context}: unexpected files: {:?}", found.keys()),
-            }
-            interrupted.temporary += usize::from(has_temporary);
-            if found != old || has_temporary {
-                old = work.restore_output(args);
-            }
+            Moment::End => wait_for_end(child.id()),
         }
+        let killed = Command::new("kill").args(["-s", signal, &child.id().to_string()]).stderr(Stdio::null()).status();
+        assert!(killed.is_ok());
+        let ended = child.wait_with_output().unwrap();
+        assert!(
+            ended.status.signal() == Some(number) || ended.status.code().is_some_and(|code| code <= 1),
+            "{context}: {:?}",
+            ended.status
+        );
+        // It may have printed its messages already.
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(!stderr.contains("panicked"), "{context}: {stderr}");
+        let (temporary, found): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            files_in(&work.path("out")).into_iter().partition(|(file, _)| is_temporary(file));
+        let spooled = files_in(&work.path("spool"));
+        assert!(spooled.keys().all(|file| is_temporary(file)), "{context}: {:?}", spooled.keys());
+        let has_temporary = !(temporary.is_empty() && spooled.is_empty());
+        assert!(!has_temporary || number == 9, "{context}: {:?} are left, {:?}", temporary.keys(), spooled.keys());
+        match (found == old, found == new) {
+            (true, _) => interrupted.old += 1,
+            (_, true) => interrupted.new += 1,
+            // Each of several outputs is replaced at its own moment.
+            _ if args.contains(&"--out-dir") && is_mix(&found, &old, &new) => interrupted.mixed += 1,
+            _ => panic!("{context}: unexpected files: {:?}", found.keys()),
+        }
+        interrupted.temporary += usize::from(has_temporary);
+        if found != old || has_temporary {
+            old = work.restore_output(args);
+        }
+        interrupted.old
+    };
+    for signal in SIGNALS {
+        end(signal, Moment::Start);
+        end(signal, Moment::Writing);
+        // At a random moment in each part of twice the duration.
+        for moment in 2..moments() - 1 {
+            let share = (f64::from(moment) + (random.next_u64() % 1000) as f64 / 1000.0) / f64::from(moments());
+            end(signal, Moment::After(duration.mul_f64(2.0 * share)));
+        }
+        end(signal, Moment::End);
     }
+    // A busy machine may deliver all signals after the end of short runs.
+    let is_written = args.iter().any(|arg| arg.starts_with("OUT"));
+    while is_written && end(SIGNALS[0], Moment::Start) == 0 {}
     assert!(files_in(&work.path("in")) == work.inputs, "{name}: inputs should be unchanged");
     interrupted
 }
@@ -249,6 +273,6 @@ fn a_signal_at_any_moment_leaves_the_old_or_the_complete_output() {
         sum(|interrupted| interrupted.temporary),
     );
     writeln!(out, "{} signals: {old} old, {new} new, {temporary} with a temporary file", old + new).unwrap();
-    assert_eq!(old + new, RUNS.len() * SIGNALS.len() * moments() as usize);
+    assert!(old + new >= RUNS.len() * SIGNALS.len() * moments() as usize);
     assert!(temporary > 0, "no signal came during a write");
 }

@@ -1,27 +1,12 @@
-//! Functions, inlined functions and lines in outputs, compared with perf script and pprof.
+//! Functions, inlined functions and lines in outputs.
 
-use super::pprof::find_pprof;
-use super::program::{decode, note_missing_oracle, perfconv, profile, run, run_other, with_time_limit};
+use crate::common::program::{perfconv, profile, run};
+use crate::common::symbol_outputs::{by_function, convert, demangled, files, plain, recording, samples};
 use perfconv::formats::pprof::proto::Profile;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-fn recording(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols").join(name).with_extension("data")
-}
-
-fn files() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols/files")
-}
-
-/// A conversion with the recorded files. No other home directory has caches.
-fn convert(name: &str, args: &[&str]) -> Command {
-    let mut command = perfconv();
-    command.arg(recording(name)).arg("--symfs").arg(files()).args(args).env("HOME", "/nonexistent");
-    command
-}
+use std::process::Stdio;
 
 /// The recordings with files beside the repository, if they are there.
 fn corpus() -> Option<PathBuf> {
@@ -29,53 +14,12 @@ fn corpus() -> Option<PathBuf> {
     path.join("golden").is_dir().then_some(path)
 }
 
-/// A frame of perf script text: function and file.
-type Frame = (String, String);
-
-/// The first lines of samples, each with its frames, leaf first.
-fn samples(text: &str) -> Vec<(String, Vec<Frame>)> {
-    let mut samples: Vec<(String, Vec<Frame>)> = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let Some(frame) = line.strip_prefix('\t') else {
-            samples.push((line.split_whitespace().collect::<Vec<_>>().join(" "), Vec::new()));
-            continue;
-        };
-        let (_, rest) = frame.trim().split_once(' ').unwrap_or_default();
-        let (function, file) = rest.rsplit_once(" (").unwrap_or((rest, ""));
-        let function = match function.rsplit_once("+0x") {
-            Some((function, _)) => function,
-            None => function,
-        };
-        let (_, frames) = samples.last_mut().expect("a sample");
-        frames.push((function.to_owned(), file.trim_end_matches(')').to_owned()));
-    }
-    samples
-}
-
-/// A name without what demanglers show differently: parameters, template arguments, clone suffixes and versions.
-pub(super) fn plain(name: &str) -> String {
-    let (mut plain, mut depth) = (String::new(), 0);
-    let name = name.split(" [clone").next().unwrap_or_default().replace("(anonymous namespace)", "{anonymous}");
-    let name = name.replace("operator()", "operator{}");
-    for c in name.chars() {
-        match c {
-            '<' | '(' => depth += 1,
-            '>' | ')' => depth -= 1,
-            _ if depth == 0 => plain.push(c),
-            _ => {}
-        }
-    }
-    let version = plain.find('@').filter(|&at| !plain[at..].starts_with("@plt"));
-    let plain = plain[..version.unwrap_or(plain.len())].trim_end_matches(" const");
-    plain.rsplit(' ').next().unwrap_or_default().to_owned()
-}
-
 /// What two versions of perf printed for the recordings: version, and the part of the file names.
 const GOLDENS: [(&str, &str); 2] = [("6.1", "p61"), ("6.12", "p612")];
 
 #[test]
 fn frames_have_the_functions_of_the_goldens() {
-    let Some(corpus) = corpus() else { return println!("symbols: skipped: no recordings beside the repository") };
+    let Some(corpus) = corpus() else { return note!("symbols: skipped: no recordings beside the repository") };
     let mut recordings: Vec<_> = fs::read_dir(corpus.join("rec")).unwrap().map(|entry| entry.unwrap().path()).collect();
     recordings.sort();
     let mut totals = [(0, 0, 0, 0); GOLDENS.len()];
@@ -110,72 +54,15 @@ fn frames_have_the_functions_of_the_goldens() {
                 }
             }
             let skipped = format!("{mangled} that it does not demangle skipped");
-            println!(
-                "symbols: {name}: {same} of {named} frames have the function that perf {version} prints; {skipped}"
-            );
+            note!("symbols: {name}: {same} of {named} frames have the function that perf {version} prints; {skipped}");
             assert!(same * 100 >= named * 99, "{name}");
             *total = (total.0 + 1, total.1 + named, total.2 + same, total.3 + mangled);
         }
     }
     for ((version, _), (recordings, all, equal, mangled)) in GOLDENS.iter().zip(totals) {
-        println!(
-            "symbols: {recordings} recordings, {equal} of {all} frames equal to perf {version}, {mangled} skipped"
-        );
+        note!("symbols: {recordings} recordings, {equal} of {all} frames equal to perf {version}, {mangled} skipped");
         assert!(recordings >= 35 && all > 28_000 && mangled * 9 < all, "compared too little");
     }
-}
-
-/// Samples of a profile by function of the leaf, as pprof counts inlined functions.
-fn by_function(profile: &Profile) -> BTreeMap<String, i64> {
-    let functions: HashMap<u64, i64> = profile.function.iter().map(|function| (function.id, function.name)).collect();
-    let leaf: HashMap<u64, i64> =
-        profile.location.iter().map(|location| (location.id, functions[&location.line[0].function_id])).collect();
-    let mut counts = BTreeMap::new();
-    for sample in &profile.sample {
-        let name = &profile.string_table[leaf[&sample.location_id[0]] as usize];
-        *counts.entry(plain(name)).or_default() += sample.value[0];
-    }
-    counts
-}
-
-#[test]
-fn pprof_shows_what_it_shows_when_it_symbolizes_itself() {
-    let pprof = match find_pprof() {
-        Ok(pprof) => pprof,
-        Err(why) => return println!("symbols: skipped: no pprof: {why}"),
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let mut functions = 0;
-    for name in ["c", "cxx"] {
-        let [addresses, named, by_pprof] =
-            ["addresses", "named", "by-pprof"].map(|file| dir.path().join(format!("{name}-{file}.pb.gz")));
-        let convert_to = |path: &Path, args: &[&str]| {
-            let run = run(convert(name, args).arg("-o").arg(path));
-            assert_eq!(run.status, 0, "{}", run.stderr);
-        };
-        // pprof does not read symbols of the kernel.
-        convert_to(&named, &["--kallsyms", "/dev/null"]);
-        let mut command = perfconv();
-        command.arg(recording(name)).args(["--symbols", "no", "-o"]).arg(&addresses);
-        assert_eq!(run(&mut command).status, 0);
-        let mut command = with_time_limit(&pprof.to_string_lossy());
-        command.args(["-symbolize=force:local", "-proto", "-output"]).arg(&by_pprof).arg(&addresses);
-        command.env("PPROF_BINARY_PATH", files().join("srv/sym/bin")).env("PPROF_TMPDIR", dir.path());
-        let run = run_other(command.stdin(Stdio::null()));
-        assert_eq!(run.status, 0, "{}", run.stderr);
-        // Functions of libraries that only this machine has depend on it.
-        let ours = profile(&named);
-        let is_of_program = |name: &String| !name.contains("+0x") && !name.contains("[unknown]");
-        let (ours, theirs) = (by_function(&ours), by_function(&decode(&fs::read(&by_pprof).unwrap())));
-        let known: BTreeMap<_, _> = ours.iter().filter(|(name, _)| is_of_program(name)).collect();
-        for (function, samples) in &known {
-            assert_eq!(theirs.get(*function), Some(*samples), "{name}: {function}");
-        }
-        assert!(known.values().copied().sum::<i64>() > 900, "{name}: {known:?}");
-        functions += known.len();
-    }
-    println!("symbols: {functions} functions have the samples that pprof counts");
-    assert!(functions >= 12, "compared too little");
 }
 
 #[test]
@@ -221,15 +108,7 @@ fn names_are_demangled_as_requested() {
         recordings.push(("d-dw-harbor-d2v0", command));
     }
     for (recording, command) in recordings {
-        let names = |how: &str| -> Vec<String> {
-            let mut with_option = Command::new(command.get_program());
-            with_option.args(command.get_args()).args(["-t", "perf-script", "-q", "--demangle", how]);
-            let run = run(with_option.env("HOME", "/nonexistent"));
-            assert_eq!(run.status, 0, "{}", run.stderr);
-            let text = String::from_utf8(run.stdout).unwrap();
-            let name = |line: &str| Some(line.strip_prefix('\t')?.trim_start().split_once(' ')?.1.to_owned());
-            text.lines().filter_map(name).map(|line| plain_end(&line).to_owned()).collect()
-        };
+        let names = |how| demangled(&command, how);
         let (full, short, mangled) = (names("full"), names("short"), names("no"));
         assert_eq!((full.len(), short.len()), (mangled.len(), mangled.len()));
         let mut compared = BTreeSet::new();
@@ -247,30 +126,9 @@ fn names_are_demangled_as_requested() {
             assert!(is_expected, "{full} | {short}");
             compared.insert((mangled.clone(), full.clone()));
         }
-        println!("symbols: {recording}: {} demangled names", compared.len());
+        note!("symbols: {recording}: {} demangled names", compared.len());
         assert!(compared.len() >= 10, "{compared:?}");
-        if recording != "cxx" {
-            continue;
-        }
-        let mangled: Vec<_> = compared.iter().map(|(mangled, _)| mangled.as_str()).collect();
-        match Command::new("c++filt").args(mangled).output() {
-            Ok(output) => {
-                let expected = String::from_utf8(output.stdout).unwrap();
-                let pairs = compared.iter().map(|(_, full)| full).zip(expected.lines());
-                // Expressions in types and lambdas are written differently.
-                let equal = pairs.filter(|(full, expected)| full == expected).count();
-                println!("symbols: {equal} of {} names equal those of c++filt", compared.len());
-                assert!(equal * 4 > compared.len() * 3);
-            }
-            Err(_) => note_missing_oracle("c++filt"),
-        }
     }
-}
-
-/// A function without its offset and file: `name+0x1f (/bin/app)`, `name (inlined)`.
-fn plain_end(line: &str) -> &str {
-    let name = line.rsplit_once(" (").map_or(line, |(name, _)| name);
-    name.rsplit_once("+0x").map_or(name, |(name, _)| name)
 }
 
 /// Flags of the mapping of a file: functions, file names, lines, inlined functions.
@@ -318,7 +176,7 @@ fn pprof_mappings_are_marked_as_symbolized_if_any_location_is() {
         let mut command = perfconv();
         command.arg(corpus.join("rec/d-fp-cxx.data")).arg("--symfs").arg(corpus.join("symfs"));
         assert_eq!(run(command.args(["-f", "-q", "-o"]).arg(&path)).status, 0);
-        let profile = super::program::profile(&path);
+        let profile = crate::common::program::profile(&path);
         let of_mapping = |id: u64| profile.location.iter().filter(move |location| location.mapping_id == id);
         for mapping in &profile.mapping {
             let lines = || of_mapping(mapping.id).flat_map(|location| &location.line);
@@ -344,7 +202,7 @@ fn no_symbols_are_read_if_none_are_wanted() {
     let names = profile.function.iter().map(|function| &*profile.string_table[function.name as usize]);
     let named: Vec<_> = names.filter(|name| !name.contains('+') && *name != "[unknown]").collect();
     assert!(named.is_empty(), "{named:?}");
-    assert!(run_no.stderr.contains("100% of samples"), "{}", run_no.stderr);
+    assert!(run_no.stderr.contains("100% of frames and 100% of innermost frames"), "{}", run_no.stderr);
     // Nor for anonymized outputs, in which names would be disclosed.
     let run = run(convert("c", &["--anonymize", "-t", "perf-script", "-q"]).stdin(Stdio::null()));
     let text = String::from_utf8(run.stdout).unwrap();
@@ -428,8 +286,19 @@ fn check_reports_objects_without_functions() {
     let text = String::from_utf8_lossy(&found.stdout).into_owned();
     assert_eq!(found.status, 3, "{text} {}", found.stderr);
     let mut lines = text.lines();
-    assert!(lines.next().unwrap().contains("c.data: 96% of samples have frames without function names"), "{text}");
-    assert!(lines.next().unwrap().starts_with("  96% in /usr/lib/x86_64-linux-gnu/libc.so.6 (build ID "), "{text}");
+    assert!(
+        lines
+            .next()
+            .unwrap()
+            .contains("c.data: 21% of frames and less than 1% of innermost frames have no function name"),
+        "{text}"
+    );
+    assert!(
+        lines.next().unwrap().starts_with(
+            "  21% of frames, less than 1% of innermost in /usr/lib/x86_64-linux-gnu/libc.so.6 (build ID "
+        ),
+        "{text}"
+    );
     assert!(!text.contains("mill-fp"), "{text}");
     let without = check(&[]);
     assert!(String::from_utf8_lossy(&without.stdout).contains(" in /srv/sym/bin/mill-fp (build ID "));
@@ -440,38 +309,4 @@ fn check_reports_objects_without_functions() {
     unrelated.arg("check").arg(recording("c")).args(["--symfs", files]);
     let unrelated = run(&mut unrelated);
     assert!(unrelated.status == 2 && unrelated.stderr.contains("--symfs requires --symbols"), "{}", unrelated.stderr);
-}
-
-#[test]
-fn a_file_without_build_id_must_be_the_recorded_one() {
-    let dir = tempfile::tempdir().unwrap();
-    let source = dir.path().join("program.c");
-    let program = dir.path().join("program");
-    fs::write(&source, "int spin(void) { volatile int n = 0; while (n < 300000000) n++; return n; }\nint main(void) { return spin() == 0; }\n").unwrap();
-    let mut cc = Command::new("cc");
-    cc.args(["-O1", "-g", "-Wl,--build-id=none", "-o"]).arg(&program).arg(&source);
-    if !cc.status().is_ok_and(|status| status.success()) {
-        note_missing_oracle("a C compiler");
-        return println!("symbols: skipped: no C compiler");
-    }
-    let data = dir.path().join("perf.data");
-    let mut record = with_time_limit("perf");
-    record.args(["record", "-q", "-e", "cpu-clock", "-o"]).arg(&data).arg(&program).env("HOME", dir.path());
-    if run_other(record.stdin(Stdio::null())).status != 0 {
-        note_missing_oracle("a perf that can record");
-        return println!("symbols: skipped: perf cannot record here");
-    }
-    let names_spin = || {
-        let mut command = perfconv();
-        command.arg(&data).args(["-t", "perf-script", "-q"]).env("HOME", dir.path());
-        String::from_utf8(run(&mut command).stdout).unwrap().contains("spin+0x")
-    };
-    assert!(names_spin(), "the recorded file should be used");
-    let copy = dir.path().join("copy");
-    let modified = fs::metadata(&program).unwrap().modified().unwrap();
-    fs::copy(&program, &copy).unwrap();
-    fs::File::options().write(true).open(&copy).unwrap().set_modified(modified).unwrap();
-    fs::rename(&program, dir.path().join("recorded")).unwrap();
-    fs::rename(&copy, &program).unwrap();
-    assert!(!names_spin(), "a file with another inode should not be used");
 }

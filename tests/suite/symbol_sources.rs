@@ -1,7 +1,7 @@
 //! Functions from sources other than object files at their recorded paths: BPF programs, simpleperf, containers, code images.
 
-use super::pprof::find_pprof;
-use super::program::{perfconv, profile, run, with_time_limit};
+use crate::common::program::{perfconv, profile, run};
+use crate::common::symbol_sources::in_repository;
 use linux_perf_data::{PerfFileReader, SimpleperfFileRecord, SimpleperfTypeSpecificInfo, simpleperf_dso_type};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -11,10 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-
-fn in_repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip").join(path)
-}
 
 /// perf script text of a recording. No home directory has caches.
 fn script(recording: &Path, args: &[&str]) -> String {
@@ -117,7 +113,7 @@ fn symbol_of<'a>(objects: &'a [SimpleperfFileRecord], file: &str, address: u64) 
 fn recordings_of_simpleperf_have_the_symbols_in_them() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/peers/simpleperf");
     if !directory.is_dir() {
-        return println!("skipped: there is no ../shared/corpus");
+        return note!("skipped: there is no ../shared/corpus");
     }
     let (mut compared, mut named, mut recordings) = (0, 0, 0);
     let list = [fs::read_dir(&directory).unwrap(), fs::read_dir(directory.join("scripts")).unwrap()];
@@ -142,7 +138,7 @@ fn recordings_of_simpleperf_have_the_symbols_in_them() {
             compared += usize::from(expected != "[unknown]");
         }
     }
-    println!(
+    note!(
         "simpleperf: {compared} frames of {recordings} recordings have the symbols that linux-perf-data reads, {named} JIT"
     );
     assert!(recordings >= 9 && compared > 10_000 && named > 0, "compared too little");
@@ -152,7 +148,7 @@ fn recordings_of_simpleperf_have_the_symbols_in_them() {
 fn recordings_of_simpleperf_have_its_names_of_events() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus/peers/simpleperf");
     if !directory.is_dir() {
-        return println!("skipped: there is no ../shared/corpus");
+        return note!("skipped: there is no ../shared/corpus");
     }
     let (mut compared, mut tracepoints) = (0, 0);
     for entry in fs::read_dir(&directory).unwrap() {
@@ -174,7 +170,7 @@ fn recordings_of_simpleperf_have_its_names_of_events() {
         compared += names.len();
         tracepoints += names.iter().filter(|name| **name == "sched:sched_switch").count();
     }
-    println!("simpleperf: {compared} events have the names in the recordings, {tracepoints} of them tracepoints");
+    note!("simpleperf: {compared} events have the names in the recordings, {tracepoints} of them tracepoints");
     assert!(compared >= 10 && tracepoints >= 2, "compared too little");
 }
 
@@ -192,13 +188,13 @@ impl Drop for Container {
 impl Container {
     /// Starts a process in new mount and PID namespaces after a shell command there; `None` if that is not permitted.
     fn start(command: &str, ready: &Path) -> Option<Self> {
-        let script = format!("{command} && touch {} && exec sleep 60", ready.display());
+        let script = format!("{command} && touch {} && exec sleep 600", ready.display());
         let mut unshare = Command::new("unshare");
         unshare.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", &script]);
         let mut container = Self(unshare.stdin(Stdio::null()).stderr(Stdio::null()).spawn().ok()?);
         let start = Instant::now();
         while !ready.exists() {
-            if container.0.try_wait().unwrap().is_some() || start.elapsed() > Duration::from_secs(20) {
+            if container.0.try_wait().unwrap().is_some() || start.elapsed() > Duration::from_secs(60) {
                 return None;
             }
             thread::sleep(Duration::from_millis(10));
@@ -253,10 +249,10 @@ fn files_of_a_container_are_found_while_it_lives() {
     assert_eq!(named(), 0, "/opt/words is not installed here");
     let command = format!("mount --bind {} /opt", files.display());
     let Some(container) = Container::start(&command, &ready) else {
-        return println!("containers: skipped: no namespaces can be created here");
+        return note!("containers: skipped: no namespaces can be created here");
     };
     let count = named();
-    println!("containers: {count} frames are named by a file in a mount namespace");
+    note!("containers: {count} frames are named by a file in a mount namespace");
     assert!(count > 1000, "{count}");
     drop(container);
     assert_eq!(named(), 0, "the container has ended");
@@ -270,12 +266,12 @@ fn the_perf_map_of_a_container_has_the_process_id_inside() {
     // The files of /tmp are hidden from here on.
     let command = format!(
         "exec 3<{} && mount -t tmpfs none /mnt && cat <&3 >/mnt/perf-1.map && touch {} && mount --move /mnt /tmp && \
-         exec sleep 60",
+         exec sleep 600",
         map.display(),
         ready.display()
     );
     let Some(container) = Container::start(&command, &ready) else {
-        return println!("containers: skipped: no namespaces can be created here");
+        return note!("containers: skipped: no namespaces can be created here");
     };
     let pid = container.pid();
     let expected = fs::read_to_string(&map).unwrap();
@@ -296,7 +292,7 @@ fn the_perf_map_of_a_container_has_the_process_id_inside() {
         let file = format!("/tmp/perf-{pid}.map");
         let functions: BTreeSet<&str> =
             frames(&text).filter(|(.., of)| *of == file).map(|(_, function, _)| function).collect();
-        println!("containers: functions of perf-1.map: {functions:?}");
+        note!("containers: functions of perf-1.map: {functions:?}");
         functions.iter().filter(|name| expected.contains(&format!(" {name}\n"))).count()
     };
     assert!(named(pid, None) >= 3);
@@ -349,11 +345,11 @@ fn the_perf_map_of_a_container_is_no_way_to_files_of_the_host() {
         // The files of /tmp, and so the secret, are hidden from here on.
         let ready = directory.path().join(format!("ready{number}"));
         let command = format!(
-            "mount -t tmpfs none /mnt && {command} && touch {} && mount --move /mnt /tmp && exec sleep 60",
+            "mount -t tmpfs none /mnt && {command} && touch {} && mount --move /mnt /tmp && exec sleep 600",
             ready.display()
         );
         let Some(container) = Container::start(&command, &ready) else {
-            return println!("containers: skipped: no namespaces can be created here");
+            return note!("containers: skipped: no namespaces can be created here");
         };
         let pid = container.pid();
         of_this_machine(&in_repository("symbols/jitmap.data"), &recording, |lines| of_process(lines, pid));
@@ -361,7 +357,7 @@ fn the_perf_map_of_a_container_is_no_way_to_files_of_the_host() {
         let expected = (*kind == "file").then(|| b"3f0 10 of_the_container\n".to_vec());
         assert_eq!((map, has_secret), (expected, false), "{kind}");
     }
-    println!("containers: {} kinds of perf maps", kinds.len());
+    note!("containers: {} kinds of perf maps", kinds.len());
 }
 
 #[test]
@@ -412,47 +408,4 @@ fn profiles_have_the_functions_of_code_images_that_they_write() {
     let ((rows, aggregated), (samples, streamed)) = (by_function(&[]), by_function(&["--labels", "timestamp_ns"]));
     assert_eq!(aggregated, streamed);
     assert!(rows <= samples && samples > 20 && streamed.contains_key("Interpreter"), "{rows} {samples} {streamed:?}");
-}
-
-#[test]
-fn pprof_lists_and_disassembles_functions() {
-    let pprof = match find_pprof() {
-        Ok(pprof) => pprof,
-        Err(why) => return println!("symbols: skipped: no pprof: {why}"),
-    };
-    let directory = tempfile::tempdir().unwrap();
-    let (files, output) = (in_repository("symbols/files"), directory.path().join("report"));
-    let shown = |recording: &str, program: &str, report: &str| {
-        let path = directory.path().join(recording).with_extension("pb.gz");
-        let mut command = perfconv();
-        command.arg(in_repository("symbols").join(recording)).arg("--symfs").arg(&files).args(["-q", "-f", "-o"]);
-        assert_eq!(run(command.arg(&path)).status, 0);
-        let mut command = with_time_limit(&pprof.to_string_lossy());
-        command.args(["-trim_path=/", report]).arg(format!("-source_path={}", files.display()));
-        command.arg(format!("-output={}", output.display())).arg(&path).stdin(Stdio::null());
-        command.env("PPROF_BINARY_PATH", files.join(program)).env("PPROF_TMPDIR", directory.path());
-        let run = run(&mut command);
-        assert_eq!(run.status, 0, "{report}: {}", run.stderr);
-        fs::read_to_string(&output).unwrap()
-    };
-    let list = shown("c.data", "srv/sym/bin", "-list=^grind$");
-    // Columns of values, and the number of the line, are before its text.
-    let line = |line| {
-        let columns = str::trim_start(line).split_once(' ')?.1.trim_start();
-        let (number, text) = columns.split_once(' ')?.1.split_once(':')?;
-        Some((number.trim().parse::<usize>().ok()?, text))
-    };
-    let listed: Vec<(usize, &str)> = list.lines().filter_map(line).collect();
-    let source = fs::read_to_string(files.join("srv/sym/src/mill.c")).unwrap();
-    let source: Vec<&str> = source.lines().collect();
-    let equal = listed.iter().filter(|(number, text)| source.get(number - 1).is_some_and(|line| line == text)).count();
-    println!("pprof: -list shows {equal} of {} lines of the source", listed.len());
-    assert!(equal >= 7 && equal == listed.len(), "{list}");
-    let page = shown("c.data", "srv/sym/bin", "-weblist=^grind$");
-    assert!(page.contains("mill.c") && page.contains("class=asm"), "{page:.2000}");
-    // Of functions with inlined ones, -disasm finds only some at random, also in profiles that pprof symbolized itself.
-    let disassembly = shown("words.data", "opt/words/bin", "-disasm=find");
-    let instructions = disassembly.lines().filter(|line| line.contains("words.c:")).count();
-    println!("pprof: -disasm shows {instructions} instructions with lines");
-    assert!(instructions > 5 && disassembly.contains("ROUTINE ======================== find"), "{disassembly}");
 }

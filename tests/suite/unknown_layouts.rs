@@ -1,7 +1,7 @@
 //! Recordings with bits that decide a layout and that perfconv does not know: the fields before the unknown ones are used, the
 //! others are bytes, which come back and are named in a warning.
 
-use super::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, run};
 use perf_data::abi::Endian;
 use std::fs;
 use std::path::Path;
@@ -182,7 +182,7 @@ fn fields_before_unknown_ones_are_used_and_all_bytes_come_back() {
     let numbered: Vec<_> = cases.iter().copied().enumerate().collect();
     let results = for_each(&numbered, |&(index, case)| problem(case, index % 10 == 0));
     let problems: Vec<_> = cases.iter().zip(results).filter_map(|(case, problem)| Some((case, problem?))).collect();
-    println!("{} recordings", cases.len());
+    note!("{} recordings", cases.len());
     assert!(problems.is_empty(), "{} of {}: {:#?}", problems.len(), cases.len(), &problems[..problems.len().min(4)]);
     assert!(cases.len() > 150, "{}", cases.len());
 }

@@ -1,7 +1,7 @@
 //! Unwound stack dumps of real recordings in each output, compared with perf.
 
 use super::fuzz_corpus::fuzz;
-use super::program::{perfconv, run};
+use crate::common::program::{perfconv, run};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn stacks_are_those_of_the_program() {
     assert!(impossible.is_empty() && stacks.len() > 50, "{} stacks, {impossible:?}", stacks.len());
     assert!(stacks.iter().any(|stack| stack.len() > 12), "no recursion");
     assert!(!messages.contains("warning"), "{messages}");
-    println!("{} stacks of {} frames", stacks.len(), stacks.iter().map(Vec::len).sum::<usize>());
+    note!("{} stacks of {} frames", stacks.len(), stacks.iter().map(Vec::len).sum::<usize>());
 }
 
 /// The stacks of detour.c, leaf first, and how often each must occur at least.
@@ -133,7 +133,7 @@ fn stacks_equal_the_call_chains_of_the_same_samples() {
             longer += 1;
         }
     }
-    println!("{equal} stacks equal, {longer} longer by the caller of the leaf, 0 differ");
+    note!("{equal} stacks equal, {longer} longer by the caller of the leaf, 0 differ");
     assert!(equal > 150 && longer > 20 && unwound.len() == recorded.len());
 }
 
@@ -155,13 +155,9 @@ fn unwinding_can_be_disabled_and_limited() {
 #[test]
 fn missing_programs_are_reported() {
     let empty = tempfile::tempdir().unwrap();
-    let run = run(perfconv().arg(directory().join("dwarf.data")).arg("--symfs").arg(empty.path()).args([
-        "-t",
-        "perf-script",
-        "--strict",
-        "--buildid-dir",
-        "/nonexistent",
-    ]));
+    let mut command = perfconv();
+    command.arg(directory().join("dwarf.data")).args(["-t", "perf-script", "--strict"]);
+    let run = run(command.arg("--symfs").arg(empty.path()).arg("--buildid-dir").arg(empty.path()));
     assert_eq!(run.status, 3, "{}", run.stderr);
     let message = "user stacks that end where unwind information is missing: ";
     assert!(
@@ -197,5 +193,5 @@ fn corrupt_objects_and_dumps_do_no_harm() {
             fuzz::unwind(&changed);
         }
     }
-    println!("{} inputs, {CHANGED} changes of each", inputs.len());
+    note!("{} inputs, {CHANGED} changes of each", inputs.len());
 }

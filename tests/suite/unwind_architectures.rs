@@ -4,17 +4,17 @@ use gimli::write::{
     Address, CallFrameInstruction, CommonInformationEntry, EhFrame, EndianVec, FrameDescriptionEntry, FrameTable,
 };
 use gimli::{Encoding, Format, Register, RunTimeEndian};
-use perf_data::abi::branch::{BranchEntry, BranchFlags, BranchStack};
-use perf_data::abi::callchain::Context;
-use perf_data::abi::jitdump::header::Header;
+use perf_data::abi::jitdump::header::JitDumpHeader;
 use perf_data::abi::jitdump::record::{CodeLoad, RecordHeader, RecordKind, Terminated, UnwindingInfo};
 use perf_data::abi::record::callchain_deferred::CallchainDeferred;
 use perf_data::abi::record::{Body, CpuMode};
-use perf_data::abi::regs::{Regs, RegsAbi};
+use perf_data::abi::sample::branch::{BranchEntry, BranchFlags, BranchStack};
+use perf_data::abi::sample::callchain::Context;
+use perf_data::abi::sample::regs::{Regs, RegsAbi};
 use perf_data::abi::sample::{Callchain, Sample, StackUser};
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
 use perf_data::abi::{self, Endian};
-use perf_symbols::object::image::{Function, Image, Target};
+use perf_symbols::object::image::{Image, ImageFunction, ImageTarget};
 use perfconv::Recording;
 use perfconv::recording::SymbolOptions;
 use perfconv::synth::{Event, Map, Stamp};
@@ -180,7 +180,7 @@ impl Arch {
     }
 
     /// `leaf` saves the frame register, by which `work` finds its frame; `main` is the outermost function.
-    fn functions(self) -> [Function; 3] {
+    fn functions(self) -> [ImageFunction; 3] {
         use CallFrameInstruction::{Cfa, Offset, Undefined};
         let (word, bias) = (self.word() as i32, self.bias as i32);
         let [sp, frame, returns] = [self.sp_column, self.frame_column, self.return_column].map(Register);
@@ -203,13 +203,13 @@ impl Arch {
         });
         [("leaf", leaf), ("work", work), ("main", main)].map(|(name, eh_frame)| {
             let code = vec![0x90; SIZE as usize].into();
-            Function { name: name.into(), size: SIZE, code, eh_frame: eh_frame.into(), ..Function::default() }
+            ImageFunction { name: name.into(), size: SIZE, code, eh_frame: eh_frame.into(), ..ImageFunction::default() }
         })
     }
 
     /// An object with the functions, and their addresses.
     pub(super) fn image(self) -> (Vec<u8>, [u64; 3]) {
-        let mut image = Image::new(Target { machine: self.machine, is_64: self.is_64, endian: self.endian });
+        let mut image = Image::new(ImageTarget { machine: self.machine, is_64: self.is_64, endian: self.endian });
         let places = self.functions().map(|function| image.push(function).unwrap());
         let mut file = Vec::new();
         image.write(&mut file).unwrap();
@@ -218,9 +218,9 @@ impl Arch {
 
     /// A jitdump with the functions at these addresses of the image.
     fn jit_dump(self, places: [u64; 3]) -> Vec<u8> {
-        let (magic, version, total_size) = (Header::MAGIC, Header::VERSION, Header::SIZE as u32);
+        let (magic, version, total_size) = (JitDumpHeader::MAGIC, JitDumpHeader::VERSION, JitDumpHeader::SIZE as u32);
         let elf_mach = self.machine.into();
-        let header = Header { magic, version, total_size, elf_mach, pad1: 0, pid: 7, timestamp: 0, flags: 0 };
+        let header = JitDumpHeader { magic, version, total_size, elf_mach, pad1: 0, pid: 7, timestamp: 0, flags: 0 };
         let mut dump = abi::to_bytes(&header, self.endian).unwrap();
         let mut record = |kind, parts: &[&[u8]]| {
             let total_size = (RecordHeader::SIZE + parts.concat().len()) as u32;
@@ -404,7 +404,7 @@ fn each_architecture_unwinds_through_its_registers() {
     let is_complete = |frames: &[String], messages: &str| frames == COMPLETE && messages == "[] []";
     let failed: Vec<_> = unwound.iter().filter(|(.., (frames, messages))| !is_complete(frames, messages)).collect();
     assert!(failed.is_empty(), "{failed:#?}");
-    println!("{} architectures", ALL.len());
+    note!("{} architectures", ALL.len());
 }
 
 #[test]

@@ -6,8 +6,8 @@ use object::elf::PF_X;
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 use perf_data::abi::record::mmap2::Mmap2;
 use perf_data::abi::record::{Body, RecordType};
-use perf_data::abi::regs::RegsAbi;
 use perf_data::abi::sample::Sample;
+use perf_data::abi::sample::regs::RegsAbi;
 use perfconv::Recording;
 use perfconv::recording::SymbolOptions;
 use std::collections::HashMap;
@@ -176,13 +176,13 @@ fn stacks_equal_those_of_framehop_or_are_longer() {
         }
         let name = path.file_name().unwrap().display();
         let [equal, longer, shorter, without_callers, others] = counts;
-        println!(
+        note!(
             "{name}: {equal} equal, {longer} longer, {shorter} shorter, {without_callers} lack callers, {others} differ"
         );
         assert!(shorter == 0 && others == 0, "{}", differing.join("\n"));
         compared += usize::from(counts.iter().sum::<usize>() > 20);
         totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
     }
-    println!("{compared} of {} recordings: {totals:?}, {} differ", recordings.len(), differing.len());
+    note!("{compared} of {} recordings: {totals:?}, {} differ", recordings.len(), differing.len());
     assert!(compared * 10 >= recordings.len() * 8, "compared too few");
 }

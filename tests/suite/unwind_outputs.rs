@@ -1,6 +1,6 @@
 //! Each output that shows stacks has the same unwound ones.
 
-use super::program::{for_each, perfconv, profile, run};
+use crate::common::program::{for_each, perfconv, profile, run};
 use flate2::read::GzDecoder;
 use perfconv::Recording;
 use perfconv::recording::SymbolOptions;
@@ -41,16 +41,24 @@ impl Input {
         let directory = tempfile::tempdir().unwrap();
         let output = directory.path().join(name);
         let mut command = perfconv();
-        command.arg(&self.recording).arg("--symfs").arg(&self.files).arg("--buildid-dir").arg(self.files.join("cache"));
+        let cache = self.cache(directory.path());
+        command.arg(&self.recording).arg("--symfs").arg(&self.files).arg("--buildid-dir").arg(cache);
         command.args(["--kallsyms", "/dev/null", "-q", "-o"]).arg(&output).args(args).env("HOME", "/nonexistent");
         let run = run(command.args((!self.is_inlined).then_some("--no-inline")));
         assert_eq!(run.status, 0, "{name} of {}: {}", self.recording.display(), run.stderr);
         read(&output)
     }
 
+    /// The build ID cache of the input, else `empty` in place of the user's.
+    fn cache(&self, empty: &Path) -> PathBuf {
+        let cache = self.files.join("cache");
+        if cache.is_dir() { cache } else { empty.to_owned() }
+    }
+
     /// The stacks by the library.
     fn of_library(&self) -> Stacks {
-        let options = SymbolOptions::default().symfs(&self.files).build_id_dir(self.files.join("cache"));
+        let empty = tempfile::tempdir().unwrap();
+        let options = SymbolOptions::default().symfs(&self.files).build_id_dir(self.cache(empty.path()));
         let options = options.kallsyms("/dev/null");
         let options = if self.is_inlined { options } else { options.without_inlined() };
         let mut samples = Recording::open(&self.recording).unwrap().with_symbols(options).samples().unwrap();
@@ -216,7 +224,7 @@ fn each_output_has_the_same_unwound_stacks() {
         }
     }
     let (outputs, all) = (OUTPUTS.len(), inputs.len());
-    println!("{outputs} outputs have the stacks of the library: {all} conversions, {samples} samples, {frames} frames");
+    note!("{outputs} outputs have the stacks of the library: {all} conversions, {samples} samples, {frames} frames");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let enough = if corpus.is_dir() { (3800, 30_000) } else { (800, 3000) };
     assert!(samples >= enough.0 && frames >= enough.1, "compared too little");

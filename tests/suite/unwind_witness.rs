@@ -1,6 +1,6 @@
 //! Unwound stacks, compared with those that the recorded programs wrote themselves (`roundtrip/symbols/witness.c`).
 
-use super::program::{perfconv, run};
+use crate::common::program::{perfconv, run};
 use perfconv::Recording;
 use perfconv::recording::SymbolOptions;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ fn stacks_are_those_that_the_programs_wrote() {
             frames += callers.len();
             longest = longest.max(callers.len());
         }
-        println!("{name}: {equal} of {} stacks equal, {frames} frames, at most {longest}", written.len());
+        note!("{name}: {equal} of {} stacks equal, {frames} frames, at most {longest}", written.len());
         assert!(equal == written.len() && equal >= 250 && longest > 20);
     }
 }

@@ -1,128 +1,13 @@
 //! What people see of recordings with very long or hostile names, and with very many threads and events, or without samples.
 
-use super::browser::Browser;
-use super::clients;
 use super::memory::limited_to;
-use super::program::{Run, perfconv, run};
+use crate::common::program::{perfconv, run};
+use crate::common::view_limits::{MEGABYTE, PROCESS, Recording, event, is_unsafe, scenario};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
-use tempfile::TempDir;
-
-const MEGABYTE: usize = 1 << 20;
 
 /// Formats in which people see a recording.
 const VIEWS: [&str; 6] = ["perf-script", "folded", "flamegraph", "report", "markdown", "html"];
-
-/// A process that is always in `main`.
-const PROCESS: &str = r#"
-[[process]]
-pid = 100
-comm = "app"
-programs = ["/app"]
-
-[[process.thread]]
-stack = [{ percent = 100, frames = ["main"] }]
-"#;
-
-/// A generated recording, with the files of its programs.
-struct Recording {
-    directory: TempDir,
-}
-
-impl Recording {
-    /// The recording of a scenario.
-    fn new(scenario: &str) -> Self {
-        let recording = Self { directory: tempfile::tempdir().expect("a temporary directory") };
-        fs::write(recording.at("in.toml"), scenario).expect("a scenario");
-        let mut synth = perfconv();
-        synth.arg("synth").arg(recording.at("in.toml")).arg("-o").arg(recording.at("in.data"));
-        let made = run(synth.arg("--images").arg(recording.at("images")));
-        assert_eq!(made.status, 0, "{:.1000}", made.stderr);
-        recording
-    }
-
-    /// A recording in which a thread of this name spends equal time in each of these functions.
-    fn of(comm: &str, functions: &[&str]) -> Self {
-        let each = 100 / functions.len();
-        let first = 100 - each * (functions.len() - 1);
-        let stack = |(index, name): (usize, &&str)| {
-            let percent = if index == 0 { first } else { each };
-            format!("{{ percent = {percent}, frames = [{}] }}", quoted(name))
-        };
-        let stacks: Vec<_> = functions.iter().enumerate().map(stack).collect();
-        let functions: Vec<_> = functions.iter().map(|name| quoted(name)).collect();
-        let process = format!(
-            "[[process]]\npid = 100\ncomm = {}\nprograms = [\"/app\"]\n[[process.thread]]\nstack = [{}]\n",
-            quoted(comm),
-            stacks.join(", ")
-        );
-        Self::new(&scenario(&event("cycles:u", ""), &functions.join(", "), &process))
-    }
-
-    /// A recording of 10,000 threads, each with a sample in `main`.
-    fn of_threads() -> Self {
-        let mut process = "[[process]]\npid = 1\ncomm = \"app\"\nprograms = [\"/app\"]\n".to_owned();
-        for tid in 1..=10_000 {
-            let thread = format!(
-                "[[process.thread]]\ntid = {tid}\ncomm = \"t{tid}\"\nstack = [{{ percent = 100, frames = [\"main\"] }}]\n"
-            );
-            process += &thread;
-        }
-        Self::new(&scenario(&event("cycles:u", ""), "\"main\"", &process).replace("\"1s\"", "\"10ms\""))
-    }
-
-    /// A recording of 2,000 events, each with a sample.
-    fn of_events() -> Self {
-        let event =
-            |number| event(&format!("event{number}"), &format!("attr = {{ kind = 4, config = {} }}", number + 1));
-        let events: String = (0..2000).map(event).collect();
-        Self::new(&scenario(&events, "\"main\"", PROCESS).replace("\"1s\"", "\"10ms\""))
-    }
-
-    fn without_samples() -> Self {
-        Self::new(&scenario(&event("cycles:u", "").replace("rate = 100", "rate = 0"), "\"main\"", PROCESS))
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    /// Converts the recording.
-    fn convert(&self, format: &str, args: &[&str]) -> Run {
-        let mut command = perfconv();
-        command.arg(self.at("in.data")).args(["-t", format, "-o", "-", "--symfs"]).arg(self.at("images"));
-        run(command.args(args).env("HOME", "/nonexistent"))
-    }
-
-    /// The recording in a format that is text.
-    fn text(&self, format: &str, args: &[&str]) -> String {
-        let run = self.convert(format, &[&["-q"], args].concat());
-        assert_eq!((run.status, &*run.stderr), (0, ""), "{format} {args:?}");
-        String::from_utf8(run.stdout).expect("UTF-8")
-    }
-}
-
-fn scenario(events: &str, functions: &str, processes: &str) -> String {
-    let program = format!("[[program]]\npath = \"/app\"\nfunctions = [{functions}]\n");
-    format!("about = \"Limits of views\"\nseed = 1\nduration = \"1s\"\n{events}{program}{processes}")
-}
-
-/// An event, with further keys.
-fn event(name: &str, keys: &str) -> String {
-    format!("[[event]]\nname = {}\nrate = 100\nfields = [\"CALLCHAIN\"]\n{keys}\n", quoted(name))
-}
-
-/// A string as in TOML, which has the escapes of JSON.
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string().replace('\x7f', "\\u007f")
-}
-
-/// Whether a character could control a terminal or reverse a line.
-fn is_unsafe(char: char) -> bool {
-    !matches!(char, '\n' | '\t')
-        && (char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
-}
 
 /// Number of entries of a report by a key.
 fn entries(report: &str) -> usize {
@@ -242,7 +127,7 @@ fn stacks_of_folded_text_have_no_empty_names() {
 
 #[test]
 fn reports_list_some_of_many_threads() {
-    let recording = Recording::of_threads();
+    let recording = Recording::with_threads();
     for keys in ["tid", "comm,sym"] {
         let report = |args: &[&str]| recording.text("report", &[&["--group-by", keys], args].concat());
         let short = report(&[]);
@@ -263,7 +148,7 @@ fn reports_list_some_of_many_threads() {
 
 #[test]
 fn errors_and_reports_list_some_of_many_events() {
-    let recording = Recording::of_events();
+    let recording = Recording::with_events();
     for format in ["folded", "flamegraph"] {
         let run = recording.convert(format, &[]);
         let message = run.failure().expect("a failure");
@@ -326,38 +211,5 @@ fn equal_names_are_in_memory_once() {
         let run = run(command.args(args));
         assert_eq!((run.status, &*run.stderr), (0, ""), "{format}");
         assert!(run.stdout.len() > 10_000, "{format}");
-    }
-}
-
-#[test]
-fn pages_of_such_recordings_open() {
-    if !clients::has_browser() {
-        return;
-    }
-    let long = ["a".repeat(MEGABYTE), "b".repeat(MEGABYTE)];
-    let hostile = ["red\x1b[31m\u{9b}", "rlo\u{202e}eman", "</script>\u{2028}", "שלום"];
-    let mut browser = Browser::start(1000, 800);
-    for (recording, samples) in [
-        (Recording::of("app", &[&long[0], &long[1]]), 100.0),
-        (Recording::of("\x1b\u{202e}", &hostile), 100.0),
-        (Recording::of_threads(), 10_000.0),
-        (Recording::of_events(), 1.0),
-        (Recording::without_samples(), 0.0),
-    ] {
-        let html = recording.at("page.html");
-        let mut command = perfconv();
-        command.arg(recording.at("in.data")).arg("-o").arg(&html).arg("--symfs").arg(recording.at("images"));
-        assert_eq!(run(&mut command).status, 0);
-        browser.open(&html, "");
-        assert_eq!(browser.number("Number(document.body.dataset.samples)"), samples);
-        browser.press("ArrowDown");
-        browser.press("ArrowDown");
-        let status = browser.text("document.getElementById('status').textContent");
-        assert!(status.len() < 20_000 && status.contains(": ") && !status.contains(is_unsafe), "{status}");
-        browser.press("Enter");
-        assert!(status.starts_with(&browser.text("document.getElementById('zoomed').textContent")), "{status}");
-        browser.press("2");
-        let rows = browser.number("document.querySelectorAll('#table tbody tr').length");
-        assert!(rows >= samples.min(1.0) && !browser.text("document.body.innerText").contains(is_unsafe), "{rows}");
     }
 }

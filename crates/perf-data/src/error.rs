@@ -9,7 +9,8 @@ use std::io;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// An error of this crate. The message has the form `file: offset: problem; what to do`.
-#[derive(Debug)]
+///
+/// `Debug` shows the message, too: it is what a program prints whose `main` returns the error.
 #[non_exhaustive]
 pub enum Error {
     /// An operation of the operating system failed.
@@ -26,7 +27,7 @@ pub enum Error {
         /// The place of the problem.
         place: Place,
         /// The problem.
-        what: String,
+        problem: String,
         /// What to do about it.
         remedies: Vec<Remedy>,
     },
@@ -35,7 +36,7 @@ pub enum Error {
         /// The kind of problem: [`ErrorKind::OutputExists`] or a later variant.
         kind: ErrorKind,
         /// The problem.
-        what: String,
+        problem: String,
         /// What to do about it.
         remedies: Vec<Remedy>,
     },
@@ -46,6 +47,12 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.naming_options(str::to_owned))
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -66,37 +73,37 @@ impl Error {
     }
 
     /// An [`Error::Input`] at an offset of a file.
-    pub fn input(file: impl Into<String>, offset: impl Into<Option<u64>>, what: impl Into<String>) -> Self {
-        Self::Input { place: Place::new(file, offset), what: what.into(), remedies: Vec::new() }
+    pub fn input(file: impl Into<String>, offset: impl Into<Option<u64>>, problem: impl Into<String>) -> Self {
+        Self::Input { place: Place::new(file, offset), problem: problem.into(), remedies: Vec::new() }
     }
 
-    fn refused(kind: ErrorKind, what: impl Into<String>) -> Self {
-        Self::Refused { kind, what: what.into(), remedies: Vec::new() }
+    fn refused(kind: ErrorKind, problem: impl Into<String>) -> Self {
+        Self::Refused { kind, problem: problem.into(), remedies: Vec::new() }
     }
 
     /// An existing output that must not be overwritten.
-    pub fn output_exists(what: impl Into<String>) -> Self {
-        Self::refused(ErrorKind::OutputExists, what)
+    pub fn output_exists(problem: impl Into<String>) -> Self {
+        Self::refused(ErrorKind::OutputExists, problem)
     }
 
     /// A request for something that the recording does not contain.
-    pub fn not_found(what: impl Into<String>) -> Self {
-        Self::refused(ErrorKind::NotFound, what)
+    pub fn not_found(problem: impl Into<String>) -> Self {
+        Self::refused(ErrorKind::NotFound, problem)
     }
 
     /// Recordings, or a recording and an output, that cannot be combined.
-    pub fn incompatible(what: impl Into<String>) -> Self {
-        Self::refused(ErrorKind::Incompatible, what)
+    pub fn incompatible(problem: impl Into<String>) -> Self {
+        Self::refused(ErrorKind::Incompatible, problem)
     }
 
     /// An invalid request.
-    pub fn invalid(what: impl Into<String>) -> Self {
-        Self::refused(ErrorKind::InvalidRequest, what)
+    pub fn invalid(problem: impl Into<String>) -> Self {
+        Self::refused(ErrorKind::InvalidRequest, problem)
     }
 
     /// A result that would exceed a limit.
-    pub fn too_large(what: impl Into<String>) -> Self {
-        Self::refused(ErrorKind::TooLarge, what)
+    pub fn too_large(problem: impl Into<String>) -> Self {
+        Self::refused(ErrorKind::TooLarge, problem)
     }
 
     /// Adds what to do about a refused input or request: `use OPTION to`.
@@ -111,8 +118,8 @@ impl Error {
     pub fn naming_options(&self, name: impl Fn(&str) -> String) -> String {
         let (mut message, remedies) = match self {
             Self::Io { file, doing, source } => (format!("{file}: {doing}: {source}"), &[][..]),
-            Self::Input { place, what, remedies } => (format!("{place}: {what}"), &remedies[..]),
-            Self::Refused { what, remedies, .. } => (what.clone(), &remedies[..]),
+            Self::Input { place, problem, remedies } => (format!("{place}: {problem}"), &remedies[..]),
+            Self::Refused { problem, remedies, .. } => (problem.clone(), &remedies[..]),
             Self::Output(source) => (format!("cannot write the output: {source}"), &[][..]),
         };
         for (index, Remedy { option, to }) in remedies.iter().enumerate() {
@@ -249,7 +256,7 @@ mod tests {
         let error = Error::output_exists("out: already exists").remedy("overwrite", "to overwrite it");
         let error = error.remedy("jit_dir", "DIR to write elsewhere");
         let expected = "out: already exists; use overwrite to overwrite it, or jit_dir DIR to write elsewhere";
-        assert_eq!(error.to_string(), expected);
+        assert_eq!((error.to_string(), format!("{error:?}")), (expected.to_owned(), expected.to_owned()));
         assert!(
             error
                 .naming_options(|name| format!("--{name}"))

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// Maximum number of characters of a name in a view: more than names of C++ templates usually have.
 const MAX_NAME: usize = 4096;
 
-/// Maximum number of characters of a name in a list.
+/// Maximum number of characters of a name in a list, so that several fit in a message of a few lines.
 const MAX_LISTED: usize = 200;
 
 /// A name as views show it: escaped, and shortened if it is very long.

@@ -1,10 +1,11 @@
 //! Arguments of `archive`.
 
 use super::build_ids::BuildIdSearchArgs;
-use super::directory;
 use super::help::headed;
 use super::symbols::SymbolFileArgs;
+use super::{directory, file_mode};
 use clap::Args;
+use perf_data::container::access::FileMode;
 use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::registry::BUILD_IDS;
 use std::path::PathBuf;
@@ -40,12 +41,16 @@ pub(crate) struct ArchiveArgs {
     #[arg(short, long)]
     pub force: bool,
 
+    /// Permissions of the output, such as 644 [default: those that all inputs have]
+    #[arg(long, value_name = "MODE", value_parser = file_mode)]
+    pub mode: Option<FileMode>,
+
     /// Exit with status 3 if anything is missing from the archive
     #[arg(long, conflicts_with = "unpack")]
     pub strict: bool,
 
     /// Directory for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", value_parser = directory)]
+    #[arg(long, value_name = "DIR", value_parser = directory())]
     pub spool_dir: Option<PathBuf>,
 
     /// Print a table of records by type: read, written, used, dropped

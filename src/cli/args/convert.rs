@@ -1,6 +1,5 @@
 //! Arguments of `convert`, `rewrite` and `repair`.
 
-use super::existing_path;
 use super::formats::FormatArgs;
 use super::help::{IMPORTING, INPUT, OUTPUT, SINGLE_FORMATS, for_recordings_only};
 use super::passes::PassArgs;
@@ -8,20 +7,26 @@ use super::profile::ProfileArgs;
 use super::read::ReadArgs;
 use super::report::ReportArg;
 use super::symbols::SymbolArgs;
-use clap::builder::{PathBufValueParser, TypedValueParser};
+use super::{existing_path, file_mode};
+use crate::cli::standard_streams::stdin_is_pipe;
 use clap::{ArgAction, Args, ValueEnum};
-use perf_data::container::access::Access;
+use perf_data::container::access::{Access, FileMode};
 use perf_data::container::read::ReadOptions;
 use perfconv::formats::OutputFormat;
 use perfconv::formats::import::Values;
 use perfconv::recording::SymbolOptions;
-use perfconv::rewrite::pass_options::PassContext;
+use perfconv::rewrite::framework::pass_options::PassContext;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Recording that is read if none is named, as in perf.
 pub(crate) const DEFAULT_INPUT: &str = "perf.data";
+
+/// The recording that is read if none is named: as in perf, standard input if it is a pipe.
+pub(crate) fn default_input() -> PathBuf {
+    PathBuf::from(if stdin_is_pipe() { "-" } else { DEFAULT_INPUT })
+}
 
 const OUTPUT_HELP: &str = "File to write, or - for standard output. Its extension selects the format; a final .gz or .zst \
                            compresses it [default: standard output if --to names a text format]";
@@ -57,6 +62,10 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "LEVEL", value_parser = level, help_heading = OUTPUT)]
     pub level: Option<u32>,
 
+    /// Permissions of the output, such as 644 [default: those that all inputs have]
+    #[arg(long, value_name = "MODE", value_parser = file_mode, help_heading = OUTPUT)]
+    pub mode: Option<FileMode>,
+
     /// Exit with status 3 if records of the input were dropped, or the output lacks data
     #[arg(long, help_heading = OUTPUT)]
     pub strict: bool,
@@ -83,7 +92,7 @@ pub(crate) struct ConvertArgs {
         long,
         value_name = "BASE",
         conflicts_with = "split_by",
-        value_parser = PathBufValueParser::new().try_map(existing_path),
+        value_parser = existing_path(),
         help_heading = SINGLE_FORMATS
     )]
     pub diff: Option<PathBuf>,
@@ -127,7 +136,7 @@ pub(crate) struct RecordingArgs {
 impl ConvertArgs {
     /// The recording to read.
     pub(crate) fn input(&self) -> PathBuf {
-        self.inputs.first().or(self.input_option.as_ref()).cloned().unwrap_or_else(|| PathBuf::from(DEFAULT_INPUT))
+        self.inputs.first().or(self.input_option.as_ref()).cloned().unwrap_or_else(default_input)
     }
 
     /// Whether no argument selects an output or its format.

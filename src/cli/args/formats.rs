@@ -183,9 +183,10 @@ mod tests {
     use perf_data::container::read::ReadOptions;
     use perf_data::container::read::input::Input;
     use perfconv::conversion;
-    use perfconv::formats::converter::ConvertOptions;
-    use perfconv::formats::{Writer, pprof, table};
-    use perfconv::rewrite::passes::Passes;
+    use perfconv::formats::framework::converter::ConvertOptions;
+    use perfconv::formats::framework::table;
+    use perfconv::formats::{FormatWriter, pprof};
+    use perfconv::rewrite::framework::passes::Passes;
 
     fn parsed(given: &[&str]) -> FormatArgs {
         let command = Command::new("test").no_binary_name(true).args(arguments(TABLE));
@@ -197,11 +198,12 @@ mod tests {
 
     fn converted(args: &FormatArgs) -> String {
         let output = args.output(&FORMAT).expect("valid options").expect("an output");
-        let Writer::Converter(format) = output.writer() else { panic!("it is written from records") };
+        let FormatWriter::Converter(format) = output.writer() else { panic!("it is written from records") };
         let (input, read) = (Input::Path("roundtrip/fixtures/plain.data".into()), ReadOptions::default());
         let (options, mut passes, mut out) = (ConvertOptions::default(), Passes::default(), Vec::new());
-        let ledger = conversion::convert_records(input, &read, &options, &mut passes, format, &mut out);
-        assert!(!ledger.expect("a readable recording").is_incomplete());
+        let converted = conversion::convert_records(input, &read, &options, &mut passes, format, &mut out);
+        let (ledger, _) = converted.expect("a readable recording");
+        assert!(!ledger.is_incomplete());
         String::from_utf8(out).expect("UTF-8 output")
     }
 

@@ -34,6 +34,16 @@ const COMMON: [(&str, &str); 8] = [
     ("symfs", "Directory with the files of the recorded machine"),
 ];
 
+/// The same of `report`, in addition.
+const COMMON_OF_REPORT: [(&str, &str); 6] = [
+    ("sort", "What samples are grouped by, such as dso or comm,sym"),
+    ("limit", "Print at most N entries of each list"),
+    ("lines", "Print the source lines of a function"),
+    ("symbol", "Print the callers and callees of a function"),
+    ("callers", "Print the callers of a function"),
+    ("no_children", "Sort by the samples in each function itself"),
+];
+
 /// Options that `-h` hides of all commands, by their IDs.
 const RARE: [&str; 12] = [
     "allow_mixed",
@@ -108,8 +118,9 @@ pub(crate) fn short_help(error: &clap::Error) -> Option<&StyledStr> {
 }
 
 /// An argument of a large command: `-h` shows common ones, with a short description.
-fn shortened(arg: Arg) -> Arg {
-    match COMMON.iter().find(|(id, _)| *id == arg.get_id().as_str()) {
+fn shortened(arg: Arg, is_report: bool) -> Arg {
+    let of_report = COMMON_OF_REPORT.iter().filter(|_| is_report);
+    match COMMON.iter().chain(of_report).find(|(id, _)| *id == arg.get_id().as_str()) {
         Some((_, short)) => {
             let long = arg.get_long_help().or(arg.get_help()).cloned().unwrap_or_default();
             arg.help(*short).long_help(long)
@@ -158,6 +169,7 @@ fn render_short(command: &Command) -> StyledStr {
     section(!command.has_subcommands() && command.get_positionals().next().is_some(), "Arguments", "positionals");
     section(true, "Options", "options");
     template += "{after-help}";
-    let command = command.clone().mut_args(|arg| if is_large { shortened(arg) } else { without_rare(arg) });
+    let is_report = command.get_name() == "report";
+    let command = command.clone().mut_args(|arg| if is_large { shortened(arg, is_report) } else { without_rare(arg) });
     command.help_template(template).render_help()
 }

@@ -1,17 +1,17 @@
 //! Arguments of `info` and `dump`.
 
-use super::{DEFAULT_INPUT, ReadArgs};
+use super::{ReadArgs, default_input};
 use clap::{Args, ValueEnum};
-use perf_data::abi::readable;
 use perf_data::abi::record::RecordType;
+use perf_data::abi::serde::readable;
 use perfconv::rewrite::filter::kind::record_type;
 use std::path::PathBuf;
 
 /// Arguments of `info`.
 #[derive(Args, Debug)]
 pub(crate) struct InfoArgs {
-    /// Recording to read: a file, a directory, or - for standard input
-    #[arg(value_name = "FILE", default_value = DEFAULT_INPUT)]
+    /// Recording to read: a file, a directory, or - for standard input [default: perf.data]
+    #[arg(value_name = "FILE", default_value_os_t = default_input(), hide_default_value = true)]
     pub input: PathBuf,
 
     /// Print only statistics: records by type, samples by event, lost events, processes and threads
@@ -37,8 +37,8 @@ pub(crate) struct InfoArgs {
 /// Arguments of `dump`.
 #[derive(Args, Debug)]
 pub(crate) struct DumpArgs {
-    /// Recording to read: a file, a directory, or - for standard input
-    #[arg(value_name = "FILE", default_value = DEFAULT_INPUT)]
+    /// Recording to read: a file, a directory, or - for standard input [default: perf.data]
+    #[arg(value_name = "FILE", default_value_os_t = default_input(), hide_default_value = true)]
     pub input: PathBuf,
 
     /// Print the bytes of each record too, and opaque fields in full

@@ -12,6 +12,7 @@ mod inspect;
 mod man;
 mod merge;
 mod passes;
+mod perf;
 mod profile;
 mod profile_report;
 mod progress;
@@ -28,7 +29,7 @@ mod test_format;
 mod view;
 
 pub(super) use archive::ArchiveArgs;
-pub(super) use convert::{ConvertArgs, DEFAULT_INPUT, RecordingArgs};
+pub(super) use convert::{ConvertArgs, DEFAULT_INPUT, RecordingArgs, default_input};
 pub(super) use deferred::Deferred;
 pub(super) use diff::DiffArgs;
 pub(super) use formats::{COMPARING, format_options};
@@ -37,7 +38,8 @@ pub(super) use inject::InjectArgs;
 pub(super) use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub(super) use man::{CompletionsArgs, ManArgs, ShellArg};
 pub(super) use merge::MergeArgs;
-pub(super) use passes::flags;
+pub(super) use passes::{PassArgs, flags};
+pub(super) use perf::PerfArgs;
 pub(super) use profile_report::{ColorArg, ReportArgs};
 pub(super) use progress::ProgressArg;
 #[cfg(feature = "push")]
@@ -46,19 +48,18 @@ pub(super) use read::ReadArgs;
 pub(super) use recording_output::RecordingOutputArgs;
 pub(super) use report::ReportArg;
 pub(super) use split::SplitArgs;
-pub(super) use symbols::{UNWINDING, WhichArg};
+pub(super) use symbols::{DemangleArg, SymbolArgs, SymbolFileArgs, UNWINDING, WhichArg};
 pub(super) use synth::SynthArgs;
 pub(super) use view::ViewArgs;
 
 use build_ids::BuildIdSearchArgs;
 use clap::{Args, Parser, Subcommand};
 use help::headed;
-use perfconv::formats::{FORMATS, Format, Reader};
-pub(super) use perfconv::option_values::{directory, existing_path};
+use perfconv::formats::{FORMATS, Format, FormatReader};
+pub(super) use perfconv::option_values::{directory, existing_path, file, file_mode};
 use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::registry::BUILD_IDS;
 use std::path::PathBuf;
-use symbols::SymbolFileArgs;
 
 /// Date of this version, as in CHANGELOG.md.
 pub(super) const RELEASED: &str = "2026-11-25";
@@ -88,13 +89,15 @@ pub(super) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  perfconv perf.data -o out.pb.gz                    convert to pprof
-  perfconv perf.data --comm nginx -o nginx.data      keep samples of one program
-  perfconv info perf.data                            show what was recorded";
+  perfconv view perf.data                            show a page in the browser
+  perfconv perf.data -o out.svg                      draw a flame graph
+  perfconv perf.data --comm nginx -o nginx.data      keep samples of one program";
 
 const MORE_EXAMPLES: &str = "\
 Examples:
   perfconv                                           summarize perf.data and suggest what to do next
+  perfconv view perf.data                            show a page with a flame graph in the browser
+  perfconv perf.data -o out.svg                      draw a flame graph; out.html: a page
   perfconv perf.data -o out.pb.gz                    convert to pprof
   perf record -o - ./app | perfconv - -o out.pb.gz   convert a pipe
   perfconv in.pb.gz -o out.data                      convert a profile to perf.data
@@ -132,7 +135,7 @@ pub(super) fn formats_table() -> String {
     let mut table =
         "Formats (r: can be read, w: can be written); a further extension .gz or .zst compresses:".to_owned();
     for format in FORMATS {
-        let read = if matches!(format.reader, Reader::Nothing) { '-' } else { 'r' };
+        let read = if matches!(format.reader, FormatReader::Nothing) { '-' } else { 'r' };
         let written = if format.output.is_some() { 'w' } else { '-' };
         let (name, extensions, about) = (format.name, extensions(format), format.about);
         table += &format!("\n  {name:<name_width$}  {read}{written}  {extensions:<extensions_width$}  {about}");
@@ -177,6 +180,12 @@ pub(super) enum Command {
     /// Compare two recordings
     #[command(after_help = DIFF_AFTER_HELP)]
     Diff(Deferred<DiffArgs>),
+    /// Answer a command of perf, for programs that call perf
+    #[command(after_help = PERF_AFTER_HELP)]
+    Perf(Deferred<PerfArgs>),
+    /// Print samples as text, with the options of perf script
+    #[command(hide = true)]
+    Script(Deferred<PerfArgs>),
     /// Print a script that completes command lines in a shell
     Completions(Deferred<CompletionsArgs>),
     /// Write manual pages to a directory
@@ -184,6 +193,12 @@ pub(super) enum Command {
     /// Print help for a command or a format, or list the formats
     Help(Deferred<HelpArgs>),
 }
+
+const PERF_AFTER_HELP: &str = "\
+Examples:
+  perfconv perf help                                 list the commands
+  perfconv perf script -i perf.data -F comm,ip,sym   print samples
+  perfconv perf --install DIR                        link DIR/perf to this program";
 
 const DIFF_AFTER_HELP: &str = "\
 Lines with ! are in both recordings with different values, lines with - only in the first, lines with + only in the second.
@@ -219,8 +234,8 @@ function names.";
 #[derive(Args, Debug)]
 #[command(mut_args(headed::<FindOptions>(BUILD_IDS)))]
 pub(super) struct CheckArgs {
-    /// Recordings to check: files, directories, or - for standard input; other formats are converted first
-    #[arg(value_name = "FILE", required = true)]
+    /// Recordings to check: files, directories, or - for standard input; other formats are converted first [default: perf.data]
+    #[arg(value_name = "FILE", default_values_os_t = [default_input()], hide_default_value = true)]
     pub inputs: Vec<PathBuf>,
 
     /// Report objects without function names and their share of samples, instead of problems

@@ -3,8 +3,8 @@
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use perfconv::rewrite::build_ids::find::FindOptions;
-use perfconv::rewrite::pass_options::{PassOptions, RequestedPass, in_order, requested};
-use perfconv::rewrite::pass_type::{PassType, Request, Setting, flag, is_given};
+use perfconv::rewrite::framework::pass_options::{PassOptions, RequestedPass, in_order, requested};
+use perfconv::rewrite::framework::pass_type::{PassType, Request, Setting, flag, is_given};
 use perfconv::rewrite::registry::{ANONYMIZING, BUILD_IDS, FILTERS, PASSES, PassTable, SETTINGS};
 
 /// The requested passes, in the order in which they run.
@@ -181,10 +181,10 @@ mod tests {
     use perf_data::stream::Sink;
     use perf_data::stream::meta::Meta;
     use perf_data::stream::raw::Raw;
-    use perfconv::rewrite::pass::Pass;
-    use perfconv::rewrite::pass_options::PassContext;
-    use perfconv::rewrite::passes::Passes;
-    use perfconv::rewrite::record_function::RecordFunction;
+    use perfconv::rewrite::framework::pass::Pass;
+    use perfconv::rewrite::framework::pass_options::PassContext;
+    use perfconv::rewrite::framework::passes::Passes;
+    use perfconv::rewrite::framework::record_function::RecordFunction;
     use std::collections::BTreeSet;
 
     /// Drops records of one size.

@@ -1,13 +1,14 @@
 //! What profiles contain, in all formats that are written from one.
 
-use super::existing_path;
+use super::file;
 use super::help::PROFILES;
-use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use perf_data::error::Result;
-use perfconv::formats::{FORMATS, Writer};
+use perfconv::formats::{FORMATS, FormatWriter};
 use perfconv::profile::labels::Label;
-use perfconv::profile::options::{ProfileOptions, Split};
+use perfconv::profile::options::{ProfileOptions, SplitBy};
+use perfconv::profile::stack_cuts::StackCuts;
 use perfconv::profile::thread_types::read_thread_types;
 use std::path::PathBuf;
 
@@ -39,8 +40,11 @@ pub(crate) struct ProfileContentArgs {
     #[arg(long, help_heading = PROFILES)]
     pub data_addresses: bool,
 
+    #[command(flatten, next_help_heading = PROFILES)]
+    pub cuts: StackCuts,
+
     /// File with a thread ID and its thread type on each line, for the label thread_type
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(existing_path), help_heading = PROFILES)]
+    #[arg(long, value_name = "FILE", value_parser = file(), help_heading = PROFILES)]
     pub thread_types: Option<PathBuf>,
 }
 
@@ -68,6 +72,11 @@ pub(crate) enum LostArg {
 }
 
 impl ProfileArgs {
+    /// Profiles whose stacks are cut.
+    pub(crate) fn with_cuts(cuts: StackCuts) -> Self {
+        Self { contents: ProfileContentArgs { cuts, ..ProfileContentArgs::default() }, split_by: None }
+    }
+
     /// Checks the labels.
     ///
     /// # Errors
@@ -90,19 +99,20 @@ impl ProfileArgs {
     /// # Errors
     /// If the file of thread types cannot be read.
     pub(crate) fn options(&self, events: Vec<String>) -> Result<ProfileOptions> {
-        let ProfileContentArgs { labels, lost, data_addresses, thread_types } = &self.contents;
+        let ProfileContentArgs { labels, lost, data_addresses, cuts, thread_types } = &self.contents;
         let mut options = ProfileOptions::default();
         let selected = labels.iter().filter_map(|key| Label::by_key(key)).collect();
         options.labels = (!labels.is_empty()).then_some(selected);
         options.events = events;
         options.split = self.split_by.map(|split| match split {
-            SplitArg::Pid => Split::Pid,
-            SplitArg::Comm => Split::Comm,
-            SplitArg::Event => Split::Event,
-            SplitArg::Cgroup => Split::Cgroup,
+            SplitArg::Pid => SplitBy::Pid,
+            SplitArg::Comm => SplitBy::Comm,
+            SplitArg::Event => SplitBy::Event,
+            SplitArg::Cgroup => SplitBy::Cgroup,
         });
         options.lost_as_samples = *lost == LostArg::AsSamples;
         options.data_addresses = *data_addresses;
+        options.cuts = cuts.clone();
         options.thread_types = thread_types.as_deref().map(read_thread_types).transpose()?.unwrap_or_default();
         Ok(options)
     }
@@ -121,7 +131,7 @@ fn labels_help() -> String {
     let mut defaults: Vec<(String, Vec<&str>)> = vec![(keys(ProfileOptions::DEFAULT_LABELS), Vec::new())];
     for format in FORMATS {
         let output = format.with_defaults();
-        let Some(Writer::Profile(writes)) = output.as_ref().map(|output| output.writer()) else { continue };
+        let Some(FormatWriter::Profile(writes)) = output.as_ref().map(|output| output.writer()) else { continue };
         let Some(labels) = writes.labels().map(keys) else { continue };
         match defaults.iter_mut().find(|(others, _)| *others == labels) {
             Some((_, formats)) => formats.push(format.name),

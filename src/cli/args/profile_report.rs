@@ -1,21 +1,27 @@
 //! Arguments of `report`.
 
-use super::help::{INPUT, OUTPUT, REPORT, headed};
+use super::help::{INPUT, OUTPUT, PROFILES, REPORT, headed};
 use super::passes::ReadingPasses;
+use super::profile::ProfileArgs;
 use super::symbols::SymbolArgs;
-use super::{ConvertArgs, DEFAULT_INPUT, ReadArgs};
+use super::{ConvertArgs, ReadArgs, default_input, file_mode};
 use clap::{Args, ValueEnum};
-use perfconv::formats::report::{Color, Contents, FORMAT, Report};
-use perfconv::report::key::Key;
-use std::path::PathBuf;
+use perf_data::container::access::FileMode;
+use perf_data::container::write::envelope::strip;
+use perfconv::formats::framework::table::by_file_name;
+use perfconv::formats::report::{Color, Contents, FORMAT, MARKDOWN, Markdown, Report};
+use perfconv::formats::{FORMATS, OutputFormat};
+use perfconv::profile::stack_cuts::StackCuts;
+use perfconv::report::key::ReportKey;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Arguments of `report`.
 #[derive(Args, Debug)]
 #[command(mut_args(headed::<Contents>(REPORT)))]
 pub(crate) struct ReportArgs {
-    /// Recording to read: a file, a directory, or - for standard input
-    #[arg(value_name = "IN", default_value = DEFAULT_INPUT, conflicts_with = "input_option")]
+    /// Recording to read: a file, a directory, or - for standard input [default: perf.data]
+    #[arg(value_name = "IN", default_value_os_t = default_input(), hide_default_value = true, conflicts_with = "input_option")]
     pub input: PathBuf,
 
     /// Recording to read, as with perf
@@ -23,8 +29,8 @@ pub(crate) struct ReportArgs {
     pub input_option: Option<PathBuf>,
 
     /// What samples are grouped by, separated by commas [default: comm,dso,sym]
-    #[arg(short, long = "sort", value_name = "KEYS", value_delimiter = ',', value_parser = Key::parser())]
-    pub sort: Vec<Key>,
+    #[arg(short, long = "sort", visible_alias = "group-by", value_name = "KEYS", value_delimiter = ',', value_parser = ReportKey::parser())]
+    pub sort: Vec<ReportKey>,
 
     /// Also count samples in what a function calls (the default)
     #[arg(long, conflicts_with = "no_children")]
@@ -33,16 +39,23 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub contents: Contents,
 
+    #[command(flatten, next_help_heading = PROFILES)]
+    pub cuts: StackCuts,
+
     #[command(flatten)]
     pub symbols: SymbolArgs,
 
-    /// File to write, or - for standard output
+    /// File to write, or - for standard output; .csv, .json and .md select this form
     #[arg(short, long, value_name = "OUT", default_value = "-", help_heading = OUTPUT)]
     pub output: PathBuf,
 
     /// Overwrite an existing output
     #[arg(short, long, help_heading = OUTPUT)]
     pub force: bool,
+
+    /// Permissions of the output, such as 644 [default: those that all inputs have]
+    #[arg(long, value_name = "MODE", value_parser = file_mode, help_heading = OUTPUT)]
+    pub mode: Option<FileMode>,
 
     /// When to color the text
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = OUTPUT)]
@@ -79,24 +92,68 @@ pub(crate) enum ColorArg {
 }
 
 impl ReportArgs {
-    /// The equivalent conversion to a report.
-    pub(crate) fn conversion(self, has_color: bool) -> ConvertArgs {
-        let mut report = Report::default();
-        report.group_by = self.sort;
-        report.contents = self.contents;
-        report.color = if has_color { Color::Always } else { Color::Never };
-        ConvertArgs {
+    /// The equivalent conversion to a report, in the form of the extension of its output.
+    ///
+    /// # Errors
+    /// If the extension is of a form that the report does not have.
+    pub(crate) fn conversion(self, has_color: bool) -> Result<ConvertArgs, String> {
+        let output = self.output;
+        let mut contents = self.contents;
+        let extension = extension(&output);
+        let names = [&contents.callers, &contents.callees, &contents.symbol, &contents.lines];
+        let is_list = names.into_iter().all(Option::is_none);
+        let has_form = contents.csv || contents.json;
+        let mut is_markdown = false;
+        match extension.as_deref() {
+            Some(form @ ("csv" | "json" | "md" | "markdown")) if !is_list => {
+                return Err(format!(
+                    "-o: callers, callees and lines are text, not .{form}; choose another name, such as x.txt"
+                ));
+            }
+            Some("csv") => contents.csv |= !has_form,
+            Some("json") => contents.json |= !has_form,
+            Some("md" | "markdown") => is_markdown = !has_form,
+            _ => {
+                if let Some((format, _)) = by_file_name(FORMATS, &output.to_string_lossy()) {
+                    let (name, output) = (format.name, output.display());
+                    return Err(format!(
+                        "-o: a report is text, .csv, .json or .md; 'perfconv IN -o {output}' writes {name}"
+                    ));
+                }
+            }
+        }
+        let (format, name): (Arc<dyn OutputFormat>, _) = if is_markdown {
+            let mut markdown = Markdown::default();
+            markdown.limit = contents.limit;
+            (Arc::new(markdown), MARKDOWN.name)
+        } else {
+            let mut report = Report::default();
+            report.group_by = self.sort;
+            report.contents = contents;
+            report.color = if has_color { Color::Always } else { Color::Never };
+            (Arc::new(report), FORMAT.name)
+        };
+        Ok(ConvertArgs {
             inputs: vec![self.input_option.unwrap_or(self.input)],
-            output: Some(self.output),
-            to: Some(FORMAT.name.to_owned()),
+            output: Some(output),
+            to: Some(name.to_owned()),
             force: self.force,
+            mode: self.mode,
+            profile: ProfileArgs::with_cuts(self.cuts),
             read: self.read,
             passes: self.passes.0,
-            format: Some(Arc::new(report)),
+            format: Some(format),
             symbols: self.symbols,
             verbose: self.verbose,
             quiet: self.quiet,
             ..ConvertArgs::default()
-        }
+        })
     }
+}
+
+/// The extension of an output, without that of its compression.
+fn extension(output: &Path) -> Option<String> {
+    let name = output.to_string_lossy();
+    let (stem, _) = strip(&name);
+    Path::new(stem).extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase())
 }

@@ -4,7 +4,7 @@ use super::help::{INPUT, PROFILES};
 use super::passes::ReadingPasses;
 use super::profile::{ProfileArgs, ProfileContentArgs};
 use super::symbols::SymbolArgs;
-use super::{ConvertArgs, DEFAULT_INPUT, ReadArgs};
+use super::{ConvertArgs, ReadArgs, default_input};
 use clap::{Args, ValueEnum};
 use perfconv::formats::OutputFormat;
 use perfconv::formats::otlp::{self, Otlp, name_and_value};
@@ -34,8 +34,8 @@ pub(crate) struct PushArgs {
     #[arg(value_name = "URL")]
     pub url: String,
 
-    /// Recording to send: a file, a directory, or - for standard input
-    #[arg(value_name = "IN", default_value = DEFAULT_INPUT, conflicts_with = "input_option")]
+    /// Recording to send: a file, a directory, or - for standard input [default: perf.data]
+    #[arg(value_name = "IN", default_value_os_t = default_input(), hide_default_value = true, conflicts_with = "input_option")]
     pub input: PathBuf,
 
     /// Recording to send, as with perf

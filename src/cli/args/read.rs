@@ -15,7 +15,7 @@ pub(crate) struct ReadArgs {
     pub from: Option<String>,
 
     /// Directory for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", help_heading = INPUT, value_parser = directory)]
+    #[arg(long, value_name = "DIR", help_heading = INPUT, value_parser = directory())]
     pub spool_dir: Option<PathBuf>,
 }
 

@@ -1,9 +1,10 @@
 //! Options for writing recordings, shared by the commands that write new ones.
 
 use super::help::{RECORDINGS, headed};
-use super::{ReportArg, directory};
+use super::{ReportArg, directory, file_mode};
 use clap::Args;
-use perfconv::rewrite::output::{RecordingForm, RecordingOptions};
+use perf_data::container::access::FileMode;
+use perfconv::rewrite::framework::output::{RecordingForm, RecordingOptions};
 use std::path::PathBuf;
 
 /// Options for writing recordings.
@@ -13,12 +14,16 @@ pub(crate) struct RecordingOutputArgs {
     #[command(flatten)]
     pub form: RecordingForm,
 
+    /// Permissions of the output, such as 644 [default: those that all inputs have]
+    #[arg(long, value_name = "MODE", value_parser = file_mode)]
+    pub mode: Option<FileMode>,
+
     /// Exit with status 3 if records of the input were dropped, or the output lacks data
     #[arg(long)]
     pub strict: bool,
 
     /// Directory for temporary files [default: the system's]
-    #[arg(long, value_name = "DIR", value_parser = directory)]
+    #[arg(long, value_name = "DIR", value_parser = directory())]
     pub spool_dir: Option<PathBuf>,
 
     /// How to report what was converted, on standard error

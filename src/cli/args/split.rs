@@ -1,6 +1,6 @@
 //! Arguments of `split`.
 
-use super::DEFAULT_INPUT;
+use super::default_input;
 use super::help::RECORDINGS;
 use super::recording_output::RecordingOutputArgs;
 use clap::Args;
@@ -10,8 +10,8 @@ use std::path::PathBuf;
 /// Arguments of `split`.
 #[derive(Args, Debug)]
 pub(crate) struct SplitArgs {
-    /// Recording to split: a file, a directory, or - for standard input
-    #[arg(value_name = "IN", default_value = DEFAULT_INPUT)]
+    /// Recording to split: a file, a directory, or - for standard input [default: perf.data]
+    #[arg(value_name = "IN", default_value_os_t = default_input(), hide_default_value = true)]
     pub input: PathBuf,
 
     /// Criterion: time=1s (units: ns, us, ms, s, m, h) or time=10%, size=100M (bytes of uncompressed samples), samples=N, pid,
@@ -19,8 +19,8 @@ pub(crate) struct SplitArgs {
     #[arg(long, value_name = "WHAT", value_parser = |text: &str| text.parse::<By>())]
     pub by: By,
 
-    /// Directory to write, with one recording for each part
-    #[arg(short, long, value_name = "DIR")]
+    /// Directory to write, with one recording for each part; it is created unless it exists
+    #[arg(short, long, visible_alias = "out-dir", value_name = "DIR")]
     pub output: PathBuf,
 
     /// Overwrite an existing directory of parts, and allow more than 1000 parts

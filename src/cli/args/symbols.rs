@@ -1,8 +1,7 @@
 //! Where functions of addresses are looked up, and how stacks are unwound.
 
-use super::existing_path;
 use super::help::SYMBOLS;
-use clap::builder::{PathBufValueParser, TypedValueParser};
+use super::{directory, file};
 use clap::{Args, ValueEnum};
 #[cfg(feature = "debuginfod")]
 use perf_data::error::Error;
@@ -58,15 +57,15 @@ pub(crate) struct SymbolArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SymbolFileArgs {
     /// Directory with debug files, laid out as /usr/lib/debug, which is always searched; may be repeated
-    #[arg(long = "debug-dir", id = "debug_dir", value_name = "DIR", value_parser = PathBufValueParser::new().try_map(existing_path), help_heading = SYMBOLS)]
+    #[arg(long = "debug-dir", id = "debug_dir", value_name = "DIR", value_parser = directory(), help_heading = SYMBOLS)]
     pub debug_dirs: Vec<PathBuf>,
 
     /// Image of the recorded kernel, with symbols
-    #[arg(short = 'k', long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(existing_path), help_heading = SYMBOLS)]
+    #[arg(short = 'k', long, value_name = "FILE", value_parser = file(), help_heading = SYMBOLS)]
     pub vmlinux: Option<PathBuf>,
 
     /// Copy of /proc/kallsyms of the recorded kernel
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(existing_path), help_heading = SYMBOLS)]
+    #[arg(long, value_name = "FILE", value_parser = file(), help_heading = SYMBOLS)]
     pub kallsyms: Option<PathBuf>,
 }
 

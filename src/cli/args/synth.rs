@@ -2,12 +2,9 @@
 
 use super::recording_output::RecordingOutputArgs;
 use clap::Args;
+use perfconv::option_values::positive_number;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
-
-/// Parses a factor.
-fn factor(text: &str) -> Result<u64, &'static str> {
-    text.parse().ok().filter(|factor| *factor > 0).ok_or("expected a number of at least 1")
-}
 
 /// Arguments of `synth`.
 #[derive(Args, Debug)]
@@ -21,8 +18,8 @@ pub(crate) struct SynthArgs {
     pub output: PathBuf,
 
     /// Multiply the scenario's duration by N
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = factor)]
-    pub scale: u64,
+    #[arg(long, value_name = "N", default_value_t = NonZeroU64::MIN, value_parser = positive_number)]
+    pub scale: NonZeroU64,
 
     /// Seed of the random number generator [default: the scenario's]
     #[arg(long, value_name = "N")]

@@ -5,8 +5,8 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::{Sink, is_used_by_stream};
-use perfconv::formats::converter::{ConvertOptions, Converter};
-use perfconv::formats::output::{OutputFormat, OutputType, RecordFormat, Writer};
+use perfconv::formats::framework::converter::{ConvertOptions, Converter};
+use perfconv::formats::framework::output::{FormatWriter, OutputFormat, OutputType, RecordFormat};
 use perfconv::formats::{Format, json, pprof, recording};
 use std::io::Write;
 
@@ -33,8 +33,8 @@ impl OutputFormat for RecordTypes {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Converter(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Converter(self)
     }
 }
 

@@ -1,13 +1,14 @@
 //! Arguments of `view`.
 
 use super::existing_path;
-use super::help::{INPUT, PAGE, headed};
+use super::help::{INPUT, PAGE, PROFILES, headed};
 use super::passes::ReadingPasses;
+use super::profile::ProfileArgs;
 use super::symbols::SymbolArgs;
-use super::{ConvertArgs, DEFAULT_INPUT, ReadArgs};
+use super::{ConvertArgs, ReadArgs, default_input};
 use clap::Args;
-use clap::builder::{PathBufValueParser, TypedValueParser};
 use perfconv::formats::html::{FORMAT, Html};
+use perfconv::profile::stack_cuts::StackCuts;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use std::sync::Arc;
 #[derive(Args, Debug)]
 #[command(mut_args(headed::<Html>(PAGE)))]
 pub(crate) struct ViewArgs {
-    /// Recording to read: a file, a directory, or - for standard input
-    #[arg(value_name = "IN", default_value = DEFAULT_INPUT, conflicts_with = "input_option")]
+    /// Recording to read: a file, a directory, or - for standard input [default: perf.data]
+    #[arg(value_name = "IN", default_value_os_t = default_input(), hide_default_value = true, conflicts_with = "input_option")]
     pub input: PathBuf,
 
     /// Recording to read, as with perf
@@ -38,10 +39,13 @@ pub(crate) struct ViewArgs {
     #[arg(
         long,
         value_name = "BASE",
-        value_parser = PathBufValueParser::new().try_map(existing_path),
+        value_parser = existing_path(),
         help_heading = PAGE
     )]
     pub diff: Option<PathBuf>,
+
+    #[command(flatten, next_help_heading = PROFILES)]
+    pub cuts: StackCuts,
 
     #[command(flatten)]
     pub symbols: SymbolArgs,
@@ -68,6 +72,7 @@ impl ViewArgs {
             passes: self.passes.0,
             format: Some(Arc::new(self.page)),
             diff: self.diff,
+            profile: ProfileArgs::with_cuts(self.cuts),
             symbols: self.symbols,
             quiet: self.quiet,
             ..ConvertArgs::default()

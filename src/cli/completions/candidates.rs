@@ -1,12 +1,13 @@
 //! Values that options complete to.
 
 use super::super::args::{Cli, command};
+use super::functions::functions_at_hand;
 use super::recorded::Recorded;
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::RecordType;
-use perfconv::formats::table::{readable, writable};
+use perfconv::formats::framework::table::{readable, writable};
 use perfconv::formats::{FORMATS, Format};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -32,6 +33,9 @@ fn with_value(arg: Arg) -> Arg {
         "event" => arg.add(ArgValueCompleter::new(events)),
         "comm" => arg.add(names(|recorded| recorded.comms)),
         "dso" => arg.add(names(|recorded| recorded.objects)),
+        "callers" | "callees" | "symbol" | "lines" | "base" | "skip-after" => {
+            arg.add(ArgValueCompleter::new(functions))
+        }
         "pid" => arg.add(ArgValueCandidates::new(|| recorded(|recorded| numbered(recorded.processes)))),
         "tid" => arg.add(ArgValueCandidates::new(|| recorded(|recorded| numbered(recorded.threads)))),
         "cpu" => arg
@@ -67,6 +71,12 @@ fn names(select: fn(Recorded) -> BTreeSet<String>) -> ArgValueCompleter {
         let names = Recorded::at_hand().map(select).unwrap_or_default().into_iter();
         named(names.filter(|name| name.starts_with(&*current)))
     })
+}
+
+/// Functions, of which a part can be typed, as the options take it.
+fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
+    let current = current.to_string_lossy();
+    named(functions_at_hand().into_iter().filter(|name| name.contains(&*current)))
 }
 
 fn numbered(values: impl IntoIterator<Item = (u32, String)>) -> Vec<CompletionCandidate> {

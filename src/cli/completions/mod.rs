@@ -4,6 +4,7 @@
 //! this engine unstable: its interface may change in a minor version, so Cargo.toml requires one minor version.
 
 mod candidates;
+mod functions;
 mod input;
 mod nushell;
 mod recorded;

@@ -225,6 +225,22 @@ pub(super) const PAGES: &[Page] = &[
         perf: Some("perf-archive"),
     },
     Page {
+        command: Some("perf"),
+        description: &[
+            "Answers perf's commands script, evlist, buildid-list, inject and data convert with perf's options, output and exit \
+             status, for programs that call perf. Others are run by the perf that is next in PATH. The program does the same if it \
+             is called perf; --install makes a link of that name.",
+        ],
+        examples: &[
+            ("Print samples as text", "perfconv perf script -i perf.data -F comm,ip,sym"),
+            ("Install a link named perf in a directory", "perfconv perf --install bin"),
+        ],
+        files: &[INPUT, OBJECTS],
+        environment: OF_OBJECTS,
+        related: &["convert", "rewrite"],
+        perf: Some("perf-script"),
+    },
+    Page {
         command: Some("check"),
         description: &[
             "Reads every byte of recordings and reports errors, warnings and notes, each with a code, a record and an offset. \

@@ -1,6 +1,6 @@
 //! gRPC-Web: gRPC in requests of HTTP/1.1, which Parca accepts on its only port.
 
-use super::http::{Answer, Header};
+use super::http::{Answer, HttpHeader};
 
 /// Size of a frame's header: flags, and the size of the rest as a big-endian 32-bit integer.
 const HEAD: usize = 5;
@@ -9,9 +9,9 @@ const HEAD: usize = 5;
 const TRAILERS: u8 = 0x80;
 
 /// The headers of a request.
-pub(super) fn headers() -> [Header; 3] {
+pub(super) fn headers() -> [HttpHeader; 3] {
     let kind = "application/grpc-web+proto";
-    [("Content-Type", kind), ("Accept", kind), ("X-Grpc-Web", "1")].map(Header::from)
+    [("Content-Type", kind), ("Accept", kind), ("X-Grpc-Web", "1")].map(HttpHeader::from)
 }
 
 /// A message as a frame.

@@ -21,12 +21,12 @@ const MAX_ANSWER: u64 = 1 << 20;
 const SHOWN: usize = 300;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct HttpHeader {
     name: String,
     value: String,
 }
 
-impl From<(&str, &str)> for Header {
+impl From<(&str, &str)> for HttpHeader {
     fn from((name, value): (&str, &str)) -> Self {
         Self { name: name.to_owned(), value: value.to_owned() }
     }
@@ -37,7 +37,7 @@ pub(super) struct Request<'a> {
     /// Its URL.
     pub url: &'a str,
     /// Its headers.
-    pub headers: Vec<Header>,
+    pub headers: Vec<HttpHeader>,
     /// Its body.
     pub body: Vec<u8>,
 }
@@ -115,7 +115,7 @@ impl Client {
 
     fn send(&self, request: &Request<'_>) -> Result<Answer, Unsent> {
         let mut post = self.agent.post(request.url);
-        for Header { name, value } in &request.headers {
+        for HttpHeader { name, value } in &request.headers {
             post = post.header(name, value);
         }
         let mut response = post.send(&request.body[..]).map_err(|error| Unsent {
@@ -174,7 +174,7 @@ pub(super) fn endpoint(address: &str, path: &str) -> Result<String, Failure> {
 ///
 /// # Errors
 /// If a header has no name, or a file cannot be read.
-pub(super) fn headers(args: &[String]) -> Result<Vec<Header>, Failure> {
+pub(super) fn headers(args: &[String]) -> Result<Vec<HttpHeader>, Failure> {
     let mut headers = Vec::new();
     for arg in args {
         let lines = match arg.strip_prefix('@') {
@@ -216,7 +216,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), "X-Scope-OrgID: 7\n\nA:b:c\n").unwrap();
         let args = ["Authorization: Bearer x".to_owned(), format!("@{}", file.path().display())];
-        let expected = [("Authorization", "Bearer x"), ("X-Scope-OrgID", "7"), ("A", "b:c")].map(Header::from);
+        let expected = [("Authorization", "Bearer x"), ("X-Scope-OrgID", "7"), ("A", "b:c")].map(HttpHeader::from);
         assert_eq!(headers(&args).unwrap(), expected);
         for invalid in ["secret", ": x", "a b: c", "@/nonexistent/file"] {
             assert!(headers(&[invalid.to_owned()]).is_err());

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::report::print_message;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http::{Client, Header, Request};
+use http::{Client, HttpHeader, Request};
 use messages::{ExportResponse, Label, TIME_NANOS, has_field, with_time};
 use perf_data::container::temp_directory::private;
 use prost::Message;
@@ -50,7 +50,7 @@ pub(super) fn run(args: PushArgs) -> Result<ExitCode, Failure> {
     if !converted.has_samples() {
         return Err(failed("not sent: the recording has no samples".to_owned()));
     }
-    let request = |kind: &[Header], body| Request { url: &url, headers: [kind, &headers].concat(), body };
+    let request = |kind: &[HttpHeader], body| Request { url: &url, headers: [kind, &headers].concat(), body };
     match server {
         ServerArg::Pyroscope => {
             let body = messages::pyroscope(labels, pprof(profile)?);
@@ -62,7 +62,7 @@ pub(super) fn run(args: PushArgs) -> Result<ExitCode, Failure> {
             grpc_web::check(&answer).map_err(failed)?;
         }
         ServerArg::Otlp => {
-            let kind = [("Content-Type", "application/x-protobuf"), ("Content-Encoding", "gzip")].map(Header::from);
+            let kind = [("Content-Type", "application/x-protobuf"), ("Content-Encoding", "gzip")].map(HttpHeader::from);
             let answer = client.post(&request(&kind, gzip(&[&profile])?))?;
             // The status already says that the server accepted the profile; a body in another form says nothing more.
             let ExportResponse { partial_success } = ExportResponse::decode(&*answer.body).unwrap_or_default();

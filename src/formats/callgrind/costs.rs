@@ -8,7 +8,7 @@ use perf_data::stream::events::EventIndex;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Function {
+pub(super) struct CostFunction {
     pub name: NameId,
     /// File with its code.
     pub dso: NameId,
@@ -22,7 +22,7 @@ pub(super) struct Function {
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     events: Vec<EventIndex>,
-    functions: Vec<Function>,
+    functions: Vec<CostFunction>,
     /// By function and line.
     lines: BTreeMap<(u32, i64), Vec<u64>>,
     /// By caller, its line, and callee: number of samples, and inclusive cost.
@@ -49,7 +49,7 @@ impl Costs {
         let Self { functions, .. } = self;
         let mut indexes = HashMap::new();
         let function = |location: &Location| {
-            let function = Function {
+            let function = CostFunction {
                 name: location.function,
                 dso: location.dso,
                 file: location.file,
@@ -106,7 +106,7 @@ impl Costs {
         (0..self.functions.len() as u32).filter(has_costs)
     }
 
-    pub(super) fn function(&self, function: u32) -> &Function {
+    pub(super) fn function(&self, function: u32) -> &CostFunction {
         &self.functions[function as usize]
     }
 

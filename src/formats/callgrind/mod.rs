@@ -3,12 +3,12 @@
 mod costs;
 
 use super::folded::Weight;
-use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::report::location::Locations;
-use costs::{Costs, Function};
+use costs::{CostFunction, Costs};
 use hashbrown::HashSet;
 use perf_data::error::{Error, Result};
 use perf_data::printable;
@@ -37,8 +37,8 @@ impl OutputFormat for Callgrind {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 
@@ -96,7 +96,13 @@ struct Names<'a> {
 
 impl Names<'_> {
     /// Writes object, source file and function.
-    fn position(&mut self, keys: [&str; 3], number: u32, function: &Function, out: &mut dyn Write) -> io::Result<()> {
+    fn position(
+        &mut self,
+        keys: [&str; 3],
+        number: u32,
+        function: &CostFunction,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let numbers = [function.dso.0, function.file.0, number];
         let names = [function.dso, function.file, function.name];
         for (kind, (key, (number, name))) in keys.into_iter().zip(numbers.into_iter().zip(names)).enumerate() {

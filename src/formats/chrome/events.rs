@@ -2,7 +2,7 @@
 
 use super::stack_frames::StackFrames;
 use super::{ids, microseconds};
-use crate::formats::tracks::{Track, own_values, thread_name};
+use crate::formats::framework::tracks::{Track, own_values, thread_name};
 use crate::profile::Profile;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};

@@ -4,10 +4,12 @@ mod events;
 mod stack_frames;
 
 use super::folded::Weight;
-use super::json_text::{self, Each};
-use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
-use super::tracks::{self, Track, tracks};
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::json_text;
+use crate::formats::framework::json_text::Each;
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
+use crate::formats::framework::tracks;
+use crate::formats::framework::tracks::{Track, tracks};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use events::TraceEvents;
@@ -36,7 +38,7 @@ struct Trace<E, F, S> {
 }
 
 #[derive(Serialize)]
-struct Sample<'a> {
+struct ChromeSample<'a> {
     name: &'a str,
     pid: i32,
     tid: i32,
@@ -62,8 +64,8 @@ impl OutputFormat for Chrome {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 
@@ -100,7 +102,7 @@ impl ProfileFormat for Chrome {
             trace_events: TraceEvents { profile, tracks: &tracks, stacks: &stacks },
             stack_frames: &stacks,
             samples: Each(|| {
-                samples().map(|(row, event, pid, tid)| Sample {
+                samples().map(|(row, event, pid, tid)| ChromeSample {
                     name: &event.name,
                     pid,
                     tid,

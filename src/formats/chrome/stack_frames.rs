@@ -1,7 +1,7 @@
 //! Stack frames: a tree of calls, each frame with its caller.
 
 use crate::profile::Profile;
-use crate::profile::stacks::StackId;
+use crate::profile::intern::stacks::StackId;
 use crate::report::location::{LocationId, Locations};
 use hashbrown::HashMap;
 use serde::{Serialize, Serializer};

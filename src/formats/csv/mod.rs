@@ -24,9 +24,9 @@ mod results;
 mod stacks;
 mod tables;
 
-use super::converter::{ConvertOptions, Converter};
-use super::output::{DirectoryFormat, OutputFormat, OutputType, Writer};
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::formats::framework::output::{DirectoryFormat, FormatWriter, OutputFormat, OutputType};
 use perf_data::error::Result;
 use std::path::Path;
 
@@ -52,8 +52,8 @@ impl OutputFormat for Csv {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Directory(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Directory(self)
     }
 }
 

@@ -4,13 +4,14 @@ use super::tables::failed;
 use crate::profile::event::ProfileEvent;
 use csv::Writer;
 use perf_data::abi;
-use perf_data::abi::bytes::Reader;
+use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::record::comm::Comm;
 use perf_data::abi::record::lost::{Lost, LostSamples};
 use perf_data::abi::record::mmap::Mmap;
 use perf_data::abi::record::mmap2::Mmap2;
 use perf_data::abi::record::task::Task;
 use perf_data::abi::record::{Misc, RecordType};
+use perf_data::abi::sample::field::SampleField;
 use perf_data::error::{Error, Result};
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
@@ -52,7 +53,7 @@ impl Overview {
 
     /// Describes event and address.
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Whose {
-        let Some((index, event)) = meta.events.of(raw) else { return (None, None) };
+        let Some((index, event)) = meta.events.find(raw) else { return (None, None) };
         // In a pipe, events are added while records are read.
         let new = meta.events.list()[self.names.len().min(meta.events.list().len())..].iter();
         self.names.extend(new.map(|event| ProfileEvent::from(event).name));
@@ -60,6 +61,11 @@ impl Overview {
         let Ok(view) = event.sample(raw) else { return (None, None) };
         if let Some(ip) = view.ip {
             let _ = write!(self.info, " at {ip:#x}");
+        }
+        for &field in SampleField::SHOWN_AS_TEXT {
+            if let Some(text) = view.text(field) {
+                let _ = write!(self.info, " {}={text}", field.name());
+            }
         }
         view.task.map_or((None, None), |(pid, tid)| (Some(pid), Some(tid)))
     }
@@ -112,7 +118,7 @@ impl Overview {
                 None
             }
             RecordType::AUX => {
-                let mut reader = Reader::new(body, endian);
+                let mut reader = ByteReader::new(body, endian);
                 let (offset, size) = (reader.u64()?, reader.u64()?);
                 let _ = write!(info, "{size} bytes at {offset:#x}");
                 None

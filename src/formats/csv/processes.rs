@@ -4,7 +4,7 @@ use super::tables::failed;
 use csv::Writer;
 use hashbrown::HashMap;
 use perf_data::abi;
-use perf_data::abi::bytes::Reader;
+use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::record::comm::Comm;
 use perf_data::abi::record::task::Task;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A process.
 #[derive(Default, Serialize)]
-struct Row {
+struct ProcessRow {
     pid: i32,
     #[serde(serialize_with = "text")]
     name: Arc<str>,
@@ -36,18 +36,18 @@ fn text<S: Serializer>(name: &Arc<str>, serializer: S) -> std::result::Result<S:
 /// Processes in order of their first record.
 #[derive(Default)]
 pub(super) struct Processes {
-    rows: Vec<Row>,
+    rows: Vec<ProcessRow>,
     /// The latest row of each pid, since pids are reused.
     by_pid: HashMap<u32, usize>,
 }
 
 impl Processes {
-    fn row(&mut self, pid: u32) -> &mut Row {
+    fn row(&mut self, pid: u32) -> &mut ProcessRow {
         let next = self.rows.len();
         let index = *self.by_pid.entry(pid).or_insert(next);
         if index == next {
             let name = if pid == 0 { "swapper" } else { "" };
-            self.rows.push(Row { pid: pid as i32, name: name.into(), ..Row::default() });
+            self.rows.push(ProcessRow { pid: pid as i32, name: name.into(), ..ProcessRow::default() });
         }
         &mut self.rows[index]
     }
@@ -71,7 +71,7 @@ impl Processes {
                 }
             }
             RecordType::MMAP | RecordType::MMAP2 => {
-                if let Some(pid) = Reader::new(body, raw.endian()).u32().filter(|&pid| pid != u32::MAX) {
+                if let Some(pid) = ByteReader::new(body, raw.endian()).u32().filter(|&pid| pid != u32::MAX) {
                     self.row(pid).maps += 1;
                 }
             }

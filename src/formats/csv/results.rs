@@ -2,10 +2,11 @@
 
 use super::tables::failed;
 use crate::profile::event::ProfileEvent;
-use crate::profile::mappings::Mappings;
-use crate::profile::stacks::Stacks;
+use crate::profile::intern::mappings::Mappings;
+use crate::profile::intern::stacks::Stacks;
+use crate::profile::symbolize::symbols::Symbols;
+use crate::profile::symbolize::unsymbolized::{FrameCounts, LookedUpFrames, Unsymbolized};
 use crate::profile::symbolize::{SymbolSources, Symbolization};
-use crate::profile::symbols::Symbols;
 use csv::Writer;
 use hashbrown::HashMap;
 use perf_data::error::{Error, Result};
@@ -70,14 +71,14 @@ impl Results {
         self.0.entry((event, map, ip)).or_default().add(Sum { samples: 1, period });
     }
 
-    /// Writes the table, sorted by event and descending sample count.
+    /// Writes the table, sorted by event and descending sample count. Returns the addresses without functions.
     pub(super) fn write(
         &self,
         mut out: Writer<File>,
         meta: &Meta,
         session: &Session,
         sources: &SymbolSources,
-    ) -> Result<()> {
+    ) -> Result<Option<Unsymbolized>> {
         let (mut mappings, mut frames) = (Mappings::new(sources.has_objects()), Stacks::default());
         let mut frame = |id, ip| frames.frame_id(mappings.frame(id, session.map(id), ip, false));
         // The order of the map differs from run to run.
@@ -88,6 +89,22 @@ impl Results {
         let mut symbolization = Symbolization::new(sources, meta);
         symbolization.look_up(frames.frames(), mappings.list(), session.process_files());
         let symbols = symbolization.symbols();
+        let unnamed = sources.is_any().then(|| {
+            let mut counts = vec![FrameCounts::default(); frames.frames().len()];
+            let mut unnamed = Unsymbolized::default();
+            for ((.., ip), frame, sum) in &results {
+                let count = FrameCounts { innermost: sum.samples, all: sum.samples };
+                match frame {
+                    Some(frame) => counts[*frame as usize] += count,
+                    None if *ip == 0 => {}
+                    // The address space is not among what is collected; the upper half is the kernel's.
+                    None => unnamed.add_outside(*ip >> 63 == 1, count),
+                }
+            }
+            let (mappings, objects) = (mappings.list(), &symbolization.reports());
+            unnamed.add_frames(LookedUpFrames { frames: frames.frames(), mappings, symbols, objects }, &counts);
+            unnamed
+        });
         // Processes may map the same file at different addresses.
         let mut sums: BTreeMap<ResultKey, Sum> = BTreeMap::new();
         for ((event, map, ip), frame, sum) in results {
@@ -115,7 +132,8 @@ impl Results {
                 out.serialize(row).map_err(failed)?;
             }
         }
-        out.flush().map_err(Error::Output)
+        out.flush().map_err(Error::Output)?;
+        Ok(unnamed)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::tables::failed;
 use crate::formats::folded::{Folded, FrameNames};
-use crate::profile::collector::Collector;
+use crate::profile::collect::collector::Collector;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::SymbolSources;

@@ -6,14 +6,15 @@ use super::overview::Overview;
 use super::processes::Processes;
 use super::results::Results;
 use super::stacks::StackTable;
-use crate::formats::converter::{ConvertOptions, Converter};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
 use crate::inspect::info::stats::Counter;
+use crate::profile::collect::weights::Weights;
 use crate::profile::symbolize::SymbolSources;
-use crate::profile::unwinding::Unwinding;
-use crate::profile::weights::Weights;
+use crate::profile::symbolize::unsymbolized::Unsymbolized;
+use crate::profile::unwind::unwinding::Unwinding;
 use csv::Writer;
 use perf_data::abi::record::RecordType;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::container::read::ReadOptions;
 use perf_data::error::{Error, Result};
 use perf_data::session::{Applied, Session};
@@ -39,7 +40,7 @@ pub(super) fn begin(format: &Csv, directory: &Path, options: &ConvertOptions) ->
     let stacks = format.stacks.then(|| StackTable::new(symbols));
     // Only tables with callers need those in stack dumps.
     let unwinding = if stacks.is_some() { symbols } else { &SymbolSources::default() };
-    let tables = Tables {
+    let tables = CsvTables {
         directory: directory.to_owned(),
         counter: Counter::default(),
         overview: Overview::new(create(directory, FILES[1])?)?,
@@ -52,6 +53,7 @@ pub(super) fn begin(format: &Csv, directory: &Path, options: &ConvertOptions) ->
         ledger: Ledger::default(),
         symbols: symbols.clone(),
         stacks,
+        unnamed: None,
     };
     Ok(Box::new(Unwinding::in_time_order(unwinding, tables, read)))
 }
@@ -74,7 +76,7 @@ pub(super) fn failed(error: csv::Error) -> Error {
 }
 
 /// Fills the tables from records in time order.
-struct Tables {
+struct CsvTables {
     directory: PathBuf,
     counter: Counter,
     overview: Overview,
@@ -88,12 +90,16 @@ struct Tables {
     ledger: Ledger,
     symbols: SymbolSources,
     stacks: Option<StackTable>,
+    /// Sampled addresses without functions, at the end.
+    unnamed: Option<Unsymbolized>,
 }
 
-impl Tables {
+impl CsvTables {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) {
         let kind = RecordType::SAMPLE;
-        let Some((index, event)) = meta.events.of(raw) else { return self.ledger.dropped(kind, Reason::UnknownEvent) };
+        let Some((index, event)) = meta.events.find(raw) else {
+            return self.ledger.dropped(kind, Reason::UnknownEvent);
+        };
         let mut view = SampleView::default();
         if let Err(field) = event.fill_sample(&mut view, raw) {
             return self.drop(meta, raw, &format!("field {} does not fit its size", field.name()));
@@ -121,7 +127,7 @@ impl Tables {
     }
 }
 
-impl Sink for Tables {
+impl Sink for CsvTables {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         self.counter.record(meta, raw)?;
         self.overview.add(meta, raw)?;
@@ -155,7 +161,7 @@ impl Sink for Tables {
         }
         stat.flush().map_err(Error::Output)?;
         self.processes.write(create(&self.directory, FILES[2])?)?;
-        self.results.write(create(&self.directory, FILES[3])?, meta, &self.session, &self.symbols)?;
+        self.unnamed = self.results.write(create(&self.directory, FILES[3])?, meta, &self.session, &self.symbols)?;
         match self.stacks.take() {
             Some(stacks) => stacks.write(create(&self.directory, FILES[5])?, meta, &mut self.ledger),
             None => Ok(()),
@@ -163,9 +169,13 @@ impl Sink for Tables {
     }
 }
 
-impl Converter for Tables {
+impl Converter for CsvTables {
     fn account(&self, ledger: &mut Ledger) {
         ledger.account_for_stream();
         ledger.merge(self.ledger.clone());
+    }
+
+    fn unnamed(&self) -> Option<Unsymbolized> {
+        self.unnamed.clone()
     }
 }

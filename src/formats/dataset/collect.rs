@@ -3,18 +3,19 @@
 use super::id::{self, Id, RecordingHasher};
 use super::sample::{Common, SampleRow, WallClock};
 use super::stacks::Resolved;
-use crate::formats::converter::{ConvertOptions, Converter};
-use crate::profile::deferred::{MAX_FRAMES, UserFrames, Waiting};
-use crate::profile::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
+use crate::profile::collect::omissions::IncompleteStacks;
+use crate::profile::collect::weights::Weights;
 use crate::profile::event::ProfileEvent;
-use crate::profile::frames::SampledStack;
-use crate::profile::mappings::Mappings;
-use crate::profile::omissions::IncompleteStacks;
-use crate::profile::resolver::{Resolver, Viewer};
-use crate::profile::stacks::{FrameId, StackId};
+use crate::profile::intern::frames::SampledStack;
+use crate::profile::intern::mappings::Mappings;
+use crate::profile::intern::resolver::{Resolver, Viewer};
+use crate::profile::intern::stacks::{FrameId, StackId};
+use crate::profile::symbolize::unsymbolized::{FrameCounts, LookedUpFrames, Unsymbolized};
 use crate::profile::symbolize::{ObjectReports, SymbolSources, Symbolization};
-use crate::profile::unwinding::Unwinding;
-use crate::profile::weights::Weights;
+use crate::profile::unwind::deferred::{MAX_FRAMES, UserFrames, Waiting};
+use crate::profile::unwind::unwinding::Unwinding;
 use perf_data::abi::attr::AttrType;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::sample_type::BranchSampleType;
@@ -101,6 +102,9 @@ struct Collector<T> {
     waiting: Waiting<Incomplete>,
     incomplete: IncompleteStacks,
     ledger: Ledger,
+    /// How often frames occur, by ID.
+    counts: Vec<FrameCounts>,
+    unnamed: Option<Unsymbolized>,
     hasher: RecordingHasher,
     origin: Option<Id>,
     /// Names of the events.
@@ -124,6 +128,8 @@ pub(super) fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> B
         waiting: Waiting::default(),
         incomplete: IncompleteStacks::default(),
         ledger: Ledger::default(),
+        counts: Vec::new(),
+        unnamed: None,
         hasher: RecordingHasher::default(),
         origin: None,
         events: Vec::new(),
@@ -138,6 +144,11 @@ pub(super) fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> B
 
 impl<T: Tables> Collector<T> {
     fn add(&mut self, meta: &Meta, row: SampleRow, stack: StackId) -> Result<()> {
+        let stacks = &self.resolver.stacks;
+        self.counts.resize(stacks.frames().len(), FrameCounts::default());
+        for (depth, &frame) in stacks.stack(stack).iter().enumerate() {
+            self.counts[frame as usize].count(depth == 0, 1);
+        }
         self.batch_bytes += row.size();
         self.batch.push((row, stack));
         if self.batch.len() >= BATCH || self.batch_bytes >= BATCH_BYTES { self.write(meta) } else { Ok(()) }
@@ -251,7 +262,19 @@ impl<T: Tables> Sink for Collector<T> {
         }
         self.write(meta)?;
         self.incomplete.note(&mut self.ledger);
-        let (_, objects) = self.symbolization.take().map(Symbolization::finish).unwrap_or_default();
+        let (symbols, objects) = self.symbolization.take().map(Symbolization::finish).unwrap_or_default();
+        self.unnamed = self.sources.is_any().then(|| {
+            let Resolver { stacks, mappings, .. } = &self.resolver;
+            let looked_up = LookedUpFrames {
+                frames: stacks.frames(),
+                mappings: mappings.list(),
+                symbols: &symbols,
+                objects: &objects,
+            };
+            let mut unnamed = Unsymbolized::default();
+            unnamed.add_frames(looked_up, &self.counts);
+            unnamed
+        });
         let end = End {
             meta,
             recording: std::mem::take(&mut self.hasher).finish(meta),
@@ -267,5 +290,9 @@ impl<T: Tables> Converter for Collector<T> {
     fn account(&self, ledger: &mut Ledger) {
         ledger.account_for_stream();
         ledger.merge(self.ledger.clone());
+    }
+
+    fn unnamed(&self) -> Option<Unsymbolized> {
+        self.unnamed.clone()
     }
 }

@@ -9,13 +9,13 @@ use super::recording;
 use super::records::RecordTables;
 use super::schema::{
     EventColumns, FrameColumns, MappingColumns, ObjectColumns, ProcessColumns, RecordColumns, SCHEMA_VERSION,
-    SampleColumns, StackColumns, StackOfSample, table,
+    SampleTable, StackColumns, StackOfSample, table,
 };
 use super::stacks::StackTables;
 use super::tracepoints::TracepointTable;
-use crate::formats::converter::{ConvertOptions, Converter};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
 use crate::profile::event::{ProfileEvent, Unit};
-use crate::rewrite::disclosure::Disclosure;
+use crate::rewrite::framework::disclosure::Disclosure;
 use arrow_array::RecordBatch;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::RecordType;
@@ -112,7 +112,7 @@ fn join_table(part: &Path, dataset: &Path) -> io::Result<()> {
     for partition in entries(part)? {
         let to = dataset.join(&partition);
         // The part's directories have the permissions that those of the dataset need.
-        Access::of_path(&part.join(&partition)).create_directories(&to)?;
+        Access::from_path(&part.join(&partition)).create_directories(&to)?;
         fs::rename(part.join(partition).join(FILE), to.join(FILE))?;
     }
     Ok(())
@@ -134,7 +134,7 @@ pub(super) fn partition(recording: Id) -> String {
 }
 
 /// The columns of samples.
-type SampleRows = (StackOfSample, SampleColumns);
+type SampleRows = (StackOfSample, SampleTable);
 
 /// Writes the tables of a recording.
 struct Dataset {
@@ -306,7 +306,7 @@ impl Tables for Dataset {
     fn end(&mut self, end: &End<'_>, ledger: &mut Ledger) -> Result<()> {
         let metadata = [("perfconv.schema_version", SCHEMA_VERSION.to_string())];
         // `record` does not count samples: they are passed to `samples`.
-        let samples = ledger.of(RecordType::SAMPLE);
+        let samples = ledger.counts(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() > 0 {
             self.types.insert(RecordType::SAMPLE, samples.emitted + samples.dropped());
         }

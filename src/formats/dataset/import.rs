@@ -11,12 +11,13 @@ use crate::formats::import::{ImportOptions, ImportedRecording, MAX_FRAMES, MAX_P
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
 use perf_data::abi::hex::from_hex;
+use perf_data::abi::sample::field::SampleField;
 use perf_data::error::{Error, Result};
 use perf_data::session::range_map::RangeMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Columns of samples that a recording converted from a dataset lacks.
+/// Columns of samples that a recording converted from a dataset lacks, besides those of fields shown as text.
 const LOST: [&str; 12] = [
     "addr",
     "phys_addr",
@@ -31,6 +32,10 @@ const LOST: [&str; 12] = [
     "branches",
     "labels",
 ];
+
+fn lost_columns() -> impl Iterator<Item = &'static str> {
+    LOST.into_iter().chain(SampleField::SHOWN_AS_TEXT.iter().map(|field| field.name()))
+}
 
 /// Whether a directory is a dataset, or a partition of its recordings.
 pub(super) fn is_readable(path: &Path) -> bool {
@@ -190,7 +195,7 @@ impl Importer {
         self.read(table::FRAMES, &columns, Self::frames)?;
         self.read(table::STACKS, &["stack", "frames"], Self::stacks)?;
         let columns = ["stack", "event", "value", "time", "pid", "tid", "comm", "process", "cpu", "cgroup"];
-        self.read(table::SAMPLES, &[&columns[..], &LOST].concat(), Self::samples)?;
+        self.read(table::SAMPLES, &columns.into_iter().chain(lost_columns()).collect::<Vec<_>>(), Self::samples)?;
         let lost: Vec<_> = self.lost.iter().map(|(name, count)| format!("{name} of {count}")).collect();
         if !lost.is_empty() {
             self.profile.lost.push(format!("columns of samples that are not imported: {}", lost.join(", ")));
@@ -389,7 +394,7 @@ impl Importer {
             };
             self.profile.samples.push(sample);
         }
-        for name in LOST {
+        for name in lost_columns() {
             let count = rows.count(name);
             if count > 0 {
                 *self.lost.entry(name).or_default() += count;

@@ -7,6 +7,7 @@
 mod collect;
 mod column;
 mod directory;
+mod field_columns;
 mod file;
 mod id;
 mod import;
@@ -24,9 +25,9 @@ mod tracepoints;
 pub use schema::{DescribedColumn, SCHEMA_VERSION, describe, table};
 pub use single::schema as single_schema;
 
-use super::converter::{ConvertOptions, Converter};
-use super::output::{DirectoryFormat, OutputFormat, OutputType, RecordFormat, Writer};
-use super::{Format, Reader, ShowsFunctions};
+use super::{Format, FormatReader, ShowsFunctions};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::formats::framework::output::{DirectoryFormat, FormatWriter, OutputFormat, OutputType, RecordFormat};
 use arrow_array::RecordBatch;
 use file::{ArrowFile, ParquetFile, Target};
 use perf_data::container::output::JoinDirectory;
@@ -40,7 +41,7 @@ pub const DATASET: Format = Format {
     is_binary: true,
     output: Some(OutputType::of::<Dataset>()),
     functions: ShowsFunctions::Always,
-    reader: Reader::Directory { import: import::import, recognizes: import::is_readable },
+    reader: FormatReader::Directory { import: import::import, recognizes: import::is_readable },
     ..Format::new("parquet", "directory of Parquet tables, for SQL engines")
 };
 
@@ -93,8 +94,8 @@ impl OutputFormat for Dataset {
         &DATASET
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Directory(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Directory(self)
     }
 }
 
@@ -121,8 +122,8 @@ impl OutputFormat for ParquetTable {
         &FILE
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Converter(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Converter(self)
     }
 }
 
@@ -138,8 +139,8 @@ impl OutputFormat for ArrowTable {
         &ARROW
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Converter(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Converter(self)
     }
 }
 

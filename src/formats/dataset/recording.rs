@@ -4,7 +4,7 @@ use super::collect::End;
 use super::column::{Columns, Structs, saturated};
 use super::schema::{LedgerColumns, RecordingColumns, SCHEMA_VERSION};
 use crate::formats::json;
-use crate::rewrite::disclosure::Disclosure;
+use crate::rewrite::framework::disclosure::Disclosure;
 use arrow_array::RecordBatch;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::feature::FeatureId;
@@ -29,7 +29,7 @@ pub(super) fn row(
     let mut attrs = meta.events.list().iter().map(|event| &event.attr);
     let clock = attrs.find(|attr| attr.flags.contains(AttrFlags::USE_CLOCKID)).map(|attr| attr.clockid);
     let (first, last) = times.unzip();
-    let samples = ledger.of(RecordType::SAMPLE);
+    let samples = ledger.counts(RecordType::SAMPLE);
     columns.schema_version.push(Some(SCHEMA_VERSION));
     columns.perfconv.push(Some(env!("CARGO_PKG_VERSION")));
     // The path may name a person.

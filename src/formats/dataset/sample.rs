@@ -1,16 +1,17 @@
 //! A sample as a row of a table, and its columns.
 
 use super::column::saturated;
-use super::schema::SampleColumns;
+use super::field_columns;
+use super::schema::SampleTable;
+use crate::profile::collect::dispatch::DecodedSample;
 use crate::profile::data_source;
-use crate::profile::dispatch::DecodedSample;
 use crate::profile::imported::{ImportedProfile, ImportedValue};
 use perf_data::abi::Endian;
-use perf_data::abi::branch::BranchFlags;
 use perf_data::abi::record::CpuMode;
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::branch::BranchFlags;
+use perf_data::abi::sample::layout::SampleLayout;
+use perf_data::abi::sample::weight::Weight;
 use perf_data::abi::sample_type::SampleType;
-use perf_data::abi::weight::Weight;
 use perf_data::session::Session;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::thread_name::IDLE;
@@ -46,6 +47,7 @@ pub(super) struct SampleRow {
     code_page_size: Option<u64>,
     data_page_size: Option<u64>,
     branches: Vec<Branch>,
+    field_texts: Vec<Option<String>>,
     labels: Vec<(u32, String)>,
     /// RAW bytes of a tracepoint.
     pub payload: Option<Box<[u8]>>,
@@ -132,6 +134,7 @@ impl SampleRow {
             code_page_size: view.code_page_size,
             data_page_size: view.data_page_size,
             branches: branches.unwrap_or_default(),
+            field_texts: field_columns::texts(view),
             labels,
             payload: view.raw.filter(|_| tracepoint).map(Into::into),
         }
@@ -139,12 +142,13 @@ impl SampleRow {
 
     /// Size of its variable parts.
     pub(super) fn size(&self) -> usize {
-        let labels: usize = self.labels.iter().map(|(_, text)| text.len()).sum();
-        labels + size_of_val(&*self.branches) + self.payload.as_ref().map_or(0, |payload| payload.len())
+        let texts = self.labels.iter().map(|(_, text)| text).chain(self.field_texts.iter().flatten());
+        let payload = self.payload.as_ref().map_or(0, |payload| payload.len());
+        texts.map(String::len).sum::<usize>() + size_of_val(&*self.branches) + payload
     }
 
     /// Appends the row to the columns.
-    pub(super) fn append(&self, columns: &mut SampleColumns, common: &Common<'_>) {
+    pub(super) fn append(&self, (columns, field_columns): &mut SampleTable, common: &Common<'_>) {
         let name = |id: NameId| common.names.name(id);
         let signed = |value: Option<u64>| value.map(saturated);
         columns.event.push(common.events.get(self.event as usize).map(String::as_str));
@@ -186,6 +190,7 @@ impl SampleRow {
         columns.branches.end((!self.branches.is_empty()).then_some(self.branches.len()));
         let key = |number: u32| common.imported.and_then(|imported| imported.labels.get(number as usize));
         columns.labels.push(self.labels.iter().filter_map(|(number, text)| Some((&key(*number)?.key, text))));
+        field_columns.push(&self.field_texts);
     }
 
     /// Name of the thread.

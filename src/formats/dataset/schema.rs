@@ -3,6 +3,7 @@
 use super::column::{
     Columns, Flag, IdColumn, IdList, Int32, Int64, Structs, Text, TextMap, Timestamp, UInt64, columns,
 };
+use super::field_columns::FieldColumns;
 use arrow_schema::DataType;
 
 /// Version of the schema. It increases when a column changes its meaning or type; new columns do not change it.
@@ -69,6 +70,9 @@ columns! {
         labels: TextMap,
     }
 }
+
+/// All columns of samples without their stacks.
+pub(super) type SampleTable = (SampleColumns, FieldColumns);
 
 columns! {
     /// Branches.
@@ -377,7 +381,7 @@ pub fn describe() -> Vec<(&'static str, Vec<DescribedColumn>)> {
         columns.map(|(name, data_type, text)| (name, sql_type(&data_type), text)).collect()
     }
     vec![
-        (table::SAMPLES, [columns::<StackOfSample>(), columns::<SampleColumns>()].concat()),
+        (table::SAMPLES, [columns::<StackOfSample>(), columns::<SampleTable>()].concat()),
         (table::STACKS, columns::<StackColumns>()),
         (table::FRAMES, columns::<FrameColumns>()),
         (table::OBJECTS, columns::<ObjectColumns>()),
@@ -387,7 +391,7 @@ pub fn describe() -> Vec<(&'static str, Vec<DescribedColumn>)> {
         (table::EVENTS, columns::<EventColumns>()),
         (table::RECORDINGS, columns::<RecordingColumns>()),
         (table::TRACEPOINTS, columns::<TracepointColumns>()),
-        ("single table", [columns::<SampleColumns>(), columns::<FramesOfSample>()].concat()),
+        ("single table", [columns::<SampleTable>(), columns::<FramesOfSample>()].concat()),
     ]
 }
 

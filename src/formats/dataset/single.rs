@@ -3,7 +3,7 @@
 use super::collect::{Batch, End, Tables};
 use super::column::Columns;
 use super::file::TableFile;
-use super::schema::{FramesOfSample, SCHEMA_VERSION, SampleColumns};
+use super::schema::{FramesOfSample, SCHEMA_VERSION, SampleTable};
 use super::stacks::{object_name, offset};
 use crate::profile::{Frame, Place};
 use arrow_array::RecordBatch;
@@ -18,7 +18,7 @@ use perf_data::stream::raw::Raw;
 const ROWS: usize = 1 << 10;
 
 /// The columns.
-type Row = (SampleColumns, FramesOfSample);
+type Row = (SampleTable, FramesOfSample);
 
 /// The schema.
 pub fn schema() -> SchemaRef {

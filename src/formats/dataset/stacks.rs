@@ -3,10 +3,10 @@
 use super::column::Columns;
 use super::id::{self, Id};
 use super::schema::{FrameColumns, ObjectColumns, StackColumns};
-use crate::profile::mappings::Mappings;
-use crate::profile::stacks::{FrameId, StackId, Stacks};
+use crate::profile::intern::mappings::Mappings;
+use crate::profile::intern::stacks::{FrameId, StackId, Stacks};
 use crate::profile::symbolize::ObjectReports;
-use crate::profile::symbols::Symbols;
+use crate::profile::symbolize::symbols::Symbols;
 use crate::profile::{Frame, MappingId, Place};
 use arrow_array::RecordBatch;
 use hashbrown::HashSet;
@@ -145,14 +145,14 @@ impl StackTables {
         let origin = self.origin;
         slot(&mut self.objects, mapping).get_or_insert_with(|| {
             let map = &resolved.mappings.list()[mapping as usize];
-            let build_id = map.build_id.as_deref().or_else(|| resolved.build_ids.of(map));
+            let build_id = map.build_id.as_deref().or_else(|| resolved.build_ids.build_id(map));
             let name = object_name(map);
             Object {
                 id: id::object(name, build_id, map, origin),
                 dso: String::from_utf8_lossy(name).into_owned(),
                 build_id: build_id.map(to_hex),
                 pid: map.pid,
-                is_kernel: map.is_of_kernel(),
+                is_kernel: map.belongs_to_kernel(),
             }
         })
     }
@@ -188,7 +188,7 @@ pub(super) fn object_name(map: &Map) -> &[u8] {
 
 /// The offset of an address in the object of its mapping. That in a kernel does not depend on where the kernel was loaded.
 pub(super) fn offset(map: &Map, address: u64) -> u64 {
-    match map.is_of_kernel() {
+    match map.belongs_to_kernel() {
         true => address.wrapping_sub(map.start),
         false => map.address_in_object(address),
     }

@@ -7,9 +7,9 @@ use super::schema::TracepointColumns;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field as ArrowField, Schema, SchemaRef};
 use hashbrown::HashSet;
-use perf_data::tracepoint::field::{Field, Kind};
+use perf_data::tracepoint::field::{Field, TracepointKind};
 use perf_data::tracepoint::tracepoints::Tracepoint;
-use perf_data::tracepoint::value::{Numbers, Value};
+use perf_data::tracepoint::value::{FieldValue, Numbers};
 use std::sync::Arc;
 
 /// Fields of a tracepoint that have columns, at most. No tracepoint of Linux has as many.
@@ -37,32 +37,32 @@ impl FieldColumn {
     fn new(field: &Field) -> Self {
         match field.kind {
             // Unsigned numbers of up to 4 bytes fit, and not all engines have unsigned numbers.
-            Kind::Number(8) if !field.is_signed => Self::Unsigned(UInt64::default()),
-            Kind::Number(_) => Self::Signed(Int64::default()),
-            Kind::Pointer(_) => Self::Unsigned(UInt64::default()),
-            Kind::Text => Self::Text(Text::default()),
-            Kind::Numbers(8) if !field.is_signed => Self::UnsignedList(UInt64List::default()),
-            Kind::Numbers(_) => Self::SignedList(Int64List::default()),
-            Kind::Bytes => Self::Bytes(Bytes::default()),
+            TracepointKind::Number(8) if !field.is_signed => Self::Unsigned(UInt64::default()),
+            TracepointKind::Number(_) => Self::Signed(Int64::default()),
+            TracepointKind::Pointer(_) => Self::Unsigned(UInt64::default()),
+            TracepointKind::Text => Self::Text(Text::default()),
+            TracepointKind::Numbers(8) if !field.is_signed => Self::UnsignedList(UInt64List::default()),
+            TracepointKind::Numbers(_) => Self::SignedList(Int64List::default()),
+            TracepointKind::Bytes => Self::Bytes(Bytes::default()),
         }
     }
 
-    fn push(&mut self, value: Option<Value<'_>>) {
-        let signed = |value: Value<'_>| match value {
-            Value::Signed(number) => Some(number),
-            Value::Unsigned(number) | Value::Pointer(number) => Some(saturated(number)),
+    fn push(&mut self, value: Option<FieldValue<'_>>) {
+        let signed = |value: FieldValue<'_>| match value {
+            FieldValue::Signed(number) => Some(number),
+            FieldValue::Unsigned(number) | FieldValue::Pointer(number) => Some(saturated(number)),
             _ => None,
         };
-        let unsigned = |value: Value<'_>| match value {
-            Value::Signed(number) => Some(number as u64),
-            Value::Unsigned(number) | Value::Pointer(number) => Some(number),
+        let unsigned = |value: FieldValue<'_>| match value {
+            FieldValue::Signed(number) => Some(number as u64),
+            FieldValue::Unsigned(number) | FieldValue::Pointer(number) => Some(number),
             _ => None,
         };
         match self {
             Self::Signed(column) => column.push(value.and_then(signed)),
             Self::Unsigned(column) => column.push(value.and_then(unsigned)),
             Self::Text(column) => column.push_bytes(match value {
-                Some(Value::Text(text)) => Some(text),
+                Some(FieldValue::Text(text)) => Some(text),
                 _ => None,
             }),
             Self::SignedList(column) => {
@@ -72,7 +72,7 @@ impl FieldColumn {
                 column.push(numbers(value).map(|numbers| numbers.iter().filter_map(unsigned)));
             }
             Self::Bytes(column) => column.push(match value {
-                Some(Value::Bytes(bytes)) => Some(bytes),
+                Some(FieldValue::Bytes(bytes)) => Some(bytes),
                 _ => None,
             }),
         }
@@ -90,9 +90,9 @@ impl FieldColumn {
     }
 }
 
-fn numbers(value: Option<Value<'_>>) -> Option<Numbers<'_>> {
+fn numbers(value: Option<FieldValue<'_>>) -> Option<Numbers<'_>> {
     match value? {
-        Value::Numbers(numbers) => Some(numbers),
+        FieldValue::Numbers(numbers) => Some(numbers),
         _ => None,
     }
 }

@@ -3,14 +3,14 @@
 //! Tables are shared by all threads since version 60, strings since version 56. Since version 71 (frames) and 75 (functions), a
 //! column `flags` says which values are present.
 
-use crate::formats::import::json_document::{Number, Text};
+use crate::formats::import::json_document::{JsonText, Number};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use std::fmt;
 
 /// The head of a profile, which decides whether and how the rest is read.
 #[derive(Deserialize)]
-pub(super) struct Head<'a> {
+pub(super) struct ProfileHead<'a> {
     #[serde(borrow)]
     pub meta: Meta<'a>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Meta<'a> {
 #[derive(Deserialize)]
 pub(super) struct Category<'a> {
     #[serde(borrow)]
-    pub name: Text<'a>,
+    pub name: JsonText<'a>,
 }
 
 /// A profile without its head.
@@ -47,9 +47,9 @@ pub(super) struct Document<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ImportedLib<'a> {
     #[serde(borrow)]
-    pub path: Text<'a>,
+    pub path: JsonText<'a>,
     #[serde(borrow)]
-    pub code_id: Option<Text<'a>>,
+    pub code_id: Option<JsonText<'a>>,
 }
 
 /// Tables that threads share.
@@ -57,7 +57,7 @@ pub(super) struct ImportedLib<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct SharedParts<'a> {
     #[serde(borrow, default)]
-    pub string_array: Option<Vec<Text<'a>>>,
+    pub string_array: Option<Vec<JsonText<'a>>>,
     pub sources: Option<SourceTable>,
     pub stack_table: Option<StackTable>,
     pub frame_table: Option<FrameTable>,
@@ -69,20 +69,20 @@ pub(super) struct SharedParts<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ImportedThread<'a> {
     #[serde(borrow)]
-    pub name: Text<'a>,
+    pub name: JsonText<'a>,
     #[serde(borrow)]
-    pub process_name: Option<Text<'a>>,
+    pub process_name: Option<JsonText<'a>>,
     pub pid: Option<TaskId>,
     pub tid: Option<TaskId>,
     /// The event, in profiles of perfconv.
     #[serde(borrow)]
-    pub event: Option<Text<'a>>,
+    pub event: Option<JsonText<'a>>,
     pub samples: SampleTable,
     pub markers: Option<Rows>,
     pub js_allocations: Option<Rows>,
     pub native_allocations: Option<Rows>,
     #[serde(borrow, default)]
-    pub string_array: Option<Vec<Text<'a>>>,
+    pub string_array: Option<Vec<JsonText<'a>>>,
     pub stack_table: Option<StackTable>,
     pub frame_table: Option<FrameTable>,
     pub func_table: Option<FuncTable>,
@@ -106,7 +106,7 @@ impl ImportedThread<'_> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SampleTable {
-    pub stack: Column,
+    pub stack: IndexColumn,
     /// In milliseconds.
     pub time: Option<Vec<Number>>,
     /// Times since the preceding sample, in milliseconds.
@@ -134,56 +134,56 @@ pub(super) struct Rows {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StackTable {
-    pub frame: Column,
+    pub frame: IndexColumn,
     /// The calling stack.
-    pub prefix: Option<Column>,
+    pub prefix: Option<IndexColumn>,
     /// Since version 66: how many rows before this one the calling stack is; 0 for none.
-    pub prefix_offset: Option<Column>,
+    pub prefix_offset: Option<IndexColumn>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FrameTable {
-    pub func: Column,
+    pub func: IndexColumn,
     /// Relative to the library; that of callers is in the call.
-    pub address: Option<Column>,
-    pub inline_depth: Option<Column>,
-    pub category: Option<Column>,
-    pub line: Option<Column>,
-    pub column: Option<Column>,
+    pub address: Option<IndexColumn>,
+    pub inline_depth: Option<IndexColumn>,
+    pub category: Option<IndexColumn>,
+    pub line: Option<IndexColumn>,
+    pub column: Option<IndexColumn>,
     /// Since version 70.
-    pub lib: Option<Column>,
-    pub flags: Option<Column>,
+    pub lib: Option<IndexColumn>,
+    pub flags: Option<IndexColumn>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FuncTable {
-    pub name: Column,
+    pub name: IndexColumn,
     /// Before version 70, the library's resource.
-    pub resource: Option<Column>,
+    pub resource: Option<IndexColumn>,
     /// Before version 58.
-    pub file_name: Option<Column>,
-    pub source: Option<Column>,
-    pub line_number: Option<Column>,
-    pub flags: Option<Column>,
+    pub file_name: Option<IndexColumn>,
+    pub source: Option<IndexColumn>,
+    pub line_number: Option<IndexColumn>,
+    pub flags: Option<IndexColumn>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct ResourceTable {
-    pub lib: Option<Column>,
+    pub lib: Option<IndexColumn>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct SourceTable {
-    pub filename: Column,
+    pub filename: IndexColumn,
 }
 
 /// A column of indexes or other small numbers, in which `null` and negative numbers are missing values.
 #[derive(Debug, Default)]
-pub(super) struct Column(Vec<u32>);
+pub(super) struct IndexColumn(Vec<u32>);
 
-impl Column {
+impl IndexColumn {
     const MISSING: u32 = u32::MAX;
 
     /// Number of rows.
@@ -202,25 +202,25 @@ impl Column {
     }
 }
 
-impl<'de> Deserialize<'de> for Column {
+impl<'de> Deserialize<'de> for IndexColumn {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ColumnVisitor;
         impl<'de> Visitor<'de> for ColumnVisitor {
-            type Value = Column;
+            type Value = IndexColumn;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a column of numbers")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Column, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<IndexColumn, A::Error> {
                 let mut values = Vec::new();
                 while let Some(value) = sequence.next_element::<Option<i64>>()? {
                     let value = value.filter(|&value| value >= 0);
                     let value = value
                         .map(|value| u32::try_from(value).map_err(|_| Error::custom(format!("{value} is too large"))));
-                    values.push(value.transpose()?.unwrap_or(Column::MISSING));
+                    values.push(value.transpose()?.unwrap_or(IndexColumn::MISSING));
                 }
-                Ok(Column(values))
+                Ok(IndexColumn(values))
             }
         }
         deserializer.deserialize_seq(ColumnVisitor)
@@ -270,10 +270,10 @@ mod tests {
 
     #[test]
     fn columns_have_missing_values() {
-        let column: Column = parse(b"[0, -1, null, 4294967294]", "").unwrap();
+        let column: IndexColumn = parse(b"[0, -1, null, 4294967294]", "").unwrap();
         assert_eq!(column.iter().collect::<Vec<_>>(), [Some(0), None, None, Some(4_294_967_294)]);
         assert_eq!((column.len(), column.get(0), column.get(1), column.get(4)), (4, Some(0), None, None));
-        let error = parse::<Column>(b"[1, 4294967296]", "x").unwrap_err().to_string();
+        let error = parse::<IndexColumn>(b"[1, 4294967296]", "x").unwrap_err().to_string();
         assert!(error.starts_with("x: line 1, column ") && error.ends_with("4294967296 is too large"), "{error}");
     }
 

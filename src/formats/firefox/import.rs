@@ -1,13 +1,13 @@
 //! Imports processed profiles as recordings.
 
-use super::document::{Document, Head, ImportedThread, Meta, SampleTable, WeightType};
-use super::import_frames::Frames;
-use super::import_tables::Tables;
+use super::document::{Document, ImportedThread, Meta, ProfileHead, SampleTable, WeightType};
+use super::import_frames::ImportedFrames;
+use super::import_tables::ImportedTables;
+use crate::formats::framework::tracks::{ALL_THREADS, recorded_comm};
 use crate::formats::import::json_document::{Number, parse};
 use crate::formats::import::source::{SourceProfile, SourceSample};
 use crate::formats::import::weighted_events::WeightedEvents;
 use crate::formats::import::{ImportOptions, ImportedRecording, MAX_PARTS, START, max_total_frames, read_all, record};
-use crate::formats::tracks::{ALL_THREADS, recorded_comm};
 use crate::profile::event::Unit;
 use perf_data::error::{Error, Result};
 use std::io::Read;
@@ -27,7 +27,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     let bytes = read_all(stream, name)?;
     let invalid = |problem: String| Error::input(name, None, problem);
     // The version is checked first: a profile of another version may not have the expected fields.
-    let Head { meta } = parse(&bytes, name)?;
+    let ProfileHead { meta } = parse(&bytes, name)?;
     let problem = match meta.preprocessed_profile_version {
         Some(version) if VERSIONS.contains(&version) => None,
         Some(version) => Some(format!(
@@ -64,8 +64,8 @@ fn source_profile(
     input_size: usize,
     max_frames: usize,
 ) -> std::result::Result<SourceProfile, String> {
-    let mut reader = Reader {
-        frames: Frames::new(&document.libs, &meta.categories),
+    let mut reader = FirefoxReader {
+        frames: ImportedFrames::new(&document.libs, &meta.categories),
         events: WeightedEvents::default(),
         max_frames,
         total_frames: 0,
@@ -73,13 +73,13 @@ fn source_profile(
         rounded: 0,
     };
     reader.frames.profile.input_size = input_size;
-    let mut shared = Tables::shared(document)?;
+    let mut shared = ImportedTables::shared(document)?;
     for (number, thread) in document.threads.iter().enumerate() {
         let within = |problem| format!("threads[{number}].{problem}");
         match &mut shared {
             Some(tables) => reader.thread(thread, tables).map_err(within)?,
             None => {
-                let mut tables = Tables::from_thread(document, thread).map_err(within)?;
+                let mut tables = ImportedTables::from_thread(document, thread).map_err(within)?;
                 reader.thread(thread, &mut tables).map_err(within)?;
             }
         }
@@ -108,8 +108,8 @@ fn source_profile(
     Ok(profile)
 }
 
-struct Reader<'a> {
-    frames: Frames<'a>,
+struct FirefoxReader<'a> {
+    frames: ImportedFrames<'a>,
     events: WeightedEvents,
     max_frames: usize,
     /// Number of frames in the stacks so far.
@@ -119,9 +119,13 @@ struct Reader<'a> {
     rounded: u64,
 }
 
-impl Reader<'_> {
+impl FirefoxReader<'_> {
     /// Adds the samples of a thread. Errors begin with the place.
-    fn thread(&mut self, thread: &ImportedThread<'_>, tables: &mut Tables<'_>) -> std::result::Result<(), String> {
+    fn thread(
+        &mut self,
+        thread: &ImportedThread<'_>,
+        tables: &mut ImportedTables<'_>,
+    ) -> std::result::Result<(), String> {
         let SampleTable { stack, time, time_deltas, weight, weight_type } = &thread.samples;
         let columns = [("time", time), ("timeDeltas", time_deltas), ("weight", weight)];
         for (name, column) in columns.iter().filter_map(|(name, column)| Some((name, column.as_ref()?))) {

@@ -2,7 +2,7 @@
 
 use super::document::{Category, ImportedLib};
 use super::import_tables::TableFrame;
-use crate::formats::import::json_document::Text;
+use crate::formats::import::json_document::JsonText;
 use crate::formats::import::source::{SourceFrame, SourceFunction, SourceMapping, SourceProfile};
 use crate::formats::import::symbols::Kernel;
 use bytes::Bytes;
@@ -18,7 +18,7 @@ const USER: Range<u64> = 0x10_0000_0000..1 << 37;
 const KERNEL: Range<u64> = Kernel::START..Kernel::END;
 
 /// The profile, with frames whose addresses are relative to their libraries until [`finish`](Self::finish).
-pub(super) struct Frames<'a> {
+pub(super) struct ImportedFrames<'a> {
     pub profile: SourceProfile,
     libs: &'a [ImportedLib<'a>],
     /// By category: whether its frames are of the kernel.
@@ -30,7 +30,7 @@ pub(super) struct Frames<'a> {
     unnamed: u64,
 }
 
-impl<'a> Frames<'a> {
+impl<'a> ImportedFrames<'a> {
     /// A profile without frames.
     pub(super) fn new(libs: &'a [ImportedLib<'a>], categories: &[Category<'_>]) -> Self {
         Self {
@@ -132,6 +132,6 @@ impl<'a> Frames<'a> {
 }
 
 /// A build ID, if it is that of an ELF file.
-fn build_id(code_id: &Text<'_>) -> Option<Bytes> {
+fn build_id(code_id: &JsonText<'_>) -> Option<Bytes> {
     hex::from_hex(code_id.as_bytes()).filter(|id| (1..=20).contains(&id.len())).map(Bytes::from)
 }

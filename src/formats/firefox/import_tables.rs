@@ -1,11 +1,11 @@
 //! Decodes stacks, frames and functions of the tables of a profile or thread.
 
 use super::document::{
-    Column, Document, FrameTable, FuncTable, ImportedThread, ResourceTable, SharedParts, SourceTable, StackTable,
+    Document, FrameTable, FuncTable, ImportedThread, IndexColumn, ResourceTable, SharedParts, SourceTable, StackTable,
 };
-use super::import_frames::Frames;
+use super::import_frames::ImportedFrames;
 use crate::formats::import::MAX_FRAMES;
-use crate::formats::import::json_document::Text;
+use crate::formats::import::json_document::JsonText;
 use crate::formats::import::source::{SourceFunction, SourceProfile};
 
 /// Bits of the column `flags` of frames.
@@ -47,8 +47,8 @@ pub(super) struct TableFrame<'a> {
 }
 
 /// Tables, and the numbers in the profile of the rows that were decoded.
-pub(super) struct Tables<'a> {
-    strings: &'a [Text<'a>],
+pub(super) struct ImportedTables<'a> {
+    strings: &'a [JsonText<'a>],
     sources: Option<&'a SourceTable>,
     stacks: &'a StackTable,
     frames: &'a FrameTable,
@@ -63,7 +63,7 @@ pub(super) struct Tables<'a> {
     stack: Vec<u32>,
 }
 
-impl<'a> Tables<'a> {
+impl<'a> ImportedTables<'a> {
     /// The tables that threads share, if there are any.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl<'a> Tables<'a> {
     }
 
     fn new(
-        strings: Option<&'a [Text<'a>]>,
+        strings: Option<&'a [JsonText<'a>]>,
         sources: Option<&'a SourceTable>,
         stacks: Option<&'a StackTable>,
         frames: Option<&'a FrameTable>,
@@ -142,7 +142,7 @@ impl<'a> Tables<'a> {
     ///
     /// # Errors
     /// If an index is invalid.
-    pub(super) fn stack(&mut self, row: u32, frames: &mut Frames, total: &mut usize) -> Result<u32> {
+    pub(super) fn stack(&mut self, row: u32, frames: &mut ImportedFrames, total: &mut usize) -> Result<u32> {
         if let Some(stack) = *index(&self.known_stacks, row, || format!("stackTable[{row}]"))? {
             return Ok(stack);
         }
@@ -176,7 +176,7 @@ impl<'a> Tables<'a> {
     }
 
     /// The number of the frame of a stack in the profile.
-    fn frame(&mut self, stack: u32, frames: &mut Frames) -> Result<u32> {
+    fn frame(&mut self, stack: u32, frames: &mut ImportedFrames) -> Result<u32> {
         let path = || format!("stackTable.frame[{stack}]");
         let row = self.stacks.frame.get(stack).ok_or_else(|| format!("{}: missing", path()))?;
         if let Some(frame) = *index(&self.known_frames, row, path)? {
@@ -191,7 +191,7 @@ impl<'a> Tables<'a> {
     fn table_frame(&self, row: u32, profile: &mut SourceProfile) -> Result<TableFrame<'a>> {
         let FrameTable { func, address, inline_depth, category, line, column, lib, flags } = self.frames;
         let flags = flags.as_ref();
-        let with = |bit: u32, values: &Option<Column>| value(values, row, flags, bit);
+        let with = |bit: u32, values: &Option<IndexColumn>| value(values, row, flags, bit);
         let is_inlined = match flags {
             Some(flags) => flags.get(row).unwrap_or(0) & frame_flags::IS_INLINED != 0,
             None => inline_depth.as_ref().and_then(|depths| depths.get(row)) > Some(0),
@@ -266,14 +266,18 @@ impl<'a> Tables<'a> {
 }
 
 /// A value of a column, if it is present by the flags of its row.
-fn value(column: &Option<Column>, row: u32, flags: Option<&Column>, bit: u32) -> Option<u32> {
+fn value(column: &Option<IndexColumn>, row: u32, flags: Option<&IndexColumn>, bit: u32) -> Option<u32> {
     let is_present = flags.is_none_or(|flags| flags.get(row).unwrap_or(0) & bit != 0);
     column.as_ref().filter(|_| is_present)?.get(row)
 }
 
 /// Checks that the columns of a table have its length.
-fn check<'a>(table: &str, len: usize, columns: impl IntoIterator<Item = (&'a str, &'a Option<Column>)>) -> Result<()> {
-    let wrong = |(name, column): (&str, &Option<Column>)| {
+fn check<'a>(
+    table: &str,
+    len: usize,
+    columns: impl IntoIterator<Item = (&'a str, &'a Option<IndexColumn>)>,
+) -> Result<()> {
+    let wrong = |(name, column): (&str, &Option<IndexColumn>)| {
         let actual = column.as_ref()?.len();
         (actual != len).then(|| format!("{table}.{name}: {actual} values, expected {len}"))
     };

@@ -2,7 +2,7 @@
 
 use super::Clock;
 use super::tables::{OTHER, SharedTables};
-use crate::formats::tracks::{Track, own_values};
+use crate::formats::framework::tracks::{Track, own_values};
 use crate::profile::Profile;
 use crate::profile::timeline::Running;
 use serde::Serialize;

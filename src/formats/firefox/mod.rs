@@ -16,10 +16,11 @@ mod threads;
 pub use import::{import, recognizes};
 
 use super::folded::Weight;
-use super::json_text;
-use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
-use super::tracks::{self, Track, tracks};
-use super::{Format, Reader, ShowsFunctions};
+use super::{Format, FormatReader, ShowsFunctions};
+use crate::formats::framework::json_text;
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
+use crate::formats::framework::tracks;
+use crate::formats::framework::tracks::{Track, tracks};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use perf_data::error::Result;
@@ -34,7 +35,7 @@ pub const FORMAT: Format = Format {
     extensions: &[("fx.json", None)],
     output: Some(OutputType::of::<Firefox>()),
     functions: ShowsFunctions::Always,
-    reader: Reader::Import(import),
+    reader: FormatReader::Import(import),
     recognizes,
     is_distinctive: true,
     ..Format::new("firefox", "for the Firefox Profiler: samples and markers")
@@ -84,8 +85,8 @@ impl OutputFormat for Firefox {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 

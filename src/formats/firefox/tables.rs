@@ -2,7 +2,7 @@
 
 use super::libs;
 use crate::profile::Tables;
-use crate::profile::stacks::{FrameId, StackId};
+use crate::profile::intern::stacks::{FrameId, StackId};
 use crate::report::location::{LocationId, Locations};
 use hashbrown::HashMap;
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub(super) struct SharedTables<'a> {
     string_array: Vec<String>,
     sources: Sources,
     func_table: Functions,
-    frame_table: Frames,
+    frame_table: FrameColumns,
     stack_table: StackNodes,
     resource_table: Resources,
     native_symbols: NativeSymbols,
@@ -76,7 +76,7 @@ struct Functions {
 
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Frames {
+struct FrameColumns {
     length: usize,
     address: Vec<i64>,
     inline_depth: Vec<u32>,
@@ -124,7 +124,7 @@ impl<'a> SharedTables<'a> {
             string_array: Vec::new(),
             sources: Sources::default(),
             func_table: Functions::default(),
-            frame_table: Frames::default(),
+            frame_table: FrameColumns::default(),
             stack_table: StackNodes::default(),
             resource_table: Resources::default(),
             native_symbols: NativeSymbols::default(),
@@ -204,7 +204,7 @@ impl<'a> SharedTables<'a> {
             _ => category::USER,
         };
         let relative = map.map(|map| {
-            if map.is_of_kernel() {
+            if map.belongs_to_kernel() {
                 frame.address.wrapping_sub(map.start)
             } else {
                 map.address_in_object(frame.address)

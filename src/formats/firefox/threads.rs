@@ -3,8 +3,8 @@
 use super::Clock;
 use super::markers::Markers;
 use super::tables::SharedTables;
-use crate::formats::json_text::Each;
-use crate::formats::tracks::{Track, thread_name};
+use crate::formats::framework::json_text::Each;
+use crate::formats::framework::tracks::{Track, thread_name};
 use crate::profile::Profile;
 use crate::profile::event::Unit;
 use crate::profile::timeline::ThreadLife;
@@ -26,7 +26,7 @@ pub(super) struct Threads<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Thread<'a, S, M> {
+struct FirefoxThread<'a, S, M> {
     name: String,
     /// Not in the format: the event, for an import.
     event: &'a str,
@@ -47,7 +47,7 @@ struct Thread<'a, S, M> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Samples<S, T, W, D> {
+struct SampleColumns<S, T, W, D> {
     length: usize,
     weight_type: &'static str,
     stack: S,
@@ -124,7 +124,7 @@ impl<'a> Threads<'a> {
             thread.and_then(|thread| thread.start).map_or(0.0, |start| clock.milliseconds(start))
         };
         let end = |thread: Option<&ThreadLife>| thread.and_then(|thread| thread.end).map(|end| clock.milliseconds(end));
-        Thread {
+        FirefoxThread {
             // With several events, a thread has a track for each.
             name: if profile.has_samples.len() > 1 { format!("{name} {event}") } else { name },
             event,
@@ -153,7 +153,7 @@ impl<'a> Threads<'a> {
             (Unit::Nanoseconds, weight) => Weight::Milliseconds(weight as f64 / 1e6),
             (_, weight) => Weight::Number(weight),
         };
-        Samples {
+        SampleColumns {
             length: track.rows.len(),
             weight_type: match unit {
                 Unit::Nanoseconds => "tracing-ms",

@@ -1,8 +1,8 @@
 //! Flame graphs: an SVG image with search and zoom, drawn by the inferno library.
 
 use super::folded::{self, Folded, FoldedStacks};
-use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 #[cfg(feature = "cli")]
 use crate::option_values::number_in;
 use crate::profile::Profile;
@@ -29,7 +29,7 @@ pub const FORMAT: Format = Format {
 #[non_exhaustive]
 pub struct Flamegraph {
     /// Title of the image [default: that of the profile's event].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT", value_parser = crate::option_values::title))]
     pub title: Option<String>,
 
     /// Colors of frames.
@@ -125,8 +125,8 @@ impl OutputFormat for Flamegraph {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Names of frames in folded stacks.
 
 use super::{Folded, FrameKind};
-use crate::profile::function_name::without_parameters;
-use crate::profile::stacks::{FrameId, StackId};
+use crate::profile::intern::stacks::{FrameId, StackId};
+use crate::profile::symbolize::function_name::without_parameters;
 use crate::profile::{Frame, Tables};
 use perf_data::session::map::{Map, cut_name};
 use perf_data::session::names::{NameId, Names};

@@ -1,8 +1,8 @@
 //! Imports folded stacks as a recording.
 
+use crate::formats::framework::recognize::lines;
 use crate::formats::import::source::{SourceEvent, SourceFrame, SourceFunction, SourceProfile, SourceSample};
 use crate::formats::import::{ImportOptions, ImportedRecording, MAX_PARTS, quoted, record};
-use crate::formats::recognize::lines;
 use crate::profile::imported::{ProfileHeader, SampleType, SampleTypes};
 use hashbrown::HashMap;
 use perf_data::error::{Error, Result};
@@ -55,7 +55,10 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
             return invalid("count: missing; expected FRAME;FRAME;... COUNT");
         };
         let Some((whole, fraction)) = parse_count(count) else {
-            return invalid(&format!("count: {} is not an unsigned number", quoted(&String::from_utf8_lossy(count))));
+            return invalid(&format!(
+                "count: {} is not a number from 0 to 18446744073709551615",
+                quoted(&String::from_utf8_lossy(count))
+            ));
         };
         let mut value = whole;
         if fraction > 0 {

@@ -8,8 +8,8 @@ pub(super) use frame_names::FrameNames;
 pub use import::{import, recognizes};
 pub use stacks::FoldedStacks;
 
-use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
-use super::{Format, Reader, ShowsFunctions};
+use super::{Format, FormatReader, ShowsFunctions};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use perf_data::error::{Error, Result};
@@ -20,7 +20,7 @@ use std::io::Write;
 pub const FORMAT: Format = Format {
     extensions: &[("folded", None), ("collapsed", None), ("stacks", None)],
     output: Some(OutputType::of::<Folded>()),
-    reader: Reader::Import(import),
+    reader: FormatReader::Import(import),
     recognizes,
     functions: ShowsFunctions::Always,
     ..Format::new("folded", "folded stacks, for flame graph tools")
@@ -92,8 +92,8 @@ impl OutputFormat for Folded {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 
     fn shows_lines(&self) -> bool {

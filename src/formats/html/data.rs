@@ -2,7 +2,7 @@
 
 use crate::profile::Profile;
 use crate::profile::event::Unit;
-use crate::report::call_tree::{CallTree, Key};
+use crate::report::call_tree::{CallTree, TreeKey};
 use crate::report::facts::{facts, warnings};
 use hashbrown::HashMap;
 use perf_data::printable;
@@ -49,7 +49,7 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
     column(&mut tree.nodes.iter().map(|(_, place)| (*place).into()));
     let before = [0].into_iter().chain(tree.rows.iter().map(|(key, _)| key.node));
     column(&mut before.zip(&tree.rows).map(|(before, (key, _))| (key.node - before).into()));
-    let keys: [fn(&Key) -> u64; 4] =
+    let keys: [fn(&TreeKey) -> u64; 4] =
         [|key| key.event.into(), |key| key.thread.into(), |key| key.slot.into(), |key| key.is_base.into()];
     keys.iter().for_each(|field| column(&mut tree.rows.iter().map(|(key, _)| field(key))));
     column(&mut tree.rows.iter().map(|(_, counts)| counts.samples));

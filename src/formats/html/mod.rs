@@ -5,8 +5,8 @@
 
 mod data;
 
-use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::report::call_tree::CallTree;
@@ -49,7 +49,7 @@ const SCRIPTS: [&str; 6] = [
 #[non_exhaustive]
 pub struct Html {
     /// Title of the page [default: that of the profile's event].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT", value_parser = crate::option_values::title))]
     pub title: Option<String>,
 }
 
@@ -58,8 +58,8 @@ impl OutputFormat for Html {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 

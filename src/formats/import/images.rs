@@ -5,7 +5,7 @@ use super::symbols::{Kernel, SymbolFile};
 use perf_data::abi::hex::to_hex;
 use perf_data::container::temp_directory::create_parent_directories;
 use perf_data::error::Result;
-use perf_symbols::object::build_id_directory::{by_build_id, is_of_images, write};
+use perf_symbols::object::build_id_directory::{by_build_id, has_only_images, write};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -59,7 +59,7 @@ impl Symbols {
 
     /// Whether a directory looks like one that [`write`](Self::write) wrote.
     pub fn are_in(directory: &Path) -> bool {
-        is_of_images(directory, &["[kernel.kallsyms]"])
+        has_only_images(directory, &["[kernel.kallsyms]"])
     }
 }
 

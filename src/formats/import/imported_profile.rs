@@ -1,12 +1,12 @@
 //! Data of a profile that is preserved in addition to the recording.
 
-use super::labels::Fields;
+use super::labels::LabelFields;
 use super::placement::{FramePlacement, Placement};
 use super::source::{SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample};
 use super::values::Values;
 use crate::profile::imported::{ImportedLabel, ImportedProfile, ImportedSize, ImportedSymbols, SampleType};
 use crate::profile::labels::Label;
-use crate::profile::symbols::{FrameSymbol, Function, Line, Origin};
+use crate::profile::symbolize::symbols::{FrameSymbol, Function, Line, Origin};
 use crate::synth::Metadata;
 use perf_data::session::map::Map;
 use perf_data::session::names::{NameId, Names};
@@ -15,7 +15,7 @@ use perf_data::session::names::{NameId, Names};
 pub(super) fn imported(
     source: &mut SourceProfile,
     placed: &Placement,
-    labels: &Fields,
+    labels: &LabelFields,
     metadata: &Metadata,
     values: Values,
 ) -> ImportedProfile {

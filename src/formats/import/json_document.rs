@@ -25,9 +25,9 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8], name: &str) -> Resu
 
 /// A text, borrowed from the document where it has no escapes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Text<'a>(Cow<'a, str>);
+pub(crate) struct JsonText<'a>(Cow<'a, str>);
 
-impl Deref for Text<'_> {
+impl Deref for JsonText<'_> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -35,22 +35,22 @@ impl Deref for Text<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         struct TextVisitor;
         impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
+            type Value = JsonText<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> std::result::Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> std::result::Result<JsonText<'de>, E> {
+                Ok(JsonText(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
+            fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<JsonText<'de>, E> {
+                Ok(JsonText(Cow::Owned(text.to_owned())))
             }
         }
         deserializer.deserialize_str(TextVisitor)
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn texts_without_escapes_are_borrowed() {
-        let texts: Vec<Text<'_>> = parse(br#"["a\u00e9", "b"]"#, "").unwrap();
+        let texts: Vec<JsonText<'_>> = parse(br#"["a\u00e9", "b"]"#, "").unwrap();
         assert_eq!([&*texts[0], &*texts[1]], ["aé", "b"]);
         assert!(matches!((&texts[0].0, &texts[1].0), (Cow::Owned(_), Cow::Borrowed(_))));
     }

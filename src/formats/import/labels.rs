@@ -7,14 +7,14 @@ use perf_data::abi::Endian;
 
 /// The labels of a profile as tracepoint fields: each event with labels becomes a tracepoint.
 #[derive(Debug, Default)]
-pub(super) struct Fields {
+pub(super) struct LabelFields {
     /// Key numbers, with the size of a string field, or 0 for a number.
     sizes: Vec<(u32, u64)>,
     /// By event number.
     tracepoints: Vec<Option<Tracepoint>>,
 }
 
-impl Fields {
+impl LabelFields {
     /// Maximum size of a string.
     const MAX_STRING: u64 = 1024;
     /// Maximum size of all fields of an event: the call chain must fit into the record of at most 64 KiB, too.

@@ -23,7 +23,7 @@ pub(crate) mod weighted_events;
 pub use record::{START, record};
 pub use values::Values;
 
-use super::retained_fields::RetainedFields;
+use crate::formats::framework::retained_fields::RetainedFields;
 use crate::profile::imported::ImportedProfile;
 use images::Symbols;
 use perf_data::container::read::ReadOptions;

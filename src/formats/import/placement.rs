@@ -105,6 +105,11 @@ impl Placement {
     }
 }
 
+/// Whether a map is of the kernel itself, and not empty.
+fn is_main_kernel(map: &SourceMapping) -> bool {
+    map.path.starts_with(Kernel::NAME) && map.limit > map.start
+}
+
 impl Placer<'_> {
     fn place(&mut self, number: usize, frame: &SourceFrame, program: &str) -> FramePlacement {
         let map = frame.mapping.and_then(|map| Some((map, self.maps.get(map as usize)?.clone())));
@@ -119,7 +124,7 @@ impl Placer<'_> {
             };
             let (location, offset) = match is_kernel {
                 true => (Location::Kernel, address),
-                false => (self.location_of_map(map), into.wrapping_add(pgoff)),
+                false => (self.map_location(map), into.wrapping_add(pgoff)),
             };
             // A symbol file can have only one function at an address.
             let is_free = *self.functions_at.entry((location, offset)).or_insert(function) == function;
@@ -134,7 +139,7 @@ impl Placer<'_> {
         }
         let location = match (map, is_kernel) {
             (_, true) => Location::Kernel,
-            (Some((map, mapping)), _) if !mapping.path.is_empty() => self.location_of_map(map),
+            (Some((map, mapping)), _) if !mapping.path.is_empty() => self.map_location(map),
             _ => self.location(&Bytes::from(format!("/{program}")), None),
         };
         self.defer(number, location, frame);
@@ -144,7 +149,7 @@ impl Placer<'_> {
     /// Ends the function before an offset that is in no function.
     fn end_before(&mut self, map: u32, offset: u64) {
         if self.profile.as_recorded
-            && let Location::File(file) = self.location_of_map(map)
+            && let Location::File(file) = self.map_location(map)
         {
             self.files[file].end_before(offset);
         }
@@ -261,8 +266,7 @@ impl Placer<'_> {
 
     /// Extends the kernel's map, or adds one, and returns it with the address of the new part.
     fn kernel_area(&mut self, len: u64) -> (u32, u64) {
-        let is_main = |map: &SourceMapping| map.path.starts_with(Kernel::NAME) && map.limit > map.start;
-        if let Some(main) = self.maps.iter().position(is_main) {
+        if let Some(main) = self.maps.iter().position(is_main_kernel) {
             let SourceMapping { start, limit, .. } = self.maps[main];
             let base = limit.checked_next_multiple_of(PAGE);
             let area = base.and_then(|base| Some((base, base.checked_add(len).filter(|&end| end < Kernel::END)?)));
@@ -275,7 +279,7 @@ impl Placer<'_> {
                 }
             }
         }
-        let start = if self.maps.iter().any(is_main) { self.unmapped.take(len) } else { Kernel::START };
+        let start = if self.maps.iter().any(is_main_kernel) { self.unmapped.take(len) } else { Kernel::START };
         let path = Bytes::from_static(Kernel::NAME);
         self.maps.push(SourceMapping { path, start, limit: start + len, is_kernel: true, ..SourceMapping::default() });
         (self.maps.len() as u32 - 1, start)
@@ -290,15 +294,18 @@ impl Placer<'_> {
             }
         }
         self.files.retain(SymbolFile::has_symbols);
-        let main = self.maps.iter_mut().find(|map| map.path.starts_with(Kernel::NAME));
         // Without a build ID, perf would use the symbols of the running kernel.
         let is_named = !self.kernel.is_empty() || self.profile.as_recorded;
-        if let Some(main) = main.filter(|_| is_named) {
-            main.build_id = Some(self.kernel.finish(main));
-        }
+        // A profile may name the kernel without addresses, so that its functions are in a map of their own. All have one build ID,
+        // by which the functions are found.
+        let mut mains = self.maps.iter_mut().filter(|_| is_named).filter(|map| is_main_kernel(map));
+        let Some(first) = mains.next() else { return };
+        let id = self.kernel.finish(first);
+        first.build_id = Some(id.clone());
+        mains.for_each(|map| map.build_id = Some(id.clone()));
     }
 
-    fn location_of_map(&mut self, map: u32) -> Location {
+    fn map_location(&mut self, map: u32) -> Location {
         if let Some(&location) = self.locations.get(&map) {
             return location;
         }

@@ -2,7 +2,7 @@
 
 use super::images::Symbols;
 use super::imported_profile::imported;
-use super::labels::Fields;
+use super::labels::LabelFields;
 use super::mapping_writer::MappingWriter;
 use super::placement::Placement;
 use super::source::{SourceEvent, SourceMapping, SourceProfile, SourceSample};
@@ -14,7 +14,6 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use perf_data::abi::attr::{AttrType, SoftwareEvent};
 use perf_data::abi::attr_flags::AttrFlags;
-use perf_data::abi::callchain::Context;
 use perf_data::abi::feature::Feature;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::clock_data::ClockData;
@@ -23,6 +22,7 @@ use perf_data::abi::record::cgroup::Cgroup;
 use perf_data::abi::record::comm::Comm;
 use perf_data::abi::record::event_update::{EventUpdate, EventUpdateType, EventUpdateValue};
 use perf_data::abi::record::{Body, CpuMode, Misc};
+use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample::{Callchain, Raw, Sample};
 use perf_data::abi::sample_type::SampleType;
 use perf_data::abi::text::PaddedStr;
@@ -51,7 +51,7 @@ pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -
     let placed = Placement::new(&profile, &program);
     let (mut lost, mut lost_in_recording) =
         (std::mem::take(&mut profile.lost), std::mem::take(&mut profile.lost_in_recording));
-    let labels = Fields::new(&profile, &mut lost);
+    let labels = LabelFields::new(&profile, &mut lost);
     let total = total(&profile, &labels, options).map_err(|problem| Error::input(name, None, problem))?;
     let metadata = metadata(&profile, &labels)?;
     let spool =
@@ -104,7 +104,7 @@ pub fn record(name: &str, mut profile: SourceProfile, options: &ImportOptions) -
 }
 
 /// Describes the recording: events and features.
-fn metadata(profile: &SourceProfile, labels: &Fields) -> Result<Metadata> {
+fn metadata(profile: &SourceProfile, labels: &LabelFields) -> Result<Metadata> {
     let mut metadata = Metadata::default();
     metadata.machine = None;
     // Events differ in their fields, so that the ID must be at a fixed position: that is what IDENTIFIER provides.
@@ -130,7 +130,7 @@ fn metadata(profile: &SourceProfile, labels: &Fields) -> Result<Metadata> {
         }
         if let Some(tracepoint) = labels.tracepoint(number as u32) {
             opened.attr.kind = AttrType::TRACEPOINT;
-            opened.attr.config = Fields::id(number as u32);
+            opened.attr.config = LabelFields::id(number as u32);
             opened = opened.with(SampleType::RAW).formatted(tracepoint.clone());
         } else {
             are_tracepoints = false;
@@ -194,7 +194,7 @@ struct Recording<'a, S> {
     recorder: Recorder<S>,
     profile: &'a SourceProfile,
     placed: &'a Placement,
-    labels: &'a Fields,
+    labels: &'a LabelFields,
     tasks: Tasks,
     /// Name of each thread.
     names: HashMap<u32, u32>,

@@ -4,13 +4,13 @@ use super::source::SourceMapping;
 use bytes::Bytes;
 use md5::{Digest, Md5};
 use perf_data::abi::Endian;
-use perf_symbols::object::image::{Function, Image, Target};
+use perf_symbols::object::image::{Image, ImageFunction, ImageTarget};
 use perf_symbols::object::lines::Line;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// x86-64; perf and pprof read symbols of any machine.
-const TARGET: Target = Target { machine: 62, is_64: true, endian: Endian::Little };
+const TARGET: ImageTarget = ImageTarget { machine: 62, is_64: true, endian: Endian::Little };
 
 /// A file with named functions.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl SymbolFile {
             let latest = latest.get_or_insert_with(|| UnfinishedFunction {
                 first: begins,
                 last: file_offset,
-                function: Function { name, ..Function::default() },
+                function: ImageFunction { name, ..ImageFunction::default() },
             });
             latest.last = file_offset;
             let offset = file_offset - latest.first;
@@ -115,7 +115,7 @@ impl SymbolFile {
 struct UnfinishedFunction {
     first: u64,
     last: u64,
-    function: Function,
+    function: ImageFunction,
 }
 
 impl UnfinishedFunction {

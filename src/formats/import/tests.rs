@@ -1,6 +1,6 @@
 //! Conversion of unusual profiles.
 
-use super::labels::Fields;
+use super::labels::LabelFields;
 use super::placement::Placement;
 use super::source::{SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample};
 use super::{ImportOptions, ImportedRecording, record};
@@ -113,7 +113,7 @@ fn rejects_samples_beyond_the_limit() {
 /// Field declarations of the first event's tracepoint, and notes about omitted data.
 fn labels(source: &SourceProfile) -> (Vec<String>, Vec<String>) {
     let mut lost = Vec::new();
-    let fields = Fields::new(source, &mut lost);
+    let fields = LabelFields::new(source, &mut lost);
     let declarations = fields.tracepoint(0).map(|point| point.fields.iter().map(|field| field.declaration.clone()));
     (declarations.into_iter().flatten().collect(), lost)
 }
@@ -135,7 +135,7 @@ fn labels_become_fields_with_unique_names() {
     assert_eq!(lost, ["1 label strings are truncated to 1023 bytes"]);
     let (mut raw, own) =
         (Vec::new(), |text: &str, size: usize| [text.as_bytes(), &vec![0; size - text.len()]].concat());
-    Fields::new(&source, &mut Vec::new()).raw(&source, &source.samples.get(0), 1, &mut raw);
+    LabelFields::new(&source, &mut Vec::new()).raw(&source, &source.samples.get(0), 1, &mut raw);
     assert!(raw[8..].starts_with(&own("short", 8)) && raw[1040..].starts_with(&own("short", 8).repeat(3)));
 }
 

@@ -1,6 +1,6 @@
 //! Expands values to samples.
 
-use super::labels::Fields;
+use super::labels::LabelFields;
 use super::source::{SourceProfile, SourceSample};
 use super::{ImportOptions, MAX_FRAMES};
 
@@ -37,7 +37,7 @@ const AVERAGE: u64 = 128;
 ///
 /// # Errors
 /// If their number or size exceeds the limit.
-pub(super) fn total(profile: &SourceProfile, labels: &Fields, options: &ImportOptions) -> Result<u64, String> {
+pub(super) fn total(profile: &SourceProfile, labels: &LabelFields, options: &ImportOptions) -> Result<u64, String> {
     let max = options.most_samples;
     let max_bytes = max.saturating_mul(AVERAGE);
     let (mut total, mut bytes) = (0_u64, 0_u64);

@@ -6,8 +6,8 @@
 //! object, the batch is parsed again sequentially.
 
 use super::field_error::{FieldError, field_error_in};
-use super::item::Item;
-use super::object::Object;
+use super::item::JsonItem;
+use super::object::ParsedObject;
 use super::rules::RuleDeserializer;
 use memchr::memmem;
 use perf_data::abi::Endian;
@@ -30,7 +30,7 @@ const PIECE: usize = 1 << 20;
 pub(super) fn each(
     stream: &mut (dyn Read + Send),
     failed: impl Fn(Failure) -> Error,
-    mut take: impl FnMut(&mut Batch) -> Result<(), Error>,
+    mut take: impl FnMut(&mut JsonBatch) -> Result<(), Error>,
 ) -> Result<u64, Error> {
     let (sender, batches) = sync_channel(1);
     let (empty, texts) = channel();
@@ -66,7 +66,7 @@ pub(super) fn each(
 }
 
 /// Consecutive objects of a stream.
-pub(super) struct Batch {
+pub(super) struct JsonBatch {
     /// The objects.
     pub pieces: Vec<Piece>,
     text: Vec<u8>,
@@ -74,14 +74,14 @@ pub(super) struct Batch {
     line: u64,
 }
 
-impl Batch {
+impl JsonBatch {
     /// The line of an offset in the batch.
     pub(super) fn line(&self, at: usize) -> u64 {
         self.line + lines(&self.text[..at])
     }
 
     /// Parses the object at an offset a second time.
-    pub(super) fn object(&self, at: usize) -> Option<Object<'_>> {
+    pub(super) fn object(&self, at: usize) -> Option<ParsedObject<'_>> {
         let text = std::str::from_utf8(&self.text[at..]).ok()?;
         let mut stream = serde_json::Deserializer::from_str(text).into_iter::<RuledObject<'_>>();
         stream.next()?.ok().map(|RuledObject(object)| object)
@@ -100,11 +100,11 @@ struct Batches<'r> {
     state: State,
     /// Byte order of the recording, once the first object gave it.
     endian: Option<Endian>,
-    pieces: WorkerPool<Part, Piece>,
+    pieces: WorkerPool<JsonPart, Piece>,
 }
 
 /// A part of a text, parsed independently.
-struct Part {
+struct JsonPart {
     text: Arc<Vec<u8>>,
     from: usize,
     to: usize,
@@ -146,7 +146,7 @@ pub(super) enum Failure {
 /// Objects from a part of the stream.
 pub(super) struct Piece {
     /// The objects, with their offsets in the batch.
-    pub items: Vec<(usize, Item)>,
+    pub items: Vec<(usize, JsonItem)>,
     /// The bytes of their records.
     pub bytes: Vec<u8>,
     /// Offset of its end.
@@ -160,14 +160,14 @@ pub(super) struct Piece {
 impl<'r> Batches<'r> {
     fn new(stream: &'r mut (dyn Read + Send), texts: Receiver<Vec<u8>>) -> Self {
         let pieces = WorkerPool::new("json", workers(), || {
-            |Part { text, from, to, state, endian }: Part| objects(&text[..to], from, state, endian)
+            |JsonPart { text, from, to, state, endian }: JsonPart| objects(&text[..to], from, state, endian)
         });
         let (buffer, state) = (Vec::new(), State::Start);
         Self { stream, buffer, texts, line: 1, has_ended: false, state, endian: None, pieces }
     }
 
     /// Sends batches until the receiver is dropped or one fails.
-    fn send(&mut self, to: &SyncSender<Result<Batch, Failure>>) {
+    fn send(&mut self, to: &SyncSender<Result<JsonBatch, Failure>>) {
         while let Some(batch) = self.next().transpose() {
             let is_last = batch.is_err();
             if to.send(batch).is_err() || is_last {
@@ -177,7 +177,7 @@ impl<'r> Batches<'r> {
     }
 
     /// Returns the next objects; the first one is returned alone, since it gives the byte order.
-    fn next(&mut self) -> Result<Option<Batch>, Failure> {
+    fn next(&mut self) -> Result<Option<JsonBatch>, Failure> {
         loop {
             self.fill().map_err(Failure::Io)?;
             if let Some(pieces) = self.parse_parallel() {
@@ -185,7 +185,7 @@ impl<'r> Batches<'r> {
             }
             let piece = objects(&self.buffer, 0, self.state, self.endian);
             if !piece.items.is_empty() {
-                if let Some((_, Item::File { endian, .. })) = piece.items.first() {
+                if let Some((_, JsonItem::File { endian, .. })) = piece.items.first() {
                     self.endian = Some(*endian);
                 }
                 return Ok(Some(self.batch(vec![piece])));
@@ -213,7 +213,7 @@ impl<'r> Batches<'r> {
     }
 
     /// Moves the parsed text out of the buffer.
-    fn batch(&mut self, pieces: Vec<Piece>) -> Batch {
+    fn batch(&mut self, pieces: Vec<Piece>) -> JsonBatch {
         let end = pieces.last().map_or(0, |last| last.end);
         self.state = pieces.last().map_or(self.state, |last| last.state);
         let mut rest = self.texts.try_recv().unwrap_or_default();
@@ -221,7 +221,7 @@ impl<'r> Batches<'r> {
         rest.extend_from_slice(&self.buffer[end..]);
         let mut text = std::mem::replace(&mut self.buffer, rest);
         text.truncate(end);
-        let batch = Batch { pieces, line: self.line, text };
+        let batch = JsonBatch { pieces, line: self.line, text };
         self.line += lines(&batch.text);
         batch
     }
@@ -244,7 +244,13 @@ impl<'r> Batches<'r> {
         let text = Arc::new(std::mem::take(&mut self.buffer));
         for cut in cuts.windows(2) {
             let state = if cut[0] == 0 { self.state } else { guess };
-            self.pieces.give(Part { text: Arc::clone(&text), from: cut[0], to: cut[1], state, endian: self.endian });
+            self.pieces.give(JsonPart {
+                text: Arc::clone(&text),
+                from: cut[0],
+                to: cut[1],
+                state,
+                endian: self.endian,
+            });
         }
         let pieces: Vec<_> = std::iter::from_fn(|| self.pieces.next_result()).collect();
         // The workers have dropped their references.
@@ -276,11 +282,11 @@ fn cuts(text: &[u8], has_ended: bool) -> Option<Vec<usize>> {
 }
 
 /// An object, deserialized by the rules of this format.
-struct RuledObject<'a>(Object<'a>);
+struct RuledObject<'a>(ParsedObject<'a>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RuledObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Object::deserialize(RuleDeserializer::new(deserializer)).map(Self)
+        ParsedObject::deserialize(RuleDeserializer::new(deserializer)).map(Self)
     }
 }
 
@@ -302,7 +308,7 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
             (b']', State::ListBehind) => piece.state = State::End,
             (b'{', State::Start | State::Lines | State::ListBefore) => {
                 let rest = &text[at - from..];
-                let ordinary = endian.and_then(|endian| Item::ordinary(rest, endian, &mut piece.bytes));
+                let ordinary = endian.and_then(|endian| JsonItem::ordinary(rest, endian, &mut piece.bytes));
                 if let Some((item, len)) = ordinary {
                     piece.items.push((at, item));
                     piece.end += len;
@@ -311,16 +317,16 @@ fn objects(text: &[u8], from: usize, state: State, endian: Option<Endian>) -> Pi
                 }
                 let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<RuledObject<'_>>();
                 let read = match stream.next() {
-                    Some(Ok(RuledObject(object))) => Item::from_object(object, endian, &mut piece.bytes),
+                    Some(Ok(RuledObject(object))) => JsonItem::from_object(object, endian, &mut piece.bytes),
                     // The object is parsed again to locate its error: tracking the path of every field takes time.
-                    _ => Err(field_error_in(rest, PhantomData::<Object<'_>>)
+                    _ => Err(field_error_in(rest, PhantomData::<ParsedObject<'_>>)
                         .unwrap_or_else(|| FieldError::new("expected an object"))),
                 };
                 match read {
                     Ok(mut item) => {
                         // Padding may hold bytes that are fields by the event's layout.
                         let json = &rest.as_bytes()[..stream.byte_offset()];
-                        if let Item::Record { described: Some(layout), .. } = &mut item {
+                        if let JsonItem::Record { described: Some(layout), .. } = &mut item {
                             layout.is_all &= memmem::find(json, b"\"padding\"").is_none();
                         }
                         piece.items.push((at, item));
@@ -372,7 +378,7 @@ mod tests {
                 Failure::Field(line, error) => Error::input("", line, format!("{error:?}")),
             };
             let mut items = 0;
-            let count = |batch: &mut Batch| {
+            let count = |batch: &mut JsonBatch| {
                 items += batch.pieces.iter().map(|piece| piece.items.len()).sum::<usize>();
                 Ok(())
             };

@@ -2,15 +2,15 @@
 
 use super::field_error::{FieldError, read_seed};
 use super::layout_check::DescribedLayout;
-use super::object::{ContentSeed, Object};
+use super::object::{ContentSeed, ParsedObject};
 use super::render::usual_room;
 use binrw::{BinResult, BinWrite};
 use perf_data::abi::feature::tracing_data::TracingData;
 use perf_data::abi::feature::{Feature, FeatureId, FeatureSection};
-use perf_data::abi::readable::MAX_ZEROS;
 use perf_data::abi::record::header_feature::HeaderFeature;
 use perf_data::abi::record::{Body, CpuMode, Misc, RecordHeader, RecordType};
 use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::serde::readable::MAX_ZEROS;
 use perf_data::abi::{self, Endian};
 use serde_bytes::ByteBuf;
 use serde_json::value::RawValue;
@@ -23,7 +23,7 @@ use std::result::Result as StdResult;
 /// If fields are missing, contradict each other or do not fit a record.
 pub(super) fn record(
     kind: RecordType,
-    object: Object<'_>,
+    object: ParsedObject<'_>,
     endian: Endian,
     out: &mut Vec<u8>,
 ) -> StdResult<Option<DescribedLayout>, FieldError> {

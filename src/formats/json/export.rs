@@ -2,24 +2,25 @@
 
 use super::layout::Layout;
 use super::objects::{
-    AttrObject, BeforeObject, DirectoryPiece, End, EndObject, EventTypeObject, FeatureObject, FileObject, GapObject,
-    Index, IndexEntry, SourceObject, VERSION,
+    AttrObject, BeforeObject, DirectoryPiece, EndObject, EventTypeObject, FeatureObject, FileEnd, FileObject,
+    GapObject, Index, IndexEntry, SourceObject, VERSION,
 };
 use super::render::{self, RecordInfo, left_over};
 use super::render_queue::{RenderQueue, failed};
 use super::sample_symbols::{SampleSymbols, StackScan};
 use super::value_writer::append;
 use super::{Decoded, directory_files};
-use crate::formats::converter::{ConvertOptions, Converter};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
 use crate::profile::symbolize::SymbolSources;
-use crate::profile::unwinding::Unwinding;
+use crate::profile::symbolize::unsymbolized::Unsymbolized;
+use crate::profile::unwind::unwinding::Unwinding;
 use bytes::Bytes;
 use perf_data::abi::attr::AttrType;
 use perf_data::abi::feature::auxtrace::AuxtraceIndex;
 use perf_data::abi::feature::{Feature, FeatureId, FeatureSection};
 use perf_data::abi::header::EventType;
 use perf_data::abi::record::RecordType;
-use perf_data::abi::tokens::Unsupported;
+use perf_data::abi::serde::tokens::Unsupported;
 use perf_data::container::block::Origin;
 use perf_data::container::read::file::FileAttr;
 use perf_data::container::read::{Container, ReadOptions};
@@ -126,7 +127,7 @@ impl<W: Write> Export<W> {
         if !self.decodes_tracepoints || raw.header().kind != RecordType::SAMPLE {
             return None;
         }
-        let (_, event) = meta.events.of(raw)?;
+        let (_, event) = meta.events.find(raw)?;
         (event.attr.kind == AttrType::TRACEPOINT).then_some(event.attr.config)
     }
 
@@ -198,6 +199,10 @@ impl<W: Write> Converter for Export<W> {
         let sources = self.symbol_sources.as_ref()?;
         let read = ReadOptions::default().with_spool_dir(self.spool_dir.clone());
         Some(Box::new(Unwinding::in_time_order(sources, StackScan::new(sources, &mut self.symbols), read)))
+    }
+
+    fn unnamed(&self) -> Option<Unsymbolized> {
+        self.symbols.unnamed.clone()
     }
 
     fn account(&self, ledger: &mut Ledger) {
@@ -307,7 +312,7 @@ impl<W: Write> Sink for Export<W> {
         }
         let features = features.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect();
         let end = match self.is_rewritten {
-            true => End::default(),
+            true => FileEnd::default(),
             false => self.layout(meta).change_behind(&meta.image, self.data, &features)?,
         };
         self.write(&EndObject { end })?;

@@ -19,10 +19,10 @@ pub(super) struct Framed {
     /// Scratch buffer for decompressed bytes.
     scratch: Vec<u8>,
     /// The frame whose records follow.
-    open: Option<Frame>,
+    open: Option<JsonFrame>,
     /// Items held back because the last frame ends inside a zstd block: they are written unchanged only if the next
     /// frame is unchanged, too.
-    waiting: Vec<Item>,
+    waiting: Vec<FrameItem>,
     /// Whether the frames written unchanged end inside a zstd stream.
     ends_in_stream: bool,
     /// Compresses records, from the first changed frame on.
@@ -30,14 +30,14 @@ pub(super) struct Framed {
 }
 
 /// An item of the output file.
-enum Item {
-    Frame(Frame),
+enum FrameItem {
+    Frame(JsonFrame),
     /// Bytes outside frames, with the number of an AUXTRACE record.
     Plain(Vec<u8>, Option<u64>),
 }
 
 /// A compressed frame.
-struct Frame {
+struct JsonFrame {
     /// The original bytes; empty if its line was deleted.
     original: Vec<u8>,
     /// Whether these are several frames that perf wrote as one.
@@ -90,7 +90,7 @@ impl Framed {
         if self.waiting.is_empty() {
             return write_plain(bytes, nr, out);
         }
-        self.waiting.push(Item::Plain(bytes.to_vec(), nr));
+        self.waiting.push(FrameItem::Plain(bytes.to_vec(), nr));
         Ok(())
     }
 
@@ -100,13 +100,13 @@ impl Framed {
     /// Errors of `out`.
     pub(super) fn frame(&mut self, original: Vec<u8>, misframed: bool, out: &mut impl RecordOutput) -> Result<()> {
         self.close(out)?;
-        self.open = Some(Frame { original, misframed, plain: Vec::new(), sizes: Vec::new() });
+        self.open = Some(JsonFrame { original, misframed, plain: Vec::new(), sizes: Vec::new() });
         Ok(())
     }
 
     /// Adds a record of the last frame.
     pub(super) fn frame_record(&mut self, record: &[u8]) {
-        let none = || Frame { original: Vec::new(), misframed: false, plain: Vec::new(), sizes: Vec::new() };
+        let none = || JsonFrame { original: Vec::new(), misframed: false, plain: Vec::new(), sizes: Vec::new() };
         let frame = self.open.get_or_insert_with(none);
         frame.plain.extend_from_slice(record);
         frame.sizes.push(record.len());
@@ -132,10 +132,10 @@ impl Framed {
     fn close(&mut self, out: &mut impl RecordOutput) -> Result<()> {
         let Some(frame) = self.open.take() else { return Ok(()) };
         if self.writer.is_some() {
-            return self.write(Item::Frame(frame), out);
+            return self.write(FrameItem::Frame(frame), out);
         }
         if self.is_unchanged(&frame)? {
-            self.waiting.push(Item::Frame(frame));
+            self.waiting.push(FrameItem::Frame(frame));
             let Some(decompressor) = &self.decompressor else { return Ok(()) };
             if decompressor.rest() > 0 || decompressor.stream() == Stream::InBlock {
                 return Ok(());
@@ -153,10 +153,10 @@ impl Framed {
         }
         self.writer = Some(writer);
         self.release(out)?;
-        self.write(Item::Frame(frame), out)
+        self.write(FrameItem::Frame(frame), out)
     }
 
-    fn is_unchanged(&mut self, frame: &Frame) -> Result<bool> {
+    fn is_unchanged(&mut self, frame: &JsonFrame) -> Result<bool> {
         if frame.original.is_empty() {
             return Ok(false);
         }
@@ -183,9 +183,9 @@ impl Framed {
         Ok(plain.is_empty())
     }
 
-    fn write(&mut self, item: Item, out: &mut impl RecordOutput) -> Result<()> {
+    fn write(&mut self, item: FrameItem, out: &mut impl RecordOutput) -> Result<()> {
         match (&mut self.writer, item) {
-            (Some(writer), Item::Frame(frame)) => {
+            (Some(writer), FrameItem::Frame(frame)) => {
                 let mut at = 0;
                 for size in frame.sizes {
                     writer.record(&frame.plain[at..at + size], out)?;
@@ -193,8 +193,8 @@ impl Framed {
                 }
                 Ok(())
             }
-            (None, Item::Frame(frame)) => write_plain(&frame.original, None, out),
-            (writer, Item::Plain(bytes, nr)) => {
+            (None, FrameItem::Frame(frame)) => write_plain(&frame.original, None, out),
+            (writer, FrameItem::Plain(bytes, nr)) => {
                 if let Some(writer) = writer {
                     writer.flush(out)?;
                 }

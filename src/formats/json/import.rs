@@ -6,11 +6,11 @@ use super::encode::{self, Room};
 use super::field_error::FieldError;
 use super::field_error::{ImportError, invalid};
 use super::frames::Framed;
-use super::item::{InFrame, Item, Section};
+use super::item::{InFrame, JsonItem, JsonSection};
 use super::layout::{Layout, apply};
 use super::layout_check::{matches_layout, misfit};
-use super::objects::{Change, ContainerName, End, IndexEntry};
-use super::target::{Out, Target};
+use super::objects::{ByteReplacement, ContainerName, FileEnd, IndexEntry};
+use super::target::{JsonTarget, Out};
 use crate::formats::import::{ImportOptions, ImportedRecording};
 use perf_data::abi::feature::auxtrace::{AuxtraceIndex, AuxtraceIndexEntry};
 use perf_data::abi::feature::compressed::Compression;
@@ -51,7 +51,7 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
             for (offset, item) in piece.items {
                 let result = match (&mut import, item) {
                     (Some(import), item) => import.take(item, &block),
-                    (None, Item::File { container, endian, files }) => {
+                    (None, JsonItem::File { container, endian, files }) => {
                         import = Some(Importer::begin(container, endian, files, name, &options.read)?);
                         Ok(())
                     }
@@ -101,10 +101,10 @@ struct Importer {
     event_types: Vec<EventType>,
     /// The events so far, as a reader would see them.
     reader_events: Events,
-    change_before: Option<Change>,
+    change_before: Option<ByteReplacement>,
     /// The bytes before the records, once records begin.
     before: Option<Vec<u8>>,
-    features: BTreeMap<FeatureId, Section>,
+    features: BTreeMap<FeatureId, JsonSection>,
     out: Out,
     framed: Framed,
     /// The main file of a directory, once another file is being written.
@@ -117,7 +117,7 @@ struct Importer {
     source: u32,
     /// Offset of the feature COMPRESSED in a pipe.
     compression: Option<(u64, Compression)>,
-    end: Option<End>,
+    end: Option<FileEnd>,
 }
 
 impl Importer {
@@ -134,9 +134,9 @@ impl Importer {
             let made = TempDirectory::new(options.spool_dir.as_deref()).map_err(failed)?;
             let main = File::create_new(made.path().join("data")).map_err(failed)?;
             directory = Some(made);
-            Target::File(main)
+            JsonTarget::File(main)
         } else {
-            Target::Spool(Spool::new(options.spool_dir.as_deref()).map_err(failed)?)
+            JsonTarget::Spool(Spool::new(options.spool_dir.as_deref()).map_err(failed)?)
         };
         Ok(Self {
             container: container.into(),
@@ -165,29 +165,29 @@ impl Importer {
         Layout { container: self.container, endian: self.endian, events, event_types }
     }
 
-    fn take<'a>(&'a mut self, item: Item, block: &'a Block) -> StdResult<(), ImportError<'a>> {
+    fn take<'a>(&'a mut self, item: JsonItem, block: &'a Block) -> StdResult<(), ImportError<'a>> {
         if self.end.is_some() {
             return invalid("found an object after the last one, end");
         }
         let is_late = match &item {
             // Later ones would move all records; a pipe has them as records.
-            Item::Attr(_) | Item::EventType(_) => self.before.is_some() || self.container == Container::Pipe,
-            Item::Before(_) => self.before.is_some(),
+            JsonItem::Attr(_) | JsonItem::EventType(_) => self.before.is_some() || self.container == Container::Pipe,
+            JsonItem::Before(_) => self.before.is_some(),
             _ => false,
         };
         if is_late {
             return invalid("the object must precede all records, and a pipe has none");
         }
         match item {
-            Item::File { .. } => return invalid("found a second first object"),
-            Item::Attr(attr) => {
+            JsonItem::File { .. } => return invalid("found a second first object"),
+            JsonItem::Attr(attr) => {
                 self.reader_events.add(attr.attr.clone(), attr.ids.clone());
                 self.events.push(*attr);
             }
-            Item::EventType(event_type) => self.event_types.push(event_type),
-            Item::Before(before) => self.change_before = Some(*before),
-            Item::Source(file) => self.switch_to(file)?,
-            Item::Record { bytes, nr, frame, described } => {
+            JsonItem::EventType(event_type) => self.event_types.push(event_type),
+            JsonItem::Before(before) => self.change_before = Some(*before),
+            JsonItem::Source(file) => self.switch_to(file)?,
+            JsonItem::Record { bytes, nr, frame, described } => {
                 self.begin_records()?;
                 let raw = self.raw(block, &bytes)?;
                 if raw.header().kind == RecordType::HEADER_ATTR
@@ -200,11 +200,11 @@ impl Importer {
                 }
                 self.write(&block.bytes[bytes], nr, frame)?;
             }
-            Item::Gap { bytes, frame } => {
+            JsonItem::Gap { bytes, frame } => {
                 self.begin_records()?;
                 self.write(&block.bytes[bytes], None, frame)?;
             }
-            Item::Other { name, bytes } => {
+            JsonItem::Other { name, bytes } => {
                 let Some(extra_files) = &mut self.extra_files else {
                     return Err(FieldError::new("only a directory recording has other files").within("other").into());
                 };
@@ -212,8 +212,8 @@ impl Importer {
                     return Err(FieldError::new("duplicate file").within("other").into());
                 }
             }
-            Item::Feature(id, section) => self.feature(id, *section)?,
-            Item::End(end) => self.end = Some(*end),
+            JsonItem::Feature(id, section) => self.feature(id, *section)?,
+            JsonItem::End(end) => self.end = Some(*end),
         }
         Ok(())
     }
@@ -262,7 +262,7 @@ impl Importer {
         }
     }
 
-    fn feature(&mut self, id: FeatureId, section: Section) -> StdResult<(), ImportError<'static>> {
+    fn feature(&mut self, id: FeatureId, section: JsonSection) -> StdResult<(), ImportError<'static>> {
         let invalid = |problem| Err(FieldError::new(problem).within("feature").into());
         // The feature bitmap of a file has 256 bits; a pipe has features as records.
         if id.0 >= 256 || self.container == Container::Pipe {
@@ -296,7 +296,7 @@ impl Importer {
         };
         let made = File::create_new(directory.path().join(name)).map_err(Error::Output)?;
         self.framed.finish(&mut self.out)?;
-        let finished = std::mem::replace(&mut self.out, Out::new(Target::File(made)));
+        let finished = std::mem::replace(&mut self.out, Out::new(JsonTarget::File(made)));
         let framed = std::mem::replace(&mut self.framed, Framed::new(self.endian));
         self.is_changed |= framed.is_changed();
         if self.main.is_none() {
@@ -345,22 +345,22 @@ impl Importer {
         let file = self.out.file.into_inner().map_err(|e| Error::Output(e.into_error()))?;
         match (self.directory, file) {
             (Some(directory), _) => Ok(ImportedRecording::from_directory(directory, Vec::new())),
-            (None, Target::Spool(spool)) => ImportedRecording::from_file(name, spool, Vec::new()),
-            (None, Target::File(_)) => Err(Error::input(name, None, "the directory has no files")),
+            (None, JsonTarget::Spool(spool)) => ImportedRecording::from_file(name, spool, Vec::new()),
+            (None, JsonTarget::File(_)) => Err(Error::input(name, None, "the directory has no files")),
         }
     }
 
     /// The bytes of a feature, with the final offsets of records.
-    fn section(&self, id: FeatureId, section: Section, is_changed: bool) -> Result<Vec<u8>> {
+    fn section(&self, id: FeatureId, section: JsonSection, is_changed: bool) -> Result<Vec<u8>> {
         match section {
-            Section::Bytes(bytes) if id == FeatureId::COMPRESSED && is_changed => {
+            JsonSection::Bytes(bytes) if id == FeatureId::COMPRESSED && is_changed => {
                 match abi::parse::<Compression>(&bytes, self.endian, ()) {
                     Ok((compression, _)) => encoded(abi::to_bytes(&with_room(compression), self.endian)),
                     Err(_) => Ok(bytes),
                 }
             }
-            Section::Bytes(bytes) => Ok(bytes),
-            Section::Index { index, room, tail } => {
+            JsonSection::Bytes(bytes) => Ok(bytes),
+            JsonSection::Index { index, room, tail } => {
                 let index_entry = |entry: &IndexEntry| {
                     let record_offset = entry.nr.and_then(|nr| self.out.auxtrace.get(&nr).copied());
                     // A deleted record is removed from the index.

@@ -4,8 +4,8 @@ use super::directory_files;
 use super::encode::{self, Room};
 use super::field_error::{FieldError, read};
 use super::layout_check::DescribedLayout;
-use super::object::Object;
-use super::objects::{Change, ContainerName, End, Index, VERSION};
+use super::object::ParsedObject;
+use super::objects::{ByteReplacement, ContainerName, FileEnd, Index, VERSION};
 use super::sample;
 use perf_data::abi::Endian;
 use perf_data::abi::feature::FeatureId;
@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::result::Result as StdResult;
 
 /// The content of an object. Large, rare variants are boxed to keep the type small.
-pub(super) enum Item {
+pub(super) enum JsonItem {
     /// The container: the first object.
     File { container: ContainerName, endian: Endian, files: Vec<String> },
     /// An event in a file's header.
@@ -25,7 +25,7 @@ pub(super) enum Item {
     /// A tracepoint name.
     EventType(EventType),
     /// Difference in the bytes before the records.
-    Before(Box<Change>),
+    Before(Box<ByteReplacement>),
     /// Start of the next file of a directory.
     Source(u32),
     Record {
@@ -44,11 +44,11 @@ pub(super) enum Item {
         frame: InFrame,
     },
     /// A feature section of a file.
-    Feature(FeatureId, Box<Section>),
+    Feature(FeatureId, Box<JsonSection>),
     /// A piece of another file in the directory.
     Other { name: String, bytes: Vec<u8> },
     /// The last object.
-    End(Box<End>),
+    End(Box<FileEnd>),
 }
 
 /// Relation of a record or gap to frames.
@@ -63,7 +63,7 @@ pub(super) enum InFrame {
 }
 
 /// A feature section.
-pub(super) enum Section {
+pub(super) enum JsonSection {
     Bytes(Vec<u8>),
     /// The AUXTRACE index, which needs the offsets of records.
     Index {
@@ -73,7 +73,7 @@ pub(super) enum Section {
     },
 }
 
-impl Item {
+impl JsonItem {
     /// Reads the object at the start of a text if it is an ordinary sample, and returns it with its length. The bytes
     /// of the record are appended to `out`.
     #[inline]
@@ -91,7 +91,7 @@ impl Item {
     /// # Errors
     /// If fields are missing, contradict each other or have impossible values.
     pub(super) fn from_object(
-        object: Object<'_>,
+        object: ParsedObject<'_>,
         endian: Option<Endian>,
         out: &mut Vec<u8>,
     ) -> StdResult<Self, FieldError> {
@@ -141,7 +141,7 @@ impl Item {
     }
 }
 
-fn first(object: Object<'_>) -> StdResult<Item, FieldError> {
+fn first(object: ParsedObject<'_>) -> StdResult<JsonItem, FieldError> {
     let Some(version) = object.perfconv else {
         return Err(FieldError::new("the first object has no field perfconv: not a recording as JSON"));
     };
@@ -158,7 +158,7 @@ fn first(object: Object<'_>) -> StdResult<Item, FieldError> {
             return Err(FieldError::new("expected data, data.0, data.1 and so on").within("files"));
         }
     }
-    Ok(Item::File { container, endian, files })
+    Ok(JsonItem::File { container, endian, files })
 }
 
 /// Whether a name is that of a file of records in a directory. Any other could lead out of the directory.
@@ -171,18 +171,18 @@ fn is_recording_file(index: usize, name: &str) -> bool {
     }
 }
 
-fn section(id: FeatureId, object: Object<'_>, endian: Endian) -> StdResult<Section, FieldError> {
+fn section(id: FeatureId, object: ParsedObject<'_>, endian: Endian) -> StdResult<JsonSection, FieldError> {
     match (object.content, object.raw) {
         (Some(content), None) if id == FeatureId::AUXTRACE => {
             let index = read(content.get()).map_err(|error| error.within("content"))?;
-            Ok(Section::Index { index, room: object.room, tail: object.tail })
+            Ok(JsonSection::Index { index, room: object.room, tail: object.tail })
         }
         (Some(content), None) => {
             let tail = object.tail.as_deref().map(Vec::as_slice);
             let room = Room { len: object.room, tail, usual: |covered| covered };
-            Ok(Section::Bytes(encode::section(id, content, &room, endian)?))
+            Ok(JsonSection::Bytes(encode::section(id, content, &room, endian)?))
         }
-        (None, Some(raw)) => Ok(Section::Bytes(raw.into_vec())),
+        (None, Some(raw)) => Ok(JsonSection::Bytes(raw.into_vec())),
         _ => Err(FieldError::new("expected exactly one of: content, raw")),
     }
 }

@@ -1,6 +1,6 @@
 //! The bytes before and after the records of a file: as perf writes them, and how a recording differs.
 
-use super::objects::{Change, End};
+use super::objects::{ByteReplacement, FileEnd};
 use flate2::Crc;
 use perf_data::abi::Endian;
 use perf_data::abi::bytes::Integer;
@@ -62,7 +62,7 @@ impl Layout<'_> {
     }
 
     /// The difference of a file's bytes before the records, if any.
-    pub(super) fn change_before(&self, image: &FileImage) -> Result<Option<Change>> {
+    pub(super) fn change_before(&self, image: &FileImage) -> Result<Option<ByteReplacement>> {
         let mut before = image.before.to_vec();
         if self.container != Container::Pipe {
             blank(&mut before, self.endian);
@@ -76,9 +76,9 @@ impl Layout<'_> {
         image: &FileImage,
         data: u64,
         features: &BTreeMap<FeatureId, Vec<u8>>,
-    ) -> Result<End> {
+    ) -> Result<FileEnd> {
         if self.container == Container::Pipe {
-            return Ok(End::default());
+            return Ok(FileEnd::default());
         }
         let end = image.before.len() as u64 + data;
         let spare_slots = self.spare_slots(&image.behind, end, features.len() as u64);
@@ -92,7 +92,7 @@ impl Layout<'_> {
         }
         let deviates = behind.is_some() || data_size.is_some() || adds_features.is_some();
         let spare_slots = (spare_slots > 0).then_some(spare_slots);
-        Ok(End { spare_slots, data: deviates.then_some(data), data_size, adds_features, behind })
+        Ok(FileEnd { spare_slots, data: deviates.then_some(data), data_size, adds_features, behind })
     }
 
     /// Number of unused slots between the feature table and the first feature, from the offset of that feature.
@@ -110,7 +110,7 @@ impl Layout<'_> {
         before: &mut [u8],
         data: u64,
         features: &BTreeMap<FeatureId, Vec<u8>>,
-        stored: &End,
+        stored: &FileEnd,
     ) -> Result<Vec<u8>> {
         let spare_slots = stored.spare_slots.unwrap_or(0);
         let mut behind = self.behind(before.len() as u64 + data, features, spare_slots)?;
@@ -172,7 +172,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 /// The change that turns `made` into `actual`, if they differ.
-fn change(made: &[u8], actual: &[u8]) -> Option<Change> {
+fn change(made: &[u8], actual: &[u8]) -> Option<ByteReplacement> {
     if made == actual {
         return None;
     }
@@ -180,7 +180,7 @@ fn change(made: &[u8], actual: &[u8]) -> Option<Change> {
     let at = made.iter().zip(actual).take_while(same).count();
     let (made_rest, actual_rest) = (&made[at..], &actual[at..]);
     let end = made_rest.iter().rev().zip(actual_rest.iter().rev()).take_while(same).count();
-    Some(Change {
+    Some(ByteReplacement {
         of: checksum(made),
         at,
         instead_of: made_rest.len() - end,
@@ -189,7 +189,7 @@ fn change(made: &[u8], actual: &[u8]) -> Option<Change> {
 }
 
 /// Applies a change, if it belongs to these bytes.
-pub(super) fn apply(change: &Change, made: &mut Vec<u8>) {
+pub(super) fn apply(change: &ByteReplacement, made: &mut Vec<u8>) {
     let end = change.at.checked_add(change.instead_of).filter(|&end| end <= made.len());
     if let Some(end) = end.filter(|_| change.of == checksum(made)) {
         made.splice(change.at..end, change.bytes.iter().copied());

@@ -2,17 +2,17 @@
 //! not turn into bytes that are read as something else.
 
 use super::field_error::FieldError;
-use super::object::Object;
+use super::object::ParsedObject;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::read_format::{ReadFormat, ReadValues};
 use perf_data::abi::record::{Body, RecordType};
-use perf_data::abi::regs::Regs;
 use perf_data::abi::sample::Sample;
-use perf_data::abi::sample_field::SampleField;
-use perf_data::abi::sample_id::SampleId;
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::field::SampleField;
+use perf_data::abi::sample::id::SampleId;
+use perf_data::abi::sample::layout::SampleLayout;
+use perf_data::abi::sample::regs::Regs;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
-use perf_data::abi::sample_view::SampleView;
 use perf_data::stream::events::{Event, Events};
 use perf_data::stream::raw::Raw;
 
@@ -28,7 +28,7 @@ pub(super) struct DescribedLayout {
 /// Whether a record will be read with the fields that its JSON describes.
 #[inline]
 pub(super) fn matches_layout(raw: &Raw<'_>, described: DescribedLayout, events: &Events) -> bool {
-    let event = events.of(raw).map(|(_, event)| event);
+    let event = events.find(raw).map(|(_, event)| event);
     let kind = raw.header().kind;
     if kind == RecordType::SAMPLE {
         let layout = event.map_or_else(SampleLayout::default, |event| event.layout);
@@ -69,7 +69,7 @@ fn is_all_read(raw: &Raw<'_>, layout: &SampleLayout) -> bool {
 }
 
 /// Why a record does not [match](matches_layout) its event, from the object that describes it.
-pub(super) fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> FieldError {
+pub(super) fn misfit(raw: &Raw<'_>, object: ParsedObject<'_>, events: &Events) -> FieldError {
     let kind = raw.header().kind;
     let body = object.body.and_then(|body| body.into_body(kind).ok());
     let sample = match &body {
@@ -81,12 +81,12 @@ pub(super) fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> Fiel
         (None, trailer) => ("sample_id", trailer.and_then(|id| id.identifier.or(id.id))),
     };
     let event_by_id = id.and_then(|id| events.by_id(id)).map(|index| &events.list()[index as usize]);
-    let event = event_by_id.or_else(|| events.of(raw).map(|(_, event)| event)).or(events.list().first());
+    let event = event_by_id.or_else(|| events.find(raw).map(|(_, event)| event)).or(events.list().first());
     let Some(event) = event else { return FieldError::new("no event matches the record").within(field) };
     match sample {
         Some(sample) => {
             let expected = sample_fields(event.layout.sample_type());
-            let error = differing(sample.fields(), expected).or_else(|| part_of_sample(sample, &event.layout));
+            let error = differing(sample.fields(), expected).or_else(|| check_sample(sample, &event.layout));
             error.unwrap_or_else(|| FieldError::new("the fields do not match the event's sample_type")).within(field)
         }
         None => {
@@ -107,7 +107,7 @@ pub(super) fn misfit(raw: &Raw<'_>, object: Object<'_>, events: &Events) -> Fiel
 /// The first missing field, or else the first surplus one.
 fn differing(present: SampleType, expected: SampleType) -> Option<FieldError> {
     let (missing, surplus) = (expected.difference(present), present.difference(expected));
-    let first = |fields: SampleType| SampleField::of(fields).next();
+    let first = |fields: SampleType| SampleField::selected_by(fields).next();
     let named = |field: SampleField| field.bits().iter_names().next().map_or("", |(name, _)| name);
     if let Some(field) = first(missing) {
         let problem = format!("missing field: the event's sample_type has {}", named(field));
@@ -121,8 +121,8 @@ fn differing(present: SampleType, expected: SampleType) -> Option<FieldError> {
 }
 
 /// The first part of a field that does not match the event.
-fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<FieldError> {
-    let read = sample.read.as_ref().and_then(|read| part_of_read(read, layout.read_format()));
+fn check_sample(sample: &Sample, layout: &SampleLayout) -> Option<FieldError> {
+    let read = sample.read.as_ref().and_then(|read| check_read(read, layout.read_format()));
     let regs = |regs: &Option<Regs>, mask: u64, name| {
         let (regs, count) = (regs.as_ref()?, u64::from(mask.count_ones()));
         let (actual, expected) = (regs.regs.len() as u64, regs.abi.count(mask));
@@ -142,7 +142,7 @@ fn part_of_sample(sample: &Sample, layout: &SampleLayout) -> Option<FieldError> 
 }
 
 /// The first part of counter values that does not match the event's `read_format`.
-fn part_of_read(read: &ReadValues, format: ReadFormat) -> Option<FieldError> {
+fn check_read(read: &ReadValues, format: ReadFormat) -> Option<FieldError> {
     let (form, is_group, times, each) = match read {
         ReadValues::Single { time_enabled, time_running, id, lost, .. } => {
             ("single", false, [time_enabled.is_some(), time_running.is_some()], vec![[id.is_some(), lost.is_some()]])

@@ -41,9 +41,9 @@ pub use render::{feature_content, without_payload};
 pub use render_queue::failed;
 pub use value_writer::append;
 
-use super::output::{OutputFormat, OutputType, RecordFormat, Writer};
-use super::{Format, Reader, ShowsFunctions};
-use crate::formats::converter::{ConvertOptions, Converter};
+use super::{Format, FormatReader, ShowsFunctions};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, RecordFormat};
 use perf_data::error::Result;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::order::Order;
@@ -55,7 +55,7 @@ pub const LINES_FORMAT: Format = Format {
     extensions: &[("jsonl", None), ("ndjson", None)],
     output: Some(OutputType::of::<JsonLines>()),
     functions: SHOWS_FUNCTIONS,
-    reader: Reader::Import(import),
+    reader: FormatReader::Import(import),
     recognizes,
     is_distinctive: true,
     ..Format::new("jsonl", "JSON Lines, one object per record; lossless")
@@ -66,7 +66,7 @@ pub const DOCUMENT_FORMAT: Format = Format {
     extensions: &[("json", None)],
     output: Some(OutputType::of::<JsonDocument>()),
     functions: SHOWS_FUNCTIONS,
-    reader: Reader::Import(import),
+    reader: FormatReader::Import(import),
     is_distinctive: true,
     ..Format::new("json", "JSON Lines objects in one document; lossless")
 };
@@ -109,8 +109,8 @@ impl OutputFormat for JsonLines {
         &LINES_FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Converter(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Converter(self)
     }
 
     fn shows_functions(&self) -> bool {
@@ -129,8 +129,8 @@ impl OutputFormat for JsonDocument {
         &DOCUMENT_FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Converter(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Converter(self)
     }
 
     fn shows_functions(&self) -> bool {

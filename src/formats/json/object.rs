@@ -1,13 +1,13 @@
 //! A parsed object of any kind, which its fields determine.
 
 use super::field_error::{FieldError, read_seed};
-use super::objects::{Change, ContainerName, End, EndianName};
+use super::objects::{ByteReplacement, ContainerName, EndianName, FileEnd};
 use perf_data::abi::attr::Attr;
 use perf_data::abi::feature::tracing_data::TracingData;
 use perf_data::abi::feature::{Feature, FeatureId};
 use perf_data::abi::header::EventType;
 use perf_data::abi::record::{Body, CpuMode, Misc, RecordType};
-use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample::id::SampleId;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_bytes::ByteBuf;
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ use std::fmt;
 
 /// A parsed object. Large, rare fields are boxed to keep the type small.
 #[derive(Default)]
-pub(super) struct Object<'a> {
+pub(super) struct ParsedObject<'a> {
     pub perfconv: Option<u32>,
     pub container: Option<ContainerName>,
     pub endian: Option<EndianName>,
@@ -23,7 +23,7 @@ pub(super) struct Object<'a> {
     pub attr: Option<Box<Attr>>,
     pub ids: Option<Vec<u64>>,
     pub event_type: Option<Box<EventType>>,
-    pub before: Option<Box<Change>>,
+    pub before: Option<Box<ByteReplacement>>,
     pub file: Option<u32>,
     pub record: Option<RecordType>,
     pub nr: Option<u64>,
@@ -44,7 +44,7 @@ pub(super) struct Object<'a> {
     pub content: Option<&'a RawValue>,
     pub other: Option<String>,
     pub bytes: Option<ByteBuf>,
-    pub end: Option<Box<End>>,
+    pub end: Option<Box<FileEnd>>,
 }
 
 /// The body of a record, whose type depends on the record's type.
@@ -90,7 +90,7 @@ impl<'de> DeserializeSeed<'de> for ContentSeed {
 /// The name of a field.
 #[derive(serde::Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
-enum Field {
+enum ObjectField {
     Perfconv,
     Container,
     Endian,
@@ -125,62 +125,62 @@ enum Field {
     Unknown,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for ParsedObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields)
+        deserializer.deserialize_map(ObjectVisitor)
     }
 }
 
 /// Visits the fields of an object.
-struct Fields;
+struct ObjectVisitor;
 
-impl<'de> Visitor<'de> for Fields {
-    type Value = Object<'de>;
+impl<'de> Visitor<'de> for ObjectVisitor {
+    type Value = ParsedObject<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
-        let mut object = Object::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ParsedObject<'de>, A::Error> {
+        let mut object = ParsedObject::default();
         while let Some(field) = map.next_key()? {
             match field {
-                Field::Perfconv => set(&mut object.perfconv, &mut map)?,
-                Field::Container => set(&mut object.container, &mut map)?,
-                Field::Endian => set(&mut object.endian, &mut map)?,
-                Field::Files => set(&mut object.files, &mut map)?,
-                Field::Attr => set(&mut object.attr, &mut map)?,
-                Field::Ids => set(&mut object.ids, &mut map)?,
-                Field::EventType => set(&mut object.event_type, &mut map)?,
-                Field::Before => set(&mut object.before, &mut map)?,
-                Field::File => set(&mut object.file, &mut map)?,
-                Field::Record => set(&mut object.record, &mut map)?,
-                Field::Nr => set(&mut object.nr, &mut map)?,
-                Field::Frame => set(&mut object.frame, &mut map)?,
-                Field::Cpumode => set(&mut object.cpumode, &mut map)?,
-                Field::Misc => set(&mut object.misc, &mut map)?,
-                Field::Body => match object.record {
+                ObjectField::Perfconv => set(&mut object.perfconv, &mut map)?,
+                ObjectField::Container => set(&mut object.container, &mut map)?,
+                ObjectField::Endian => set(&mut object.endian, &mut map)?,
+                ObjectField::Files => set(&mut object.files, &mut map)?,
+                ObjectField::Attr => set(&mut object.attr, &mut map)?,
+                ObjectField::Ids => set(&mut object.ids, &mut map)?,
+                ObjectField::EventType => set(&mut object.event_type, &mut map)?,
+                ObjectField::Before => set(&mut object.before, &mut map)?,
+                ObjectField::File => set(&mut object.file, &mut map)?,
+                ObjectField::Record => set(&mut object.record, &mut map)?,
+                ObjectField::Nr => set(&mut object.nr, &mut map)?,
+                ObjectField::Frame => set(&mut object.frame, &mut map)?,
+                ObjectField::Cpumode => set(&mut object.cpumode, &mut map)?,
+                ObjectField::Misc => set(&mut object.misc, &mut map)?,
+                ObjectField::Body => match object.record {
                     _ if object.body.is_some() => map.next_value_seed(DuplicateField)?,
                     Some(kind) => object.body = Some(RecordBody::Body(Box::new(map.next_value_seed(BodySeed(kind))?))),
                     None => object.body = Some(RecordBody::Later(map.next_value()?)),
                 },
-                Field::Raw => set(&mut object.raw, &mut map)?,
-                Field::Room => set(&mut object.room, &mut map)?,
-                Field::Tail => set(&mut object.tail, &mut map)?,
-                Field::SampleId => set(&mut object.sample_id, &mut map)?,
-                Field::Payload => set(&mut object.payload, &mut map)?,
-                Field::TracingData => set(&mut object.tracing_data, &mut map)?,
+                ObjectField::Raw => set(&mut object.raw, &mut map)?,
+                ObjectField::Room => set(&mut object.room, &mut map)?,
+                ObjectField::Tail => set(&mut object.tail, &mut map)?,
+                ObjectField::SampleId => set(&mut object.sample_id, &mut map)?,
+                ObjectField::Payload => set(&mut object.payload, &mut map)?,
+                ObjectField::TracingData => set(&mut object.tracing_data, &mut map)?,
                 // Derived from other fields.
-                Field::Tracepoint | Field::Symbols => drop(map.next_value::<&RawValue>()?),
-                Field::Gap => set(&mut object.gap, &mut map)?,
-                Field::Misframed => set(&mut object.misframed, &mut map)?,
-                Field::Feature => set(&mut object.feature, &mut map)?,
-                Field::Content => set(&mut object.content, &mut map)?,
-                Field::Other => set(&mut object.other, &mut map)?,
-                Field::Bytes => set(&mut object.bytes, &mut map)?,
-                Field::End => set(&mut object.end, &mut map)?,
+                ObjectField::Tracepoint | ObjectField::Symbols => drop(map.next_value::<&RawValue>()?),
+                ObjectField::Gap => set(&mut object.gap, &mut map)?,
+                ObjectField::Misframed => set(&mut object.misframed, &mut map)?,
+                ObjectField::Feature => set(&mut object.feature, &mut map)?,
+                ObjectField::Content => set(&mut object.content, &mut map)?,
+                ObjectField::Other => set(&mut object.other, &mut map)?,
+                ObjectField::Bytes => set(&mut object.bytes, &mut map)?,
+                ObjectField::End => set(&mut object.end, &mut map)?,
                 // An error with the path of the field: the rules reject ignored values.
-                Field::Unknown => drop(map.next_value::<IgnoredAny>()?),
+                ObjectField::Unknown => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(object)

@@ -8,7 +8,7 @@ use perf_data::abi::feature::tracing_data::TracingData;
 use perf_data::abi::header::EventType;
 use perf_data::abi::record::named_misc::NamedMisc;
 use perf_data::abi::record::{Body, CpuMode, RecordType};
-use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample::id::SampleId;
 use perf_data::container::read::Container;
 use serde::{Deserialize, Serialize};
 use serde_bytes::{ByteBuf, Bytes};
@@ -41,7 +41,7 @@ pub(super) struct EventTypeObject<'a> {
 /// Difference of the bytes before the records from those that perf writes.
 #[derive(Serialize)]
 pub(super) struct BeforeObject {
-    pub before: Change,
+    pub before: ByteReplacement,
 }
 
 /// Start of the records of the next file of a directory.
@@ -101,13 +101,13 @@ pub(super) struct FeatureObject<'a, T> {
 /// The last object.
 #[derive(Serialize)]
 pub(super) struct EndObject {
-    pub end: End,
+    pub end: FileEnd,
 }
 
 /// Differences of the bytes after the records, and of the header fields about them, from those that perf writes.
 /// Applied only if everything else is unchanged.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct End {
+pub(super) struct FileEnd {
     /// Unused slots in the feature table.
     pub spare_slots: Option<u8>,
     /// Bytes of records.
@@ -117,12 +117,12 @@ pub(super) struct End {
     /// Feature bitmap in the header.
     pub adds_features: Option<ByteBuf>,
     /// Bytes after the records.
-    pub behind: Option<Change>,
+    pub behind: Option<ByteReplacement>,
 }
 
 /// A replacement of bytes in bytes that are derived from other objects.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Change {
+pub(super) struct ByteReplacement {
     /// CRC-32 of the derived bytes. If it differs, nothing is replaced.
     pub of: u32,
     /// Offset.

@@ -4,7 +4,7 @@ use super::render::{self, RecordInfo};
 use super::sample_symbols::SampleSymbols;
 use perf_data::abi::Endian;
 use perf_data::abi::record::RecordHeader;
-use perf_data::abi::tokens::Unsupported;
+use perf_data::abi::serde::tokens::Unsupported;
 use perf_data::container::block::Block;
 use perf_data::error::{Error, Result};
 use perf_data::stream::raw::Raw;

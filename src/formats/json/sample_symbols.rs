@@ -1,12 +1,13 @@
 //! Functions of a sample's frames, written in addition to its call chain.
 
-use crate::profile::deferred::UserFrames;
-use crate::profile::dispatch::{DecodedSample, SampleConsumer, dispatch};
-use crate::profile::frames::{Address, walk_chain};
-use crate::profile::mappings::Mappings;
-use crate::profile::stacks::{FrameId, StackId, Stacks};
+use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, dispatch};
+use crate::profile::intern::frames::{Address, walk_chain};
+use crate::profile::intern::mappings::Mappings;
+use crate::profile::intern::stacks::{FrameId, StackId, Stacks};
+use crate::profile::symbolize::symbols::Symbols;
+use crate::profile::symbolize::unsymbolized::{FrameCounts, LookedUpFrames, Unsymbolized};
 use crate::profile::symbolize::{SymbolSources, Symbolization};
-use crate::profile::symbols::Symbols;
+use crate::profile::unwind::deferred::UserFrames;
 use crate::profile::{Frame, Place};
 use hashbrown::HashMap;
 use perf_data::abi::record::RecordType;
@@ -36,6 +37,8 @@ pub(super) struct SampleSymbols {
     mappings: Vec<Map>,
     symbols: Symbols,
     by_sample: HashMap<Position, StackId>,
+    /// The frames without functions, once all are known.
+    pub unnamed: Option<Unsymbolized>,
 }
 
 impl SampleSymbols {
@@ -57,6 +60,8 @@ pub(super) struct StackScan<'a> {
     collected: SampleSymbols,
     /// Scratch buffer: the frames of a stack.
     frames: Vec<FrameId>,
+    /// How often frames occur, by ID.
+    counts: Vec<FrameCounts>,
     result: &'a mut Arc<SampleSymbols>,
 }
 
@@ -70,6 +75,7 @@ impl<'a> StackScan<'a> {
             mappings: Mappings::new(sources.has_objects()),
             collected: SampleSymbols::default(),
             frames: Vec::new(),
+            counts: Vec::new(),
             result,
         }
     }
@@ -97,6 +103,10 @@ impl SampleConsumer for StackScan<'_> {
             (None, Some(ip)) => add(ip, space, false),
             (None, None) => return Ok(()),
         }
+        self.counts.resize(collected.stacks.frames().len(), FrameCounts::default());
+        for (depth, &frame) in frames.iter().enumerate() {
+            self.counts[frame as usize].count(depth == 0, 1);
+        }
         let stack = collected.stacks.stack_id(frames);
         collected.by_sample.insert(position(raw), stack);
         Ok(())
@@ -116,8 +126,13 @@ impl Sink for StackScan<'_> {
         let mappings = std::mem::take(&mut self.mappings).finish(meta);
         let mut symbolization = Symbolization::new(&self.sources, meta);
         symbolization.look_up(self.collected.stacks.frames(), &mappings, self.session.process_files());
-        let (symbols, _) = symbolization.finish();
-        *self.result = Arc::new(SampleSymbols { symbols, mappings, ..std::mem::take(&mut self.collected) });
+        let (symbols, objects) = symbolization.finish();
+        let frames = self.collected.stacks.frames();
+        let looked_up = LookedUpFrames { frames, mappings: &mappings, symbols: &symbols, objects: &objects };
+        let mut unnamed = Unsymbolized::default();
+        unnamed.add_frames(looked_up, &self.counts);
+        let collected = std::mem::take(&mut self.collected);
+        *self.result = Arc::new(SampleSymbols { symbols, mappings, unnamed: Some(unnamed), ..collected });
         Ok(())
     }
 }
@@ -133,26 +148,26 @@ pub(super) struct StackFunctions<'a> {
 /// A function, or an address whose function is unknown.
 #[derive(Serialize)]
 struct FrameFunction<'a> {
-    symbol: Option<Text<'a>>,
+    symbol: Option<SymbolText<'a>>,
     /// Offset of the address from the start of the symbol.
     offset: Option<u64>,
-    dso: Option<Text<'a>>,
+    dso: Option<SymbolText<'a>>,
     /// Address as in the file; in the kernel, and in memory without a file, as recorded.
-    #[serde(serialize_with = "perf_data::abi::readable::hex")]
+    #[serde(serialize_with = "perf_data::abi::serde::readable::hex")]
     address: u64,
-    file: Option<Text<'a>>,
+    file: Option<SymbolText<'a>>,
     line: Option<i64>,
     inlined: Option<bool>,
 }
 
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Text<'a>(#[serde(with = "perf_data::abi::readable::text")] &'a [u8]);
+struct SymbolText<'a>(#[serde(with = "perf_data::abi::serde::readable::text")] &'a [u8]);
 
 impl Serialize for StackFunctions<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let SampleSymbols { stacks, mappings, symbols, .. } = self.samples;
-        let text = |name| Some(symbols.name(name)).filter(|name| !name.is_empty()).map(Text);
+        let text = |name| Some(symbols.name(name)).filter(|name| !name.is_empty()).map(SymbolText);
         let mut output = serializer.serialize_seq(None)?;
         for &id in stacks.stack(self.stack) {
             let Frame { place, address, .. } = stacks.frames()[id as usize];
@@ -160,7 +175,7 @@ impl Serialize for StackFunctions<'_> {
             let frame = || FrameFunction {
                 symbol: None,
                 offset: None,
-                dso: map.map(|map| Text(&map.filename)),
+                dso: map.map(|map| SymbolText(&map.filename)),
                 address: map.map_or(address, |map| map.printed_address(address)),
                 file: None,
                 line: None,

@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 /// A file being written.
 pub(super) struct Out {
-    pub file: BufWriter<Target>,
+    pub file: BufWriter<JsonTarget>,
     /// Offset of the next byte.
     pub at: u64,
     /// Offsets of AUXTRACE records by number.
@@ -16,14 +16,14 @@ pub(super) struct Out {
 }
 
 /// Destination of a file.
-pub(super) enum Target {
+pub(super) enum JsonTarget {
     /// A temporary file.
     Spool(Spool),
     /// A file in a directory.
     File(File),
 }
 
-impl Write for Target {
+impl Write for JsonTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Spool(spool) => spool.write(bytes),
@@ -39,7 +39,7 @@ impl Write for Target {
     }
 }
 
-impl Seek for Target {
+impl Seek for JsonTarget {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self {
             Self::Spool(spool) => spool.seek(to),
@@ -50,7 +50,7 @@ impl Seek for Target {
 
 impl Out {
     /// Begins a file.
-    pub(super) fn new(file: Target) -> Self {
+    pub(super) fn new(file: JsonTarget) -> Self {
         Self { file: BufWriter::with_capacity(1 << 17, file), at: 0, auxtrace: HashMap::new() }
     }
 }

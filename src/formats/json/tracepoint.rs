@@ -1,8 +1,8 @@
 //! Decoded fields of a tracepoint sample, written in addition to its payload.
 
-use perf_data::abi::readable;
+use perf_data::abi::serde::readable;
 use perf_data::tracepoint::tracepoints::Tracepoint;
-use perf_data::tracepoint::value::{Numbers, Value};
+use perf_data::tracepoint::value::{FieldValue, Numbers};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_bytes::Bytes as Base64;
@@ -23,17 +23,17 @@ impl Serialize for TracepointFields<'_> {
     }
 }
 
-struct SerializedValue<'a>(Value<'a>);
+struct SerializedValue<'a>(FieldValue<'a>);
 
 impl Serialize for SerializedValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Value::Signed(number) => number.serialize(serializer),
-            Value::Unsigned(number) => number.serialize(serializer),
-            Value::Pointer(address) => readable::hex(address, serializer),
-            Value::Text(text) => readable::text::serialize(text, serializer),
-            Value::Numbers(numbers) => serialize_numbers(numbers, serializer),
-            Value::Bytes(bytes) => Base64::new(bytes).serialize(serializer),
+            FieldValue::Signed(number) => number.serialize(serializer),
+            FieldValue::Unsigned(number) => number.serialize(serializer),
+            FieldValue::Pointer(address) => readable::hex(address, serializer),
+            FieldValue::Text(text) => readable::text::serialize(text, serializer),
+            FieldValue::Numbers(numbers) => serialize_numbers(numbers, serializer),
+            FieldValue::Bytes(bytes) => Base64::new(bytes).serialize(serializer),
         }
     }
 }

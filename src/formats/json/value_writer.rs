@@ -4,7 +4,8 @@
 use super::digits::{MAX_SAFE, append_hex, append_integer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use perf_data::abi::tokens::{self, Group, Integer, Key, TokenSink, Unsupported};
+use perf_data::abi::serde::tokens;
+use perf_data::abi::serde::tokens::{Group, Integer, Key, TokenSink, Unsupported};
 use serde::{Serialize, Serializer};
 use std::fmt;
 

@@ -4,7 +4,7 @@ use super::Otlp;
 use super::attributes;
 use super::dictionary::Dictionary;
 use super::proto::{InstrumentationScope, Profile as Head, Resource};
-use super::samples::{Clock, Column, ColumnSamples, SampleRows};
+use super::samples::{Clock, ColumnSamples, SampleColumn, SampleRows};
 use crate::formats::pprof::{Columns, to_i64};
 use crate::profile::Profile;
 use perf_data::stream::events::EventIndex;
@@ -26,7 +26,7 @@ struct SampleTypeProfile {
     /// It without samples.
     head: Head,
     event: EventIndex,
-    column: Column,
+    column: SampleColumn,
 }
 
 impl<'a> ProfilesData<'a> {
@@ -57,8 +57,8 @@ impl<'a> ProfilesData<'a> {
                 None => (Some(&types.value), to_i64(columns.period)),
             };
             let period_type = period_type.map(|kind| dictionary.value_type(kind));
-            let counts = types.samples.as_ref().map(|kind| (kind, Column::Counts));
-            for (kind, column) in counts.into_iter().chain([(&types.value, Column::Values)]) {
+            let counts = types.samples.as_ref().map(|kind| (kind, SampleColumn::Counts));
+            for (kind, column) in counts.into_iter().chain([(&types.value, SampleColumn::Values)]) {
                 let head = Head {
                     sample_type: Some(dictionary.value_type(kind)),
                     time_unix_nano: start,

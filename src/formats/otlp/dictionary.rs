@@ -1,12 +1,12 @@
 //! The dictionary: tables that samples refer to. Each begins with an entry without contents, has no entry twice, and none that
 //! nothing refers to.
 
-use super::messages::{Messages, Table};
+use super::messages::{Messages, OtlpTable};
 use super::proto::{AnyValue, Function, KeyValueAndUnit, Line, Link, Location, Mapping, Stack, ValueType};
 use crate::formats::pprof::strings::Strings;
 use crate::profile::imported::SampleType;
-use crate::profile::stacks::{FrameId, StackId};
-use crate::profile::symbols::Origin;
+use crate::profile::intern::stacks::{FrameId, StackId};
+use crate::profile::symbolize::symbols::Origin;
 use crate::profile::{Frame, Place, Tables};
 use hashbrown::HashMap;
 use perf_data::abi::hex::to_hex;
@@ -254,7 +254,7 @@ impl<'a> Dictionary<'a> {
             AttributeValue::Text(id) => Some(AnyValue { string_value: Some(text(id)), int_value: None }),
             AttributeValue::Number(number) => Some(AnyValue { string_value: None, int_value: Some(number) }),
         };
-        Table::with_values(&self.attributes, move |attribute, message: &mut KeyValueAndUnit| {
+        OtlpTable::with_values(&self.attributes, move |attribute, message: &mut KeyValueAndUnit| {
             *message = KeyValueAndUnit {
                 key_strindex: attribute.key,
                 value: value(attribute.value),
@@ -264,7 +264,7 @@ impl<'a> Dictionary<'a> {
     }
 
     pub(crate) fn mappings(&self) -> impl Messages<Message = Mapping> + '_ {
-        Table::with_values(&self.mappings, |mapping, message: &mut Mapping| {
+        OtlpTable::with_values(&self.mappings, |mapping, message: &mut Mapping| {
             message.memory_start = mapping.start;
             message.memory_limit = mapping.limit;
             message.file_offset = mapping.offset;
@@ -274,11 +274,11 @@ impl<'a> Dictionary<'a> {
     }
 
     pub(crate) fn functions(&self) -> impl Messages<Message = Function> + '_ {
-        Table::with_values(&self.functions, |function, message: &mut Function| *message = function)
+        OtlpTable::with_values(&self.functions, |function, message: &mut Function| *message = function)
     }
 
     pub(crate) fn locations(&self) -> impl Messages<Message = Location> + '_ {
-        Table::with_values(&self.locations, |location, message: &mut Location| {
+        OtlpTable::with_values(&self.locations, |location, message: &mut Location| {
             message.mapping_index = location.mapping;
             message.address = location.address;
             message.lines.clear();
@@ -288,7 +288,7 @@ impl<'a> Dictionary<'a> {
     }
 
     pub(crate) fn stacks(&self) -> impl Messages<Message = Stack> + '_ {
-        Table::new(&self.stacks, |locations, message: &mut Stack| {
+        OtlpTable::new(&self.stacks, |locations, message: &mut Stack| {
             message.location_indices.clear();
             message.location_indices.extend_from_slice(locations);
         })

@@ -34,11 +34,11 @@ mod field {
 /// # Errors
 /// Errors of `out`.
 pub(super) fn write(data: &ProfilesData<'_>, out: &mut dyn Write) -> Result<()> {
-    let mut encoder = Encoder { out: BufWriter::with_capacity(1 << 17, out), buffer: Vec::new() };
+    let mut encoder = OtlpEncoder { out: BufWriter::with_capacity(1 << 17, out), buffer: Vec::new() };
     encoder.write(data).map_err(Error::Output)
 }
 
-struct Encoder<'a> {
+struct OtlpEncoder<'a> {
     out: BufWriter<&'a mut dyn Write>,
     /// Scratch buffer.
     buffer: Vec<u8>,
@@ -61,7 +61,7 @@ fn list_len(field: u32, list: &impl Messages) -> usize {
     }
 }
 
-impl Encoder<'_> {
+impl OtlpEncoder<'_> {
     fn write(&mut self, data: &ProfilesData<'_>) -> io::Result<()> {
         let schema_len = field_len(field::SCHEMA_URL, SCHEMA.len());
         let profile_lens =

@@ -4,7 +4,8 @@ use super::attributes::SCHEMA;
 use super::data::ProfilesData;
 use super::messages::Messages;
 use super::proto::{InstrumentationScope, Profile, Resource};
-use crate::formats::json_text::{self, Each};
+use crate::formats::framework::json_text;
+use crate::formats::framework::json_text::Each;
 use perf_data::error::Result;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
@@ -75,7 +76,7 @@ struct ProfileWithSamples<'a, S> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tables<M, L, F, N, S, A, C> {
+struct JsonTables<M, L, F, N, S, A, C> {
     mapping_table: M,
     location_table: L,
     function_table: F,
@@ -109,7 +110,7 @@ pub(crate) fn write(data: &ProfilesData<'_>, out: &mut dyn Write) -> Result<()> 
             scope_profiles: [ScopeProfiles { scope: &data.scope, profiles, schema_url: SCHEMA }],
             schema_url: SCHEMA,
         }],
-        dictionary: Tables {
+        dictionary: JsonTables {
             mapping_table: List(dictionary.mappings()),
             location_table: List(dictionary.locations()),
             function_table: List(dictionary.functions()),

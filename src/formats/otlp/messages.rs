@@ -20,13 +20,13 @@ pub(crate) trait Messages {
 type Fill<'a, K, M> = Box<dyn Fn(&[K], &mut M) + 'a>;
 
 /// A table of a dictionary.
-pub(super) struct Table<'a, K, M> {
+pub(super) struct OtlpTable<'a, K, M> {
     /// Its entries, interned.
     entries: &'a Slices<K>,
     fill: Fill<'a, K, M>,
 }
 
-impl<'a, K: Copy + Eq + Hash, M> Table<'a, K, M> {
+impl<'a, K: Copy + Eq + Hash, M> OtlpTable<'a, K, M> {
     /// A table of lists. The function sets all fields of the message of an entry; the message is reused.
     pub(super) fn new(entries: &'a Slices<K>, fill: impl Fn(&[K], &mut M) + 'a) -> Self {
         Self { entries, fill: Box::new(fill) }
@@ -38,7 +38,7 @@ impl<'a, K: Copy + Eq + Hash, M> Table<'a, K, M> {
     }
 }
 
-impl<K: Copy + Eq + Hash, M: Message + Serialize + Default> Messages for Table<'_, K, M> {
+impl<K: Copy + Eq + Hash, M: Message + Serialize + Default> Messages for OtlpTable<'_, K, M> {
     type Message = M;
 
     fn for_each<E>(&self, each: &mut dyn FnMut(&M) -> Result<(), E>) -> Result<(), E> {

@@ -12,8 +12,8 @@ mod messages;
 mod proto;
 mod samples;
 
-use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use data::ProfilesData;
@@ -84,8 +84,8 @@ impl OutputFormat for Otlp {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 
@@ -108,8 +108,8 @@ impl OutputFormat for OtlpJson {
         &JSON_FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 

@@ -47,7 +47,7 @@ impl Clock {
 
 /// The meaning of a sample's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
+pub(super) enum SampleColumn {
     /// Numbers of samples.
     Counts,
     /// Sums of their values.
@@ -58,7 +58,7 @@ pub(super) enum Column {
 pub(crate) struct ColumnSamples<'a> {
     all: &'a SampleRows<'a>,
     rows: &'a [SampleRow],
-    column: Column,
+    column: SampleColumn,
     dictionary: &'a Dictionary<'a>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> SampleRows<'a> {
     pub(super) fn event_samples(
         &'a self,
         event: EventIndex,
-        column: Column,
+        column: SampleColumn,
         dictionary: &'a Dictionary<'a>,
     ) -> ColumnSamples<'a> {
         let start = self.rows.partition_point(|row| row.event < event);
@@ -97,7 +97,7 @@ impl Messages for ColumnSamples<'_> {
 
     fn for_each<E>(&self, each: &mut dyn FnMut(&Sample) -> Result<(), E>) -> Result<(), E> {
         let Self { all: SampleRows { profile, clock, .. }, rows, column, dictionary } = self;
-        let value = |row: &Row| if *column == Column::Counts { row.samples } else { row.value };
+        let value = |row: &Row| if *column == SampleColumn::Counts { row.samples } else { row.value };
         let mut sample = Sample::default();
         for rows in rows.chunk_by(|a, b| (a.stack, a.attributes) == (b.stack, b.attributes)) {
             sample.stack_index = rows[0].stack;

@@ -3,17 +3,20 @@
 use super::headers::headers;
 use super::objects::Objects;
 use super::text::{field, key, number, recorded_field};
-use crate::formats::converter::{ConvertOptions, Converter};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::formats::framework::named_frames::{FrameKey, TextFrame};
+use crate::formats::framework::sample_writer;
+use crate::formats::framework::sample_writer::{
+    Chain, ChainFrame, SampleFormat, SampleState, SampleText, WrittenSample,
+};
 use crate::formats::json::append_hex;
-use crate::formats::named_frames::{FrameKey, TextFrame};
-use crate::formats::sample_writer::{self, Chain, ChainFrame, Sample, SampleFormat, SampleState, SampleText};
-use crate::profile::symbols::Symbols;
+use crate::profile::symbolize::symbols::Symbols;
 use perf_data::abi;
 use perf_data::abi::attr::AttrType;
 use perf_data::abi::record::CpuMode;
 use perf_data::abi::sample::{self, SampleArgs};
 use perf_data::abi::sample_type::SampleType;
-use perf_data::abi::tokens::Unsupported;
+use perf_data::abi::serde::tokens::Unsupported;
 use perf_data::error::{Error, Result};
 use perf_data::stream::events::Event;
 use perf_data::stream::meta::Meta;
@@ -46,7 +49,12 @@ impl SampleFormat for Json {
         Ok(())
     }
 
-    fn sample(&mut self, state: &mut SampleState, sample: &Sample<'_>, text: &mut SampleText) -> Result<Option<u64>> {
+    fn sample(
+        &mut self,
+        state: &mut SampleState,
+        sample: &WrittenSample<'_>,
+        text: &mut SampleText,
+    ) -> Result<Option<u64>> {
         let SampleText { before, behind } = text;
         self.objects.get_or_insert_with(|| Objects::new(sample.decoded.meta));
         before.push(b'{');
@@ -81,9 +89,10 @@ impl SampleFormat for Json {
         match named.as_mut().zip(map_id) {
             Some((named, map)) => {
                 let key = FrameKey { map, ip, at, form: 0 };
-                named.append(out, key, session.map(map), |out| append_ip(out, ip), end);
+                named.append_stack_frame(out, key, session.map(map), |out| append_ip(out, ip), end);
             }
             None => {
+                named.iter_mut().for_each(|named| named.count_outside(space));
                 append_ip(out, ip);
                 end(out);
             }
@@ -98,7 +107,7 @@ impl SampleFormat for Json {
 impl Json {
     /// Writes the call chain without context markers, or else the instruction pointer, up to where further frames can
     /// follow. Returns the cookie of deferred user frames, if any.
-    fn stack(&mut self, state: &mut SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> Option<u64> {
+    fn stack(&mut self, state: &mut SampleState, sample: &WrittenSample<'_>, out: &mut Vec<u8>) -> Option<u64> {
         let (pid, space, ip) = (sample.pid(), sample.space(), sample.decoded.view.ip);
         key(out, "callchain");
         out.push(b'[');
@@ -111,7 +120,7 @@ impl Json {
     }
 
     /// Writes the fields of the tracepoint.
-    fn tracepoint(&self, state: &mut SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> WriteResult {
+    fn tracepoint(&self, state: &mut SampleState, sample: &WrittenSample<'_>, out: &mut Vec<u8>) -> WriteResult {
         let (meta, event, view) = (sample.decoded.meta, sample.decoded.event, sample.decoded.view);
         let (Some(tracepoint), Some(payload)) = (state.tracepoint(meta, event), view.raw) else { return Ok(()) };
         // Keys of the sample: a tracepoint field of the same name gets a prefix, since an object must not have a key twice.
@@ -149,7 +158,7 @@ fn append_ip(out: &mut Vec<u8>, ip: u64) {
 }
 
 /// Writes time, IDs and comm. As in perf, unknown values are -1.
-fn thread_fields(state: &SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> WriteResult {
+fn thread_fields(state: &SampleState, sample: &WrittenSample<'_>, out: &mut Vec<u8>) -> WriteResult {
     let has_cpu = |event: &Event| event.attr.sample_type.contains(SampleType::CPU);
     let (meta, view) = (sample.decoded.meta, sample.decoded.view);
     number(out, "timestamp", view.time.unwrap_or(u64::MAX) as i64);
@@ -164,7 +173,7 @@ fn thread_fields(state: &SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) ->
 }
 
 /// Writes the fields that perf omits, for the event that the sample counts for.
-fn extra_fields(state: &mut SampleState, sample: &Sample<'_>, out: &mut Vec<u8>) -> WriteResult {
+fn extra_fields(state: &mut SampleState, sample: &WrittenSample<'_>, out: &mut Vec<u8>) -> WriteResult {
     let (raw, event) = (sample.decoded.raw, sample.decoded.event);
     field(out, "event", &state.event_names(sample.decoded.meta)[sample.event as usize])?;
     let mode = sample.decoded.cpu_mode();

@@ -3,7 +3,7 @@
 use super::text::{field, number};
 use crate::inspect::info::header::{captured_on, data_section, features, file_header, version};
 use perf_data::abi::feature::{Feature, FeatureId};
-use perf_data::abi::tokens::Unsupported;
+use perf_data::abi::serde::tokens::Unsupported;
 use perf_data::stream::meta::Meta;
 
 /// Appends the fields that describe the recording, with the time when its file was written if `with_time`.

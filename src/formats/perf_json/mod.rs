@@ -20,9 +20,9 @@ mod headers;
 mod objects;
 mod text;
 
-use super::converter::{ConvertOptions, Converter};
-use super::output::{OutputFormat, OutputType, RecordFormat, Writer};
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, RecordFormat};
 use std::io::Write;
 
 /// The JSON of `perf data convert --to-json`.
@@ -49,8 +49,8 @@ impl OutputFormat for PerfJson {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Converter(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Converter(self)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Building blocks of JSON.
 
 use crate::formats::json::append;
-use perf_data::abi::tokens::Unsupported;
+use perf_data::abi::serde::tokens::Unsupported;
 use serde::Serialize;
 
 /// Appends `,"name":` and a value; no comma at the start of an object.

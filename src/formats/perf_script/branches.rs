@@ -4,8 +4,8 @@ use super::call_chain;
 use super::fields::{DSO, FieldSet};
 use super::printer::Printer;
 use super::style::Style;
-use crate::formats::sample_writer::SampleState;
-use perf_data::abi::branch::{BranchFlags, BranchType};
+use crate::formats::framework::sample_writer::SampleState;
+use perf_data::abi::sample::branch::{BranchFlags, BranchType};
 use perf_data::session::kernel_names::ListedKernel;
 use perf_data::session::map::MapId;
 use perf_data::session::space::Space;
@@ -40,7 +40,7 @@ pub(super) fn offsets(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         return;
     }
     print(printer, " ", out, |printer, address, map, out| {
-        let in_file = map.map_or(address, |map| printer.state.session.map(map).offset_of(address));
+        let in_file = map.map_or(address, |map| printer.state.session.map(map).file_offset(address));
         let _ = write!(out, "{in_file:#x}");
         dso(printer, map, out);
     });

@@ -4,15 +4,16 @@ use super::fields::{DSO, DSOFF, FieldSet, SRCLINE, SYM, SYMOFF};
 use super::number;
 use super::printer::Printer;
 use super::style::Style;
-use crate::formats::named_frames::{FrameKey, TextFrame};
-use crate::formats::sample_writer::{Chain, ChainFrame, SampleState};
-use crate::profile::symbols::{Function, Line, Symbols};
-use perf_data::abi::callchain::Context;
+use crate::formats::framework::named_frames::{FrameKey, TextFrame};
+use crate::formats::framework::sample_writer::{Chain, ChainFrame, SampleState};
+use crate::profile::symbolize::symbols::{Function, Line, Symbols};
+use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::session::kernel_names::ListedKernel;
 use perf_data::session::map::{Map, MapId};
 use perf_data::session::space::Space;
 use std::io::Write;
+use std::num::NonZeroUsize;
 
 /// Bits of the form of a frame.
 mod form {
@@ -38,7 +39,7 @@ mod form {
 /// The call chain on separate lines, or the instruction pointer on the line of the sample.
 pub(super) fn frames(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let (style, fields) = (printer.style, printer.fields);
-    if let Some(chain) = printer.sample.chain() {
+    if let Some(chain) = printer.sample.chain().filter(|_| !printer.hides_call_graph) {
         out.push(b'\n');
         let state = &mut *printer.state;
         // perf adds no frame to a recorded chain, such as one with `--user-callchains`. Readers of the text omit samples without
@@ -46,13 +47,23 @@ pub(super) fn frames(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         let is_unwound = printer.sample.decoded.event.layout.sample_type().contains(SampleType::STACK_USER);
         let has_addresses = chain.words.iter().any(|word| Context::of(word).is_none());
         let chain = if is_unwound || !has_addresses { chain } else { Chain { ip: None, ..chain } };
-        printer.cookie = chain.walk(|frame| chain_frame(state, frame, style, fields, out));
+        let max_frames = printer.max_frames.map_or(usize::MAX, NonZeroUsize::get);
+        // perf unwinds user frames by themselves, each part up to the maximum.
+        let (mut recorded_frames, mut user_frames) = (0, 0);
+        printer.cookie = chain.walk(|frame| {
+            let is_from_dump = is_unwound && frame.space == Space::User;
+            let frames = if is_from_dump { &mut user_frames } else { &mut recorded_frames };
+            *frames += 1;
+            if *frames <= max_frames {
+                chain_frame(state, frame, style, fields, out);
+            }
+        });
     } else if printer.sample.decoded.event.layout.sample_type().contains(SampleType::IP) {
         let ip = printer.sample.decoded.view.ip.unwrap_or(0);
         let (pid, space) = (printer.sample.pid(), printer.sample.space());
         out.push(b' ');
         let map = printer.state.session.map_at(pid, space, ip);
-        frame(printer.state, Frame { ip, at: ip, map, is_relative: false }, fields, out);
+        frame(printer.state, Frame { ip, at: ip, space, map, is_relative: false }, fields, out);
     }
 }
 
@@ -67,7 +78,7 @@ pub(super) fn chain_frame(
     let ChainFrame { pid, ip, at, space, .. } = chain_frame;
     let map = state.session.map_at(pid, space, ip);
     out.push(b'\t');
-    frame(state, Frame { ip, at, map, is_relative: !style.has_memory_addresses() }, fields, out);
+    frame(state, Frame { ip, at, space, map, is_relative: !style.has_memory_addresses() }, fields, out);
     out.push(b'\n');
 }
 
@@ -77,6 +88,8 @@ struct Frame {
     ip: u64,
     /// Address whose function is printed.
     at: u64,
+    /// Address space.
+    space: Space,
     /// Mapping of the address.
     map: Option<MapId>,
     /// Whether the address is printed as one of the mapped file.
@@ -84,10 +97,11 @@ struct Frame {
 }
 
 fn frame(state: &mut SampleState, frame: Frame, fields: FieldSet, out: &mut Vec<u8>) {
-    let Frame { ip, at, map, is_relative } = frame;
+    let Frame { ip, at, space, map, is_relative } = frame;
     let SampleState { named, session, listed_kernel, .. } = state;
     let printed = |map: &Map| if is_relative { map.printed_address(ip) } else { ip };
     let Some((named, id)) = named.as_mut().zip(map).filter(|_| fields.has(SYM | SRCLINE)) else {
+        named.iter_mut().for_each(|named| named.count_outside(space));
         let map = map.map(|id| session.map(id));
         number::address(out, map.map_or(ip, printed));
         if fields.has(SYM) {
@@ -104,7 +118,7 @@ fn frame(state: &mut SampleState, frame: Frame, fields: FieldSet, out: &mut Vec<
         }
     };
     let after = |out: &mut Vec<u8>| file_part(listed_kernel.as_ref(), Some(map), ip, fields, out);
-    named.append(out, FrameKey { map: id, ip, at, form }, map, before, after);
+    named.append_stack_frame(out, FrameKey { map: id, ip, at, form }, map, before, after);
 }
 
 /// The form of frames with these fields.

@@ -1,6 +1,6 @@
 //! Names of events as perf prints them if none is recorded: with modifiers.
 
-use crate::formats::sample_writer::SampleState;
+use crate::formats::framework::sample_writer::SampleState;
 use perf_data::abi::attr::{Attr, AttrType, HardwareEvent};
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::feature::FeatureId;

@@ -3,25 +3,30 @@
 use super::PerfScript;
 use super::call_chain;
 use super::event_name::printed_name;
-use super::fields::{self, CPU, FRAMES, FieldSet, Needs, TYPES, TypeFields, type_index};
+use super::fields::{self, CPU, FRAMES, FieldSet, Needs, TIME, TIME_OF_DAY, TYPES, TypeFields, type_index};
 use super::printer::{Head, Printer};
 use super::records;
+use super::selection::SampleSelector;
 use super::style::Style;
-use crate::formats::converter::{ConvertOptions, Converter};
-use crate::formats::named_frames::TextFrame;
-use crate::formats::sample_writer::{self, ChainFrame, Sample, SampleFormat, SampleState, SampleText};
-use crate::profile::symbols::Symbols;
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::formats::framework::named_frames::TextFrame;
+use crate::formats::framework::sample_writer;
+use crate::formats::framework::sample_writer::{ChainFrame, SampleFormat, SampleState, SampleText, WrittenSample};
+use crate::profile::symbolize::symbols::Symbols;
 use perf_data::abi::attr::{AttrType, SoftwareEvent};
 use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::clock_data::ClockData;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::record::header::Misc;
 use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::Container;
 use perf_data::error::{Error, Result};
 use perf_data::stream::event_name::event_name;
 use perf_data::stream::events::Event;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use std::io::Write;
+use std::num::NonZeroUsize;
 
 /// Samples as text.
 struct Script {
@@ -38,8 +43,38 @@ struct Script {
     style: Style,
     /// Whether times have nine decimals.
     is_exact: bool,
+    times: PrintedTimes,
+    clock: Option<ClockData>,
     arch: Option<String>,
     longest_source: usize,
+    selector: SampleSelector,
+    hides_call_graph: bool,
+    max_frames: Option<NonZeroUsize>,
+    has_perf_errors: bool,
+}
+
+/// The times that are printed: those of the recording's clock, or since the first or the previous printed record.
+struct PrintedTimes {
+    is_since_first: bool,
+    is_since_previous: bool,
+    /// The time that others are printed relative to; 0 if there is none yet, as in perf.
+    origin: u64,
+}
+
+impl PrintedTimes {
+    fn new(format: &PerfScript) -> Self {
+        Self { is_since_first: format.reltime, is_since_previous: format.deltatime, origin: 0 }
+    }
+
+    /// How a time is printed.
+    fn printed(&mut self, time: u64) -> u64 {
+        if !self.is_since_first && !self.is_since_previous {
+            return time;
+        }
+        let origin = if self.origin == 0 { time } else { self.origin };
+        self.origin = if self.is_since_previous { time } else { origin };
+        time.wrapping_sub(origin)
+    }
 }
 
 /// Begins writing samples as text.
@@ -57,8 +92,14 @@ pub(super) fn begin<'a>(
         shown: format.shown_records(),
         style: format.perf_style,
         is_exact: format.nanoseconds,
+        times: PrintedTimes::new(format),
+        clock: None,
         arch: None,
         longest_source: 0,
+        selector: SampleSelector::new(&format.selection),
+        hides_call_graph: format.hides_call_graph,
+        max_frames: format.max_frames,
+        has_perf_errors: format.has_perf_errors,
     };
     sample_writer::begin(script, true, out, options)
 }
@@ -68,19 +109,30 @@ impl SampleFormat for Script {
         self.update(state, meta)
     }
 
-    fn sample(&mut self, state: &mut SampleState, sample: &Sample<'_>, text: &mut SampleText) -> Result<Option<u64>> {
+    fn sample(
+        &mut self,
+        state: &mut SampleState,
+        sample: &WrittenSample<'_>,
+        text: &mut SampleText,
+    ) -> Result<Option<u64>> {
+        if !self.selector.keeps(sample)? {
+            return Ok(None);
+        }
         self.update(state, sample.decoded.meta)?;
         let fields = self.fields[sample.decoded.index as usize];
         let (view, tid) = (sample.decoded.view, sample.tid());
         let comm = state.comm(tid);
+        let time = view.time.unwrap_or(u64::MAX);
         let head = Head {
             comm: &comm,
             task: (sample.pid(), tid),
             cpu: view.cpu.map_or(u32::MAX, |(cpu, _)| cpu),
-            time: view.time.unwrap_or(u64::MAX),
+            time,
+            printed_time: self.printed_time(time, fields),
+            clock: self.clock,
             flags: "",
             misc: sample.decoded.raw.header().misc,
-            has_chain: view.callchain.is_some() && fields.has(fields::IP),
+            has_chain: view.callchain.is_some() && fields.has(fields::IP) && !self.hides_call_graph,
             is_exact: self.is_exact,
             style: self.style,
         };
@@ -96,6 +148,8 @@ impl SampleFormat for Script {
             longest_event: self.longest_event,
             arch: self.arch.as_deref().unwrap_or_default(),
             longest_source: &mut self.longest_source,
+            hides_call_graph: self.hides_call_graph,
+            max_frames: self.max_frames,
             cookie: None,
         };
         printer.print(&mut text.before, &mut text.behind);
@@ -112,26 +166,34 @@ impl SampleFormat for Script {
     }
 
     fn record(&mut self, state: &mut SampleState, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {
+        self.selector.other(meta, raw)?;
         if !self.shown.contains(&raw.header().kind) {
             return Ok(());
         }
         self.update(state, meta)?;
         let (body, trailer) = meta.events.split(raw);
         let Some(record) = records::describe(raw, body) else { return Ok(()) };
-        let index = meta.events.of(raw).map_or(0, |(index, _)| index as usize);
+        let index = meta.events.find(raw).map_or(0, |(index, _)| index as usize);
         let Some(&fields) = self.fields.get(index) else { return Ok(()) };
         let has_chain = meta.events.list()[index].attr.sample_type.contains(SampleType::CALLCHAIN);
         let task = trailer.and_then(|trailer| trailer.task);
         let task = task.unwrap_or(record.task.unwrap_or((u32::MAX, u32::MAX)));
+        let cpu = trailer.and_then(|trailer| trailer.cpu).map_or(0, |(cpu, _)| cpu);
+        if !self.selector.has_cpu(cpu) {
+            return Ok(());
+        }
         let comm = state.comm(record.task.unwrap_or(task).1);
+        let time = trailer.and_then(|trailer| trailer.time).unwrap_or(record.time);
         let head = Head {
             comm: &comm,
             task,
             cpu: trailer.and_then(|trailer| trailer.cpu).map_or(0, |(cpu, _)| cpu),
-            time: trailer.and_then(|trailer| trailer.time).unwrap_or(record.time),
+            time,
+            printed_time: self.printed_time(time, fields),
+            clock: self.clock,
             flags: record.flags,
             misc: raw.header().misc & Misc::from_bits_retain(7),
-            has_chain: has_chain && fields.has(fields::IP),
+            has_chain: has_chain && fields.has(fields::IP) && !self.hides_call_graph,
             is_exact: self.is_exact,
             style: self.style,
         };
@@ -143,6 +205,11 @@ impl SampleFormat for Script {
 }
 
 impl Script {
+    /// The printed time of a record. As in perf, records without a printed time are not counted from.
+    fn printed_time(&mut self, time: u64, fields: FieldSet) -> u64 {
+        if fields.has(TIME) { self.times.printed(time) } else { time }
+    }
+
     /// Notes the events known so far.
     fn update(&mut self, state: &mut SampleState, meta: &Meta) -> Result<()> {
         let events = meta.events.list();
@@ -151,6 +218,7 @@ impl Script {
         }
         if self.arch.is_none() {
             self.arch = meta.string(FeatureId::ARCH);
+            self.clock = meta.clock_data();
         }
         self.names = events.iter().map(|event| printed_name(event, state, meta)).collect();
         self.longest_event = self.names.iter().map(String::len).max().unwrap_or(0);
@@ -172,10 +240,18 @@ impl Script {
         let TypeFields { fields, requested, is_requested } = self.requested[type_index(event.attr.kind)];
         let sample_type = event.attr.sample_type;
         let mut kept = fields;
+        // As perf, which opens a pipe before its features: it prints that the clock is disabled.
+        if kept.has(TIME_OF_DAY) && self.clock.is_none() && meta.container != Container::Pipe {
+            let file = meta.files.first().map_or("", |file| file);
+            let problem =
+                "the field tod needs clock data, which the recording lacks; record with perf record -k CLOCK_MONOTONIC";
+            return Err(Error::not_found(format!("{file}: {problem}")));
+        }
         let traced = |event: &Event| {
             event.attr.kind == AttrType::TRACEPOINT && event.attr.sample_type.contains(SampleType::CALLCHAIN)
         };
-        if event.attr.kind == AttrType::TRACEPOINT && !is_requested && meta.events.list().iter().any(traced) {
+        let shows_frames = event.attr.kind == AttrType::TRACEPOINT && !is_requested && !self.hides_call_graph;
+        if shows_frames && meta.events.list().iter().any(traced) {
             kept = kept | FRAMES;
         }
         for (this, field) in kept.fields() {
@@ -195,7 +271,7 @@ impl Script {
             // Events of perf stat have no samples.
             let is_counted = SampleType::IDENTIFIER.contains(sample_type);
             if requested.has(this) && !is_counted {
-                return Err(missing(field, event));
+                return Err(if self.has_perf_errors { missing_in_perf(field, event) } else { missing(field, event) });
             }
             kept = kept.without(this);
         }
@@ -210,4 +286,15 @@ fn missing(field: &fields::Field, event: &Event) -> Error {
         Needs::Field(other) => format!("--fields: '{name}' needs '{other}'; add it, or omit '{name}'"),
         _ => format!("--fields: samples of event '{event}' have no '{name}'; omit it, or choose events with --event"),
     })
+}
+
+/// The error in the words of perf: perf2bolt goes on without the field only if it finds them.
+fn missing_in_perf(field: &fields::Field, event: &Event) -> Error {
+    if !matches!(field.needs, Needs::Sample(_)) {
+        return missing(field, event);
+    }
+    let (name, attribute, event) = (field.name, field.name.to_uppercase(), event_name(event));
+    Error::invalid(format!(
+        "Samples for '{event}' event do not have {attribute} attribute set. Cannot print '{name}' field."
+    ))
 }

@@ -4,9 +4,11 @@ use super::printer::{Head, Printer};
 use super::{branches, call_chain, head, memory, registers, trace};
 use crate::suggest;
 use perf_data::abi::attr::AttrType;
+use perf_data::abi::sample::field::SampleField;
 use perf_data::abi::sample_type::SampleType;
 use std::ops::{BitAnd, BitOr};
 
+#[derive(Clone, Copy)]
 pub(super) struct Field {
     pub name: &'static str,
     /// What it needs.
@@ -35,6 +37,8 @@ pub(super) enum Print {
     Head(fn(&Head<'_>, FieldSet, &mut Vec<u8>)),
     /// For samples.
     Sample(fn(&mut Printer<'_>, &mut Vec<u8>)),
+    /// As the text of a field of samples.
+    Text(SampleField),
     /// As a part of other fields.
     Part,
     /// Not at all; perf prints nothing for it either in a recording without traces of instructions.
@@ -46,13 +50,31 @@ pub(super) enum Print {
 const INSTRUCTIONS: Print = Print::Unsupported("perfconv does not decode instructions; use 'perf script'");
 const METRICS: Print = Print::Unsupported("perfconv does not compute metrics; use 'perf script'");
 
-/// All fields.
-pub(super) const FIELDS: &[Field] = &[
+/// All fields: those of perf, then fields of samples that are shown as text.
+pub(super) const FIELDS: &[Field] = &{
+    const TEXTS: &[SampleField] = SampleField::SHOWN_AS_TEXT;
+    let mut fields = [PERF_FIELDS[0]; PERF_FIELDS.len() + TEXTS.len()];
+    let mut index = 0;
+    while index < fields.len() {
+        fields[index] = if index < PERF_FIELDS.len() {
+            PERF_FIELDS[index]
+        } else {
+            let field = TEXTS[index - PERF_FIELDS.len()];
+            Field { name: field.name(), needs: Needs::Sample(field.bits()), print: Print::Text(field) }
+        };
+        index += 1;
+    }
+    fields
+};
+
+/// Fields of perf.
+const PERF_FIELDS: &[Field] = &[
     Field { name: "comm", needs: Needs::Nothing, print: Print::Head(head::comm) },
     Field { name: "pid", needs: Needs::Sample(SampleType::TID), print: Print::Head(head::pid) },
     Field { name: "tid", needs: Needs::Sample(SampleType::TID), print: Print::Head(head::tid) },
     Field { name: "cpu", needs: Needs::Sample(SampleType::CPU), print: Print::Head(head::cpu) },
     Field { name: "misc", needs: Needs::Nothing, print: Print::Head(head::misc) },
+    Field { name: "tod", needs: Needs::Nothing, print: Print::Head(head::time_of_day) },
     Field { name: "time", needs: Needs::Sample(SampleType::TIME), print: Print::Head(head::time) },
     Field { name: "period", needs: Needs::Nothing, print: Print::Sample(head::period) },
     Field { name: "event", needs: Needs::Nothing, print: Print::Sample(head::event) },
@@ -118,11 +140,6 @@ pub(super) const FIELDS: &[Field] = &[
         name: "srccode",
         needs: Needs::Nothing,
         print: Print::Unsupported("'perfconv report --lines FUNCTION' shows source lines"),
-    },
-    Field {
-        name: "tod",
-        needs: Needs::Nothing,
-        print: Print::Unsupported("perfconv prints times of the recording's clock; use 'perf script'"),
     },
 ];
 
@@ -212,12 +229,16 @@ pub(super) const IP: FieldSet = FieldSet::from_names(&["ip"]);
 pub(super) const SYM: FieldSet = FieldSet::from_names(&["sym"]);
 /// Offsets in functions.
 pub(super) const SYMOFF: FieldSet = FieldSet::from_names(&["symoff"]);
+/// The time.
+pub(super) const TIME: FieldSet = FieldSet::from_names(&["time"]);
 /// Files.
 pub(super) const DSO: FieldSet = FieldSet::from_names(&["dso"]);
 /// Offsets in files.
 pub(super) const DSOFF: FieldSet = FieldSet::from_names(&["dsoff"]);
 /// Files and lines of the source.
 pub(super) const SRCLINE: FieldSet = FieldSet::from_names(&["srcline"]);
+/// The time of day.
+pub(super) const TIME_OF_DAY: FieldSet = FieldSet::from_names(&["tod"]);
 /// The CPU.
 pub(super) const CPU: FieldSet = FieldSet::from_names(&["cpu"]);
 /// The fields of a tracepoint.

@@ -3,6 +3,7 @@
 use super::fields::{FieldSet, PID, TID};
 use super::number;
 use super::printer::{Head, Printer};
+use chrono::{DateTime, Local};
 use std::io::Write;
 
 /// Width of the comm.
@@ -64,9 +65,19 @@ pub(super) fn misc(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
     let _ = write!(out, "{:MISC_WIDTH$}", format!("{}{}", head.mode(), head.flags));
 }
 
+/// Time of day in the local time zone, as perf prints it.
+pub(super) fn time_of_day(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
+    let Some(wall) = head.wall_clock(head.time) else { return out.extend_from_slice(b"disabled ") };
+    let (seconds, nanoseconds) = ((wall / 1_000_000_000) as i64, (wall % 1_000_000_000) as u32);
+    let time = DateTime::from_timestamp(seconds, nanoseconds).unwrap_or_default().with_timezone(&Local);
+    let format = if head.is_exact { "%F %T%.9f " } else { "%F %T%.6f " };
+    // Writing to a vector cannot fail.
+    let _ = write!(out, "{}", time.format(format));
+}
+
 /// Time in seconds.
 pub(super) fn time(head: &Head<'_>, _: FieldSet, out: &mut Vec<u8>) {
-    let (seconds, nanoseconds) = (head.time / 1_000_000_000, (head.time % 1_000_000_000) as i32);
+    let (seconds, nanoseconds) = (head.printed_time / 1_000_000_000, (head.printed_time % 1_000_000_000) as i32);
     number::right(out, seconds, SECONDS_WIDTH);
     out.push(b'.');
     match head.is_exact {

@@ -2,11 +2,11 @@
 
 use super::frame::Frame;
 use super::sample_line::{Certainty, SampleLine, begins_with_address};
+use crate::formats::framework::recognize::lines;
 use crate::formats::import::source::{
     SourceEvent, SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample,
 };
 use crate::formats::import::{ImportOptions, ImportedRecording, quoted, record};
-use crate::formats::recognize::lines;
 use bytes::Bytes;
 use hashbrown::HashMap;
 use perf_data::error::{Error, Result};

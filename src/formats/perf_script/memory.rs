@@ -6,8 +6,8 @@ use super::number;
 use super::printer::Printer;
 use super::style::Style;
 use perf_data::abi::attr::SoftwareEvent;
-use perf_data::abi::data_src::DataSrc;
-use perf_data::abi::weight::Weight;
+use perf_data::abi::sample::data_src::DataSrc;
+use perf_data::abi::sample::weight::Weight;
 use std::io::Write;
 
 /// Events whose data address is that of code or data that may have a symbol.

@@ -18,17 +18,20 @@ mod printer;
 mod records;
 mod registers;
 mod sample_line;
+mod selection;
 mod style;
 mod trace;
 
 pub use import::{import, recognizes};
 
-use super::converter::{ConvertOptions, Converter};
-use super::output::{OutputFormat, OutputType, RecordFormat, Writer};
-use super::{Format, Reader, ShowsFunctions};
+use super::{Format, FormatReader, ShowsFunctions};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, RecordFormat};
 use perf_data::abi::record::RecordType;
 use perf_symbols::symbol::demangle::Demangle;
+pub use selection::SampleSelection;
 use std::io::Write;
+use std::num::NonZeroUsize;
 pub use style::Style;
 
 /// The text output of perf script.
@@ -36,7 +39,7 @@ pub const FORMAT: Format = Format {
     extensions: &[("script", None)],
     output: Some(OutputType::of::<PerfScript>()),
     functions: ShowsFunctions::Always,
-    reader: Reader::Import(import),
+    reader: FormatReader::Import(import),
     recognizes,
     ..Format::new("perf-script", "text output of perf script")
 };
@@ -57,6 +60,14 @@ pub struct PerfScript {
     /// Print times in nanoseconds.
     #[cfg_attr(feature = "cli", arg(long = "ns"))]
     pub nanoseconds: bool,
+
+    /// Print times since the first sample.
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with = "deltatime"))]
+    pub reltime: bool,
+
+    /// Print times since the previous sample.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub deltatime: bool,
 
     /// Version of perf whose text to write.
     #[cfg_attr(
@@ -96,6 +107,22 @@ pub struct PerfScript {
     /// Also print KSYMBOL and TEXT_POKE records.
     #[cfg_attr(feature = "cli", arg(long))]
     pub show_text_poke_events: bool,
+
+    /// Which samples to print.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub selection: SampleSelection,
+
+    /// Whether to print only the instruction pointer of samples with a call chain.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub hides_call_graph: bool,
+
+    /// Maximum number of frames of a call chain to print.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub max_frames: Option<NonZeroUsize>,
+
+    /// Whether the error about a missing field has the words of perf, which programs that run perf look for.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub has_perf_errors: bool,
 }
 
 impl PerfScript {
@@ -120,8 +147,8 @@ impl OutputFormat for PerfScript {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Converter(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Converter(self)
     }
 
     fn shows_lines(&self) -> bool {

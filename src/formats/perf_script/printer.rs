@@ -2,8 +2,10 @@
 
 use super::fields::{FieldSet, Print};
 use super::style::Style;
-use crate::formats::sample_writer::{Sample, SampleState};
+use crate::formats::framework::sample_writer::{SampleState, WrittenSample};
+use perf_data::abi::feature::clock_data::ClockData;
 use perf_data::abi::record::header::{CpuMode, Misc};
+use std::num::NonZeroUsize;
 
 /// What samples and other records have in common.
 pub(super) struct Head<'a> {
@@ -13,8 +15,12 @@ pub(super) struct Head<'a> {
     pub task: (u32, u32),
     /// CPU.
     pub cpu: u32,
-    /// Nanoseconds.
+    /// Nanoseconds on the recording's clock.
     pub time: u64,
+    /// The time that is printed: the same, or relative to another.
+    pub printed_time: u64,
+    /// The recording's clock and the wall clock at the same moment.
+    pub clock: Option<ClockData>,
     /// Flags that `misc` shows, after that of the CPU mode.
     pub flags: &'a str,
     /// CPU mode.
@@ -28,6 +34,12 @@ pub(super) struct Head<'a> {
 }
 
 impl Head<'_> {
+    /// The wall clock at a time, in nanoseconds since 1970, if the recording has clock data.
+    pub(super) fn wall_clock(&self, time: u64) -> Option<u64> {
+        let ClockData { wall_clock_ns, clockid_ns, .. } = self.clock?;
+        Some(wall_clock_ns.wrapping_add(time).wrapping_sub(clockid_ns))
+    }
+
     /// Letter of the CPU mode.
     pub(super) fn mode(&self) -> &'static str {
         match self.misc.cpu_mode() {
@@ -55,7 +67,7 @@ pub(super) struct Printer<'a> {
     /// Names and mappings.
     pub state: &'a mut SampleState,
     /// The sample.
-    pub sample: &'a Sample<'a>,
+    pub sample: &'a WrittenSample<'a>,
     /// Fields of its event.
     pub fields: FieldSet,
     /// Form of the text.
@@ -68,6 +80,10 @@ pub(super) struct Printer<'a> {
     pub arch: &'a str,
     /// Length of the longest data source so far.
     pub longest_source: &'a mut usize,
+    /// Whether only the instruction pointer of a call chain is printed.
+    pub hides_call_graph: bool,
+    /// Maximum number of frames of a call chain.
+    pub max_frames: Option<NonZeroUsize>,
     /// Cookie of deferred user frames.
     pub cookie: Option<u64>,
 }
@@ -77,8 +93,14 @@ impl Printer<'_> {
     pub(super) fn print(&mut self, before: &mut Vec<u8>, behind: &mut Vec<u8>) {
         let mut is_before = true;
         for (_, field) in self.fields.fields() {
-            if let Print::Sample(print) = field.print {
-                print(self, if is_before { before } else { behind });
+            let out = if is_before { &mut *before } else { &mut *behind };
+            match field.print {
+                Print::Sample(print) => print(self, out),
+                Print::Text(field) => {
+                    out.push(b' ');
+                    out.extend_from_slice(self.sample.decoded.view.text(field).unwrap_or_default().as_bytes());
+                }
+                Print::Head(_) | Print::Part | Print::Nothing | Print::Unsupported(_) => {}
             }
             is_before &= field.name != "ip";
         }

@@ -1,7 +1,7 @@
 //! Prints records other than samples, as `perf script --show-*-events` does.
 
 use perf_data::abi;
-use perf_data::abi::bytes::Reader;
+use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::record::bpf_event::BpfEvent;
 use perf_data::abi::record::cgroup::Cgroup;
@@ -112,7 +112,7 @@ pub(super) fn describe(raw: &Raw<'_>, body: &[u8]) -> Option<RecordText> {
             (format!("BPF_EVENT type {}, flags {flags}, id {id}", kind.0), None, "")
         }
         RecordType::TEXT_POKE => {
-            let mut reader = Reader::new(body, endian);
+            let mut reader = ByteReader::new(body, endian);
             let (addr, old, new) = (reader.u64()?, reader.u16()?, reader.u16()?);
             let mut text = format!("TEXT_POKE {addr:x}  old len {old} new len {new}");
             for (label, len) in [("Old", old), ("New", new)] {

@@ -1,7 +1,7 @@
 //! Prints registers, with perf's names.
 
 use super::printer::Printer;
-use perf_data::abi::sample_view::RegsView;
+use perf_data::abi::sample::regs::RegsView;
 use std::borrow::Cow;
 use std::io::Write;
 

@@ -2,7 +2,7 @@
 
 use super::proto::ClockSnapshot;
 use super::proto::clock_snapshot::Clock;
-use crate::formats::tracks;
+use crate::formats::framework::tracks;
 use crate::profile::Profile;
 
 /// Clocks by the numbers of traces.

@@ -6,7 +6,7 @@ use super::proto::{
     FtraceEvent, FtraceEventBundle, GenericFtraceEvent, SchedProcessFreeFtraceEvent, SchedSwitchFtraceEvent,
     SchedWakeupFtraceEvent, TracePacket,
 };
-use crate::formats::tracks::{own_values, thread_name};
+use crate::formats::framework::tracks::{own_values, thread_name};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::timeline::{Switch, SwitchKind};
@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use perf_data::error::Result;
 use perf_data::session::thread_name::unnamed_thread;
 use perf_data::tracepoint::tracepoints::Tracepoint;
-use perf_data::tracepoint::value::Value;
+use perf_data::tracepoint::value::FieldValue;
 use std::collections::BTreeMap;
 
 /// Events in a packet.
@@ -129,8 +129,8 @@ fn tracepoint_event(tracepoint: &Tracepoint, payload: &[u8], has_slices: bool) -
     let find = |wanted: &str| own_values(tracepoint, payload).find(|(name, _)| *name == wanted).map(|(_, value)| value);
     let text = |name: &str| find(name).map(|value| value.to_string());
     let long = |name: &str| match find(name)? {
-        Value::Signed(number) => Some(number),
-        Value::Unsigned(number) => Some(number as i64),
+        FieldValue::Signed(number) => Some(number),
+        FieldValue::Unsigned(number) => Some(number as i64),
         _ => None,
     };
     let int = |name: &str| long(name).map(|number| number as i32);
@@ -164,11 +164,11 @@ fn tracepoint_event(tracepoint: &Tracepoint, payload: &[u8], has_slices: bool) -
     }
 }
 
-fn field(name: &str, value: Value<'_>) -> Field {
+fn field(name: &str, value: FieldValue<'_>) -> Field {
     let field = Field { name: Some(name.to_owned()), ..Field::default() };
     match value {
-        Value::Signed(number) => Field { int_value: Some(number), ..field },
-        Value::Unsigned(number) | Value::Pointer(number) => Field { uint_value: Some(number), ..field },
+        FieldValue::Signed(number) => Field { int_value: Some(number), ..field },
+        FieldValue::Unsigned(number) | FieldValue::Pointer(number) => Field { uint_value: Some(number), ..field },
         other => Field { str_value: Some(other.to_string()), ..field },
     }
 }

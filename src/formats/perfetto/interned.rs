@@ -1,7 +1,7 @@
 //! Interned data: stacks with their frames, functions and mappings, each sent with the first sample that needs it.
 
 use super::proto::{Callstack, Frame, InternedData, InternedString, Mapping};
-use crate::profile::stacks::{FrameId, StackId};
+use crate::profile::intern::stacks::{FrameId, StackId};
 use crate::profile::{MappingId, Tables};
 use crate::report::location::{Location, LocationId, Locations};
 use perf_data::session::names::NameId;

@@ -10,8 +10,8 @@ mod proto;
 mod samples;
 
 use super::folded::Weight;
-use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use clock::TraceClock;
@@ -44,8 +44,8 @@ impl OutputFormat for Perfetto {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 

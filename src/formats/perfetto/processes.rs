@@ -3,7 +3,8 @@
 use super::packets::Packets;
 use super::proto::process_tree::{Process, Thread};
 use super::proto::{ProcessTree, TracePacket};
-use crate::formats::tracks::{self, thread_name};
+use crate::formats::framework::tracks;
+use crate::formats::framework::tracks::thread_name;
 use crate::profile::timeline::ThreadLife;
 use crate::profile::{Profile, Tables};
 use perf_data::error::Result;

@@ -6,13 +6,13 @@ use super::functions::Functions;
 use super::messages::{Messages, field};
 use super::proto;
 use super::strings::Strings;
-use crate::formats::output::Streamed;
+use crate::formats::framework::output::Streamed;
+use crate::profile::collect::sample_sink::{ResolvedSample, SampleSink};
 use crate::profile::event::ProfileEvent;
 use crate::profile::imported::{ProfileHeader, SampleType};
+use crate::profile::intern::stacks::FrameId;
 use crate::profile::labels::{LabelValue, LabelsId};
-use crate::profile::sample_sink::{ResolvedSample, SampleSink};
-use crate::profile::stacks::FrameId;
-use crate::profile::symbols::{Origin, Symbols};
+use crate::profile::symbolize::symbols::{Origin, Symbols};
 use crate::profile::{MappingId, Profile, Tables};
 use hashbrown::HashMap;
 use perf_data::abi::hex::to_hex;
@@ -31,7 +31,7 @@ use std::io::{self, Write};
 /// Errors of `out`.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> Result<()> {
     let tables = &profile.tables;
-    let mut encoder = Encoder::new(out, &tables.events, &profile.has_samples, Some(&tables.symbols));
+    let mut encoder = PprofEncoder::new(out, &tables.events, &profile.has_samples, Some(&tables.symbols));
     for rows in profile.rows.chunk_by(|a, b| (a.stack, a.labels) == (b.stack, b.labels)) {
         encoder.begin(tables.stacks.stack(rows[0].stack));
         rows.iter().for_each(|row| encoder.value(row.event, row.samples, row.value));
@@ -46,11 +46,11 @@ pub fn begin<'a>(
     events: &[ProfileEvent],
     has_samples: &BTreeSet<EventIndex>,
 ) -> Box<dyn Streamed + 'a> {
-    Box::new(Encoder::new(out, events, has_samples, None))
+    Box::new(PprofEncoder::new(out, events, has_samples, None))
 }
 
 /// Writes samples as they come, then everything that they refer to.
-struct Encoder<'a> {
+struct PprofEncoder<'a> {
     messages: Messages<'a>,
     columns: Columns,
     /// Which frames are inlined into others; `None` if samples are written before symbols are looked up: then none is.
@@ -69,7 +69,7 @@ struct Encoder<'a> {
     locations: Slices<FrameId>,
 }
 
-impl<'a> Encoder<'a> {
+impl<'a> PprofEncoder<'a> {
     fn new(
         out: &'a mut dyn Write,
         events: &[ProfileEvent],
@@ -172,7 +172,7 @@ impl<'a> Encoder<'a> {
         }
         match profile.tables.imported.as_ref().and_then(|imported| imported.header.as_ref()) {
             Some(header) => imported_header(header, &mut head, strings),
-            None => header_of_recording(profile, main.as_ref(), &mut head, strings),
+            None => recording_header(profile, main.as_ref(), &mut head, strings),
         }
         self.messages.head(&head)
     }
@@ -300,12 +300,7 @@ impl<'a> Encoder<'a> {
 }
 
 /// Sets the header of a profile converted from a recording.
-fn header_of_recording(
-    profile: &Profile,
-    main: Option<&EventColumns>,
-    head: &mut proto::Profile,
-    strings: &mut Strings,
-) {
+fn recording_header(profile: &Profile, main: Option<&EventColumns>, head: &mut proto::Profile, strings: &mut Strings) {
     if let Some(main) = main {
         head.period_type = head.sample_type.get(main.indexes().1).copied();
         head.period = to_i64(main.period);
@@ -344,7 +339,7 @@ struct KnownSymbols {
     lines: bool,
 }
 
-impl SampleSink for Encoder<'_> {
+impl SampleSink for PprofEncoder<'_> {
     fn sample(&mut self, sample: &ResolvedSample<'_>) -> Result<()> {
         self.begin(sample.frames);
         for &(event, value) in sample.weights {
@@ -354,7 +349,7 @@ impl SampleSink for Encoder<'_> {
     }
 }
 
-impl Streamed for Encoder<'_> {
+impl Streamed for PprofEncoder<'_> {
     fn finish(mut self: Box<Self>, profile: &Profile) -> Result<()> {
         self.rest(profile).map_err(Error::Output)
     }

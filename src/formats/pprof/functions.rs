@@ -6,7 +6,7 @@
 
 use super::proto;
 use super::strings::Strings;
-use crate::profile::symbols::{FunctionId, Symbols};
+use crate::profile::symbolize::symbols::{FunctionId, Symbols};
 use crate::profile::{Frame, Place, Tables};
 use hashbrown::HashMap;
 use perf_data::session::map::{Map, cut_name};

@@ -98,7 +98,7 @@ fn text(profile: &Profile, index: i64) -> &str {
 
 /// The columns that form one event.
 #[derive(Clone, Copy)]
-struct Column {
+struct ValueColumn {
     /// Event index.
     event: u32,
     /// The column with the sample count, if there is one.
@@ -114,7 +114,7 @@ fn source_profile(
     max_frames: usize,
 ) -> std::result::Result<SourceProfile, String> {
     let built = SourceProfile { input_size, ..SourceProfile::default() };
-    let mut reader = Reader { profile, ids, built, frames: HashMap::new(), texts: HashMap::new() };
+    let mut reader = PprofReader { profile, ids, built, frames: HashMap::new(), texts: HashMap::new() };
     let columns = reader.events();
     reader.mappings();
     let stacks: Vec<Vec<u32>> = profile.location.iter().map(|location| reader.location_frames(location)).collect();
@@ -129,7 +129,7 @@ fn source_profile(
         if reader.built.stacks.elements() > max_frames {
             return Err(format!("its stacks have more than {max_frames} frames in total"));
         }
-        for &Column { event, count, value } in &columns {
+        for &ValueColumn { event, count, value } in &columns {
             let count = count.map(|column| sample.value[column]);
             let value = sample.value[value];
             if value < 0 || count.is_some_and(|count| count < 0) {
@@ -146,7 +146,7 @@ fn source_profile(
     Ok(reader.built)
 }
 
-struct Reader<'a> {
+struct PprofReader<'a> {
     profile: &'a Profile,
     ids: &'a Ids,
     built: SourceProfile,
@@ -155,7 +155,7 @@ struct Reader<'a> {
     texts: HashMap<i64, u32>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PprofReader<'a> {
     fn text(&self, index: i64) -> &'a str {
         text(self.profile, index)
     }
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Defines the events: a column of sample counts and the one of their values form one event.
-    fn events(&mut self) -> Vec<Column> {
+    fn events(&mut self) -> Vec<ValueColumn> {
         let types: Vec<_> =
             self.profile.sample_type.iter().map(|kind| (self.text(kind.r#type), self.text(kind.unit))).collect();
         let period_type = self.profile.period_type.as_ref();
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
                 None => (None, at, (name, unit)),
             };
             let period = if period_type == Some((name, unit)) { self.profile.period.max(0) as u64 } else { 0 };
-            columns.push(Column { event: self.built.events.len() as u32, count, value });
+            columns.push(ValueColumn { event: self.built.events.len() as u32, count, value });
             let kind = |(kind, unit): (&str, &str)| SampleType { kind: kind.to_owned(), unit: unit.to_owned() };
             let sample_types = SampleTypes { samples: count.map(|at| kind(types[at])), value: kind((name, unit)) };
             let (name, unit) = (name.to_owned(), unit.to_owned());

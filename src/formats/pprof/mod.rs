@@ -23,8 +23,8 @@ pub use encode::{begin, write};
 pub use import::{copy, import};
 pub use recognize::is_pprof;
 
-use super::output::{BeginStreamed, Direct, OutputFormat, OutputType, ProfileFormat, Writer};
-use super::{Format, Reader, ShowsFunctions};
+use super::{Format, FormatReader, ShowsFunctions};
+use crate::formats::framework::output::{BeginStreamed, Direct, FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
 use perf_data::container::write::envelope::Envelope;
 use perf_data::error::Result;
@@ -37,7 +37,7 @@ pub const FORMAT: Format = Format {
     is_binary: true,
     output: Some(OutputType::of::<Pprof>()),
     functions: ShowsFunctions::Always,
-    reader: Reader::Import(import),
+    reader: FormatReader::Import(import),
     copy: Some(copy),
     recognizes: is_pprof,
     ..Format::new("pprof", "profile.proto, for pprof, Go PGO, Pyroscope, Parca")
@@ -76,8 +76,8 @@ impl OutputFormat for Pprof {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Recognizes a profile.
 
-use crate::formats::message::Shape::{Bytes, Message, Number, Numbers};
-use crate::formats::message::{Shape, contents, has_message_shape};
+use crate::formats::framework::message::Shape::{Bytes, Message, Number, Numbers};
+use crate::formats::framework::message::{Shape, contents, has_message_shape};
 
 const VALUE_TYPE: &[(u32, Shape)] = &[(1, Number), (2, Number)];
 const LABEL: &[(u32, Shape)] = &[(1, Number), (2, Number), (3, Number), (4, Number)];

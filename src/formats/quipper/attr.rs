@@ -7,7 +7,7 @@ use perf_data::abi::Endian;
 use perf_data::abi::attr::{Attr, AttrType};
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::read_format::ReadFormat;
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
 use perf_data::container::read::file::FileAttr;
 

@@ -6,7 +6,7 @@ use super::sections::section;
 use super::splice::spliced;
 use bytes::Bytes;
 use hashbrown::HashMap;
-use perf_data::abi::bytes::Reader;
+use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::header::{FeatureBits, FileHeader};
 use perf_data::abi::record::{RecordHeader, RecordType};
@@ -134,7 +134,7 @@ impl Pieces {
         };
         let section = |offset: u64| {
             let bytes = at(offset..offset.checked_add(16)?)?;
-            Reader::new(&bytes, self.endian).u64()
+            ByteReader::new(&bytes, self.endian).u64()
         };
         let mut expected = Vec::new();
         for index in 0..self.attrs.len() as u32 {
@@ -166,7 +166,7 @@ impl Pieces {
                 }
                 RecordType::HEADER_FEATURE => {
                     let head = RecordHeader::SIZE + size_of::<u64>();
-                    let id = Reader::new(record.get(RecordHeader::SIZE..head)?, self.endian).u64()?;
+                    let id = ByteReader::new(record.get(RecordHeader::SIZE..head)?, self.endian).u64()?;
                     (head, vec![self.feature_reference(id.try_into().ok()?, &record[head..])?])
                 }
                 RecordType::HEADER_TRACING_DATA => {

@@ -2,8 +2,8 @@
 
 use super::messages::ProtoContents;
 use super::unknown::UnknownFields;
+use crate::formats::framework::retained_fields::RetainedFields;
 use crate::formats::import::{ImportOptions, ImportedRecording};
-use crate::formats::retained_fields::RetainedFields;
 use bytes::Bytes;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::spool::Spool;

@@ -6,18 +6,18 @@ use super::chunks::Pieces;
 use super::event_writer::{EventWriter, is_modelled};
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{File, Layout, Record};
-use super::record_builder::{add_event, events_of_file};
+use super::record_builder::{add_event, file_events};
 use super::unknown::UnknownFields;
 use super::unrepresented::{UnrepresentedRecords, spool};
 use super::wire::Fields;
 use super::{Fidelity, features};
-use crate::formats::converter::{ConvertOptions, Converter};
-use crate::formats::protobuf::put_bytes;
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::formats::framework::protobuf::put_bytes;
 use bytes::Bytes;
 use hashbrown::HashSet;
 use perf_data::abi::Endian;
 use perf_data::abi::record::RecordType;
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::container::block::Origin;
 use perf_data::container::read::Container;
 use perf_data::container::read::file::FileAttr;
@@ -218,7 +218,7 @@ impl<W: Write> Sink for Encoder<W> {
             return Ok(());
         }
         let events = features::events(meta);
-        self.event_writer.events = events_of_file(&events);
+        self.event_writer.events = file_events(&events);
         if events.iter().any(|event| !is_modelled(&SampleLayout::from(&event.attr))) {
             // Whether it has samples must be known first.
             self.spooled = Some(spool(self.spool_dir.as_deref())?);

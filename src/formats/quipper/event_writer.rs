@@ -6,11 +6,11 @@ use super::plain_sample::{self, is_plain};
 use super::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent, Splice};
 use super::stats::Stats;
 use super::{message_to_record, record_to_message, sample};
-use crate::formats::converter::ConvertOptions;
-use crate::formats::protobuf::put_message;
+use crate::formats::framework::converter::ConvertOptions;
+use crate::formats::framework::protobuf::put_message;
 use perf_data::abi::record::{self, RecordHeader, RecordType};
-use perf_data::abi::sample_layout::SampleLayout;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::layout::SampleLayout;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::stream::events::Events;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
@@ -70,7 +70,7 @@ impl EventWriter {
 
     /// Appends the event of a sample by the fast path, if that supports it.
     fn write_plain(&mut self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Option<()> {
-        let (index, owner) = meta.events.of(raw)?;
+        let (index, owner) = meta.events.find(raw)?;
         let mut view = SampleView::default();
         view.fill(raw.body(), &owner.layout, raw.endian()).ok()?;
         if self.has_samples.len() <= index as usize {
@@ -96,7 +96,7 @@ impl EventWriter {
             Some(EventHeader { r#type: Some(raw.header().kind.0), misc: Some(misc), size: Some(size.into()) })
         };
         if raw.header().kind == RecordType::SAMPLE {
-            let (_, owner) = meta.events.of(raw)?;
+            let (_, owner) = meta.events.find(raw)?;
             let mut view = SampleView::default();
             view.fill(raw.body(), &owner.layout, raw.endian()).ok()?;
             let mut fields = match self.event.sample_event.take() {

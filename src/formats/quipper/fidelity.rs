@@ -1,6 +1,6 @@
 //! How much of a recording a PerfDataProto contains.
 
-use crate::rewrite::pass_options::{RequestedPass, requested};
+use crate::rewrite::framework::pass_options::{RequestedPass, requested};
 use crate::rewrite::quipper::Quipper;
 use std::slice;
 use std::sync::Arc;

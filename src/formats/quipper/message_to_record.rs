@@ -25,7 +25,7 @@ use perf_data::abi::record::thread_map::{ThreadMap, ThreadMapEntry};
 use perf_data::abi::record::throttle::Throttle;
 use perf_data::abi::record::time_conv::{TimeConv, TimeConvShort};
 use perf_data::abi::record::{Body, Misc, RecordHeader, RecordType};
-use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample::id::SampleId;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::abi::text::{FixedStr, PaddedStr};
 use perf_data::abi::{self, Endian};

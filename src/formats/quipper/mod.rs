@@ -43,10 +43,10 @@ pub use recognize::recognizes;
 #[cfg(feature = "quipper-text")]
 pub use recognize::recognizes_text;
 
-use super::converter::{ConvertOptions, Converter};
-use super::output::{OutputFormat, OutputType, RecordFormat, Writer};
-use super::{Format, Reader};
-use crate::rewrite::pass_options::RequestedPass;
+use super::{Format, FormatReader};
+use crate::formats::framework::converter::{ConvertOptions, Converter};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, RecordFormat};
+use crate::rewrite::framework::pass_options::RequestedPass;
 use encode::Encoder;
 use std::io::Write;
 
@@ -55,7 +55,7 @@ pub const FORMAT: Format = Format {
     extensions: &[("pb_data", None), ("quipper", None)],
     is_binary: true,
     output: Some(OutputType::of::<QuipperProto>()),
-    reader: Reader::Import(import),
+    reader: FormatReader::Import(import),
     recognizes,
     keeps: unknown::are_supported,
     ..Format::new("quipper", "PerfDataProto, for quipper, perf_to_profile, AutoFDO")
@@ -66,7 +66,7 @@ pub const FORMAT: Format = Format {
 pub const TEXT_FORMAT: Format = Format {
     extensions: &[("pb_text", None)],
     output: Some(OutputType::of::<QuipperText>()),
-    reader: Reader::Import(import_text),
+    reader: FormatReader::Import(import_text),
     recognizes: recognizes_text,
     keeps: unknown::are_supported,
     ..Format::new("quipper-text", "PerfDataProto in protobuf text format")
@@ -104,8 +104,8 @@ impl OutputFormat for QuipperProto {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Converter(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Converter(self)
     }
 
     fn passes(&self, requested: Vec<RequestedPass>) -> Vec<RequestedPass> {
@@ -125,8 +125,8 @@ impl OutputFormat for QuipperText {
         &TEXT_FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Converter(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Converter(self)
     }
 
     fn passes(&self, requested: Vec<RequestedPass>) -> Vec<RequestedPass> {

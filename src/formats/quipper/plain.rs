@@ -4,7 +4,7 @@ use super::chunks::Pieces;
 use super::features::FEATURES;
 use super::messages::{Item, ProtoContents};
 use super::record_builder::RecordBuilder;
-use super::record_builder::events_of_file;
+use super::record_builder::file_events;
 use super::sections::section;
 use super::unknown::UnknownInEvents;
 use crate::formats::import::ImportedRecording;
@@ -47,7 +47,7 @@ pub(super) fn file(
 ) -> Result<(ImportedRecording, UnknownInEvents)> {
     let mut damage = Vec::new();
     let mut writer = FileWriter::begin(buffered(contents.name, options)?, contents.endian, &contents.attrs, &[])?;
-    let mut builder = RecordBuilder::new(events_of_file(&contents.attrs), contents.endian);
+    let mut builder = RecordBuilder::new(file_events(&contents.attrs), contents.endian);
     let (mut index, mut is_stat) = (Vec::new(), false);
     let pieces = Pieces::from_messages(&contents.rest, &contents.attrs, contents.endian);
     let mut items = contents.items();

@@ -4,22 +4,16 @@
 //! Its output equals that of [`describe`](super::sample::describe) and prost.
 
 use super::encode::field;
-use crate::formats::protobuf::{LONGEST, put, put_bytes, put_message};
+use super::sample::MODELLED;
+use crate::formats::framework::protobuf::{LONGEST, put, put_bytes, put_message};
 use perf_data::abi::record::RecordHeader;
-use perf_data::abi::sample_field::{FieldKind, SampleField};
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::layout::SampleLayout;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::SampleType;
-use perf_data::abi::sample_view::SampleView;
 
 /// Supported fields of samples: numbers, call chain, raw data, and the weight as a number.
-const PLAIN: SampleType = SampleField::of_kinds(&[
-    FieldKind::Word,
-    FieldKind::Pair,
-    FieldKind::BitFields,
-    FieldKind::CountedWords,
-    FieldKind::ShortBytes,
-])
-.difference(SampleType::WEIGHT_STRUCT);
+const PLAIN: SampleType =
+    MODELLED.difference(SampleType::READ).difference(SampleType::BRANCH_STACK).difference(SampleType::WEIGHT_STRUCT);
 
 /// Whether the fast path supports a sample, and [`encode`](super::sample::encode) would reproduce its exact bytes.
 pub(super) fn is_plain(view: &SampleView<'_>, layout: &SampleLayout) -> bool {
@@ -81,7 +75,7 @@ fn put_if(out: &mut Vec<u8>, number: u32, value: Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::protobuf::tests::number;
+    use crate::formats::framework::protobuf::tests::number;
     use crate::formats::quipper::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent};
     use crate::formats::quipper::sample;
     use perf_data::abi::Endian;

@@ -1,9 +1,9 @@
 //! Recognizes a PerfDataProto.
 
-use crate::formats::message::Shape::{Bytes, Number, Numbers};
-use crate::formats::message::{Shape, contents, has_message_shape};
+use crate::formats::framework::message::Shape::{Bytes, Number, Numbers};
+use crate::formats::framework::message::{Shape, contents, has_message_shape};
 #[cfg(feature = "quipper-text")]
-use crate::formats::recognize::lines;
+use crate::formats::framework::recognize::lines;
 
 const PROTO: &[(u32, Shape)] = &[
     (1, Bytes),

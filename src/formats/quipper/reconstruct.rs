@@ -5,7 +5,7 @@ use super::messages::{Item, Items, ProtoContents};
 use super::plain;
 use super::proto::perf_data_proto::Layout;
 use super::record_builder::RecordBuilder;
-use super::record_builder::{add_event, events_of_file};
+use super::record_builder::{add_event, file_events};
 use super::unknown::UnknownInEvents;
 use crate::formats::import::ImportedRecording;
 use md5::{Digest, Md5};
@@ -40,7 +40,7 @@ impl ProtoContents<'_> {
             Some(directory) => Out::file(&directory.path().join("data"))?,
             None => Out::spool(self.name, options)?,
         };
-        let events = if layout.is_pipe() { Events::default() } else { events_of_file(&self.attrs) };
+        let events = if layout.is_pipe() { Events::default() } else { file_events(&self.attrs) };
         let mut writer = Writer::new(self, first, events, &options.limits);
         writer.is_pipe = layout.is_pipe();
         writer.put(&before)?;

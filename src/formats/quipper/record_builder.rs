@@ -47,7 +47,7 @@ impl RecordBuilder {
 }
 
 /// The events of a file header.
-pub(super) fn events_of_file(list: &[FileAttr]) -> Events {
+pub(super) fn file_events(list: &[FileAttr]) -> Events {
     let mut events = Events::default();
     list.iter().for_each(|event| events.add(event.attr.clone(), event.ids.clone()));
     events

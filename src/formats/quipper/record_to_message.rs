@@ -7,7 +7,7 @@ use perf_data::abi::hex::to_hex;
 use perf_data::abi::record::aux_area::AuxFlags;
 use perf_data::abi::record::mmap2::MappedFile;
 use perf_data::abi::record::{Body, CpuMode, Misc, Record, RecordContext, RecordType};
-use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample::id::SampleId;
 use proto::{PerfEvent, SampleInfo, bpf_metadata_event};
 
 /// Describes a record as a message without its header; `None` if the schema has no message for its type, or the

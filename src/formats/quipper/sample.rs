@@ -3,18 +3,21 @@
 use super::proto::perf_data_proto::{BranchStackEntry, ReadInfo, SampleEvent, WeightStruct, read_info::ReadValue};
 use perf_data::abi::Endian;
 use perf_data::abi::bit_fields::to_recorded;
-use perf_data::abi::branch::{BranchFlags, BranchStackView};
-use perf_data::abi::bytes::Writer;
+use perf_data::abi::bytes::ByteWriter;
 use perf_data::abi::read_format::{ReadFormat, ReadValue as CounterValue, ReadView};
-use perf_data::abi::sample_encode::encode_read;
-use perf_data::abi::sample_field::{FieldKind, SampleField};
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::branch::{BranchFlags, BranchStackView};
+use perf_data::abi::sample::field::SampleField;
+use perf_data::abi::sample::layout::SampleLayout;
+use perf_data::abi::sample::read::encode_read;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::version::PerfVersion;
 
-/// Fields of samples that the schema supports.
-const MODELLED: SampleType =
-    SampleType::KNOWN.difference(SampleField::of_kinds(&[FieldKind::Regs, FieldKind::StackDump, FieldKind::LongBytes]));
+/// Fields of samples that the schema supports. Others are kept as a difference from the record that the message describes.
+pub(super) const MODELLED: SampleType = SampleField::known_to_linux(PerfVersion(5, 12))
+    .difference(SampleType::USER_DUMP)
+    .difference(SampleType::REGS_INTR)
+    .difference(SampleType::AUX);
 
 /// The part of a layout that the schema supports.
 pub(super) fn modelled(layout: &SampleLayout) -> SampleLayout {
@@ -95,7 +98,7 @@ fn branches(stack: &BranchStackView<'_>, endian: Endian) -> impl Iterator<Item =
 
 /// Appends the body of the record that a message describes, with a [modelled] layout.
 pub(super) fn encode(sample: &SampleEvent, layout: &SampleLayout, endian: Endian, out: &mut Vec<u8>) {
-    let mut out = Writer::new(out, endian);
+    let mut out = ByteWriter::new(out, endian);
     let mut fields = layout.sample_type();
     // A struct weight is written even where the event is not known to have one.
     fields.set(SampleType::WEIGHT_STRUCT, fields.contains(SampleType::WEIGHT_STRUCT) || sample.weight_struct.is_some());
@@ -119,7 +122,7 @@ pub(super) fn encode(sample: &SampleEvent, layout: &SampleLayout, endian: Endian
         code_page_size: sample.code_page_size,
         ..SampleView::default()
     };
-    for field in SampleField::of(fields) {
+    for field in SampleField::selected_by(fields) {
         match field {
             SampleField::Read => {
                 let read = sample.read_info.as_ref();
@@ -138,8 +141,7 @@ pub(super) fn encode(sample: &SampleEvent, layout: &SampleLayout, endian: Endian
                 out.put_some(has_hw_idx.then(|| sample.branch_stack_hw_idx()));
                 sample.branch_stack.iter().for_each(|entry| encode_branch(entry, &mut out));
             }
-            // The schema does not support these.
-            SampleField::RegsUser | SampleField::StackUser | SampleField::RegsIntr | SampleField::Aux => {}
+            _ if !MODELLED.contains(field.bits()) => {}
             _ => view.encode_field(field, layout, &mut out),
         }
     }
@@ -156,7 +158,7 @@ fn weight(sample: &SampleEvent) -> u64 {
     }
 }
 
-fn encode_branch(entry: &BranchStackEntry, out: &mut Writer<'_>) {
+fn encode_branch(entry: &BranchStackEntry, out: &mut ByteWriter<'_>) {
     let flags = BranchFlags::default()
         .with(BranchFlags::MISPRED, entry.mispredicted().into())
         .with(BranchFlags::PREDICTED, entry.predicted().into())

@@ -2,9 +2,9 @@
 
 use super::proto::perf_data_proto::{MMapEvent, PerfEvent, PerfEventStats, SampleEvent};
 use crate::rewrite::quipper::address_spaces::AddressSpaces;
-use perf_data::abi::callchain::Context;
 use perf_data::abi::record::RecordType;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::callchain::Context;
+use perf_data::abi::sample::view::SampleView;
 
 /// Counts records.
 pub(super) struct Stats {

@@ -4,7 +4,7 @@ use super::Fidelity;
 use super::chunks::raw;
 use super::encode::field;
 use super::proto::perf_data_proto::Record;
-use crate::formats::converter::ConvertOptions;
+use crate::formats::framework::converter::ConvertOptions;
 use bytes::Bytes;
 use md5::{Digest, Md5};
 use perf_data::container::spool::Spool;

@@ -1,8 +1,8 @@
 //! perf.data, the format of recordings.
 
-use super::output::{OutputFormat, OutputType, Writer};
-use super::{Format, Reader};
-use crate::rewrite::output::RecordingOptions;
+use super::{Format, FormatReader};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType};
+use crate::rewrite::framework::output::RecordingOptions;
 use perf_data::abi::header;
 
 /// The format of recordings.
@@ -10,7 +10,7 @@ pub const FORMAT: Format = Format {
     extensions: &[("data", None)],
     is_binary: true,
     output: Some(OutputType::of::<RecordingOptions>()),
-    reader: Reader::Recording,
+    reader: FormatReader::Recording,
     recognizes: |start| header::endian(start).is_some(),
     is_distinctive: true,
     ..Format::new("perf.data", "the format of perf itself")
@@ -21,7 +21,7 @@ impl OutputFormat for RecordingOptions {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Records(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Records(self)
     }
 }

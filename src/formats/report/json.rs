@@ -4,7 +4,7 @@ use super::Settings;
 use crate::profile::Profile;
 use crate::report::facts::{facts, warnings};
 use crate::report::location::Locations;
-use crate::report::top::Entry;
+use crate::report::top::ReportEntry;
 use perf_data::error::{Error, Result};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -42,7 +42,7 @@ fn write_object(profile: &Profile, locations: &Locations, settings: &Settings, o
     writeln!(out, "],\"events\":{events},\"facts\":{facts},\"warnings\":{warnings}}}")
 }
 
-fn object(entry: &Entry, event: &str, settings: &Settings) -> Map<String, Value> {
+fn object(entry: &ReportEntry, event: &str, settings: &Settings) -> Map<String, Value> {
     let (total, own) = (entry.usage.total, entry.usage.own);
     let cells = settings.keys.iter().zip(&entry.cells);
     let mut object: Map<_, _> = cells.map(|(key, cell)| (key.name().to_owned(), (&**cell).into())).collect();

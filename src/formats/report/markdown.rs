@@ -5,9 +5,9 @@ use super::{rows, total};
 use crate::profile::Profile;
 use crate::report::Counts;
 use crate::report::facts::{facts, warnings};
-use crate::report::key::Key;
+use crate::report::key::ReportKey;
 use crate::report::location::{LocationId, Locations};
-use crate::report::top::{Entry, Top};
+use crate::report::top::{ReportEntry, Top};
 use hashbrown::HashMap;
 use perf_data::error::{Error, Result};
 use perf_data::printable;
@@ -59,9 +59,9 @@ pub(super) fn write(profile: &Profile, limit: Option<usize>, out: &mut dyn Write
 }
 
 fn functions(profile: &Profile, locations: &Locations, (event, all): (EventIndex, Counts), limit: usize) -> String {
-    let top = Top::new(profile, locations, Some(event), &[Key::Sym, Key::Dso], false);
+    let top = Top::new(profile, locations, Some(event), &[ReportKey::Sym, ReportKey::Dso], false);
     let mut text = "\n| self | total | function | object |\n|---:|---:|---|---|\n".to_owned();
-    for Entry { cells, usage, .. } in top.entries.iter().take(limit) {
+    for ReportEntry { cells, usage, .. } in top.entries.iter().take(limit) {
         let [own, total] = [usage.own, usage.total].map(|counts| counts.percent_of(all));
         text += &format!("| {own:.1}% | {total:.1}% | {} | {} |\n", code(&cells[0]), code(&cells[1]));
     }
@@ -87,13 +87,13 @@ fn stacks(profile: &Profile, locations: &Locations, (event, all): (EventIndex, C
 }
 
 fn lines(profile: &Profile, locations: &Locations, (event, all): (EventIndex, Counts), limit: usize) -> String {
-    let top = Top::new(profile, locations, Some(event), &[Key::SrcLine], false);
+    let top = Top::new(profile, locations, Some(event), &[ReportKey::SrcLine], false);
     let sampled = top.entries.iter().filter(|entry| !entry.cells[0].is_empty() && entry.usage.own.samples > 0);
     let lines: Vec<_> = sampled.take(limit).collect();
     if lines.is_empty() {
         return String::new();
     }
-    let line = |entry: &&Entry| format!("- {:.1}% {}\n", entry.usage.own.percent_of(all), code(&entry.cells[0]));
+    let line = |entry: &&ReportEntry| format!("- {:.1}% {}\n", entry.usage.own.percent_of(all), code(&entry.cells[0]));
     format!("\nLines:\n\n{}", lines.iter().map(line).collect::<String>())
 }
 

@@ -6,19 +6,20 @@ mod markdown;
 mod style;
 mod text;
 
-use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 #[cfg(feature = "cli")]
 use crate::option_values::{number_in, percent};
 use crate::profile::labels::Label;
 use crate::profile::{Profile, Row};
 use crate::report::Counts;
-use crate::report::key::Key;
+use crate::report::key::ReportKey;
 use crate::report::location::Locations;
-use crate::report::top::{Entry, Top};
+use crate::report::top::{ReportEntry, Top};
 use perf_data::error::{Error, Result};
 use perf_data::stream::events::EventIndex;
 use std::io::Write;
+use std::sync::LazyLock;
 
 /// Reports.
 pub const FORMAT: Format = Format {
@@ -36,7 +37,8 @@ pub const MARKDOWN: Format = Format {
 };
 
 /// Labels that keys need.
-const LABELS: &[Label] = &[Label::ThreadComm, Label::Pid, Label::Tid, Label::Cpu];
+static LABELS: LazyLock<Vec<Label>> =
+    LazyLock::new(|| ReportKey::NAMES.iter().filter_map(|(_, key)| key.label()).collect());
 
 /// A report with these options.
 #[derive(Clone, Debug, Default)]
@@ -46,9 +48,9 @@ pub struct Report {
     /// What samples are grouped by, separated by commas [default: comm,dso,sym].
     #[cfg_attr(
         feature = "cli",
-        arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = Key::parser())
+        arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = ReportKey::parser())
     )]
-    pub group_by: Vec<Key>,
+    pub group_by: Vec<ReportKey>,
 
     /// Which functions it shows, and how.
     #[cfg_attr(feature = "cli", command(flatten))]
@@ -76,19 +78,19 @@ pub struct Contents {
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = number_in::<u32>(1, i32::MAX as u32)))]
     pub limit: Option<u32>,
 
-    /// Print the callers of a function.
+    /// Print the callers of a function: its name, a part that only it has, or a regular expression.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub callers: Option<String>,
 
-    /// Print the functions that a function calls.
+    /// Print the functions that a function, named as for --callers, calls.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub callees: Option<String>,
 
-    /// Print the callers and callees of a function.
+    /// Print the callers and callees of a function, named as for --callers.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", conflicts_with_all = ["callers", "callees"]))]
     pub symbol: Option<String>,
 
-    /// Print the source lines of a function with their samples.
+    /// Print the source lines of a function, named as for --callers, with their samples.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", conflicts_with_all = ["callers", "callees", "symbol"]))]
     pub lines: Option<String>,
 
@@ -127,7 +129,7 @@ const MAX_ENTRIES: usize = 1000;
 
 /// Values of the options of a report.
 struct Settings {
-    keys: Vec<Key>,
+    keys: Vec<ReportKey>,
     by_total: bool,
     percent_limit: f64,
     limit: usize,
@@ -139,7 +141,7 @@ impl Settings {
     fn new(report: &Report) -> Self {
         let Contents { no_children, percent_limit, limit, json, csv, .. } = report.contents;
         Self {
-            keys: if report.group_by.is_empty() { Key::DEFAULT.to_owned() } else { report.group_by.clone() },
+            keys: if report.group_by.is_empty() { ReportKey::DEFAULT.to_owned() } else { report.group_by.clone() },
             by_total: !no_children,
             percent_limit: percent_limit.unwrap_or(0.0),
             limit: limit.map_or(if json || csv { usize::MAX } else { MAX_ENTRIES }, |limit| limit as usize),
@@ -149,7 +151,7 @@ impl Settings {
 
     /// The lists of a report: one of each event, or one of all if it is a key.
     fn lists(&self, profile: &Profile, locations: &Locations) -> impl ExactSizeIterator<Item = Top> {
-        let events: Vec<_> = match self.keys.contains(&Key::Event) {
+        let events: Vec<_> = match self.keys.contains(&ReportKey::Event) {
             true => vec![None],
             false => profile.has_samples.iter().copied().map(Some).collect(),
         };
@@ -158,9 +160,9 @@ impl Settings {
     }
 
     /// The entries that the limits permit.
-    fn entries<'a>(&self, top: &'a Top) -> impl Iterator<Item = &'a Entry> + use<'a> {
+    fn entries<'a>(&self, top: &'a Top) -> impl Iterator<Item = &'a ReportEntry> + use<'a> {
         let Self { by_total, percent_limit, limit, .. } = *self;
-        let share = move |entry: &Entry| {
+        let share = move |entry: &ReportEntry| {
             let counts = if by_total { entry.usage.total } else { entry.usage.own };
             counts.percent_of(top.event_total(entry))
         };
@@ -183,8 +185,8 @@ impl OutputFormat for Report {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 
@@ -194,7 +196,7 @@ impl ProfileFormat for Report {
     }
 
     fn required_labels(&self) -> &'static [Label] {
-        LABELS
+        &LABELS
     }
 
     /// Writes a report; an error if the profile has no function of a requested name.
@@ -224,8 +226,8 @@ impl OutputFormat for Markdown {
         &MARKDOWN
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 

@@ -4,11 +4,11 @@ use super::style::{Style, event_line};
 use super::{Settings, rows, total};
 use crate::profile::Profile;
 use crate::report::Counts;
-use crate::report::location::Locations;
+use crate::report::location::{LocationSelection, Locations};
 use crate::report::neighbors::{Neighbor, Neighbors};
 use crate::report::source_lines::SourceLines;
-use crate::report::top::{Entry, Top};
-use perf_data::error::{Error, Result};
+use crate::report::top::{ReportEntry, Top};
+use perf_data::error::Result;
 use perf_data::printable;
 use perf_data::stream::events::EventIndex;
 use std::fmt::Write;
@@ -76,7 +76,7 @@ impl<'a> Page<'a> {
             padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
         line!(text, "  total     self   samples  {}", joined(&mut keys.iter().copied()));
-        for (Entry { usage, .. }, (cells, entry)) in entries.iter().zip(names.iter().zip(&entries)) {
+        for (ReportEntry { usage, .. }, (cells, entry)) in entries.iter().zip(names.iter().zip(&entries)) {
             let all = top.event_total(entry);
             let (total, own) =
                 (self.style.percent(usage.total.percent_of(all)), self.style.percent(usage.own.percent_of(all)));
@@ -97,22 +97,25 @@ impl<'a> Page<'a> {
         line!(text, "{entries} below the limit{}", if is_by_default { "; choose another with --limit" } else { "" });
     }
 
-    /// The callers or callees, or both, of functions by their names.
+    /// The callers or callees, or both, of functions.
     ///
     /// # Errors
     /// If there is no such function.
     pub(super) fn neighbors(&self, callers: Option<&str>, callees: Option<&str>) -> Result<String> {
+        let select = |text: Option<&str>| text.map(|text| self.locations.select(text)).transpose();
+        let (callers, callees) = (select(callers)?, select(callees)?);
         let mut sections = Vec::new();
         for &event in &self.profile.has_samples {
             let all = total(self.profile, event);
-            let section = |name: &str, what: &str, list: fn(&Neighbors) -> &[Neighbor]| {
-                let neighbors = Neighbors::new(self.profile, self.locations, rows(self.profile, event), name);
+            let section = |selection: &LocationSelection, what: &str, list: fn(&Neighbors) -> &[Neighbor]| {
+                let LocationSelection { title, is_selected } = selection;
+                let neighbors = Neighbors::new(self.profile, self.locations, rows(self.profile, event), is_selected);
                 if neighbors.total == Counts::default() {
                     return None;
                 }
                 let (total, own) = (neighbors.total.percent_of(all), neighbors.own.percent_of(all));
                 let mut text = self.heading(event, all);
-                line!(text, "{what} of {}: total {total:.2}%, self {own:.2}%", printable::name(name));
+                line!(text, "{what} of {title}: total {total:.2}%, self {own:.2}%");
                 line!(text, "  share   samples  function");
                 let list = list(&neighbors);
                 let printed = &list[..list.len().min(self.settings.limit)];
@@ -120,17 +123,16 @@ impl<'a> Page<'a> {
                 self.omitted(list.len(), printed.len(), &mut text);
                 Some(text)
             };
-            let caller_section = callers.and_then(|name| section(name, "callers", |neighbors| &neighbors.callers));
-            let callee_section = callees.and_then(|name| section(name, "callees", |neighbors| &neighbors.callees));
+            let caller_section =
+                callers.as_ref().and_then(|functions| section(functions, "callers", |neighbors| &neighbors.callers));
+            let callee_section =
+                callees.as_ref().and_then(|functions| section(functions, "callees", |neighbors| &neighbors.callees));
             let event_sections: Vec<_> = caller_section.into_iter().chain(callee_section).collect();
             if !event_sections.is_empty() {
                 sections.push(event_sections.join("\n"));
             }
         }
-        match sections.is_empty() {
-            true => Err(no_function(callers.or(callees).unwrap_or_default())),
-            false => Ok(join_events(sections.into_iter(), "\n")),
-        }
+        Ok(join_events(sections.into_iter(), "\n"))
     }
 
     fn neighbor(&self, neighbor: &Neighbor, all: Counts, text: &mut String) {
@@ -145,35 +147,36 @@ impl<'a> Page<'a> {
         line!(text, "{percent}  {:>8}  {name}{at}", counts.samples);
     }
 
-    /// The source lines of a function.
+    /// The source lines of functions.
     ///
     /// # Errors
     /// If there is no such function.
     pub(super) fn lines(&self, name: &str) -> Result<String> {
+        let LocationSelection { title, is_selected } = self.locations.select(name)?;
         let mut sections = Vec::new();
         for &event in &self.profile.has_samples {
             let all = total(self.profile, event);
-            let lines = SourceLines::new(self.profile, self.locations, rows(self.profile, event), name);
-            let section = |lines: &SourceLines| self.heading(event, all) + &self.source(lines, name, all);
+            let lines = SourceLines::new(self.profile, self.locations, rows(self.profile, event), &is_selected);
+            let section = |lines: &SourceLines| self.heading(event, all) + &self.source(lines, &title, all);
             let event_sections: Vec<_> = lines.iter().map(section).collect();
             if !event_sections.is_empty() {
                 sections.push(event_sections.join("\n"));
             }
         }
-        if sections.is_empty() { Err(no_function(name)) } else { Ok(join_events(sections.into_iter(), "\n")) }
+        Ok(join_events(sections.into_iter(), "\n"))
     }
 
-    fn source(&self, lines: &SourceLines, name: &str, all: Counts) -> String {
+    fn source(&self, lines: &SourceLines, title: &str, all: Counts) -> String {
         let mut text = String::new();
         let share = lines.total.percent_of(all);
         let source = lines.text(CONTEXT);
         let note = match (&source, lines.file.is_empty()) {
-            (_, true) => ": its lines are unknown",
-            (None, _) => ": the file is not here",
+            (_, true) => "; its lines are unknown",
+            (None, _) => "; its source file was not found, so only line numbers are shown",
             _ => "",
         };
         let file = if lines.file.is_empty() { String::new() } else { format!(" in {}", printable::name(&lines.file)) };
-        line!(text, "{}{file}: {share:.2}%{note}", printable::name(name));
+        line!(text, "{title}{file}: {share:.2}%{note}");
         line!(text, "  total     self   line");
         let counts = |line: i64| lines.counts.get(&line).map(|usage| (usage.total, usage.own));
         let numbered = source.unwrap_or_else(|| lines.counts.keys().map(|&line| (line, String::new())).collect());
@@ -201,11 +204,4 @@ fn join_events(texts: impl ExactSizeIterator<Item = String>, separator: &str) ->
         texts.push(format!("{omitted} more events; choose with --event\n"));
     }
     texts.join(separator)
-}
-
-fn no_function(name: &str) -> Error {
-    Error::invalid(format!(
-        "no sample has a function '{}'; names are those that the report lists",
-        printable::name(name)
-    ))
 }

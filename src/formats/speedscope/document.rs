@@ -1,6 +1,6 @@
 //! The parts of a file that an import uses.
 
-use crate::formats::import::json_document::{Number, Text};
+use crate::formats::import::json_document::{JsonText, Number};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use std::fmt;
@@ -9,9 +9,9 @@ use std::fmt;
 #[derive(Deserialize)]
 pub(super) struct Document<'a> {
     #[serde(borrow)]
-    pub exporter: Option<Text<'a>>,
+    pub exporter: Option<JsonText<'a>>,
     #[serde(borrow)]
-    pub name: Option<Text<'a>>,
+    pub name: Option<JsonText<'a>>,
     #[serde(borrow)]
     pub shared: Shared<'a>,
     #[serde(borrow)]
@@ -22,26 +22,26 @@ pub(super) struct Document<'a> {
 #[derive(Deserialize)]
 pub(super) struct Shared<'a> {
     #[serde(borrow)]
-    pub frames: Frames<'a>,
+    pub frames: DocumentFrames<'a>,
 }
 
 /// Frames that stacks refer to.
-pub(super) struct Frames<'a>(pub Vec<ImportedFrame<'a>>);
+pub(super) struct DocumentFrames<'a>(pub Vec<ImportedFrame<'a>>);
 
 /// Maximum number of frames: each takes twenty times as much memory as the shortest text of one.
 pub(super) const MAX_LISTED_FRAMES: usize = 1 << 21;
 
-impl<'de: 'a, 'a> Deserialize<'de> for Frames<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for DocumentFrames<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct FramesVisitor;
         impl<'de> Visitor<'de> for FramesVisitor {
-            type Value = Frames<'de>;
+            type Value = DocumentFrames<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a sequence of frames")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Frames<'de>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<DocumentFrames<'de>, A::Error> {
                 let mut frames = Vec::new();
                 while let Some(frame) = sequence.next_element()? {
                     if frames.len() == MAX_LISTED_FRAMES {
@@ -49,7 +49,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Frames<'a> {
                     }
                     frames.push(frame);
                 }
-                Ok(Frames(frames))
+                Ok(DocumentFrames(frames))
             }
         }
         deserializer.deserialize_seq(FramesVisitor)
@@ -60,9 +60,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Frames<'a> {
 #[derive(Deserialize)]
 pub(super) struct ImportedFrame<'a> {
     #[serde(borrow)]
-    pub name: Text<'a>,
+    pub name: JsonText<'a>,
     #[serde(borrow)]
-    pub file: Option<Text<'a>>,
+    pub file: Option<JsonText<'a>>,
     pub line: Option<Number>,
     pub col: Option<Number>,
 }
@@ -72,12 +72,12 @@ pub(super) struct ImportedFrame<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ImportedTrack<'a> {
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: ProfileKind,
     #[serde(borrow)]
-    pub name: Text<'a>,
+    pub name: JsonText<'a>,
     /// The event, in files of perfconv.
     #[serde(borrow)]
-    pub event: Option<Text<'a>>,
+    pub event: Option<JsonText<'a>>,
     pub unit: ValueUnit,
     pub start_value: Option<Number>,
     pub samples: Option<Stacks>,
@@ -87,7 +87,7 @@ pub(super) struct ImportedTrack<'a> {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(super) enum ProfileKind {
     Sampled,
     Evented,
 }

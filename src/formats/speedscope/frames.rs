@@ -1,13 +1,13 @@
 //! The frames of a file.
 
 use crate::profile::Tables;
-use crate::profile::stacks::FrameId;
+use crate::profile::intern::stacks::FrameId;
 use crate::report::location::{LocationId, Locations};
 use hashbrown::HashMap;
 use serde::Serialize;
 
 /// Frames without duplicates.
-pub(super) struct Frames {
+pub(super) struct SpeedscopeFrames {
     locations: Locations,
     has_lines: bool,
     /// By location: index of its frame.
@@ -17,7 +17,7 @@ pub(super) struct Frames {
 }
 
 #[derive(Serialize)]
-pub(super) struct Frame {
+pub(super) struct SpeedscopeFrame {
     name: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     file: String,
@@ -29,7 +29,7 @@ fn is_unknown(line: &i64) -> bool {
     *line <= 0
 }
 
-impl Frames {
+impl SpeedscopeFrames {
     /// The frames of a profile: functions, each with its first line, or with `has_lines` lines of functions.
     pub(super) fn new(tables: &Tables, has_lines: bool) -> Self {
         let locations = Locations::new(tables);
@@ -51,13 +51,13 @@ impl Frames {
     }
 
     /// The frame of a location. Its file is the source file or, if that is unknown, the file with the code.
-    pub(super) fn frame(&self, location: LocationId) -> Frame {
+    pub(super) fn frame(&self, location: LocationId) -> SpeedscopeFrame {
         let Self { locations, has_lines, .. } = self;
         let location = locations.get(location);
         let source = locations.text(location.file);
         let file = if source.is_empty() { locations.text(location.dso) } else { source };
         let line = if *has_lines { location.line } else { location.start_line };
-        Frame { name: locations.text(location.function).into_owned(), file: file.into_owned(), line }
+        SpeedscopeFrame { name: locations.text(location.function).into_owned(), file: file.into_owned(), line }
     }
 
     /// Indexes of the frames of a stack, root first.

@@ -1,13 +1,15 @@
 //! Imports files of speedscope as recordings.
 
-use super::document::{Document, FrameEvent, FrameEventKind, ImportedFrame, ImportedTrack, Kind, Stacks, ValueUnit};
+use super::document::{
+    Document, FrameEvent, FrameEventKind, ImportedFrame, ImportedTrack, ProfileKind, Stacks, ValueUnit,
+};
+use crate::formats::framework::tracks::{ALL_THREADS, NamedThread};
 use crate::formats::import::json_document::{Number, parse};
 use crate::formats::import::source::{SourceFrame, SourceFunction, SourceMapping, SourceProfile, SourceSample};
 use crate::formats::import::weighted_events::WeightedEvents;
 use crate::formats::import::{
     ImportOptions, ImportedRecording, MAX_FRAMES, MAX_PARTS, START, max_total_frames, read_all, record,
 };
-use crate::formats::tracks::{ALL_THREADS, NamedThread};
 use crate::profile::event::Unit;
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -43,14 +45,14 @@ fn source_profile(
     let Document { exporter, name, shared, profiles } = document;
     let is_own = exporter.is_some_and(|exporter| exporter.starts_with("perfconv@"));
     let profile = SourceProfile { input_size, ..SourceProfile::default() };
-    let mut reader = Reader { is_own, max_frames, profile, ..Reader::default() };
+    let mut reader = SpeedscopeReader { is_own, max_frames, profile, ..SpeedscopeReader::default() };
     reader.frames(&shared.frames.0).map_err(|problem| format!("shared.frames{problem}"))?;
     let name = name.as_deref().filter(|name| !is_own && !name.is_empty());
     let program = name.map(|name| reader.profile.name(name));
     for (number, track) in profiles.iter().enumerate() {
         reader.track(track, program).map_err(|problem| format!("profiles[{number}]{problem}"))?;
     }
-    let Reader { mut profile, rounded, .. } = reader;
+    let SpeedscopeReader { mut profile, rounded, .. } = reader;
     if profile.samples.is_empty() {
         return Err("profiles: they have no samples".to_owned());
     }
@@ -62,7 +64,7 @@ fn source_profile(
 }
 
 #[derive(Default)]
-struct Reader {
+struct SpeedscopeReader {
     /// Whether perfconv wrote the file.
     is_own: bool,
     max_frames: usize,
@@ -76,7 +78,7 @@ struct Reader {
     stack: Vec<u32>,
 }
 
-impl Reader {
+impl SpeedscopeReader {
     /// Adds the frames. Errors begin with the place.
     fn frames(&mut self, frames: &[ImportedFrame<'_>]) -> std::result::Result<(), String> {
         let lines = first_lines(frames);
@@ -129,11 +131,11 @@ impl Reader {
         }
         sample.event = self.events.id(&mut self.profile, event.or(in_name), track.unit.unit());
         match (track.kind, &track.samples, &track.weights, &track.events) {
-            (Kind::Sampled, Some(stacks), Some(weights), _) => self.samples(track, sample, stacks, weights),
-            (Kind::Evented, _, _, Some(events)) => self.events(track, sample, events),
-            (Kind::Sampled, None, ..) => Err(": missing field `samples`".to_owned()),
-            (Kind::Sampled, ..) => Err(": missing field `weights`".to_owned()),
-            (Kind::Evented, ..) => Err(": missing field `events`".to_owned()),
+            (ProfileKind::Sampled, Some(stacks), Some(weights), _) => self.samples(track, sample, stacks, weights),
+            (ProfileKind::Evented, _, _, Some(events)) => self.events(track, sample, events),
+            (ProfileKind::Sampled, None, ..) => Err(": missing field `samples`".to_owned()),
+            (ProfileKind::Sampled, ..) => Err(": missing field `weights`".to_owned()),
+            (ProfileKind::Evented, ..) => Err(": missing field `events`".to_owned()),
         }
     }
 

@@ -9,14 +9,16 @@ mod import;
 pub use import::{import, recognizes};
 
 use super::folded::Weight;
-use super::json_text::{self, Each};
-use super::output::{OutputFormat, OutputType, ProfileFormat, Writer};
-use super::tracks::{self, Track, tracks};
-use super::{Format, Reader, ShowsFunctions};
+use super::{Format, FormatReader, ShowsFunctions};
+use crate::formats::framework::json_text;
+use crate::formats::framework::json_text::Each;
+use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
+use crate::formats::framework::tracks;
+use crate::formats::framework::tracks::{Track, tracks};
 use crate::profile::Profile;
 use crate::profile::event::Unit;
 use crate::profile::labels::Label;
-use frames::Frames;
+use frames::SpeedscopeFrames;
 use perf_data::error::Result;
 use serde::Serialize;
 use std::io::Write;
@@ -26,7 +28,7 @@ pub const FORMAT: Format = Format {
     extensions: &[("speedscope.json", None)],
     output: Some(OutputType::of::<Speedscope>()),
     functions: ShowsFunctions::Always,
-    reader: Reader::Import(import),
+    reader: FormatReader::Import(import),
     recognizes,
     is_distinctive: true,
     ..Format::new("speedscope", "profile of each thread and event, for speedscope")
@@ -94,8 +96,8 @@ impl OutputFormat for Speedscope {
         &FORMAT
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer::Profile(self)
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
     }
 }
 
@@ -109,7 +111,7 @@ impl ProfileFormat for Speedscope {
     }
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
-        let frames = Frames::new(&profile.tables, self.frames == FrameUnit::Lines);
+        let frames = SpeedscopeFrames::new(&profile.tables, self.frames == FrameUnit::Lines);
         let by_period = self.weight.is_period();
         let tracks = tracks(profile);
         let file = File {
@@ -127,7 +129,7 @@ impl ProfileFormat for Speedscope {
 fn track_profile<'a>(
     track: &'a Track,
     profile: &'a Profile,
-    frames: &'a Frames,
+    frames: &'a SpeedscopeFrames,
     by_period: bool,
 ) -> impl Serialize + 'a {
     let event = &profile.tables.events[track.event as usize];

@@ -1,7 +1,7 @@
 //! Checks a recording from start to end.
 
 use super::finding::{Finding, Rule, Severity, Subject};
-use super::flow::{AuxtraceRecords, Frame, Rounds};
+use super::flow::{AuxtraceRecords, CompressedFrame, Rounds};
 use super::layout::Layout;
 use super::{attrs, features, records, references, tracepoints};
 use perf_data::abi;
@@ -82,7 +82,7 @@ struct Checker<'a> {
     /// Offsets of the features in a file. A pipe has them in records.
     feature_offsets: HashMap<FeatureId, u64>,
     rounds: Rounds,
-    frame: Frame,
+    frame: CompressedFrame,
     frames_announced: bool,
     mmap_len: u32,
     auxtrace: AuxtraceRecords,
@@ -94,7 +94,7 @@ impl<'a> Checker<'a> {
             findings,
             feature_offsets: HashMap::new(),
             rounds: Rounds::default(),
-            frame: Frame::default(),
+            frame: CompressedFrame::default(),
             frames_announced: false,
             mmap_len: 0,
             auxtrace: AuxtraceRecords::default(),
@@ -140,7 +140,7 @@ impl<'a> Checker<'a> {
         match raw.header().kind {
             RecordType::FINISHED_ROUND => self.rounds.finish(),
             kind if kind.is_frame() => {
-                self.frame = Frame::default();
+                self.frame = CompressedFrame::default();
                 let announced = meta.features.get(&FeatureId::COMPRESSED);
                 let announced = announced.and_then(|bytes| abi::parse::<Compression>(bytes, meta.endian, ()).ok());
                 self.frames_announced = announced.is_some();
@@ -159,7 +159,13 @@ impl<'a> Checker<'a> {
     /// Adds the corruption that the reader detected.
     fn damage(&mut self, meta: &Meta, ledger: &Ledger) {
         for damage in ledger.messages() {
-            self.findings.add(&damage.file, damage.offset, Subject::Container, damage.kind.into(), damage.what.clone());
+            self.findings.add(
+                &damage.file,
+                damage.offset,
+                Subject::Container,
+                damage.kind.into(),
+                damage.problem.clone(),
+            );
         }
         if let Some(last) = ledger.messages().last().filter(|_| ledger.further_messages() > 0) {
             let problem = format!("{} more corrupt places", ledger.further_messages());

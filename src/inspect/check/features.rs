@@ -38,7 +38,7 @@ pub(super) fn check(
     if let Feature::TracingData(data) = &section.feature {
         tracepoints::check_formats(data, &mut report);
     }
-    if let Some(Rejection { kind, what: problem, by_all }) = reader.rejection(&section) {
+    if let Some(Rejection { kind, problem, by_all }) = reader.rejection(&section) {
         let rule = match kind {
             RejectionKind::Version => Rule::Version,
             RejectionKind::Limit => Rule::Limit,

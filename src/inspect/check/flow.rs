@@ -28,13 +28,13 @@ impl Rounds {
 
 /// Size of the contents of a compressed frame.
 #[derive(Default)]
-pub(super) struct Frame {
+pub(super) struct CompressedFrame {
     /// Bytes of the records in the frame, without the first, which may have begun in the frame before.
     bytes: usize,
     begun: bool,
 }
 
-impl Frame {
+impl CompressedFrame {
     /// Adds a record of the frame. Returns the size when it exceeds `mmap_len` for the first time.
     pub(super) fn record(&mut self, len: usize, mmap_len: u32) -> Option<usize> {
         let before = self.bytes;

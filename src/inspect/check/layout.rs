@@ -4,7 +4,7 @@ use super::attrs;
 use super::finding::{Rule, Subject};
 use perf_data::abi::Endian;
 use perf_data::abi::attr::Attr;
-use perf_data::abi::bytes::Reader;
+use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::header::{FeatureBits, FileHeader, Section};
 use perf_data::container::image::FileImage;
@@ -72,7 +72,7 @@ impl<'a> Layout<'a> {
         if self.header.size != FileHeader::SIZE || self.image.behind.is_empty() {
             return;
         }
-        let mut slots = Reader::new(&self.image.behind, self.endian);
+        let mut slots = ByteReader::new(&self.image.behind, self.endian);
         let bits: Vec<u32> = FeatureBits::read(&bits, self.endian).iter().collect();
         self.add(Section { offset: self.data_end, size: bits.len() as u64 * SLOT_SIZE }, "the feature table");
         for id in bits.into_iter().map(FeatureId) {
@@ -103,7 +103,7 @@ impl<'a> Layout<'a> {
             attrs::check_bytes(&entry[..room], self.endian, &mut report);
             // If the two sizes differ, writers disagree on where the position of the IDs is stored.
             let ids_section = |len: usize| {
-                let mut fields = Reader::new(entry.get(len..)?, self.endian);
+                let mut fields = ByteReader::new(entry.get(len..)?, self.endian);
                 Some(Section { offset: fields.u64()?, size: fields.u64()? })
             };
             let ids_at = |len: usize| ids_section(len).and_then(|ids| Some((ids, self.bytes(ids)?)));
@@ -124,7 +124,7 @@ impl<'a> Layout<'a> {
             if !section.size.is_multiple_of(8) {
                 report(Rule::IdsSize, format!("the size of its IDs is {}, which is not a multiple of 8", section.size));
             }
-            for id in Reader::new(ids, self.endian).words(section.size / 8).iter().flat_map(|ids| ids.iter()) {
+            for id in ByteReader::new(ids, self.endian).words(section.size / 8).iter().flat_map(|ids| ids.iter()) {
                 let owner = *events.entry(id).or_insert(index);
                 if owner != index {
                     report(Rule::DuplicateId, format!("its ID {id} is also one of event {owner}"));

@@ -17,7 +17,7 @@ const SIMPLEPERF: RecordType = RecordType(32768);
 pub(super) fn check(raw: &Raw<'_>, events: &Events, mut report: impl FnMut(Rule, String)) -> Option<Record> {
     let kind = raw.header().kind;
     check_size(raw, &mut report);
-    let event = if kind < RecordType::USER_START { events.of(raw) } else { None };
+    let event = if kind < RecordType::USER_START { events.find(raw) } else { None };
     if event.is_none() && kind < RecordType::USER_START && (events.list().len() > 1 || kind == RecordType::SAMPLE) {
         report(Rule::UnknownEvent, "its event ID belongs to no event".into());
     }

@@ -5,8 +5,8 @@ use crate::profile::event::ProfileEvent;
 use perf_data::abi::feature::{Feature, FeatureId};
 use perf_data::abi::record::named_misc::NamedMisc;
 use perf_data::abi::record::{Body, Misc, Record, RecordType};
-use perf_data::abi::sample_id::SampleId;
-use perf_data::abi::tokens::Unsupported;
+use perf_data::abi::sample::id::SampleId;
+use perf_data::abi::serde::tokens::Unsupported;
 use perf_data::container::block::{Block, Origin};
 use perf_data::container::read::Container;
 use perf_data::error::{Error, Result};
@@ -118,7 +118,7 @@ impl<W: Write> Dumper<W> {
             text::append_inline(&mut self.text, &NamedMisc { kind, misc })?;
         }
         if kind == RecordType::SAMPLE {
-            match meta.events.of(raw) {
+            match meta.events.find(raw) {
                 Some((index, _)) => {
                     // Events of a pipe arrive among the records, so names are added when they are needed.
                     let list = meta.events.list();

@@ -1,7 +1,8 @@
 //! Text form of values: a field on each line, groups on one line where they fit.
 
-use super::writer::Writer;
-use perf_data::abi::tokens::{self, Unsupported};
+use super::writer::DumpWriter;
+use perf_data::abi::serde::tokens;
+use perf_data::abi::serde::tokens::Unsupported;
 use serde::Serialize;
 
 /// Appends the fields of a value, each on its own line with an indent of two; opaque bytes in full or only their start.
@@ -10,7 +11,7 @@ use serde::Serialize;
 /// If the value has a type that no definition has, such as a float.
 pub(crate) fn append(out: &mut String, value: &impl Serialize, all_bytes: bool) -> Result<(), Unsupported> {
     let start = out.len();
-    tokens::write(&mut Writer { out, depth: 0, all_bytes }, value)?;
+    tokens::write(&mut DumpWriter { out, depth: 0, all_bytes }, value)?;
     if out.len() == start {
         return Ok(());
     }
@@ -29,13 +30,13 @@ pub(crate) fn append(out: &mut String, value: &impl Serialize, all_bytes: bool) 
 /// # Errors
 /// As [`append`].
 pub(crate) fn append_inline(out: &mut String, value: &impl Serialize) -> Result<(), Unsupported> {
-    tokens::write(&mut Writer { out, depth: 1, all_bytes: false }, value)
+    tokens::write(&mut DumpWriter { out, depth: 1, all_bytes: false }, value)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perf_data::abi::readable;
+    use perf_data::abi::serde::readable;
 
     fn text(value: &impl Serialize) -> String {
         let mut out = String::new();

@@ -1,6 +1,6 @@
 //! Writer of values as text: each member of a group on its own line, or all on one line where they fit.
 
-use perf_data::abi::tokens::{Group, Integer, Key, TokenSink};
+use perf_data::abi::serde::tokens::{Group, Integer, Key, TokenSink};
 use std::fmt::{self, Write};
 
 /// Number of opaque bytes that are printed, unless all were requested.
@@ -10,7 +10,7 @@ const OPAQUE: usize = 64;
 const WIDTH: usize = 100;
 
 /// Writer of values as text.
-pub(super) struct Writer<'a> {
+pub(super) struct DumpWriter<'a> {
     pub out: &'a mut String,
     /// Number of groups around the current position.
     pub depth: usize,
@@ -18,7 +18,7 @@ pub(super) struct Writer<'a> {
     pub all_bytes: bool,
 }
 
-impl Writer<'_> {
+impl DumpWriter<'_> {
     fn put(&mut self, value: impl fmt::Display) {
         // Writing to a string cannot fail.
         let _ = write!(self.out, "{value}");
@@ -39,7 +39,7 @@ impl Writer<'_> {
     }
 }
 
-impl TokenSink for Writer<'_> {
+impl TokenSink for DumpWriter<'_> {
     fn written(&self) -> usize {
         self.out.len()
     }

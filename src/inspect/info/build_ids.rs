@@ -2,8 +2,11 @@
 
 use hashbrown::HashSet;
 use perf_data::abi;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::hex::to_hex;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::record::mmap2::Mmap2;
+use perf_data::container::read::Container;
 use perf_data::error::Result;
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
@@ -22,22 +25,30 @@ pub struct FileId {
 }
 
 impl FileId {
-    fn new(build_id: &[u8], filename: &[u8]) -> Self {
+    pub(super) fn new(build_id: &[u8], filename: &[u8]) -> Self {
         Self { build_id: build_id.into(), filename: String::from_utf8_lossy(filename).into_owned() }
+    }
+
+    /// The build ID in hexadecimal digits; empty if it is unknown.
+    pub fn digits(&self) -> String {
+        to_hex(&self.build_id)
     }
 }
 
 fn digits<S: Serializer>(bytes: &[u8], serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    serializer.serialize_str(&digits)
+    serializer.serialize_str(&to_hex(bytes))
 }
 
 /// A line of `perf buildid-list`.
 impl fmt::Display for FileId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.build_id.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        write!(f, " {}", self.filename)
+        write!(f, "{} {}", self.digits(), self.filename)
     }
+}
+
+/// Whether a recording is a file with a table of build IDs.
+pub fn has_table(meta: &Meta) -> bool {
+    meta.features.contains_key(&FeatureId::BUILD_ID) && meta.container != Container::Pipe
 }
 
 /// The build IDs in the recording's table or records, each once.

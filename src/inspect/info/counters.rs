@@ -10,6 +10,7 @@ use perf_data::abi::record::cpu_map::{CpuMap, CpuSet};
 use perf_data::abi::record::event_update::{EventUpdate, EventUpdateValue, Scale};
 use perf_data::abi::record::stat::{Stat, StatConfig, StatConfigTag, StatRound};
 use perf_data::abi::record::thread_map::ThreadMap;
+use perf_data::stream::events::Event;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use serde::Serialize;
@@ -34,6 +35,16 @@ pub struct Counters {
     pub time: Option<u64>,
     /// The counters, in the order of their first values.
     pub list: Vec<Counter>,
+    /// Names of the events without a counter: the machine does not support them.
+    pub not_supported: Vec<String>,
+}
+
+/// The sum of an event's counters.
+struct Total<'a> {
+    counter: &'a Counter,
+    value: f64,
+    /// Whether any of them ran.
+    is_counted: bool,
 }
 
 /// A counter: an event on a CPU or of a thread.
@@ -47,7 +58,7 @@ pub struct Counter {
     pub factor: Option<Scale>,
     /// CPU and thread that it counts.
     #[serde(flatten)]
-    pub target: Target,
+    pub target: CounterTarget,
     /// Count since the start.
     pub value: u64,
     /// Time that the event was enabled, in nanoseconds.
@@ -56,9 +67,20 @@ pub struct Counter {
     pub running: u64,
 }
 
+/// Words of perf for a counter that never ran, and for an event that no counter counts.
+const NOT_COUNTED: &str = "not counted";
+const NOT_SUPPORTED: &str = "not supported";
+
+impl Counter {
+    /// Whether it ran: otherwise its value is not 0, but unknown.
+    fn is_counted(&self) -> bool {
+        self.running > 0
+    }
+}
+
 /// CPU and thread of a counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-pub struct Target {
+pub struct CounterTarget {
     /// CPU; `None` for any.
     pub cpu: Option<i32>,
     /// Thread; `None` for any.
@@ -90,12 +112,12 @@ impl Targets {
     }
 
     /// Target of a count. The CPU is a number, or before perf 5.18 an index into the CPU map; the thread is always an index.
-    pub fn target(&self, stat: &Stat) -> Target {
+    pub fn target(&self, stat: &Stat) -> CounterTarget {
         let cpu = stat.cpu as i32;
         let is_number = self.cpus.is_empty() || self.cpus.contains(&cpu);
         let cpu = if is_number { cpu } else { self.cpus.get(stat.cpu as usize).copied().unwrap_or(cpu) };
         let thread = self.threads.get(stat.thread as usize).copied().unwrap_or(stat.thread.into());
-        Target { cpu: Some(cpu).filter(|&cpu| cpu >= 0), thread: Some(thread).filter(|&thread| thread >= 0) }
+        CounterTarget { cpu: Some(cpu).filter(|&cpu| cpu >= 0), thread: Some(thread).filter(|&thread| thread >= 0) }
     }
 }
 
@@ -115,8 +137,8 @@ pub struct Collector {
     targets: Targets,
     config: BTreeMap<u64, u64>,
     factors: HashMap<u64, Scale>,
-    indexes: HashMap<(u64, Target), usize>,
-    latest: Vec<(Target, Stat)>,
+    indexes: HashMap<(u64, CounterTarget), usize>,
+    latest: Vec<(CounterTarget, Stat)>,
     rounds: u64,
     time: Option<u64>,
 }
@@ -159,7 +181,7 @@ impl Collector {
     /// The collected counters; `None` if there are none.
     pub fn finish(self, meta: &Meta) -> Option<Counters> {
         let config = |tag: StatConfigTag| self.config.get(&tag.0).copied();
-        let counter = |&(target, stat): &(Target, Stat)| {
+        let counter = |&(target, stat): &(CounterTarget, Stat)| {
             let event = meta.events.by_id(stat.id).map(|index| &meta.events.list()[index as usize]);
             let first_id = event.and_then(|event| event.ids.first());
             Counter {
@@ -172,6 +194,8 @@ impl Collector {
                 running: stat.run,
             }
         };
+        let has_counter = |event: &Event| self.latest.iter().any(|(_, stat)| event.ids.contains(&stat.id));
+        let events = meta.events.list().iter().filter(|event| !has_counter(event));
         let version = meta.string(FeatureId::VERSION).unwrap_or_default();
         (!self.latest.is_empty()).then(|| Counters {
             aggregation: config(StatConfigTag::AGGR_MODE).map(|mode| aggregation(mode, &version)),
@@ -180,6 +204,7 @@ impl Collector {
             rounds: self.rounds,
             time: self.time,
             list: self.latest.iter().map(counter).collect(),
+            not_supported: events.map(|event| ProfileEvent::from(event).name).collect(),
         })
     }
 }
@@ -203,19 +228,21 @@ fn aggregation(mode: u64, version: &str) -> String {
 impl Counters {
     /// Sums over all CPUs and threads by event, as printed by `perf stat report`.
     pub fn totals(&self) -> Vec<String> {
-        let mut totals: Vec<(&Counter, f64)> = Vec::new();
+        let mut totals: Vec<Total<'_>> = Vec::new();
         for counter in &self.list {
-            let value = self.estimate(counter);
-            match totals.iter_mut().find(|(other, _)| other.event == counter.event) {
-                Some((_, total)) => *total += value,
-                None => totals.push((counter, value)),
+            let (value, is_counted) = (self.estimate(counter), counter.is_counted());
+            match totals.iter_mut().find(|other| other.counter.event == counter.event) {
+                Some(total) => (total.value, total.is_counted) = (total.value + value, total.is_counted || is_counted),
+                None => totals.push(Total { counter, value, is_counted }),
             }
         }
-        let total = |(counter, value): (&Counter, f64)| match (counter.factor, &counter.unit) {
+        let total = |Total { counter, value, is_counted }: Total<'_>| match (counter.factor, &counter.unit) {
+            _ if !is_counted => format!("<{NOT_COUNTED}> {}", counter.event),
             (Some(factor), Some(unit)) => format!("{:.2} {unit} {}", value * factor.value(), counter.event),
             _ => format!("{value:.0} {}", counter.event),
         };
-        totals.into_iter().map(total).collect()
+        let not_supported = self.not_supported.iter().map(|event| format!("<{NOT_SUPPORTED}> {event}"));
+        totals.into_iter().map(total).chain(not_supported).collect()
     }
 
     /// The value that a counter would have if it had been running all the time.
@@ -247,12 +274,15 @@ impl Counters {
         let any = || "any".to_owned();
         let mut lines = vec![format!("counters    {}", self.settings())];
         lines.push(row(["event", "cpu", "thread", "value", "enabled", "running"]));
-        for Counter { event, target, value, enabled, running, .. } in &self.list {
+        for counter in &self.list {
+            let Counter { event, target, value, enabled, running, .. } = counter;
             let cpu = target.cpu.map_or_else(any, |cpu| cpu.to_string());
             let thread = target.thread.map_or_else(any, |thread| thread.to_string());
             let [value, enabled, running] = [value, enabled, running].map(u64::to_string);
-            lines.push(row([event, &cpu, &thread, &value, &enabled, &running]));
+            let value = if counter.is_counted() { &*value } else { NOT_COUNTED };
+            lines.push(row([event, &cpu, &thread, value, &enabled, &running]));
         }
+        lines.extend(self.not_supported.iter().map(|event| row([event, "-", "-", NOT_SUPPORTED, "-", "-"])));
         lines
     }
 }
@@ -281,11 +311,11 @@ mod tests {
     fn cpus_are_numbers_or_indices_and_threads_are_indices() {
         let stat = |cpu, thread| Stat { id: 1, cpu, thread, val: 0, ena: 0, run: 0 };
         let targets = Targets { cpus: vec![2, 3], threads: vec![-1, 70] };
-        assert_eq!(targets.target(&stat(3, 1)), Target { cpu: Some(3), thread: Some(70) });
-        assert_eq!(targets.target(&stat(0, 0)), Target { cpu: Some(2), thread: None });
+        assert_eq!(targets.target(&stat(3, 1)), CounterTarget { cpu: Some(3), thread: Some(70) });
+        assert_eq!(targets.target(&stat(0, 0)), CounterTarget { cpu: Some(2), thread: None });
         let any = Targets { cpus: entries(&CpuSet::Cpus { cpu: vec![u16::MAX] }), threads: vec![70] };
         assert_eq!(any.target(&stat(u32::MAX, 0)), any.target(&stat(0, 0)));
-        assert_eq!(any.target(&stat(0, 0)), Target { cpu: None, thread: Some(70) });
+        assert_eq!(any.target(&stat(0, 0)), CounterTarget { cpu: None, thread: Some(70) });
     }
 
     #[test]
@@ -294,7 +324,7 @@ mod tests {
             event: event.into(),
             unit: None,
             factor: None,
-            target: Target::default(),
+            target: CounterTarget::default(),
             value,
             enabled: 100,
             running,
@@ -305,5 +335,9 @@ mod tests {
         (counters.list[1].unit, counters.list[1].factor) = (Some("J".into()), Some(Scale(0.5_f64.to_bits())));
         counters.scale = Some(false);
         assert_eq!(counters.totals(), ["20 a", "1.50 J b"]);
+        counters.list = vec![counter("a", 0, 0), counter("b", 0, 0), counter("b", 4, 100)];
+        counters.not_supported = vec!["c".to_owned()];
+        assert_eq!(counters.totals(), ["<not counted> a", "4 b", "<not supported> c"]);
+        assert!(counters.lines()[2].contains("not counted") && counters.lines()[5].contains("not supported"));
     }
 }

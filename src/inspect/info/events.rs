@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// An event of a recording.
 #[derive(Serialize)]
-pub(crate) struct EventInfo<'a> {
+pub struct EventInfo<'a> {
     /// Name; a generated one if the recording has none.
     pub name: String,
     /// Attributes with which it was opened.
@@ -21,19 +21,19 @@ pub(crate) struct EventInfo<'a> {
 }
 
 /// The events of a recording.
-pub(crate) fn events(meta: &Meta) -> Vec<EventInfo<'_>> {
+pub fn events(meta: &Meta) -> Vec<EventInfo<'_>> {
     let list = meta.events.list().iter();
     list.map(|event| EventInfo { name: ProfileEvent::from(event).name, attr: &event.attr, ids: &event.ids }).collect()
 }
 
 /// Lines of `perf evlist -v`: each event with the nonzero fields of its attr.
-pub(crate) fn lines(meta: &Meta) -> Vec<String> {
+pub fn lines(meta: &Meta) -> Vec<String> {
     let line = |event: EventInfo<'_>| format!("{}: {}", event.name, fields(event.attr, ": "));
     events(meta).into_iter().map(line).collect()
 }
 
 /// Lines of `perf evlist -g`: `name{leader,member}` for each group, and the names of ungrouped events.
-pub(crate) fn groups(meta: &Meta) -> Vec<String> {
+pub fn groups(meta: &Meta) -> Vec<String> {
     let names: Vec<String> = events(meta).into_iter().map(|event| event.name).collect();
     let section = meta.features.get(&FeatureId::GROUP_DESC);
     let desc = section.and_then(|section| abi::parse::<GroupDesc>(section, meta.endian, ()).ok());

@@ -12,6 +12,7 @@ use perf_data::abi::feature::pmu_caps::Caps;
 use perf_data::abi::feature::string::PerfStr;
 use perf_data::abi::feature::{Feature, FeatureId};
 use perf_data::abi::header::{FileHeader, Magic};
+use perf_data::abi::version::PerfVersion;
 use perf_data::container::read::Container;
 use perf_data::stream::meta::Meta;
 use std::fs;
@@ -19,23 +20,56 @@ use std::time::SystemTime;
 
 /// All lines: those of the file header and of each feature, and the missing features.
 pub fn lines(meta: &Meta) -> Vec<String> {
-    let mut lines = file_lines(meta);
-    let features = features(meta);
+    let (mut lines, features) = (file_lines(meta), features(meta));
+    lines.extend(features_lines(meta, &features, |_| true));
+    lines.extend(missing_features(meta, |_| true));
+    lines
+}
+
+/// The version of perf whose header [`perf_header`] is.
+const PERF_VERSION: PerfVersion = PerfVersion(6, 1);
+
+/// Features of which perf prints only that they are there, unless all is asked for.
+const LONG_FEATURES: [FeatureId; 5] = [
+    FeatureId::CPU_TOPOLOGY,
+    FeatureId::NUMA_TOPOLOGY,
+    FeatureId::CACHE,
+    FeatureId::MEM_TOPOLOGY,
+    FeatureId::HYBRID_TOPOLOGY,
+];
+
+/// The lines of the file header and of the features, as of `perf report --header`, with `-I` if all is asked for, of perf 6.1:
+/// without features that it does not know.
+pub fn perf_header(meta: &Meta, is_full: bool) -> (Vec<String>, Vec<String>) {
+    let is_known = |id| PERF_VERSION.knows_feature(id);
+    let mut features = features(meta);
+    features.retain(|(id, _)| is_known(*id));
+    let mut lines = features_lines(meta, &features, |id| is_full || !LONG_FEATURES.contains(&id));
+    lines.extend(missing_features(meta, is_known).map(|line| line + " "));
+    (file_lines(meta), lines)
+}
+
+/// The lines of features; of those that are not shown, only that they are there.
+fn features_lines(meta: &Meta, features: &[(FeatureId, Feature)], is_shown: impl Fn(FeatureId) -> bool) -> Vec<String> {
     let events = features.iter().find_map(|(_, feature)| match feature {
         Feature::EventDescs(descs) => Some(&*descs.events),
         _ => None,
     });
     let types = &bpf::Types::from_features(features.iter().map(|(_, feature)| feature));
     let context = HeaderContext { events: events.unwrap_or_default(), types, endian: meta.endian };
-    for (id, feature) in &features {
-        lines.extend(feature_lines(*id, feature, &context));
-    }
-    if meta.container != Container::Pipe {
-        let missing = FeatureId::NAMED.iter().filter(|(id, _)| !meta.features.contains_key(id));
-        let missing: Vec<_> = missing.map(|(_, name)| *name).collect();
-        lines.push(format!("# missing features: {}", missing.join(" ")));
-    }
-    lines
+    let lines = |(id, feature): &(FeatureId, Feature)| match is_shown(*id) {
+        true => feature_lines(*id, feature, &context),
+        false => vec![format!("# {id} info available, use -I to display")],
+    };
+    features.iter().flat_map(lines).collect()
+}
+
+/// The features that a file lacks, of those that are listed.
+fn missing_features(meta: &Meta, is_listed: impl Fn(FeatureId) -> bool) -> Option<String> {
+    let is_missing = |id: FeatureId| is_listed(id) && !meta.features.contains_key(&id);
+    let missing = FeatureId::NAMED.iter().filter(|(id, _)| is_missing(*id));
+    let missing: Vec<_> = missing.map(|(_, name)| *name).collect();
+    (meta.container != Container::Pipe).then(|| format!("# missing features: {}", missing.join(" ")))
 }
 
 /// The features, decoded.

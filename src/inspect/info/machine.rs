@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Serialize)]
 struct InfoObject<'a> {
     file: &'a str,
-    header: Option<Header>,
+    header: Option<ContainerHeader>,
     features: Option<BTreeMap<FeatureName, Content>>,
     events: Option<Vec<EventInfo<'a>>>,
     groups: Option<Vec<String>>,
@@ -25,7 +25,7 @@ struct InfoObject<'a> {
 
 /// Fields of the container, named as by `perf data convert --to-json`.
 #[derive(Serialize)]
-struct Header {
+struct ContainerHeader {
     container: &'static str,
     endian: &'static str,
     captured_on: Option<String>,
@@ -80,9 +80,9 @@ impl Serialize for Info {
 }
 
 impl Info {
-    fn header(&self) -> Header {
+    fn header(&self) -> ContainerHeader {
         let file = file_header(&self.meta);
-        Header {
+        ContainerHeader {
             container: match self.meta.container {
                 Container::File => "file",
                 Container::Pipe => "pipe",

@@ -2,18 +2,17 @@
 
 use super::counters::{self, Counters};
 use super::header::micros;
+use crate::profile::collect::weights::Weights;
 use crate::profile::event::ProfileEvent;
-use crate::profile::weights::Weights;
 use hashbrown::HashSet;
-use perf_data::abi;
-use perf_data::abi::bytes::{Reader, pair_at};
+use perf_data::abi::bytes::{ByteReader, pair_at};
 use perf_data::abi::record::RecordType;
-use perf_data::abi::record::lost::{Lost, LostSamples};
-use perf_data::abi::sample_field::SampleField;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::field::SampleField;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::error::Result;
 use perf_data::stream::Sink;
 use perf_data::stream::events::{EventIndex, is_time};
+use perf_data::stream::losses::ReportedLosses;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use serde::{Serialize, Serializer};
@@ -201,7 +200,7 @@ impl Counter {
 
     #[inline]
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) {
-        let Some((index, event)) = meta.events.of(raw) else {
+        let Some((index, event)) = meta.events.find(raw) else {
             self.unknown += 1;
             return;
         };
@@ -221,7 +220,7 @@ impl Counter {
         if let Some(task) = task {
             self.sampled.add(task);
         }
-        let time = layout.time_at().and_then(|word| Reader::new(body.get(8 * word..)?, raw.endian()).u64());
+        let time = layout.time_at().and_then(|word| ByteReader::new(body.get(8 * word..)?, raw.endian()).u64());
         if let Some(time) = time.filter(|&time| is_time(time)) {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
@@ -241,11 +240,7 @@ impl Counter {
     }
 
     fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) {
-        let (body, _) = meta.events.split(raw);
-        let (records, samples) = match raw.header().kind {
-            RecordType::LOST => (abi::parse::<Lost>(body, raw.endian(), ()).map_or(0, |(lost, _)| lost.lost), 0),
-            _ => (0, abi::parse::<LostSamples>(body, raw.endian(), ()).map_or(0, |(lost, _)| lost.lost)),
-        };
+        let ReportedLosses { records, samples } = ReportedLosses::decode(meta, raw).unwrap_or_default();
         self.lost = (self.lost.0.saturating_add(records), self.lost.1.saturating_add(samples));
     }
 }

@@ -1,15 +1,18 @@
 //! Looks up the symbols of frames: in the imported profile, or in the object files of the recorded machine.
 
+pub(crate) mod function_name;
+mod objects;
+pub mod symbols;
+pub mod unsymbolized;
+
 use super::imported::ImportedProfile;
-use super::symbols::{FrameSymbol, Function, FunctionId, Line, Symbols};
 use super::{Frame, MappingId, Place};
 use hashbrown::HashMap;
 use perf_data::session::ProcessFiles;
 use perf_data::session::map::Map;
 use perf_data::stream::meta::Meta;
 use std::sync::Arc;
-
-mod objects;
+use symbols::{FrameSymbol, Function, FunctionId, Line, Symbols};
 
 pub(super) use objects::object_key;
 pub use perf_symbols::symbolizer::SymbolOptions;
@@ -114,6 +117,11 @@ impl Symbolization {
     /// The symbols so far.
     pub(crate) fn symbols(&self) -> &Symbols {
         &self.symbols
+    }
+
+    /// The outcome of the searches so far.
+    pub(crate) fn reports(&self) -> ObjectReports {
+        self.objects.as_ref().map(objects::ObjectSearch::reports).unwrap_or_default()
     }
 
     /// Returns the symbols, and a report on the search for object files.

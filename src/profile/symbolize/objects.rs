@@ -1,7 +1,7 @@
 //! Symbols from the object files of the recorded machine.
 
+use super::symbols::{Function, FunctionId, Line, Symbols};
 use super::{MissingSymbols, ObjectReports};
-use crate::profile::symbols::{Function, FunctionId, Line, Symbols};
 use crate::profile::{Frame, MappingId, Place};
 use hashbrown::{HashMap, HashSet};
 use perf_data::abi;
@@ -14,7 +14,7 @@ use perf_data::stream::meta::Meta;
 use perf_symbols::object::build_id::Id;
 use perf_symbols::symbol::bpf::{BpfSource, is_function_name};
 use perf_symbols::symbol::find::Policy;
-use perf_symbols::symbol::find::attempt::{Attempt, Outcome, Role};
+use perf_symbols::symbol::find::attempt::{Attempt, Mismatch, Outcome, Role};
 use perf_symbols::symbol::simpleperf::{self, SimpleperfSource};
 use perf_symbols::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use perf_symbols::symbolizer::SymbolOptions;
@@ -143,7 +143,7 @@ impl ObjectSearch {
             let key = ObjectKey { reference: reference(map), ..key };
             return Some((key, Addresses::Virtual(addresses.collect())));
         }
-        if map.is_of_kernel() && (is_module(&map.filename) || is_function_name(&map.filename)) {
+        if map.belongs_to_kernel() && (is_module(&map.filename) || is_function_name(&map.filename)) {
             // Functions of modules are also among those of the kernel. Code that the kernel loads is named after its function.
             let key = ObjectKey { reference: self.kernel.clone(), load_address: Some(map.start), ..key };
             let offsets = addresses.map(|address| address.wrapping_sub(map.start)).collect();
@@ -165,6 +165,10 @@ impl ObjectSearch {
         Some((key, addresses))
     }
 
+    pub(super) fn reports(&self) -> ObjectReports {
+        self.reports.clone()
+    }
+
     pub(super) fn finish(self) -> ObjectReports {
         self.reports
     }
@@ -173,7 +177,7 @@ impl ObjectSearch {
 /// Describes the object of a mapping by what is recorded about it.
 pub(crate) fn object_key(map: &Map, build_ids: &BuildIds, process_files: &ProcessFiles) -> ObjectKey {
     // Some recordings have short IDs, such as the 8 bytes of LLD, at a fixed size.
-    let build_id = map.build_id.as_deref().or_else(|| build_ids.of(map)).and_then(|id| Id::new(unpadded(id)));
+    let build_id = map.build_id.as_deref().or_else(|| build_ids.build_id(map)).and_then(|id| Id::new(unpadded(id)));
     let inode = map.inode.map(Into::into);
     let jit_dump = map.pid.and_then(|pid| process_files.jit_dumps.get(&pid)).map(|name| path(name));
     let namespaces = map.pid.and_then(|pid| process_files.namespaces.get(&pid)).copied();
@@ -260,10 +264,21 @@ fn path(name: &[u8]) -> PathBuf {
 
 /// Whether memory is in a mapping of a file, or where the text before it would be, so that it may have replaced that text.
 fn is_at_file(memory: &Map, mappings: &[Map]) -> bool {
-    let is_file = |map: &Map| map.pid.is_none() && !map.is_of_kernel() && map.filename.starts_with(b"/");
+    let is_file = |map: &Map| map.pid.is_none() && !map.belongs_to_kernel() && map.filename.starts_with(b"/");
     let is_inside = |map: &Map| map.start <= memory.start && memory.limit <= map.limit;
     let is_before = |map: &Map| map.start == memory.limit && map.pgoff >= memory.limit - memory.start;
     memory.pid.is_some() && mappings.iter().any(|map| is_file(map) && (is_inside(map) || is_before(map)))
+}
+
+/// What to do about a file that is not the recorded one.
+fn remedy(mismatch: &Mismatch, role: Role) -> &'static str {
+    match (mismatch, role) {
+        (_, Role::Kallsyms) => "use --kallsyms FILE of the recorded kernel",
+        (Mismatch::Inode | Mismatch::Modified | Mismatch::Foreign, _) => {
+            "if it is the same program, use --symbols force; otherwise --symfs DIR with the recorded one"
+        }
+        _ => "use --symfs DIR or --debug-dir DIR with the recorded one",
+    }
 }
 
 /// What an object lacks and what to do about it; `is_in_file` if it is memory that may be the text of a file.
@@ -272,7 +287,9 @@ fn missing(report: &ObjectReport, is_in_file: bool) -> MissingSymbols {
     let is_used = attempts.iter().any(Attempt::is_used);
     let unusable = |attempt: &&Attempt| match attempt.outcome {
         Outcome::Unsuitable(_) => true,
-        Outcome::Mismatch(_) => attempt.role == Role::Kallsyms,
+        // A file with another build ID is expected on other machines than the recorded one.
+        Outcome::Mismatch(Mismatch::BuildId(_)) => attempt.role == Role::Kallsyms,
+        Outcome::Mismatch(_) => matches!(attempt.role, Role::Kallsyms | Role::Object),
         _ => false,
     };
     let reason = match (key.pid, attempts.iter().find(unusable)) {
@@ -281,18 +298,31 @@ fn missing(report: &ObjectReport, is_in_file: bool) -> MissingSymbols {
             "neither jit-{pid}.dump nor perf-{pid}.map; if the program moved its text to huge pages, use perfconv rewrite \
              --pass huge-pages first"
         ),
-        (Some(pid), _) => format!("neither jit-{pid}.dump nor perf-{pid}.map"),
+        (Some(_), _) if key.path == Path::new("[stack]") => {
+            "no code, but callers of code without frame pointers; record with --call-graph dwarf".to_owned()
+        }
+        (Some(pid), _) => format!(
+            "neither jit-{pid}.dump nor perf-{pid}.map; have the runtime write one (java with libperf-jvmti.so, node \
+             --perf-basic-prof, python -X perf)"
+        ),
         (None, _) if attempts.iter().any(|attempt| attempt.is_used() && attempt.role == Role::Kallsyms) => {
             "the kallsyms have no function at these addresses; use --kallsyms FILE with a complete copy".to_owned()
         }
         (None, _) if report.exceeds_limit => {
             "names that take more time or memory than the size of its files allows are not used".to_owned()
         }
-        (None, _) if is_used => "no symbols; install its debug symbols or use --debug-dir DIR".to_owned(),
-        (None, Some(attempt)) if matches!(attempt.outcome, Outcome::Mismatch(_)) => {
-            format!("{attempt}; use --kallsyms FILE of the recorded kernel")
+        (None, _) if is_used => {
+            "no symbols at these addresses, so it is stripped; install its debug symbols or use --debug-dir DIR"
+                .to_owned()
         }
-        (None, Some(attempt)) => attempt.to_string(),
+        (None, Some(attempt)) => match &attempt.outcome {
+            Outcome::Mismatch(mismatch) => {
+                // The message names the object already.
+                let problem = if attempt.path == key.path { mismatch.to_string() } else { attempt.to_string() };
+                format!("{problem}; {}", remedy(mismatch, attempt.role))
+            }
+            _ => attempt.to_string(),
+        },
         (None, None) if key.path.as_os_str().as_encoded_bytes().starts_with(b"[kernel") => {
             "no kernel symbols; use --kallsyms FILE or --vmlinux FILE".to_owned()
         }

@@ -2,9 +2,9 @@
 
 use super::key::Key;
 use super::pages::{Extents, Pages};
-use perf_data::abi::callchain::Context;
 use perf_data::abi::fields::{FieldVisitor, MappingFields, ignore_roles};
 use perf_data::abi::record::{Body, CpuMode, Misc, RecordType};
+use perf_data::abi::sample::callchain::Context;
 use perf_data::error::Result;
 use perf_data::session::map::PAGE;
 use perf_data::session::space::Space;

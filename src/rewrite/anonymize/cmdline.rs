@@ -12,7 +12,7 @@ const MAX_DIGITS: usize = 10;
 
 /// The kind of value that follows an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+enum ArgumentValue {
     /// No value, or one in the same word after `=`.
     Nothing,
     /// Numbers with units, or perf's own words.
@@ -26,13 +26,13 @@ enum Value {
 }
 
 /// The kind of value of a perf option; `None` if perf has no such option.
-fn value_kind(option: &[u8]) -> Option<Value> {
+fn value_kind(option: &[u8]) -> Option<ArgumentValue> {
     [
-        (vocabulary::FLAGS, Value::Nothing),
-        (vocabulary::PLAIN_OPTIONS, Value::Plain),
-        (vocabulary::EVENT_OPTIONS, Value::Events),
-        (vocabulary::PID_OPTIONS, Value::Pids),
-        (vocabulary::IDENTIFYING_OPTIONS, Value::Identifying),
+        (vocabulary::FLAGS, ArgumentValue::Nothing),
+        (vocabulary::PLAIN_OPTIONS, ArgumentValue::Plain),
+        (vocabulary::EVENT_OPTIONS, ArgumentValue::Events),
+        (vocabulary::PID_OPTIONS, ArgumentValue::Pids),
+        (vocabulary::IDENTIFYING_OPTIONS, ArgumentValue::Identifying),
     ]
     .into_iter()
     .find_map(|(options, value)| has(options, option).then_some(value))
@@ -41,15 +41,15 @@ fn value_kind(option: &[u8]) -> Option<Value> {
 impl Replacer {
     /// Anonymizes the words of a command line.
     pub(crate) fn cmdline(&mut self, words: &mut [PerfStr]) {
-        let (mut command, mut value, mut is_recorded) = (None, Value::Nothing, false);
+        let (mut command, mut value, mut is_recorded) = (None, ArgumentValue::Nothing, false);
         for (index, text) in words.iter_mut().enumerate() {
             let word = text.text().to_vec();
             let to = if is_recorded {
                 self.replace_word(&word)
             } else if index == 0 {
                 if word == b"perf" { word } else { self.replace_word(&word) }
-            } else if value != Value::Nothing {
-                self.value(std::mem::replace(&mut value, Value::Nothing), &word)
+            } else if value != ArgumentValue::Nothing {
+                self.value(std::mem::replace(&mut value, ArgumentValue::Nothing), &word)
             } else if word == b"--" {
                 is_recorded = true;
                 word
@@ -69,7 +69,7 @@ impl Replacer {
     }
 
     /// Anonymizes an option; returns the kind of value that follows it.
-    fn option(&mut self, word: &[u8]) -> (Vec<u8>, Value) {
+    fn option(&mut self, word: &[u8]) -> (Vec<u8>, ArgumentValue) {
         if let Some(value) = value_kind(word) {
             return (word.to_vec(), value);
         }
@@ -79,27 +79,29 @@ impl Replacer {
         let (option, value) = at.and_then(|at| word.split_at_checked(at)).unwrap_or((word, b""));
         match value_kind(option.strip_suffix(b"=").unwrap_or(option)) {
             // Letters after a short flag may be more flags, or anything else.
-            Some(Value::Nothing) if option.len() == 2 => (self.replace_word(word), Value::Nothing),
-            Some(Value::Nothing) => ([option, &self.value(Value::Plain, value)].concat(), Value::Nothing),
-            Some(kind) => ([option, &self.value(kind, value)].concat(), Value::Nothing),
-            None => (self.replace_word(word), Value::Nothing),
+            Some(ArgumentValue::Nothing) if option.len() == 2 => (self.replace_word(word), ArgumentValue::Nothing),
+            Some(ArgumentValue::Nothing) => {
+                ([option, &self.value(ArgumentValue::Plain, value)].concat(), ArgumentValue::Nothing)
+            }
+            Some(kind) => ([option, &self.value(kind, value)].concat(), ArgumentValue::Nothing),
+            None => (self.replace_word(word), ArgumentValue::Nothing),
         }
     }
 
     /// Anonymizes the value of an option.
-    fn value(&mut self, kind: Value, word: &[u8]) -> Vec<u8> {
+    fn value(&mut self, kind: ArgumentValue, word: &[u8]) -> Vec<u8> {
         let parts = || word.split(|&byte| byte == b',');
         let is_kept = match kind {
-            Value::Pids if parts().all(|pid| parse_pid(pid).is_some()) => {
+            ArgumentValue::Pids if parts().all(|pid| parse_pid(pid).is_some()) => {
                 let pids = parts().filter_map(parse_pid).map(|pid| self.pid(pid).to_string());
                 return pids.collect::<Vec<_>>().join(",").into_bytes();
             }
-            Value::Events => self.are_events(word),
-            Value::Plain => parts().all(is_plain),
-            Value::Identifying => word == b"-",
+            ArgumentValue::Events => self.are_events(word),
+            ArgumentValue::Plain => parts().all(is_plain),
+            ArgumentValue::Identifying => word == b"-",
             // What perf mem samples.
-            Value::Pids => has(vocabulary::VALUES, word),
-            Value::Nothing => false,
+            ArgumentValue::Pids => has(vocabulary::VALUES, word),
+            ArgumentValue::Nothing => false,
         };
         if is_kept { word.to_vec() } else { self.replace_word(word) }
     }

@@ -13,15 +13,20 @@ use perf_data::abi::sample_type::SampleType;
 use perf_data::session::space::Space;
 use perf_data::stream::events::EventIndex;
 
+/// Fields that are removed as a whole, unless their category is kept.
+pub(super) const REMOVABLE: [(SampleType, Category); 4] = [
+    (SampleType::REGS_USER, Category::Registers),
+    (SampleType::STACK_USER, Category::Stacks),
+    (SampleType::REGS_INTR, Category::Registers),
+    (SampleType::PHYS_ADDR, Category::PhysAddresses),
+];
+
 /// The sample fields that are removed. Tracepoint samples keep RAW with the common fields only: without it perf report crashes.
 pub fn removed_fields(kept: KeptCategories, kind: AttrType) -> SampleType {
     let unless_kept = |category, fields| if kept.has(category) { SampleType::empty() } else { fields };
     let raw = if kind == AttrType::TRACEPOINT { SampleType::empty() } else { SampleType::RAW };
-    SampleType::AUX
-        | unless_kept(Category::Registers, SampleType::REGS_USER | SampleType::REGS_INTR)
-        | unless_kept(Category::Stacks, SampleType::STACK_USER)
-        | unless_kept(Category::PhysAddresses, SampleType::PHYS_ADDR)
-        | unless_kept(Category::Raw, raw)
+    let removable = REMOVABLE.into_iter().map(|(fields, category)| unless_kept(category, fields));
+    removable.fold(SampleType::AUX | unless_kept(Category::Raw, raw), SampleType::union)
 }
 
 /// The bits with a known meaning.

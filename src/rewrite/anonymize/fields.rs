@@ -5,15 +5,17 @@ use super::category::Category;
 use super::replace::{Replacer, START};
 use super::vocabulary::{self, has, has_numbered};
 use perf_data::abi::attr::Attr;
-use perf_data::abi::callchain::Context;
 use perf_data::abi::feature::string::PerfStr;
 use perf_data::abi::feature::tracing_data::TracingData;
 use perf_data::abi::feature::{FeatureId, FeatureSection};
 use perf_data::abi::fields::{
-    Clear, EventRef, FieldVisitor, InodeFields, MappingFields, TaskField, TextField, TextRole, ignore_roles,
+    Clear, EventRef, FieldVisitor, InodeFields, MappingFields, TaskField, TextField, TextRole, VisitFields,
+    ignore_roles,
 };
 use perf_data::abi::record::build_id::BuildId;
 use perf_data::abi::record::{CpuMode, Misc, Record, RecordHeader};
+use perf_data::abi::sample::Sample;
+use perf_data::abi::sample::callchain::Context;
 use perf_data::error::Result;
 use perf_data::session::space::Space;
 use perf_data::stream::meta::Meta;
@@ -32,6 +34,11 @@ impl Replacer {
             Outcome::Unknown => self.drop_record(record.header.kind),
             Outcome::Dropped => false,
         })
+    }
+
+    /// Replaces the fields of a sample.
+    pub(super) fn sample_fields(&mut self, sample: &mut Sample) {
+        sample.visit_fields(&mut Anonymizer { replace: self, record_context: None, outcome: Ok(Outcome::Kept) });
     }
 
     /// Replaces the fields of a feature; returns false if the feature is removed.

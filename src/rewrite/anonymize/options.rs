@@ -3,10 +3,10 @@
 use super::category::{Category, KeptCategories};
 use super::key::Key;
 use super::pass::AnonymizePass;
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass_options::{PassContext, PassOptions, PassOrder};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions, PassOrder};
 #[cfg(feature = "cli")]
-use crate::rewrite::pass_type::PassType;
+use crate::rewrite::framework::pass_type::PassType;
 #[cfg(feature = "cli")]
 use clap::FromArgMatches;
 #[cfg(feature = "cli")]

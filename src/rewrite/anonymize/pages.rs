@@ -258,12 +258,13 @@ mod tests {
 
     #[test]
     fn is_injective_even_in_a_full_region() {
-        // All but one of the 2^19 - 1 pages of the lowest region are mapped, in pieces.
-        let maps: Vec<_> =
-            (1..1 << 19).filter(|page| page % 1000 != 7 || *page > 2000).map(|page| (page * PAGE, 1)).collect();
+        // All but two of the 2^19 - 1 pages of the lowest region are mapped, in pieces of one and of many pages.
+        let small = (1..1 << 12).filter(|page| page % 1000 != 7 || *page > 2000).map(|page| (page * PAGE, 1));
+        let large = (1 << 3..1 << 10).map(|piece| (piece << 9) * PAGE).map(|start| (start, PAGE << 9));
+        let maps: Vec<_> = small.chain(large).collect();
         for maps in [&maps[..], &maps[..1000], &[(PAGE, (1 << 31) - PAGE)], &[(0, 1 << 33)], &[(0, u64::MAX)]] {
             let pages = pages(maps);
-            let some = (1..1 << 19).step_by(61);
+            let some = (1..1 << 19).step_by(611);
             let all: HashSet<_> = some.clone().map(|page| pages.region(page).unwrap().replace_page(page)).collect();
             assert_eq!(all.len(), some.count());
             let is_confined = maps.len() > 1 || maps[0].1 < 1 << 32;

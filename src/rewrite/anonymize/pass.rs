@@ -4,9 +4,9 @@ use super::addresses::{AddressScan, Addresses};
 use super::category::{Category, KeptCategories};
 use super::key::Key;
 use super::replace::{Replacer, Summary};
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::replacement::RecordBuffer;
 use crate::rewrite::header::Header;
-use crate::rewrite::pass::{Pass, PreScan};
-use crate::rewrite::replacement::RecordBuffer;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::RecordType;
 use perf_data::container::read::Container;
@@ -118,7 +118,7 @@ impl<S: Sink + ?Sized> Stage<S> for Anonymize<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         if raw.header().kind == RecordType::SAMPLE {
             let written =
-                meta.events.of(raw).and_then(|event| self.replace.sample(raw, event, &mut self.changed.record));
+                meta.events.find(raw).and_then(|event| self.replace.sample(raw, event, &mut self.changed.record));
             if written.is_none() {
                 self.replace.note_removal("malformed samples");
                 return Ok(());

@@ -4,7 +4,7 @@ use super::replace::Replacer;
 use perf_data::abi::record::build_id::BuildId;
 use perf_data::abi::record::descriptor::RecordFlags;
 use perf_data::abi::record::{Body, CpuMode, Misc, Record, RecordType};
-use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample::id::SampleId;
 use perf_data::abi::text::PaddedStr;
 use perf_data::container::write::encoded;
 use perf_data::error::Result;
@@ -22,11 +22,11 @@ impl Replacer {
     pub(crate) fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
         let kind = raw.header().kind;
         let is_kernels = kind < RecordType::USER_START;
-        if is_kernels && !meta.events.list().is_empty() && meta.events.of(raw).is_none() {
+        if is_kernels && !meta.events.list().is_empty() && meta.events.find(raw).is_none() {
             self.note_removal("records of unknown events");
             return Ok(None);
         }
-        if meta.events.of(raw).is_some_and(|(_, event)| event.lacks_trailer(raw)) {
+        if meta.events.find(raw).is_some_and(|(_, event)| event.lacks_trailer(raw)) {
             self.drop_record(kind);
             return Ok(None);
         }

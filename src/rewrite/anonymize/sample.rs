@@ -1,29 +1,29 @@
 //! Anonymizes samples field by field. Bytes after the known fields are removed.
 
 use super::category::Category;
-use super::events::removed_fields;
+use super::events::{REMOVABLE, removed_fields};
 use super::replace::Replacer;
+use perf_data::abi;
 use perf_data::abi::attr::AttrType;
-use perf_data::abi::branch::BranchStackView;
-use perf_data::abi::bytes::{Words, Writer};
-use perf_data::abi::callchain::Context;
+use perf_data::abi::bytes::{ByteWriter, Words};
 use perf_data::abi::feature::tracepoint_format::TracepointFormat;
 use perf_data::abi::read_format::ReadValue;
 use perf_data::abi::record::RecordHeader;
-use perf_data::abi::sample_encode::encode_read;
-use perf_data::abi::sample_field::SampleField;
+use perf_data::abi::sample::branch::BranchStackView;
+use perf_data::abi::sample::callchain::Context;
+use perf_data::abi::sample::field::SampleField;
+use perf_data::abi::sample::layout::SampleLayout;
+use perf_data::abi::sample::read::encode_read;
+use perf_data::abi::sample::view::SampleView;
+use perf_data::abi::sample::{Sample, SampleArgs};
 use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::version::PerfVersion;
 use perf_data::session::space::Space;
 use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::raw::Raw;
 
-/// Fields that are removed as a whole, unless their category is kept.
-const REMOVABLE: [(SampleType, Category); 4] = [
-    (SampleType::REGS_USER, Category::Registers),
-    (SampleType::STACK_USER, Category::Stacks),
-    (SampleType::REGS_INTR, Category::Registers),
-    (SampleType::PHYS_ADDR, Category::PhysAddresses),
-];
+/// Fields that [`Replacer::sample`] replaces itself, if they need it; others are replaced by their roles.
+const REPLACED_HERE: SampleType = SampleField::known_to_linux(PerfVersion(5, 12));
 
 impl Replacer {
     /// Encodes the replacement of a sample; `None` if it is malformed.
@@ -62,7 +62,7 @@ impl Replacer {
         view.cgroup = view.cgroup.map(|id| self.cgroup_id(id));
         record.clear();
         record.resize(RecordHeader::SIZE, 0);
-        let mut out = Writer::new(record, raw.endian());
+        let mut out = ByteWriter::new(record, raw.endian());
         for field in event.layout.fields().filter(|field| !omitted.intersects(field.bits())) {
             match field {
                 SampleField::Read => {
@@ -83,14 +83,32 @@ impl Replacer {
                         usize::try_from(stack.dyn_size).map_or(stack.data.len(), |size| size.min(stack.data.len()));
                     out.out[start + 8..][copied..stack.data.len()].fill(0);
                 }
-                _ => view.encode_field(field, &event.layout, &mut out),
+                field if REPLACED_HERE.contains(field.bits()) => view.encode_field(field, &event.layout, &mut out),
+                field => self.field_by_role(field, &view, &event.layout, &mut out)?,
             }
         }
         raw.header().finish(record, 0, raw.endian())
     }
 
+    /// Writes a field whose values are replaced by their roles.
+    fn field_by_role(
+        &mut self,
+        field: SampleField,
+        view: &SampleView<'_>,
+        layout: &SampleLayout,
+        out: &mut ByteWriter<'_>,
+    ) -> Option<()> {
+        let mut encoded = Vec::new();
+        view.encode_field(field, layout, &mut ByteWriter::new(&mut encoded, out.endian()));
+        let args = SampleArgs::new(&encoded, &layout.keeping(field.bits()), out.endian());
+        let (mut sample, _) = abi::parse::<Sample>(&encoded, out.endian(), args).ok()?;
+        self.sample_fields(&mut sample);
+        out.out.extend(abi::to_bytes(&sample, out.endian()).ok()?);
+        Some(())
+    }
+
     /// Writes raw data: for tracepoints only the common fields, for other events nothing, unless raw data is kept.
-    fn raw(&mut self, payload: &[u8], event: &Event, task: Option<(u32, u32)>, out: &mut Writer<'_>) {
+    fn raw(&mut self, payload: &[u8], event: &Event, task: Option<(u32, u32)>, out: &mut ByteWriter<'_>) {
         let common;
         let payload = match (self.replaces(Category::Raw), event.attr.kind) {
             (false, _) => payload,
@@ -106,7 +124,7 @@ impl Replacer {
     }
 
     /// Writes a call chain. Context markers set the space of the addresses after them; USER_DEFERRED is followed by a cookie.
-    fn chain(&mut self, chain: Words<'_>, mut space: Space, out: &mut Writer<'_>) {
+    fn chain(&mut self, chain: Words<'_>, mut space: Space, out: &mut ByteWriter<'_>) {
         out.put(chain.len() as u64);
         let mut is_cookie = false;
         for ip in chain.iter() {
@@ -122,7 +140,7 @@ impl Replacer {
         }
     }
 
-    fn branches(&mut self, stack: &BranchStackView<'_>, out: &mut Writer<'_>) {
+    fn branches(&mut self, stack: &BranchStackView<'_>, out: &mut ByteWriter<'_>) {
         out.put(stack.len() as u64);
         out.put_some(stack.hw_idx);
         for (index, word) in stack.entries.iter().enumerate() {

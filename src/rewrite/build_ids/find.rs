@@ -2,7 +2,7 @@
 //! kernel, in the build ID cache.
 
 use super::known_build_ids::KnownBuildIds;
-use super::objects::{FileKey, KERNEL, Object};
+use super::objects::{FileKey, KERNEL, MappedObject};
 use perf_data::abi::hex::from_hex;
 use perf_data::abi::record::CpuMode;
 use perf_symbols::object::build_id::Id;
@@ -31,11 +31,11 @@ pub struct FindOptions {
     pub known_build_ids: Option<KnownBuildIds>,
 
     /// Directory with the files of the recorded machine at their paths [default: /, for files that match the recorded ones].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DIR", value_parser = crate::option_values::directory))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "DIR", value_parser = crate::option_values::directory()))]
     pub symfs: Option<PathBuf>,
 
     /// Build ID cache, for files that no longer exist [default: ~/.debug].
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DIR"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "DIR", value_parser = crate::option_values::directory()))]
     pub buildid_dir: Option<PathBuf>,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Finder<'a> {
     ///
     /// # Errors
     /// Why no build ID was found.
-    pub fn find(&self, object: &Object, file: &FileKey, end: u64) -> Result<Option<Id>, MissingBuildId> {
+    pub fn find(&self, object: &MappedObject, file: &FileKey, end: u64) -> Result<Option<Id>, MissingBuildId> {
         let name = &*object.name;
         if name == KERNEL {
             return self.kernel().or_else(|why| self.cached(name, file, None, &why).map(Some).ok_or(why));
@@ -220,7 +220,7 @@ impl<'a> Finder<'a> {
                     reaches(metadata.len(), end) && build_id_note::read(&path).ok() == Some(Elf::Id(id))
                 }
             };
-            let inodes = file.inode.zip(metadata.as_ref().and_then(Inode::of_file));
+            let inodes = file.inode.zip(metadata.as_ref().and_then(Inode::from_metadata));
             let is_same = inodes.is_some_and(|(recorded, here)| recorded.is(&here));
             // An inode of another host identifies nothing here.
             if fits && is_same && !matches!(self.host, Host::Other(_)) {

@@ -3,15 +3,15 @@
 use super::find::FindOptions;
 use super::objects::{ObjectScan, PROT_EXEC, Scope, mapped};
 use super::resolve::BuildIdLookups;
-use crate::rewrite::mmap::{Mmap, Names};
-use crate::rewrite::pass::{Pass, PreScan};
+use crate::rewrite::framework::mmap::{Mmap, Names};
+use crate::rewrite::framework::pass::{Pass, PreScan};
 #[cfg(feature = "cli")]
-use crate::rewrite::pass_options::RequestedPass;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::pass_options::RequestedPass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 #[cfg(feature = "cli")]
-use crate::rewrite::pass_type::PassType;
-use crate::rewrite::record_function::RecordFunction;
-use crate::rewrite::replacement::RecordBuffer;
+use crate::rewrite::framework::pass_type::PassType;
+use crate::rewrite::framework::record_function::RecordFunction;
+use crate::rewrite::framework::replacement::RecordBuffer;
 #[cfg(feature = "cli")]
 use clap::{ArgMatches, FromArgMatches};
 use perf_data::abi::record::mmap2::Mmap2;
@@ -136,13 +136,13 @@ fn new_build_id(meta: &Meta, raw: &Raw<'_>, resolved: &BuildIdLookups, names: &m
 fn rewritten(meta: &Meta, raw: &Raw<'_>, id: Id) -> Result<Option<Vec<u8>>> {
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     record.body = match record.body {
-        Body::Mmap2(mmap) => Body::Mmap2(Mmap2 { file: id.of_map(), ..mmap }),
+        Body::Mmap2(mmap) => Body::Mmap2(Mmap2 { file: id.into_mapped_file(), ..mmap }),
         Body::Mmap(mmap) => {
             // MMAP has no protection: perf treats mappings without MMAP_DATA as executable.
             let prot = if record.header.misc.contains(Misc::MMAP_DATA) { 0 } else { PROT_EXEC };
             let (pid, tid, filename) = (mmap.pid, mmap.tid, mmap.filename);
             let (addr, len, pgoff) = (mmap.addr, mmap.len, mmap.pgoff);
-            Body::Mmap2(Mmap2 { pid, tid, addr, len, pgoff, file: id.of_map(), prot, flags: 0, filename })
+            Body::Mmap2(Mmap2 { pid, tid, addr, len, pgoff, file: id.into_mapped_file(), prot, flags: 0, filename })
         }
         _ => return Ok(None),
     };

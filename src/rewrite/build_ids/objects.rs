@@ -1,12 +1,12 @@
 //! Collects the mapped files, and those that contain samples.
 
-use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::framework::mmap::{Mmap, Names};
 use crate::rewrite::quipper::remap::branches;
 use hashbrown::{HashMap, HashSet};
-use perf_data::abi::bytes::{Reader, Words};
-use perf_data::abi::callchain::Context;
+use perf_data::abi::bytes::{ByteReader, Words};
 use perf_data::abi::record::mmap2::MappedFile;
 use perf_data::abi::record::{CpuMode, Misc, RecordType};
+use perf_data::abi::sample::callchain::Context;
 use perf_data::error::Result;
 use perf_data::session::Session;
 use perf_data::session::space::Space;
@@ -39,7 +39,7 @@ pub const PROT_EXEC: u32 = 4;
 
 /// Everything mapped under one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Object {
+pub struct MappedObject {
     /// Name as in the build ID table.
     pub name: Arc<[u8]>,
     /// Kernel or user space.
@@ -65,7 +65,7 @@ impl FileKey {
     /// The identity of a mapping's file.
     pub fn new(mmap: &Mmap) -> Self {
         let file = mmap.file.as_ref();
-        Self { inode: file.and_then(Inode::of_map), build_id: file.and_then(MappedFile::build_id).and_then(Id::new) }
+        Self { inode: file.and_then(Inode::from_map), build_id: file.and_then(MappedFile::build_id).and_then(Id::new) }
     }
 }
 
@@ -96,7 +96,7 @@ pub struct ObjectScan {
     looks_up: bool,
     names: Names,
     /// The objects, in the order of their first mapping.
-    pub objects: Vec<Object>,
+    pub objects: Vec<MappedObject>,
     by_name: HashMap<Arc<[u8]>, usize>,
     session: Session,
     /// Addresses already looked up, with the version of the address space.
@@ -143,7 +143,7 @@ impl ObjectScan {
     }
 
     /// The objects that get a build ID.
-    pub fn wanted(&self) -> impl Iterator<Item = &Object> {
+    pub fn wanted(&self) -> impl Iterator<Item = &MappedObject> {
         self.objects.iter().filter(|object| object.is_hit || self.scope == Scope::All)
     }
 
@@ -157,7 +157,7 @@ impl ObjectScan {
             None => {
                 let (name, files): (Arc<[u8]>, _) = (name.into(), BTreeMap::new());
                 self.by_name.insert(Arc::clone(&name), self.objects.len());
-                self.objects.push(Object { name, mode, is_code: false, is_hit: false, files });
+                self.objects.push(MappedObject { name, mode, is_code: false, is_hit: false, files });
                 self.objects.len() - 1
             }
         };
@@ -168,7 +168,7 @@ impl ObjectScan {
     }
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
-        let (_, event) = meta.events.of(raw)?;
+        let (_, event) = meta.events.find(raw)?;
         let view = event.sample(raw).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
         let space = Space::from(event.cpu_mode(&view, raw));
@@ -188,7 +188,7 @@ impl ObjectScan {
     /// Processes a CALLCHAIN_DEFERRED record.
     fn deferred(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (body, trailer) = meta.events.split(raw);
-        let mut reader = Reader::new(body, raw.endian());
+        let mut reader = ByteReader::new(body, raw.endian());
         let (_cookie, nr) = (reader.u64()?, reader.u64()?);
         let chain = reader.words(nr)?;
         let (pid, _) = trailer?.task?;

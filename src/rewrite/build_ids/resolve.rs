@@ -1,7 +1,7 @@
 //! Determines the build ID of each object, or why it has none.
 
 use super::find::{FindOptions, Finder, MissingBuildId, Reason};
-use super::objects::{FileKey, Object, ObjectScan};
+use super::objects::{FileKey, MappedObject, ObjectScan};
 use hashbrown::HashMap;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::CpuMode;
@@ -72,7 +72,7 @@ impl BuildIdLookups {
     }
 
     /// Determines the build IDs of an object: as given by the user, else as recorded, else as found.
-    fn add(&mut self, object: &Object, finder: &Finder<'_>, in_table: Option<Id>) {
+    fn add(&mut self, object: &MappedObject, finder: &Finder<'_>, in_table: Option<Id>) {
         let known_id = finder.known_build_id(&object.name);
         // The table has one build ID per name, which may be that of any of several files.
         let in_table = in_table.filter(|_| object.files.len() == 1);
@@ -96,7 +96,7 @@ impl BuildIdLookups {
     }
 
     /// Notes that an object has no build ID, unless it is not executable.
-    fn miss(&mut self, object: &Object, why: impl Into<MissingBuildId>) {
+    fn miss(&mut self, object: &MappedObject, why: impl Into<MissingBuildId>) {
         let MissingBuildId { reason, detail } = why.into();
         if object.is_code {
             self.unknown.insert(Arc::clone(&object.name));

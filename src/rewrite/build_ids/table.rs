@@ -3,13 +3,13 @@
 use super::find::FindOptions;
 use super::objects::{ObjectScan, Scope};
 use super::resolve::BuildIdLookups;
+use crate::rewrite::framework::pass::{Pass, PreScan};
+#[cfg(feature = "cli")]
+use crate::rewrite::framework::pass_options::RequestedPass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+#[cfg(feature = "cli")]
+use crate::rewrite::framework::pass_type::PassType;
 use crate::rewrite::header::Header;
-use crate::rewrite::pass::{Pass, PreScan};
-#[cfg(feature = "cli")]
-use crate::rewrite::pass_options::RequestedPass;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
-#[cfg(feature = "cli")]
-use crate::rewrite::pass_type::PassType;
 #[cfg(feature = "cli")]
 use clap::{ArgMatches, FromArgMatches};
 use hashbrown::HashMap;
@@ -127,7 +127,7 @@ impl Pass for BuildIdTablePass {
                 ambiguous.push(object.name.clone());
                 continue;
             };
-            let entry = id.of_table(object.mode, &object.name);
+            let entry = id.into_table_entry(object.mode, &object.name);
             if !existing.any(|existing| *existing == entry) {
                 positions.drain(..).for_each(|at| table[at] = None);
                 positions.push(table.len());

@@ -1,10 +1,10 @@
 //! Keeps samples of threads with certain names at the time of the sample: `--comm`.
 
 use super::not_found::{Noun, missing_field, value_not_found};
-use super::pass::{Filter, Sample};
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass::PreScanOrder;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
+use super::pass::{Filter, FilteredSample};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass::PreScanOrder;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use hashbrown::HashMap;
 use perf_data::error::Result;
 use perf_data::session::Session;
@@ -73,7 +73,7 @@ impl Filter for CommFilter {
         self.session.apply(meta, raw);
     }
 
-    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+    fn keeps(&mut self, sample: &FilteredSample<'_>) -> bool {
         let Some((_, tid)) = sample.view.task else {
             self.without_field += 1;
             return false;

@@ -1,9 +1,9 @@
 //! Keeps samples of certain CPUs: `--cpu`.
 
 use super::not_found::{Noun, missing_field, value_not_found};
-use super::pass::{Filter, Sample};
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
+use super::pass::{Filter, FilteredSample};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use perf_data::error::Result;
 use perf_data::stream::meta::Meta;
 use std::collections::BTreeSet;
@@ -31,6 +31,13 @@ impl PassOptions for Cpu {
 pub struct CpuRange {
     first: u32,
     last: u32,
+}
+
+impl CpuRange {
+    /// Whether it includes a CPU.
+    pub fn contains(self, cpu: u32) -> bool {
+        (self.first..=self.last).contains(&cpu)
+    }
 }
 
 impl FromStr for CpuRange {
@@ -75,13 +82,13 @@ impl Filter for CpuFilter {
         self.seen.clear();
     }
 
-    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+    fn keeps(&mut self, sample: &FilteredSample<'_>) -> bool {
         let Some((cpu, _)) = sample.view.cpu else {
             self.without_field += 1;
             return false;
         };
         self.seen.insert(cpu);
-        self.wanted.iter().any(|range| (range.first..=range.last).contains(&cpu))
+        self.wanted.iter().any(|range| range.contains(cpu))
     }
 
     fn check(&mut self, meta: &Meta) -> Result<()> {

@@ -1,9 +1,9 @@
 //! Keeps the deferred user call chains (CALLCHAIN_DEFERRED records) of kept samples.
 
 use hashbrown::HashSet;
-use perf_data::abi::bytes::{Reader, Words};
-use perf_data::abi::callchain::Context;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::bytes::{ByteReader, Words};
+use perf_data::abi::sample::callchain::Context;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 
@@ -47,7 +47,7 @@ pub(crate) fn cookie(chain: &Words<'_>) -> Option<u64> {
 /// Decodes a CALLCHAIN_DEFERRED record; `None` if it is malformed.
 pub(crate) fn deferred_chain<'a>(meta: &Meta, raw: &Raw<'a>) -> Option<(Chain, Words<'a>)> {
     let (body, trailer) = meta.events.split(raw);
-    let mut reader = Reader::new(body, raw.endian());
+    let mut reader = ByteReader::new(body, raw.endian());
     let (cookie, nr) = (reader.u64()?, reader.u64()?);
     let words = reader.words(nr)?;
     Some(((trailer.and_then(|trailer| trailer.task).map_or(0, |(_, tid)| tid), cookie), words))

@@ -1,10 +1,10 @@
 //! Keeps samples in certain mapped files: `--dso`.
 
 use super::not_found::{Noun, missing_field, value_not_found};
-use super::pass::{Filter, Sample};
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass::PreScanOrder;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
+use super::pass::{Filter, FilteredSample};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass::PreScanOrder;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use perf_data::error::Result;
 use perf_data::session::Session;
 use perf_data::session::map::{Map, MapId};
@@ -102,7 +102,7 @@ impl Filter for DsoFilter {
         self.session.apply(meta, raw);
     }
 
-    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+    fn keeps(&mut self, sample: &FilteredSample<'_>) -> bool {
         let (Some(ip), Some((pid, _))) = (sample.view.ip, sample.view.task) else {
             self.without_field += 1;
             return false;

@@ -5,15 +5,15 @@ use super::event_list::event_names;
 use super::lineage::KeptEvents;
 use super::own_ids::OwnIds;
 use super::pass::{extend, follow_in_sample_time};
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::replacement::RecordBuffer;
 use crate::rewrite::header::Header;
-use crate::rewrite::pass::{Pass, PreScan};
-use crate::rewrite::pass_options::{PassContext, PassOptions};
-use crate::rewrite::replacement::RecordBuffer;
 use crate::suggest::unknown;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::read_format::ReadFormat;
 use perf_data::abi::record::RecordType;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::error::{Error, Result};
 use perf_data::stream::Sink;
 use perf_data::stream::event_name::{event_name, is_called};
@@ -181,7 +181,7 @@ impl EventScan<'_> {
     }
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
-        let (index, event) = meta.events.of(raw)?;
+        let (index, event) = meta.events.find(raw)?;
         let mut view = SampleView::default();
         view.fill(raw.body(), &event.layout, raw.endian()).ok()?;
         let seen = self.event_use(index);
@@ -200,7 +200,7 @@ impl Sink for EventScan<'_> {
         match raw.header().kind {
             RecordType::SAMPLE => drop(self.sample(meta, raw)),
             RecordType::AUX | RecordType::ITRACE_START => {
-                if let Some((event, _)) = meta.events.of(raw) {
+                if let Some((event, _)) = meta.events.find(raw) {
                     self.event_use(event).is_aux = true;
                 }
             }
@@ -260,7 +260,7 @@ impl EventStage<'_> {
             kind if kind >= RecordType::USER_START => {
                 OwnIds::read(meta, raw).event.is_none_or(|id| events.has_id(meta, id))
             }
-            kind => !kind.is_of_event() || meta.events.of(raw).is_none_or(|(event, _)| events.has(event)),
+            kind => !kind.is_event_record() || meta.events.find(raw).is_none_or(|(event, _)| events.has(event)),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Keeps the first samples: `--head`.
 
-use super::pass::{Filter, Sample};
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass::PreScanOrder;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
+use super::pass::{Filter, FilteredSample};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass::PreScanOrder;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use perf_data::error::Result;
 use perf_data::stream::meta::Meta;
 use std::num::NonZeroU64;
@@ -58,7 +58,7 @@ impl Filter for HeadFilter {
         self.seen = 0;
     }
 
-    fn keeps(&mut self, _: &Sample<'_>) -> bool {
+    fn keeps(&mut self, _: &FilteredSample<'_>) -> bool {
         self.seen += 1;
         self.seen <= self.wanted
     }

@@ -1,14 +1,14 @@
 //! Keeps records of certain types: `--type`.
 
 use super::pass::follow_in_sample_time;
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::record_function::RecordFunction;
 use crate::rewrite::header::Header;
-use crate::rewrite::pass::{Pass, PreScan};
-use crate::rewrite::pass_options::{PassContext, PassOptions};
-use crate::rewrite::record_function::RecordFunction;
 use crate::suggest::unknown;
-use perf_data::abi::readable;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::record::descriptor::RecordFlags;
+use perf_data::abi::serde::readable;
 use perf_data::error::{Error, Result};
 use perf_data::stream::Sink;
 use perf_data::stream::counts::Counts;
@@ -117,7 +117,7 @@ impl Sink for TypeScan<'_> {
     }
 
     fn end(&mut self, _: &Meta) -> Result<()> {
-        match self.wanted.iter().find(|&&kind| self.seen.of(kind) == 0) {
+        match self.wanted.iter().find(|&&kind| self.seen.count(kind) == 0) {
             None => Ok(()),
             Some(missing) => {
                 let seen: Vec<_> = self.seen.iter().map(|(kind, _)| kind.to_string()).collect();

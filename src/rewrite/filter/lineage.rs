@@ -1,12 +1,12 @@
 //! Replaces the IDs of removed events in records. Non-sample records (mappings, names, ...) carry the ID of the event that was
 //! chosen to record them. If that event is removed, they are assigned to the first kept event so that they remain decodable.
 
-use crate::rewrite::replacement::reencode_with;
+use crate::rewrite::framework::replacement::reencode_with;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::fields::{FieldVisitor, ignore_roles};
 use perf_data::abi::record::Body;
 use perf_data::abi::record::RecordType;
-use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample::id::SampleId;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::error::Result;
 use perf_data::stream::events::{Event, EventIndex};
@@ -43,7 +43,7 @@ impl KeptEvents {
         if raw.header().kind == RecordType::ID_INDEX {
             return self.id_index(meta, raw);
         }
-        if !raw.header().kind.has_sample_id() || meta.events.of(raw).is_none_or(|(event, _)| self.has(event)) {
+        if !raw.header().kind.has_sample_id() || meta.events.find(raw).is_none_or(|(event, _)| self.has(event)) {
             return Ok(None);
         }
         let Some(successor) = self.successor(meta) else { return Ok(None) };

@@ -4,12 +4,12 @@ use super::deferred::DeferredChains;
 use super::file_positions::{FilePositions, Numbered, NumberedOrder, PositionSet};
 
 use super::related_processes::RelatedProcesses;
+use crate::rewrite::framework::pass::{Pass, PreScan, PreScanOrder};
 use crate::rewrite::header::Header;
-use crate::rewrite::pass::{Pass, PreScan, PreScanOrder};
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::sample_time::SampleTime;
 use perf_data::abi::record::{CpuMode, RecordType};
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::container::read::ReadOptions;
 use perf_data::error::Result;
 use perf_data::stream::Sink;
@@ -21,7 +21,7 @@ use perf_data::stream::stage::{Before, Stage};
 
 /// A sample to be filtered.
 #[derive(Clone, Copy)]
-pub struct Sample<'a> {
+pub struct FilteredSample<'a> {
     /// The record.
     pub raw: &'a Raw<'a>,
     /// Its event.
@@ -61,7 +61,7 @@ pub trait Filter {
     }
 
     /// Whether a sample is kept.
-    fn keeps(&mut self, sample: &Sample<'_>) -> bool;
+    fn keeps(&mut self, sample: &FilteredSample<'_>) -> bool;
 
     /// Ends the first pass.
     ///
@@ -172,11 +172,11 @@ pub fn extend(times: &mut Option<(u64, u64)>, time: Option<u64>) {
 }
 
 /// Decodes a sample and calls the function with it; `None` if it is malformed.
-fn with_sample<T>(meta: &Meta, raw: &Raw<'_>, function: impl FnOnce(&Sample<'_>) -> T) -> Option<T> {
-    let (event, descriptor) = meta.events.of(raw)?;
+fn with_sample<T>(meta: &Meta, raw: &Raw<'_>, function: impl FnOnce(&FilteredSample<'_>) -> T) -> Option<T> {
+    let (event, descriptor) = meta.events.find(raw)?;
     let mut view = SampleView::default();
     descriptor.fill_sample(&mut view, raw).ok()?;
-    Some(function(&Sample { raw, event, mode: descriptor.cpu_mode(&view, raw), view: &view }))
+    Some(function(&FilteredSample { raw, event, mode: descriptor.cpu_mode(&view, raw), view: &view }))
 }
 
 /// The first pass: asks the filter, and records what is kept.

@@ -1,9 +1,9 @@
 //! Processes related to kept samples: those of the samples, and their ancestors.
 
 use super::own_ids::OwnIds;
-use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::framework::mmap::{Mmap, Names};
 use hashbrown::{HashMap, HashSet};
-use perf_data::abi::bytes::Reader;
+use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::record::descriptor::RecordFlags;
 use perf_data::abi::record::{CpuMode, RecordType};
 use perf_data::stream::meta::Meta;
@@ -27,7 +27,7 @@ impl ProcessTree {
     /// Processes a record; uses FORK, MMAP and MMAP2.
     pub(crate) fn note(&mut self, meta: &Meta, raw: &Raw<'_>) {
         if raw.header().kind == RecordType::FORK {
-            let mut body = Reader::new(raw.body(), raw.endian());
+            let mut body = ByteReader::new(raw.body(), raw.endian());
             // The FORK of a thread has its process as the parent.
             if let (Some(pid), Some(ppid)) = (body.u32(), body.u32())
                 && pid != ppid

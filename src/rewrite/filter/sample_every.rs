@@ -1,8 +1,8 @@
 //! Keeps every Nth sample of each event: `--sample-every`.
 
-use super::pass::{Filter, Sample};
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
+use super::pass::{Filter, FilteredSample};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use perf_data::error::Result;
 use perf_data::stream::meta::Meta;
 use std::num::NonZeroU64;
@@ -55,7 +55,7 @@ impl Filter for EveryFilter {
         self.seen.clear();
     }
 
-    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+    fn keeps(&mut self, sample: &FilteredSample<'_>) -> bool {
         let event = sample.event as usize;
         if self.seen.len() <= event {
             self.seen.resize(event + 1, 0);

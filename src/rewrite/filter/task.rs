@@ -1,9 +1,9 @@
 //! Keeps samples of certain processes or threads: `--pid`, `--tid`.
 
 use super::not_found::{Noun, missing_field, value_not_found};
-use super::pass::{Filter, Sample};
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
+use super::pass::{Filter, FilteredSample};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use perf_data::error::Result;
 use perf_data::stream::meta::Meta;
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ impl PassOptions for Tid {
 
 #[cfg(feature = "cli")]
 fn number(text: &str) -> std::result::Result<u32, String> {
-    text.trim().parse().map_err(|_| format!("'{text}' is not a process or thread ID"))
+    text.trim().parse().map_err(|_| format!("'{text}' is not a process or thread ID, a number up to {}", u32::MAX))
 }
 
 /// Which ID of a task to filter by.
@@ -103,7 +103,7 @@ impl Filter for TaskFilter {
         self.seen.clear();
     }
 
-    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+    fn keeps(&mut self, sample: &FilteredSample<'_>) -> bool {
         let Some((pid, tid)) = sample.view.task else {
             self.without_field += 1;
             return false;

@@ -1,9 +1,9 @@
 //! Keeps samples of certain times: `--time`, with the syntax of perf script.
 
 use super::not_found::missing_field;
-use super::pass::{Filter, Sample, extend};
-use crate::rewrite::pass::Pass;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
+use super::pass::{Filter, FilteredSample, extend};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::sample_time::SampleTime;
@@ -19,8 +19,8 @@ use std::str::FromStr;
 #[non_exhaustive]
 pub struct Time {
     /// Keep only samples of these times, in the syntax of perf script: START,STOP in seconds, either may be omitted, several intervals
-    /// separated by spaces; or parts of the time between the first and the last sample, separated by commas: 10%-30%, or 10%/2
-    /// (the second tenth).
+    /// separated by spaces; or parts of the time between the first and the last sample, separated by commas: 10%-30%,
+    /// 10%/2 (the second tenth), or 10% (the first).
     #[cfg_attr(feature = "cli", arg(long = "time", id = "time", value_name = "TIMES", allow_hyphen_values = true))]
     pub times: Times,
 }
@@ -219,7 +219,7 @@ impl Filter for TimeFilter {
         }
     }
 
-    fn keeps(&mut self, sample: &Sample<'_>) -> bool {
+    fn keeps(&mut self, sample: &FilteredSample<'_>) -> bool {
         let Some(time) = sample.view.time else {
             self.without_field += 1;
             return false;

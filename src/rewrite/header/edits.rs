@@ -1,12 +1,12 @@
 //! Sets, adds and removes features: `--set`, `--add-feature`, `--drop-feature`.
 
 use super::Header;
-use crate::rewrite::pass::Pass;
+use crate::rewrite::framework::pass::Pass;
 #[cfg(feature = "cli")]
-use crate::rewrite::pass_options::RequestedPass;
-use crate::rewrite::pass_options::{PassContext, PassOptions, PassOrder};
+use crate::rewrite::framework::pass_options::RequestedPass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions, PassOrder};
 #[cfg(feature = "cli")]
-use crate::rewrite::pass_type::PassType;
+use crate::rewrite::framework::pass_type::PassType;
 #[cfg(feature = "cli")]
 use crate::suggest::unknown;
 #[cfg(feature = "cli")]
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// A feature and its value.
 #[cfg(feature = "cli")]
-type Valued = (FeatureId, Value);
+type Valued = (FeatureId, FeatureValue);
 
 /// Edits as arguments of a command line.
 #[cfg(feature = "cli")]
@@ -107,23 +107,23 @@ fn feature(text: &str) -> std::result::Result<FeatureId, String> {
 fn valued(text: &str) -> std::result::Result<Valued, String> {
     let (name, value) = text.split_once('=').ok_or("expected FEATURE=VALUE")?;
     let id = feature(name)?;
-    Value::parse(id, value).map(|value| (id, value))
+    FeatureValue::parse(id, value).map(|value| (id, value))
 }
 
 /// A change of a feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderEdit {
     /// Changes the value of an existing feature.
-    Set(FeatureId, Value),
+    Set(FeatureId, FeatureValue),
     /// Adds a missing feature.
-    Add(FeatureId, Value),
+    Add(FeatureId, FeatureValue),
     /// Removes an existing feature.
     Drop(FeatureId),
 }
 
 /// A value of a feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum FeatureValue {
     /// Value of HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC or CPUID.
     Text(String),
     /// Words of CMDLINE.
@@ -136,7 +136,7 @@ pub enum Value {
     LineSize(u32),
 }
 
-impl Value {
+impl FeatureValue {
     /// Parses the value of a feature: CMDLINE as words quoted as in a shell, NRCPUS as `ONLINE` or `ONLINE/AVAILABLE`, TOTAL_MEM
     /// and CLN_SIZE as numbers.
     ///
@@ -145,6 +145,9 @@ impl Value {
     pub fn parse(id: FeatureId, text: &str) -> std::result::Result<Self, String> {
         let number = |text: &str| text.parse::<u64>().map_err(|_| format!("'{text}' is not a number"));
         let small = |text: &str| number(text)?.try_into().map_err(|_| format!("{text} is too large for {id}"));
+        if text.is_empty() {
+            return Err(format!("{id}: expected a value after '='; --drop-feature removes the feature"));
+        }
         match id {
             FeatureId::HOSTNAME
             | FeatureId::OSRELEASE

@@ -1,10 +1,10 @@
 //! Applies an edit of the metadata: in the header of a file, or in the records of a pipe.
 
 use super::Header;
-use crate::rewrite::replacement::{RecordBuffer, RecordPlacement};
+use crate::rewrite::framework::replacement::{RecordBuffer, RecordPlacement};
 use hashbrown::{HashMap, HashSet};
 use perf_data::abi;
-use perf_data::abi::bytes::Reader;
+use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::build_id::BuildId;
 use perf_data::abi::record::event_update::EventUpdate;
@@ -20,7 +20,7 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::{Gap, Raw};
 use perf_data::stream::stage::{Before, Stage};
 
-/// The metadata before and after a pass has [edited](crate::rewrite::pass::Pass::edit) it.
+/// The metadata before and after a pass has [edited](crate::rewrite::framework::pass::Pass::edit) it.
 #[derive(Debug)]
 pub(crate) struct MetadataEdit {
     before: Header,
@@ -98,7 +98,7 @@ impl MetadataEdit {
                 number.filter(|&number| self.after.events[number].is_none()).and(removed)
             }
             RecordType::HEADER_FEATURE => {
-                let id = Reader::new(body, endian).u64().and_then(|id| u32::try_from(id).ok());
+                let id = ByteReader::new(body, endian).u64().and_then(|id| u32::try_from(id).ok());
                 // A record without content marks the end of the features.
                 match id.filter(|_| body.len() > size_of::<u64>()).map(FeatureId) {
                     Some(id) => match self.changed(id) {

@@ -1,7 +1,7 @@
 //! Converts the times of a jitdump to the recording's clock.
 
 use perf_data::abi::attr_flags::AttrFlags;
-use perf_data::abi::jitdump::header::Header;
+use perf_data::abi::jitdump::header::JitDumpHeader;
 use perf_data::abi::record::time_conv::TimeConv;
 use perf_data::stream::meta::Meta;
 
@@ -22,11 +22,11 @@ impl Clock {
     ///
     /// # Errors
     /// Fails if the clocks are incompatible; the message says what to do.
-    pub(crate) fn new(header: &Header, meta: &Meta, conv: Option<TimeConv>) -> Result<Self, &'static str> {
+    pub(crate) fn new(header: &JitDumpHeader, meta: &Meta, conv: Option<TimeConv>) -> Result<Self, &'static str> {
         let clockid =
             |attr: &perf_data::abi::attr::Attr| attr.flags.contains(AttrFlags::USE_CLOCKID).then_some(attr.clockid);
         let mut clocks = meta.events.list().iter().map(|event| clockid(&event.attr));
-        if header.flags & Header::ARCH_TIMESTAMP == 0 {
+        if header.flags & JitDumpHeader::ARCH_TIMESTAMP == 0 {
             let is_monotonic = clocks.all(|clock| clock == Some(MONOTONIC));
             let problem =
                 "the jitdump uses CLOCK_MONOTONIC, but the recording does not; record with -k 1 (perf record -k mono)";

@@ -1,6 +1,6 @@
 //! Writes image files to temporary names, and moves them into place at the end.
 
-use crate::rewrite::pass_options::PassContext;
+use crate::rewrite::framework::pass_options::PassContext;
 use hashbrown::HashSet;
 use perf_data::container::access::Access;
 use perf_data::container::output;
@@ -107,7 +107,7 @@ impl Images {
             out.flush()?;
             drop(out);
             let file = file.into_temp_path();
-            let access = self.options.access.and(Access::of_path(source));
+            let access = self.options.access.and(Access::from_path(source));
             Ok(PendingImage { file, target: target.clone(), access, _directory: directory })
         };
         let image = create().map_err(failed)?;

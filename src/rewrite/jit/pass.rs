@@ -2,10 +2,10 @@
 
 use super::images::{ImageOptions, Images};
 use super::plan::{Mapped, Plan};
-use crate::rewrite::mmap::{Mmap, Names};
-use crate::rewrite::pass::{Pass, PreScan};
-use crate::rewrite::pass_options::{PassContext, PassOptions};
-use crate::rewrite::replacement::{RecordBuffer, RecordPlacement};
+use crate::rewrite::framework::mmap::{Mmap, Names};
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::replacement::{RecordBuffer, RecordPlacement};
 use hashbrown::HashMap;
 use perf_data::abi;
 use perf_data::abi::record::time_conv::TimeConv;
@@ -30,11 +30,11 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub struct Jit {
     /// Jitdump, or directory of jitdumps, that are no longer at their recorded paths; may be given more than once.
-    #[cfg_attr(feature = "cli", arg(long = "jit-dump", id = "jit_dump", value_name = "PATH", value_parser = crate::option_values::existing))]
+    #[cfg_attr(feature = "cli", arg(long = "jit-dump", id = "jit_dump", value_name = "PATH", value_parser = crate::option_values::existing_path()))]
     pub dumps: Vec<PathBuf>,
 
     /// Directory to which --jit and --perf-map write their ELF images [default: that of the output].
-    #[cfg_attr(feature = "cli", arg(long = "jit-dir", id = "jit_dir", value_name = "DIR", value_parser = crate::option_values::directory))]
+    #[cfg_attr(feature = "cli", arg(long = "jit-dir", id = "jit_dir", value_name = "DIR", value_parser = crate::option_values::directory()))]
     pub dir: Option<PathBuf>,
 }
 

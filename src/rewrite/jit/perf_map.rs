@@ -2,11 +2,11 @@
 
 use super::images::{ImageOptions, Images};
 use crate::rewrite::build_ids::objects::PROT_EXEC;
-use crate::rewrite::mmap::{Mmap, Names};
-use crate::rewrite::pass::{Pass, PreScan};
-use crate::rewrite::pass_options::{PassContext, PassOptions};
-use crate::rewrite::record_function::RecordFunction;
-use crate::rewrite::replacement::RecordBuffer;
+use crate::rewrite::framework::mmap::{Mmap, Names};
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::record_function::RecordFunction;
+use crate::rewrite::framework::replacement::RecordBuffer;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::mmap2::Mmap2;
 use perf_data::abi::record::{Body, Misc, Record, RecordType};
@@ -19,7 +19,7 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_symbols::object::build_id::Id;
-use perf_symbols::object::image::{Function, Image};
+use perf_symbols::object::image::{Image, ImageFunction};
 use perf_symbols::object::jit_files::locate;
 use perf_symbols::object::machine;
 use perf_symbols::object::perf_map::MapFile;
@@ -38,7 +38,7 @@ pub struct PerfMap {
             long = "perf-map",
             id = "perf_map",
             value_name = "PATH",
-            value_parser = crate::option_values::existing_or_empty,
+            value_parser = crate::option_values::existing_path_or_empty,
             num_args = 0..=1,
             require_equals = true,
             default_missing_value = "",
@@ -46,7 +46,7 @@ pub struct PerfMap {
     pub paths: Vec<PathBuf>,
 
     /// Directory to which --jit and --perf-map write their ELF images [default: that of the output].
-    #[cfg_attr(feature = "cli", arg(long = "jit-dir", id = "jit_dir", value_name = "DIR", value_parser = crate::option_values::directory))]
+    #[cfg_attr(feature = "cli", arg(long = "jit-dir", id = "jit_dir", value_name = "DIR", value_parser = crate::option_values::directory()))]
     pub dir: Option<PathBuf>,
 }
 
@@ -103,7 +103,7 @@ impl PerfMapPass {
     fn make_images(&mut self, meta: &Meta) -> Result<()> {
         let arch = meta.string(FeatureId::ARCH);
         // The machine is irrelevant for symbols.
-        let machine = arch.as_deref().and_then(machine::of_arch).unwrap_or(object::elf::EM_X86_64.0);
+        let machine = arch.as_deref().and_then(machine::by_arch).unwrap_or(object::elf::EM_X86_64.0);
         for (&pid, memory) in &self.memory {
             let recorded = PathBuf::from(format!("/tmp/perf-{pid}.map"));
             let Some(path) = locate(&self.paths, &recorded) else { continue };
@@ -183,7 +183,7 @@ fn lay_out(file: &MapFile, memory: &BTreeMap<u64, u64>, image: &mut Image) -> Op
                 reached.map(|()| ranges.insert(from, (to, offset))).map(|_| offset)
             }
         };
-        let function = Function { name: name.clone(), size: end - start, ..Function::default() };
+        let function = ImageFunction { name: name.clone(), size: end - start, ..ImageFunction::default() };
         if offset.and_then(|place| image.offset(place + (start - from), function)).is_none() {
             outside += 1;
         }
@@ -241,7 +241,7 @@ fn rewritten(
     };
     let Some(mut record) = Record::read(raw.bytes(), &meta.context(raw)) else { return Ok(None) };
     let filename = filename(&image.path);
-    let (pgoff, file) = (offset + (mmap.start - from), image.id.of_map());
+    let (pgoff, file) = (offset + (mmap.start - from), image.id.into_mapped_file());
     record.body = match record.body {
         Body::Mmap2(mmap) => Body::Mmap2(Mmap2 { pgoff, file, filename, ..mmap }),
         Body::Mmap(mmap) => {

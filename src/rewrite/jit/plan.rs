@@ -15,8 +15,8 @@ use perf_data::error::{Error, Result};
 use perf_data::stream::meta::Meta;
 use perf_symbols::object::build_id::Id;
 use perf_symbols::object::function_ranges::FunctionRanges;
-use perf_symbols::object::image::{Function, Image};
-use perf_symbols::object::jit_dump::{Dump, Event, EventKind};
+use perf_symbols::object::image::{Image, ImageFunction};
+use perf_symbols::object::jit_dump::{Dump, EventKind, JitDumpEvent};
 use perf_symbols::object::jit_files::locate;
 use perf_symbols::object::machine;
 use perf_symbols::object::recorded_file::{Owner, read_code_map};
@@ -150,7 +150,7 @@ impl Plan {
         let clock = Clock::new(&dump.header, meta, conv).map_err(|problem| Error::input(&file, None, problem))?;
         self.damage.extend(dump.damage.iter().cloned());
 
-        let machine = machine::of_jit_dump(dump.header.elf_mach, meta.string(FeatureId::ARCH).as_deref());
+        let machine = machine::for_jit_dump(dump.header.elf_mach, meta.string(FeatureId::ARCH).as_deref());
         let end = dump.events.iter().map(|event| event.address).max().unwrap_or(0);
         let mut image = Image::new(machine::target(machine, dump.endian, end));
         let maps = self.lay_out(dump, mapped, &mut image, &clock);
@@ -168,10 +168,10 @@ impl Plan {
         let is_by_name = dump.header.pid == mapped.pid;
         let (mut maps, mut placed, mut missing) = (Vec::new(), HashMap::<u64, (u64, u64)>::new(), Vec::new());
         let (mut live, mut replaced) = (HashMap::<u32, FunctionRanges<()>>::new(), 0);
-        for Event { time, pid, tid, index, address, kind } in dump.events {
+        for JitDumpEvent { time, pid, tid, index, address, kind } in dump.events {
             let placement = match kind {
                 // It cannot contain samples.
-                EventKind::Load(Function { size: 0, .. }) => continue,
+                EventKind::Load(ImageFunction { size: 0, .. }) => continue,
                 EventKind::Load(function) => {
                     let (size, name) = (function.size, function.name.clone());
                     let offset = image.push(function);
@@ -259,6 +259,6 @@ fn template(mapped: &Record, path: &Path, image: &Image) -> Result<Record> {
     let (prot, flags) = (1 | PROT_EXEC, 2);
     let filename = PaddedStr::new(path.as_os_str().as_encoded_bytes(), 8);
     let (pid, tid, addr, len, pgoff) = (0, 0, 0, 0, 0);
-    record.body = Body::Mmap2(Mmap2 { pid, tid, addr, len, pgoff, file: id.of_map(), prot, flags, filename });
+    record.body = Body::Mmap2(Mmap2 { pid, tid, addr, len, pgoff, file: id.into_mapped_file(), prot, flags, filename });
     Ok(record)
 }

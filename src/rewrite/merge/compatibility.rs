@@ -55,15 +55,16 @@ pub(crate) fn check(members: &[Member], options: &MergeOptions) -> Result<()> {
 }
 
 fn has_aux(member: &Member) -> bool {
-    [RecordType::AUXTRACE_INFO, RecordType::AUXTRACE].into_iter().any(|kind| member.scan.counts.of(kind) > 0)
+    [RecordType::AUXTRACE_INFO, RecordType::AUXTRACE].into_iter().any(|kind| member.scan.counts.count(kind) > 0)
 }
 
 /// Checks a recording by itself.
 fn check_member(member: &Member) -> Result<()> {
     let refused = |why: String| Err(Error::incompatible(format!("{} cannot be merged: {why}", member.name)));
     let counts = &member.scan.counts;
-    let is_stat =
-        [RecordType::STAT, RecordType::STAT_CONFIG, RecordType::STAT_ROUND].into_iter().any(|kind| counts.of(kind) > 0);
+    let is_stat = [RecordType::STAT, RecordType::STAT_CONFIG, RecordType::STAT_ROUND]
+        .into_iter()
+        .any(|kind| counts.count(kind) > 0);
     if is_stat || member.meta.features.contains_key(&FeatureId::STAT) {
         return refused("it is a perf stat recording, whose counts are of a single run".to_owned());
     }

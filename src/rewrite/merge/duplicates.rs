@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) fn warnings(members: &[Member], read: &ReadOptions) -> Vec<String> {
     let mut warnings = Vec::new();
     for (number, member) in members.iter().enumerate() {
-        if member.scan.counts.of(RecordType::SAMPLE) == 0 {
+        if member.scan.counts.count(RecordType::SAMPLE) == 0 {
             continue;
         }
         let is_equal = |earlier: &&Member| has_equal_content(earlier, member, read);

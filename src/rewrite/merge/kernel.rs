@@ -2,7 +2,7 @@
 
 use super::member::Member;
 use super::pre_scan::KERNEL_NAME;
-use crate::rewrite::mmap::Mmap;
+use crate::rewrite::framework::mmap::Mmap;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::build_id::BuildId;
 use perf_data::abi::record::descriptor::RecordFlags;

@@ -13,7 +13,7 @@ use perf_data::error::{Error, Result};
 use perf_data::stream::meta::Meta;
 use perf_data::stream::source::Source;
 use perf_data::stream::write::file::ToFile;
-use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::form::{CompressedFrames, Form};
 use std::io::BufWriter;
 
 /// A recording to be merged, and the results of its pre-scan.
@@ -65,7 +65,7 @@ impl Member {
         }
         let failed = |e| Error::io(&self.name, "cannot write to a temporary file")(e);
         let spool = BufWriter::new(Spool::new(read.spool_dir.as_deref()).map_err(failed)?);
-        let form = Form { frames: Frames::Plain, endian: Some(endian), features_known: None };
+        let form = Form { frames: CompressedFrames::Plain, endian: Some(endian), features_known: None };
         let mut file = ToFile::new(spool, form);
         let (_, ledger) = open()?.run(&mut file)?;
         let Some(spool) = file.into_inner() else { return Ok(self) };

@@ -1,17 +1,17 @@
 //! Changes numbers of records in place.
 
 use perf_data::abi::Endian;
-use perf_data::abi::bytes::{Integer, Reader};
+use perf_data::abi::bytes::{ByteReader, Integer};
 
 /// Reads a 32-bit number.
 pub(super) fn u32_at(bytes: &[u8], at: usize, endian: Endian) -> Option<u32> {
-    Reader::new(bytes.get(at..)?, endian).u32()
+    ByteReader::new(bytes.get(at..)?, endian).u32()
 }
 
 /// Reads a 64-bit number.
 #[inline]
 pub(super) fn u64_at(bytes: &[u8], at: usize, endian: Endian) -> Option<u64> {
-    Reader::new(bytes.get(at..)?, endian).u64()
+    ByteReader::new(bytes.get(at..)?, endian).u64()
 }
 
 /// Changes a 32-bit number, unless the bytes are too short.

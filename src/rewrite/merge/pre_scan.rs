@@ -1,7 +1,7 @@
 //! The pre-scan of a recording to be merged.
 
 use crate::rewrite::filter::pass::extend;
-use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::framework::mmap::{Mmap, Names};
 use perf_data::abi;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::record::time_conv::TimeConv;

@@ -13,8 +13,8 @@ use perf_data::abi::feature::FeatureSection;
 use perf_data::abi::fields::{FieldVisitor, TaskField, ignore_roles};
 use perf_data::abi::read_format::ReadFormat;
 use perf_data::abi::record::{Body, RecordHeader, RecordType};
-use perf_data::abi::sample_field::SampleField;
-use perf_data::abi::sample_id::SampleId;
+use perf_data::abi::sample::field::SampleField;
+use perf_data::abi::sample::id::SampleId;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::container::write::encoded;
 use perf_data::error::{Error, Result};
@@ -86,7 +86,7 @@ impl RecordRemapper {
     pub(crate) fn append(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<Option<Reason>> {
         let start = out.len();
         // An unknown ID may be in use by another recording.
-        if raw.header().kind < RecordType::USER_START && meta.events.of(raw).is_none() {
+        if raw.header().kind < RecordType::USER_START && meta.events.find(raw).is_none() {
             return Ok(Some(Reason::UnknownEvent));
         }
         let is_remapped = if self.is_same() {
@@ -115,7 +115,7 @@ impl RecordRemapper {
 
     /// Appends a remapped sample; returns false if its fields do not fit its size.
     fn sample(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<bool> {
-        let Some((index, event)) = meta.events.of(raw) else { return Ok(false) };
+        let Some((index, event)) = meta.events.find(raw) else { return Ok(false) };
         let (from, endian) = (&event.layout, raw.endian());
         let plan = &self.plan.events[index as usize];
         let body = raw.body();
@@ -187,7 +187,7 @@ impl RecordRemapper {
 
     /// Appends a remapped kernel record other than a sample; returns false if its fields do not fit its size.
     fn with_trailer(&self, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<bool> {
-        let Some((index, _)) = meta.events.of(raw) else { return Ok(false) };
+        let Some((index, _)) = meta.events.find(raw) else { return Ok(false) };
         let plan = &self.plan.events[index as usize];
         let (body, trailer) = meta.events.split(raw);
         let endian = raw.endian();

@@ -3,9 +3,9 @@
 use super::member::Member;
 use super::options::{MergeOptions, PID_STEP};
 use super::remap::RecordRemapper;
-use super::streams::{self, Part};
+use super::streams::{self, MergePart};
 use super::{clock, compatibility, duplicates, events, features, kernel};
-use crate::rewrite::rounds::Rounds;
+use crate::rewrite::framework::rounds::Rounds;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::record::descriptor::RecordFlags;
 use perf_data::container::read::input::Input;
@@ -76,7 +76,7 @@ impl Merge {
         let kinds: Vec<_> = ledger.entries().keys().copied().collect();
         for kind in kinds {
             if kind.is_frame() || kind.is_header() || kind == RecordType::FINISHED_ROUND {
-                let count = ledger.of(kind).unaccounted();
+                let count = ledger.counts(kind).unaccounted();
                 ledger.consumed(kind, count);
             }
         }
@@ -87,7 +87,7 @@ impl Merge {
         Ok((self.meta.clone(), ledger))
     }
 
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<MergePart> {
         let Self { members, options, .. } = self;
         let mut source = 0;
         let mut parts = Vec::new();
@@ -95,11 +95,11 @@ impl Merge {
             // perf expects some types once: only those of the first recording that has them are kept.
             let is_redundant = |kind: &RecordType| {
                 let is_wrong = *kind == RecordType::TIME_CONV && options.align_wall;
-                let is_in = |other: &Member| other.scan.counts.of(*kind) > 0;
+                let is_in = |other: &Member| other.scan.counts.count(*kind) > 0;
                 is_wrong || kind.has(RecordFlags::ONCE) && members[..number].iter().any(is_in)
             };
             let kinds = member.scan.counts.iter().map(|(kind, _)| kind);
-            parts.push(Part {
+            parts.push(MergePart {
                 remapper: self.remappers[number].clone(),
                 without_kernel: options.kernel_from.is_some_and(|chosen| chosen != number),
                 without: kinds.filter(is_redundant).collect(),

@@ -3,9 +3,9 @@
 
 use super::member::Member;
 use super::remap::RecordRemapper;
+use crate::rewrite::framework::replacement::serial;
+use crate::rewrite::framework::rounds::Rounds;
 use crate::rewrite::merge::kernel;
-use crate::rewrite::replacement::serial;
-use crate::rewrite::rounds::Rounds;
 use crate::rewrite::sort::{Sorting, Untimed};
 use perf_data::abi::record::{RecordHeader, RecordType};
 use perf_data::container::block::{Block, Origin};
@@ -33,7 +33,7 @@ const BATCH: [usize; 2] = [4 << 10, 512 << 10];
 
 /// What a recording contributes to the result.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct MergePart {
     /// Remaps its records.
     pub remapper: RecordRemapper,
     /// Whether its kernel records are removed.
@@ -47,14 +47,14 @@ pub(crate) struct Part {
 }
 
 /// Consecutive records of a recording, in time order.
-struct Batch {
+struct MergeBatch {
     block: Block,
-    items: Vec<Item>,
+    items: Vec<MergeItem>,
 }
 
 /// The position of a record in its batch.
 #[derive(Clone, Copy)]
-struct Item {
+struct MergeItem {
     /// Sort key: the latest time up to this record.
     key: u64,
     at: usize,
@@ -69,7 +69,7 @@ struct Item {
 /// Fails if a recording cannot be read or the sink fails.
 pub(crate) fn run<S: Sink>(
     members: &[Member],
-    parts: Vec<Part>,
+    parts: Vec<MergePart>,
     read: &ReadOptions,
     meta: &Meta,
     sink: &mut Before<Rounds, S>,
@@ -113,8 +113,9 @@ fn share(read: &ReadOptions, count: usize) -> ReadOptions {
 }
 
 /// Merges the records of all recordings by time.
-fn merge<S: Sink>(receivers: Vec<Receiver<Batch>>, meta: &Meta, sink: &mut Before<Rounds, S>) -> Result<()> {
-    let mut heads: Vec<_> = receivers.into_iter().map(|receiver| Head { receiver, batch: None, next: 0 }).collect();
+fn merge<S: Sink>(receivers: Vec<Receiver<MergeBatch>>, meta: &Meta, sink: &mut Before<Rounds, S>) -> Result<()> {
+    let mut heads: Vec<_> =
+        receivers.into_iter().map(|receiver| NextRecord { receiver, batch: None, next: 0 }).collect();
     let mut order = BinaryHeap::new();
     for (number, head) in heads.iter_mut().enumerate() {
         order.extend(head.key().map(|key| Reverse((key, number))));
@@ -136,13 +137,13 @@ fn merge<S: Sink>(receivers: Vec<Receiver<Batch>>, meta: &Meta, sink: &mut Befor
 }
 
 /// The next record of a recording.
-struct Head {
-    receiver: Receiver<Batch>,
-    batch: Option<Batch>,
+struct NextRecord {
+    receiver: Receiver<MergeBatch>,
+    batch: Option<MergeBatch>,
     next: usize,
 }
 
-impl Head {
+impl NextRecord {
     /// The sort key of the next record; `None` at the end.
     fn key(&mut self) -> Option<u64> {
         loop {
@@ -157,7 +158,7 @@ impl Head {
 
     fn pass<S: Sink>(&mut self, meta: &Meta, sink: &mut Before<Rounds, S>) -> Result<()> {
         let Some(batch) = &self.batch else { return Ok(()) };
-        let Item { at, payload, is_timed, .. } = batch.items[self.next];
+        let MergeItem { at, payload, is_timed, .. } = batch.items[self.next];
         self.next += 1;
         let Some(header) = RecordHeader::peek(&batch.block.bytes[at..], meta.endian) else { return Ok(()) };
         match Raw::new(header, meta.endian, &batch.block, at, payload) {
@@ -168,7 +169,13 @@ impl Head {
 }
 
 /// Reads a recording and sends its records in batches.
-fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: SyncSender<Batch>) -> Result<Ledger> {
+fn feed(
+    member: &Member,
+    part: MergePart,
+    read: &ReadOptions,
+    size: usize,
+    sender: SyncSender<MergeBatch>,
+) -> Result<Ledger> {
     let is_ordered = member.scan.is_ordered_by_rounds(&member.meta);
     let mut feeder = Feeder {
         key: part.first,
@@ -197,11 +204,11 @@ fn feed(member: &Member, part: Part, read: &ReadOptions, size: usize, sender: Sy
 
 /// Remaps the records of a recording in time order, and fills batches.
 struct Feeder {
-    part: Part,
+    part: MergePart,
     size: usize,
-    sender: SyncSender<Batch>,
+    sender: SyncSender<MergeBatch>,
     bytes: Vec<u8>,
-    items: Vec<Item>,
+    items: Vec<MergeItem>,
     /// The sort key of the latest record.
     key: u64,
     /// Whether the receiver is closed.
@@ -222,10 +229,10 @@ impl Feeder {
         let (source, serial) = (self.part.source, serial());
         let block = Block { bytes, source, base: 0, origin: Origin::File, in_memory: true, serial };
         let items = mem::take(&mut self.items);
-        self.hand_over(Batch { block, items });
+        self.hand_over(MergeBatch { block, items });
     }
 
-    fn hand_over(&mut self, batch: Batch) {
+    fn hand_over(&mut self, batch: MergeBatch) {
         self.is_done |= self.sender.send(batch).is_err();
     }
 }
@@ -252,12 +259,12 @@ impl Sink for Feeder {
             return Ok(());
         }
         self.key = self.key.max(time.unwrap_or(0));
-        let item = Item { key: self.key, at, payload: raw.payload_len(), is_timed: time.is_some() };
+        let item = MergeItem { key: self.key, at, payload: raw.payload_len(), is_timed: time.is_some() };
         if raw.payload_len() > self.size && self.bytes[at..] == *raw.bytes() {
             // A large payload is sent without copying.
             self.bytes.truncate(at);
             self.send();
-            self.hand_over(Batch { block: raw.block().clone(), items: vec![Item { at: raw.at(), ..item }] });
+            self.hand_over(MergeBatch { block: raw.block().clone(), items: vec![MergeItem { at: raw.at(), ..item }] });
             return Ok(());
         }
         self.bytes.extend_from_slice(raw.payload());

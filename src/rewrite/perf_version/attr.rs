@@ -4,7 +4,7 @@ use bitflags::Flags;
 use perf_data::abi::attr::Attr;
 use perf_data::abi::attr_flags::AuxAction;
 use perf_data::abi::read_format::ReadFormat;
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::abi::version::PerfVersion;
 use std::collections::BTreeSet;

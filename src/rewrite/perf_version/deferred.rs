@@ -1,7 +1,7 @@
 //! Deferred user call chains (CALLCHAIN_DEFERRED records).
 
 use crate::rewrite::filter::deferred::{Chain, deferred_chain};
-use crate::rewrite::spooled_chains::SpooledChains;
+use crate::rewrite::framework::spooled_chains::SpooledChains;
 use perf_data::abi::record::RecordType;
 use perf_data::error::Result;
 use perf_data::stream::Sink;

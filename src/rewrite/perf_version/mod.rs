@@ -10,8 +10,8 @@ pub(crate) mod deferred;
 pub(crate) mod records;
 
 use super::header::Header;
-use super::pass::{Pass, PreScan};
-use super::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use deferred::Deferred;
 use perf_data::abi::version::PerfVersion;
 use perf_data::container::read::ReadOptions;

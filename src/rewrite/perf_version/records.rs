@@ -2,17 +2,17 @@
 
 use super::deferred::Deferred;
 use crate::rewrite::filter::deferred::cookie;
-use crate::rewrite::replacement::{RecordBuffer, reencode_with};
+use crate::rewrite::framework::replacement::{RecordBuffer, reencode_with};
 use perf_data::abi::read_format::{ReadFormat, ReadValues};
 use perf_data::abi::record::cpu_map::{CpuMapData, CpuMapType, CpuSet};
 use perf_data::abi::record::event_update::EventUpdateValue;
 use perf_data::abi::record::mmap2::MappedFile;
 use perf_data::abi::record::{Body, Misc, Record, RecordHeader, RecordType};
 use perf_data::abi::sample::Sample;
+use perf_data::abi::sample::view::SampleView;
+use perf_data::abi::sample::weight::Weight;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
-use perf_data::abi::sample_view::SampleView;
 use perf_data::abi::version::PerfVersion;
-use perf_data::abi::weight::Weight;
 use perf_data::container::write::{encoded, pipe};
 use perf_data::error::{Error, Result};
 use perf_data::stream::Sink;
@@ -75,7 +75,7 @@ impl<'a> ForVersion<'a> {
             RecordType::READ => {
                 let lost = ReadFormat::LOST;
                 let has_unknown = |(_, event): (_, &Event)| event.attr.read_format.contains(lost);
-                if self.version.read_format().contains(lost) || !meta.events.of(raw).is_some_and(has_unknown) {
+                if self.version.read_format().contains(lost) || !meta.events.find(raw).is_some_and(has_unknown) {
                     return Ok(None);
                 }
                 reencode_with(meta, raw, |record| {
@@ -97,7 +97,7 @@ impl<'a> ForVersion<'a> {
                 })
             }
             RecordType::HEADER_FEATURE if raw.body().len() <= size_of::<u64>() => {
-                pipe::mark(self.version.end_of_features(), raw.endian()).map(Some)
+                pipe::mark(self.version.feature_end(), raw.endian()).map(Some)
             }
             RecordType::HEADER_BUILD_ID if self.version >= PerfVersion::ALIGNED_RECORDS => Ok(aligned(raw)),
             _ => Ok(None),
@@ -105,7 +105,7 @@ impl<'a> ForVersion<'a> {
     }
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<Vec<u8>>> {
-        let Some((_, event)) = meta.events.of(raw) else { return Ok(None) };
+        let Some((_, event)) = meta.events.find(raw) else { return Ok(None) };
         let (layout, version) = (&event.layout, self.version);
         let sample_type = version.sample_type();
         let (branches, reads) = (version.branch_sample_type(), version.read_format());
@@ -173,20 +173,8 @@ impl<S: Sink + ?Sized> Stage<S> for ForVersion<'_> {
 /// Removes the fields of a sample that a version does not know.
 fn without_unknown(sample: &mut Sample, version: PerfVersion) {
     let known_fields = version.sample_type();
-    let lacks = |field| !known_fields.contains(field);
-    if lacks(SampleType::AUX) {
-        sample.aux = None;
-    }
-    if lacks(SampleType::CGROUP) {
-        sample.cgroup = None;
-    }
-    if lacks(SampleType::DATA_PAGE_SIZE) {
-        sample.data_page_size = None;
-    }
-    if lacks(SampleType::CODE_PAGE_SIZE) {
-        sample.code_page_size = None;
-    }
-    if lacks(SampleType::WEIGHT_STRUCT)
+    sample.retain(known_fields);
+    if !known_fields.contains(SampleType::WEIGHT_STRUCT)
         && let Some(weight) = &mut sample.weight
     {
         // Read as a single number, the 8 bytes must hold the weight alone.

@@ -9,7 +9,7 @@ use perf_data::abi::record::RecordType;
 use perf_data::abi::record::comm::Comm;
 use perf_data::abi::record::task::Task;
 use perf_data::session::map::PAGE;
-use perf_data::session::range_map::{Entry, RangeMap};
+use perf_data::session::range_map::{RangeEntry, RangeMap};
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use std::ops::RangeInclusive;
@@ -136,7 +136,7 @@ impl AddressSpaces {
             return Some(page.mapping);
         }
         self.ensure(pid);
-        let Entry { start, last, value: mapping } = self.processes.get(&pid)?.maps.find(address)?;
+        let RangeEntry { start, last, value: mapping } = self.processes.get(&pid)?.maps.find(address)?;
         if start <= number * PAGE && last >= number * PAGE + (PAGE - 1) {
             self.pages[at] = Page { pid, number, generation: self.generation, mapping };
         }
@@ -213,9 +213,9 @@ impl AddressSpace {
 }
 
 /// The packed range of a mapping.
-fn packed(part: Entry<FoundMapping>) -> Entry<()> {
-    let Entry { start, last, value: FoundMapping { shift, .. } } = part;
-    Entry { start: start.wrapping_add(shift), last: last.wrapping_add(shift), value: () }
+fn packed(part: RangeEntry<FoundMapping>) -> RangeEntry<()> {
+    let RangeEntry { start, last, value: FoundMapping { shift, .. } } = part;
+    RangeEntry { start: start.wrapping_add(shift), last: last.wrapping_add(shift), value: () }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Merges adjacent mappings of the same file.
 
-use crate::rewrite::mmap::Mmap;
+use crate::rewrite::framework::mmap::Mmap;
 use hashbrown::HashMap;
 
 const PROT_READ: u32 = 1;
@@ -49,7 +49,7 @@ fn is_part(map: &Mmap, other: &Mmap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::mmap::testing::mmap;
+    use crate::rewrite::framework::mmap::testing::mmap;
 
     fn lens(mmaps: Vec<Mmap>) -> Vec<Option<u64>> {
         combine(mmaps).iter().map(|mmap| mmap.as_ref().map(|mmap| mmap.len)).collect()

@@ -3,10 +3,10 @@
 use super::address_spaces::AddressSpaces;
 use super::mmaps::counted;
 use super::remap::branches;
-use crate::rewrite::mmap::Names;
-use crate::rewrite::pass::{Pass, PreScan};
-use perf_data::abi::callchain::Context;
+use crate::rewrite::framework::mmap::Names;
+use crate::rewrite::framework::pass::{Pass, PreScan};
 use perf_data::abi::record::RecordType;
+use perf_data::abi::sample::callchain::Context;
 use perf_data::error::Result;
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
@@ -50,7 +50,7 @@ impl Default for UseScan {
 
 impl UseScan {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
-        let (_, event) = meta.events.of(raw)?;
+        let (_, event) = meta.events.find(raw)?;
         let view = event.sample(raw).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
         let callers = view.callchain.iter().flat_map(|chain| chain.iter());

@@ -1,6 +1,6 @@
 //! Restores the files of mappings that huge pages have hidden.
 
-use crate::rewrite::mmap::Mmap;
+use crate::rewrite::framework::mmap::Mmap;
 use hashbrown::HashMap;
 use std::ops::Range;
 
@@ -109,7 +109,7 @@ fn may_be_moved(mmap: &Mmap) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rewrite::mmap::testing::mmap;
+    use crate::rewrite::framework::mmap::testing::mmap;
 
     fn deduced(mut mmaps: Vec<Mmap>) -> Vec<(u64, String)> {
         deduce_huge_pages(&mut mmaps);

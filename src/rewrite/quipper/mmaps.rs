@@ -1,8 +1,8 @@
 //! Rewrites mappings. Needs a pre-scan, because the change to a mapping depends on later ones.
 
-use crate::rewrite::mmap::{Mmap, Names};
-use crate::rewrite::pass::{Pass, PreScan};
-use crate::rewrite::replacement::RecordBuffer;
+use crate::rewrite::framework::mmap::{Mmap, Names};
+use crate::rewrite::framework::pass::{Pass, PreScan};
+use crate::rewrite::framework::replacement::RecordBuffer;
 use hashbrown::HashMap;
 use perf_data::abi::record::{Body, Misc, Record};
 use perf_data::abi::text::PaddedStr;

@@ -7,12 +7,12 @@ pub(crate) mod huge_pages;
 mod mmaps;
 pub(crate) mod remap;
 
-use crate::rewrite::pass::Pass;
+use crate::rewrite::framework::pass::Pass;
 #[cfg(feature = "cli")]
-use crate::rewrite::pass_options::RequestedPass;
-use crate::rewrite::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::pass_options::RequestedPass;
+use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 #[cfg(feature = "cli")]
-use crate::rewrite::pass_type::PassType;
+use crate::rewrite::framework::pass_type::PassType;
 use crate::rewrite::sort::{SortPass, Untimed};
 #[cfg(feature = "cli")]
 use clap::{Args, FromArgMatches};

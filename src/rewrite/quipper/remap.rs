@@ -4,17 +4,17 @@
 
 use super::address_spaces::{AddressSpaces, KERNEL, Placement};
 use super::mmaps::counted;
-use crate::rewrite::mmap::{Mmap, Names};
-use crate::rewrite::pass::Pass;
-use crate::rewrite::replacement::RecordBuffer;
+use crate::rewrite::framework::mmap::{Mmap, Names};
+use crate::rewrite::framework::pass::Pass;
+use crate::rewrite::framework::replacement::RecordBuffer;
 use perf_data::abi::Endian;
-use perf_data::abi::branch::BranchStackView;
-use perf_data::abi::bytes::{Integer, Reader, Words};
-use perf_data::abi::callchain::Context;
+use perf_data::abi::bytes::{ByteReader, Integer, Words};
 use perf_data::abi::record::{RecordHeader, RecordType};
-use perf_data::abi::sample_field::SampleField;
-use perf_data::abi::sample_layout::SampleLayout;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::branch::BranchStackView;
+use perf_data::abi::sample::callchain::Context;
+use perf_data::abi::sample::field::SampleField;
+use perf_data::abi::sample::layout::SampleLayout;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::error::Result;
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
@@ -72,7 +72,7 @@ impl Remap {
     }
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
-        let (_, event) = meta.events.of(raw)?;
+        let (_, event) = meta.events.find(raw)?;
         let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
         let pid = view.task.map_or(0, |(pid, _)| pid);
         collect_offsets(&view, &event.layout, raw, &mut self.offsets);
@@ -121,7 +121,7 @@ fn collect_offsets(view: &SampleView<'_>, layout: &SampleLayout, raw: &Raw<'_>, 
 }
 
 fn get(record: &[u8], at: usize, endian: Endian) -> Option<u64> {
-    Reader::new(record.get(at..)?, endian).u64()
+    ByteReader::new(record.get(at..)?, endian).u64()
 }
 
 fn put(record: &mut [u8], at: usize, number: u64, endian: Endian) -> Option<()> {

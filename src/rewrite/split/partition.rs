@@ -1,14 +1,14 @@
 //! Assigns samples to parts, and names parts.
 
 use super::criterion::By;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::session::Session;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 
 /// Identifies a part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Key {
+pub enum PartKey {
     /// Number of a slice, process, thread or CPU.
     Number(u64),
     /// Name of a thread.
@@ -69,7 +69,7 @@ impl Choice {
     }
 
     /// The part of a sample of `bytes` bytes; `None` if the sample lacks the field.
-    pub fn sample_key(&mut self, criteria: PartCriteria, bytes: u64) -> Option<Key> {
+    pub fn sample_key(&mut self, criteria: PartCriteria, bytes: u64) -> Option<PartKey> {
         let limit = match self.by {
             By::Samples(count) => count,
             By::Size(size) => size,
@@ -84,11 +84,11 @@ impl Choice {
             self.slice = (self.slice.0 + 1, 0);
         }
         self.slice.1 += if matches!(self.by, By::Size(_)) { bytes } else { 1 };
-        Some(Key::Number(self.slice.0))
+        Some(PartKey::Number(self.slice.0))
     }
 
     /// The part for these fields; `None` if the required one is missing.
-    pub fn key(&self, criteria: PartCriteria) -> Option<Key> {
+    pub fn key(&self, criteria: PartCriteria) -> Option<PartKey> {
         let number = match self.by {
             By::Time(_) | By::Share(_) => {
                 let (first, len) = self.slices?;
@@ -98,10 +98,10 @@ impl Choice {
             By::Pid => criteria.task?.0.into(),
             By::Tid => criteria.task?.1.into(),
             By::Cpu => criteria.cpu?.into(),
-            By::Comm => return Some(Key::Name(self.session.thread_name(criteria.task?.1).into_owned())),
+            By::Comm => return Some(PartKey::Name(self.session.thread_name(criteria.task?.1).into_owned())),
             By::Event => return None,
         };
-        Some(Key::Number(number))
+        Some(PartKey::Number(number))
     }
 }
 
@@ -129,17 +129,17 @@ fn prefix(by: By) -> &'static str {
 }
 
 /// Names the parts of these keys, so that names sort as keys do.
-pub fn names(by: By, keys: &[&Key]) -> Vec<String> {
+pub fn names(by: By, keys: &[&PartKey]) -> Vec<String> {
     let prefix = prefix(by);
     // Process and thread IDs are signed, as in perf.
     let number = |number: u64| match by {
         By::Pid | By::Tid => (number as u32 as i32).to_string(),
         _ => number.to_string(),
     };
-    let text = |(nth, key): (usize, &&Key)| match key {
+    let text = |(nth, key): (usize, &&PartKey)| match key {
         _ if by.is_sliced() => nth.to_string(),
-        Key::Number(value) => number(*value),
-        Key::Name(name) => String::from_utf8_lossy(name).into_owned(),
+        PartKey::Number(value) => number(*value),
+        PartKey::Name(name) => String::from_utf8_lossy(name).into_owned(),
     };
     let texts: Vec<_> = keys.iter().enumerate().map(text).collect();
     let min = if by.is_sliced() { MIN_WIDTH } else { 1 };
@@ -160,8 +160,8 @@ mod tests {
         let at = |time| PartCriteria { time: Some(time), ..PartCriteria::default() };
         let mut choice = Choice::new(By::Time(100), None);
         assert_eq!(choice.key(at(10)), None, "there are no slices yet");
-        assert_eq!(choice.sample_key(at(100), 8), Some(Key::Number(0)));
-        assert_eq!(choice.sample_key(at(199), 8), Some(Key::Number(0)));
-        assert_eq!(choice.key(at(200)), Some(Key::Number(1)));
+        assert_eq!(choice.sample_key(at(100), 8), Some(PartKey::Number(0)));
+        assert_eq!(choice.sample_key(at(199), 8), Some(PartKey::Number(0)));
+        assert_eq!(choice.key(at(200)), Some(PartKey::Number(1)));
     }
 }

@@ -1,13 +1,13 @@
 //! First pass of a split: finds the parts and the processes related to each.
 
 use super::criterion::By;
-use super::partition::{Choice, Key, PartCriteria};
+use super::partition::{Choice, PartCriteria, PartKey};
 use crate::rewrite::filter::deferred::DeferredChains;
 use crate::rewrite::filter::pass::extend;
 use crate::rewrite::filter::related_processes::ProcessTree;
 use hashbrown::{HashMap, HashSet};
 use perf_data::abi::record::RecordType;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::error::{Error, Result};
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
@@ -32,7 +32,7 @@ pub(crate) struct SplitScan {
     /// Forks and mappings of processes.
     pub process_tree: ProcessTree,
     /// The parts by key.
-    pub parts: HashMap<Key, PartScan>,
+    pub parts: HashMap<PartKey, PartScan>,
     /// Samples that lack the field to split by.
     without_field: u64,
 }
@@ -46,7 +46,7 @@ impl SplitScan {
 
 /// Decodes a sample; `None` if it is malformed.
 pub(crate) fn read<'a>(view: &mut SampleView<'a>, meta: &Meta, raw: &Raw<'a>) -> Option<()> {
-    let (_, event) = meta.events.of(raw)?;
+    let (_, event) = meta.events.find(raw)?;
     event.fill_sample(view, raw).ok()
 }
 

@@ -1,14 +1,14 @@
 //! Sends each record to the parts that need it.
 
-use super::partition::{Choice, Key, PartCriteria};
+use super::partition::{Choice, PartCriteria, PartKey};
 use super::pre_scan::{PartScan, read};
 use crate::rewrite::filter::deferred::{Chain, deferred_chain};
 use crate::rewrite::filter::related_processes::described_process;
-use crate::rewrite::rounds::Rounds;
+use crate::rewrite::framework::rounds::Rounds;
 use hashbrown::HashMap;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::record::descriptor::Lifetime;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::error::Result;
 use perf_data::stream::Sink;
 use perf_data::stream::counts::Counts;
@@ -19,7 +19,7 @@ use std::ops::Range;
 /// Which records go to which parts.
 pub(crate) struct Routes {
     /// Number of the part of each key.
-    by_key: HashMap<Key, usize>,
+    by_key: HashMap<PartKey, usize>,
     /// Numbers of the parts related to each process.
     by_process: HashMap<u32, Vec<usize>>,
     /// The first part that needs each deferred user call chain.
@@ -32,7 +32,7 @@ pub(crate) struct Routes {
 
 impl Routes {
     /// Creates the routes from the parts of the first pass, in the order of their keys.
-    pub(crate) fn new(keys: Vec<Key>, parts: Vec<PartScan>, is_sliced: bool) -> Self {
+    pub(crate) fn new(keys: Vec<PartKey>, parts: Vec<PartScan>, is_sliced: bool) -> Self {
         let mut by_process: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut by_chain = HashMap::new();
         for (number, part) in parts.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Routes {
 }
 
 /// An output part.
-pub(crate) struct Part {
+pub(crate) struct SplitPart {
     /// Metadata of the part.
     pub meta: Meta,
     /// Its rounds.
@@ -85,7 +85,7 @@ pub(crate) struct Router<'a> {
     routes: &'a Routes,
     choice: Choice,
     /// The parts being written, and their numbers among all parts.
-    parts: Vec<Part>,
+    parts: Vec<SplitPart>,
     numbers: Range<usize>,
     /// The part of the latest sample.
     latest: usize,
@@ -97,7 +97,7 @@ pub(crate) struct Router<'a> {
 
 impl<'a> Router<'a> {
     /// Creates a router to the parts from number `first` on.
-    pub(crate) fn new(routes: &'a Routes, choice: Choice, parts: Vec<Part>, first: usize) -> Self {
+    pub(crate) fn new(routes: &'a Routes, choice: Choice, parts: Vec<SplitPart>, first: usize) -> Self {
         let numbers = first..first + parts.len();
         Self { routes, choice, parts, numbers, latest: 0, written: Counts::default(), unneeded: Counts::default() }
     }
@@ -136,7 +136,7 @@ impl<'a> Router<'a> {
     /// # Errors
     /// Errors of their sinks.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        for Part { meta, sink, .. } in &mut self.parts {
+        for SplitPart { meta, sink, .. } in &mut self.parts {
             sink.end(meta)?;
         }
         Ok(())

@@ -2,17 +2,17 @@
 //! to write at once, the recording is read several times.
 
 use super::criterion::By;
-use super::partition::{Choice, Key, names};
+use super::partition::{Choice, PartKey, names};
 use super::pre_scan::{PartScan, SplitScan, Times, read};
-use super::route::{Part, Router, Routes};
+use super::route::{Router, Routes, SplitPart};
 use crate::rewrite::filter::event::EventPass;
 use crate::rewrite::filter::pass::follow_in_sample_time;
+use crate::rewrite::framework::passes::Passes;
+use crate::rewrite::framework::rounds::Rounds;
 use crate::rewrite::header::Header;
-use crate::rewrite::passes::Passes;
-use crate::rewrite::rounds::Rounds;
 use perf_data::abi::feature::{FeatureId, build_ids};
 use perf_data::abi::record::RecordType;
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::container::read::input::Input;
 use perf_data::container::read::{Container, ReadOptions};
 use perf_data::container::write::encoded;
@@ -54,19 +54,19 @@ pub fn split(
     make: &mut MakePart<'_>,
 ) -> Result<(usize, Ledger)> {
     let (input, damage) = input.repeatable(read)?;
-    let split = Split { input, read, options };
+    let split = SplitRun { input, read, options };
     let (count, mut ledger) = if options.by == By::Event { split.by_event(make)? } else { split.by_sample(make)? };
     damage.into_iter().for_each(|damage| ledger.damage(damage));
     Ok((count, ledger))
 }
 
-struct Split<'a> {
+struct SplitRun<'a> {
     input: Input,
     read: &'a ReadOptions,
     options: SplitOptions,
 }
 
-impl Split<'_> {
+impl SplitRun<'_> {
     fn open(&self) -> Result<Source> {
         Source::open(self.input.clone(), self.read.clone())
     }
@@ -98,7 +98,7 @@ impl Split<'_> {
         self.check(parts.len())?;
         // Done only after the check: with a long chain of forks, each of many parts would have as many ancestors.
         parts.values_mut().for_each(|part| process_tree.add_ancestors(&mut part.processes));
-        let mut parts: Vec<(Key, PartScan)> = parts.into_iter().collect();
+        let mut parts: Vec<(PartKey, PartScan)> = parts.into_iter().collect();
         parts.sort_by(|(one, _), (other, _)| one.cmp(other));
         let names = names(by, &parts.iter().map(|(key, _)| key).collect::<Vec<_>>());
         let (keys, parts) = parts.into_iter().unzip();
@@ -115,7 +115,7 @@ impl Split<'_> {
                 let meta = part_meta(&meta, part, |name| has_file(part, name))?;
                 let mut sink = make(name, count)?;
                 sink.begin(&meta)?;
-                batch.push(Part { meta, rounds: Rounds::default(), sink });
+                batch.push(SplitPart { meta, rounds: Rounds::default(), sink });
             }
             let mut router = Router::new(&routes, choice(), batch, first);
             (_, ledger) = self.in_order(&mut router)?;
@@ -143,7 +143,7 @@ impl Split<'_> {
             let mut sink = make(&format!("event-{}", event_name(descriptor)), 1)?;
             let mut passes = Passes::default();
             passes.push(EventPass::for_event(event));
-            let mut counted = Before::new(Counted::default(), &mut *sink);
+            let mut counted = Before::new(CountedPart::default(), &mut *sink);
             let (part, _) = passes.run(self.input.clone(), self.read, &mut counted)?;
             counted.stage.written.iter().for_each(|(kind, count)| written.add_many(kind, count));
             count += 1;
@@ -177,17 +177,17 @@ fn part_meta(meta: &Meta, part: &PartScan, has_file: impl Fn(&[u8]) -> bool) -> 
 fn account(ledger: &mut Ledger, written: &Counts, unneeded: &Counts, marks: u64, by: &str) {
     let kinds: Vec<_> = ledger.entries().keys().copied().collect();
     for kind in kinds {
-        let read = ledger.of(kind).unaccounted();
-        if kind.is_frame() || kind.is_header() || kind == RecordType::FINISHED_ROUND && written.of(kind) == 0 {
+        let read = ledger.counts(kind).unaccounted();
+        if kind.is_frame() || kind.is_header() || kind == RecordType::FINISHED_ROUND && written.count(kind) == 0 {
             ledger.consumed(kind, read);
             continue;
         }
-        let count = written.of(kind);
-        let removed = unneeded.of(kind).max(read.saturating_sub(count).min(read));
+        let count = written.count(kind);
+        let removed = unneeded.count(kind).max(read.saturating_sub(count).min(read));
         if removed > 0 && count < read {
             ledger.removed(kind, by, removed.min(read));
         }
-        let left = ledger.of(kind).unaccounted();
+        let left = ledger.counts(kind).unaccounted();
         if count > left {
             // State records that are in several parts.
             ledger.added(kind, count - left);
@@ -206,7 +206,7 @@ struct WithSamples(BTreeSet<EventIndex>);
 impl Sink for WithSamples {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         if raw.header().kind == RecordType::SAMPLE
-            && let Some((event, _)) = meta.events.of(raw)
+            && let Some((event, _)) = meta.events.find(raw)
             && !self.0.contains(&event)
             && read(&mut SampleView::default(), meta, raw).is_some()
         {
@@ -218,11 +218,11 @@ impl Sink for WithSamples {
 
 /// Counts written records.
 #[derive(Default)]
-struct Counted {
+struct CountedPart {
     written: Counts,
 }
 
-impl<S: Sink + ?Sized> Stage<S> for Counted {
+impl<S: Sink + ?Sized> Stage<S> for CountedPart {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         self.written.add(raw.header().kind);
         sink.record(meta, raw)

@@ -4,7 +4,7 @@ use super::plan::{PlannedSpace, Program, Scenario};
 use perf_data::container::temp_directory::create_parent_directories;
 use perf_data::error::{Error, Result};
 use perf_data::session::map::PAGE;
-use perf_symbols::object::build_id_directory::{by_build_id, is_of_images, write};
+use perf_symbols::object::build_id_directory::{by_build_id, has_only_images, write};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ impl Scenario {
 
     /// Whether a directory looks like one that [`write_images`](Self::write_images) wrote.
     pub fn is_image_directory(directory: &Path) -> bool {
-        is_of_images(directory, &KALLSYMS.map(|(_, name)| name))
+        has_only_images(directory, &KALLSYMS.map(|(_, name)| name))
     }
 }
 

@@ -7,9 +7,9 @@ use super::registers::Registers;
 use crate::synth::bpf::BpfProgram;
 use crate::synth::{Metadata, Stamp};
 use perf_data::abi::Endian;
-use perf_data::abi::callchain::Context;
 use perf_data::abi::record::{Body, CpuMode, Misc};
 use perf_data::abi::sample::Sample;
+use perf_data::abi::sample::callchain::Context;
 use perf_data::container::read::Container;
 use perf_data::container::write::frames::FrameKind;
 use perf_data::error::Result;
@@ -40,7 +40,7 @@ pub struct Scenario {
     pub(super) bpf: Vec<BpfProgram>,
     pub(super) processes: Vec<Process>,
     /// Sorted by process.
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: Vec<PlannedThread>,
     pub(super) events: Vec<Sampled>,
     pub(super) switches: Option<Switches>,
     /// Registers of the machine, if it is supported.
@@ -111,7 +111,7 @@ pub(super) struct Process {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Thread {
+pub(super) struct PlannedThread {
     pub(super) task: (u32, u32),
     pub(super) comm: String,
     pub(super) cpu: u32,
@@ -182,7 +182,7 @@ impl Scenario {
     /// # Errors
     /// If the syntax or a value is invalid; the message has line and key.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
-        read::Lines { name, text }.scenario()
+        read::ScenarioLines { name, text }.scenario()
     }
 
     /// The same scenario with another byte order.

@@ -1,7 +1,7 @@
 //! Generates the records of a scenario in time order.
 
-use super::plan::{BEGIN, PlannedSpace, Program, RecordContent, Scenario, ScenarioRecord, Thread};
-use super::samples::Samples;
+use super::plan::{BEGIN, PlannedSpace, PlannedThread, Program, RecordContent, Scenario, ScenarioRecord};
+use super::samples::ScenarioSamples;
 use super::slices::{Slices, SwitchRecords};
 use crate::synth::{Event, Map, Recorder, Stamp};
 use perf_data::abi::record::cgroup::Cgroup;
@@ -32,7 +32,7 @@ const MAX_PREPARED: usize = 1 << 28;
 /// A source of records in time order; the sources are merged.
 enum Lane<'a> {
     SwitchRecords(SwitchRecords),
-    Samples(Box<Samples<'a>>),
+    Samples(Box<ScenarioSamples<'a>>),
 }
 
 impl Lane<'_> {
@@ -141,7 +141,8 @@ impl Scenario {
         let mut threads = self.threads.iter().peekable();
         for process in &self.processes {
             let pid = process.pid;
-            while let Some(Thread { task: (_, tid), comm, .. }) = threads.next_if(|thread| thread.task.0 == pid) {
+            while let Some(PlannedThread { task: (_, tid), comm, .. }) = threads.next_if(|thread| thread.task.0 == pid)
+            {
                 let body = Comm { pid, tid: *tid, comm: PaddedStr::new(comm.as_bytes(), 8) };
                 recorder.record(Misc::empty(), &Body::Comm(body), Stamp::at(0, pid, *tid))?;
             }
@@ -158,7 +159,8 @@ impl Scenario {
     fn check_memory(&self, events: &[Event]) -> Result<()> {
         let stacks: Vec<_> = self.threads.iter().flat_map(|thread| &thread.stacks).collect();
         let size = |stack| {
-            let sizes = events.iter().zip(&self.events).map(|(event, sampled)| Samples::size(stack, event, sampled));
+            let sizes =
+                events.iter().zip(&self.events).map(|(event, sampled)| ScenarioSamples::size(stack, event, sampled));
             sizes.fold(0, usize::saturating_add)
         };
         let own = stacks.len().saturating_mul(events.len()).saturating_mul(SAMPLE);
@@ -188,7 +190,7 @@ impl Scenario {
             for number in 0..events.len() {
                 // Each source has its own seed, independent of the others.
                 let Some(seed) = seeds.next() else { continue };
-                let samples = Samples::new(self, thread, *slices, events, number, duration, seed);
+                let samples = ScenarioSamples::new(self, thread, *slices, events, number, duration, seed);
                 lanes.extend(samples.map(|samples| Lane::Samples(Box::new(samples))));
             }
         }

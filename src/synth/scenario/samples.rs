@@ -1,23 +1,20 @@
 //! Samples of a thread for one event.
 
 use super::code;
-use super::plan::{BEGIN, PlannedSpace, Sampled, Scenario, Stack, Thread};
+use super::plan::{BEGIN, PlannedSpace, PlannedThread, Sampled, Scenario, Stack};
 use super::share::{Random, Shares};
 use super::slices::Slices;
 use crate::synth::template::Template;
 use crate::synth::tracepoint::Tracepoint;
 use crate::synth::{Event, Recorder};
 use perf_data::abi::Endian;
-use perf_data::abi::branch::{BranchEntry, BranchFlags, BranchStack};
-use perf_data::abi::callchain::Context;
-use perf_data::abi::data_src::DataSrc;
 use perf_data::abi::read_format::{ReadFormat, ReadValue, ReadValues};
 use perf_data::abi::record::CpuMode;
-use perf_data::abi::regs::{Regs, RegsAbi};
-use perf_data::abi::sample::{AuxSample, Callchain, Raw, Sample, StackUser};
+use perf_data::abi::sample::branch::{BranchEntry, BranchFlags, BranchStack};
+use perf_data::abi::sample::callchain::Context;
+use perf_data::abi::sample::regs::{Regs, RegsAbi};
+use perf_data::abi::sample::{Callchain, Raw, Sample, StackUser};
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
-use perf_data::abi::transaction::Transaction;
-use perf_data::abi::weight::Weight;
 use perf_data::error::Result;
 use perf_data::session::map::PAGE;
 use perf_data::stream::Sink;
@@ -29,7 +26,7 @@ const HUNDRED_SECONDS: u128 = 100_000_000_000;
 const STACK: u64 = 0x7ffd_0000_0000;
 
 /// Generates the samples of a thread for one event.
-pub(super) struct Samples<'a> {
+pub(super) struct ScenarioSamples<'a> {
     number: usize,
     stacks: Vec<Prepared<'a>>,
     /// Counters, if samples contain their values.
@@ -63,11 +60,11 @@ struct Changing {
     ip_of_interrupt: Option<usize>,
 }
 
-impl<'a> Samples<'a> {
+impl<'a> ScenarioSamples<'a> {
     /// `None` if there are no samples.
     pub(super) fn new(
         scenario: &'a Scenario,
-        thread: &'a Thread,
+        thread: &'a PlannedThread,
         slices: Option<Slices>,
         events: &'a [Event],
         number: usize,
@@ -151,32 +148,28 @@ impl<'a> Samples<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    fn new(scenario: &Scenario, thread: &Thread, stack: &'a Stack, event: &Event) -> Self {
+    fn new(scenario: &Scenario, thread: &PlannedThread, stack: &'a Stack, event: &Event) -> Self {
         let has = |field| event.has(field);
-        let given = &stack.sample;
-        let mut sample = Sample {
-            ip: has(SampleType::IP).then_some(stack.leaf.addr),
-            task: has(SampleType::TID).then_some(thread.task),
-            time: has(SampleType::TIME).then_some(0),
-            cpu: has(SampleType::CPU).then_some((thread.cpu, 0)),
-            // With a frequency, periods would vary; a constant is as good.
-            period: has(SampleType::PERIOD).then(|| given.period.unwrap_or(event.attr.sample_period)),
-            addr: has(SampleType::ADDR).then(|| given.addr.unwrap_or_default()),
-            phys_addr: has(SampleType::PHYS_ADDR).then(|| given.phys_addr.or(given.addr).unwrap_or_default()),
-            data_src: has(SampleType::DATA_SRC).then(|| given.data_src.unwrap_or(DataSrc(0))),
-            transaction: has(SampleType::TRANSACTION).then(|| given.transaction.unwrap_or(Transaction::empty())),
-            cgroup: has(SampleType::CGROUP).then(|| given.cgroup.unwrap_or(thread.cgroup)),
-            data_page_size: has(SampleType::DATA_PAGE_SIZE).then(|| given.data_page_size.unwrap_or(PAGE)),
-            code_page_size: has(SampleType::CODE_PAGE_SIZE).then(|| given.code_page_size.unwrap_or(PAGE)),
-            aux: has(SampleType::AUX).then(|| given.aux.clone().unwrap_or(AuxSample { data: Vec::new() })),
-            ..Sample::default()
-        };
-        let weighs = has(SampleType::WEIGHT) || has(SampleType::WEIGHT_STRUCT);
-        sample.weight = weighs.then(|| given.weight.unwrap_or(Weight(0)));
-        sample.callchain = has(SampleType::CALLCHAIN).then(|| Callchain { ips: stack.chain.clone() });
-        sample.branch_stack = has(SampleType::BRANCH_STACK).then(|| branch_stack(stack, event));
         let endian = scenario.metadata.endian;
-        sample.raw = has(SampleType::RAW).then(|| raw(stack, thread, event, endian));
+        let given = &stack.sample;
+        // Missing fields that are not zero. The recorder sets IDs.
+        let mut sample = Sample {
+            ip: Some(stack.leaf.addr),
+            task: Some(thread.task),
+            cpu: Some((thread.cpu, 0)),
+            // With a frequency, periods would vary; a constant is as good.
+            period: given.period.or(Some(event.attr.sample_period)),
+            phys_addr: given.phys_addr.or(given.addr),
+            cgroup: given.cgroup.or(Some(thread.cgroup)),
+            data_page_size: given.data_page_size.or(Some(PAGE)),
+            code_page_size: given.code_page_size.or(Some(PAGE)),
+            callchain: has(SampleType::CALLCHAIN).then(|| Callchain { ips: stack.chain.clone() }),
+            branch_stack: has(SampleType::BRANCH_STACK).then(|| branch_stack(stack, event)),
+            raw: has(SampleType::RAW).then(|| raw(stack, thread, event, endian)),
+            ..given.clone()
+        };
+        let derived = SampleType::IDENTIFIER | SampleType::ID | SampleType::STREAM_ID | SampleType::READ;
+        sample.set_fields(event.attr.sample_type - derived);
         let user = user_frames(stack);
         let registers = scenario.registers;
         let regs = |mask: u64, ip: Option<u64>| {
@@ -270,7 +263,7 @@ fn branch_stack(stack: &Stack, event: &Event) -> BranchStack {
 }
 
 /// RAW bytes: the fields of a tracepoint; for other events, those of the scenario.
-fn raw(stack: &Stack, thread: &Thread, event: &Event, endian: Endian) -> Raw {
+fn raw(stack: &Stack, thread: &PlannedThread, event: &Event, endian: Endian) -> Raw {
     let Some(tracepoint) = &event.tracepoint else {
         return stack.sample.raw.clone().unwrap_or(Raw { data: vec![0; 4] });
     };

@@ -1,6 +1,6 @@
 //! Scheduling of threads.
 
-use super::plan::{BEGIN, Switches, Thread};
+use super::plan::{BEGIN, PlannedThread, Switches};
 use crate::synth::{Recorder, Stamp};
 use perf_data::abi::record::switch::{Switch, SwitchCpuWide};
 use perf_data::abi::record::{Body, Misc};
@@ -17,7 +17,7 @@ pub(super) struct Slices {
 
 impl Slices {
     /// The scheduling of a thread. Without context switches, a partially busy thread runs all the time with fewer samples.
-    pub(super) fn new(thread: &Thread, switches: Option<Switches>) -> Option<Self> {
+    pub(super) fn new(thread: &PlannedThread, switches: Option<Switches>) -> Option<Self> {
         let every = switches?.every;
         Some(Self { every, run: (u128::from(every) * u128::from(thread.busy) / 100) as u64 })
     }
@@ -40,7 +40,7 @@ pub(super) struct SwitchRecords {
 }
 
 impl SwitchRecords {
-    pub(super) fn new(thread: &Thread, slices: Option<Slices>, switches: Switches, duration: u64) -> Self {
+    pub(super) fn new(thread: &PlannedThread, slices: Option<Slices>, switches: Switches, duration: u64) -> Self {
         let slices = slices.unwrap_or(Slices { every: switches.every, run: switches.every });
         let left = 2 * duration.div_ceil(switches.every);
         Self { task: thread.task, cpu: thread.cpu, slices, is_cpu_wide: switches.cpu_wide, left, number: 0 }

@@ -47,6 +47,8 @@ impl Definitions {
                 assert!(types.insert(name.clone(), definition).is_none(), "two definitions are called {name}");
             }
         }
+        let sample = sample(&fs::read_to_string(abi.join("sample/table.rs")).unwrap());
+        types.insert("Sample".to_owned(), Definition::Type(Box::new(sample)));
         let table = |file: &str, start: &str| rows(&fs::read_to_string(abi.join(file)).unwrap(), start);
         let records = table("record/body.rs", "\nbodies! {");
         let features = table("feature/content.rs", "\nfeatures! {");
@@ -136,6 +138,29 @@ fn rows(source: &str, start: &str) -> Vec<Row> {
         is_test = line.starts_with("#[cfg(any(test,");
     }
     rows
+}
+
+/// The struct that the table of sample fields declares: `Variant = BITS => name: Type as View, ...;`.
+fn sample(source: &str) -> Item {
+    let (before, table) = source.split_once("\nsample_fields! {").expect("there should be a table");
+    let documented = before.split_once("pub struct Sample {").expect("the macro should declare it").0;
+    let documentation = documented.rsplit_once("\n\n").expect("an item precedes it").1;
+    let (mut fields, mut attributes, mut is_test) = (String::new(), String::new(), false);
+    for line in table.lines().map(str::trim) {
+        if line.starts_with("#[cfg") {
+            is_test = true;
+        } else if line.starts_with(['/', '#']) {
+            attributes += &format!("{line}\n");
+        } else if let Some((_, field)) = line.split_once(" => ") {
+            let (name, types) = field.split_once(": ").expect("a type");
+            let owned = types.split_once(" as ").expect("a borrowed type").0;
+            if !is_test {
+                fields += &format!("{attributes} pub {name}: Option<{owned}>,\n");
+            }
+            (attributes, is_test) = (String::new(), false);
+        }
+    }
+    syn::parse_str(&format!("{documentation} pub struct Sample {{ {fields} }}")).expect("a struct")
 }
 
 /// The value of an argument of a serde attribute, such as `with`.

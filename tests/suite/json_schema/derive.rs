@@ -120,7 +120,7 @@ impl<'a> Derive<'a> {
     fn value(&mut self, of: &Type, attributes: &[Attribute]) -> Json {
         let how = serde_argument(attributes, "with").or_else(|| serde_argument(attributes, "serialize_with"));
         match how.as_deref() {
-            Some("crate::abi::byte_string") => reference("base64"),
+            Some("crate::abi::serde::byte_string") => reference("base64"),
             Some("readable::text" | "readable::null_string") => reference("text"),
             Some("readable::hex_bytes") => {
                 let Type::Array(array) = of else { panic!("expected an array of bytes") };

@@ -107,7 +107,7 @@ fn schema_matches_the_definitions() {
     let stale: Vec<_> = names.filter(|name| schema["$defs"][name] != derived["$defs"][name]).collect();
     assert!(stale.is_empty(), "outdated schemas {stale:?}; set PERFCONV_UPDATE_SCHEMA=1 to update them");
     assert!(derive.schemas.len() > 100 && schema == derived);
-    println!("{} schemas of records and features are derived", derive.schemas.len());
+    note!("{} schemas of records and features are derived", derive.schemas.len());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Invalid files are rejected with the place of the problem.
 
-use super::super::work_dir::WorkDir;
 use super::{EVENTED, SPEEDSCOPE, processed};
+use crate::common::work_dir::WorkDir;
 
 /// Replaces a part of a document, which must be there.
 fn with(document: &str, from: &str, to: &str) -> String {

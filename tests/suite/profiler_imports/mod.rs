@@ -2,11 +2,11 @@
 
 mod invalid;
 
-use super::files;
-use super::program::{self, Run, perfconv, run};
-use super::symbol_outputs::plain;
-use super::totals;
-use super::work_dir::WorkDir;
+use crate::common::files;
+use crate::common::program::{self, Run, perfconv, run};
+use crate::common::symbol_outputs::plain;
+use crate::common::totals;
+use crate::common::work_dir::WorkDir;
 use perfconv::formats::pprof::proto::{Line, Location, Profile};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -131,40 +131,55 @@ fn stacks_survive_with_functions_files_and_lines() {
         let (output, _) = dir.try_convert(input, "out.pb.gz", &[&labels, args].concat()).expect("a profile");
         stacks(&program::profile(&output))
     };
-    let (mut compared, mut inlined) = (0, 0);
+    // No files of this machine, which may run the recorded kernel.
+    let no_files = ["--symfs", &dir.path("").display().to_string()];
+    // Of no kernel, so that the functions are the same on every machine.
+    let kallsyms = dir.path("kallsyms").display().to_string();
+    let functions =
+        (0..1 << 13).map(|page| format!("{:x} T kernel_{page}\n", 0xffff_ffff_8100_0000_u64 + (page << 12)));
+    fs::write(&kallsyms, functions.collect::<String>()).expect("a file");
+    let symbolized = ["--symfs", &files, "--kallsyms", &kallsyms];
+    let (mut compared, mut inlined, mut in_kernel) = (0, 0, 0);
     for name in ["words", "c", "cxx", "jitmap", "dwarf"] {
         let recording = symbols.join(name).with_extension("data");
-        let original = read(&recording, &["--symfs", &files]);
-        let (speedscope, _) =
-            dir.try_convert(&recording, SPEEDSCOPE, &["-q", "--symfs", &files, "--frames", "lines"]).expect("a file");
-        let (firefox, _) = dir.try_convert(&recording, FIREFOX, &["-q", "--symfs", &files]).expect("a profile");
+        let original = read(&recording, &symbolized);
+        let (speedscope, _) = dir
+            .try_convert(&recording, SPEEDSCOPE, &[&symbolized[..], &["-q", "--frames", "lines"]].concat())
+            .expect("a file");
+        let (firefox, _) =
+            dir.try_convert(&recording, FIREFOX, &[&["-q"], &symbolized[..]].concat()).expect("a profile");
+        let functions = || original.keys().flat_map(|(_, frames)| frames);
+        in_kernel += functions().flatten().filter(|(name, ..)| name.starts_with("kernel_")).count();
         // Inlined functions are frames like any other in speedscope, and in a recording with its images.
-        check_stacks(&read(&firefox, &[]), &original, &format!("{name}: firefox"));
-        inlined += original.keys().flat_map(|(_, frames)| frames).filter(|functions| functions.len() > 1).count();
+        check_stacks(&read(&firefox, &no_files), &original, &format!("{name}: firefox"));
+        inlined += functions().filter(|functions| functions.len() > 1).count();
         let original = flat(original);
-        check_stacks(&flat(read(&speedscope, &[])), &original, &format!("{name}: speedscope"));
+        check_stacks(&flat(read(&speedscope, &no_files)), &original, &format!("{name}: speedscope"));
         for profile in [speedscope, firefox] {
             let (back, _) = dir.try_convert(&profile, "back.data", &["-q"]).expect("a recording");
             let images = dir.path("back.data.images").display().to_string();
-            let found = flat(read(&back, &["--buildid-dir", &images]));
+            let imported = flat(read(&back, &[&["--buildid-dir", &images], &no_files[..]].concat()));
             let what = format!("{name}: {} in a recording", profile.display());
-            check_stacks(&names(&found), &names(&original), &what);
+            check_stacks(&names(&imported), &names(&original), &what);
             // In the line table of an image, code without a line has that of the code before it.
             let has_lines =
                 |(_, frames): &(String, Vec<Functions>)| frames.iter().flatten().all(|(.., line)| *line > 0);
             let with_lines = |stacks: &Stacks| stacks.clone().into_iter().filter(|(stack, _)| has_lines(stack));
-            let found: Stacks = with_lines(&found).collect();
+            let imported: Stacks = with_lines(&imported).collect();
             for (stack, value) in with_lines(&original) {
                 assert!(
-                    found.get(&stack) >= Some(&value),
+                    imported.get(&stack) >= Some(&value),
                     "{what}: {stack:?}: {:?}, expected {value}",
-                    found.get(&stack)
+                    imported.get(&stack)
                 );
             }
-            compared += found.len();
+            compared += imported.len();
         }
     }
-    assert!(compared > 150 && inlined > 20, "{compared} stacks, {inlined} locations with inlined functions");
+    assert!(
+        compared > 150 && inlined > 20 && in_kernel > 10,
+        "{compared} stacks, {inlined} locations with inlined functions, {in_kernel} functions of the kernel"
+    );
 }
 
 #[test]

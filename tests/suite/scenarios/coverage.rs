@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 
-use super::{name, scenarios};
+use crate::common::scenarios::{name, scenarios};
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::sample_type::SampleType;
@@ -16,7 +16,7 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::source::Source;
 use perf_data::stream::write::directory::ToDirectory;
-use perf_data::stream::write::form::{Form, Frames};
+use perf_data::stream::write::form::{CompressedFrames, Form};
 use perfconv::synth::Scenario;
 
 /// What no scenario covers, and why.
@@ -33,7 +33,7 @@ impl Sink for Coverage {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> perfconv::Result<()> {
         *self.records.entry(raw.header().kind).or_default() += 1;
         if raw.header().kind == RecordType::SAMPLE {
-            let event = meta.events.of(raw).map(|(_, event)| event).or_else(|| meta.events.list().first());
+            let event = meta.events.find(raw).map(|(_, event)| event).or_else(|| meta.events.list().first());
             self.fields |= event.map_or(SampleType::empty(), |event| event.attr.sample_type);
         }
         Ok(())
@@ -42,7 +42,9 @@ impl Sink for Coverage {
 
 /// Reads the recording of a scenario, without its intended corruption.
 fn coverage(scenario: &Scenario, dir: &std::path::Path) -> (Coverage, Meta) {
-    let frames = scenario.compress.map_or(Frames::Kept, |kind| Frames::Compressed(FrameOptions { kind, level: 3 }));
+    let frames = scenario
+        .compress
+        .map_or(CompressedFrames::Kept, |kind| CompressedFrames::Compressed(FrameOptions { kind, level: 3 }));
     let form = Form { frames, ..Form::default() };
     let input = if scenario.container == Container::Directory {
         fs::create_dir(dir).expect("a directory");

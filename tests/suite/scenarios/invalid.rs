@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::super::program::{perfconv, run};
-use super::{scenario, synth};
+use crate::common::program::{perfconv, run};
+use crate::common::scenarios::{scenario, synth};
 
 #[test]
 fn rejects_invalid_scenarios_without_writing() {

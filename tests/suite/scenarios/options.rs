@@ -1,13 +1,12 @@
-//! Options of `synth`: containers, byte orders, compression, seed, scale.
+//! Options of `synth`: seed and scale.
 
 use std::fs;
-use std::io::{self, Write};
 
-use super::readers::perf_script;
-use super::{scenario, synth};
+use crate::common::consumers::linux_perf_data;
+use crate::common::scenarios::{scenario, synth};
 
 #[test]
-fn output_is_reproducible_in_every_container_and_byte_order() {
+fn output_is_reproducible() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = |name: &str| dir.path().join(name);
     let path = scenario("callgraph.toml");
@@ -17,35 +16,7 @@ fn output_is_reproducible_in_every_container_and_byte_order() {
     synth(&path, &file("twice.data"), &["--scale", "2"]);
     let bytes = |name: &str| fs::read(file(name)).expect("a recording");
     assert!(bytes("one.data") == bytes("same.data") && bytes("one.data") != bytes("other.data"));
-    let Some(plain) = perf_script(&file("one.data"), &file("images"), dir.path()) else {
-        return writeln!(io::stderr(), "scenarios: skipped comparing containers: no perf").unwrap();
-    };
-    let mut compared = 0;
-    let option_sets: [&[&str]; 5] = [
-        &["--container", "pipe"],
-        &["--container", "dir"],
-        &["--compress"],
-        &["--endian", "big"],
-        &["--container", "pipe", "--compress"],
-    ];
-    for (number, options) in option_sets.iter().enumerate() {
-        let output = file(&format!("output-{number}"));
-        synth(&path, &output, options);
-        let printed = perf_script(&output, &file("images"), dir.path()).expect("perf should be installed");
-        assert_eq!(
-            (&printed.events, &printed.comms, &printed.messages[..]),
-            (&plain.events, &plain.comms, ""),
-            "{options:?}"
-        );
-        compared += printed.samples;
-    }
-    let twice = perf_script(&file("twice.data"), &file("images"), dir.path()).expect("perf should be installed");
-    assert_eq!(twice.samples, 2 * plain.samples);
-    writeln!(
-        io::stderr(),
-        "scenarios: {compared} samples of {} sets of options compared with perf script",
-        option_sets.len()
-    )
-    .unwrap();
-    assert_eq!(compared, 5 * 3200);
+    // Whatever the options, it has as many samples.
+    let samples = |name: &str| linux_perf_data(&file(name)).expect("a reader").expect("a readable recording");
+    assert_eq!(samples("twice.data"), 2 * samples("one.data"));
 }

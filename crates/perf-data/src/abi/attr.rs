@@ -7,7 +7,7 @@ use super::read_format::ReadFormat;
 use super::sample_type::{BranchSampleType, SampleType};
 use super::stored_size::StoredSize;
 use crate::abi::open_enum::open_enum;
-use crate::abi::readable;
+use crate::abi::serde::readable;
 use binrw::{BinRead, binrw};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -171,7 +171,7 @@ pub struct Attr {
     pub config4: u64,
     /// Bytes beyond the known fields.
     #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
-    #[serde(with = "crate::abi::byte_string", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "crate::abi::serde::byte_string", default, skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<u8>,
 }
 
@@ -236,7 +236,7 @@ impl Attr {
 
     /// The value of the field `size` of an encoded structure, with 0 as 64.
     pub fn declared_size(bytes: &[u8], endian: Endian) -> Option<usize> {
-        let mut reader = super::bytes::Reader::new(bytes, endian);
+        let mut reader = super::bytes::ByteReader::new(bytes, endian);
         reader.u32()?;
         reader.u32().map(Self::size_or_default)
     }

@@ -112,13 +112,13 @@ fn swap_precise_ip(word: u64) -> u64 {
 
 impl serde::Serialize for AttrFlags {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        super::readable::serialize_flags(self, serializer)
+        crate::abi::serde::readable::serialize_flags(self, serializer)
     }
 }
 
 impl<'de> serde::Deserialize<'de> for AttrFlags {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        super::readable::deserialize_flags(deserializer)
+        crate::abi::serde::readable::deserialize_flags(deserializer)
     }
 }
 
@@ -162,13 +162,13 @@ bitflags::bitflags! {
 
 impl serde::Serialize for AuxAction {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        super::readable::serialize_flags(self, serializer)
+        crate::abi::serde::readable::serialize_flags(self, serializer)
     }
 }
 
 impl<'de> serde::Deserialize<'de> for AuxAction {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        super::readable::deserialize_flags(deserializer)
+        crate::abi::serde::readable::deserialize_flags(deserializer)
     }
 }
 

@@ -60,13 +60,13 @@ macro_rules! bit_fields {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::abi::readable::serialize_fields(self.0, Self::FIELDS, serializer)
+                $crate::abi::serde::readable::serialize_fields(self.0, Self::FIELDS, serializer)
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::abi::readable::deserialize_fields(deserializer, Self::FIELDS).map(Self)
+                $crate::abi::serde::readable::deserialize_fields(deserializer, Self::FIELDS).map(Self)
             }
         }
 

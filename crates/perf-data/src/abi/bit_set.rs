@@ -15,13 +15,13 @@ macro_rules! bit_set {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::abi::readable::serialize_flags(self, serializer)
+                $crate::abi::serde::readable::serialize_flags(self, serializer)
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::abi::readable::deserialize_flags(deserializer)
+                $crate::abi::serde::readable::deserialize_flags(deserializer)
             }
         }
 

@@ -46,13 +46,13 @@ integers!(u16 u32 u64);
 
 /// Appends integers to a buffer.
 #[derive(Debug)]
-pub struct Writer<'a> {
+pub struct ByteWriter<'a> {
     /// The buffer.
     pub out: &'a mut Vec<u8>,
     endian: Endian,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ByteWriter<'a> {
     /// A writer to the end of `out`.
     #[inline]
     pub fn new(out: &'a mut Vec<u8>, endian: Endian) -> Self {
@@ -113,12 +113,12 @@ impl<'a> Writer<'a> {
 
 /// Reads from the front of a slice. If too few bytes are left, a method returns `None` and consumes nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader<'a> {
+pub struct ByteReader<'a> {
     rest: &'a [u8],
     endian: Endian,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     /// A reader of `bytes`.
     #[inline]
     pub fn new(bytes: &'a [u8], endian: Endian) -> Self {
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
 /// The two integers at an offset, such as PID and TID.
 #[inline]
 pub fn pair_at(bytes: &[u8], at: usize, endian: Endian) -> Option<(u32, u32)> {
-    let mut reader = Reader::new(bytes.get(at..)?, endian);
+    let mut reader = ByteReader::new(bytes.get(at..)?, endian);
     Some((reader.u32()?, reader.u32()?))
 }
 
@@ -225,8 +225,8 @@ mod tests {
     #[test]
     fn integers_follow_the_byte_order() {
         let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
-        let mut little = Reader::new(&bytes, Endian::Little);
-        let mut big = Reader::new(&bytes, Endian::Big);
+        let mut little = ByteReader::new(&bytes, Endian::Little);
+        let mut big = ByteReader::new(&bytes, Endian::Big);
         assert_eq!((little.u64(), big.u64()), (Some(0x0807_0605_0403_0201), Some(0x0102_0304_0506_0708)));
         assert_eq!((little.u32(), big.u32()), (Some(0x0c0b_0a09), Some(0x090a_0b0c)));
         assert_eq!((little.u16(), big.u16()), (Some(0x0e0d), Some(0x0d0e)));
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_count_beyond_the_slice_consumes_nothing() {
         let bytes = [0; 24];
-        let mut reader = Reader::new(&bytes, Endian::Little);
+        let mut reader = ByteReader::new(&bytes, Endian::Little);
         assert!(reader.words(u64::MAX).is_none());
         assert!(reader.words(1 << 61).is_none());
         assert!(reader.words(4).is_none());

@@ -156,7 +156,7 @@ impl<T: VisitFields> VisitFields for Box<T> {
 /// Implements [`VisitFields`] from the roles of the fields, in visiting order. All fields must be listed.
 ///
 /// A role is a method of [`FieldVisitor`] with a single argument; or `text(ROLE)`, with a [`TextRole`]; `address(MODE)` and
-/// `callchain(MODE)`, with a [`CpuMode`]; `event_ids` for a list; `fields` for nested fields; `number` for sizes, counts, CPUs,
+/// `callchain(MODE)`, with a [`CpuMode`]; `own_thread` for the process and thread that the record describes; `event_ids` for a list; `fields` for nested fields; `number` for sizes, counts, CPUs,
 /// flags and other values that no visitor needs.
 ///
 /// ```
@@ -190,6 +190,10 @@ macro_rules! roles {
     (@ $visitor:ident $field:ident task) => { $visitor.task($field.into()); };
     (@ $visitor:ident $field:ident own_process) => { $visitor.own_process($field.into()); };
     (@ $visitor:ident $field:ident guest) => { $visitor.guest($field.into()); };
+    (@ $visitor:ident $field:ident own_thread) => {
+        $visitor.own_process((&mut $field.0).into());
+        $visitor.task((&mut $field.1).into());
+    };
     (@ $visitor:ident $field:ident event_ids) => { $field.iter_mut().for_each(|id| $visitor.event_id(id)); };
     (@ $visitor:ident $field:ident text $role:ident) => {
         $visitor.text($crate::abi::fields::TextRole::$role, $crate::abi::fields::TextField::new(stringify!($field), $field));

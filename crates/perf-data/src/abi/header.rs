@@ -1,7 +1,7 @@
 //! The header of a recording: container, byte order and sections.
 
 use super::Endian;
-use super::bytes::{Integer, Reader};
+use super::bytes::{ByteReader, Integer};
 use super::text::FixedStr;
 use binrw::{BinRead, binrw};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub enum Magic {
 pub fn endian(bytes: &[u8]) -> Option<Endian> {
     [Endian::Little, Endian::Big].into_iter().find(|&endian| match super::parse(bytes, endian, ()) {
         Ok((Magic::V2, _)) => true,
-        Ok((Magic::V1, at)) => Reader::new(&bytes[at..], endian).u64().is_some_and(is_header_size),
+        Ok((Magic::V1, at)) => ByteReader::new(&bytes[at..], endian).u64().is_some_and(is_header_size),
         Err(_) => false,
     })
 }

@@ -28,14 +28,14 @@ macro_rules! open_enum {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                $crate::abi::readable::serialize_named(self.name(), self.0, serializer)
+                $crate::abi::serde::readable::serialize_named(self.name(), self.0, serializer)
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let numbered = |number: u64| number.try_into().ok().map(Self);
-                $crate::abi::readable::deserialize_named(deserializer, Self::NAMED, numbered)
+                $crate::abi::serde::readable::deserialize_named(deserializer, Self::NAMED, numbered)
             }
         }
 

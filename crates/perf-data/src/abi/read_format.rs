@@ -1,7 +1,8 @@
 //! `perf_event_attr.read_format`, and counter values in SAMPLE and READ records.
 
-use super::bytes::Reader;
+use super::bytes::ByteReader;
 use super::counted;
+use super::fields::{FieldVisitor, VisitFields};
 use crate::abi::bit_set::bit_set;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,18 @@ pub enum ReadValues {
     },
 }
 
+impl Default for ReadValues {
+    fn default() -> Self {
+        Self::Single { value: 0, time_enabled: None, time_running: None, id: None, lost: None }
+    }
+}
+
+impl VisitFields for ReadValues {
+    fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {
+        self.ids_mut().for_each(|id| visitor.event_id(id));
+    }
+}
+
 impl ReadValues {
     /// The event IDs of the values, if recorded.
     pub fn ids_mut(&mut self) -> impl Iterator<Item = &mut u64> {
@@ -109,14 +122,14 @@ pub struct ReadView<'a> {
     pub time_enabled: Option<u64>,
     /// Time running, in nanoseconds.
     pub time_running: Option<u64>,
-    values: Reader<'a>,
+    values: ByteReader<'a>,
     format: ReadFormat,
     count: usize,
 }
 
 impl<'a> ReadView<'a> {
     /// Decodes the structure at the front of `reader`; `None` if the bytes are too few.
-    pub fn take(reader: &mut Reader<'a>, format: ReadFormat) -> Option<Self> {
+    pub fn take(reader: &mut ByteReader<'a>, format: ReadFormat) -> Option<Self> {
         let has = |bit| format.contains(bit);
         let each = 1 + u64::from(has(ReadFormat::ID)) + u64::from(has(ReadFormat::LOST));
         if has(ReadFormat::GROUP) {
@@ -194,7 +207,7 @@ mod tests {
     #[test]
     fn a_group_has_a_value_for_each_member() {
         let bytes = words(&[2, 100, 50, 7, 71, 0, 8, 81, 3, 99]);
-        let mut reader = Reader::new(&bytes, Endian::Little);
+        let mut reader = ByteReader::new(&bytes, Endian::Little);
         let view = ReadView::take(&mut reader, ReadFormat::from_bits_retain(0x1f)).unwrap();
         assert_eq!((view.time_enabled, view.time_running), (Some(100), Some(50)));
         let values: Vec<_> = view.values().map(|v| (v.value, v.id, v.lost)).collect();
@@ -205,7 +218,7 @@ mod tests {
     #[test]
     fn a_single_event_has_its_times_between_value_and_id() {
         let bytes = words(&[7, 100, 50, 71, 5]);
-        let mut reader = Reader::new(&bytes, Endian::Little);
+        let mut reader = ByteReader::new(&bytes, Endian::Little);
         let view = ReadView::take(&mut reader, ReadFormat::from_bits_retain(0x17)).unwrap();
         assert_eq!(view.values().collect::<Vec<_>>(), [ReadValue { value: 7, id: Some(71), lost: Some(5) }]);
         assert!(reader.rest().is_empty());
@@ -215,6 +228,6 @@ mod tests {
     fn rejects_a_count_beyond_the_record() {
         let bytes = words(&[u64::MAX, 1, 2]);
         let format = ReadFormat::GROUP | ReadFormat::ID;
-        assert!(ReadView::take(&mut Reader::new(&bytes, Endian::Little), format).is_none());
+        assert!(ReadView::take(&mut ByteReader::new(&bytes, Endian::Little), format).is_none());
     }
 }

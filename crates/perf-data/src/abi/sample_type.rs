@@ -1,6 +1,7 @@
 //! `perf_event_attr.sample_type` and `branch_sample_type`: the fields of SAMPLE records.
 
 use crate::abi::bit_set::bit_set;
+use bitflags::Flags;
 
 bit_set! {
     /// `PERF_SAMPLE_*`: fields of a SAMPLE record. Some of them are also the fields of the `sample_id` trailer.
@@ -55,12 +56,23 @@ bit_set! {
         CODE_PAGE_SIZE = 1 << 23,
         /// Cost of the event, as three numbers instead of `WEIGHT`. Since Linux 5.12.
         WEIGHT_STRUCT = 1 << 24,
+        /// An example, in tests.
+        #[cfg(any(test, feature = "testing"))]
+        EXAMPLE = 1 << 62,
     }
 }
 
 impl SampleType {
-    /// All bits with a known layout.
-    pub const KNOWN: Self = Self::from_bits_retain((1 << 25) - 1);
+    /// All bits with a known layout, those with a name.
+    pub const KNOWN: Self = {
+        let (mut known, mut index) = (Self::empty(), 0);
+        while index < <Self as Flags>::FLAGS.len() {
+            let flag = &<Self as Flags>::FLAGS[index];
+            known = if flag.is_named() { known.union(*flag.value()) } else { known };
+            index += 1;
+        }
+        known
+    };
 
     /// What `--call-graph dwarf` adds: user registers and stack dump, which are adjacent in a sample.
     pub const USER_DUMP: Self = Self::REGS_USER.union(Self::STACK_USER);

@@ -1,7 +1,7 @@
 //! Strings of records: bytes up to a NUL, with the writer's padding.
 
 use super::counted;
-use super::readable::Text;
+use crate::abi::serde::readable::Text;
 use binrw::binrw;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -4,6 +4,7 @@ use crate::abi::attr_flags::AttrFlags;
 use crate::abi::feature::FeatureId;
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::RecordType;
+use crate::abi::sample::field::SampleField;
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use std::fmt;
 use std::str::FromStr;
@@ -48,9 +49,9 @@ impl PerfVersion {
     }
 
     /// The number of features that the version knows (`HEADER_LAST_FEATURE`), which ends the features of a pipe.
-    pub fn end_of_features(self) -> u64 {
-        let known = FeatureId::NAMED.iter().map(|(id, _)| *id).filter(|&id| self.knows_feature(id));
-        known.map(|id| u64::from(id.0) + 1).max().unwrap_or_default()
+    pub fn feature_end(self) -> u64 {
+        let features = FeatureId::NAMED.iter().map(|(id, _)| *id).filter(|&id| self.knows_feature(id));
+        features.map(|id| u64::from(id.0) + 1).max().unwrap_or_default()
     }
 
     /// Size of the version's `perf_event_attr`, the largest that it reads.
@@ -65,7 +66,8 @@ impl PerfVersion {
 
     /// The sample fields that the version knows.
     pub fn sample_type(self) -> SampleType {
-        self.known(SAMPLE_TYPES, 25)
+        let fields = SampleField::known_to_linux(self);
+        if self < Self::WEIGHT_STRUCTS { fields - SampleType::WEIGHT_STRUCT } else { fields }
     }
 
     /// The read format bits that the version knows.
@@ -102,15 +104,6 @@ const ATTR_FLAGS: &[(AttrFlags, PerfVersion)] = &[
     (AttrFlags::DEFER_OUTPUT, PerfVersion::DEFERRED_CALLCHAINS),
 ];
 
-/// Newer sample fields.
-const SAMPLE_TYPES: &[(SampleType, PerfVersion)] = &[
-    (SampleType::AUX, PerfVersion(5, 5)),
-    (SampleType::CGROUP, PerfVersion(5, 7)),
-    (SampleType::DATA_PAGE_SIZE, PerfVersion(5, 11)),
-    (SampleType::CODE_PAGE_SIZE, PerfVersion(5, 11)),
-    (SampleType::WEIGHT_STRUCT, PerfVersion::WEIGHT_STRUCTS),
-];
-
 /// Newer read format bits.
 const READ_FORMATS: &[(ReadFormat, PerfVersion)] = &[(ReadFormat::LOST, PerfVersion(6, 0))];
 
@@ -144,7 +137,7 @@ mod tests {
         let [old, debian, new] = ["5.10", "6.1", "7.2"].map(|version| version.parse::<PerfVersion>().unwrap());
         assert_eq!([old, debian, new].map(PerfVersion::attr_size), [120, 128, 144]);
         // perf's own HEADER_LAST_FEATURE.
-        assert_eq!([old, debian, new].map(PerfVersion::end_of_features), [30, 32, 35]);
+        assert_eq!([old, debian, new].map(PerfVersion::feature_end), [30, 32, 35]);
         assert!(debian.knows_record(RecordType::FINISHED_INIT) && !old.knows_record(RecordType::FINISHED_INIT));
         assert!(new.knows_record(RecordType::SCHEDSTAT_CPU) && !new.knows_record(RecordType(99)));
         assert!(

@@ -5,11 +5,30 @@ use std::io;
 use std::path::Path;
 
 /// The users other than the owner who may read all inputs of an output. They are all who may read the output, if the umask permits
-/// it.
+/// it, unless the user chooses its permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     group: GroupAccess,
     others: bool,
+    /// Permissions that replace those of the inputs.
+    chosen: Option<FileMode>,
+}
+
+/// Permissions of a file, as those of `chmod`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileMode(u32);
+
+impl FileMode {
+    /// These permissions, up to 0o777.
+    pub fn new(bits: u32) -> Option<Self> {
+        (bits <= 0o777).then_some(Self(bits))
+    }
+
+    /// Those of a file or a directory; who may read the files of a directory may also enter it.
+    #[cfg(unix)]
+    fn bits(self, is_directory: bool) -> u32 {
+        if is_directory { self.0 | (self.0 & 0o444) >> 2 } else { self.0 }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,46 +45,52 @@ enum GroupAccess {
 impl Default for Access {
     /// The access to data that is not of a file: anyone's.
     fn default() -> Self {
-        Self { group: GroupAccess::Any, others: true }
+        Self { group: GroupAccess::Any, others: true, chosen: None }
     }
 }
 
 impl Access {
     /// No other user's.
-    pub const OWNER: Self = Self { group: GroupAccess::Denied, others: false };
+    pub const OWNER: Self = Self { group: GroupAccess::Denied, others: false, chosen: None };
+
+    /// Gives outputs these permissions instead of those that their inputs have in common.
+    #[must_use]
+    pub fn with_mode(self, mode: FileMode) -> Self {
+        Self { chosen: Some(mode), ..self }
+    }
 
     /// The access to a file or a directory with its entries; to standard input if it is a file. The permissions of a pipe do not
     /// restrict the process that has it open.
-    pub fn of_input(input: &Path) -> Self {
+    pub fn from_input(input: &Path) -> Self {
         if input == Path::new("-") {
-            return of_stdin();
+            return stdin_access();
         }
-        let Ok(found) = fs::metadata(input) else { return Self::default() };
-        let entries = fs::read_dir(input).into_iter().flatten().flatten().filter(|_| found.is_dir());
-        entries.fold(Self::of_metadata(&found), |access, entry| access.and(Self::of_path(&entry.path())))
+        let Ok(metadata) = fs::metadata(input) else { return Self::default() };
+        let entries = fs::read_dir(input).into_iter().flatten().flatten().filter(|_| metadata.is_dir());
+        entries.fold(Self::from_metadata(&metadata), |access, entry| access.and(Self::from_path(&entry.path())))
     }
 
     /// The access to a file.
-    pub fn of_path(path: &Path) -> Self {
-        fs::metadata(path).map_or_else(|_| Self::default(), |found| Self::of_metadata(&found))
+    pub fn from_path(path: &Path) -> Self {
+        fs::metadata(path).map_or_else(|_| Self::default(), |metadata| Self::from_metadata(&metadata))
     }
 
     #[cfg(unix)]
-    fn of_metadata(found: &fs::Metadata) -> Self {
+    fn from_metadata(metadata: &fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
-        if !found.is_file() && !found.is_dir() {
+        if !metadata.is_file() && !metadata.is_dir() {
             return Self::default();
         }
-        let group = match (found.mode() & 0o040, found.mode() & 0o004) {
+        let group = match (metadata.mode() & 0o040, metadata.mode() & 0o004) {
             (0, _) => GroupAccess::Denied,
-            (_, 0) => GroupAccess::Only(found.gid()),
+            (_, 0) => GroupAccess::Only(metadata.gid()),
             _ => GroupAccess::Any,
         };
-        Self { group, others: found.mode() & 0o004 != 0 }
+        Self { group, others: metadata.mode() & 0o004 != 0, chosen: None }
     }
 
     #[cfg(not(unix))]
-    fn of_metadata(_: &fs::Metadata) -> Self {
+    fn from_metadata(_: &fs::Metadata) -> Self {
         Self::default()
     }
 
@@ -77,12 +102,15 @@ impl Access {
             (one, other) if one == other => one,
             _ => GroupAccess::Denied,
         };
-        Self { group, others: self.others && other.others }
+        Self { group, others: self.others && other.others, chosen: self.chosen.or(other.chosen) }
     }
 
-    /// Removes permissions that inputs do not have.
+    /// The permissions of an output that would have `mode`: the chosen ones, otherwise those that inputs have.
     #[cfg(unix)]
-    fn permitted(self, mode: u32, group: u32) -> u32 {
+    fn permitted(self, mode: u32, group: u32, is_directory: bool) -> u32 {
+        if let Some(chosen) = self.chosen {
+            return chosen.bits(is_directory);
+        }
         let has_group = match self.group {
             GroupAccess::Any => true,
             GroupAccess::Only(of_input) => of_input == group,
@@ -101,21 +129,22 @@ impl Access {
         }
         for entry in fs::read_dir(directory)? {
             let path = entry?.path();
-            let found = fs::symlink_metadata(&path)?;
-            if found.is_dir() {
+            let metadata = fs::symlink_metadata(&path)?;
+            if metadata.is_dir() {
                 self.restrict_entries(&path)?;
             }
-            if !found.is_symlink() {
-                self.restrict(&path, &found)?;
+            if !metadata.is_symlink() {
+                self.restrict(&path, &metadata)?;
             }
         }
         Ok(())
     }
 
     #[cfg(unix)]
-    fn restrict(self, path: &Path, found: &fs::Metadata) -> io::Result<()> {
+    fn restrict(self, path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
-        let (mode, permitted) = (found.mode() & 0o7777, self.permitted(found.mode() & 0o7777, found.gid()));
+        let mode = metadata.mode() & 0o7777;
+        let permitted = self.permitted(mode, metadata.gid(), metadata.is_dir());
         if mode == permitted { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(permitted)) }
     }
 
@@ -149,7 +178,7 @@ impl Access {
         let default = || new_file_permissions(file);
         self.open(
             file,
-            fs::metadata(target).ok().filter(fs::Metadata::is_file).map(|found| found.permissions()),
+            fs::metadata(target).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.permissions()),
             default,
         )
     }
@@ -172,7 +201,8 @@ impl Access {
     ) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let wanted = replaced.map_or_else(default, Ok)?.mode() & 0o777;
-        let permitted = self.permitted(wanted, fs::symlink_metadata(path)?.gid());
+        let metadata = fs::symlink_metadata(path)?;
+        let permitted = self.permitted(wanted, metadata.gid(), metadata.is_dir());
         fs::set_permissions(path, Permissions::from_mode(permitted))
     }
 
@@ -205,15 +235,15 @@ impl Access {
 }
 
 #[cfg(unix)]
-fn of_stdin() -> Access {
+fn stdin_access() -> Access {
     use std::os::fd::AsFd;
     let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
-    let found = stdin.and_then(|stdin| stdin.metadata()).ok();
-    found.filter(fs::Metadata::is_file).map_or_else(Access::default, |found| Access::of_metadata(&found))
+    let metadata = stdin.and_then(|stdin| stdin.metadata()).ok();
+    metadata.filter(fs::Metadata::is_file).map_or_else(Access::default, |metadata| Access::from_metadata(&metadata))
 }
 
 #[cfg(not(unix))]
-fn of_stdin() -> Access {
+fn stdin_access() -> Access {
     Access::default()
 }
 
@@ -251,12 +281,15 @@ mod tests {
 
     #[test]
     fn only_readers_of_all_inputs_may_read_the_output() {
-        let group = |group, others| Access { group, others };
+        let group = |group, others| Access { group, others, chosen: None };
         let private = group(GroupAccess::Denied, false);
         let [of_5, of_6] = [5, 6].map(|id| group(GroupAccess::Only(id), false));
-        assert_eq!(Access::default().permitted(0o644, 5), 0o644);
-        assert_eq!(private.permitted(0o4755, 5), 0o4700);
-        assert_eq!((of_5.permitted(0o664, 5), of_5.permitted(0o664, 6)), (0o660, 0o600));
+        assert_eq!(Access::default().permitted(0o644, 5, false), 0o644);
+        assert_eq!(private.permitted(0o4755, 5, true), 0o4700);
+        assert_eq!((of_5.permitted(0o664, 5, false), of_5.permitted(0o664, 6, false)), (0o660, 0o600));
+        let chosen = private.with_mode(FileMode::new(0o640).unwrap()).and(private);
+        assert_eq!((chosen.permitted(0o600, 5, false), chosen.permitted(0o700, 5, true)), (0o640, 0o750));
+        assert_eq!(FileMode::new(0o1000), None);
         assert_eq!(of_5.and(Access::default()), of_5);
         assert_eq!((of_5.and(of_5), of_5.and(of_6), of_5.and(private)), (of_5, private, private));
     }

@@ -10,8 +10,8 @@
 //!   than the header.
 
 use crate::abi::Endian;
+use crate::abi::bytes::ByteReader;
 use crate::abi::bytes::Integer;
-use crate::abi::bytes::Reader;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
 
 /// Size of the record header and `data_size`.
@@ -20,7 +20,7 @@ const HEADER: usize = RecordHeader::SIZE + size_of::<u64>();
 /// Maximum of compressed bytes that perf puts into one record.
 const CHUNK: usize = u16::MAX as usize - HEADER;
 
-/// Upper bound of the compressed size of one ring buffer.
+/// Upper bound of the compressed size of one ring buffer. Larger sizes are damage, not a frame whose record size was cut.
 const MAX_DATA_SIZE: u64 = 1 << 30;
 
 /// Maximum of compressed bytes in a record whose size is a multiple of 8 of 16 bits.
@@ -35,7 +35,7 @@ pub fn is_undecided(bytes: &[u8], endian: Endian) -> bool {
 /// The bytes after the first record may not have arrived yet.
 pub fn size(bytes: &[u8], endian: Endian) -> Option<u64> {
     let header = RecordHeader::peek(bytes, endian)?;
-    let data_size = Reader::new(bytes.get(RecordHeader::SIZE..)?, endian).u64()?;
+    let data_size = ByteReader::new(bytes.get(RecordHeader::SIZE..)?, endian).u64()?;
     if header.kind != RecordType::COMPRESSED2 {
         return None;
     }

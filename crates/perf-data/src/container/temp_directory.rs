@@ -114,7 +114,7 @@ pub fn remove_all() {
 /// Removes a file or directory, ignoring errors. A directory that another thread is filling may need more than one attempt.
 pub fn remove(path: &Path) {
     let is_gone = || match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path).is_ok(),
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path).is_ok(),
         Ok(_) => fs::remove_file(path).is_ok(),
         Err(_) => true,
     };

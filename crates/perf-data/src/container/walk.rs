@@ -9,7 +9,7 @@ use std::fmt;
 
 /// What is at an offset among records.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum WalkStep {
     /// A complete record.
     Record {
         /// Its header.
@@ -40,11 +40,11 @@ pub enum Step {
 
 /// Classifies what is at offset `at`.
 #[inline]
-pub fn step(bytes: &[u8], at: usize, endian: Endian) -> Step {
+pub fn step(bytes: &[u8], at: usize, endian: Endian) -> WalkStep {
     let rest = &bytes[at..];
     match RecordHeader::peek(rest, endian) {
         Some(header) if is_common(header.kind) && (RecordHeader::SIZE..=rest.len()).contains(&header.len()) => {
-            Step::Record { header, len: header.len(), payload: 0 }
+            WalkStep::Record { header, len: header.len(), payload: 0 }
         }
         header => other_step(header, rest, endian),
     }
@@ -58,41 +58,45 @@ fn is_common(kind: RecordType) -> bool {
 
 /// Classifies anything else: records that a payload may follow, those of simpleperf, corrupt bytes and the end.
 #[cold]
-fn other_step(header: Option<RecordHeader>, rest: &[u8], endian: Endian) -> Step {
+fn other_step(header: Option<RecordHeader>, rest: &[u8], endian: Endian) -> WalkStep {
     let Some(header) = header else {
-        return if rest.is_empty() { Step::End } else { Step::Cut { needed: RecordHeader::SIZE as u64 } };
+        return if rest.is_empty() { WalkStep::End } else { WalkStep::Cut { needed: RecordHeader::SIZE as u64 } };
     };
     if misframed::is_undecided(rest, endian) {
-        return Step::Cut { needed: (RecordHeader::SIZE + size_of::<u64>()) as u64 };
+        return WalkStep::Cut { needed: (RecordHeader::SIZE + size_of::<u64>()) as u64 };
     }
     let len = header.len();
     if len < RecordHeader::SIZE || !is_possible(header.kind) {
-        return misframed(header, rest, endian).unwrap_or(Step::Garbage { header });
+        return misframed(header, rest, endian).unwrap_or(WalkStep::Garbage { header });
     }
     if len > rest.len() {
-        return Step::Cut { needed: len as u64 };
+        return WalkStep::Cut { needed: len as u64 };
     }
     misframed(header, rest, endian).unwrap_or_else(|| with_payload(header, rest, endian))
 }
 
 /// The misframed record that starts here, if any.
 #[cold]
-fn misframed(header: RecordHeader, rest: &[u8], endian: Endian) -> Option<Step> {
+fn misframed(header: RecordHeader, rest: &[u8], endian: Endian) -> Option<WalkStep> {
     let needed = misframed::size(rest, endian).filter(|&size| size > header.len() as u64)?;
-    Some(if needed > rest.len() as u64 { Step::Cut { needed } } else { Step::Misframed { len: needed as usize } })
+    Some(if needed > rest.len() as u64 {
+        WalkStep::Cut { needed }
+    } else {
+        WalkStep::Misframed { len: needed as usize }
+    })
 }
 
 /// Size of the payload after the record at `at`; 0 if no complete record is there.
 pub fn payload(bytes: &[u8], at: usize, endian: Endian) -> usize {
     match step(bytes, at, endian) {
-        Step::Record { payload, .. } => payload,
+        WalkStep::Record { payload, .. } => payload,
         _ => 0,
     }
 }
 
 /// A record of a type that a payload may follow. They are rare.
 #[cold]
-fn with_payload(header: RecordHeader, rest: &[u8], endian: Endian) -> Step {
+fn with_payload(header: RecordHeader, rest: &[u8], endian: Endian) -> WalkStep {
     let len = header.len();
     let mut payload = payload_size(&rest[..len], endian);
     // `perf inject` to a pipe writes the tracing data before the record that announces it.
@@ -102,9 +106,9 @@ fn with_payload(header: RecordHeader, rest: &[u8], endian: Endian) -> Step {
     }
     let needed = (len as u64).saturating_add(payload);
     if needed > rest.len() as u64 {
-        Step::Cut { needed }
+        WalkStep::Cut { needed }
     } else {
-        Step::Record { header, len, payload: payload as usize }
+        WalkStep::Record { header, len, payload: payload as usize }
     }
 }
 
@@ -116,25 +120,25 @@ fn is_possible(kind: RecordType) -> bool {
 }
 
 /// Length of the complete records at the start of the bytes, and what follows them.
-pub fn whole_records(bytes: &[u8], endian: Endian) -> (usize, Step) {
+pub fn whole_records(bytes: &[u8], endian: Endian) -> (usize, WalkStep) {
     let mut at = 0;
     loop {
         match step(bytes, at, endian) {
-            Step::Record { len, payload, .. } => at += len + payload,
-            Step::Misframed { len } => at += len,
+            WalkStep::Record { len, payload, .. } => at += len + payload,
+            WalkStep::Misframed { len } => at += len,
             end => return (at, end),
         }
     }
 }
 
 /// Length of the complete records and the gaps between them, and what follows. The rest can wait for more bytes.
-pub fn complete(bytes: &[u8], endian: Endian) -> (usize, Step) {
+pub fn complete(bytes: &[u8], endian: Endian) -> (usize, WalkStep) {
     let mut from = 0;
     loop {
         let (whole, end) = whole_records(&bytes[from..], endian);
         from += whole;
         match end {
-            Step::Garbage { .. } => match resynchronize(bytes, from, endian) {
+            WalkStep::Garbage { .. } => match resynchronize(bytes, from, endian) {
                 Some(next) => from = next,
                 None => return (from, end),
             },
@@ -153,8 +157,8 @@ pub fn resynchronize(bytes: &[u8], from: usize, endian: Endian) -> Option<usize>
         let mut at = start;
         for seen in 0..MIN_CONSECUTIVE {
             match step(bytes, at, endian) {
-                Step::Record { header, len, payload } if is_plausible(&header) => at += len + payload,
-                Step::End => return seen > 1,
+                WalkStep::Record { header, len, payload } if is_plausible(&header) => at += len + payload,
+                WalkStep::End => return seen > 1,
                 _ => return false,
             }
         }
@@ -211,7 +215,7 @@ pub struct Damage {
     /// Offset in the file.
     pub offset: u64,
     /// What is wrong, and what is missing because of it.
-    pub what: String,
+    pub problem: String,
     /// Number of bytes that cannot be read because of it, including those missing from a truncated file; 0 if none are lost
     /// or the number is unknown.
     pub unread: u64,
@@ -219,8 +223,8 @@ pub struct Damage {
 
 impl Damage {
     /// A problem without a known number of lost bytes.
-    pub fn new(kind: DamageKind, file: impl Into<String>, offset: u64, what: impl Into<String>) -> Self {
-        Self { kind, file: file.into(), offset, what: what.into(), unread: 0 }
+    pub fn new(kind: DamageKind, file: impl Into<String>, offset: u64, problem: impl Into<String>) -> Self {
+        Self { kind, file: file.into(), offset, problem: problem.into(), unread: 0 }
     }
 
     /// The same problem, with the number of unreadable bytes.
@@ -231,7 +235,7 @@ impl Damage {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: offset {:#x}: {}", self.file, self.offset, self.what)
+        write!(f, "{}: offset {:#x}: {}", self.file, self.offset, self.problem)
     }
 }
 
@@ -248,22 +252,22 @@ mod tests {
     #[test]
     fn whole_records_stop_at_an_incomplete_record() {
         let mut bytes = [record(3, 24), record(68, 8)].concat();
-        assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::End)));
+        assert!(matches!(whole_records(&bytes, Endian::Little), (32, WalkStep::End)));
         bytes.extend(&record(9, 40)[..39]);
-        assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::Cut { needed: 40 })));
+        assert!(matches!(whole_records(&bytes, Endian::Little), (32, WalkStep::Cut { needed: 40 })));
         bytes.truncate(36);
-        assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::Cut { needed: 8 })));
+        assert!(matches!(whole_records(&bytes, Endian::Little), (32, WalkStep::Cut { needed: 8 })));
         bytes.truncate(32);
         bytes.extend([0; 16]);
-        assert!(matches!(whole_records(&bytes, Endian::Little), (32, Step::Garbage { .. })));
+        assert!(matches!(whole_records(&bytes, Endian::Little), (32, WalkStep::Garbage { .. })));
     }
 
     #[test]
     fn a_gap_is_skipped_and_a_truncated_record_waits() {
         let sound = record(9, 40).repeat(8);
         let bytes = [&sound[..], &[0; 50], &sound[..], &record(9, 40)[..30]].concat();
-        assert!(matches!(complete(&bytes, Endian::Little), (690, Step::Cut { needed: 40 })));
-        assert!(matches!(complete(&bytes[..360], Endian::Little), (320, Step::Garbage { .. })));
+        assert!(matches!(complete(&bytes, Endian::Little), (690, WalkStep::Cut { needed: 40 })));
+        assert!(matches!(complete(&bytes[..360], Endian::Little), (320, WalkStep::Garbage { .. })));
     }
 
     #[test]
@@ -271,9 +275,9 @@ mod tests {
         let mut bytes = record(71, 48);
         bytes[8..16].copy_from_slice(&16_u64.to_le_bytes());
         bytes.extend([0; 16]);
-        assert!(matches!(step(&bytes, 0, Endian::Little), Step::Record { len: 48, payload: 16, .. }));
+        assert!(matches!(step(&bytes, 0, Endian::Little), WalkStep::Record { len: 48, payload: 16, .. }));
         bytes[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
-        assert!(matches!(step(&bytes, 0, Endian::Little), Step::Cut { needed: u64::MAX }));
+        assert!(matches!(step(&bytes, 0, Endian::Little), WalkStep::Cut { needed: u64::MAX }));
     }
 
     #[test]
@@ -281,10 +285,10 @@ mod tests {
         let mut bytes = record(66, 16);
         bytes[8..12].copy_from_slice(&16_u32.to_le_bytes());
         let with = [&bytes[..], TracingData::MAGIC, &[0; 6]].concat();
-        assert!(matches!(step(&with, 0, Endian::Little), Step::Record { len: 16, payload: 16, .. }));
-        assert!(matches!(step(&with[..20], 0, Endian::Little), Step::Cut { needed: 32 }));
+        assert!(matches!(step(&with, 0, Endian::Little), WalkStep::Record { len: 16, payload: 16, .. }));
+        assert!(matches!(step(&with[..20], 0, Endian::Little), WalkStep::Cut { needed: 32 }));
         bytes.extend(record(9, 40));
-        assert!(matches!(step(&bytes, 0, Endian::Little), Step::Record { len: 16, payload: 0, .. }));
+        assert!(matches!(step(&bytes, 0, Endian::Little), WalkStep::Record { len: 16, payload: 0, .. }));
     }
 
     #[test]
@@ -293,10 +297,10 @@ mod tests {
         bytes.extend(65_516_u64.to_le_bytes());
         bytes.resize(16 + 65_516, 0);
         for len in 8..16 {
-            assert!(matches!(complete(&bytes[..len], Endian::Little), (0, Step::Cut { needed: 16 })), "{len}");
+            assert!(matches!(complete(&bytes[..len], Endian::Little), (0, WalkStep::Cut { needed: 16 })), "{len}");
         }
-        assert!(matches!(complete(&bytes[..100], Endian::Little), (0, Step::Cut { needed: 65_532 })));
-        assert!(matches!(step(&bytes, 0, Endian::Little), Step::Misframed { len: 65_532 }));
+        assert!(matches!(complete(&bytes[..100], Endian::Little), (0, WalkStep::Cut { needed: 65_532 })));
+        assert!(matches!(step(&bytes, 0, Endian::Little), WalkStep::Misframed { len: 65_532 }));
     }
 
     #[test]
@@ -312,6 +316,6 @@ mod tests {
     fn simpleperf_records_have_32_bit_sizes() {
         let mut bytes = vec![1, 0x80, 0, 0, 1, 0, 16, 0];
         bytes.resize(0x1_0010, 0);
-        assert!(matches!(step(&bytes, 0, Endian::Little), Step::Record { len: 0x1_0010, .. }));
+        assert!(matches!(step(&bytes, 0, Endian::Little), WalkStep::Record { len: 0x1_0010, .. }));
     }
 }

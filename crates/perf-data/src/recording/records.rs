@@ -9,6 +9,7 @@ use crate::container::read::input::Input;
 use crate::error::Result;
 use crate::stream::Sink;
 use crate::stream::ledger::Ledger;
+use crate::stream::losses::ReportedLosses;
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
 use crate::stream::source::Source;
@@ -48,7 +49,12 @@ impl Records {
     /// If the recording cannot be read.
     pub fn open(input: Input, read: ReadOptions) -> Result<Self> {
         let source = Source::open(input, read)?;
-        let pull = Pull::new(move |batches| source.run(&mut Sender { batches, batch: Vec::new(), index: 0 }))?;
+        let pull = Pull::new(move |batches| {
+            let mut sender = Sender { batches, batch: Vec::new(), index: 0, ledger: Ledger::default() };
+            let (meta, mut ledger) = source.run(&mut sender)?;
+            ledger.merge(sender.ledger);
+            Ok((meta, ledger))
+        })?;
         Ok(Self { pull, batch: Vec::new().into_iter(), current: None })
     }
 
@@ -117,6 +123,7 @@ struct Sender {
     batches: Batches<Vec<BufferedRecord>>,
     batch: Vec<BufferedRecord>,
     index: u64,
+    ledger: Ledger,
 }
 
 impl Sender {
@@ -131,6 +138,10 @@ impl Sink for Sender {
         if kind.is_frame() {
             return Ok(());
         }
+        if let Some(losses) = ReportedLosses::decode(meta, raw) {
+            self.ledger.lost(losses);
+        }
+        self.ledger.emitted(kind, 1);
         self.batch.push(BufferedRecord {
             block: raw.block().clone(),
             at: raw.at(),

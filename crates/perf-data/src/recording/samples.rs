@@ -1,8 +1,8 @@
 //! Samples in time order, with the processes and mappings at their time.
 
-use crate::abi::callchain::Context;
 use crate::abi::record::RecordType;
-use crate::abi::sample_view::SampleView;
+use crate::abi::sample::callchain::Context;
+use crate::abi::sample::view::SampleView;
 use crate::container::read::ReadOptions;
 use crate::container::read::input::Input;
 use crate::error::Result;
@@ -12,6 +12,7 @@ use crate::session::{Applied, Session};
 use crate::stream::event_name::event_name;
 use crate::stream::events::Event;
 use crate::stream::ledger::{Ledger, Reason};
+use crate::stream::losses::ReportedLosses;
 use crate::stream::meta::Meta;
 use crate::stream::order::Order;
 use crate::stream::raw::Raw;
@@ -78,7 +79,7 @@ impl<'a> Sample<'a> {
 }
 
 /// Passes samples on.
-struct Samples<F> {
+struct SampleFunction<F> {
     session: Session,
     ledger: Ledger,
     use_sample: F,
@@ -90,7 +91,7 @@ pub(super) fn for_each(
     read: ReadOptions,
     use_sample: impl FnMut(&Sample<'_>) -> Result<()>,
 ) -> Result<Ledger> {
-    let samples = Samples { session: Session::default(), ledger: Ledger::default(), use_sample };
+    let samples = SampleFunction { session: Session::default(), ledger: Ledger::default(), use_sample };
     let mut ordered = Order::new(samples, read.clone());
     let (_, mut ledger) = Source::open(input, read)?.run(&mut ordered)?;
     ledger.account_for_stream();
@@ -98,11 +99,18 @@ pub(super) fn for_each(
     Ok(ledger)
 }
 
-impl<F: FnMut(&Sample<'_>) -> Result<()>> Sink for Samples<F> {
+impl<F: FnMut(&Sample<'_>) -> Result<()>> Sink for SampleFunction<F> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = raw.header().kind;
         match kind {
             RecordType::SAMPLE => return self.sample(meta, raw),
+            RecordType::LOST | RecordType::LOST_SAMPLES => match ReportedLosses::decode(meta, raw) {
+                Some(losses) => {
+                    self.ledger.lost(losses);
+                    self.ledger.consumed(kind, 1);
+                }
+                None => self.ledger.dropped(kind, Reason::Damaged),
+            },
             kind if is_used_by_stream(kind) => {}
             _ => match self.session.apply(meta, raw) {
                 Applied::Consumed => self.ledger.consumed(kind, 1),
@@ -114,9 +122,9 @@ impl<F: FnMut(&Sample<'_>) -> Result<()>> Sink for Samples<F> {
     }
 }
 
-impl<F: FnMut(&Sample<'_>) -> Result<()>> Samples<F> {
+impl<F: FnMut(&Sample<'_>) -> Result<()>> SampleFunction<F> {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let Some((_, event)) = meta.events.of(raw) else {
+        let Some((_, event)) = meta.events.find(raw) else {
             self.ledger.dropped(RecordType::SAMPLE, Reason::UnknownEvent);
             return Ok(());
         };

@@ -51,7 +51,7 @@ impl ListedKernel {
         if map.is_kernel() {
             return self.image.as_deref().map(Cow::Borrowed);
         }
-        if !file.starts_with('/') || !map.is_of_kernel() {
+        if !file.starts_with('/') || !map.belongs_to_kernel() {
             return None;
         }
         let module = module_name(Path::new(file))?;

@@ -97,7 +97,11 @@ impl Map {
 
     /// An address as perf prints it: in a file, as an address of the file.
     pub fn printed_address(&self, address: u64) -> u64 {
-        if self.is_of_kernel() || self.pid.is_some() || self.has_no_file() { address } else { self.offset_of(address) }
+        if self.belongs_to_kernel() || self.pid.is_some() || self.has_no_file() {
+            address
+        } else {
+            self.file_offset(address)
+        }
     }
 
     fn has_no_file(&self) -> bool {
@@ -105,18 +109,18 @@ impl Map {
     }
 
     /// The offset in the mapped file of an address; in a kernel or a module, from its start.
-    pub fn offset_of(&self, address: u64) -> u64 {
-        let offset = if self.is_of_kernel() { 0 } else { self.pgoff };
+    pub fn file_offset(&self, address: u64) -> u64 {
+        let offset = if self.belongs_to_kernel() { 0 } else { self.pgoff };
         address.wrapping_sub(self.start).wrapping_add(offset)
     }
 
     /// The path without the suffix that the kernel adds for a deleted file.
-    pub fn path_of(filename: &[u8]) -> &[u8] {
+    pub fn path_without_deleted(filename: &[u8]) -> &[u8] {
         filename.strip_suffix(b" (deleted)").unwrap_or(filename)
     }
 
     /// Whether this belongs to a kernel: host or guest, module or loaded code such as BPF programs.
-    pub fn is_of_kernel(&self) -> bool {
+    pub fn belongs_to_kernel(&self) -> bool {
         const UPPER_HALF: u64 = 1 << 63;
         let name = self.filename.rsplit(|&b| b == b'/').next().unwrap_or_default();
         let is_module = name.ends_with(b".ko") || name.windows(4).any(|part| part == b".ko.");
@@ -128,7 +132,7 @@ impl Map {
 
     /// Whether this can be the main program of a process: a file that is neither a library nor synthetic.
     pub fn may_be_main(&self) -> bool {
-        let path = Self::path_of(&self.filename);
+        let path = Self::path_without_deleted(&self.filename);
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
         let is_library =
             name.ends_with(b".so") || name.windows(4).any(|part| part == b".so.") || name.ends_with(b".ko");
@@ -137,7 +141,7 @@ impl Map {
 
     /// Whether this maps a file with the same contents in all processes: not named memory, nor a deleted file, whose name may
     /// have been reused.
-    pub fn is_of_file(&self) -> bool {
+    pub fn maps_file(&self) -> bool {
         self.filename.starts_with(b"/") && !self.filename.ends_with(b" (deleted)") && !is_synthetic(&self.filename)
     }
 }
@@ -187,11 +191,11 @@ mod tests {
         for name in
             ["[kernel.kallsyms]_text", "[guest.kernel.kallsyms.4]", "/lib/modules/6.1/fs/xfs.ko", "/m/xfs.ko.xz"]
         {
-            assert!(named(name).is_of_kernel(), "{name}");
+            assert!(named(name).belongs_to_kernel(), "{name}");
         }
-        assert!(!named("/bin/ls").is_of_kernel() && !named("[vdso]").is_of_kernel());
+        assert!(!named("/bin/ls").belongs_to_kernel() && !named("[vdso]").belongs_to_kernel());
         let at = |name: &str| Map::new(0xffff_ffff_ff60_0000, 0x1000, 0, name.as_bytes(), None);
-        assert!(at("bpf_prog_1").is_of_kernel() && !at("[vsyscall]").is_of_kernel());
+        assert!(at("bpf_prog_1").belongs_to_kernel() && !at("[vsyscall]").belongs_to_kernel());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The mappings of one address space.
 
 use super::map::MapId;
-use super::range_map::{Entry, RangeMap};
+use super::range_map::{RangeEntry, RangeMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Mappings by address. A new one replaces what it overlaps, because the kernel does not record munmap. Parent and child share
@@ -21,7 +21,7 @@ impl Maps {
 
     /// Inserts a mapping at `start..limit`.
     pub fn insert(&mut self, start: u64, limit: u64, map: MapId) {
-        let new = Entry { start, last: limit.saturating_sub(1), value: map };
+        let new = RangeEntry { start, last: limit.saturating_sub(1), value: map };
         if self.parts.at_or_before(start) == Some(new) {
             return;
         }

@@ -27,7 +27,7 @@ use hashbrown::HashMap;
 use map::{Map, MapId};
 use maps::Maps;
 use names::{NameId, Names};
-use process::{Process, Thread};
+use process::{Process, SessionThread};
 use space::Space;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub enum Applied {
 #[derive(Default)]
 pub struct Session {
     processes: HashMap<u32, Process>,
-    threads: HashMap<u32, Thread>,
+    threads: HashMap<u32, SessionThread>,
     kernel: Maps,
     guest_kernel: Maps,
     /// All different mappings so far.
@@ -109,7 +109,7 @@ pub struct ProcessState {
     pub main_map: Option<MapId>,
 }
 
-/// Maximum number of remembered views.
+/// Maximum number of remembered views: each change of a mapping makes one, so that a long recording of a JIT compiler has millions.
 const MAX_VIEWS: usize = 1 << 16;
 
 /// A thread that has exited.
@@ -244,7 +244,7 @@ impl Session {
             }
             process.comm = Some(name);
         }
-        self.threads.insert(comm.tid, Thread { pid: comm.pid, comm: Some(name) });
+        self.threads.insert(comm.tid, SessionThread { pid: comm.pid, comm: Some(name) });
     }
 
     fn fork(&mut self, task: Task, misc: Misc) {
@@ -263,7 +263,7 @@ impl Session {
             // As in perf, the first threads have the name of the idle threads until they are named.
             None => (task.ptid == 0).then(|| self.names.id(IDLE.as_bytes())),
         };
-        self.threads.insert(task.tid, Thread { pid: task.pid, comm });
+        self.threads.insert(task.tid, SessionThread { pid: task.pid, comm });
     }
 
     /// Samples can follow the exit of a thread, so it is removed only after many later exits.
@@ -320,7 +320,7 @@ impl Session {
     }
 
     /// A thread by tid.
-    pub fn thread(&self, tid: u32) -> Option<&Thread> {
+    pub fn thread(&self, tid: u32) -> Option<&SessionThread> {
         self.threads.get(&tid)
     }
 

@@ -64,7 +64,7 @@ impl Process {
 
 /// State of a thread.
 #[derive(Clone, Copy, Debug)]
-pub struct Thread {
+pub struct SessionThread {
     /// Its process.
     pub pid: u32,
     /// Its name.

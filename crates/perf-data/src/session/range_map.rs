@@ -19,7 +19,7 @@ const CHUNK: usize = 32;
 
 /// A range and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry<V> {
+pub struct RangeEntry<V> {
     /// First address.
     pub start: u64,
     /// Last address.
@@ -48,24 +48,24 @@ impl<V: Copy> RangeMap<V> {
 
     /// The range that contains an address.
     #[inline]
-    pub fn find(&self, address: u64) -> Option<Entry<V>> {
+    pub fn find(&self, address: u64) -> Option<RangeEntry<V>> {
         self.at_or_before(address).filter(|range| address <= range.last)
     }
 
     /// The last range that begins at or before an address.
     #[inline]
-    pub fn at_or_before(&self, address: u64) -> Option<Entry<V>> {
+    pub fn at_or_before(&self, address: u64) -> Option<RangeEntry<V>> {
         let (start, &Range { last, value }) = floor(&self.ranges, address)?;
-        Some(Entry { start, last, value })
+        Some(RangeEntry { start, last, value })
     }
 
     /// All ranges, sorted by address.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Entry<V>> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = RangeEntry<V>> {
         self.ranges.into_iter().map(entry)
     }
 
     /// The ranges that begin within `starts`.
-    pub fn starting(&self, starts: RangeInclusive<u64>) -> impl Iterator<Item = Entry<V>> {
+    pub fn starting(&self, starts: RangeInclusive<u64>) -> impl Iterator<Item = RangeEntry<V>> {
         self.ranges.range(starts).map(entry)
     }
 
@@ -110,22 +110,22 @@ impl<V: Copy> RangeMap<V> {
     }
 }
 
-impl<V: Copy> FromIterator<Entry<V>> for RangeMap<V> {
+impl<V: Copy> FromIterator<RangeEntry<V>> for RangeMap<V> {
     /// From disjoint ranges.
-    fn from_iter<I: IntoIterator<Item = Entry<V>>>(entries: I) -> Self {
-        let ranges = entries.into_iter().map(|Entry { start, last, value }| (start, Range { last, value }));
+    fn from_iter<I: IntoIterator<Item = RangeEntry<V>>>(entries: I) -> Self {
+        let ranges = entries.into_iter().map(|RangeEntry { start, last, value }| (start, Range { last, value }));
         Self { ranges: ranges.collect() }
     }
 }
 
-fn entry<V: Copy>((&start, &Range { last, value }): (&u64, &Range<V>)) -> Entry<V> {
-    Entry { start, last, value }
+fn entry<V: Copy>((&start, &Range { last, value }): (&u64, &Range<V>)) -> RangeEntry<V> {
+    RangeEntry { start, last, value }
 }
 
 /// The last pair up to a key, in O(depth).
 #[inline]
 fn floor<V: Clone, const SIZE: usize>(map: &Map<u64, V, SIZE>, key: u64) -> Option<(u64, &V)> {
-    let (mut node, mut found) = (map.root(), None);
+    let (mut node, mut last_before) = (map.root(), None);
     // It is in the last node that begins at or before the key.
     while let Some(at) = node {
         let is_after = at.pairs().next().is_none_or(|(first, _)| *first > key);
@@ -133,11 +133,11 @@ fn floor<V: Clone, const SIZE: usize>(map: &Map<u64, V, SIZE>, key: u64) -> Opti
             at.left()
         } else {
             let right = at.right();
-            found = Some(at);
+            last_before = Some(at);
             right
         };
     }
-    let pairs = found?.pairs().take_while(|(first, _)| **first <= key);
+    let pairs = last_before?.pairs().take_while(|(first, _)| **first <= key);
     pairs.last().map(|(first, value)| (*first, value))
 }
 
@@ -232,7 +232,7 @@ mod tests {
         let mut map = RangeMap::default();
         map.insert(0, u64::MAX, 1);
         map.insert(u64::MAX, u64::MAX, 2);
-        let all: Vec<_> = map.iter().map(|Entry { start, last, value }| (start, last, value)).collect();
+        let all: Vec<_> = map.iter().map(|RangeEntry { start, last, value }| (start, last, value)).collect();
         assert_eq!(all, [(0, u64::MAX - 1, 1), (u64::MAX, u64::MAX, 2)]);
         map.clear(0, u64::MAX);
         assert_eq!((map.count(), map.find(5)), (0, None));

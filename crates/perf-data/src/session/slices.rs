@@ -23,12 +23,17 @@ impl<T> Default for Slices<T> {
 impl<T: Copy + Eq + Hash> Slices<T> {
     /// Interns a slice.
     pub fn id(&mut self, slice: &[T]) -> u32 {
-        self.id_of(slice, self.ids.hash(slice))
+        self.intern(slice, self.ids.hash(slice))
     }
 
     /// Interns consecutive slices that end at these elements. For many slices this takes less time than one by one, because it waits
     /// for memory once.
-    pub fn ids(&mut self, elements: &[T], slice_ends: impl Iterator<Item = usize> + Clone, mut found: impl FnMut(u32)) {
+    pub fn ids(
+        &mut self,
+        elements: &[T],
+        slice_ends: impl Iterator<Item = usize> + Clone,
+        mut use_id: impl FnMut(u32),
+    ) {
         let slices = slice_ends.scan(0, |start, end| elements.get(std::mem::replace(start, end)..end));
         let mut hashes = std::mem::take(&mut self.hashes);
         hashes.clear();
@@ -36,12 +41,12 @@ impl<T: Copy + Eq + Hash> Slices<T> {
         let nearest = hashes.iter().fold(0, |all, &hash| all ^ self.ids.nearest(hash));
         std::hint::black_box(nearest);
         for (slice, &hash) in slices.zip(&hashes) {
-            found(self.id_of(slice, hash));
+            use_id(self.intern(slice, hash));
         }
         self.hashes = hashes;
     }
 
-    fn id_of(&mut self, slice: &[T], hash: KeyHash) -> u32 {
+    fn intern(&mut self, slice: &[T], hash: KeyHash) -> u32 {
         let Self { arena, ends, ids, .. } = self;
         let new = ends.len() as u32;
         let id = ids.find_or_insert(hash, new, |id| get(arena, ends, id) == slice);

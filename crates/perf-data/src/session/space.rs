@@ -1,7 +1,7 @@
 //! Address spaces.
 
-use crate::abi::callchain::Context;
 use crate::abi::record::CpuMode;
+use crate::abi::sample::callchain::Context;
 
 /// The address space of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +21,11 @@ pub enum Space {
 }
 
 impl Space {
+    /// Whether it is that of a kernel or a hypervisor.
+    pub fn is_kernel(self) -> bool {
+        matches!(self, Self::Kernel | Self::GuestKernel | Self::Hypervisor)
+    }
+
     /// The marker of its addresses in a call chain.
     pub fn context(self) -> Option<Context> {
         match self {

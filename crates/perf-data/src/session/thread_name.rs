@@ -28,7 +28,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::process::Thread;
+    use crate::session::process::SessionThread;
 
     #[test]
     fn threads_have_the_names_of_perf() {
@@ -37,7 +37,7 @@ mod tests {
         assert_eq!([0, u32::MAX].map(|tid| session.thread_name(tid).into_owned()), [&b"swapper"[..], b":-1"]);
         for (tid, name) in [(0, &b"boot"[..]), (7, b"")] {
             let comm = Some(session.names.id(name));
-            session.threads.insert(tid, Thread { pid: tid, comm });
+            session.threads.insert(tid, SessionThread { pid: tid, comm });
         }
         assert_eq!([0, 7].map(|tid| session.thread_name(tid).into_owned()), [&b"boot"[..], b""], "recorded names win");
     }

@@ -40,7 +40,7 @@ impl Counts {
     }
 
     /// Number of records of a type.
-    pub fn of(&self, kind: RecordType) -> u64 {
+    pub fn count(&self, kind: RecordType) -> u64 {
         let high = || self.high.get(&kind).copied().unwrap_or_default();
         self.low.get(kind.0 as usize).copied().unwrap_or_else(high)
     }

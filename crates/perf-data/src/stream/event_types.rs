@@ -25,7 +25,7 @@ impl EventTypes {
     }
 
     /// The name of an event, if it is a tracepoint without one.
-    pub fn name_of(&self, event: &Event) -> Option<String> {
+    pub fn missing_name(&self, event: &Event) -> Option<String> {
         let is_nameless = event.attr.kind == AttrType::TRACEPOINT && event.name.is_none();
         if is_nameless { self.name(event.attr.config) } else { None }
     }

@@ -3,11 +3,11 @@
 use crate::abi::Endian;
 use crate::abi::attr::{Attr, AttrType};
 use crate::abi::attr_flags::AttrFlags;
-use crate::abi::bytes::{Integer, Reader};
+use crate::abi::bytes::{ByteReader, Integer};
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::{RecordContext, RecordType};
-use crate::abi::sample_id::SampleId;
-use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample::id::SampleId;
+use crate::abi::sample::layout::SampleLayout;
 use crate::abi::sample_type::{BranchSampleType, SampleType};
 use crate::stream::raw::Raw;
 use hashbrown::{HashMap, HashSet};
@@ -100,7 +100,7 @@ impl Events {
     pub fn add_attr_record(&mut self, body: &[u8], endian: Endian) -> Option<()> {
         let (attr, ids) = body.split_at_checked(Attr::declared_size(body, endian)?)?;
         let attr = Attr::read(attr, endian).ok()?;
-        let ids = Reader::new(ids, endian).words(ids.len() as u64 / 8)?.iter().collect();
+        let ids = ByteReader::new(ids, endian).words(ids.len() as u64 / 8)?.iter().collect();
         self.add_or_extend(attr, ids);
         Some(())
     }
@@ -196,17 +196,17 @@ impl Events {
     /// As in perf, a single event owns all records. Records with ID 0, which perf synthesizes, and records without ID belong to
     /// the first event.
     #[inline]
-    pub fn of(&self, raw: &Raw<'_>) -> Option<(EventIndex, &Event)> {
+    pub fn find(&self, raw: &Raw<'_>) -> Option<(EventIndex, &Event)> {
         let first = self.list.first()?;
         if self.list.len() == 1 && !self.is_incomplete {
             return Some((0, first));
         }
-        self.by_id_of(raw, first)
+        self.find_by_record_id(raw, first)
     }
 
     #[inline(never)]
-    fn by_id_of(&self, raw: &Raw<'_>, first: &Event) -> Option<(EventIndex, &Event)> {
-        let index = match self.id_of(raw, first) {
+    fn find_by_record_id(&self, raw: &Raw<'_>, first: &Event) -> Option<(EventIndex, &Event)> {
+        let index = match self.record_id(raw, first) {
             None | Some(0) => 0,
             Some(id) => self.by_id(id)?,
         };
@@ -215,7 +215,7 @@ impl Events {
 
     /// The ID in a record. All events of a recording have it at the same position, or perf could not read it.
     #[inline]
-    fn id_of(&self, raw: &Raw<'_>, first: &Event) -> Option<u64> {
+    fn record_id(&self, raw: &Raw<'_>, first: &Event) -> Option<u64> {
         let body = raw.body();
         if raw.header().kind == RecordType::SAMPLE {
             return word(body, first.layout.id_at()?, raw.endian());
@@ -224,7 +224,7 @@ impl Events {
         if first.lacks_trailer(raw) {
             return None;
         }
-        Reader::new(&body[at..], raw.endian()).u64()
+        ByteReader::new(&body[at..], raw.endian()).u64()
     }
 
     /// Whether all records have times and event IDs, not only samples. Like perf, this checks the first event.
@@ -240,7 +240,7 @@ impl Events {
         if !raw.header().kind.has_sample_id() {
             return (body, None);
         }
-        let Some((_, event)) = self.of(raw) else { return (body, None) };
+        let Some((_, event)) = self.find(raw) else { return (body, None) };
         if event.id_size == 0 {
             return (body, None);
         }
@@ -271,7 +271,7 @@ impl Events {
     #[inline]
     pub fn recorded_time(&self, raw: &Raw<'_>) -> Option<u64> {
         if raw.header().kind == RecordType::SAMPLE {
-            let (_, event) = self.of(raw)?;
+            let (_, event) = self.find(raw)?;
             word(raw.body(), event.layout.time_at()?, raw.endian())
         } else if raw.header().kind < RecordType::USER_START {
             self.split(raw).1?.time
@@ -326,16 +326,16 @@ mod tests {
         events.add(attr(sample_type, AttrFlags::SAMPLE_ID_ALL), vec![10, 11]);
         events.add(attr(sample_type, AttrFlags::SAMPLE_ID_ALL), vec![20]);
         let sample = record(RecordType::SAMPLE, &[0x400000, 1, 500, 20, 0]);
-        assert_eq!(events.of(&raw(&sample)).unwrap().0, 1);
+        assert_eq!(events.find(&raw(&sample)).unwrap().0, 1);
         assert_eq!(events.time(&raw(&sample)), Some(500));
         let exit = record(RecordType::EXIT, &[1, 1, 600, 7, 600, 11, 0]);
-        assert_eq!(events.of(&raw(&exit)).unwrap().0, 0);
+        assert_eq!(events.find(&raw(&exit)).unwrap().0, 0);
         let (body, id) = events.split(&raw(&exit));
         assert_eq!((body.len(), id.unwrap().time), (24, Some(600)));
         let unknown = record(RecordType::SAMPLE, &[0x400000, 1, 500, 30, 0]);
-        assert!(events.of(&raw(&unknown)).is_none());
+        assert!(events.find(&raw(&unknown)).is_none());
         let synthesized = record(RecordType::COMM, &[1, 0x61, 0, 0, 0, 0]);
-        assert_eq!(events.of(&raw(&synthesized)).unwrap().0, 0);
+        assert_eq!(events.find(&raw(&synthesized)).unwrap().0, 0);
         assert_eq!(events.time(&raw(&synthesized)), None, "a time of 0 is none");
     }
 
@@ -355,9 +355,9 @@ mod tests {
         let mut events = Events::default();
         events.add(attr(SampleType::IP | SampleType::ID, AttrFlags::empty()), vec![5]);
         let sample = record(RecordType::SAMPLE, &[0x400000, 6]);
-        assert!(events.of(&raw(&sample)).is_some());
+        assert!(events.find(&raw(&sample)).is_some());
         events.miss();
-        assert!(events.of(&raw(&sample)).is_none());
+        assert!(events.find(&raw(&sample)).is_none());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::abi::record::RecordType;
 use crate::container::walk::Damage;
 use crate::stream::is_used_by_stream;
+use crate::stream::losses::ReportedLosses;
 use crate::stream::traces::UndecodedTraces;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -68,7 +69,7 @@ impl Entry {
     }
 }
 
-/// Maximum number of damage messages stored; further ones are only counted.
+/// Maximum number of damage messages stored; further ones are only counted: a damaged file can have one for every few bytes.
 const MAX_MESSAGES: usize = 100;
 
 /// The ledger of one conversion.
@@ -164,7 +165,7 @@ impl Ledger {
                 *own.dropped.entry(reason).or_default() += count;
             }
         }
-        self.lost(other.lost_records, other.lost_samples);
+        self.lost(ReportedLosses { records: other.lost_records, samples: other.lost_samples });
         self.damaged += other.damaged;
         self.unread = self.unread.saturating_add(other.unread);
         self.damage.extend(other.damage);
@@ -178,9 +179,9 @@ impl Ledger {
     }
 
     /// Counts records and samples lost by the kernel.
-    pub fn lost(&mut self, records: u64, samples: u64) {
-        self.lost_records = self.lost_records.saturating_add(records);
-        self.lost_samples = self.lost_samples.saturating_add(samples);
+    pub fn lost(&mut self, losses: ReportedLosses) {
+        self.lost_records = self.lost_records.saturating_add(losses.records);
+        self.lost_samples = self.lost_samples.saturating_add(losses.samples);
     }
 
     /// Counts the records that the stream itself uses as consumed.
@@ -291,7 +292,7 @@ impl Ledger {
     }
 
     /// Counts of one record type.
-    pub fn of(&self, kind: RecordType) -> Entry {
+    pub fn counts(&self, kind: RecordType) -> Entry {
         self.entries.get(&kind).cloned().unwrap_or_default()
     }
 
@@ -321,7 +322,7 @@ impl Ledger {
 /// losses reported by the kernel.
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let samples = self.of(RecordType::SAMPLE);
+        let samples = self.counts(RecordType::SAMPLE);
         let (noun, totals) = match &self.aggregated {
             Some(Aggregated { noun, totals }) => (*noun, format!(" ({totals})")),
             None => ("sample", String::new()),

@@ -1,6 +1,6 @@
 //! Metadata of a recording: events and features. It grows while a pipe is read.
 
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::ByteReader;
 use crate::abi::feature::clock_data::ClockData;
 use crate::abi::feature::group_desc::GroupDesc;
 use crate::abi::feature::perf_reader::PerfReader;
@@ -13,14 +13,14 @@ use crate::abi::record::build_id::BuildId;
 use crate::abi::record::event_update::{EventUpdate, EventUpdateValue};
 use crate::abi::record::header_attr::HeaderEventType;
 use crate::abi::record::{Misc, RecordContext};
-use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample::layout::SampleLayout;
 use crate::abi::text::FixedStr;
 use crate::abi::{self, Endian};
 use crate::container::block::Block;
 use crate::container::image::FileImage;
 use crate::container::limits::Limits;
 use crate::container::read::file::FileAttr;
-use crate::container::read::{Container, Reader as ContainerReader};
+use crate::container::read::{Container, ContainerReader};
 use crate::container::walk::{Damage, DamageKind};
 use crate::stream::event_types::EventTypes;
 use crate::stream::events::Events;
@@ -162,7 +162,7 @@ impl Meta {
                 self.note_event_type(EventType { event_id: event_type.event_id, name });
             }
             RecordType::HEADER_FEATURE => {
-                let mut reader = Reader::new(body, self.endian);
+                let mut reader = ByteReader::new(body, self.endian);
                 let id = reader.u64()?;
                 // The end mark of a pipe's features is a feature without content.
                 if !reader.rest().is_empty() {
@@ -218,7 +218,7 @@ impl Meta {
     fn note_attr(&mut self, body: &[u8]) -> Option<()> {
         self.events.add_attr_record(body, self.endian)?;
         let Some((event, others)) = self.events.list().split_last() else { return Some(()) };
-        let (index, event_type) = (others.len(), self.event_types.name_of(event));
+        let (index, event_type) = (others.len(), self.event_types.missing_name(event));
         let name = event.ids.first().and_then(|id| self.names.get(id));
         if let (Some(&id), Some(name)) = (event.ids.first(), name.cloned()) {
             self.events.name_by_id(id, &name);
@@ -262,13 +262,13 @@ impl Meta {
     }
 
     /// A corrupt record at an offset of a block.
-    pub fn damage(&self, block: &Block, at: usize, what: String) -> Damage {
-        Damage::new(DamageKind::CorruptRecord, &self.files[block.source as usize], block.offset(at), what)
+    pub fn damage(&self, block: &Block, at: usize, problem: String) -> Damage {
+        Damage::new(DamageKind::CorruptRecord, &self.files[block.source as usize], block.offset(at), problem)
     }
 
     /// Context for decoding a record. A record of an unknown event is decoded without a trailer.
     pub fn context(&self, raw: &Raw<'_>) -> RecordContext {
-        match self.events.of(raw) {
+        match self.events.find(raw) {
             Some((_, event)) => event.context(raw.endian()),
             None => RecordContext { endian: raw.endian(), layout: SampleLayout::default(), sample_id_all: false },
         }
@@ -303,7 +303,7 @@ impl Meta {
         // Called for each LOST record, and the feature may be long.
         const MAX_LEN: usize = 64;
         let section = self.features.get(&FeatureId::VERSION)?;
-        let mut reader = Reader::new(section, self.endian);
+        let mut reader = ByteReader::new(section, self.endian);
         let len = reader.u32()?;
         let version = reader.take(len as usize)?.split(|&byte| byte == 0).next()?;
         let version = String::from_utf8_lossy(&version[..version.len().min(MAX_LEN)]);

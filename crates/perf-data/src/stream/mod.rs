@@ -5,6 +5,7 @@ pub mod event_name;
 pub mod event_types;
 pub mod events;
 pub mod ledger;
+pub mod losses;
 pub mod meta;
 pub mod off_cpu;
 pub mod order;

@@ -19,10 +19,10 @@ use super::events::Event;
 use super::raw::Raw;
 use crate::abi::Endian;
 use crate::abi::attr::SoftwareEvent;
-use crate::abi::bytes::{Reader, Words};
-use crate::abi::callchain::Context;
+use crate::abi::bytes::{ByteReader, Words};
 use crate::abi::record::CpuMode;
-use crate::abi::sample_view::{SampleView, TruncatedField};
+use crate::abi::sample::callchain::Context;
+use crate::abi::sample::view::{SampleView, TruncatedField};
 
 /// Name that perf gives the event.
 const NAME: &str = "offcpu-time";
@@ -43,7 +43,7 @@ pub struct Wait<'a> {
 impl<'a> Wait<'a> {
     /// Decodes raw data; `None` if it is malformed.
     pub fn read(raw: &'a [u8], endian: Endian) -> Option<Self> {
-        let mut reader = Reader::new(raw, endian);
+        let mut reader = ByteReader::new(raw, endian);
         let task = (reader.u32()?, reader.u32()?);
         let period = reader.u64()?;
         let len = reader.u64()?;

@@ -13,14 +13,14 @@ use crate::stream::packed_records;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::record_buffer::BlockBuffer;
 use crate::stream::record_position::RecordPosition;
-use crate::stream::runs::{Entry, Runs};
+use crate::stream::runs::{RunEntry, Runs};
 
 /// Sorts records by time on their way to a sink. Records without a time, and those of perf, pass immediately. If only samples
 /// have times, everything passes immediately, as in perf: mappings and names then apply to the samples after them in the file.
 pub struct Order<S> {
     sink: S,
     options: ReadOptions,
-    waiting: Vec<Entry>,
+    waiting: Vec<RunEntry>,
     runs: Runs,
     blocks: BlockBuffer,
     newest: u64,
@@ -57,8 +57,8 @@ impl<S: Sink> Order<S> {
     /// If records cannot be spilled.
     pub fn wait(&mut self, time: u64, raw: &Raw<'_>) -> Result<()> {
         self.newest = self.newest.max(time);
-        let place = self.blocks.add(raw);
-        self.waiting.push(Entry { time, place });
+        let position = self.blocks.add(raw);
+        self.waiting.push(RunEntry { time, position });
         let spool = self.waiting.len() >= self.options.limits.waiting;
         if spool {
             self.waiting.sort();
@@ -96,10 +96,10 @@ impl<S: Sink> Order<S> {
     }
 
     #[inline]
-    fn emit(&mut self, meta: &Meta, entry: Entry) -> Result<()> {
+    fn emit(&mut self, meta: &Meta, entry: RunEntry) -> Result<()> {
         let Self { sink, blocks, .. } = self;
-        let RecordPosition { at, .. } = entry.place;
-        let block = blocks.block(entry.place);
+        let RecordPosition { at, .. } = entry.position;
+        let block = blocks.block(entry.position);
         let at = at as usize;
         if !packed_records::is_packed(block) {
             if let Some(raw) = Raw::read(block, at, meta.endian) {
@@ -110,7 +110,7 @@ impl<S: Sink> Order<S> {
         {
             sink.record(meta, &raw)?;
         }
-        blocks.release(entry.place);
+        blocks.release(entry.position);
         Ok(())
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     impl Sink for Found {
         fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
             let fresh = Raw::new(raw.header(), raw.endian(), raw.block(), raw.at(), 0).expect("a valid record");
-            let index = |raw: &Raw<'_>| meta.events.of(raw).map(|(index, _)| index);
+            let index = |raw: &Raw<'_>| meta.events.find(raw).map(|(index, _)| index);
             assert_eq!(index(raw), index(&fresh));
             self.0.push(index(raw));
             Ok(())

@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 /// Serial number of blocks of packed records. No other block has it.
 const SERIAL: u64 = u64::MAX;
-/// Larger records are not packed.
+/// Larger records are not packed: their own block costs little in comparison, and a copy would cost more.
 const MAX_RECORD: usize = 1 << 16;
-/// Size at which a block is full.
+/// Size at which a block is full: one allocation serves ten thousand records, and a record that waits keeps little else in memory.
 const FULL_SIZE: usize = 1 << 20;
 /// Size of the attributes before each record: base, serial, source, size, origin.
 const ATTRIBUTES_SIZE: usize = 8 + 8 + 4 + 4 + 1;

@@ -10,20 +10,20 @@ use std::path::Path;
 
 /// Time and location of a record. Sorts by time, then by location, which makes any sort stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Entry {
+pub(crate) struct RunEntry {
     /// Nanoseconds.
     pub time: u64,
     /// Location.
-    pub place: RecordPosition,
+    pub position: RecordPosition,
 }
 
-impl Entry {
+impl RunEntry {
     const SIZE: usize = 16;
 
     fn to_bytes(self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
         bytes[..8].copy_from_slice(&self.time.to_ne_bytes());
-        bytes[8..].copy_from_slice(&self.place.bits().to_ne_bytes());
+        bytes[8..].copy_from_slice(&self.position.bits().to_ne_bytes());
         bytes
     }
 
@@ -31,9 +31,9 @@ impl Entry {
         let word = u128::from_ne_bytes(bytes);
         let (first, second) = ((word as u64), (word >> 64) as u64);
         if cfg!(target_endian = "little") {
-            Self { time: first, place: RecordPosition::from_bits(second) }
+            Self { time: first, position: RecordPosition::from_bits(second) }
         } else {
-            Self { time: second, place: RecordPosition::from_bits(first) }
+            Self { time: second, position: RecordPosition::from_bits(first) }
         }
     }
 }
@@ -45,8 +45,8 @@ struct Run {
 }
 
 impl Run {
-    fn peek(&self) -> Option<Entry> {
-        Some(Entry::from_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
+    fn peek(&self) -> Option<RunEntry> {
+        Some(RunEntry::from_bytes(*self.bytes.get(self.at..)?.first_chunk()?))
     }
 }
 
@@ -55,7 +55,7 @@ impl Run {
 pub(crate) struct Runs {
     runs: Vec<Run>,
     /// The first remaining entry of each run.
-    heads: BinaryHeap<Reverse<(Entry, usize)>>,
+    heads: BinaryHeap<Reverse<(RunEntry, usize)>>,
 }
 
 impl Runs {
@@ -63,7 +63,7 @@ impl Runs {
     ///
     /// # Errors
     /// I/O errors.
-    pub(crate) fn add(&mut self, entries: &[Entry], spool_dir: Option<&Path>) -> io::Result<()> {
+    pub(crate) fn add(&mut self, entries: &[RunEntry], spool_dir: Option<&Path>) -> io::Result<()> {
         let mut out = BufWriter::new(Spool::new(spool_dir)?);
         for entry in entries {
             out.write_all(&entry.to_bytes())?;
@@ -76,15 +76,15 @@ impl Runs {
     }
 
     /// The smallest entry.
-    pub(crate) fn peek(&self) -> Option<Entry> {
+    pub(crate) fn peek(&self) -> Option<RunEntry> {
         self.heads.peek().map(|Reverse((entry, _))| *entry)
     }
 
     /// Removes the smallest entry.
-    pub(crate) fn pop(&mut self) -> Option<Entry> {
+    pub(crate) fn pop(&mut self) -> Option<RunEntry> {
         let Reverse((entry, index)) = self.heads.pop()?;
         let run = &mut self.runs[index];
-        run.at += Entry::SIZE;
+        run.at += RunEntry::SIZE;
         self.heads.extend(run.peek().map(|head| Reverse((head, index))));
         if self.heads.is_empty() {
             self.runs.clear();
@@ -99,12 +99,12 @@ mod tests {
 
     #[test]
     fn runs_are_merged_by_time_then_place() {
-        let entry = |time, place| Entry { time, place: RecordPosition::from_bits(place) };
+        let entry = |time, position| RunEntry { time, position: RecordPosition::from_bits(position) };
         let mut runs = Runs::default();
         runs.add(&[entry(1, 5), entry(3, 1), entry(3, 9)], None).unwrap();
         runs.add(&[], None).unwrap();
         runs.add(&[entry(2, 7), entry(3, 4)], None).unwrap();
-        let merged: Vec<_> = std::iter::from_fn(|| runs.pop()).map(|e| (e.time, e.place.bits())).collect();
+        let merged: Vec<_> = std::iter::from_fn(|| runs.pop()).map(|e| (e.time, e.position.bits())).collect();
         assert_eq!(merged, [(1, 5), (2, 7), (3, 1), (3, 4), (3, 9)]);
         assert!(runs.peek().is_none());
     }

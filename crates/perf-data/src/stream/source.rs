@@ -8,8 +8,8 @@ use crate::container::read::frame_decoder::FrameDecoder;
 use crate::container::read::frames::Decompressor;
 use crate::container::read::input::Input;
 use crate::container::read::pipe::HEADER_SIZE;
-use crate::container::read::{Container, ReadOptions, Reader};
-use crate::container::walk::{Damage, DamageKind, Step, is_plausible, resynchronize, step};
+use crate::container::read::{Container, ContainerReader, ReadOptions};
+use crate::container::walk::{Damage, DamageKind, WalkStep, is_plausible, resynchronize, step};
 use crate::error::{Error, Result};
 use crate::progress::Task;
 use crate::stream::Sink;
@@ -28,20 +28,20 @@ const RECORDS_PER_QUESTION: u32 = 16;
 
 /// A recording to be streamed.
 pub struct Source {
-    reader: Reader,
+    reader: ContainerReader,
     meta: Meta,
     ledger: Ledger,
     counts: Counts,
     unknown_layouts: UnknownLayouts,
     /// Decompression state of the current file, once it has frames.
-    frames: Option<Frames>,
+    frames: Option<SourceFrames>,
     progress: Task,
     /// Bytes of blocks before the current one.
     passed: u64,
 }
 
 /// The compressed frames of one file.
-struct Frames {
+struct SourceFrames {
     decoder: FrameDecoder,
     /// Serial of a block, and the offset up to which its frames were submitted.
     submitted: (u64, usize),
@@ -52,7 +52,7 @@ struct Frames {
     is_undecodable: bool,
 }
 
-impl Frames {
+impl SourceFrames {
     /// Submits a frame, if not already submitted, and those that follow closely in its block.
     fn submit(&mut self, frame: &Raw<'_>) {
         let (block, at, endian) = (frame.block(), frame.at(), frame.endian());
@@ -60,7 +60,7 @@ impl Frames {
         let mut next = if serial == block.serial { submitted.max(at) } else { at };
         let end = BLOCK_LIMIT.min(at + LOOKAHEAD);
         while next < end
-            && let Step::Record { len, payload, .. } = step(&block.bytes, next, endian)
+            && let WalkStep::Record { len, payload, .. } = step(&block.bytes, next, endian)
         {
             if let Some(compressed) = compressed_bytes(&block.bytes[next..next + len], endian) {
                 self.decoder.submit(block.bytes.slice_ref(compressed));
@@ -77,11 +77,11 @@ impl Source {
     /// # Errors
     /// If the input is not a recording or cannot be read.
     pub fn open(input: Input, options: ReadOptions) -> Result<Self> {
-        Reader::open(input, options).map(Self::new)
+        ContainerReader::open(input, options).map(Self::new)
     }
 
     /// Creates a source from an opened container.
-    pub fn new(reader: Reader) -> Self {
+    pub fn new(reader: ContainerReader) -> Self {
         let meta = Meta::new(&reader);
         Self {
             reader,
@@ -146,7 +146,7 @@ impl Source {
         let (mut at, mut until_asked) = (0, 1);
         while at < BLOCK_LIMIT {
             match step(&block.bytes, at, endian) {
-                Step::Record { header, len, payload } => {
+                WalkStep::Record { header, len, payload } => {
                     let Some(raw) = Raw::new(header, endian, block, at, payload) else { return Ok(None) };
                     self.counts.add(header.kind);
                     if self.meta.events.may_be_partial() && header.kind < RecordType::USER_START {
@@ -174,11 +174,11 @@ impl Source {
                     }
                     at += len + payload;
                 }
-                Step::Misframed { len } => {
+                WalkStep::Misframed { len } => {
                     self.reframe(&Gap { block, at, len }, sink)?;
                     at += len;
                 }
-                Step::End => return Ok(None),
+                WalkStep::End => return Ok(None),
                 end => {
                     let next = self.skip_damage(block, at, end);
                     let len = next.unwrap_or(block.bytes.len()) - at;
@@ -199,12 +199,12 @@ impl Source {
     fn decompress(&mut self, frame: &Raw<'_>, sink: &mut impl Sink) -> Result<()> {
         let (source, offset) = (frame.block().source, frame.offset());
         let mut frames = match self.frames.take() {
-            Some(frames) => Frames { offset, ..frames },
+            Some(frames) => SourceFrames { offset, ..frames },
             None => {
                 let created = Decompressor::new(frame.endian(), self.reader.options.limits.clone());
                 let file = &self.meta.files[source as usize];
                 let decoder = FrameDecoder::new(created.map_err(Error::io(file, "cannot decompress"))?);
-                Frames { decoder, submitted: (0, 0), source, offset, is_undecodable: false }
+                SourceFrames { decoder, submitted: (0, 0), source, offset, is_undecodable: false }
             }
         };
         let was_undecodable = frames.is_undecodable;
@@ -237,9 +237,9 @@ impl Source {
     }
 
     /// Passes on misframed records: as a gap of raw bytes, then as corrected records.
-    fn reframe(&mut self, found: &Gap<'_>, sink: &mut impl Sink) -> Result<()> {
-        let Gap { block, at, len } = *found;
-        sink.gap(&self.meta, found)?;
+    fn reframe(&mut self, gap: &Gap<'_>, sink: &mut impl Sink) -> Result<()> {
+        let Gap { block, at, len } = *gap;
+        sink.gap(&self.meta, gap)?;
         let offset = block.offset(at);
         let file = &self.meta.files[block.source as usize];
         self.ledger.note(format!(
@@ -259,10 +259,10 @@ impl Source {
             frames.is_undecodable = true;
         }
         if !is_reported {
-            let what = format!(
+            let problem = format!(
                 "cannot decompress this frame; its records and those of the frames that continue it are missing: {why}"
             );
-            let damage = self.meta.damage(frame.block(), frame.at(), what);
+            let damage = self.meta.damage(frame.block(), frame.at(), problem);
             self.ledger.damage(Damage { kind: DamageKind::CorruptFrame, ..damage });
         }
     }
@@ -273,40 +273,41 @@ impl Source {
         let rest = frames.decoder.rest();
         if rest > 0 {
             let file = self.meta.files[frames.source as usize].clone();
-            let what = format!("the last compressed frame ends within a record, after {rest} bytes");
-            self.ledger.damage(Damage::new(DamageKind::Truncated, file, frames.offset, what).with_unread(rest as u64));
+            let problem = format!("the last compressed frame ends within a record, after {rest} bytes");
+            self.ledger
+                .damage(Damage::new(DamageKind::Truncated, file, frames.offset, problem).with_unread(rest as u64));
         }
     }
 
     /// Reports bytes that are not a record, and finds the next record.
-    fn skip_damage(&mut self, block: &Block, at: usize, end: Step) -> Option<usize> {
+    fn skip_damage(&mut self, block: &Block, at: usize, end: WalkStep) -> Option<usize> {
         let left = block.bytes.len() - at;
         let (problem, may_continue) = match end {
-            Step::Cut { needed } => {
+            WalkStep::Cut { needed } => {
                 let sound = RecordHeader::peek(&block.bytes[at..], self.meta.endian).is_some_and(|h| is_plausible(&h));
                 let problem = format!("record is truncated: needs {needed} bytes, {left} left");
                 (problem, !sound || needed > u64::from(u16::MAX))
             }
-            Step::Garbage { header } if header.len() < RecordHeader::SIZE => {
+            WalkStep::Garbage { header } if header.len() < RecordHeader::SIZE => {
                 (format!("invalid record size {}", header.len()), true)
             }
-            Step::Garbage { header } => (format!("invalid record type {}", header.kind), true),
-            Step::Record { .. } | Step::Misframed { .. } | Step::End => return None,
+            WalkStep::Garbage { header } => (format!("invalid record type {}", header.kind), true),
+            WalkStep::Record { .. } | WalkStep::Misframed { .. } | WalkStep::End => return None,
         };
         let next = if may_continue { resynchronize(&block.bytes, at, self.meta.endian) } else { None };
         let (missing, unread) = match next {
             Some(next) => (format!("skipping {} bytes to the next valid record", next - at), next - at),
             None => (format!("the last {left} bytes are lost"), left),
         };
-        let is_truncated = matches!(end, Step::Cut { .. }) && next.is_none();
+        let is_truncated = matches!(end, WalkStep::Cut { .. }) && next.is_none();
         let kind = if is_truncated { DamageKind::Truncated } else { DamageKind::CorruptRecord };
         let damage = self.meta.damage(block, at, format!("{problem}; {missing}"));
         self.ledger.damage(Damage { kind, ..damage }.with_unread(unread as u64));
         next
     }
 
-    fn damage(&mut self, block: &Block, at: usize, what: String) {
-        self.ledger.damage(self.meta.damage(block, at, what));
+    fn damage(&mut self, block: &Block, at: usize, problem: String) {
+        self.ledger.damage(self.meta.damage(block, at, problem));
     }
 
     /// Whether a recording without a single record is an error. A file may have no records, since its header and sections contain
@@ -318,7 +319,9 @@ impl Source {
     /// The error for a recording without a single record.
     fn nothing_read(&self, damage: Vec<Damage>) -> Error {
         match self.ledger.messages().first().or(damage.first()) {
-            Some(damage) => Error::input(&damage.file, damage.offset, format!("no readable records: {}", damage.what)),
+            Some(damage) => {
+                Error::input(&damage.file, damage.offset, format!("no readable records: {}", damage.problem))
+            }
             None => Error::input(&self.meta.files[0], HEADER_SIZE as u64, "truncated before the first record"),
         }
     }

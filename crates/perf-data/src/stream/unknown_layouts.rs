@@ -1,8 +1,8 @@
-//! Counts of records that are decoded in part only, because of [unknown bits](crate::abi::unknown_layout).
+//! Counts of records that are decoded in part only, because of [unknown bits](crate::abi::sample::unknown_layout).
 
 use crate::abi::read_format::ReadFormat;
 use crate::abi::record::RecordType;
-use crate::abi::unknown_layout::UnknownBits;
+use crate::abi::sample::unknown_layout::UnknownBits;
 use crate::stream::events::Events;
 use crate::stream::ledger::counted;
 use crate::stream::raw::Raw;
@@ -26,7 +26,7 @@ pub(crate) struct UnknownLayouts {
 impl UnknownLayouts {
     /// Adds a record of a recording whose events [may have](Events::may_be_partial) unknown layouts.
     pub(crate) fn add(&mut self, events: &Events, raw: &Raw<'_>) {
-        let Some((_, event)) = events.of(raw) else { return };
+        let Some((_, event)) = events.find(raw) else { return };
         if raw.header().kind == RecordType::SAMPLE {
             if let Some(unknown) = event.layout.unknown_bits_of(raw.body(), raw.endian()) {
                 let has_room = self.samples.len() < MAX_KINDS;
@@ -72,8 +72,8 @@ impl UnknownLayouts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::sample_field::SampleField;
-    use crate::abi::unknown_layout::LayoutWord;
+    use crate::abi::sample::field::SampleField;
+    use crate::abi::sample::unknown_layout::LayoutWord;
 
     #[test]
     fn a_warning_counts_records_and_names_bits() {

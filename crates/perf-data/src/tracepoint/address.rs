@@ -101,7 +101,7 @@ impl PointerForm {
         }
         let needed = if matches!(self, Self::Buffer(_)) { DYNAMIC_ARRAY } else { FIELD };
         let (kind, bytes) = match argument {
-            Expression::Field(field) => (argument_kind(argument, payload), payload.bytes_of(*field)),
+            Expression::Field(field) => (argument_kind(argument, payload), payload.field_bytes(*field)),
             _ => (argument_kind(argument, payload), &[][..]),
         };
         if kind != needed {
@@ -147,7 +147,7 @@ const DYNAMIC_ARRAY: u32 = 10;
 fn argument_kind(argument: &Expression, payload: Payload<'_>) -> u32 {
     match argument {
         Expression::Number(_) | Expression::Text(_) => 1,
-        Expression::Field(field) => match payload.fields.get(*field).map(|field| field.place) {
+        Expression::Field(field) => match payload.fields.get(*field).map(|field| field.location) {
             Some(FieldLocation::DataLoc { .. } | FieldLocation::RelLoc { .. }) => DYNAMIC_ARRAY,
             _ => FIELD,
         },

@@ -1,7 +1,7 @@
 //! Expressions in the arguments of a print format: a subset of C over the fields of a tracepoint.
 
-use super::field::{Field, FieldLocation, Kind};
-use super::value::{Value, bytes_of, unsigned};
+use super::field::{Field, FieldLocation, TracepointKind};
+use super::value::{FieldValue, field_bytes, unsigned};
 use crate::abi::Endian;
 use std::borrow::Cow;
 
@@ -77,23 +77,22 @@ impl<'a> Payload<'a> {
     /// The bytes of the payload from the start of a field: lengths that are recorded apart may reach beyond the field.
     fn bytes_from(self, field: usize) -> &'a [u8] {
         let Some(field) = self.fields.get(field) else { return &[] };
-        let begin = match field.place {
+        let begin = match field.location {
             FieldLocation::Here { offset, .. } => Some(offset),
-            place => {
-                bytes_of(place, self.bytes, self.endian).map(|bytes| bytes.as_ptr().addr() - self.bytes.as_ptr().addr())
-            }
+            location => field_bytes(location, self.bytes, self.endian)
+                .map(|bytes| bytes.as_ptr().addr() - self.bytes.as_ptr().addr()),
         };
         begin.and_then(|begin| self.bytes.get(begin..)).unwrap_or_default()
     }
 
-    fn value(self, field: usize) -> Option<Value<'a>> {
-        Value::read(self.fields.get(field)?, self.bytes, self.endian)
+    fn value(self, field: usize) -> Option<FieldValue<'a>> {
+        FieldValue::read(self.fields.get(field)?, self.bytes, self.endian)
     }
 
     /// The bytes of a field as recorded; empty if it lies beyond the end.
-    pub fn bytes_of(self, field: usize) -> &'a [u8] {
+    pub fn field_bytes(self, field: usize) -> &'a [u8] {
         let field = self.fields.get(field);
-        field.and_then(|field| bytes_of(field.place, self.bytes, self.endian)).unwrap_or_default()
+        field.and_then(|field| field_bytes(field.location, self.bytes, self.endian)).unwrap_or_default()
     }
 }
 
@@ -105,12 +104,12 @@ impl Expression {
             Self::Number(number) => *number,
             Self::Text(text) => return Evaluated::Text(text.as_bytes().into()),
             Self::Field(field) => match payload.value(*field) {
-                Some(Value::Signed(_) | Value::Unsigned(_) | Value::Pointer(_)) => {
-                    unsigned(payload.bytes_of(*field), payload.endian).unwrap_or_default() as i64
+                Some(FieldValue::Signed(_) | FieldValue::Unsigned(_) | FieldValue::Pointer(_)) => {
+                    unsigned(payload.field_bytes(*field), payload.endian).unwrap_or_default() as i64
                 }
-                Some(Value::Text(text) | Value::Bytes(text)) => return Evaluated::Text(text.into()),
-                Some(Value::Numbers(numbers)) => return Evaluated::Text(numbers.bytes.into()),
-                None if payload.fields.get(*field).is_some_and(|field| field.kind == Kind::Text) => {
+                Some(FieldValue::Text(text) | FieldValue::Bytes(text)) => return Evaluated::Text(text.into()),
+                Some(FieldValue::Numbers(numbers)) => return Evaluated::Text(numbers.bytes.into()),
+                None if payload.fields.get(*field).is_some_and(|field| field.kind == TracepointKind::Text) => {
                     return Evaluated::Text(Cow::Borrowed(b""));
                 }
                 None => 0,
@@ -150,10 +149,10 @@ impl Expression {
                 return Evaluated::Text(array(payload, *field, count, size).into_bytes().into());
             }
             Self::Bitmask(field) => {
-                return Evaluated::Text(bitmask(payload.bytes_of(*field), payload.endian).into_bytes().into());
+                return Evaluated::Text(bitmask(payload.field_bytes(*field), payload.endian).into_bytes().into());
             }
             Self::CpuList(field) => {
-                return Evaluated::Text(cpu_list(payload.bytes_of(*field), payload.endian).into_bytes().into());
+                return Evaluated::Text(cpu_list(payload.field_bytes(*field), payload.endian).into_bytes().into());
             }
         })
     }
@@ -182,7 +181,7 @@ fn cpu_list(bytes: &[u8], endian: Endian) -> String {
 
 /// Elements of an array, separated by spaces. A size that no integer has is reported as by perf.
 fn array(payload: Payload<'_>, field: usize, count: i64, size: i64) -> String {
-    let bytes = payload.bytes_of(field);
+    let bytes = payload.field_bytes(field);
     let is_known = matches!(size, 1 | 2 | 4 | 8);
     let elements = bytes.chunks_exact(if is_known { size as usize } else { 1 });
     let texts = elements.take(usize::try_from(count).unwrap_or(0)).map(|element| match is_known {
@@ -209,11 +208,11 @@ fn bitmask(bytes: &[u8], endian: Endian) -> String {
 fn element(payload: Payload<'_>, field: usize, index: i64) -> i64 {
     let Ok(index) = usize::try_from(index) else { return 0 };
     match payload.value(field) {
-        Some(Value::Numbers(numbers)) => {
+        Some(FieldValue::Numbers(numbers)) => {
             let element = numbers.bytes.chunks_exact(numbers.size).nth(index);
             element.and_then(|bytes| unsigned(bytes, payload.endian)).unwrap_or_default() as i64
         }
-        Some(Value::Bytes(bytes) | Value::Text(bytes)) => bytes.get(index).copied().unwrap_or(0).into(),
+        Some(FieldValue::Bytes(bytes) | FieldValue::Text(bytes)) => bytes.get(index).copied().unwrap_or(0).into(),
         _ => 0,
     }
 }
@@ -282,20 +281,20 @@ pub fn symbol(value: i64, names: &Names) -> PrintedPiece<'_> {
 mod tests {
     use super::*;
 
-    fn field(offset: usize, size: usize, kind: Kind) -> Field {
-        let place = FieldLocation::Here { offset, size };
-        Field { name: String::new(), type_name: String::new(), place, kind, is_signed: true }
+    fn field(offset: usize, size: usize, kind: TracepointKind) -> Field {
+        let location = FieldLocation::Here { offset, size };
+        Field { name: String::new(), type_name: String::new(), location, kind, is_signed: true }
     }
 
     #[test]
     fn fields_have_values_of_their_kind() {
         let fields = [
-            field(0, 2, Kind::Number(2)),
-            field(2, 4, Kind::Text),
-            field(6, 4, Kind::Numbers(2)),
-            field(6, 4, Kind::Bytes),
-            field(9, 4, Kind::Text),
-            field(9, 4, Kind::Number(4)),
+            field(0, 2, TracepointKind::Number(2)),
+            field(2, 4, TracepointKind::Text),
+            field(6, 4, TracepointKind::Numbers(2)),
+            field(6, 4, TracepointKind::Bytes),
+            field(9, 4, TracepointKind::Text),
+            field(9, 4, TracepointKind::Number(4)),
         ];
         let payload = Payload { fields: &fields, bytes: b"\xff\xfeab\0x\0\x05\xff\xff", endian: Endian::Big };
         let text = |text: &'static [u8]| Evaluated::Text(text.into());

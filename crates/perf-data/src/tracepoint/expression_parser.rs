@@ -5,7 +5,7 @@ use super::field::Field;
 use super::tokens::{Token, tokens};
 use crate::abi::Endian;
 
-/// Maximum depth of an expression.
+/// Maximum depth of an expression: parser and evaluation recurse, and a recording can have any number of parentheses.
 const MAX_DEPTH: usize = 64;
 
 /// Maximum number of operators with two operands in an argument, each of which adds to the depth: `a + b + c` is `a + (b + c)`.
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
     }
 
     fn take(&mut self, punctuation: &str) -> bool {
-        let is_next = matches!(self.tokens.get(self.at), Some(Token::Punctuation(found)) if *found == punctuation);
+        let is_next = matches!(self.tokens.get(self.at), Some(Token::Punctuation(next)) if *next == punctuation);
         self.at += usize::from(is_next);
         is_next
     }
@@ -164,14 +164,14 @@ impl<'a> Parser<'a> {
         let is_looser = |other: u8| looseness < other;
         // The operation whose left operand was moved here, if any: its own looseness decides what follows.
         let (whole, looseness) = match right {
-            Expression::Binary(other, middle, right) if is_looser(looseness_of(other)) => {
-                (Expression::Binary(other, Box::new(binary(left, *middle)), right), looseness_of(other))
+            Expression::Binary(other, middle, right) if is_looser(operator_looseness(other)) => {
+                (Expression::Binary(other, Box::new(binary(left, *middle)), right), operator_looseness(other))
             }
             Expression::Choice(parts) if is_looser(CHOICE) => {
                 let [condition, yes, no] = *parts;
                 (Expression::Choice(Box::new([binary(left, condition), yes, no])), 0)
             }
-            Expression::Unary('-', operand) if is_looser(looseness_of("-")) => {
+            Expression::Unary('-', operand) if is_looser(operator_looseness("-")) => {
                 let empty = binary(left, Expression::Number(0));
                 (Expression::Binary("-", Box::new(empty), operand), 0)
             }
@@ -230,7 +230,7 @@ impl<'a> Parser<'a> {
             Token::Name(name) => {
                 self.at += 1;
                 if name == "REC" {
-                    return self.of_record();
+                    return self.record_field();
                 }
                 if self.take("(") {
                     return self.call(&name);
@@ -244,7 +244,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What follows `REC`: `->name`.
-    fn of_record(&mut self) -> Option<Expression> {
+    fn record_field(&mut self) -> Option<Expression> {
         self.expect("->")?;
         Some(Expression::Field(self.field()?))
     }
@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
             | "__get_rel_sockaddr"
             | "__get_sockaddr_rel" => Expression::Field(self.field()?),
             "__get_cpumask" | "__get_rel_cpumask" => Expression::CpuList(self.field()?),
-            "sizeof" => Expression::Number(self.size_of_type()?),
+            "sizeof" => Expression::Number(self.type_size()?),
             "__get_dynamic_array_len" | "__get_rel_dynamic_array_len" => Expression::Length(self.field()?),
             "__get_bitmask" | "__get_rel_bitmask" => Expression::Bitmask(self.field()?),
             "__print_array" => {
@@ -293,7 +293,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The size of a type by its name.
-    fn size_of_type(&mut self) -> Option<i64> {
+    fn type_size(&mut self) -> Option<i64> {
         let mut words = Vec::new();
         while let Some(word) = self.name() {
             words.push(word);
@@ -320,7 +320,7 @@ impl<'a> Parser<'a> {
             // The values of names are evaluated here, and add nothing to the depth.
             self.operators = 0;
             self.expect("{")?;
-            let value = self.value_of_name()?;
+            let value = self.named_value()?;
             self.expect(",")?;
             let name = self.expression()?;
             self.expect("}")?;
@@ -334,7 +334,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The value of a name. As in perf, constants that are unknown are -1, and so is the result of an operation that is negative.
-    fn value_of_name(&mut self) -> Option<i64> {
+    fn named_value(&mut self) -> Option<i64> {
         if let [Token::Name(name), Token::Punctuation(",")] = self.tokens.get(self.at..self.at + 2)? {
             let value = CONSTANTS.iter().find(|(constant, _)| constant == name).map_or(-1, |(_, value)| *value);
             self.at += 1;
@@ -392,21 +392,21 @@ fn array(mut expression: Expression) -> Option<usize> {
     if let Expression::Field(field) = expression { Some(field) } else { None }
 }
 
-fn looseness_of(operator: &str) -> u8 {
+fn operator_looseness(operator: &str) -> u8 {
     OPERATORS.into_iter().find(|(known, _)| *known == operator).map_or(0, |(_, looseness)| looseness)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracepoint::field::{FieldLocation, Kind};
+    use crate::tracepoint::field::{FieldLocation, TracepointKind};
 
     fn fields() -> [Field; 2] {
         [("a", 0), ("b", 4)].map(|(name, offset)| Field {
             name: name.to_owned(),
             type_name: "int".to_owned(),
-            place: FieldLocation::Here { offset, size: 4 },
-            kind: Kind::Number(4),
+            location: FieldLocation::Here { offset, size: 4 },
+            kind: TracepointKind::Number(4),
             is_signed: true,
         })
     }

@@ -10,9 +10,9 @@ pub struct Field {
     /// Its C type without brackets and `__data_loc`: `unsigned long`, `struct file_lock *`.
     pub type_name: String,
     /// Location of its bytes.
-    pub place: FieldLocation,
+    pub location: FieldLocation,
     /// Interpretation of its bytes.
-    pub kind: Kind,
+    pub kind: TracepointKind,
     /// Whether its integers are signed.
     pub is_signed: bool,
 }
@@ -41,7 +41,7 @@ pub enum FieldLocation {
 
 /// Interpretation of the bytes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TracepointKind {
     /// An integer of 1, 2, 4 or 8 bytes.
     Number(usize),
     /// An address.
@@ -57,11 +57,11 @@ pub enum Kind {
 impl Field {
     /// Parses a declaration. `long_size` is the size of a `long`.
     pub fn new(format: &FormatField, long_size: usize) -> Self {
-        let declared = Declaration::of(&format.declaration, format.name());
+        let declared = Declaration::parse_declaration(&format.declaration, format.name());
         let (offset, size) = (format.offset as usize, format.size as usize);
         Self {
             name: format.name().to_owned(),
-            place: declared.place(offset, size),
+            location: declared.location(offset, size),
             kind: declared.kind(size, long_size),
             is_signed: format.signed.unwrap_or_else(|| !declared.is_unsigned()),
             type_name: declared.type_name,
@@ -83,7 +83,7 @@ const REL_LOC: &str = "__rel_loc";
 
 impl Declaration {
     /// `__data_loc char[] name` has the brackets after the type, `char name[16]` after the name.
-    fn of(declaration: &str, name: &str) -> Self {
+    fn parse_declaration(declaration: &str, name: &str) -> Self {
         let elsewhere = [DATA_LOC, REL_LOC].into_iter().find(|word| declaration.starts_with(word));
         let rest = &declaration[elsewhere.map_or(0, str::len)..];
         let (before, count) = match rest.split_once('[') {
@@ -95,7 +95,7 @@ impl Declaration {
         Self { elsewhere, type_name: type_name.to_owned(), count }
     }
 
-    fn place(&self, offset: usize, size: usize) -> FieldLocation {
+    fn location(&self, offset: usize, size: usize) -> FieldLocation {
         match self.elsewhere {
             Some(DATA_LOC) => FieldLocation::DataLoc { offset },
             Some(_) => FieldLocation::RelLoc { offset },
@@ -103,29 +103,29 @@ impl Declaration {
         }
     }
 
-    fn kind(&self, size: usize, long_size: usize) -> Kind {
+    fn kind(&self, size: usize, long_size: usize) -> TracepointKind {
         if self.count.is_some() || self.elsewhere.is_some() {
-            return self.kind_of_array(size, long_size);
+            return self.array_kind(size, long_size);
         }
         match size {
-            1 | 2 | 4 | 8 if self.type_name.ends_with('*') => Kind::Pointer(size),
-            1 | 2 | 4 | 8 => Kind::Number(size),
-            _ => Kind::Bytes,
+            1 | 2 | 4 | 8 if self.type_name.ends_with('*') => TracepointKind::Pointer(size),
+            1 | 2 | 4 | 8 => TracepointKind::Number(size),
+            _ => TracepointKind::Bytes,
         }
     }
 
-    fn kind_of_array(&self, size: usize, long_size: usize) -> Kind {
+    fn array_kind(&self, size: usize, long_size: usize) -> TracepointKind {
         if self.words().eq(["char"]) {
-            return Kind::Text;
+            return TracepointKind::Text;
         }
         // The count is unknown if it is a constant such as `[TASK_COMM_LEN]`, or if the array is elsewhere.
         let count = self.count.as_ref().and_then(|count| count.parse::<usize>().ok());
         let is_inline = self.elsewhere.is_none();
         let of_count =
             count.filter(|&count| is_inline && count > 0 && size.is_multiple_of(count)).map(|count| size / count);
-        match of_count.or_else(|| self.size_of_type(long_size)) {
-            Some(element @ (2 | 4 | 8)) => Kind::Numbers(element),
-            _ => Kind::Bytes,
+        match of_count.or_else(|| self.type_size(long_size)) {
+            Some(element @ (2 | 4 | 8)) => TracepointKind::Numbers(element),
+            _ => TracepointKind::Bytes,
         }
     }
 
@@ -134,7 +134,7 @@ impl Declaration {
         self.type_name.split_ascii_whitespace().filter(|word| !matches!(*word, "const" | "volatile"))
     }
 
-    fn size_of_type(&self, long_size: usize) -> Option<usize> {
+    fn type_size(&self, long_size: usize) -> Option<usize> {
         if self.type_name.ends_with('*') {
             return Some(long_size);
         }
@@ -168,28 +168,42 @@ mod tests {
     #[test]
     fn parses_declarations() {
         let here = |size| FieldLocation::Here { offset: 8, size };
-        for (declaration, size, name, type_name, place, kind) in [
-            ("pid_t pid", 4, "pid", "pid_t", here(4), Kind::Number(4)),
-            ("unsigned long long time", 8, "time", "unsigned long long", here(8), Kind::Number(8)),
-            ("struct file_lock * fl", 8, "fl", "struct file_lock *", here(8), Kind::Pointer(8)),
-            ("void *function", 8, "function", "void *", here(8), Kind::Pointer(8)),
-            ("char comm[16]", 16, "comm", "char", here(16), Kind::Text),
-            ("char comm[TASK_COMM_LEN]", 16, "comm", "char", here(16), Kind::Text),
-            ("unsigned long args[6]", 48, "args", "unsigned long", here(48), Kind::Numbers(8)),
-            ("unsigned long args[6]", 24, "args", "unsigned long", here(24), Kind::Numbers(4)),
-            ("unsigned short x[MAX]", 24, "x", "unsigned short", here(24), Kind::Numbers(2)),
-            ("u8 addr[6]", 6, "addr", "u8", here(6), Kind::Bytes),
-            ("struct timespec64 t", 16, "t", "struct timespec64", here(16), Kind::Bytes),
-            ("__data_loc char[] filename", 4, "filename", "char", FieldLocation::DataLoc { offset: 8 }, Kind::Text),
-            ("__rel_loc const char[] name", 4, "name", "const char", FieldLocation::RelLoc { offset: 8 }, Kind::Text),
-            ("__data_loc u8[] buf", 4, "buf", "u8", FieldLocation::DataLoc { offset: 8 }, Kind::Bytes),
+        for (declaration, size, name, type_name, location, kind) in [
+            ("pid_t pid", 4, "pid", "pid_t", here(4), TracepointKind::Number(4)),
+            ("unsigned long long time", 8, "time", "unsigned long long", here(8), TracepointKind::Number(8)),
+            ("struct file_lock * fl", 8, "fl", "struct file_lock *", here(8), TracepointKind::Pointer(8)),
+            ("void *function", 8, "function", "void *", here(8), TracepointKind::Pointer(8)),
+            ("char comm[16]", 16, "comm", "char", here(16), TracepointKind::Text),
+            ("char comm[TASK_COMM_LEN]", 16, "comm", "char", here(16), TracepointKind::Text),
+            ("unsigned long args[6]", 48, "args", "unsigned long", here(48), TracepointKind::Numbers(8)),
+            ("unsigned long args[6]", 24, "args", "unsigned long", here(24), TracepointKind::Numbers(4)),
+            ("unsigned short x[MAX]", 24, "x", "unsigned short", here(24), TracepointKind::Numbers(2)),
+            ("u8 addr[6]", 6, "addr", "u8", here(6), TracepointKind::Bytes),
+            ("struct timespec64 t", 16, "t", "struct timespec64", here(16), TracepointKind::Bytes),
+            (
+                "__data_loc char[] filename",
+                4,
+                "filename",
+                "char",
+                FieldLocation::DataLoc { offset: 8 },
+                TracepointKind::Text,
+            ),
+            (
+                "__rel_loc const char[] name",
+                4,
+                "name",
+                "const char",
+                FieldLocation::RelLoc { offset: 8 },
+                TracepointKind::Text,
+            ),
+            ("__data_loc u8[] buf", 4, "buf", "u8", FieldLocation::DataLoc { offset: 8 }, TracepointKind::Bytes),
             (
                 "__data_loc unsigned long[] mask",
                 4,
                 "mask",
                 "unsigned long",
                 FieldLocation::DataLoc { offset: 8 },
-                Kind::Numbers(8),
+                TracepointKind::Numbers(8),
             ),
             (
                 "__data_loc cpumask_t *[] cpus",
@@ -197,12 +211,12 @@ mod tests {
                 "cpus",
                 "cpumask_t *",
                 FieldLocation::DataLoc { offset: 8 },
-                Kind::Numbers(8),
+                TracepointKind::Numbers(8),
             ),
         ] {
             let field = field(declaration, size, Some(false));
-            let found = (&*field.name, &*field.type_name, field.place, field.kind);
-            assert_eq!(found, (name, type_name, place, kind), "{declaration}");
+            let parsed = (&*field.name, &*field.type_name, field.location, field.kind);
+            assert_eq!(parsed, (name, type_name, location, kind), "{declaration}");
         }
     }
 

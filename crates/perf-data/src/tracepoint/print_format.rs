@@ -3,13 +3,13 @@
 use super::address::PointerForm;
 use super::expression::{Evaluated, Expression, Payload, flags, symbol};
 use super::expression_parser::Parser;
-use super::field::{Field, FieldLocation, Kind};
+use super::field::{Field, FieldLocation, TracepointKind};
 use crate::abi::Endian;
 use crate::abi::text::until_nul;
 use hashbrown::HashMap;
 use std::io::Write;
 
-/// Maximum width of a conversion.
+/// Maximum width of a conversion. A field can state the width (`%*d`), so that a few bytes could ask for gigabytes of padding.
 const MAX_WIDTH: usize = 256;
 
 /// Maximum size of a printed sample, beyond which the rest is omitted: a hostile format can repeat a field.
@@ -224,9 +224,11 @@ impl Conversion {
                 }
             }
             Expression::Field(field) => {
-                let bytes = payload.bytes_of(*field);
-                let is_inline =
-                    payload.fields.get(*field).is_some_and(|field| matches!(field.place, FieldLocation::Here { .. }));
+                let bytes = payload.field_bytes(*field);
+                let is_inline = payload
+                    .fields
+                    .get(*field)
+                    .is_some_and(|field| matches!(field.location, FieldLocation::Here { .. }));
                 // Strings elsewhere without bytes, not even a NUL, are not padded.
                 self.piece(until_nul(bytes), is_inline || !bytes.is_empty(), out);
             }
@@ -302,30 +304,33 @@ impl Conversion {
 /// Whether an argument is a field of the size of an address.
 fn is_pointer(argument: &Expression, payload: Payload<'_>) -> bool {
     let Expression::Field(field) = argument else { return false };
-    payload.fields.get(*field).is_some_and(|field| matches!(field.kind, Kind::Pointer(_) | Kind::Number(8)))
+    payload
+        .fields
+        .get(*field)
+        .is_some_and(|field| matches!(field.kind, TracepointKind::Pointer(_) | TracepointKind::Number(8)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::abi::Endian;
-    use crate::tracepoint::field::{FieldLocation, Kind};
+    use crate::tracepoint::field::{FieldLocation, TracepointKind};
 
     /// A format with the number `n`, -3, the text `s`, "cat", and the address `p`, 0xffff.
     fn print(format: &str, long_size: usize) -> Option<String> {
         let field = |name: &str, offset, size, kind| Field {
             name: name.to_owned(),
             type_name: String::new(),
-            place: FieldLocation::Here { offset, size },
+            location: FieldLocation::Here { offset, size },
             kind,
             is_signed: true,
         };
         let fields = [
-            field("n", 0, 8, Kind::Number(8)),
-            field("s", 8, 4, Kind::Text),
-            field("p", 12, 8, Kind::Pointer(8)),
-            field("beyond", 40, 8, Kind::Number(8)),
-            field("text_beyond", 40, 8, Kind::Text),
+            field("n", 0, 8, TracepointKind::Number(8)),
+            field("s", 8, 4, TracepointKind::Text),
+            field("p", 12, 8, TracepointKind::Pointer(8)),
+            field("beyond", 40, 8, TracepointKind::Number(8)),
+            field("text_beyond", 40, 8, TracepointKind::Text),
         ];
         let bytes = [&(-3_i64).to_le_bytes()[..], b"cat\0", &0xffff_u64.to_le_bytes()].concat();
         let mut out = PrintedText { text: b"before ".to_vec(), ..PrintedText::default() };

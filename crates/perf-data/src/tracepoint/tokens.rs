@@ -37,8 +37,8 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
             let code = character.0.bytes().next_back()?;
             (Token::Number(code.into()), character.0.len() + 2)
         } else {
-            let known = PUNCTUATION.iter().find(|known| rest.starts_with(**known))?;
-            (Token::Punctuation(known), known.len())
+            let punctuation = PUNCTUATION.iter().find(|punctuation| rest.starts_with(**punctuation))?;
+            (Token::Punctuation(punctuation), punctuation.len())
         };
         tokens.push(token);
         rest = rest[len..].trim_start();

@@ -3,14 +3,14 @@
 use super::expression::Payload;
 use super::field::Field;
 use super::print_format::{KernelStrings, PrintFormat, PrintedText};
-use super::value::Value;
+use super::value::FieldValue;
 use crate::abi::feature::tracepoint_format::TracepointFormat;
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::{self, Endian};
 use hashbrown::HashMap;
 use std::io::Write;
 
-/// Limit on the total size of values, as a multiple of the payload.
+/// Limit on the total size of values, as a multiple of the payload: fields of a hostile format can all cover the same bytes.
 const MAX_REPEATS: usize = 4;
 
 /// Additional allowance for field names, in bytes.
@@ -40,8 +40,9 @@ pub struct Tracepoint {
 impl Tracepoint {
     /// Its specific fields in a payload, with their values. Fields beyond the end are skipped. Overlapping fields, which no
     /// kernel declares, could multiply the payload; iteration ends at a limit on the total size.
-    pub fn values<'a>(&'a self, payload: &'a [u8]) -> impl Iterator<Item = (&'a Field, Value<'a>)> {
-        let values = self.fields.iter().filter_map(|field| Some((field, Value::read(field, payload, self.endian)?)));
+    pub fn values<'a>(&'a self, payload: &'a [u8]) -> impl Iterator<Item = (&'a Field, FieldValue<'a>)> {
+        let values =
+            self.fields.iter().filter_map(|field| Some((field, FieldValue::read(field, payload, self.endian)?)));
         let mut left = MAX_REPEATS * payload.len() + NAME_ALLOWANCE;
         values.take_while(move |(field, value)| {
             let rest = left.checked_sub(field.name.len() + value.size());
@@ -60,7 +61,7 @@ impl Tracepoint {
         for (field, value) in self.values(payload) {
             // Writing to a vector cannot fail.
             let _ = match value {
-                Value::Unsigned(number) if field.type_name.contains("long") => {
+                FieldValue::Unsigned(number) if field.type_name.contains("long") => {
                     write!(out, " {}={number:#x}", field.name)
                 }
                 value => write!(out, " {}={value}", field.name),
@@ -143,14 +144,14 @@ fn tracepoint(system: String, format: TracepointFormat, endian: Endian, long_siz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracepoint::field::{FieldLocation, Kind};
+    use crate::tracepoint::field::{FieldLocation, TracepointKind};
 
     #[test]
     fn overlapping_fields_are_limited() {
         let field = |offset, size, kind| Field {
             name: "a".into(),
             type_name: "char".into(),
-            place: FieldLocation::Here { offset, size },
+            location: FieldLocation::Here { offset, size },
             kind,
             is_signed: false,
         };
@@ -166,8 +167,11 @@ mod tests {
         };
         let payload = vec![b'x'; 65_000];
         let count = |tracepoint: Tracepoint| tracepoint.values(&payload).count();
-        assert_eq!(count(of(vec![field(0, 65_000, Kind::Text); 50_000])), MAX_REPEATS);
-        assert!(count(of(vec![field(0, 0, Kind::Text); 1_000_000])) <= MAX_REPEATS * payload.len() + NAME_ALLOWANCE);
-        assert_eq!(count(of((0..16_250).map(|at| field(4 * at, 4, Kind::Number(4))).collect())), 16_250);
+        assert_eq!(count(of(vec![field(0, 65_000, TracepointKind::Text); 50_000])), MAX_REPEATS);
+        assert!(
+            count(of(vec![field(0, 0, TracepointKind::Text); 1_000_000]))
+                <= MAX_REPEATS * payload.len() + NAME_ALLOWANCE
+        );
+        assert_eq!(count(of((0..16_250).map(|at| field(4 * at, 4, TracepointKind::Number(4))).collect())), 16_250);
     }
 }

@@ -1,14 +1,14 @@
 //! Field values in the payload of a tracepoint.
 
-use super::field::{Field, FieldLocation, Kind};
+use super::field::{Field, FieldLocation, TracepointKind};
 use crate::abi::Endian;
-use crate::abi::bytes::{Integer, Reader};
+use crate::abi::bytes::{ByteReader, Integer};
 use crate::abi::text::until_nul;
 use std::fmt;
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
+pub enum FieldValue<'a> {
     /// A signed number.
     Signed(i64),
     /// An unsigned number.
@@ -37,14 +37,14 @@ pub struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    /// The elements, each a [`Value::Signed`] or [`Value::Unsigned`].
-    pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
+    /// The elements, each a [`FieldValue::Signed`] or [`FieldValue::Unsigned`].
+    pub fn iter(&self) -> impl Iterator<Item = FieldValue<'a>> + use<'a> {
         let Self { bytes, size, is_signed, endian } = *self;
         bytes.chunks_exact(size).filter_map(move |bytes| number(bytes, is_signed, endian))
     }
 }
 
-impl<'a> Value<'a> {
+impl<'a> FieldValue<'a> {
     /// Number of bytes of the value.
     pub fn size(&self) -> usize {
         match self {
@@ -55,19 +55,19 @@ impl<'a> Value<'a> {
 
     /// Decodes a field from a payload, the RAW bytes of a sample. `None` if it lies beyond the end.
     pub fn read(field: &Field, payload: &'a [u8], endian: Endian) -> Option<Self> {
-        let bytes = bytes_of(field.place, payload, endian)?;
+        let bytes = field_bytes(field.location, payload, endian)?;
         Some(match field.kind {
-            Kind::Number(_) => number(bytes, field.is_signed, endian)?,
-            Kind::Pointer(_) => Self::Pointer(unsigned(bytes, endian)?),
-            Kind::Text => Self::Text(until_nul(bytes)),
-            Kind::Numbers(size) => Self::Numbers(Numbers { bytes, size, is_signed: field.is_signed, endian }),
-            Kind::Bytes => Self::Bytes(bytes),
+            TracepointKind::Number(_) => number(bytes, field.is_signed, endian)?,
+            TracepointKind::Pointer(_) => Self::Pointer(unsigned(bytes, endian)?),
+            TracepointKind::Text => Self::Text(until_nul(bytes)),
+            TracepointKind::Numbers(size) => Self::Numbers(Numbers { bytes, size, is_signed: field.is_signed, endian }),
+            TracepointKind::Bytes => Self::Bytes(bytes),
         })
     }
 }
 
 /// Formats a value as perf does.
-impl fmt::Display for Value<'_> {
+impl fmt::Display for FieldValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Signed(number) => number.fmt(f),
@@ -86,24 +86,24 @@ impl fmt::Display for Value<'_> {
 }
 
 /// The bytes of a field at a location in the payload.
-pub(super) fn bytes_of(place: FieldLocation, payload: &[u8], endian: Endian) -> Option<&[u8]> {
-    let (offset, base) = match place {
+pub(super) fn field_bytes(location: FieldLocation, payload: &[u8], endian: Endian) -> Option<&[u8]> {
+    let (offset, base) = match location {
         FieldLocation::Here { offset, size } => return payload.get(offset..)?.get(..size),
         FieldLocation::DataLoc { offset } => (offset, 0),
         FieldLocation::RelLoc { offset } => (offset, offset + size_of::<u32>()),
     };
-    let location = Reader::new(payload.get(offset..)?, endian).u32()?;
+    let location = ByteReader::new(payload.get(offset..)?, endian).u32()?;
     let (begin, len) = (base + (location & 0xffff) as usize, (location >> 16) as usize);
     payload.get(begin..)?.get(..len)
 }
 
-fn number(bytes: &[u8], is_signed: bool, endian: Endian) -> Option<Value<'static>> {
+fn number(bytes: &[u8], is_signed: bool, endian: Endian) -> Option<FieldValue<'static>> {
     let value = unsigned(bytes, endian)?;
     if !is_signed {
-        return Some(Value::Unsigned(value));
+        return Some(FieldValue::Unsigned(value));
     }
     let unused = 64 - 8 * bytes.len() as u32;
-    Some(Value::Signed((value << unused) as i64 >> unused))
+    Some(FieldValue::Signed((value << unused) as i64 >> unused))
 }
 
 /// An unsigned integer of 1 to 8 bytes.
@@ -120,9 +120,15 @@ pub(super) fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn read(place: FieldLocation, kind: Kind, is_signed: bool, payload: &[u8], endian: Endian) -> Option<Value<'_>> {
-        let field = Field { name: String::new(), type_name: String::new(), place, kind, is_signed };
-        Value::read(&field, payload, endian)
+    fn read(
+        location: FieldLocation,
+        kind: TracepointKind,
+        is_signed: bool,
+        payload: &[u8],
+        endian: Endian,
+    ) -> Option<FieldValue<'_>> {
+        let field = Field { name: String::new(), type_name: String::new(), location, kind, is_signed };
+        FieldValue::read(&field, payload, endian)
     }
 
     #[test]
@@ -130,47 +136,60 @@ mod tests {
         let here = |offset, size| FieldLocation::Here { offset, size };
         let payload = b"\x12\x34\xff\xfecat\0xx";
         let (little, big) = (Endian::Little, Endian::Big);
-        assert_eq!(read(here(0, 2), Kind::Number(2), false, payload, little), Some(Value::Unsigned(0x3412)));
-        assert_eq!(read(here(0, 2), Kind::Number(2), false, payload, big), Some(Value::Unsigned(0x1234)));
-        assert_eq!(read(here(2, 2), Kind::Number(2), true, payload, big), Some(Value::Signed(-2)));
-        assert_eq!(read(here(2, 1), Kind::Number(1), true, payload, little), Some(Value::Signed(-1)));
-        assert_eq!(read(here(0, 4), Kind::Pointer(4), false, payload, big), Some(Value::Pointer(0x1234_fffe)));
-        assert_eq!(read(here(4, 6), Kind::Text, true, payload, little), Some(Value::Text(b"cat")));
-        assert_eq!(read(here(4, 3), Kind::Text, true, payload, little), Some(Value::Text(b"cat")));
-        assert_eq!(read(here(8, 2), Kind::Bytes, true, payload, little), Some(Value::Bytes(b"xx")));
-        let Some(Value::Numbers(numbers)) = read(here(0, 4), Kind::Numbers(2), true, payload, big) else {
+        assert_eq!(
+            read(here(0, 2), TracepointKind::Number(2), false, payload, little),
+            Some(FieldValue::Unsigned(0x3412))
+        );
+        assert_eq!(
+            read(here(0, 2), TracepointKind::Number(2), false, payload, big),
+            Some(FieldValue::Unsigned(0x1234))
+        );
+        assert_eq!(read(here(2, 2), TracepointKind::Number(2), true, payload, big), Some(FieldValue::Signed(-2)));
+        assert_eq!(read(here(2, 1), TracepointKind::Number(1), true, payload, little), Some(FieldValue::Signed(-1)));
+        assert_eq!(
+            read(here(0, 4), TracepointKind::Pointer(4), false, payload, big),
+            Some(FieldValue::Pointer(0x1234_fffe))
+        );
+        assert_eq!(read(here(4, 6), TracepointKind::Text, true, payload, little), Some(FieldValue::Text(b"cat")));
+        assert_eq!(read(here(4, 3), TracepointKind::Text, true, payload, little), Some(FieldValue::Text(b"cat")));
+        assert_eq!(read(here(8, 2), TracepointKind::Bytes, true, payload, little), Some(FieldValue::Bytes(b"xx")));
+        let Some(FieldValue::Numbers(numbers)) = read(here(0, 4), TracepointKind::Numbers(2), true, payload, big)
+        else {
             panic!("numbers")
         };
-        assert_eq!(numbers.iter().collect::<Vec<_>>(), [Value::Signed(0x1234), Value::Signed(-2)]);
+        assert_eq!(numbers.iter().collect::<Vec<_>>(), [FieldValue::Signed(0x1234), FieldValue::Signed(-2)]);
     }
 
     #[test]
     fn values_are_formatted_as_by_perf() {
-        assert_eq!(Value::Signed(-3).to_string(), "-3");
-        assert_eq!(Value::Pointer(0xffff).to_string(), "0xffff");
-        assert_eq!(Value::Text(b"cat").to_string(), "cat");
-        assert_eq!(Value::Bytes(&[0, 0xab]).to_string(), "ARRAY[00, ab]");
+        assert_eq!(FieldValue::Signed(-3).to_string(), "-3");
+        assert_eq!(FieldValue::Pointer(0xffff).to_string(), "0xffff");
+        assert_eq!(FieldValue::Text(b"cat").to_string(), "cat");
+        assert_eq!(FieldValue::Bytes(&[0, 0xab]).to_string(), "ARRAY[00, ab]");
     }
 
     #[test]
     fn follows_data_loc_and_rel_loc() {
         let payload = b"....\x08\x00\x03\x00cat.";
         let data_loc = FieldLocation::DataLoc { offset: 4 };
-        assert_eq!(read(data_loc, Kind::Text, false, payload, Endian::Little), Some(Value::Text(b"cat")));
+        assert_eq!(
+            read(data_loc, TracepointKind::Text, false, payload, Endian::Little),
+            Some(FieldValue::Text(b"cat"))
+        );
         let payload = b"....\x00\x03\x00\x01.cat";
         let rel_loc = FieldLocation::RelLoc { offset: 4 };
-        assert_eq!(read(rel_loc, Kind::Text, false, payload, Endian::Big), Some(Value::Text(b"cat")));
+        assert_eq!(read(rel_loc, TracepointKind::Text, false, payload, Endian::Big), Some(FieldValue::Text(b"cat")));
     }
 
     #[test]
     fn fields_beyond_the_end_are_none() {
         let data_loc = FieldLocation::DataLoc { offset: 0 };
-        for (place, kind) in [
-            (FieldLocation::Here { offset: 2, size: 4 }, Kind::Number(4)),
-            (FieldLocation::Here { offset: usize::MAX, size: 4 }, Kind::Number(4)),
-            (data_loc, Kind::Text),
+        for (location, kind) in [
+            (FieldLocation::Here { offset: 2, size: 4 }, TracepointKind::Number(4)),
+            (FieldLocation::Here { offset: usize::MAX, size: 4 }, TracepointKind::Number(4)),
+            (data_loc, TracepointKind::Text),
         ] {
-            assert_eq!(read(place, kind, false, b"\xff\xff\xff\xff", Endian::Little), None);
+            assert_eq!(read(location, kind, false, b"\xff\xff\xff\xff", Endian::Little), None);
         }
     }
 }

@@ -35,12 +35,12 @@ impl Id {
     }
 
     /// The ID as a field of MMAP2.
-    pub fn of_map(self) -> MappedFile {
+    pub fn into_mapped_file(self) -> MappedFile {
         MappedFile::BuildId { size: self.size, reserved_1: 0, reserved_2: 0, build_id: self.bytes }
     }
 
     /// The ID as an entry of the build ID table, for a file of the host.
-    pub fn of_table(self, mode: CpuMode, filename: &[u8]) -> (Misc, BuildId) {
+    pub fn into_table_entry(self, mode: CpuMode, filename: &[u8]) -> (Misc, BuildId) {
         let misc = Misc::from_bits_retain(mode.0) | Misc::BUILD_ID_SIZE;
         let filename = PaddedStr::new(filename, NAME_ALIGN);
         let Self { bytes, size } = self;
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn table_entries_have_perf_injects_size() {
-        let (misc, entry) = Id::new(&[7; 16]).unwrap().of_table(CpuMode::USER, b"/usr/bin/cat");
+        let (misc, entry) = Id::new(&[7; 16]).unwrap().into_table_entry(CpuMode::USER, b"/usr/bin/cat");
         assert_eq!((misc.bits(), entry.id(misc), entry.filename.as_bytes().len()), (0x8002, &[7; 16][..], 64));
     }
 }

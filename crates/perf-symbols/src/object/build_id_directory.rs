@@ -17,7 +17,7 @@ pub fn by_build_id(build_id: &[u8], name: &str) -> PathBuf {
 
 /// Whether a directory contains nothing but object files, in the layout of [`by_build_id`] or elsewhere, and files named in
 /// `others`. perf's own cache also contains links.
-pub fn is_of_images(directory: &Path, others: &[&str]) -> bool {
+pub fn has_only_images(directory: &Path, others: &[&str]) -> bool {
     let has_some = directory.join(".build-id").is_dir() || others.iter().any(|name| directory.join(name).exists());
     let mut directories = vec![directory.to_owned()];
     while let Some(current) = directories.pop() {

@@ -39,8 +39,8 @@ pub fn read(path: &Path) -> io::Result<Elf> {
     let (cache, budget) = (ReadCache::new(recorded_file::open(path)?), Cell::new(MAX_BYTES));
     let data = Bounded { cache: &cache, budget: &budget };
     let id = match FileKind::parse(data) {
-        Ok(FileKind::Elf32) => of_file::<FileHeader32<Endianness>, _>(data),
-        Ok(FileKind::Elf64) => of_file::<FileHeader64<Endianness>, _>(data),
+        Ok(FileKind::Elf32) => find_in_file::<FileHeader32<Endianness>, _>(data),
+        Ok(FileKind::Elf64) => find_in_file::<FileHeader64<Endianness>, _>(data),
         _ => return Ok(Elf::Other),
     };
     // A corrupt file has no build ID.
@@ -48,12 +48,12 @@ pub fn read(path: &Path) -> io::Result<Elf> {
 }
 
 /// The build ID in the bytes of an ELF file.
-pub fn of_bytes(bytes: &[u8]) -> Option<Id> {
+pub fn find_in_bytes(bytes: &[u8]) -> Option<Id> {
     let left = Cell::new(MAX_BYTES);
     let data = BoundedBytes { bytes, left: &left };
     let id = match FileKind::parse(data) {
-        Ok(FileKind::Elf32) => of_file::<FileHeader32<Endianness>, _>(data),
-        Ok(FileKind::Elf64) => of_file::<FileHeader64<Endianness>, _>(data),
+        Ok(FileKind::Elf32) => find_in_file::<FileHeader32<Endianness>, _>(data),
+        Ok(FileKind::Elf64) => find_in_file::<FileHeader64<Endianness>, _>(data),
         _ => return None,
     };
     id.ok().flatten()
@@ -67,24 +67,26 @@ pub fn read_notes(path: &Path) -> io::Result<Option<Id>> {
     let mut notes = Vec::new();
     File::open(path)?.take(MAX_NOTES).read_to_end(&mut notes)?;
     let endian = if cfg!(target_endian = "big") { Endianness::Big } else { Endianness::Little };
-    Ok(NoteIterator::<FileHeader64<Endianness>>::new(endian, 4, &notes).ok().and_then(|notes| of_notes(notes, endian)))
+    Ok(NoteIterator::<FileHeader64<Endianness>>::new(endian, 4, &notes)
+        .ok()
+        .and_then(|notes| find_in_notes(notes, endian)))
 }
 
 /// Searches segments first, which stripped files have, then sections, which unlinked files have.
-fn of_file<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) -> object::Result<Option<Id>> {
+fn find_in_file<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) -> object::Result<Option<Id>> {
     let header = H::parse(data)?;
     let endian = header.endian()?;
     let segments = header.program_headers(endian, data).unwrap_or_default().iter();
     let mut notes = segments.filter_map(|segment| segment.notes(endian, data).ok().flatten());
-    if let Some(id) = notes.find_map(|notes| of_notes(notes, endian)) {
+    if let Some(id) = notes.find_map(|notes| find_in_notes(notes, endian)) {
         return Ok(Some(id));
     }
     let sections = header.section_headers(endian, data)?.iter();
     let mut notes = sections.filter_map(|section| section.notes(endian, data).ok().flatten());
-    Ok(notes.find_map(|notes| of_notes(notes, endian)))
+    Ok(notes.find_map(|notes| find_in_notes(notes, endian)))
 }
 
-fn of_notes<H: FileHeader<Endian = Endianness>>(mut notes: NoteIterator<'_, H>, endian: Endianness) -> Option<Id> {
+fn find_in_notes<H: FileHeader<Endian = Endianness>>(mut notes: NoteIterator<'_, H>, endian: Endianness) -> Option<Id> {
     while let Ok(Some(note)) = notes.next() {
         if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
             return Id::new(note.desc());

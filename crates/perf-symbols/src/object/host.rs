@@ -23,9 +23,9 @@ pub enum Host {
 impl Host {
     /// Compares HOSTNAME and OSRELEASE with this machine.
     pub fn new(hostname: Option<String>, osrelease: Option<String>) -> Self {
-        let here = |what: &str| fs::read_to_string(format!("/proc/sys/kernel/{what}")).ok();
-        let differs = |recorded: &Option<String>, what: &str| {
-            recorded.as_ref().is_some_and(|recorded| here(what).is_none_or(|here| here.trim_end() != recorded))
+        let here = |setting: &str| fs::read_to_string(format!("/proc/sys/kernel/{setting}")).ok();
+        let differs = |recorded: &Option<String>, setting: &str| {
+            recorded.as_ref().is_some_and(|recorded| here(setting).is_none_or(|here| here.trim_end() != recorded))
         };
         if differs(&hostname, "hostname") || differs(&osrelease, "osrelease") {
             let recorded: Vec<_> = [hostname, osrelease].into_iter().flatten().collect();
@@ -78,7 +78,7 @@ impl RecordedFile {
     /// # Errors
     /// What differs.
     pub fn is(&self, file: &Metadata) -> Result<(), Doubt> {
-        let here = Inode::of_file(file);
+        let here = Inode::from_metadata(file);
         if self.inode.is_some_and(|recorded| !here.is_some_and(|here| here.is(&recorded))) {
             return Err(Doubt::Inode);
         }
@@ -103,7 +103,7 @@ impl From<(u32, u32, u64)> for Inode {
 
 impl Inode {
     /// The inode of a mapping, if recorded.
-    pub fn of_map(file: &MappedFile) -> Option<Self> {
+    pub fn from_map(file: &MappedFile) -> Option<Self> {
         match *file {
             MappedFile::Inode { maj, min, ino, .. } if ino != 0 => Some(Self { maj, min, ino }),
             _ => None,
@@ -112,7 +112,7 @@ impl Inode {
 
     /// The inode of a local file; `None` if the system has none.
     #[cfg(unix)]
-    pub fn of_file(metadata: &Metadata) -> Option<Self> {
+    pub fn from_metadata(metadata: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         let dev = metadata.dev();
         // Linux's encoding of major and minor in one number.
@@ -123,7 +123,7 @@ impl Inode {
 
     /// The inode of a local file; `None` if the system has none.
     #[cfg(not(unix))]
-    pub fn of_file(_: &Metadata) -> Option<Self> {
+    pub fn from_metadata(_: &Metadata) -> Option<Self> {
         None
     }
 

@@ -16,7 +16,7 @@ pub(super) fn identity(bytes: &Bytes) -> (usize, usize) {
 
 /// Machine of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct ImageTarget {
     /// `e_machine` of ELF, such as 62 for x86-64.
     pub machine: u16,
     /// Whether addresses have 8 bytes rather than 4.
@@ -25,9 +25,9 @@ pub struct Target {
     pub endian: Endian,
 }
 
-/// A function. [`Function::default`] is empty.
+/// A function. [`ImageFunction::default`] is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Function {
+pub struct ImageFunction {
     /// Name, without NULs.
     pub name: Bytes,
     /// Size in bytes.
@@ -45,22 +45,22 @@ pub struct Function {
 ///
 /// ```
 /// use perf_data::abi::Endian;
-/// use perf_symbols::object::image::{Function, Image, Target};
+/// use perf_symbols::object::image::{Image, ImageFunction, ImageTarget};
 ///
-/// let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
-/// let place = image.push(Function { name: "main".into(), size: 16, ..Function::default() });
+/// let mut image = Image::new(ImageTarget { machine: 62, is_64: true, endian: Endian::Little });
+/// let address = image.push(ImageFunction { name: "main".into(), size: 16, ..ImageFunction::default() });
 /// let mut file = Vec::new();
 /// image.write(&mut file)?;
-/// assert_eq!((place, &file[..4]), (Some(0x1000), &b"\x7fELF"[..]));
+/// assert_eq!((address, &file[..4]), (Some(0x1000), &b"\x7fELF"[..]));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Image {
     /// Machine of the image.
-    pub target: Target,
+    pub target: ImageTarget,
     /// Build ID of the file whose symbols this image provides; otherwise the image has its own.
     pub stands_for: Option<Bytes>,
-    functions: Vec<(u64, Function)>,
+    functions: Vec<(u64, ImageFunction)>,
     end: u64,
 }
 
@@ -75,28 +75,28 @@ impl Image {
     const END: u64 = 1 << 62;
 
     /// Creates an image without functions.
-    pub fn new(target: Target) -> Self {
+    pub fn new(target: ImageTarget) -> Self {
         Self { target, stands_for: None, functions: Vec::new(), end: Self::START }
     }
 
     /// Appends a function; returns its address. `None` if there is no room or the code is not `size` bytes.
-    pub fn push(&mut self, function: Function) -> Option<u64> {
-        let place = self.end.next_multiple_of(Self::ALIGN);
-        self.offset(place, function)
+    pub fn push(&mut self, function: ImageFunction) -> Option<u64> {
+        let address = self.end.next_multiple_of(Self::ALIGN);
+        self.offset(address, function)
     }
 
     /// Places a function at an address. Functions may overlap only if they have no code. `None` if there is no room, or the code
     /// is not `size` bytes.
-    pub fn offset(&mut self, place: u64, function: Function) -> Option<u64> {
-        let end = place.checked_add(function.size).filter(|&end| end <= self.limit() && place >= Self::START)?;
+    pub fn offset(&mut self, address: u64, function: ImageFunction) -> Option<u64> {
+        let end = address.checked_add(function.size).filter(|&end| end <= self.limit() && address >= Self::START)?;
         let is_whole = function.code.is_empty() || function.code.len() as u64 == function.size;
-        let is_free = function.code.is_empty() || place >= self.end;
+        let is_free = function.code.is_empty() || address >= self.end;
         if !is_whole || !is_free {
             return None;
         }
         self.end = self.end.max(end);
-        self.functions.push((place, function));
-        Some(place)
+        self.functions.push((address, function));
+        Some(address)
     }
 
     /// Extends the image to this address. `None` if there is no room.
@@ -111,7 +111,7 @@ impl Image {
     }
 
     /// The functions with their addresses, in order of insertion.
-    pub fn functions(&self) -> &[(u64, Function)] {
+    pub fn functions(&self) -> &[(u64, ImageFunction)] {
         &self.functions
     }
 
@@ -136,9 +136,9 @@ impl Image {
             ..SHARED_NAME => sum.update(name),
             _ => sum.update(long.entry(identity(name)).or_insert_with(|| Md5::digest(name))),
         };
-        for (place, Function { name, size, code, lines, eh_frame }) in &self.functions {
+        for (address, ImageFunction { name, size, code, lines, eh_frame }) in &self.functions {
             for number in
-                [*place, *size, name.len() as u64, code.len() as u64, lines.len() as u64, eh_frame.len() as u64]
+                [*address, *size, name.len() as u64, code.len() as u64, lines.len() as u64, eh_frame.len() as u64]
             {
                 sum.update(number.to_le_bytes());
             }
@@ -160,11 +160,11 @@ mod tests {
     use super::*;
 
     fn image(is_64: bool) -> Image {
-        Image::new(Target { machine: 62, is_64, endian: Endian::Little })
+        Image::new(ImageTarget { machine: 62, is_64, endian: Endian::Little })
     }
 
-    fn function(size: u64, code: &'static [u8]) -> Function {
-        Function { name: "f".into(), size, code: code.into(), ..Function::default() }
+    fn function(size: u64, code: &'static [u8]) -> ImageFunction {
+        ImageFunction { name: "f".into(), size, code: code.into(), ..ImageFunction::default() }
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
         let with = |name: &'static str, line| {
             let mut image = image(true);
             let lines = vec![Line { offset: 0, line, file: "a.js".into() }];
-            image.push(Function { name: name.into(), size: 3, lines, ..Function::default() });
+            image.push(ImageFunction { name: name.into(), size: 3, lines, ..ImageFunction::default() });
             image.build_id()
         };
         assert_eq!(with("f", 1), with("f", 1));
@@ -208,11 +208,11 @@ mod tests {
             for offset in 0..50_000 {
                 let other = Line { offset: 2 * offset + 1, line: 2, file: "a.js".into() };
                 let lines = vec![Line { offset: 2 * offset, line: 1, file: file.clone() }, other];
-                image.push(Function { name: name.clone(), size: 1 << 20, lines, ..Function::default() });
-                image.push(Function { name: "f".into(), size: 1, ..Function::default() });
+                image.push(ImageFunction { name: name.clone(), size: 1 << 20, lines, ..ImageFunction::default() });
+                image.push(ImageFunction { name: "f".into(), size: 1, ..ImageFunction::default() });
             }
             let lines = vec![Line { offset: 0, line: 1, file: last }];
-            image.push(Function { name: "f".into(), size: 1, lines, ..Function::default() });
+            image.push(ImageFunction { name: "f".into(), size: 1, lines, ..ImageFunction::default() });
             let mut written = Vec::new();
             image.write(&mut written).unwrap();
             (image.build_id(), written.len() < 16 << 20)

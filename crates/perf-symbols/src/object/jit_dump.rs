@@ -1,9 +1,9 @@
 //! Reads jitdumps: which functions were at which addresses, and when.
 
-use super::image::Function;
+use super::image::ImageFunction;
 use super::lines::Line;
 use bytes::Bytes;
-use perf_data::abi::jitdump::header::Header;
+use perf_data::abi::jitdump::header::JitDumpHeader;
 use perf_data::abi::jitdump::record::{
     CodeLoad, CodeMove, DebugEntry, DebugInfo, RecordHeader, RecordKind, Terminated, UnwindingInfo,
 };
@@ -15,18 +15,18 @@ use perf_data::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct Dump {
     /// File header.
-    pub header: Header,
+    pub header: JitDumpHeader,
     /// Byte order.
     pub endian: Endian,
     /// The events, in the order of the file.
-    pub events: Vec<Event>,
+    pub events: Vec<JitDumpEvent>,
     /// Malformed parts.
     pub damage: Vec<Damage>,
 }
 
 /// An event of a function.
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct JitDumpEvent {
     /// Time in the jitdump's clock.
     pub time: u64,
     /// Process ID in the program's own PID namespace.
@@ -45,7 +45,7 @@ pub struct Event {
 #[derive(Clone, Debug)]
 pub enum EventKind {
     /// The function was compiled.
-    Load(Function),
+    Load(ImageFunction),
     /// The function was moved from another address.
     Move,
 }
@@ -59,30 +59,40 @@ impl Dump {
     /// # Errors
     /// Fails if the file is not a jitdump or of an unknown version.
     pub fn read(bytes: &Bytes, file: &str) -> Result<Self> {
-        let fail = |what: String| Err(Error::input(file, None, what));
-        let Some(endian) = Header::endian(bytes) else {
+        let fail = |problem: String| Err(Error::input(file, None, problem));
+        let Some(endian) = JitDumpHeader::endian(bytes) else {
             return fail("not a jitdump: does not start with JiTD".to_owned());
         };
-        let Ok((header, _)) = abi::parse::<Header>(bytes, endian, ()) else {
-            return fail(format!("jitdump header is truncated: {} of {} bytes", bytes.len(), Header::SIZE));
+        let Ok((header, _)) = abi::parse::<JitDumpHeader>(bytes, endian, ()) else {
+            return fail(format!("jitdump header is truncated: {} of {} bytes", bytes.len(), JitDumpHeader::SIZE));
         };
-        if header.version != Header::VERSION {
-            return fail(format!("unsupported jitdump version {}; expected {}", header.version, Header::VERSION));
+        if header.version != JitDumpHeader::VERSION {
+            return fail(format!(
+                "unsupported jitdump version {}; expected {}",
+                header.version,
+                JitDumpHeader::VERSION
+            ));
         }
-        if header.flags & !Header::ARCH_TIMESTAMP != 0 {
+        if header.flags & !JitDumpHeader::ARCH_TIMESTAMP != 0 {
             return fail(format!("unknown jitdump flags {:#x}", header.flags));
         }
-        let mut reader =
-            Reader { file, endian, events: Vec::new(), damage: Vec::new(), lines: Vec::new(), eh_frame: Bytes::new() };
-        reader.records(bytes, (header.total_size as usize).max(Header::SIZE));
-        let Reader { mut events, damage, .. } = reader;
+        let mut reader = JitDumpReader {
+            file,
+            endian,
+            events: Vec::new(),
+            damage: Vec::new(),
+            lines: Vec::new(),
+            eh_frame: Bytes::new(),
+        };
+        reader.records(bytes, (header.total_size as usize).max(JitDumpHeader::SIZE));
+        let JitDumpReader { mut events, damage, .. } = reader;
         unshift(&mut events);
         Ok(Self { header, endian, events, damage })
     }
 }
 
 /// Corrects the line addresses if all of them have V8's offset.
-fn unshift(events: &mut [Event]) {
+fn unshift(events: &mut [JitDumpEvent]) {
     let lines = || events.iter().filter_map(|event| function(&event.kind)).flat_map(|function| &function.lines);
     if lines().map(|line| line.offset).min() == Some(V8_SHIFT) {
         for event in events {
@@ -93,17 +103,17 @@ fn unshift(events: &mut [Event]) {
     }
 }
 
-fn function(kind: &EventKind) -> Option<&Function> {
+fn function(kind: &EventKind) -> Option<&ImageFunction> {
     match kind {
         EventKind::Load(function) => Some(function),
         EventKind::Move => None,
     }
 }
 
-struct Reader<'a> {
+struct JitDumpReader<'a> {
     file: &'a str,
     endian: Endian,
-    events: Vec<Event>,
+    events: Vec<JitDumpEvent>,
     damage: Vec<Damage>,
     /// Lines of the next function, with addresses for offsets.
     lines: Vec<Line>,
@@ -111,7 +121,7 @@ struct Reader<'a> {
     eh_frame: Bytes,
 }
 
-impl Reader<'_> {
+impl JitDumpReader<'_> {
     fn records(&mut self, bytes: &Bytes, mut at: usize) {
         while at < bytes.len() {
             let left = bytes.len() - at;
@@ -120,19 +130,19 @@ impl Reader<'_> {
             };
             let size = header.total_size as usize;
             if size < RecordHeader::SIZE || size > left {
-                let what = format!("record of {size} bytes is truncated: {left} bytes left; the rest is skipped");
-                return self.report(at, what);
+                let problem = format!("record of {size} bytes is truncated: {left} bytes left; the rest is skipped");
+                return self.report(at, problem);
             }
             let body = bytes.slice(at + RecordHeader::SIZE..at + size);
-            if let Err(what) = self.record(&header, &body) {
-                self.report(at, format!("{} record skipped: {what}", header.kind));
+            if let Err(problem) = self.record(&header, &body) {
+                self.report(at, format!("{} record skipped: {problem}", header.kind));
             }
             at += size;
         }
     }
 
-    fn report(&mut self, at: usize, what: String) {
-        self.damage.push(Damage::new(DamageKind::CorruptRecord, self.file, at as u64, what));
+    fn report(&mut self, at: usize, problem: String) {
+        self.damage.push(Damage::new(DamageKind::CorruptRecord, self.file, at as u64, problem));
     }
 
     fn record(&mut self, header: &RecordHeader, body: &Bytes) -> std::result::Result<(), String> {
@@ -149,7 +159,7 @@ impl Reader<'_> {
                 };
                 reaches(load.code_addr, load.code_size)?;
                 let end = used - 1;
-                let mut function = Function {
+                let mut function = ImageFunction {
                     name: body.slice(end - load.name.text().len()..end),
                     size: load.code_size,
                     code: code.slice(..size),
@@ -161,7 +171,7 @@ impl Reader<'_> {
                 function.lines.iter_mut().for_each(|line| line.offset -= load.code_addr);
                 let CodeLoad { pid, tid, code_index, code_addr, .. } = load;
                 let kind = EventKind::Load(function);
-                self.events.push(Event {
+                self.events.push(JitDumpEvent {
                     time: header.timestamp,
                     pid,
                     tid,
@@ -174,7 +184,14 @@ impl Reader<'_> {
                 let (moved, _) = abi::parse::<CodeMove>(body, self.endian, ()).map_err(short)?;
                 reaches(moved.new_code_addr, moved.code_size)?;
                 let CodeMove { pid, tid, code_index: index, new_code_addr: address, .. } = moved;
-                self.events.push(Event { time: header.timestamp, pid, tid, index, address, kind: EventKind::Move });
+                self.events.push(JitDumpEvent {
+                    time: header.timestamp,
+                    pid,
+                    tid,
+                    index,
+                    address,
+                    kind: EventKind::Move,
+                });
             }
             RecordKind::CODE_DEBUG_INFO => {
                 self.lines.clear();

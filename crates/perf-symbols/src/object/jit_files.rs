@@ -21,20 +21,20 @@ fn numbered(path: &[u8], prefix: &[u8], suffix: &[u8]) -> Option<u32> {
 }
 
 /// Locates a recorded file: in one of the user's paths if there are any, otherwise at its recorded path.
-pub fn locate(places: &[PathBuf], recorded: &Path) -> Option<PathBuf> {
+pub fn locate(candidates: &[PathBuf], recorded: &Path) -> Option<PathBuf> {
     let name = recorded.file_name()?;
-    let in_place = |place: &PathBuf| {
-        if place.is_dir() {
-            let below = place.join(recorded.strip_prefix("/").unwrap_or(recorded));
-            [place.join(name), below].into_iter().find(|path| path.is_file())
+    let in_candidate = |candidate: &PathBuf| {
+        if candidate.is_dir() {
+            let below = candidate.join(recorded.strip_prefix("/").unwrap_or(recorded));
+            [candidate.join(name), below].into_iter().find(|path| path.is_file())
         } else {
-            (place.file_name() == Some(name) && place.is_file()).then(|| place.clone())
+            (candidate.file_name() == Some(name) && candidate.is_file()).then(|| candidate.clone())
         }
     };
-    if places.is_empty() {
+    if candidates.is_empty() {
         return recorded.is_file().then(|| recorded.to_owned());
     }
-    places.iter().find_map(in_place)
+    candidates.iter().find_map(in_candidate)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Source lines: `.debug_line`, and the minimal DWARF that refers to it.
 
-use super::image::{Image, Target, identity};
+use super::image::{Image, ImageTarget, identity};
 use bytes::Bytes;
 use gimli::write::{Address, AttributeValue, DwarfUnit, EndianVec, LineProgram, LineString, Sections};
 use gimli::{Encoding, Format, LineEncoding, RunTimeEndian};
@@ -26,7 +26,7 @@ const DWARF: u16 = 4;
 const UNIT: &[u8] = b"jit";
 
 /// Byte order for gimli.
-pub(super) fn endian(target: Target) -> RunTimeEndian {
+pub(super) fn endian(target: ImageTarget) -> RunTimeEndian {
     if target.endian == Endian::Big { RunTimeEndian::Big } else { RunTimeEndian::Little }
 }
 
@@ -44,14 +44,14 @@ pub fn sections(image: &Image) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let name = LineString::String(UNIT.to_vec());
     let mut program = LineProgram::new(encoding, LineEncoding::default(), name.clone(), None, name, None);
     let mut files = HashMap::new();
-    for (place, function) in image.functions() {
+    for (address, function) in image.functions() {
         let is_valid = |line: &&Line| line.offset < function.size && !line.file.is_empty();
         let mut lines: Vec<_> = function.lines.iter().filter(is_valid).collect();
         lines.sort_by_key(|line| line.offset);
         if lines.is_empty() {
             continue;
         }
-        program.begin_sequence(Some(Address::Constant(*place)));
+        program.begin_sequence(Some(Address::Constant(*address)));
         let directory = program.default_directory();
         for line in lines {
             let add = || program.add_file(LineString::String(line.file.to_vec()), directory, None);

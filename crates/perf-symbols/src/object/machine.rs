@@ -1,6 +1,6 @@
 //! Machines of images.
 
-use super::image::Target;
+use super::image::ImageTarget;
 use object::elf;
 use perf_data::abi::Endian;
 
@@ -35,24 +35,24 @@ pub fn runs(arch: &str, machine: u32) -> bool {
 }
 
 /// ELF machine of native programs.
-pub fn of_arch(arch: &str) -> Option<u16> {
+pub fn by_arch(arch: &str) -> Option<u16> {
     Some(machines(arch)?.first()?.0)
 }
 
 /// ELF machine of the code in a jitdump. CPython 3.13 writes 0, and perf does not read the field, so the recorded architecture
 /// decides where the two disagree.
-pub fn of_jit_dump(elf_mach: u32, arch: Option<&str>) -> u16 {
+pub fn for_jit_dump(elf_mach: u32, arch: Option<&str>) -> u16 {
     let stated = u16::try_from(elf_mach).ok().filter(|&machine| machine != 0);
     let stated = stated.filter(|_| arch.is_none_or(|arch| runs(arch, elf_mach)));
     // The machine is irrelevant for symbols.
-    stated.or_else(|| of_arch(arch?)).unwrap_or(elf::EM_X86_64.0)
+    stated.or_else(|| by_arch(arch?)).unwrap_or(elf::EM_X86_64.0)
 }
 
 /// Properties of images for a machine and code up to address `end`.
-pub fn target(machine: u16, endian: Endian, end: u64) -> Target {
+pub fn target(machine: u16, endian: Endian, end: u64) -> ImageTarget {
     let of_4_bytes = [elf::EM_386, elf::EM_ARM, elf::EM_PPC, elf::EM_SPARC, elf::EM_MIPS, elf::EM_PARISC, elf::EM_CSKY];
     let is_64 = !of_4_bytes.contains(&elf::Machine(machine)) || end > u32::MAX.into();
-    Target { machine, is_64, endian }
+    ImageTarget { machine, is_64, endian }
 }
 
 #[cfg(test)]
@@ -63,9 +63,9 @@ mod tests {
     fn an_architecture_runs_programs_of_its_machines() {
         assert!(runs("x86_64", 62) && runs("x86_64", 3) && runs("i686", 3) && !runs("x86_64", 183));
         assert!(runs("aarch64", 183) && runs("armv7l", 40) && !runs("s390x", 62) && runs("pdp11", 62));
-        assert_eq!((of_arch("x86_64"), of_arch("ppc64le"), of_arch("pdp11")), (Some(62), Some(21), None));
+        assert_eq!((by_arch("x86_64"), by_arch("ppc64le"), by_arch("pdp11")), (Some(62), Some(21), None));
         let of_dumps = [(62, None), (0, Some("aarch64")), (3, Some("x86_64")), (183, Some("x86_64")), (1 << 16, None)];
-        assert_eq!(of_dumps.map(|(machine, arch)| of_jit_dump(machine, arch)), [62, 183, 3, 62, 62]);
+        assert_eq!(of_dumps.map(|(machine, arch)| for_jit_dump(machine, arch)), [62, 183, 3, 62, 62]);
         assert!(target(62, Endian::Little, 0).is_64 && !target(3, Endian::Little, 0).is_64);
     }
 }

@@ -51,11 +51,11 @@ pub fn read_stored(path: &Path) -> io::Result<Bytes> {
 
 /// Whether a large file has hardly any data. File systems that compress store more.
 #[cfg(unix)]
-fn is_nearly_empty(found: &fs::Metadata) -> bool {
+fn is_nearly_empty(metadata: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     const LARGE: u64 = 16 << 20;
     const BLOCK: u64 = 512;
-    found.len() > LARGE && found.blocks().saturating_mul(BLOCK) < found.len() / 64
+    metadata.len() > LARGE && metadata.blocks().saturating_mul(BLOCK) < metadata.len() / 64
 }
 
 #[cfg(not(unix))]
@@ -71,16 +71,16 @@ fn is_nearly_empty(_: &fs::Metadata) -> bool {
 /// As [`open`]; `PermissionDenied` with the reason if the file is not the process's.
 pub fn read_code_map(path: &Path, owner: Owner) -> io::Result<Bytes> {
     let file = regular(path, false)?;
-    let found = file.metadata()?;
+    let metadata = file.metadata()?;
     let refused = |why: &str| Err(io::Error::new(ErrorKind::PermissionDenied, why));
-    if found.len() > MAX_CODE_MAP {
+    if metadata.len() > MAX_CODE_MAP {
         return refused("is larger than 4 GiB");
     }
-    if is_nearly_empty(&found) {
+    if is_nearly_empty(&metadata) {
         return refused("nearly all of the file are holes");
     }
     match owner {
-        Owner::OfProcess(pid) if !belongs_to_process(&found, pid) => {
+        Owner::OfProcess(pid) if !belongs_to_process(&metadata, pid) => {
             refused("belongs neither to the user of the process nor to root, or has several names")
         }
         _ => map(&file),
@@ -88,16 +88,16 @@ pub fn read_code_map(path: &Path, owner: Owner) -> io::Result<Bytes> {
 }
 
 #[cfg(unix)]
-fn belongs_to_process(found: &fs::Metadata, pid: u32) -> bool {
+fn belongs_to_process(metadata: &fs::Metadata, pid: u32) -> bool {
     use std::os::unix::fs::MetadataExt;
     const ROOT: u32 = 0;
     let user = |process: &str| fs::metadata(format!("/proc/{process}")).map(|process| process.uid()).ok();
-    let is_owner = found.uid() == ROOT
-        || Some(found.uid()) == user("self")
+    let is_owner = metadata.uid() == ROOT
+        || Some(metadata.uid()) == user("self")
         // Without the process, nobody else is known to be its user.
-        || Some(found.uid()) == user(&pid.to_string());
+        || Some(metadata.uid()) == user(&pid.to_string());
     // Another name of it may be that of any file of its owner.
-    is_owner && found.nlink() <= 1
+    is_owner && metadata.nlink() <= 1
 }
 
 #[cfg(not(unix))]
@@ -140,7 +140,7 @@ mod kind {
         if !follows {
             flags |= OFlags::NOFOLLOW;
         }
-        let Some((root, below)) = root_of_process(path) else { return Ok(openat(CWD, path, flags, Mode::empty())?) };
+        let Some((root, below)) = process_root(path) else { return Ok(openat(CWD, path, flags, Mode::empty())?) };
         let root = openat(CWD, root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         match openat2(&root, &below, flags, Mode::empty(), resolve) {
@@ -162,7 +162,7 @@ mod kind {
     }
 
     /// The root directory of a process in a path, and the path below it: `/proc/PID/root` and the rest.
-    fn root_of_process(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    fn process_root(path: &Path) -> Option<(PathBuf, PathBuf)> {
         let mut components = path.components();
         let start: Vec<_> = components.by_ref().take(4).collect();
         let [Component::RootDir, proc, Component::Normal(pid), root] = start[..] else { return None };
@@ -178,7 +178,7 @@ mod kind {
 
         #[test]
         fn paths_below_the_root_of_a_process_are_split() {
-            let split = |path: &str| root_of_process(Path::new(path));
+            let split = |path: &str| process_root(Path::new(path));
             assert_eq!(split("/proc/17/root/tmp/x"), Some(("/proc/17/root".into(), "tmp/x".into())));
             let others = ["/proc/17/root", "/proc/self/root/x", "/proc/17/cwd/x", "proc/17/root/x", "/tmp/17/root/x"];
             assert!(others.iter().all(|path| split(path).is_none()));

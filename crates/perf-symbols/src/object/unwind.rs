@@ -1,6 +1,6 @@
 //! Unwind tables: one `.eh_frame` for all functions, and its search table `.eh_frame_hdr`.
 
-use super::image::{Function, Image};
+use super::image::{Image, ImageFunction};
 use super::lines::endian;
 use gimli::write::{Address, EhFrame as WriteEhFrame, EndianVec, FrameTable, Writer};
 use gimli::{BaseAddresses, CieOrFde, EhFrame, EndianSlice, Format, RunTimeEndian, UnwindSection};
@@ -27,9 +27,9 @@ impl Unwind {
     pub(crate) fn new(image: &Image, at: u64) -> Option<Self> {
         let mut section = WriteEhFrame(SectionEnd { bytes: Vec::new(), endian: endian(image.target) });
         let mut all = Vec::new();
-        for (place, function) in image.functions().iter().filter(|(_, function)| !function.eh_frame.is_empty()) {
+        for (address, function) in image.functions().iter().filter(|(_, function)| !function.eh_frame.is_empty()) {
             let start = section.bytes.len();
-            let written = table(image, *place, function, at).and_then(|table| {
+            let written = table(image, *address, function, at).and_then(|table| {
                 table.write_eh_frame(&mut section).ok()?;
                 let table = search_table(&section.bytes, start, image).ok()?;
                 table.iter().all(|(address, _)| (-MAX_DISTANCE..MAX_DISTANCE).contains(address)).then_some(table)
@@ -108,21 +108,21 @@ impl Writer for SectionEnd {
     }
 
     fn write_at(&mut self, offset: usize, bytes: &[u8]) -> gimli::write::Result<()> {
-        let place = self.bytes.get_mut(offset..).and_then(|rest| rest.get_mut(..bytes.len()));
-        place.ok_or(gimli::write::Error::LengthOutOfBounds)?.copy_from_slice(bytes);
+        let target = self.bytes.get_mut(offset..).and_then(|rest| rest.get_mut(..bytes.len()));
+        target.ok_or(gimli::write::Error::LengthOutOfBounds)?.copy_from_slice(bytes);
         Ok(())
     }
 }
 
 /// Decodes the entries of a function and relocates them to an `.eh_frame` at `at`; `None` if they are invalid.
-fn table(image: &Image, place: u64, function: &Function, at: u64) -> Option<FrameTable> {
+fn table(image: &Image, address: u64, function: &ImageFunction, at: u64) -> Option<FrameTable> {
     let address_size = if image.target.is_64 { 8 } else { 4 };
     let mut section = EhFrame::new(&function.eh_frame, endian(image.target));
     section.set_address_size(address_size);
     if !can_be_written(&section, &function.eh_frame) {
         return None;
     }
-    let original = (place + function.size).next_multiple_of(address_size.into());
+    let original = (address + function.size).next_multiple_of(address_size.into());
     let moved = original.wrapping_sub(at);
     // Code precedes `.eh_frame`: its addresses are negative.
     let wrapped = |address: u64| if image.target.is_64 { address } else { i64::from(address as i32) as u64 };
@@ -181,13 +181,13 @@ fn search_table(eh_frame: &[u8], start: usize, image: &Image) -> gimli::Result<V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::image::Target;
+    use crate::object::image::ImageTarget;
     use gimli::write::{CallFrameInstruction, CommonInformationEntry, FrameDescriptionEntry};
     use gimli::{Encoding, X86_64};
     use perf_data::abi::Endian;
 
     /// An `.eh_frame` after the code of a function, as JIT compilers write it.
-    fn of_function(size: u32) -> Vec<u8> {
+    fn function_frame(size: u32) -> Vec<u8> {
         let encoding = Encoding { format: Format::Dwarf32, version: 1, address_size: 8 };
         let mut cie = CommonInformationEntry::new(encoding, 1, -8, X86_64::RA);
         cie.fde_address_encoding = gimli::DW_EH_PE_pcrel | gimli::DW_EH_PE_sdata4;
@@ -203,14 +203,20 @@ mod tests {
 
     #[test]
     fn the_search_table_finds_the_entries_of_functions() {
-        let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
+        let mut image = Image::new(ImageTarget { machine: 62, is_64: true, endian: Endian::Little });
         let mut add = |code: &'static [u8], eh_frame: Vec<u8>| {
             let (size, code) = (code.len() as u64, code.into());
             image
-                .push(Function { name: "f".into(), size, code, eh_frame: eh_frame.into(), ..Function::default() })
+                .push(ImageFunction {
+                    name: "f".into(),
+                    size,
+                    code,
+                    eh_frame: eh_frame.into(),
+                    ..ImageFunction::default()
+                })
                 .unwrap()
         };
-        let places = [add(&[1; 5], of_function(5)), add(&[2; 8], vec![0xff; 30]), add(&[3; 20], of_function(20))];
+        let places = [add(&[1; 5], function_frame(5)), add(&[2; 8], vec![0xff; 30]), add(&[3; 20], function_frame(20))];
         let at = image.end().next_multiple_of(8);
         let unwind = Unwind::new(&image, at).unwrap();
         let mut section: EhFrame<EndianSlice<'_, RunTimeEndian>> =
@@ -260,10 +266,10 @@ mod tests {
     #[test]
     fn only_invalid_entries_are_omitted() {
         let with = |eh_frame: Vec<u8>| {
-            let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
-            for eh_frame in [of_function(16), eh_frame, of_function(16)] {
+            let mut image = Image::new(ImageTarget { machine: 62, is_64: true, endian: Endian::Little });
+            for eh_frame in [function_frame(16), eh_frame, function_frame(16)] {
                 let function =
-                    Function { name: "f".into(), size: 16, eh_frame: eh_frame.into(), ..Function::default() };
+                    ImageFunction { name: "f".into(), size: 16, eh_frame: eh_frame.into(), ..ImageFunction::default() };
                 image.push(function).unwrap();
             }
             Unwind::new(&image, image.end().next_multiple_of(8)).unwrap().table.len()

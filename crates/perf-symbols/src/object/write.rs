@@ -1,6 +1,6 @@
 //! Encodes an image as an ELF file.
 
-use super::image::{Function, Image, Target, identity};
+use super::image::{Image, ImageFunction, ImageTarget, identity};
 use super::lines;
 use super::unwind::Unwind;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use perf_data::abi::Endian;
 use std::io::{self, Write};
 
 /// A section other than symbols and strings.
-struct Section<'a> {
+struct WrittenSection<'a> {
     name: StringId,
     kind: elf::SectionType,
     flags: elf::SectionFlags,
@@ -47,7 +47,7 @@ impl Image {
     }
 }
 
-fn endianness(target: Target) -> Endianness {
+fn endianness(target: ImageTarget) -> Endianness {
     if target.endian == Endian::Big { Endianness::Big } else { Endianness::Little }
 }
 
@@ -68,7 +68,7 @@ fn write<'a>(image: &'a Image, writer: &mut Writer<'a>) -> io::Result<()> {
             Content::Absent => Image::START,
             _ => writer.reserve(size, align),
         };
-        sections.push(Section { name, kind, flags, at, size, align, content });
+        sections.push(WrittenSection { name, kind, flags, at, size, align, content });
         at
     };
     let note = note(image);
@@ -157,14 +157,14 @@ fn write<'a>(image: &'a Image, writer: &mut Writer<'a>) -> io::Result<()> {
         }
     }
     writer.write_null_symbol();
-    for ((place, function), name) in functions.iter().zip(&names) {
+    for ((address, function), name) in functions.iter().zip(&names) {
         writer.write_symbol(&Sym {
             section: Some(text.0),
             st_name: writer.string_offset(Some(*name)),
             st_info: elf::SymbolInfo::new(elf::STB_LOCAL, elf::STT_FUNC),
             st_other: elf::SymbolOther(0),
             st_shndx: elf::SymbolSection(0),
-            st_value: *place,
+            st_value: *address,
             st_size: function.size,
         });
     }
@@ -194,11 +194,11 @@ fn write<'a>(image: &'a Image, writer: &mut Writer<'a>) -> io::Result<()> {
 
 /// Writes the code of all functions from [`Image::START`] on.
 fn write_code(image: &Image, writer: &mut Writer<'_>) {
-    let mut functions: Vec<&(u64, Function)> = image.functions().iter().collect();
+    let mut functions: Vec<&(u64, ImageFunction)> = image.functions().iter().collect();
     functions.retain(|(_, function)| !function.code.is_empty());
-    functions.sort_by_key(|(place, _)| *place);
-    for (place, function) in functions {
-        writer.pad_until(*place);
+    functions.sort_by_key(|(address, _)| *address);
+    for (address, function) in functions {
+        writer.pad_until(*address);
         writer.write(&function.code);
     }
     writer.pad_until(image.end());
@@ -225,8 +225,8 @@ mod tests {
     use object::elf::{FileHeader32, FileHeader64, NT_GNU_BUILD_ID};
     use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 
-    fn function(name: &'static str, size: u64, code: &'static [u8]) -> Function {
-        Function { name: name.into(), size, code: code.into(), ..Function::default() }
+    fn function(name: &'static str, size: u64, code: &'static [u8]) -> ImageFunction {
+        ImageFunction { name: name.into(), size, code: code.into(), ..ImageFunction::default() }
     }
 
     fn file(image: &Image) -> Vec<u8> {
@@ -264,7 +264,7 @@ mod tests {
         for (is_64, endian) in
             [(true, Endian::Little), (true, Endian::Big), (false, Endian::Little), (false, Endian::Big)]
         {
-            let mut image = Image::new(Target { machine: 22, is_64, endian });
+            let mut image = Image::new(ImageTarget { machine: 22, is_64, endian });
             let mut with_lines = function("f", 3, b"abc");
             with_lines.lines = vec![Line { offset: 0, line: 5, file: "a.js".into() }];
             image.push(with_lines);
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn an_image_without_code_is_small() {
-        let mut image = Image::new(Target { machine: 62, is_64: true, endian: Endian::Little });
+        let mut image = Image::new(ImageTarget { machine: 62, is_64: true, endian: Endian::Little });
         image.offset(0x4000_0000_0000, function("far", 1 << 40, b"")).unwrap();
         let data = file(&image);
         let (functions, _, kind, _) = read::<FileHeader64<Endianness>>(&data, 62);

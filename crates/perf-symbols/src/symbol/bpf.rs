@@ -2,7 +2,7 @@
 //! the line information of BPF programs in the recording.
 
 use super::find::attempt::Attempt;
-use super::lookup::{Frame, Lookup};
+use super::lookup::{FunctionFrame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
 use hashbrown::HashMap;
 use perf_data::abi::Endian;
@@ -107,17 +107,17 @@ impl OpenedObject for KernelFunction {
 }
 
 impl Lookup for KernelFunction {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
         let after = self.lines.partition_point(|line| line.position.address <= address);
         let line = after.checked_sub(1).and_then(|index| self.lines.get(index));
-        found(&Frame {
+        on_frame(&FunctionFrame {
             name: &self.name,
             start_line: self.lines.first().map_or(0, |line| line.position.line),
             file: line.map_or(&[][..], |line| &line.file),
             line: line.map_or(0, |line| line.position.line),
             column: line.map_or(0, |line| line.position.column),
             symbol_start: Some(self.start),
-            ..Frame::default()
+            ..FunctionFrame::default()
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Sources of symbols outside of this library, such as a JIT compiler.
 
 use super::find::attempt::Attempt;
-use super::lookup::{Frame, Lookup};
+use super::lookup::{FunctionFrame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
 use crate::object::build_id::Id;
 use std::fmt;
@@ -46,7 +46,7 @@ impl SymbolObject {
         ObjectKey { path: self.path.clone(), build_id, pid: self.pid, ..ObjectKey::default() }
     }
 
-    fn of(key: &ObjectKey) -> Self {
+    fn from_key(key: &ObjectKey) -> Self {
         let build_id = key.build_id.map(|id| id.bytes().to_vec());
         Self { path: key.path.clone(), build_id, pid: key.pid }
     }
@@ -60,7 +60,7 @@ impl SymbolObject {
 /// A source of functions and lines, which takes precedence over files.
 ///
 /// ```
-/// use perf_symbols::symbol::lookup::Frame;
+/// use perf_symbols::symbol::lookup::FunctionFrame;
 /// use perf_symbols::{SymbolObject, SymbolOptions, SymbolSource, Symbolizer};
 ///
 /// #[derive(Debug)]
@@ -71,9 +71,9 @@ impl SymbolObject {
 ///         object.pid.is_some()
 ///     }
 ///
-///     fn look_up(&self, _: &SymbolObject, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+///     fn look_up(&self, _: &SymbolObject, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
 ///         if (0x1000..0x2000).contains(&address) {
-///             found(&Frame { name: b"interpret", symbol_start: Some(0x1000), ..Frame::default() });
+///             on_frame(&FunctionFrame { name: b"interpret", symbol_start: Some(0x1000), ..FunctionFrame::default() });
 ///         }
 ///     }
 /// }
@@ -86,9 +86,9 @@ pub trait SymbolSource: fmt::Debug + Send + Sync {
     /// Whether the symbols of an object are from this source.
     fn has(&self, object: &SymbolObject) -> bool;
 
-    /// Calls `found` for each function that contains an address, innermost first; not at all if none is known. Addresses are
+    /// Calls `on_frame` for each function that contains an address, innermost first; not at all if none is known. Addresses are
     /// offsets in the file; in memory without a file, those of its process.
-    fn look_up(&self, object: &SymbolObject, address: u64, found: &mut dyn FnMut(&Frame<'_>));
+    fn look_up(&self, object: &SymbolObject, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>));
 }
 
 /// Adapts a [`SymbolSource`] to the interface of the other sources.
@@ -97,7 +97,7 @@ pub struct CustomSource(pub Arc<dyn SymbolSource>);
 
 impl Source for CustomSource {
     fn open(&self, key: &ObjectKey, _: &mut Vec<Attempt>) -> Option<Box<dyn OpenedObject>> {
-        let object = SymbolObject::of(key);
+        let object = SymbolObject::from_key(key);
         self.0.has(&object).then(|| Box::new(CustomObject { source: Arc::clone(&self.0), object }) as _)
     }
 }
@@ -118,7 +118,7 @@ impl OpenedObject for CustomObject {
 }
 
 impl Lookup for CustomObject {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
-        self.source.look_up(&self.object, address, found);
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
+        self.source.look_up(&self.object, address, on_frame);
     }
 }

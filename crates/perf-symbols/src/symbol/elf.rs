@@ -68,7 +68,7 @@ impl ElfFiles {
     }
 
     /// An object without debug files.
-    pub fn of_object(object: Object) -> Self {
+    pub fn from_object(object: Object) -> Self {
         let (debug, supplementary, package) = (None, None, None);
         Self { object: Some(object), debug, supplementary, package, options: Arc::default(), table: OnceLock::new() }
     }

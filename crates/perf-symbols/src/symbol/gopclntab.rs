@@ -1,6 +1,6 @@
 //! Functions, inlined functions and lines of Go programs from `.gopclntab`, which the runtime needs and stripped programs keep.
 
-use super::lookup::{Frame, Lookup};
+use super::lookup::{FunctionFrame, Lookup};
 use super::object::Object;
 use object::Endianness;
 use perf_data::session::names::MAX_NAME;
@@ -13,7 +13,7 @@ const STEPS: usize = 1 << 15;
 /// Otherwise the tables of inlined functions, each with the maximum, would take a second per address.
 const STEPS_PER_ADDRESS: usize = 1 << 12;
 
-/// Maximum depth of inlined functions.
+/// Maximum depth of inlined functions: a damaged tree can have cycles.
 const DEPTH: usize = 256;
 
 /// Sections that may contain the table.
@@ -273,7 +273,7 @@ fn varint(rest: &mut &[u8]) -> Option<u32> {
 }
 
 impl Lookup for GoTable<'_> {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
         let Some(function) = self.find(address) else { return };
         self.steps.set(self.steps.get().saturating_add(STEPS_PER_ADDRESS));
         let Some(name) = self.field(function, 0).and_then(|offset| self.name(offset)) else { return };
@@ -286,13 +286,20 @@ impl Lookup for GoTable<'_> {
                 break;
             };
             let (file, line) = self.place(function, at).unwrap_or_default();
-            found(&Frame { name, start_line, file, line, is_inlined: true, ..Frame::default() });
+            on_frame(&FunctionFrame { name, start_line, file, line, is_inlined: true, ..FunctionFrame::default() });
             // The inlined call is represented by a no-op at this address.
             at = function.entry.wrapping_add(call);
         }
         let (file, line) = self.place(function, at).unwrap_or_default();
         let start_line = if self.version == Version::Go120 { self.field(function, 8).unwrap_or(0) } else { 0 };
-        found(&Frame { name, start_line, file, line, symbol_start: Some(function.entry), ..Frame::default() });
+        on_frame(&FunctionFrame {
+            name,
+            start_line,
+            file,
+            line,
+            symbol_start: Some(function.entry),
+            ..FunctionFrame::default()
+        });
     }
 
     fn exceeds_limit(&self) -> bool {

@@ -2,7 +2,7 @@
 
 /// The part of a name that a character is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum NamePart {
     Start,
     Class,
     Method,
@@ -16,39 +16,39 @@ enum Part {
 pub(super) fn demangle(name: &str) -> Option<String> {
     let signature = &name[..=name.rfind(')')?];
     let mut text = String::with_capacity(signature.len() * 2);
-    let (mut part, mut parameters, mut dimensions) = (Part::Start, 0, 0);
+    let (mut part, mut parameters, mut dimensions) = (NamePart::Start, 0, 0);
     let mut letters = signature.chars().peekable();
     while let Some(letter) = letters.next() {
-        let is_type = part == Part::Parameters && (letter == 'L' || primitive(letter).is_some());
+        let is_type = part == NamePart::Parameters && (letter == 'L' || primitive(letter).is_some());
         if is_type && parameters > 0 && letter != 'V' {
             text.push_str(", ");
         }
         parameters += usize::from(is_type && letter != 'V');
         match (letter, part) {
-            ('L', Part::Start) => part = Part::Class,
-            ('L', Part::Parameters) => part = Part::ClassOfParameter,
-            (_, Part::Parameters) if is_type => {
+            ('L', NamePart::Start) => part = NamePart::Class,
+            ('L', NamePart::Parameters) => part = NamePart::ClassOfParameter,
+            (_, NamePart::Parameters) if is_type => {
                 text.push_str(primitive(letter).unwrap_or_default());
                 (0..std::mem::take(&mut dimensions)).for_each(|_| text.push_str("[]"));
             }
-            ('[', Part::Parameters) => dimensions += 1,
-            ('(', Part::Method) => {
+            ('[', NamePart::Parameters) => dimensions += 1,
+            ('(', NamePart::Method) => {
                 text.push('(');
-                part = Part::Parameters;
+                part = NamePart::Parameters;
             }
-            (')', Part::Parameters) => {
+            (')', NamePart::Parameters) => {
                 text.push(')');
-                part = Part::End;
+                part = NamePart::End;
             }
-            (';', Part::Class) => {
+            (';', NamePart::Class) => {
                 // As in perf, constructors follow without a dot: `java.lang.Object<init>()`.
                 if letters.peek().is_some_and(char::is_ascii_alphabetic) {
                     text.push('.');
                 }
-                part = Part::Method;
+                part = NamePart::Method;
             }
-            (';', Part::ClassOfParameter) => part = Part::Parameters,
-            ('/', Part::Class | Part::ClassOfParameter) => text.push('.'),
+            (';', NamePart::ClassOfParameter) => part = NamePart::Parameters,
+            ('/', NamePart::Class | NamePart::ClassOfParameter) => text.push('.'),
             ('[' | '(' | ')' | ';' | '/', _) => return None,
             _ => text.push(letter),
         }

@@ -4,14 +4,14 @@
 //! after the other, the last takes precedence, as in a perf map; `--jit` distinguishes them by time.
 
 use super::find::attempt::{Attempt, Outcome, Role};
-use super::find::candidate_paths::{JIT_DUMP, below, of_process};
+use super::find::candidate_paths::{JIT_DUMP, below, process_file};
 use super::find::containers::ContainerProcess;
 use super::find::{Policy, SearchOptions};
-use super::lookup::{Frame, Lookup};
+use super::lookup::{FunctionFrame, Lookup};
 use super::perf_map::PerfMapSource;
 use super::source::{ObjectKey, OpenedObject, Source};
 use crate::object::function_ranges::FunctionRanges;
-use crate::object::image::Function;
+use crate::object::image::ImageFunction;
 use crate::object::jit_dump::{Dump, EventKind};
 use crate::object::jit_files::dump_pid;
 use bytes::Bytes;
@@ -78,7 +78,7 @@ impl JitDumpSource {
         let pid = own_pid.or(container.as_ref().and_then(|process| process.own_pid)).or(key.pid)?;
         // Elsewhere, nothing shows the ID of a process in its container.
         let archived = key.pid.into_iter().flat_map(|pid| {
-            self.options.archive_dirs.iter().map(move |directory| (of_process(directory, pid, JIT_DUMP), None))
+            self.options.archive_dirs.iter().map(move |directory| (process_file(directory, pid, JIT_DUMP), None))
         });
         let places = self.places(recorded, pid, container.as_ref()).into_iter().map(|path| (path, Some(pid)));
         for (path, pid) in archived.chain(places) {
@@ -137,14 +137,14 @@ impl OpenedObject for JitCode {
 /// The functions of a jitdump, by their last address.
 #[derive(Debug, Default)]
 pub struct JitFunctions {
-    functions: Vec<Function>,
+    functions: Vec<ImageFunction>,
     /// The parts of functions that no later function replaced.
-    parts: FunctionRanges<Part>,
+    parts: FunctionRanges<FunctionPart>,
 }
 
 /// A part of a function.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct FunctionPart {
     /// Start of the whole function.
     start: u64,
     function: usize,
@@ -168,13 +168,13 @@ impl JitFunctions {
                 },
             };
             let end = event.address.saturating_add(code.functions[function].size);
-            code.parts.insert(event.address, end, Part { start: event.address, function });
+            code.parts.insert(event.address, end, FunctionPart { start: event.address, function });
         }
         code
     }
 
     /// The functions, including replaced ones.
-    pub fn list(&self) -> &[Function] {
+    pub fn list(&self) -> &[ImageFunction] {
         &self.functions
     }
 
@@ -186,17 +186,17 @@ impl JitFunctions {
 }
 
 impl Lookup for JitFunctions {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
         let Some((function, offset)) = self.find(address) else { return };
-        let Function { name, lines, .. } = &self.functions[function];
+        let ImageFunction { name, lines, .. } = &self.functions[function];
         let line = lines.partition_point(|line| line.offset <= offset).checked_sub(1);
         let line = line.and_then(|line| lines.get(line));
-        found(&Frame {
+        on_frame(&FunctionFrame {
             name,
             file: line.map_or(&[][..], |line| &line.file),
             line: line.map_or(0, |line| line.line),
             symbol_start: Some(address - offset),
-            ..Frame::default()
+            ..FunctionFrame::default()
         });
     }
 }

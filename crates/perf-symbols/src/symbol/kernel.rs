@@ -4,7 +4,7 @@ use super::elf::ElfFiles;
 use super::find::attempt::{Attempt, Mismatch, Outcome, Role};
 use super::find::search::Search;
 use super::find::{Policy, SearchOptions, candidate_paths};
-use super::lookup::{Frame, Lookup};
+use super::lookup::{FunctionFrame, Lookup};
 use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Reference, Source};
 use super::table::SymbolTable;
@@ -44,8 +44,8 @@ impl Source for KernelSource {
             return None;
         }
         let image = if is_kernel { self.image(key, attempts) } else { None };
-        if let Some(found) = image.or_else(|| self.kallsyms(key, attempts)) {
-            return Some(found);
+        if let Some(opened) = image.or_else(|| self.kallsyms(key, attempts)) {
+            return Some(opened);
         }
         // Images are large: only if nothing else is available.
         let fetched = if is_kernel { Search::new(&self.options, key, attempts).fetch_vmlinux() } else { None };
@@ -156,9 +156,9 @@ struct Vmlinux {
 
 impl Vmlinux {
     fn new(object: Object, key: &ObjectKey) -> Self {
-        let files = ElfFiles::of_object(object);
+        let files = ElfFiles::from_object(object);
         let own = key.reference.as_ref();
-        let own = own.and_then(|reference| files.table().address_of(reference.symbol.as_bytes()));
+        let own = own.and_then(|reference| files.table().symbol_address(reference.symbol.as_bytes()));
         let shift = shift(own, key);
         Self { files, shift }
     }
@@ -189,10 +189,10 @@ struct Shifted<'a, L: ?Sized> {
 }
 
 impl<L: Lookup + ?Sized> Lookup for Shifted<'_, L> {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
         self.lookup.look_up(address.wrapping_sub(self.shift), &mut |frame| {
             let symbol_start = frame.symbol_start.map(|start| start.wrapping_add(self.shift));
-            found(&Frame { symbol_start, ..*frame });
+            on_frame(&FunctionFrame { symbol_start, ..*frame });
         });
     }
 }
@@ -228,7 +228,7 @@ impl Kallsyms {
                 continue;
             }
             zeros += u64::from(address == 0);
-            if REFERENCES.contains(&name) && references.iter().all(|(known, _)| known != name) {
+            if REFERENCES.contains(&name) && references.iter().all(|(reference, _)| reference != name) {
                 references.push((name.to_vec(), address));
             }
             if address != 0 {
@@ -250,7 +250,7 @@ impl Kallsyms {
             let end = address.checked_next_multiple_of(PAGE).and_then(|end| end.checked_add(PAGE));
             *size = end.unwrap_or(u64::MAX) - *address;
         }
-        Ok(Self { table: SymbolTable::of_symbols(symbols.into_iter()), references, ends })
+        Ok(Self { table: SymbolTable::from_symbols(symbols.into_iter()), references, ends })
     }
 
     /// Functions by address.
@@ -268,8 +268,8 @@ impl Kallsyms {
     /// The address of the recorded reference symbol here.
     fn reference(&self, key: &ObjectKey) -> Option<u64> {
         let wanted = key.reference.as_ref()?;
-        let known = self.references.iter().find(|(name, _)| *name == *wanted.symbol.as_bytes());
-        known.map(|&(_, address)| address).or_else(|| self.table.address_of(wanted.symbol.as_bytes()))
+        let reference = self.references.iter().find(|(name, _)| *name == *wanted.symbol.as_bytes());
+        reference.map(|&(_, address)| address).or_else(|| self.table.symbol_address(wanted.symbol.as_bytes()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// A function that an address is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub struct FunctionFrame<'a> {
     /// Linker symbol name; empty if unknown.
     pub name: &'a [u8],
     /// Line of the function's declaration; 0 if unknown.
@@ -21,8 +21,8 @@ pub struct Frame<'a> {
 
 /// A source of symbols.
 pub trait Lookup {
-    /// Calls `found` for each function that contains the address, innermost first; not at all if none is known.
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>));
+    /// Calls `on_frame` for each function that contains the address, innermost first; not at all if none is known.
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>));
 
     /// Whether names are missing because they take more time or memory than the size of the object allows.
     fn exceeds_limit(&self) -> bool {
@@ -31,8 +31,8 @@ pub trait Lookup {
 }
 
 impl<L: Lookup + ?Sized> Lookup for &L {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
-        (**self).look_up(address, found);
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
+        (**self).look_up(address, on_frame);
     }
 
     fn exceeds_limit(&self) -> bool {
@@ -42,14 +42,14 @@ impl<L: Lookup + ?Sized> Lookup for &L {
 
 /// The first source that knows the address.
 impl<A: Lookup, B: Lookup> Lookup for (A, B) {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
         let mut is_known = false;
         self.0.look_up(address, &mut |frame| {
             is_known = true;
-            found(frame);
+            on_frame(frame);
         });
         if !is_known {
-            self.1.look_up(address, found);
+            self.1.look_up(address, on_frame);
         }
     }
 

@@ -43,7 +43,7 @@ pub struct Segment {
 
 /// A section.
 #[derive(Clone, Debug)]
-pub struct Section {
+pub struct ObjectSection {
     /// Name, possibly truncated.
     pub name: Box<[u8]>,
     /// `sh_type`.
@@ -79,7 +79,7 @@ pub struct Object {
     is_relocatable: bool,
     build_id: Option<Id>,
     segments: Vec<Segment>,
-    sections: Vec<Section>,
+    sections: Vec<ObjectSection>,
     inflated: Vec<OnceLock<Option<Vec<u8>>>>,
     /// The units of each name of sections, if they are in several sections.
     joined_units: [OnceLock<Vec<u8>>; UNITS.len()],
@@ -113,13 +113,13 @@ impl Object {
         let is_inflated = bytes.as_ptr() != packed.as_ptr();
         let limit = limit.saturating_sub(if is_inflated { bytes.len() as u64 } else { 0 });
         match FileKind::parse(&*bytes).ok()? {
-            FileKind::Elf32 => Self::of_class::<FileHeader32<Endianness>>(path, bytes, false, limit),
-            FileKind::Elf64 => Self::of_class::<FileHeader64<Endianness>>(path, bytes, true, limit),
+            FileKind::Elf32 => Self::parse_class::<FileHeader32<Endianness>>(path, bytes, false, limit),
+            FileKind::Elf64 => Self::parse_class::<FileHeader64<Endianness>>(path, bytes, true, limit),
             _ => None,
         }
     }
 
-    fn of_class<H: FileHeader<Endian = Endianness>>(
+    fn parse_class<H: FileHeader<Endian = Endianness>>(
         path: &Path,
         bytes: Bytes,
         is_64: bool,
@@ -144,7 +144,7 @@ impl Object {
         let section = |section: &H::SectionHeader| {
             let name = names.as_ref().ok().and_then(|names| section.name(endian, *names).ok()).unwrap_or_default();
             let flags = section.sh_flags(endian).0;
-            Section {
+            ObjectSection {
                 name: name[..name.len().min(NAME)].into(),
                 kind: section.sh_type(endian).0,
                 is_executable: flags & SHF_EXECINSTR.0 != 0,
@@ -159,12 +159,12 @@ impl Object {
             }
         };
         let headers = header.section_headers(endian, data).unwrap_or_default();
-        let mut sections: Vec<Section> = headers.iter().map(section).collect();
+        let mut sections: Vec<ObjectSection> = headers.iter().map(section).collect();
         let (machine, is_relocatable) = (header.e_machine(endian).0, header.e_type(endian) == ET_REL);
         if is_relocatable {
             relocation::lay_out(&mut sections);
         }
-        let (build_id, entry) = (build_id_note::of_bytes(data), header.e_entry(endian).into());
+        let (build_id, entry) = (build_id_note::find_in_bytes(data), header.e_entry(endian).into());
         let inflated = sections.iter().map(|_| OnceLock::new()).collect();
         let path = path.to_owned();
         let mut object = Self {
@@ -191,7 +191,7 @@ impl Object {
     /// may fill the memory. The decision depends on the headers only, not on the order in which threads inflate sections.
     fn reject_excessive_sections(&mut self) {
         let in_file: u64 = self.sections.iter().map(|section| self.raw(section).len() as u64).sum();
-        let copied = |section: &Section| match section.is_compressed {
+        let copied = |section: &ObjectSection| match section.is_compressed {
             true => {
                 let is_old_form = section.name.starts_with(b".zdebug_");
                 inflate::claimed_size(self.raw(section), is_old_form, self.is_64, self.endian)
@@ -258,24 +258,24 @@ impl Object {
     }
 
     /// Sections, in the order of the file.
-    pub fn sections(&self) -> &[Section] {
+    pub fn sections(&self) -> &[ObjectSection] {
         &self.sections
     }
 
     /// The index of the section with this name. `.debug_info` also finds `.zdebug_info`.
     pub fn section_index(&self, name: &[u8]) -> Option<usize> {
-        let is_old_form = |section: &Section| {
+        let is_old_form = |section: &ObjectSection| {
             let rest = section.name.strip_prefix(b".zdebug_");
             rest.is_some() && rest == name.strip_prefix(b".debug_")
         };
-        let has_bytes = |section: &Section| section.kind != SHT_NOBITS.0 && section.size > 0;
+        let has_bytes = |section: &ObjectSection| section.kind != SHT_NOBITS.0 && section.size > 0;
         self.sections.iter().position(|section| has_bytes(section) && (*section.name == *name || is_old_form(section)))
     }
 
     /// The bytes of a section, inflated; empty if it is missing or corrupt.
     pub fn section(&self, name: &[u8]) -> &[u8] {
         if let Some(kind) = UNITS.iter().position(|units| *units == name) {
-            let is_named = |section: &&Section| *section.name == *name && section.kind != SHT_NOBITS.0;
+            let is_named = |section: &&ObjectSection| *section.name == *name && section.kind != SHT_NOBITS.0;
             if self.sections.iter().filter(is_named).nth(1).is_some() {
                 return self.joined_units[kind].get_or_init(|| self.join(name));
             }
@@ -285,7 +285,7 @@ impl Object {
 
     /// The bytes of all sections with a name.
     fn join(&self, name: &[u8]) -> Vec<u8> {
-        let is_named = |section: &Section| *section.name == *name && section.kind != SHT_NOBITS.0;
+        let is_named = |section: &ObjectSection| *section.name == *name && section.kind != SHT_NOBITS.0;
         let named = self.sections.iter().enumerate().filter(|(_, section)| is_named(section));
         named.flat_map(|(index, _)| self.section_data(index)).copied().collect()
     }
@@ -318,7 +318,7 @@ impl Object {
     }
 
     /// The bytes of a section in the file.
-    pub fn raw(&self, section: &Section) -> &[u8] {
+    pub fn raw(&self, section: &ObjectSection) -> &[u8] {
         let range = usize::try_from(section.offset).ok().zip(usize::try_from(section.size).ok());
         let range = range.and_then(|(start, size)| Some(start..start.checked_add(size)?));
         let has_bytes = section.kind != SHT_NOBITS.0;
@@ -327,8 +327,8 @@ impl Object {
 
     /// The bytes from an address of the object to the end of its section.
     pub fn bytes_at(&self, address: u64) -> &[u8] {
-        let offset = |section: &Section| address.checked_sub(section.address).filter(|&at| at < section.size);
-        let holds = |section: &&Section| section.address != 0 && section.kind != SHT_NOBITS.0;
+        let offset = |section: &ObjectSection| address.checked_sub(section.address).filter(|&at| at < section.size);
+        let holds = |section: &&ObjectSection| section.address != 0 && section.kind != SHT_NOBITS.0;
         let found = self.sections.iter().filter(holds).find_map(|section| Some((section, offset(section)?)));
         found.and_then(|(section, offset)| self.raw(section).get(offset as usize..)).unwrap_or_default()
     }
@@ -392,20 +392,25 @@ impl Object {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::object::image::{Function, Image, Target};
+    use crate::object::image::{Image, ImageFunction, ImageTarget};
     use crate::object::lines::Line;
     use perf_data::abi::Endian;
 
     /// An image with two functions of 16 bytes at 0x1000 and 0x1010, with lines.
     pub(crate) fn image(machine: u16, is_64: bool, endian: Endian) -> Bytes {
-        let mut image = Image::new(Target { machine, is_64, endian });
+        let mut image = Image::new(ImageTarget { machine, is_64, endian });
         for (name, line) in [("first", 10), ("second", 20)] {
             let lines = vec![
                 Line { offset: 0, line, file: "a.js".into() },
                 Line { offset: 8, line: line + 1, file: "a.js".into() },
             ];
-            let function =
-                Function { name: name.into(), size: 16, code: vec![0x90; 16].into(), lines, ..Function::default() };
+            let function = ImageFunction {
+                name: name.into(),
+                size: 16,
+                code: vec![0x90; 16].into(),
+                lines,
+                ..ImageFunction::default()
+            };
             image.push(function);
         }
         let mut file = Vec::new();
@@ -488,8 +493,8 @@ pub(super) mod tests {
     #[test]
     fn overlapping_sections_are_dropped() {
         let mut object = object();
-        let whole = Section { offset: 0, size: object.bytes().len() as u64, ..object.sections()[1].clone() };
-        let whole = Section { kind: 1, ..whole };
+        let whole = ObjectSection { offset: 0, size: object.bytes().len() as u64, ..object.sections()[1].clone() };
+        let whole = ObjectSection { kind: 1, ..whole };
         object.sections = vec![whole; 2];
         object.reject_excessive_sections();
         assert!(!object.exceeds_limit());

@@ -32,14 +32,14 @@ impl ObjectCache {
         if let Some(kept) = objects().by_key.get(key) {
             return kept.clone();
         }
-        let found = open();
-        let size = found.0.as_ref().map_or(0, |object| object.debug_size());
+        let opened = open();
+        let size = opened.0.as_ref().map_or(0, |object| object.debug_size());
         let mut objects = objects();
         if objects.by_key.len() < MAX_OBJECTS && objects.debug_size + size <= MAX_DEBUG_SIZE {
             objects.debug_size += size;
-            objects.by_key.insert(key.clone(), found.clone());
+            objects.by_key.insert(key.clone(), opened.clone());
         }
-        found
+        opened
     }
 }
 

@@ -1,9 +1,9 @@
 //! Functions of JIT code from `perf-PID.map` files. If entries overlap, the last one takes precedence.
 
 use super::find::attempt::{Attempt, Outcome, Role};
-use super::find::candidate_paths::{PERF_MAP, of_process};
+use super::find::candidate_paths::{PERF_MAP, process_file};
 use super::find::{Policy, SearchOptions};
-use super::lookup::{Frame, Lookup};
+use super::lookup::{FunctionFrame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
 use crate::object::perf_map::MapFile;
 use perf_data::session::RecordedNamespaces;
@@ -27,7 +27,7 @@ impl PerfMapSource {
     /// Candidates for the map file of a process. In a container, the process writes it with its own ID there.
     fn places(&self, pid: u32, namespaces: Option<RecordedNamespaces>) -> Vec<PathBuf> {
         let SearchOptions { containers, perf_map_dirs, archive_dirs, recorded, .. } = &*self.options;
-        let archived = archive_dirs.iter().map(|directory| of_process(directory, pid, PERF_MAP));
+        let archived = archive_dirs.iter().map(|directory| process_file(directory, pid, PERF_MAP));
         let of_container = containers.process(pid, namespaces, *recorded);
         let in_container =
             of_container.and_then(|process| Some(process.root.join(format!("tmp/perf-{}.map", process.own_pid?))));
@@ -75,9 +75,9 @@ impl OpenedObject for PerfMap {
 }
 
 impl Lookup for MapFile {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
         if let Some((start, name)) = self.functions.find(address) {
-            found(&Frame { name, symbol_start: Some(start), ..Frame::default() });
+            on_frame(&FunctionFrame { name, symbol_start: Some(start), ..FunctionFrame::default() });
         }
     }
 }

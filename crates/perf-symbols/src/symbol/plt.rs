@@ -22,7 +22,7 @@ pub(super) fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
     if ![EM_X86_64.0, EM_386.0, EM_AARCH64.0].contains(&machine) || object.is_relocatable() {
         return Vec::new();
     }
-    let mut found = Vec::new();
+    let mut stubs = Vec::new();
     let mut slots = None;
     let got = object.section_index(b".got.plt").or_else(|| object.section_index(b".got"));
     let got = got.map_or(0, |index| object.sections()[index].address);
@@ -30,10 +30,10 @@ pub(super) fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
     let mut room = object.bytes().len();
     for index in 0..object.sections().len() {
         let section = &object.sections()[index];
-        if !SECTIONS.contains(&&*section.name) || found.len() > LIMIT {
+        if !SECTIONS.contains(&&*section.name) || stubs.len() > LIMIT {
             continue;
         }
-        let slots = slots.get_or_insert_with(|| slots_of(object));
+        let slots = slots.get_or_insert_with(|| plt_slots(object));
         let (address, data) = (section.address, object.section_data(index));
         let step = if &*section.name == b".plt.got" { 8 } else { 16 };
         for (number, stub) in data.chunks(step).enumerate().take(LIMIT) {
@@ -44,13 +44,13 @@ pub(super) fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
                 _ => i386(stub, got),
             };
             if let Some(name) = slot.and_then(|slot| slots.get(&slot)) {
-                let Some(rest) = room.checked_sub(name.len()) else { return found };
+                let Some(rest) = room.checked_sub(name.len()) else { return stubs };
                 room = rest;
-                found.push((at, step as u64, [name, SUFFIX.as_bytes()].concat()));
+                stubs.push((at, step as u64, [name, SUFFIX.as_bytes()].concat()));
             }
         }
     }
-    found
+    stubs
 }
 
 /// The slot of the GOT that a stub jumps through: `jmp *offset(%rip)`, with `endbr64` or a prefix before it.
@@ -82,7 +82,7 @@ fn aarch64(stub: &[u8], at: u64) -> Option<u64> {
 }
 
 /// Names of the functions whose addresses the dynamic linker stores in GOT slots, by slot address.
-fn slots_of(object: &Object) -> HashMap<u64, &[u8]> {
+fn plt_slots(object: &Object) -> HashMap<u64, &[u8]> {
     let mut slots = HashMap::new();
     for (index, section) in object.sections().iter().enumerate() {
         let is_dynamic = section.address != 0 || section.name.ends_with(b".plt");
@@ -112,17 +112,17 @@ fn each<T: Pod>(data: &[u8], of: impl Fn(&T) -> (u64, u32)) -> Vec<(u64, u32)> {
 }
 
 fn symbol_name(object: &Object, table: usize, symbol: u32) -> Option<&[u8]> {
-    /// Maximum length of a name.
+    /// Maximum length of a name: a string table without a NUL would be searched for each entry.
     const NAME: usize = 4096;
     let section = object.sections().get(table).filter(|_| symbol != 0)?;
     let data = object.section_data(table);
-    fn name_of<S: Sym<Endian = Endianness> + Pod>(data: &[u8], symbol: u32, endian: Endianness) -> Option<u32> {
+    fn name_offset<S: Sym<Endian = Endianness> + Pod>(data: &[u8], symbol: u32, endian: Endianness) -> Option<u32> {
         let at = size_of::<S>().checked_mul(symbol as usize)?;
         pod::from_bytes::<S>(data.get(at..)?).ok().map(|(symbol, _)| symbol.st_name(endian))
     }
     let offset = match object.is_64() {
-        true => name_of::<Sym64<Endianness>>(data, symbol, object.endian()),
-        false => name_of::<Sym32<Endianness>>(data, symbol, object.endian()),
+        true => name_offset::<Sym64<Endianness>>(data, symbol, object.endian()),
+        false => name_offset::<Sym32<Endianness>>(data, symbol, object.endian()),
     }?;
     let strings = object.section_data(section.link).get(offset as usize..)?;
     // Many relocations can refer to one name without an end.

@@ -1,6 +1,6 @@
 //! Kernel modules, which are relocatable files: lays out their code as the kernel does, and relocates their debug information.
 
-use super::object::{Object, Section};
+use super::object::{Object, ObjectSection};
 use object::elf::{
     EM_386, EM_AARCH64, EM_ARM, EM_LOONGARCH, EM_PPC64, EM_RISCV, EM_S390, EM_X86_64, Rel32, Rel64, Rela32, Rela64,
     SHT_REL, SHT_RELA, SHT_SYMTAB, Sym32, Sym64,
@@ -14,7 +14,7 @@ pub(crate) const BASE: u64 = 1 << 30;
 
 /// Assigns addresses to the sections of code in their order, as the kernel loads them: without those of the initialization, which
 /// it loads elsewhere and discards.
-pub(crate) fn lay_out(sections: &mut [Section]) {
+pub(crate) fn lay_out(sections: &mut [ObjectSection]) {
     let mut end = BASE;
     for section in sections {
         section.address = 0;
@@ -34,7 +34,7 @@ pub(crate) fn lay_out(sections: &mut [Section]) {
 /// Missing are the differences of labels that RISC-V and LoongArch leave to the linker; there only functions are known.
 pub(crate) fn apply(object: &Object, section: usize, bytes: Vec<u8>) -> Option<Vec<u8>> {
     let mut bytes = bytes;
-    let of_section = |list: &&Section| {
+    let of_section = |list: &&ObjectSection| {
         let is_list = list.kind == SHT_RELA.0 || list.kind == SHT_REL.0;
         is_list && list.info == section
     };
@@ -43,7 +43,7 @@ pub(crate) fn apply(object: &Object, section: usize, bytes: Vec<u8>) -> Option<V
         let is_symbol_table = object.sections().get(list.link).is_some_and(|linked| linked.kind == SHT_SYMTAB.0);
         let symbols = if is_symbol_table { object.section_data(list.link) } else { &[] };
         let data = object.raw(list);
-        let target = Target { object, symbols };
+        let target = RelocationTarget { object, symbols };
         match (object.is_64(), list.kind == SHT_RELA.0) {
             (true, true) => target.with_addends::<Rela64<Endianness>, Sym64<Endianness>>(data, &mut bytes)?,
             (false, true) => target.with_addends::<Rela32<Endianness>, Sym32<Endianness>>(data, &mut bytes)?,
@@ -75,12 +75,12 @@ fn size(machine: u16, kind: u32) -> Option<usize> {
 }
 
 /// The symbols that relocations refer to.
-struct Target<'a> {
+struct RelocationTarget<'a> {
     object: &'a Object,
     symbols: &'a [u8],
 }
 
-impl Target<'_> {
+impl RelocationTarget<'_> {
     fn with_addends<R, S>(&self, list: &[u8], bytes: &mut [u8]) -> Option<()>
     where
         R: Rela<Endian = Endianness> + Pod,

@@ -94,7 +94,7 @@ struct Opened {
 }
 
 /// A share of an object's addresses.
-struct Part {
+struct LookupPart {
     group: usize,
     opened: Arc<Opened>,
     range: Range<usize>,
@@ -125,14 +125,14 @@ impl Symbolizer {
         }
         let addresses = opened.iter().map(|object: &Arc<Opened>| object.addresses.len() as u64).sum();
         let task = progress.begin(Work::ResolvingAddresses, "", Some(addresses));
-        let jobs: Vec<Mutex<Option<Part>>> =
+        let jobs: Vec<Mutex<Option<LookupPart>>> =
             parts(&opened, threads).into_iter().map(|part| Mutex::new(Some(part))).collect();
         let places: Vec<_> = opened.iter().map(|opened| opened.places.clone()).collect();
         let mut reports: Vec<_> = groups.iter().zip(&opened).map(|(group, opened)| report(group, opened)).collect();
         // From here on only the parts own the objects: each object is dropped with its last part.
         drop(opened);
         let mut tables: Vec<(usize, usize, FrameTable)> = Vec::with_capacity(jobs.len());
-        let work = |job: &Mutex<Option<Part>>| {
+        let work = |job: &Mutex<Option<LookupPart>>| {
             let part = job.lock().unwrap_or_else(PoisonError::into_inner).take();
             part.map(|part| (part.group, part.range.start, self.look_up(&part, &task)))
         };
@@ -205,7 +205,7 @@ impl Symbolizer {
         }
     }
 
-    fn look_up(&self, part: &Part, task: &Task) -> FrameTable {
+    fn look_up(&self, part: &LookupPart, task: &Task) -> FrameTable {
         let addresses = &part.opened.addresses[part.range.clone()];
         let look_up = |object: &dyn OpenedObject| {
             let mut table = FrameTable::new(self.options.demangle);
@@ -241,7 +241,7 @@ fn grouped(requests: &[Request]) -> Vec<Group<'_>> {
 }
 
 /// Splits the work into parts of about equal cost, largest first, so that no object keeps one thread busy while others wait.
-fn parts(opened: &[Arc<Opened>], threads: usize) -> Vec<Part> {
+fn parts(opened: &[Arc<Opened>], threads: usize) -> Vec<LookupPart> {
     /// Number of bytes of debug information that take as long to read as one lookup.
     const BYTES: u64 = 4096;
     let cost = |opened: &Opened| {
@@ -257,7 +257,7 @@ fn parts(opened: &[Arc<Opened>], threads: usize) -> Vec<Part> {
         let size = len.div_ceil(count).max(1);
         for start in (0..len).step_by(size) {
             let range = start..len.min(start + size);
-            let part = Part { group, opened: Arc::clone(opened), range, threads };
+            let part = LookupPart { group, opened: Arc::clone(opened), range, threads };
             parts.push((cost / count as u64, part));
         }
     }
@@ -288,7 +288,7 @@ fn count(symbols: &Symbols, groups: &[Group<'_>], reports: &mut [ObjectReport]) 
 
 #[cfg(test)]
 mod tests {
-    use super::super::lookup::{Frame, Lookup};
+    use super::super::lookup::{FunctionFrame, Lookup};
     use super::super::source::Source;
     use super::super::{ObjectKey, Options};
     use super::*;
@@ -313,8 +313,12 @@ mod tests {
     }
 
     impl Lookup for Numbers {
-        fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
-            found(&Frame { name: (address / 10).to_string().as_bytes(), line: 1, ..Frame::default() });
+        fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
+            on_frame(&FunctionFrame {
+                name: (address / 10).to_string().as_bytes(),
+                line: 1,
+                ..FunctionFrame::default()
+            });
         }
     }
 

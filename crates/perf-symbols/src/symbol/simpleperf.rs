@@ -2,7 +2,7 @@
 //! samples are in.
 
 use super::find::attempt::Attempt;
-use super::lookup::{Frame, Lookup};
+use super::lookup::{FunctionFrame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
 use super::table::SymbolTable;
 use gimli::{EndianSlice, LittleEndian, Reader};
@@ -57,7 +57,7 @@ struct RecordedObject {
 
 /// The fields of an object.
 #[derive(Default)]
-struct Fields<'a> {
+struct ProtoFields<'a> {
     path: &'a [u8],
     kind: u64,
     lowest_address: u64,
@@ -71,7 +71,7 @@ impl SimpleperfSource {
     /// Creates a source from the contents of these features. Corrupt objects are skipped.
     pub fn new(file: Option<&[u8]>, file2: Option<&[u8]>) -> Self {
         let mut source = Self::default();
-        let mut read = |section: Option<&[u8]>, decode: fn(Bytes<'_>) -> gimli::Result<Fields<'_>>| {
+        let mut read = |section: Option<&[u8]>, decode: fn(Bytes<'_>) -> gimli::Result<ProtoFields<'_>>| {
             let mut rest = Bytes::new(section.unwrap_or_default(), LittleEndian);
             while let Ok(bytes) = next(&mut rest) {
                 if let Ok(fields) = decode(bytes) {
@@ -84,13 +84,13 @@ impl SimpleperfSource {
         source
     }
 
-    fn add(&mut self, fields: &Fields<'_>) {
+    fn add(&mut self, fields: &ProtoFields<'_>) {
         let Ok(path) = str::from_utf8(fields.path) else { return };
         let bias = match fields.kind {
             ELF_FILE | KERNEL_MODULE => fields.lowest_address.wrapping_sub(fields.lowest_offset),
             _ => 0,
         };
-        let table = SymbolTable::of_symbols(fields.symbols.iter().copied());
+        let table = SymbolTable::from_symbols(fields.symbols.iter().copied());
         if !fields.symbols.is_empty() {
             self.objects.insert(path.into(), Arc::new(RecordedObject { table, bias }));
         }
@@ -103,7 +103,7 @@ fn next<'a>(rest: &mut Bytes<'a>) -> gimli::Result<Bytes<'a>> {
     rest.split(size as usize)
 }
 
-fn plain_fields(mut bytes: Bytes<'_>) -> gimli::Result<Fields<'_>> {
+fn plain_fields(mut bytes: Bytes<'_>) -> gimli::Result<ProtoFields<'_>> {
     let path = bytes.read_null_terminated_slice()?.slice();
     let (kind, lowest_address, count) = (bytes.read_u32()?.into(), bytes.read_u64()?, bytes.read_u32()?);
     let mut symbols = Vec::new();
@@ -113,19 +113,19 @@ fn plain_fields(mut bytes: Bytes<'_>) -> gimli::Result<Fields<'_>> {
     }
     // Early versions end here.
     let lowest_offset = if matches!(kind, ELF_FILE | KERNEL_MODULE) { bytes.read_u64().unwrap_or(0) } else { 0 };
-    Ok(Fields { path, kind, lowest_address, lowest_offset, symbols })
+    Ok(ProtoFields { path, kind, lowest_address, lowest_offset, symbols })
 }
 
-fn message_fields(bytes: Bytes<'_>) -> gimli::Result<Fields<'_>> {
-    let mut fields = Fields::default();
+fn message_fields(bytes: Bytes<'_>) -> gimli::Result<ProtoFields<'_>> {
+    let mut fields = ProtoFields::default();
     each_field(bytes, |number, value| {
         match (number, value) {
-            (1, Value::Bytes(path)) => fields.path = path.slice(),
-            (2, Value::Number(kind)) => fields.kind = kind,
-            (3, Value::Number(address)) => fields.lowest_address = address,
-            (4, Value::Bytes(symbol)) => fields.symbols.push(symbol_fields(symbol)?),
-            (6 | 7, Value::Bytes(file)) => each_field(file, |number, value| {
-                if let (1, Value::Number(offset)) = (number, value) {
+            (1, ProtoValue::Bytes(path)) => fields.path = path.slice(),
+            (2, ProtoValue::Number(kind)) => fields.kind = kind,
+            (3, ProtoValue::Number(address)) => fields.lowest_address = address,
+            (4, ProtoValue::Bytes(symbol)) => fields.symbols.push(symbol_fields(symbol)?),
+            (6 | 7, ProtoValue::Bytes(file)) => each_field(file, |number, value| {
+                if let (1, ProtoValue::Number(offset)) = (number, value) {
                     fields.lowest_offset = offset;
                 }
                 Ok(())
@@ -141,9 +141,9 @@ fn symbol_fields(bytes: Bytes<'_>) -> gimli::Result<(u64, u64, &[u8])> {
     let (mut address, mut size, mut name) = (0, 0, &[][..]);
     each_field(bytes, |number, value| {
         match (number, value) {
-            (1, Value::Number(number)) => address = number,
-            (2, Value::Number(number)) => size = number,
-            (3, Value::Bytes(bytes)) => name = bytes.slice(),
+            (1, ProtoValue::Number(number)) => address = number,
+            (2, ProtoValue::Number(number)) => size = number,
+            (3, ProtoValue::Bytes(bytes)) => name = bytes.slice(),
             _ => {}
         }
         Ok(())
@@ -152,7 +152,7 @@ fn symbol_fields(bytes: Bytes<'_>) -> gimli::Result<(u64, u64, &[u8])> {
 }
 
 /// The value of a field of a message.
-enum Value<'a> {
+enum ProtoValue<'a> {
     Number(u64),
     Bytes(Bytes<'a>),
 }
@@ -160,17 +160,17 @@ enum Value<'a> {
 /// Calls a function with the number and the value of each field of a message.
 fn each_field<'a>(
     mut bytes: Bytes<'a>,
-    mut found: impl FnMut(u64, Value<'a>) -> gimli::Result<()>,
+    mut found: impl FnMut(u64, ProtoValue<'a>) -> gimli::Result<()>,
 ) -> gimli::Result<()> {
     while !bytes.is_empty() {
         let tag = bytes.read_uleb128()?;
         let value = match tag & 7 {
-            0 => Value::Number(bytes.read_uleb128()?),
-            1 => Value::Number(bytes.read_u64()?),
-            5 => Value::Number(bytes.read_u32()?.into()),
+            0 => ProtoValue::Number(bytes.read_uleb128()?),
+            1 => ProtoValue::Number(bytes.read_u64()?),
+            5 => ProtoValue::Number(bytes.read_u32()?.into()),
             2 => {
                 let len = bytes.read_uleb128()?;
-                Value::Bytes(bytes.split(usize::try_from(len).map_err(|_| gimli::Error::UnsupportedOffset)?)?)
+                ProtoValue::Bytes(bytes.split(usize::try_from(len).map_err(|_| gimli::Error::UnsupportedOffset)?)?)
             }
             _ => return Err(gimli::Error::UnsupportedOffset),
         };
@@ -200,8 +200,8 @@ impl OpenedObject for Arc<RecordedObject> {
 }
 
 impl Lookup for RecordedObject {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
-        self.table.look_up(address, found);
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
+        self.table.look_up(address, on_frame);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Interned results: functions, files and frames, each kept once.
 
 use super::demangle::Demangle;
-use super::lookup::{Frame, Lookup};
+use super::lookup::{FunctionFrame, Lookup};
 use hashbrown::HashMap;
 use perf_data::session::names::{MAX_NAME, NameId, Names, truncated};
 
@@ -126,7 +126,7 @@ impl FrameTable {
         self.addresses.push(ResolvedAddress { first: first as u32, len, symbol_offset });
     }
 
-    fn intern(&mut self, frame: &Frame<'_>) -> ResolvedFrame {
+    fn intern(&mut self, frame: &FunctionFrame<'_>) -> ResolvedFrame {
         let function = (!frame.name.is_empty()).then(|| {
             let raw = truncated(frame.name, MAX_NAME);
             let system_name = self.name_id(&raw);
@@ -138,7 +138,7 @@ impl FrameTable {
             });
             self.function(Function { name, system_name, start_line: frame.start_line })
         });
-        let Frame { line, column, is_inlined, .. } = *frame;
+        let FunctionFrame { line, column, is_inlined, .. } = *frame;
         ResolvedFrame { function, file: self.name_id(frame.file), line, column, is_inlined }
     }
 
@@ -152,11 +152,11 @@ impl FrameTable {
 
     fn function(&mut self, function: Function) -> FunctionId {
         let number = self.functions.len() as FunctionId;
-        let known = *self.by_name.entry((function.system_name, function.start_line)).or_insert(number);
-        if known == number {
+        let interned = *self.by_name.entry((function.system_name, function.start_line)).or_insert(number);
+        if interned == number {
             self.functions.push(function);
         }
-        known
+        interned
     }
 
     /// Appends the addresses of another table. The result does not depend on how the addresses were split into tables.
@@ -169,14 +169,14 @@ impl FrameTable {
         for frame in &other.frames {
             let file = *names.entry(frame.file).or_insert_with(|| self.name_id(other.names.name(frame.file)));
             let function = frame.function.map(|id| match functions[id as usize] {
-                Some(known) => known,
+                Some(interned) => interned,
                 None => {
                     let function = other.functions[id as usize];
                     let mut name = |id| *names.entry(id).or_insert_with(|| self.name_id(other.names.name(id)));
                     let (system_name, name) = (name(function.system_name), name(function.name));
-                    let known = self.function(Function { name, system_name, ..function });
-                    functions[id as usize] = Some(known);
-                    known
+                    let interned = self.function(Function { name, system_name, ..function });
+                    functions[id as usize] = Some(interned);
+                    interned
                 }
             });
             self.frames.push(ResolvedFrame { function, file, ..*frame });
@@ -243,15 +243,21 @@ mod tests {
     struct Even;
 
     impl Lookup for Even {
-        fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+        fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
             if address.is_multiple_of(2) {
                 let name = format!("_Z1fILi{}EEvv", address / 10);
-                found(&Frame { name: b"inner", file: b"a.c", line: 3, is_inlined: true, ..Frame::default() });
-                found(&Frame {
+                on_frame(&FunctionFrame {
+                    name: b"inner",
+                    file: b"a.c",
+                    line: 3,
+                    is_inlined: true,
+                    ..FunctionFrame::default()
+                });
+                on_frame(&FunctionFrame {
                     name: name.as_bytes(),
                     start_line: 7,
                     symbol_start: Some(address - 1),
-                    ..Frame::default()
+                    ..FunctionFrame::default()
                 });
             }
         }
@@ -267,9 +273,9 @@ mod tests {
     struct LongNames(Vec<u8>);
 
     impl Lookup for LongNames {
-        fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+        fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
             let len = if address.is_multiple_of(10) { 1 << 20 } else { 10_000 };
-            found(&Frame { name: &self.0[address as usize..][..len], ..Frame::default() });
+            on_frame(&FunctionFrame { name: &self.0[address as usize..][..len], ..FunctionFrame::default() });
         }
     }
 
@@ -297,9 +303,9 @@ mod tests {
     struct OneFunction;
 
     impl Lookup for OneFunction {
-        fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+        fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
             if (100..200).contains(&address) {
-                found(&Frame { name: b"sigreturn", symbol_start: Some(100), ..Frame::default() });
+                on_frame(&FunctionFrame { name: b"sigreturn", symbol_start: Some(100), ..FunctionFrame::default() });
             }
         }
     }

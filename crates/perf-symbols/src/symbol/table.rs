@@ -1,6 +1,6 @@
 //! Symbol tables of ELF files: `.symtab`, or else `.dynsym` and `.gnu_debugdata`, and PLT entries.
 
-use super::lookup::{Frame, Lookup};
+use super::lookup::{FunctionFrame, Lookup};
 use super::object::Object;
 use super::plt;
 use super::ranges::Ranges;
@@ -60,7 +60,7 @@ impl SymbolTable {
     }
 
     /// Builds a table of symbols with start address, size and name. A symbol of size 0 extends to the next one.
-    pub fn of_symbols<'a>(symbols: impl Iterator<Item = (u64, u64, &'a [u8])>) -> Self {
+    pub fn from_symbols<'a>(symbols: impl Iterator<Item = (u64, u64, &'a [u8])>) -> Self {
         let mut table = Self::default();
         let mut names = Vec::new();
         for (start, size, name) in symbols {
@@ -106,7 +106,7 @@ impl SymbolTable {
     fn read<S: Sym<Endian = Endianness> + Pod>(&mut self, object: &Object, data: &[u8], source: u32, strings: &[u8]) {
         let Ok((list, _)) = pod::slice_from_bytes::<S>(data, data.len() / size_of::<S>()) else { return };
         let (endian, machine) = (object.endian(), object.machine());
-        let descriptors = Descriptors::of(object);
+        let descriptors = Descriptors::parse(object);
         for symbol in list {
             let kind = symbol.st_type();
             let is_function = kind == STT_FUNC || kind == STT_GNU_IFUNC;
@@ -212,7 +212,7 @@ impl SymbolTable {
     }
 
     /// The start address of the function with this name.
-    pub fn address_of(&self, name: &[u8]) -> Option<u64> {
+    pub fn symbol_address(&self, name: &[u8]) -> Option<u64> {
         self.symbols.iter().find(|symbol| self.name(symbol.name) == name).map(|symbol| symbol.start)
     }
 
@@ -233,9 +233,9 @@ impl SymbolTable {
 }
 
 impl Lookup for SymbolTable {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
         if let Some((start, name)) = self.find(address) {
-            found(&Frame { name, symbol_start: Some(start), ..Frame::default() });
+            on_frame(&FunctionFrame { name, symbol_start: Some(start), ..FunctionFrame::default() });
         }
     }
 }
@@ -254,7 +254,7 @@ struct Descriptors<'a> {
 }
 
 impl<'a> Descriptors<'a> {
-    fn of(object: &'a Object) -> Option<Self> {
+    fn parse(object: &'a Object) -> Option<Self> {
         let index = object.section_index(b".opd").filter(|_| object.machine() == EM_PPC64.0 && object.is_64())?;
         let address = object.sections()[index].address;
         Some(Self { address, data: object.section_data(index), endian: object.endian() })
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_symbol_without_a_size_reaches_to_the_next() {
         let symbols: [(u64, u64, &[u8]); 4] = [(10, 0, b"a"), (20, 10, b"b"), (25, 0, b"label"), (40, 0, b"c")];
-        let table = SymbolTable::of_symbols(symbols.into_iter());
+        let table = SymbolTable::from_symbols(symbols.into_iter());
         let name = |address| table.find(address).map(|(_, name)| String::from_utf8_lossy(name).into_owned());
         let names = [9, 10, 19, 20, 26, 30, 1000].map(name);
         let expected = [None, Some("a"), Some("a"), Some("b"), Some("b"), None, Some("c")];

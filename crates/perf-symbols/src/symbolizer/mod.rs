@@ -61,8 +61,8 @@ impl Symbolizer {
                 column: frame.column,
             })
         };
-        let lines = |place| {
-            let frames = symbols.frames(0, place);
+        let lines = |index| {
+            let frames = symbols.frames(0, index);
             let frames = if self.without_inlined { &frames[frames.len().saturating_sub(1)..] } else { frames };
             frames.iter().filter_map(line).collect()
         };

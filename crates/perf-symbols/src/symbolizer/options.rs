@@ -15,7 +15,6 @@ use crate::symbol::find::fetch::{Fetcher, Notice};
 use crate::symbol::find::{Policy, SearchOptions};
 use crate::symbol::source::Source;
 use perf_data::abi::feature::FeatureId;
-#[cfg(feature = "debuginfod")]
 use perf_data::error::{Error, Result};
 use perf_data::progress::Progress;
 use perf_data::stream::meta::Meta;
@@ -41,6 +40,8 @@ pub struct SymbolOptions {
     without_splicing: bool,
     /// Sources that take precedence over files, the last one over the others.
     sources: Vec<CustomSource>,
+    /// Files and directories that were named, which must exist.
+    named: Vec<PathBuf>,
 }
 
 /// Maximum number of frames of an unwound user stack by default, as in perf.
@@ -55,6 +56,7 @@ impl Default for SymbolOptions {
             max_stack: Some(MAX_STACK),
             without_splicing: false,
             sources: Vec::new(),
+            named: Vec::new(),
         }
     }
 }
@@ -64,21 +66,23 @@ impl SymbolOptions {
     #[must_use]
     pub fn symfs(mut self, directory: impl AsRef<Path>) -> Self {
         self.search = self.search.with_symfs(directory.as_ref());
-        self
+        self.naming(directory.as_ref())
     }
 
     /// Also searches debug files in a directory laid out as `/usr/lib/debug`, before other directories.
     #[must_use]
     pub fn debug_dir(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.search.debug_dirs.insert(0, directory.into());
-        self
+        let directory = directory.into();
+        self.search.debug_dirs.insert(0, directory.clone());
+        self.naming(&directory)
     }
 
     /// Also searches objects and debug files in a build ID cache of perf, before other caches.
     #[must_use]
     pub fn build_id_dir(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.search.build_id_dirs.insert(0, directory.into());
-        self
+        let directory = directory.into();
+        self.search.build_id_dirs.insert(0, directory.clone());
+        self.naming(&directory)
     }
 
     /// Searches an unpacked archive of the recording, before other caches: a build ID cache with files of processes.
@@ -101,15 +105,17 @@ impl SymbolOptions {
     /// Reads functions of the kernel from a copy of `/proc/kallsyms` of the recorded machine.
     #[must_use]
     pub fn kallsyms(mut self, file: impl Into<PathBuf>) -> Self {
-        self.search.kallsyms = Some(file.into());
-        self
+        let file = file.into();
+        self.search.kallsyms = Some(file.clone());
+        self.naming(&file)
     }
 
     /// Reads functions and lines of the kernel from an image of the recorded kernel.
     #[must_use]
     pub fn vmlinux(mut self, file: impl Into<PathBuf>) -> Self {
-        self.search.vmlinux = Some(file.into());
-        self
+        let file = file.into();
+        self.search.vmlinux = Some(file.clone());
+        self.naming(&file)
     }
 
     /// Also uses files at the recorded paths that do not match the recorded ones; their names may be wrong.
@@ -200,6 +206,22 @@ impl SymbolOptions {
         self
     }
 
+    fn naming(mut self, path: &Path) -> Self {
+        self.named.push(path.to_owned());
+        self
+    }
+
+    /// Checks that the files and directories that were named exist: otherwise names would be missing without a reason.
+    ///
+    /// # Errors
+    /// If one does not exist, or cannot be accessed.
+    pub fn check(&self) -> Result<()> {
+        for path in &self.named {
+            fs::metadata(path).map_err(Error::io(path.display().to_string(), "cannot search symbols"))?;
+        }
+        Ok(())
+    }
+
     /// Whether inlined functions are omitted.
     pub fn omits_inlined(&self) -> bool {
         self.without_inlined
@@ -270,6 +292,14 @@ fn is_running_kernel(meta: &Meta) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn named_files_must_exist() {
+        let missing = || SymbolOptions::default().symfs("/").kallsyms("/nonexistent/kallsyms");
+        let error = missing().check().expect_err("a missing file");
+        assert!(error.to_string().starts_with("/nonexistent/kallsyms: cannot search symbols: "), "{error}");
+        assert!(missing().symfs("/").check().is_err() && SymbolOptions::default().debug_dir("/").check().is_ok());
+    }
 
     #[test]
     fn a_release_is_one_part_of_a_path() {

@@ -34,12 +34,12 @@ impl BuildIds {
     /// Sets the build ID of a map that has none.
     pub fn complete(&self, map: &mut Map) {
         if map.build_id.is_none() {
-            map.build_id = self.of(map).map(Into::into);
+            map.build_id = self.build_id(map).map(Into::into);
         }
     }
 
     /// The build ID of the object of a map.
-    pub fn of(&self, map: &Map) -> Option<&[u8]> {
+    pub fn build_id(&self, map: &Map) -> Option<&[u8]> {
         let by_name = self.by_name.get(&*map.filename);
         by_name.or(if map.is_kernel() { self.kernel.as_ref() } else { None }).map(|id| &**id)
     }

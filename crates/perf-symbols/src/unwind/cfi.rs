@@ -28,15 +28,15 @@ const MAX_INTERPRETED: u64 = 1 << 29;
 pub(crate) struct Cfi {
     file: Object,
     /// FDEs of `.eh_frame`, for files without a usable `.eh_frame_hdr`.
-    eh_frame: OnceCell<Vec<Entry>>,
+    eh_frame: OnceCell<Vec<CfiEntry>>,
     /// FDEs of `.debug_frame`.
-    debug_frame: OnceCell<Vec<Entry>>,
+    debug_frame: OnceCell<Vec<CfiEntry>>,
     bytes_left: u64,
 }
 
 /// The addresses of an FDE, and its offset in the section.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct CfiEntry {
     start: u64,
     end: u64,
     offset: usize,
@@ -44,7 +44,7 @@ struct Entry {
 
 /// A compiled row.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct CfiRow {
     /// Its addresses.
     pub addresses: Range<u64>,
     /// How to unwind from them.
@@ -71,24 +71,29 @@ impl Cfi {
     }
 
     /// Compiles the row of an address; `None` if there is none.
-    pub(crate) fn row(&mut self, address: u64, arch: &Architecture, context: &mut UnwindContext<usize>) -> Option<Row> {
+    pub(crate) fn row(
+        &mut self,
+        address: u64,
+        arch: &Architecture,
+        context: &mut UnwindContext<usize>,
+    ) -> Option<CfiRow> {
         let Self { file, eh_frame, debug_frame, bytes_left } = self;
         let bases = bases(file);
         let mut compiler = Compiler { address, arch, context, bytes_left };
-        let section = eh_frame_of(file);
+        let section = eh_frame_section(file);
         let offset = match SearchTable::new(file) {
             Some(table) => table.find(address),
             None => find(eh_frame.get_or_init(|| index(&section, &bases)), address),
         };
-        let found = offset.and_then(|offset| compiler.row(&section, &bases, offset.into()));
-        let found = found.or_else(|| {
-            let section = debug_frame_of(file);
+        let row = offset.and_then(|offset| compiler.row(&section, &bases, offset.into()));
+        let row = row.or_else(|| {
+            let section = debug_frame_section(file);
             let offset = find(debug_frame.get_or_init(|| index(&section, &bases)), address)?;
             compiler.row(&section, &bases, offset.into())
         });
-        found.or_else(|| {
+        row.or_else(|| {
             let (addresses, rule) = exidx::row(file, address, arch)?;
-            Some(Row { addresses, rule })
+            Some(CfiRow { addresses, rule })
         })
     }
 }
@@ -100,7 +105,7 @@ impl Compiler<'_> {
         section: &S,
         bases: &BaseAddresses,
         offset: S::Offset,
-    ) -> Option<Row> {
+    ) -> Option<CfiRow> {
         let fde = section.fde_from_offset(bases, offset, checked_cie).ok()?;
         if !fde.contains(self.address) {
             return None;
@@ -113,7 +118,7 @@ impl Compiler<'_> {
                 let addresses = row.start_address()..row.end_address();
                 let (column, is_signal) = (fde.cie().return_address_register().0, fde.is_signal_trampoline());
                 let rule = Rule::new(row, column, is_signal, *section.reader(), self.arch)?;
-                return Some(Row { addresses, rule });
+                return Some(CfiRow { addresses, rule });
             }
         }
         None
@@ -121,7 +126,7 @@ impl Compiler<'_> {
 }
 
 /// The FDEs of a section, sorted by address.
-fn index<'d, S: UnwindSection<Data<'d>> + Section<Data<'d>>>(section: &S, bases: &BaseAddresses) -> Vec<Entry> {
+fn index<'d, S: UnwindSection<Data<'d>> + Section<Data<'d>>>(section: &S, bases: &BaseAddresses) -> Vec<CfiEntry> {
     let mut index = Vec::new();
     let mut cies: HashMap<usize, CommonInformationEntry<Data<'d>>> = HashMap::new();
     let mut entries = section.entries(bases);
@@ -139,7 +144,7 @@ fn index<'d, S: UnwindSection<Data<'d>> + Section<Data<'d>>>(section: &S, bases:
         });
         let Ok(fde) = fde else { continue };
         if fde.len() > 0 {
-            index.push(Entry { start: fde.initial_address(), end: fde.end_address(), offset: fde.offset() });
+            index.push(CfiEntry { start: fde.initial_address(), end: fde.end_address(), offset: fde.offset() });
         }
     }
     index.sort_by_key(|entry| entry.start);
@@ -147,7 +152,7 @@ fn index<'d, S: UnwindSection<Data<'d>> + Section<Data<'d>>>(section: &S, bases:
 }
 
 /// The offset of the FDE of an address.
-fn find(index: &[Entry], address: u64) -> Option<usize> {
+fn find(index: &[CfiEntry], address: u64) -> Option<usize> {
     let last = index.partition_point(|entry| entry.start <= address).checked_sub(1)?;
     Some(index[last]).filter(|entry| address < entry.end).map(|entry| entry.offset)
 }
@@ -223,14 +228,14 @@ fn vendor(file: &Object) -> Vendor {
     if file.machine() == EM_AARCH64.0 { Vendor::AArch64 } else { Vendor::Default }
 }
 
-fn eh_frame_of(file: &Object) -> EhFrame<Data<'_>> {
+fn eh_frame_section(file: &Object) -> EhFrame<Data<'_>> {
     let mut section = EhFrame::new(file.section(b".eh_frame"), endian(file));
     section.set_address_size(address_size(file));
     section.set_vendor(vendor(file));
     section
 }
 
-fn debug_frame_of(file: &Object) -> DebugFrame<Data<'_>> {
+fn debug_frame_section(file: &Object) -> DebugFrame<Data<'_>> {
     let mut section = DebugFrame::new(file.section(b".debug_frame"), endian(file));
     section.set_address_size(address_size(file));
     section.set_vendor(vendor(file));
@@ -297,10 +302,10 @@ mod tests {
     }
 
     fn rows(cfi: &mut Cfi, addresses: &[u64]) -> Vec<Option<(Range<u64>, i64)>> {
-        let arch = Architecture::of(Some("x86_64"), None, true).unwrap();
+        let arch = Architecture::find(Some("x86_64"), None, true).unwrap();
         let mut context = UnwindContext::new();
         let row = |&address| {
-            let Row { addresses, rule } = cfi.row(address, arch, &mut context)?;
+            let CfiRow { addresses, rule } = cfi.row(address, arch, &mut context)?;
             // Changed sections have other rules.
             let offset = if let Cfa::Register(7, offset) = rule.cfa { offset } else { i64::MIN };
             Some((addresses, offset))

@@ -68,18 +68,18 @@ impl RecentCode {
 
     /// What is known about a place.
     #[inline]
-    pub fn get(&self, place: CodeAddress) -> Option<&Code> {
-        let (cached, code) = &self.slots[Self::slot(place)];
-        (*cached == place).then_some(code)
+    pub fn get(&self, code_address: CodeAddress) -> Option<&Code> {
+        let (cached, code) = &self.slots[Self::slot(code_address)];
+        (*cached == code_address).then_some(code)
     }
 
     /// Looks up a place unless it is known. Returns its slot.
     #[inline]
-    pub fn find(&mut self, place: CodeAddress, look_up: impl FnOnce() -> Code) -> usize {
-        let slot = Self::slot(place);
+    pub fn find(&mut self, code_address: CodeAddress, look_up: impl FnOnce() -> Code) -> usize {
+        let slot = Self::slot(code_address);
         let cached = &mut self.slots[slot];
-        if cached.0 != place {
-            *cached = (place, look_up());
+        if cached.0 != code_address {
+            *cached = (code_address, look_up());
         }
         slot
     }
@@ -90,10 +90,10 @@ impl RecentCode {
         &self.slots[slot].1
     }
 
-    fn slot(place: CodeAddress) -> usize {
+    fn slot(code_address: CodeAddress) -> usize {
         // An odd number without a pattern spreads the bits to the highest.
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mixed = (place.address ^ place.view.rotate_left(32)).wrapping_mul(SPREAD);
+        let mixed = (code_address.address ^ code_address.view.rotate_left(32)).wrapping_mul(SPREAD);
         (mixed >> (64 - Self::BITS)) as usize
     }
 }

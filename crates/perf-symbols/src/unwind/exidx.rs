@@ -4,7 +4,7 @@ use super::arch::Architecture;
 use super::cfi;
 use super::memory::integer;
 use super::registers::Slot;
-use super::rule::{Cfa, Expressions, Rule, Saved, Value};
+use super::rule::{Cfa, Expressions, RegisterValue, Rule, Saved};
 use crate::symbol::object::Object;
 use gimli::RunTimeEndian;
 use object::Endianness;
@@ -27,7 +27,7 @@ const INLINE: u32 = 1 << 31;
 /// Compiles the entry of an address; `None` if there is none, or its instructions cannot be expressed as a rule.
 pub(crate) fn row(file: &Object, address: u64, arch: &Architecture) -> Option<(Range<u64>, Rule)> {
     let section = file.sections().get(file.section_index(b".ARM.exidx")?)?;
-    let table = Table {
+    let table = ExidxTable {
         entries: file.section(b".ARM.exidx"),
         start: section.address,
         endian: if file.endian() == Endianness::Big { Endian::Big } else { Endian::Little },
@@ -36,10 +36,10 @@ pub(crate) fn row(file: &Object, address: u64, arch: &Architecture) -> Option<(R
     // The last function ends with its segment.
     let end = table.function(index + 1).unwrap_or(u32::MAX.into());
     let at = table.start + (index * ENTRY + 4) as u64;
-    let mut frame = Frame { base: SP, offset: 0, saved: Vec::new() };
+    let mut frame = ExidxFrame { base: SP, offset: 0, saved: Vec::new() };
     match table.word(index * ENTRY + 4)? {
         // The outermost function has no return address.
-        CANT_UNWIND => frame.saved.push(Saved { slot: LR, value: Value::Undefined }),
+        CANT_UNWIND => frame.saved.push(Saved { slot: LR, value: RegisterValue::Undefined }),
         word if word & INLINE != 0 => frame.run(word.to_be_bytes().into_iter().skip(1))?,
         word => frame.run(table.instructions(file.bytes_at(prel31(word, at)))?.into_iter())?,
     }
@@ -47,13 +47,13 @@ pub(crate) fn row(file: &Object, address: u64, arch: &Architecture) -> Option<(R
 }
 
 /// The entries, sorted by address.
-struct Table<'a> {
+struct ExidxTable<'a> {
     entries: &'a [u8],
     start: u64,
     endian: Endian,
 }
 
-impl Table<'_> {
+impl ExidxTable<'_> {
     fn word(&self, offset: usize) -> Option<u32> {
         Some(integer(self.entries.get(offset..)?, 4, self.endian)? as u32)
     }
@@ -96,14 +96,14 @@ fn prel31(word: u32, at: u64) -> u64 {
 }
 
 /// The virtual stack pointer while instructions are executed, relative to a register.
-struct Frame {
+struct ExidxFrame {
     base: Slot,
     offset: i64,
     /// Registers with their offsets from the base.
     saved: Vec<Saved>,
 }
 
-impl Frame {
+impl ExidxFrame {
     /// Executes instructions; `None` if they are not supported.
     fn run(&mut self, mut bytes: impl Iterator<Item = u8>) -> Option<()> {
         while let Some(byte) = bytes.next() {
@@ -158,7 +158,7 @@ impl Frame {
     }
 
     fn pop(&mut self, slot: Slot) {
-        self.saved.push(Saved { slot, value: Value::At(self.offset) });
+        self.saved.push(Saved { slot, value: RegisterValue::At(self.offset) });
         self.offset += 4;
     }
 
@@ -167,7 +167,7 @@ impl Frame {
         let Self { base, offset, mut saved } = self;
         let restores_pc = saved.iter().any(|register| register.slot == PC);
         for register in &mut saved {
-            if let Value::At(at) = &mut register.value {
+            if let RegisterValue::At(at) = &mut register.value {
                 *at -= offset;
             }
             // The return address is in the column of the link register.
@@ -191,14 +191,14 @@ mod tests {
     type Compiled = (Slot, i64, Vec<(Slot, i64)>);
 
     fn rule(bytes: &[u8]) -> Option<Compiled> {
-        let arch = Architecture::of(Some("armv7l"), None, false).unwrap();
-        let mut frame = Frame { base: SP, offset: 0, saved: Vec::new() };
+        let arch = Architecture::find(Some("armv7l"), None, false).unwrap();
+        let mut frame = ExidxFrame { base: SP, offset: 0, saved: Vec::new() };
         frame.run(bytes.iter().copied())?;
         let rule = frame.rule(arch, RunTimeEndian::Little);
         let Cfa::Register(base, offset) = rule.cfa else { return None };
         assert_eq!(rule.return_address, LR);
         let registers = rule.saved.iter().map(|register| match register.value {
-            Value::At(at) => (register.slot, at),
+            RegisterValue::At(at) => (register.slot, at),
             _ => (register.slot, i64::MAX),
         });
         Some((base, offset, registers.collect()))
@@ -227,7 +227,7 @@ mod tests {
     fn entries_are_found_by_address() {
         let entries: Vec<u8> =
             [0x7fff_f000_u32, 1, 0x7fff_f0f8, 0x80a8_b0b0].iter().flat_map(|word| word.to_le_bytes()).collect();
-        let table = Table { entries: &entries, start: 0x2000, endian: Endian::Little };
+        let table = ExidxTable { entries: &entries, start: 0x2000, endian: Endian::Little };
         assert_eq!([0, 1, 2].map(|index| table.function(index)), [Some(0x1000), Some(0x1100), None]);
         assert_eq!(
             [0xfff, 0x1000, 0x10ff, 0x1100, 0x9000].map(|at| table.find(at)),

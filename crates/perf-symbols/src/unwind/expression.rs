@@ -40,8 +40,8 @@ impl Stack {
 
     /// The value at this depth; 0 is the top.
     fn at(&self, depth: usize) -> Result<u64, Failed> {
-        let place = self.len.checked_sub(depth + 1).ok_or(Failed::Invalid)?;
-        Ok(self.values[place])
+        let index = self.len.checked_sub(depth + 1).ok_or(Failed::Invalid)?;
+        Ok(self.values[index])
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn value(expression: &[u8], initial: Option<u64>) -> Result<u64, Failed> {
-        let arch = Architecture::of(Some("x86_64"), None, true).unwrap();
+        let arch = Architecture::find(Some("x86_64"), None, true).unwrap();
         let mut registers = Registers::default();
         registers.set(7, Some(0x7000));
         registers.set(16, Some(0x40_102b));

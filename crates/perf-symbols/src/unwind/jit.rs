@@ -1,6 +1,6 @@
 //! Code compiled at run time, with the CFI of its jitdump.
 
-use crate::object::image::{Function, Image};
+use crate::object::image::{Image, ImageFunction};
 use crate::object::machine;
 use crate::symbol::find::SearchOptions;
 use crate::symbol::jit_dump::{JitDumpSource, JitFunctions};
@@ -22,9 +22,9 @@ impl JitCode {
     pub(crate) fn find(options: &Arc<SearchOptions>, key: &ObjectKey) -> Option<(Self, Object)> {
         let dump = JitDumpSource::new(Arc::clone(options)).dump(key, &mut Vec::new())?;
         let end = dump.events.iter().map(|event| event.address).max().unwrap_or(0);
-        let target = machine::target(machine::of_jit_dump(dump.header.elf_mach, None), dump.endian, end);
+        let target = machine::target(machine::for_jit_dump(dump.header.elf_mach, None), dump.endian, end);
         let (functions, mut image) = (JitFunctions::new(dump), Image::new(target));
-        let place = |function: &Function| match function.eh_frame.is_empty() {
+        let place = |function: &ImageFunction| match function.eh_frame.is_empty() {
             true => None,
             false => image.push(function.clone()),
         };

@@ -1,7 +1,7 @@
 //! Object files as the unwinder sees them: compiled rules by address, code and constant data.
 
 use super::arch::{Architecture, Trampoline};
-use super::cfi::{Cfi, Row};
+use super::cfi::{Cfi, CfiRow};
 use super::jit::JitCode;
 use super::rule::Rule;
 use crate::symbol::find::SearchOptions;
@@ -91,14 +91,14 @@ impl UnwindObject {
             self.ranges.clear();
         }
         let (addresses, rule) = match self.compile(address, context) {
-            Some(Row { addresses, rule }) => (addresses, Some(Arc::new(rule))),
+            Some(CfiRow { addresses, rule }) => (addresses, Some(Arc::new(rule))),
             None => (address..address.saturating_add(1), None),
         };
         self.ranges.insert(addresses.start, (addresses.end, rule.clone()));
         rule
     }
 
-    fn compile(&mut self, address: u64, context: &mut UnwindContext<usize>) -> Option<Row> {
+    fn compile(&mut self, address: u64, context: &mut UnwindContext<usize>) -> Option<CfiRow> {
         let row = self.object.as_mut().and_then(|cfi| cfi.row(address, self.arch, context));
         row.or_else(|| {
             self.search_debug_file();

@@ -36,13 +36,15 @@ impl Objects {
     }
 
     /// What is known about a place.
-    pub fn code(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, place: CodeAddress) -> Code {
-        let Some((map_id, map)) = space.map_at(place.address) else { return Code::Unmapped };
+    pub fn code(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, code_address: CodeAddress) -> Code {
+        let Some((map_id, map)) = space.map_at(code_address.address) else { return Code::Unmapped };
         let no_rule = Code::NoRule(map_id);
-        let Some(index) = self.of_map(map_id, map, space, arch) else { return no_rule };
+        let Some(index) = self.object_index(map_id, map, space, arch) else { return no_rule };
         let object = &mut self.list[index];
-        let Some(address) = object.address_of_offset(map.address_in_object(place.address)) else { return no_rule };
-        let start = address.wrapping_add(place.is_call.into());
+        let Some(address) = object.address_of_offset(map.address_in_object(code_address.address)) else {
+            return no_rule;
+        };
+        let start = address.wrapping_add(code_address.is_call.into());
         if arch.trampoline.is_some_and(|trampoline| object.is_trampoline(start, &trampoline)) {
             return Code::Trampoline;
         }
@@ -55,8 +57,8 @@ impl Objects {
 
     /// Whether an address is in the function where a program starts, whose CFI need not say that it has no caller.
     pub fn is_entry(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, address: u64) -> bool {
-        let found = space.map_at(address).and_then(|mapping| self.at(space, arch, mapping, address));
-        found.is_some_and(|(object, address)| address.is_some_and(|address| object.is_entry(address)))
+        let object = space.map_at(address).and_then(|mapping| self.at(space, arch, mapping, address));
+        object.is_some_and(|(object, address)| address.is_some_and(|address| object.is_entry(address)))
     }
 
     /// Whether there is code at an address, as far as is known.
@@ -90,14 +92,20 @@ impl Objects {
         (id, map): (MapId, &Map),
         address: u64,
     ) -> Option<(&UnwindObject, Option<u64>)> {
-        let index = self.of_map(id, map, space, arch)?;
+        let index = self.object_index(id, map, space, arch)?;
         let object = &mut self.list[index];
         let address = object.address_of_offset(map.address_in_object(address));
         Some((object, address))
     }
 
     /// The index of the object of a mapping.
-    fn of_map(&mut self, id: MapId, map: &Map, space: AddressSpace<'_>, arch: &'static Architecture) -> Option<usize> {
+    fn object_index(
+        &mut self,
+        id: MapId,
+        map: &Map,
+        space: AddressSpace<'_>,
+        arch: &'static Architecture,
+    ) -> Option<usize> {
         let Self { options, key_of, list, by_key, by_map, .. } = self;
         *by_map.entry(id).or_insert_with(|| {
             let key = key_of(map, space.session.process_files());
@@ -112,7 +120,7 @@ impl Objects {
     }
 
     /// ELF machine of the object of a mapping.
-    pub fn machine_of(&self, map: &Map) -> Option<u16> {
+    pub fn machine(&self, map: &Map) -> Option<u16> {
         let key = map.pid.is_none().then(|| (self.key_of)(map, &ProcessFiles::default()))?;
         Search::new(&self.options, &key, &mut Vec::new()).object().map(|object| object.machine())
     }

@@ -14,12 +14,12 @@ pub const RETURN_SLOT: Slot = 32;
 pub struct Registers {
     values: [u64; SLOTS],
     /// A bit for each known slot.
-    known: u64,
+    known_slots: u64,
 }
 
 impl Default for Registers {
     fn default() -> Self {
-        Self { values: [0; SLOTS], known: 0 }
+        Self { values: [0; SLOTS], known_slots: 0 }
     }
 }
 
@@ -28,19 +28,19 @@ impl Registers {
     #[inline]
     pub fn get(&self, slot: Slot) -> Option<u64> {
         let value = self.values.get(usize::from(slot))?;
-        (self.known >> slot & 1 == 1).then_some(*value)
+        (self.known_slots >> slot & 1 == 1).then_some(*value)
     }
 
     /// Sets a register; its value is unknown if `None`.
     #[inline]
     pub fn set(&mut self, slot: Slot, value: Option<u64>) {
-        let Some(place) = self.values.get_mut(usize::from(slot)) else { return };
+        let Some(register) = self.values.get_mut(usize::from(slot)) else { return };
         match value {
             Some(value) => {
-                *place = value;
-                self.known |= 1 << slot;
+                *register = value;
+                self.known_slots |= 1 << slot;
             }
-            None => self.known &= !(1 << slot),
+            None => self.known_slots &= !(1 << slot),
         }
     }
 }

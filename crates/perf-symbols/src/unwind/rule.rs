@@ -41,12 +41,12 @@ pub struct Saved {
     /// The register.
     pub slot: Slot,
     /// Its value.
-    pub value: Value,
+    pub value: RegisterValue,
 }
 
 /// The value of a register.
 #[derive(Clone, Copy, Debug)]
-pub enum Value {
+pub enum RegisterValue {
     /// Unknown.
     Undefined,
     /// In memory, at an offset from the canonical frame address.
@@ -104,7 +104,7 @@ impl Rule {
         let saved = self.saved.iter().find(|saved| saved.slot == self.return_address);
         match saved.map(|saved| saved.value) {
             None => self.return_address == link,
-            Some(Value::Register(slot)) => slot == link,
+            Some(RegisterValue::Register(slot)) => slot == link,
             Some(_) => false,
         }
     }
@@ -129,15 +129,19 @@ impl Rule {
             let Some(slot) = arch.slot(register.0) else { continue };
             let value = match rule {
                 RegisterRule::SameValue => continue,
-                RegisterRule::Offset(offset) => Value::At(*offset),
-                RegisterRule::ValOffset(offset) => Value::Cfa(*offset),
-                RegisterRule::Register(other) => arch.slot(other.0).map_or(Value::Undefined, Value::Register),
-                RegisterRule::Expression(expression) => range(expression).map_or(Value::Undefined, Value::AtExpression),
-                RegisterRule::ValExpression(expression) => {
-                    range(expression).map_or(Value::Undefined, Value::Expression)
+                RegisterRule::Offset(offset) => RegisterValue::At(*offset),
+                RegisterRule::ValOffset(offset) => RegisterValue::Cfa(*offset),
+                RegisterRule::Register(other) => {
+                    arch.slot(other.0).map_or(RegisterValue::Undefined, RegisterValue::Register)
                 }
-                RegisterRule::Constant(value) => Value::Constant(*value),
-                RegisterRule::Undefined | RegisterRule::Architectural => Value::Undefined,
+                RegisterRule::Expression(expression) => {
+                    range(expression).map_or(RegisterValue::Undefined, RegisterValue::AtExpression)
+                }
+                RegisterRule::ValExpression(expression) => {
+                    range(expression).map_or(RegisterValue::Undefined, RegisterValue::Expression)
+                }
+                RegisterRule::Constant(value) => RegisterValue::Constant(*value),
+                RegisterRule::Undefined | RegisterRule::Architectural => RegisterValue::Undefined,
             };
             saved.push(Saved { slot, value });
         }

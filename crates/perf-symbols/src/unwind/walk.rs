@@ -6,7 +6,7 @@ use super::expression::{Failed, evaluate};
 use super::memory::{StackDump, Unreadable};
 use super::objects::Objects;
 use super::registers::Registers;
-use super::rule::{Cfa, Rule, Value};
+use super::rule::{Cfa, RegisterValue, Rule};
 use perf_data::session::map::MapId;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,7 +25,7 @@ pub struct UserState<'a> {
 
 /// Where a stack ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum StackEnd {
     /// At the outermost function.
     Complete,
     /// At the maximum number of frames.
@@ -65,7 +65,7 @@ impl Unwinder {
 
     /// Appends the addresses of a stack to `frames`, leaf first. As in call chains, callers have the address to which they return.
     /// For functions that a signal interrupted, this is the address after the first byte of their interrupted instruction.
-    pub fn unwind(&mut self, space: AddressSpace<'_>, state: &UserState<'_>, frames: &mut Vec<u64>) -> End {
+    pub fn unwind(&mut self, space: AddressSpace<'_>, state: &UserState<'_>, frames: &mut Vec<u64>) -> StackEnd {
         let UserState { arch, ip, dump, .. } = *state;
         let mut registers = state.registers.clone();
         let (mut ip, mut is_interrupted, mut is_leaf) = (arch.code_address(ip), true, true);
@@ -74,16 +74,16 @@ impl Unwinder {
         loop {
             // Calls are looked up by their last byte: a function can end in a call that does not return.
             let address = if is_interrupted { ip } else { ip.wrapping_sub(1) };
-            let place = CodeAddress { view: space.view, address, is_call: !is_interrupted };
+            let code_address = CodeAddress { view: space.view, address, is_call: !is_interrupted };
             let Self { objects, recent, .. } = self;
-            let slot = recent.find(place, || locked(objects).code(space, arch, place));
+            let slot = recent.find(code_address, || locked(objects).code(space, arch, code_address));
             let memory = Memory { arch, dump: &dump, space };
             let caller = match self.recent.at(slot) {
                 Code::Rule(rule) => self.apply(rule, &registers, &memory),
                 Code::Trampoline => interrupted(&registers, &memory),
-                Code::Outermost => Err(End::Complete),
+                Code::Outermost => Err(StackEnd::Complete),
                 Code::NoRule(map) => self.without_cfi(*map, is_leaf, &registers, &memory),
-                Code::Unmapped => Err(End::Damaged),
+                Code::Unmapped => Err(StackEnd::Damaged),
             };
             let is_trampoline = caller.as_ref().is_ok_and(|caller| caller.is_interrupted);
             if is_trampoline && !is_leaf && !is_interrupted {
@@ -96,29 +96,31 @@ impl Unwinder {
             let caller = match caller {
                 Ok(caller) => caller,
                 // The handler ran on another stack, of which there is no dump.
-                Err(End::Damaged) if crossed_signal => return End::Truncated,
-                Err(End::Damaged) if locked(&self.objects).is_entry(space, arch, address) => return End::Complete,
+                Err(StackEnd::Damaged) if crossed_signal => return StackEnd::Truncated,
+                Err(StackEnd::Damaged) if locked(&self.objects).is_entry(space, arch, address) => {
+                    return StackEnd::Complete;
+                }
                 Err(end) => return end,
             };
             let stack_pointer = |registers: &Registers| registers.get(arch.stack_pointer);
             let (before, after) = (stack_pointer(&registers), stack_pointer(&caller.registers));
             let is_stuck = after <= before && (after < before || caller.ip == ip);
             if is_stuck && !caller.is_interrupted {
-                return End::Damaged;
+                return StackEnd::Damaged;
             }
             (registers, is_leaf) = (caller.registers, false);
             (ip, is_interrupted) = (caller.ip, caller.is_interrupted);
             if frames.len() - first >= self.max_frames {
-                return End::MaxFrames;
+                return StackEnd::MaxFrames;
             }
             let is_mapped = self.is_code(space, arch, if is_interrupted { ip } else { ip.wrapping_sub(1) });
             if !is_mapped {
                 return if crossed_signal {
-                    End::Truncated
+                    StackEnd::Truncated
                 } else if locked(&self.objects).is_entry(space, arch, address) {
-                    End::Complete
+                    StackEnd::Complete
                 } else {
-                    End::Damaged
+                    StackEnd::Damaged
                 };
             }
             frames.push(if is_interrupted { ip.wrapping_add(1) } else { ip });
@@ -134,9 +136,9 @@ impl Unwinder {
         address: u64,
         link: u64,
     ) -> Result<Option<u64>, NoCfi> {
-        let place = CodeAddress { view: space.view, address, is_call: false };
+        let code_address = CodeAddress { view: space.view, address, is_call: false };
         let Self { objects, recent, .. } = self;
-        let slot = recent.find(place, || locked(objects).code(space, arch, place));
+        let slot = recent.find(code_address, || locked(objects).code(space, arch, code_address));
         match self.recent.at(slot) {
             Code::Rule(rule) if !rule.returns_to_link_register(arch) => return Ok(None),
             Code::Trampoline | Code::Outermost => return Ok(None),
@@ -156,7 +158,7 @@ impl Unwinder {
     }
 
     /// The caller by a rule.
-    fn apply(&self, rule: &Rule, registers: &Registers, memory: &Memory<'_>) -> Result<Caller, End> {
+    fn apply(&self, rule: &Rule, registers: &Registers, memory: &Memory<'_>) -> Result<Caller, StackEnd> {
         let arch = memory.arch;
         let expression = |range, initial| {
             let read = |address, size| self.read(memory, address, size);
@@ -164,7 +166,7 @@ impl Unwinder {
         };
         let cfa = match rule.cfa {
             Cfa::Register(slot, offset) => {
-                registers.get(slot).map(|value| value.wrapping_add(offset as u64)).ok_or(End::Damaged)?
+                registers.get(slot).map(|value| value.wrapping_add(offset as u64)).ok_or(StackEnd::Damaged)?
             }
             Cfa::Expression(range) => expression(range, None).map_err(end)?,
         };
@@ -176,18 +178,18 @@ impl Unwinder {
         let mut ip = if arch.pushes_return_address { None } else { registers.get(rule.return_address) };
         for saved in &rule.saved {
             let value = match saved.value {
-                Value::Undefined => Ok(None),
-                Value::At(offset) => match registers.get(arch.stack_pointer) {
+                RegisterValue::Undefined => Ok(None),
+                RegisterValue::At(offset) => match registers.get(arch.stack_pointer) {
                     // GCC does not say that a register was restored where it pops it, so that it seems to be saved below the
                     // stack pointer. There is no dump of that memory.
                     Some(stack_pointer) if at(offset) < stack_pointer => Ok(registers.get(saved.slot)),
                     _ => word(at(offset)).map(Some),
                 },
-                Value::Cfa(offset) => Ok(Some(at(offset))),
-                Value::Register(slot) => Ok(registers.get(slot)),
-                Value::AtExpression(range) => expression(range, Some(cfa)).and_then(word).map(Some),
-                Value::Expression(range) => expression(range, Some(cfa)).map(Some),
-                Value::Constant(value) => Ok(Some(value)),
+                RegisterValue::Cfa(offset) => Ok(Some(at(offset))),
+                RegisterValue::Register(slot) => Ok(registers.get(slot)),
+                RegisterValue::AtExpression(range) => expression(range, Some(cfa)).and_then(word).map(Some),
+                RegisterValue::Expression(range) => expression(range, Some(cfa)).map(Some),
+                RegisterValue::Constant(value) => Ok(Some(value)),
             };
             if saved.slot == rule.return_address {
                 ip = value.map_err(end)?;
@@ -198,7 +200,7 @@ impl Unwinder {
             }
         }
         // The return address of the outermost function is undefined or 0.
-        let ip = ip.map(|ip| arch.code_address(ip)).filter(|&ip| ip != 0).ok_or(End::Complete)?;
+        let ip = ip.map(|ip| arch.code_address(ip)).filter(|&ip| ip != 0).ok_or(StackEnd::Complete)?;
         if arch.pushes_return_address {
             caller.set(rule.return_address, Some(ip));
         }
@@ -212,10 +214,10 @@ impl Unwinder {
         is_leaf: bool,
         registers: &Registers,
         memory: &Memory<'_>,
-    ) -> Result<Caller, End> {
+    ) -> Result<Caller, StackEnd> {
         let Memory { arch, dump, space } = *memory;
         let size = arch.pointer_size;
-        let stack_pointer = registers.get(arch.stack_pointer).ok_or(End::Damaged)?;
+        let stack_pointer = registers.get(arch.stack_pointer).ok_or(StackEnd::Damaged)?;
         let mut caller = Registers::default();
         if is_leaf && arch.pushes_return_address {
             // Many functions without CFI are short and have no frame.
@@ -227,23 +229,23 @@ impl Unwinder {
                 return Ok(Caller { ip, registers: caller, is_interrupted: false });
             }
         }
-        let chain = arch.frame_chain.ok_or(End::NoCfi(map))?;
-        let frame = registers.get(chain.register).ok_or(End::NoCfi(map))?;
+        let chain = arch.frame_chain.ok_or(StackEnd::NoCfi(map))?;
+        let frame = registers.get(chain.register).ok_or(StackEnd::NoCfi(map))?;
         let at = |offset: i64| arch.wrapped(frame.wrapping_add(offset as u64));
         let after = at(chain.stack_pointer);
         if after <= stack_pointer {
-            return Err(End::NoCfi(map));
+            return Err(StackEnd::NoCfi(map));
         }
         let read = |offset| dump.read(at(offset), size);
         let (ip, saved) = match (read(chain.return_address), read(chain.saved_register)) {
             (Ok(ip), Ok(saved)) => (arch.code_address(ip), saved),
-            _ => return Err(End::NoCfi(map)),
+            _ => return Err(StackEnd::NoCfi(map)),
         };
         if ip == 0 && saved == 0 {
-            return Err(End::Complete);
+            return Err(StackEnd::Complete);
         }
         if !self.is_code(space, arch, ip.wrapping_sub(1)) {
-            return Err(End::NoCfi(map));
+            return Err(StackEnd::NoCfi(map));
         }
         caller.set(chain.register, Some(saved));
         caller.set(arch.stack_pointer, Some(after));
@@ -275,17 +277,18 @@ struct Memory<'a> {
 }
 
 /// The end of a stack whose CFI cannot be evaluated.
-fn end(why: Failed) -> End {
+fn end(why: Failed) -> StackEnd {
     match why {
-        Failed::Memory(Unreadable::AfterDump) => End::Truncated,
-        Failed::Memory(Unreadable::Outside) | Failed::Invalid => End::Damaged,
+        Failed::Memory(Unreadable::AfterDump) => StackEnd::Truncated,
+        Failed::Memory(Unreadable::Outside) | Failed::Invalid => StackEnd::Damaged,
     }
 }
 
 /// The function that a signal interrupted, by the registers that the kernel saved.
-fn interrupted(registers: &Registers, memory: &Memory<'_>) -> Result<Caller, End> {
+fn interrupted(registers: &Registers, memory: &Memory<'_>) -> Result<Caller, StackEnd> {
     let Memory { arch, dump, .. } = *memory;
-    let (trampoline, stack_pointer) = arch.trampoline.zip(registers.get(arch.stack_pointer)).ok_or(End::Damaged)?;
+    let (trampoline, stack_pointer) =
+        arch.trampoline.zip(registers.get(arch.stack_pointer)).ok_or(StackEnd::Damaged)?;
     let size = arch.pointer_size;
     let mut at = stack_pointer.wrapping_add(trampoline.offset);
     let mut next = || {

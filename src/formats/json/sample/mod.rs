@@ -12,7 +12,7 @@ mod write;
 pub(super) use read::scan;
 pub(super) use write::append;
 
-use perf_data::abi::sample_field::SampleField;
+use perf_data::abi::sample::field::SampleField;
 use perf_data::abi::sample_type::SampleType;
 
 /// The supported fields: all but those of special hardware, registers, stacks and counter values.

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use perf_data::abi::Endian;
-use perf_data::abi::bytes::Writer;
+use perf_data::abi::bytes::ByteWriter;
 use perf_data::abi::record::{CpuMode, Misc, RecordHeader, RecordType};
 use perf_data::abi::sample_type::SampleType;
 
@@ -24,7 +24,7 @@ pub(crate) struct Scanned {
 pub(crate) fn scan(text: &[u8], endian: Endian, out: &mut Vec<u8>) -> Option<Scanned> {
     let rest = text.strip_prefix(b"{\"record\":\"SAMPLE\",")?;
     let start = out.len();
-    let mut scanner = Scanner { rest, out: Writer::new(out, endian) };
+    let mut scanner = Scanner { rest, out: ByteWriter::new(out, endian) };
     let sample = scanner.sample(start);
     match sample {
         Some((fields, is_in_frame)) => Some(Scanned { len: text.len() - scanner.rest.len(), fields, is_in_frame }),
@@ -48,7 +48,7 @@ const DIGITS: [u8; 256] = {
 
 struct Scanner<'t, 'o> {
     rest: &'t [u8],
-    out: Writer<'o>,
+    out: ByteWriter<'o>,
 }
 
 impl Scanner<'_, '_> {

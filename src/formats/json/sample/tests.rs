@@ -2,14 +2,14 @@
 
 use super::{ORDINARY, append, scan};
 use crate::formats::json::field_error::read;
-use crate::formats::json::item::{InFrame, Item};
-use crate::formats::json::object::Object;
+use crate::formats::json::item::{InFrame, JsonItem};
+use crate::formats::json::object::ParsedObject;
 use crate::formats::json::render::{RecordInfo, any_record};
 use crate::formats::json::render_queue::Decoding;
 use binrw::BinWrite;
 use perf_data::abi::Endian;
 use perf_data::abi::record::{Misc, RecordContext, RecordHeader, RecordType};
-use perf_data::abi::sample_layout::SampleLayout;
+use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::container::block::{Block, Origin};
 use perf_data::stream::raw::Raw;
@@ -87,10 +87,10 @@ prop_compose! {
 }
 
 /// Parses an object by the general path.
-fn by_definition(json: &str, endian: Endian) -> Option<(Item, Vec<u8>)> {
+fn by_definition(json: &str, endian: Endian) -> Option<(JsonItem, Vec<u8>)> {
     let mut bytes = Vec::new();
-    let object: Object<'_> = read(json).ok()?;
-    Item::from_object(object, Some(endian), &mut bytes).ok().map(|item| (item, bytes))
+    let object: ParsedObject<'_> = read(json).ok()?;
+    JsonItem::from_object(object, Some(endian), &mut bytes).ok().map(|item| (item, bytes))
 }
 
 /// Whether `scan` accepts an object; if so, it must equal the result of the general path.
@@ -103,7 +103,7 @@ fn is_same(json: &str, endian: Endian) -> Result<bool, TestCaseError> {
     let (item, expected) =
         by_definition(&json[..scanned.len], endian).expect("the general path accepts what scan accepts");
     prop_assert_eq!(&bytes[1..], &expected);
-    let Item::Record { frame, described, .. } = item else { panic!("expected a record") };
+    let JsonItem::Record { frame, described, .. } = item else { panic!("expected a record") };
     prop_assert_eq!(scanned.is_in_frame, frame == InFrame::Inside);
     let described = described.expect("the record has fields");
     prop_assert_eq!((scanned.fields, true), (described.fields, described.is_all));

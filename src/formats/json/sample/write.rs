@@ -6,7 +6,7 @@ use crate::formats::json::render::RecordInfo;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use perf_data::abi::record::{CpuMode, Misc};
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::stream::raw::Raw;
 
 /// Appends the object of an ordinary sample; otherwise appends nothing and returns false.

@@ -1,7 +1,7 @@
 //! Build IDs of maps: their own, or those of the recording's table.
 
 use super::processes::KERNEL;
-use crate::rewrite::mmap::Mmap;
+use crate::rewrite::framework::mmap::Mmap;
 use hashbrown::HashMap;
 use perf_data::abi::record::mmap2::MappedFile;
 use perf_data::abi::record::{CpuMode, Misc};

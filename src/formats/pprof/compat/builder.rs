@@ -4,11 +4,11 @@ use super::build_ids::BuildIds;
 use super::events::Events;
 use super::processes::{Mapping, Processes};
 use super::profile::CompatProfile;
-use super::stack::{Frame, SampledStack, Space, is_address};
-use crate::profile::new_stacks::NewStacks;
-use crate::profile::recent::{Recent, RecentKey};
-use crate::profile::stack_cache::{Cached, Key, StackCache};
-use crate::rewrite::mmap::Mmap;
+use super::stack::{CompatFrame, SampledStack, Space, is_address};
+use crate::profile::intern::new_stacks::NewStacks;
+use crate::profile::intern::recent::{Recent, RecentKey};
+use crate::profile::intern::stack_cache::{Cached, Key, StackCache};
+use crate::rewrite::framework::mmap::Mmap;
 use crate::rewrite::quipper::combine::combine;
 use crate::rewrite::quipper::huge_pages::deduce_huge_pages;
 use hashbrown::HashMap;
@@ -20,11 +20,12 @@ use perf_data::abi::record::lost::{Lost, LostSamples};
 use perf_data::abi::record::mmap2::MappedFile;
 use perf_data::abi::record::task::Task;
 use perf_data::abi::record::{CpuMode, Misc, RecordType};
-use perf_data::abi::sample_view::SampleView;
+use perf_data::abi::sample::view::SampleView;
 use perf_data::error::Result;
 use perf_data::session::map::MapId;
 use perf_data::stream::Sink;
 use perf_data::stream::ledger::{Ledger, Reason};
+use perf_data::stream::losses::ReportedLosses;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use std::sync::Arc;
@@ -60,7 +61,7 @@ pub(super) struct Builder {
     /// Locations of recent addresses; `None` if they are not in the stack.
     recent: Recent<Query, Option<u32>>,
     /// Scratch buffers: addresses, and the key of the stack.
-    addresses: Vec<(Space, Frame)>,
+    addresses: Vec<(Space, CompatFrame)>,
     key: Vec<[u8; 8]>,
 }
 
@@ -85,7 +86,7 @@ impl Builder {
     }
 
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
-        let (_, event) = meta.events.of(raw).ok_or(Reason::UnknownEvent)?;
+        let (_, event) = meta.events.find(raw).ok_or(Reason::UnknownEvent)?;
         let mut view = SampleView::default();
         view.fill(raw.body(), &event.layout, raw.endian()).map_err(|field| {
             let problem = format!("SAMPLE record skipped: field {} does not fit its size", field.name());
@@ -180,20 +181,20 @@ impl Builder {
     }
 
     /// The location of a frame, if the stack has it.
-    fn frame_location(&mut self, pid: u32, space: Space, frame: Frame) -> Option<u32> {
+    fn frame_location(&mut self, pid: u32, space: Space, frame: CompatFrame) -> Option<u32> {
         let processes = &self.processes;
         let find = |address| {
             let is_searchable = space != Space::Other && is_address(address);
             if is_searchable { processes.find(pid, address, space != Space::User) } else { None }
         };
         let (address, map) = match frame {
-            Frame::Leaf(ip) => find(ip).map_or((0, None), |map| (ip, Some(map))),
-            Frame::Return(ip) => {
+            CompatFrame::Leaf(ip) => find(ip).map_or((0, None), |map| (ip, Some(map))),
+            CompatFrame::Return(ip) => {
                 // The first address of a map has no call before it.
                 let map = find(ip).filter(|&map| ip > processes.mapping(map).start)?;
                 (ip - 1, Some(map))
             }
-            Frame::Branch(from) => (from, Some(find(from)?)),
+            CompatFrame::Branch(from) => (from, Some(find(from)?)),
         };
         Some(self.location(pid, address, map))
     }
@@ -224,16 +225,15 @@ impl Builder {
     /// Adds lost samples or events as samples in the mapping `[lost]`.
     fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> std::result::Result<(), Reason> {
         let (body, trailer) = meta.events.split(raw);
+        self.ledger.lost(ReportedLosses::decode(meta, raw).ok_or(Reason::Damaged)?);
         let is_lost_samples = raw.header().kind == RecordType::LOST_SAMPLES;
         let trailer = trailer.unwrap_or_default();
         let trailer_id = trailer.identifier.or(trailer.id);
         let (id, lost) = if is_lost_samples {
             let (record, _) = abi::parse::<LostSamples>(body, raw.endian(), ()).map_err(|_| Reason::Damaged)?;
-            self.ledger.lost(0, record.lost);
             (trailer_id, record.lost)
         } else {
             let (record, _) = abi::parse::<Lost>(body, raw.endian(), ()).map_err(|_| Reason::Damaged)?;
-            self.ledger.lost(record.lost, 0);
             (Some(record.id), record.lost)
         };
         if is_lost_samples != self.counts_lost_samples || lost == 0 {
@@ -305,13 +305,13 @@ struct Query {
     /// Of the process and of the kernel.
     epochs: [u64; 2],
     space: Space,
-    frame: Frame,
+    frame: CompatFrame,
 }
 
 impl RecentKey for Query {
     #[inline]
     fn number(&self) -> u64 {
-        let (Frame::Leaf(address) | Frame::Return(address) | Frame::Branch(address)) = self.frame;
+        let (CompatFrame::Leaf(address) | CompatFrame::Return(address) | CompatFrame::Branch(address)) = self.frame;
         address ^ self.epochs[0].rotate_left(32)
     }
 }

@@ -15,14 +15,14 @@ const NO_NAME: &str = "d41d8cd98f00b204";
 /// # Errors
 /// Errors of `out`.
 pub fn write(profile: &CompatProfile, out: &mut dyn Write) -> Result<()> {
-    Encoder { messages: Messages::new(out) }.profile(profile).map_err(Error::Output)
+    CompatEncoder { messages: Messages::new(out) }.profile(profile).map_err(Error::Output)
 }
 
-struct Encoder<'a> {
+struct CompatEncoder<'a> {
     messages: Messages<'a>,
 }
 
-impl Encoder<'_> {
+impl CompatEncoder<'_> {
     fn profile(&mut self, profile: &CompatProfile) -> io::Result<()> {
         self.head(profile)?;
         self.samples(profile)?;

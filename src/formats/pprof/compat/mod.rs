@@ -26,7 +26,7 @@ mod tests;
 pub use encode::write;
 pub use profile::CompatProfile;
 
-use crate::formats::output::WriteOut;
+use crate::formats::framework::output::WriteOut;
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::source::Source;

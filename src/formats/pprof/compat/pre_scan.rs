@@ -1,7 +1,7 @@
 //! Pre-scan of a recording: collects all maps before the first sample is converted.
 
 use super::builder::Builder;
-use crate::rewrite::mmap::{Mmap, Names};
+use crate::rewrite::framework::mmap::{Mmap, Names};
 use hashbrown::HashMap;
 use perf_data::abi::record::mmap2::MappedFile;
 use perf_data::abi::record::{Misc, RecordType};

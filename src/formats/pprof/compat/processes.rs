@@ -1,7 +1,7 @@
 //! Processes as perf_to_profile sees them: maps, names, and the main mapping.
 
 use super::build_ids::BuildIds;
-use crate::rewrite::mmap::Mmap;
+use crate::rewrite::framework::mmap::Mmap;
 use hashbrown::HashMap;
 use perf_data::abi::record::comm::Comm;
 use perf_data::abi::record::ksymbol::{Ksymbol, KsymbolFlags, KsymbolType};

@@ -2,7 +2,7 @@
 
 use super::events::Events;
 use super::processes::Mapping;
-use crate::profile::stacks::{StackId, Stacks};
+use crate::profile::intern::stacks::{StackId, Stacks};
 use hashbrown::HashMap;
 
 /// The profile that perf_to_profile produces: locations and mappings belong to one process each.

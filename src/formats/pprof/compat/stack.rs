@@ -1,8 +1,8 @@
 //! Selects the addresses of a sample that form its stack.
 
 use perf_data::abi::bytes::Words;
-use perf_data::abi::callchain::Context;
 use perf_data::abi::record::CpuMode;
+use perf_data::abi::sample::callchain::Context;
 
 /// Address space, as far as it determines where to look for the map of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) fn is_address(address: u64) -> bool {
 
 /// A frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Frame {
+pub(super) enum CompatFrame {
     /// The interrupted instruction, kept even if it is not mapped.
     Leaf(u64),
     /// A return address. The stack has the address of the call.
@@ -75,8 +75,8 @@ impl SampledStack<'_> {
     ///
     /// The first address of a chain is skipped as a repetition of the leaf. Branches replace the callers in user
     /// mode.
-    pub(super) fn for_each(&self, mut on_frame: impl FnMut(Space, Frame)) {
-        on_frame(self.mode.into(), Frame::Leaf(self.ip));
+    pub(super) fn for_each(&self, mut on_frame: impl FnMut(Space, CompatFrame)) {
+        on_frame(self.mode.into(), CompatFrame::Leaf(self.ip));
         let branches = self.branches.filter(|branches| !branches.is_empty());
         let mut space = Space::Unknown;
         let mut is_first = true;
@@ -89,11 +89,11 @@ impl SampledStack<'_> {
             } else if is_first {
                 is_first = false;
             } else {
-                on_frame(space, Frame::Return(word));
+                on_frame(space, CompatFrame::Return(word));
             }
         }
         for from in branches.iter().flat_map(|words| words.iter().step_by(3)) {
-            on_frame(Space::Unknown, Frame::Branch(from));
+            on_frame(Space::Unknown, CompatFrame::Branch(from));
         }
     }
 }
@@ -102,7 +102,7 @@ impl SampledStack<'_> {
 mod tests {
     use super::*;
     use perf_data::abi::Endian;
-    use perf_data::abi::bytes::Reader;
+    use perf_data::abi::bytes::ByteReader;
 
     const KERNEL: u64 = Context::KERNEL.0;
     const USER: u64 = Context::USER.0;
@@ -111,37 +111,40 @@ mod tests {
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    fn frames(chain: &[u64], branches: &[u64]) -> Vec<(Space, Frame)> {
+    fn frames(chain: &[u64], branches: &[u64]) -> Vec<(Space, CompatFrame)> {
         let (chain, branches) = (bytes(chain), bytes(branches));
-        let words = |bytes| Reader::new(bytes, Endian::Little).words(<[u8]>::len(bytes) as u64 / 8);
+        let words = |bytes| ByteReader::new(bytes, Endian::Little).words(<[u8]>::len(bytes) as u64 / 8);
         let mut frames = Vec::new();
         let stack = SampledStack { ip: 100, mode: CpuMode::USER, callchain: words(&chain), branches: words(&branches) };
         stack.for_each(|space, frame| frames.push((space, frame)));
         frames
     }
 
-    const LEAF: (Space, Frame) = (Space::User, Frame::Leaf(100));
+    const LEAF: (Space, CompatFrame) = (Space::User, CompatFrame::Leaf(100));
 
     #[test]
     fn skips_the_first_address_of_a_chain() {
-        assert_eq!(frames(&[USER, 100, 200], &[]), [LEAF, (Space::User, Frame::Return(200))]);
-        assert_eq!(frames(&[USER, 150, 200], &[]), [LEAF, (Space::User, Frame::Return(200))]);
+        assert_eq!(frames(&[USER, 100, 200], &[]), [LEAF, (Space::User, CompatFrame::Return(200))]);
+        assert_eq!(frames(&[USER, 150, 200], &[]), [LEAF, (Space::User, CompatFrame::Return(200))]);
         let through_the_kernel = frames(&[KERNEL, 7, 8, USER, 9], &[]);
-        assert_eq!(through_the_kernel, [LEAF, (Space::Kernel, Frame::Return(8)), (Space::User, Frame::Return(9))]);
+        assert_eq!(
+            through_the_kernel,
+            [LEAF, (Space::Kernel, CompatFrame::Return(8)), (Space::User, CompatFrame::Return(9))]
+        );
     }
 
     #[test]
     fn branches_replace_user_callers() {
         let selected = frames(&[KERNEL, 7, 8, USER, 9, 10], &[50, 60, 0, 40, 50, 0]);
-        let branch = |from| (Space::Unknown, Frame::Branch(from));
-        assert_eq!(selected, [LEAF, (Space::Kernel, Frame::Return(8)), branch(50), branch(40)]);
-        assert_eq!(frames(&[USER, 9, 10], &[]), [LEAF, (Space::User, Frame::Return(10))]);
+        let branch = |from| (Space::Unknown, CompatFrame::Branch(from));
+        assert_eq!(selected, [LEAF, (Space::Kernel, CompatFrame::Return(8)), branch(50), branch(40)]);
+        assert_eq!(frames(&[USER, 9, 10], &[]), [LEAF, (Space::User, CompatFrame::Return(10))]);
     }
 
     #[test]
     fn guests_and_context_markers_have_no_maps() {
         let selected = frames(&[Context::GUEST_KERNEL.0, 7, 8, Context::MAX.0, 9], &[]);
-        assert_eq!(selected[1..], [(Space::Other, Frame::Return(8)), (Space::Other, Frame::Return(9))]);
+        assert_eq!(selected[1..], [(Space::Other, CompatFrame::Return(8)), (Space::Other, CompatFrame::Return(9))]);
         assert_eq!(Space::from(CpuMode::HYPERVISOR), Space::Other);
         assert!(!is_address(KERNEL) && !is_address(0x8000_0000_0000_1000) && is_address(0x9000_0000_0000_1000));
     }

@@ -20,7 +20,7 @@ const KERNEL_MARK: u64 = 128_u64.wrapping_neg();
 const USER_MARK: u64 = 512_u64.wrapping_neg();
 
 /// A recording as a pipe.
-struct Recording {
+struct TestRecording {
     bytes: Vec<u8>,
     sample_type: SampleType,
     time: u64,
@@ -40,7 +40,7 @@ fn pair(pid: u32, tid: u32) -> u64 {
     u64::from(tid) << 32 | u64::from(pid)
 }
 
-impl Recording {
+impl TestRecording {
     fn new(more_fields: SampleType, flags: u64) -> Self {
         let mut bytes = b"PERFILE2".to_vec();
         bytes.extend(16_u64.to_le_bytes());
@@ -136,13 +136,13 @@ impl Recording {
     }
 }
 
-fn simple() -> Recording {
-    Recording::new(SampleType::empty(), COMM_EXEC)
+fn simple() -> TestRecording {
+    TestRecording::new(SampleType::empty(), COMM_EXEC)
 }
 
 #[test]
 fn skips_the_first_frame_and_adjusts_return_addresses() {
-    let mut recording = Recording::new(SampleType::CALLCHAIN, COMM_EXEC);
+    let mut recording = TestRecording::new(SampleType::CALLCHAIN, COMM_EXEC);
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x").mmap(KERNEL, 0xffff_0000, 0x1000, 0, "[kernel.kallsyms]_text");
     recording.sample(7, IN_USER, 0x1010, &[4, USER_MARK, 0x1010, 0x1020, 0x1030]);
     recording.sample(7, IN_KERNEL, 0xffff_0010, &[4, KERNEL_MARK, 0xffff_0020, USER_MARK, 0x1030]);
@@ -155,7 +155,7 @@ fn skips_the_first_frame_and_adjusts_return_addresses() {
 
 #[test]
 fn skips_unmapped_frames_but_keeps_the_leaf_as_0() {
-    let mut recording = Recording::new(SampleType::CALLCHAIN, COMM_EXEC);
+    let mut recording = TestRecording::new(SampleType::CALLCHAIN, COMM_EXEC);
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x");
     // A return address is never the first address of a map.
     recording.sample(7, IN_USER, 0x9010, &[5, USER_MARK, 0x9010, 0x9020, 0x1000, 0x1001]);
@@ -175,7 +175,7 @@ fn user_mode_does_not_find_kernel_maps_and_guests_find_none() {
 
 #[test]
 fn branches_become_callers() {
-    let mut recording = Recording::new(SampleType::CALLCHAIN | SampleType::BRANCH_STACK, COMM_EXEC);
+    let mut recording = TestRecording::new(SampleType::CALLCHAIN | SampleType::BRANCH_STACK, COMM_EXEC);
     recording.mmap(7, 0x1000, 0x1000, 0, "/bin/x");
     let branches = [0x1050, 0x1060, 0, 0x9000, 0x1000, 0, 0x1000, 0x1050, 0];
     recording.sample(7, IN_USER, 0x1010, &[&[3, USER_MARK, 0x1010, 0x1020, 3], &branches[..]].concat());
@@ -295,7 +295,7 @@ fn exec_resets_locations_but_a_rename_does_not() {
     assert_eq!(recording.samples(), ["1010@/bin/x : [2, 100]"]);
     recording.comm(7, "other", Misc::COMM_EXEC).sample(7, IN_USER, 0x1010, &[]);
     assert_eq!(recording.samples(), ["1010@/bin/x : [2, 100]", "1010@/bin/x : [1, 50]"]);
-    let mut without_exec_flag = Recording::new(SampleType::empty(), 0);
+    let mut without_exec_flag = TestRecording::new(SampleType::empty(), 0);
     without_exec_flag.mmap(0, 0x1000, 0x1000, 0, "/bin/x").sample(0, IN_USER, 0x1010, &[]);
     without_exec_flag.comm(0, "any", Misc::empty()).sample(0, IN_USER, 0x1010, &[]);
     assert_eq!(without_exec_flag.samples().len(), 2);
@@ -348,7 +348,7 @@ fn bpf_programs_are_kernel_mappings() {
 
 #[test]
 fn events_have_named_columns_and_samples_match_by_id() {
-    let mut recording = Recording::new(SampleType::PERIOD, COMM_EXEC);
+    let mut recording = TestRecording::new(SampleType::PERIOD, COMM_EXEC);
     recording.event(2, 0, 0);
     recording.sample(7, IN_USER, 0, &[7]).sample(7, IN_USER, 0, &[0]);
     let second = words(&[0, pair(7, 7), 0, 2, 0]);

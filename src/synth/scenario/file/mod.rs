@@ -131,18 +131,18 @@ impl<'de> Deserialize<'de> for Compress {
         #[serde(untagged, expecting = "expected true, false, \"COMPRESSED\" or \"COMPRESSED2\"")]
         enum Written {
             Whether(bool),
-            Kind(Kind),
+            Kind(CompressionKind),
         }
         #[derive(Deserialize)]
         #[serde(rename_all = "UPPERCASE")]
-        enum Kind {
+        enum CompressionKind {
             Compressed,
             Compressed2,
         }
         Ok(match Written::deserialize(deserializer)? {
             Written::Whether(false) => Self::No,
-            Written::Whether(true) | Written::Kind(Kind::Compressed) => Self::Compressed,
-            Written::Kind(Kind::Compressed2) => Self::Compressed2,
+            Written::Whether(true) | Written::Kind(CompressionKind::Compressed) => Self::Compressed,
+            Written::Kind(CompressionKind::Compressed2) => Self::Compressed2,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Events.
 
-use super::Lines;
+use super::ScenarioLines;
 use crate::synth::scenario::file::File;
 use crate::synth::scenario::file::event::EventTable;
 use crate::synth::scenario::plan::Sampled;
@@ -23,7 +23,7 @@ const ATTR_SIZES: std::ops::RangeInclusive<u32> = Attr::SIZE_VER0 as u32..=1024;
 /// Maximum size of the user stack in a sample.
 const MAX_STACK: u32 = 32768;
 
-impl Lines<'_> {
+impl ScenarioLines<'_> {
     /// The events and their sampling.
     pub(super) fn events(
         &self,

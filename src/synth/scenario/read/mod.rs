@@ -13,7 +13,7 @@ use super::code;
 use super::damage::Damage;
 use super::file::process::{ProcessTable, ThreadTable};
 use super::file::{Compress, ContainerKey, File, Order};
-use super::plan::{Process, Program, Scenario, Switches, Thread};
+use super::plan::{PlannedThread, Process, Program, Scenario, Switches};
 use super::registers::Registers;
 use crate::synth::{Machine, Metadata};
 use perf_data::abi::Endian;
@@ -29,7 +29,7 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 
 /// The text of a scenario, to locate errors.
-pub(super) struct Lines<'a> {
+pub(super) struct ScenarioLines<'a> {
     pub(super) name: &'a str,
     pub(super) text: &'a str,
 }
@@ -41,7 +41,7 @@ struct StackNames<'a> {
     registers: Option<Registers>,
 }
 
-impl Lines<'_> {
+impl ScenarioLines<'_> {
     /// An error with line and key.
     fn invalid(&self, span: Range<usize>, key: &str, problem: impl std::fmt::Display) -> Error {
         let before = self.text.get(..span.start).unwrap_or_default();
@@ -186,7 +186,7 @@ impl Lines<'_> {
         cpu: u32,
         planned_process: &Process,
         names: &StackNames<'_>,
-    ) -> Result<Thread> {
+    ) -> Result<PlannedThread> {
         let cpus = names.metadata.machine.as_ref().map_or(1, |machine| machine.cpus);
         let cpu = match &thread.cpu {
             Some(cpu) if *cpu.get_ref() >= cpus => {
@@ -208,7 +208,7 @@ impl Lines<'_> {
             return Err(self.invalid(first.span(), "process.thread.stack.percent", problem));
         }
         let stacks = thread.stack.iter().map(|stack| self.stack(stack, planned_process, names));
-        Ok(Thread {
+        Ok(PlannedThread {
             task: (process.pid, thread.tid.unwrap_or(process.pid)),
             comm: thread.comm.clone().unwrap_or_else(|| process.comm.clone()),
             cpu,

@@ -1,6 +1,6 @@
 //! Programs, kernels and BPF programs.
 
-use super::Lines;
+use super::ScenarioLines;
 use crate::synth::bpf::BpfProgram;
 use crate::synth::scenario::code;
 use crate::synth::scenario::file::File;
@@ -9,7 +9,7 @@ use crate::synth::scenario::plan::{PlannedSpace, Process, Program};
 use perf_data::abi::Endian;
 use perf_data::abi::hex::from_hex;
 use perf_data::error::{Error, Result};
-use perf_symbols::object::image::{Function, Image, Target};
+use perf_symbols::object::image::{Image, ImageFunction, ImageTarget};
 use perf_symbols::object::machine;
 use std::collections::HashMap;
 use toml::Spanned;
@@ -27,19 +27,19 @@ const BPF: u64 = 0xffff_ffff_c000_0000;
 const BPF_STEP: u64 = 0x1_0000;
 
 /// Functions of an image.
-struct Table<'a> {
+struct ProgramRows<'a> {
     functions: &'a [Spanned<String>],
     size: &'a Spanned<u64>,
     key: &'a str,
 }
 
-impl Lines<'_> {
+impl ScenarioLines<'_> {
     pub(super) fn programs(&self, file: &File, endian: Endian) -> Result<(Vec<Program>, Vec<BpfProgram>)> {
         let arch = file.machine.arch.as_deref().unwrap_or("x86_64");
-        let machine = machine::of_arch(arch);
+        let machine = machine::by_arch(arch);
         let machine =
             machine.ok_or_else(|| self.invalid(0..0, "machine.arch", format!("unknown architecture '{arch}'")))?;
-        let target = Target { machine, is_64: true, endian };
+        let target = ImageTarget { machine, is_64: true, endian };
         let mut programs: Vec<Program> = Vec::new();
         for (number, table) in file.program.iter().enumerate() {
             let path = table.path.get_ref();
@@ -55,7 +55,7 @@ impl Lines<'_> {
                 return Err(self.invalid(table.path.span(), "program.path", format!("duplicate path '{path}'")));
             }
             let base = FIRST_MAP + number as u64 * MAP_STEP;
-            let functions = Table { functions: &table.functions, size: &table.function_size, key: "program" };
+            let functions = ProgramRows { functions: &table.functions, size: &table.function_size, key: "program" };
             programs.push(self.program(path, PlannedSpace::User, &functions, target, (base, MAP_STEP))?);
         }
         let kernels = [
@@ -64,7 +64,7 @@ impl Lines<'_> {
         ];
         for (table, path, space, key) in kernels {
             let Some(table) = table else { continue };
-            let functions = Table { functions: &table.functions, size: &table.function_size, key };
+            let functions = ProgramRows { functions: &table.functions, size: &table.function_size, key };
             programs.push(self.program(path, space, &functions, target, (KERNEL - Image::START, KERNEL_STEP))?);
         }
         let mut bpf: Vec<BpfProgram> = Vec::new();
@@ -79,7 +79,7 @@ impl Lines<'_> {
             }
             let program = BpfProgram { name: table.name.get_ref().clone(), id: table.id, tag, addr, size: size as u32 };
             let name = [Spanned::new(table.name.span(), program.symbol())];
-            let functions = Table { functions: &name, size: &table.size, key: "bpf" };
+            let functions = ProgramRows { functions: &name, size: &table.size, key: "bpf" };
             let base = addr - Image::START;
             programs.push(self.program(
                 "[bpf]",
@@ -98,16 +98,17 @@ impl Lines<'_> {
         &self,
         path: &str,
         space: PlannedSpace,
-        table: &Table<'_>,
-        target: Target,
+        table: &ProgramRows<'_>,
+        target: ImageTarget,
         (base, limit): (u64, u64),
     ) -> Result<Program> {
-        let Table { functions: names, size, key } = table;
+        let ProgramRows { functions: names, size, key } = table;
         let function_size = *size.get_ref();
         let mut image = Image::new(target);
         let mut functions = HashMap::new();
         for name in *names {
-            let function = Function { name: name.get_ref().clone().into(), size: function_size, ..Function::default() };
+            let function =
+                ImageFunction { name: name.get_ref().clone().into(), size: function_size, ..ImageFunction::default() };
             let offset = image.push(function).filter(|_| function_size > 0 && image.end() < limit);
             let problem = || format!("functions need at least 1 byte each and less than {limit} together");
             let offset = offset.ok_or_else(|| self.invalid(size.span(), &format!("{key}.function_size"), problem()))?;
@@ -163,7 +164,7 @@ impl Program {
             let within = within.iter().map(|(from, to, _)| (from - start, to.checked_sub(self.base)));
             let code = code::function_code(*offset, function.size, within, &starts);
             let eh_frame = code::unwind(function.size as u32).into();
-            image.offset(*offset, Function { code: code.into(), eh_frame, ..function.clone() });
+            image.offset(*offset, ImageFunction { code: code.into(), eh_frame, ..function.clone() });
         }
         self.image = image;
     }

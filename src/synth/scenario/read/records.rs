@@ -1,6 +1,6 @@
 //! Explicit records, and those derived from `[aux]` and `lost`.
 
-use super::Lines;
+use super::ScenarioLines;
 use crate::synth::scenario::file::File;
 use crate::synth::scenario::file::record::{AuxTable, RecordTable};
 use crate::synth::scenario::plan::{BEGIN, RecordContent, ScenarioRecord};
@@ -17,7 +17,7 @@ use toml::Spanned;
 /// Maximum size of all pieces of a trace.
 const MAX_TRACE: usize = 1 << 24;
 
-impl Lines<'_> {
+impl ScenarioLines<'_> {
     pub(super) fn records(&self, file: &File, metadata: &Metadata) -> Result<Vec<ScenarioRecord>> {
         let mut records = Vec::new();
         for (number, (table, event)) in

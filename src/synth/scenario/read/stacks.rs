@@ -1,10 +1,11 @@
 //! Stacks: addresses of functions and branches, and other sample fields.
 
-use super::{Lines, StackNames};
+use super::{ScenarioLines, StackNames};
 use crate::synth::scenario::file::process::StackTable;
 use crate::synth::scenario::plan::{FunctionLocation, PlannedSpace, Process, Program, Stack};
-use perf_data::abi::branch::BranchFlags;
 use perf_data::abi::sample::Sample;
+use perf_data::abi::sample::branch::BranchFlags;
+use perf_data::abi::sample::field::SampleField;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::error::Result;
 use serde::Deserialize;
@@ -18,20 +19,12 @@ use toml::Spanned;
 type Parsed<T> = std::result::Result<T, String>;
 
 /// Sample fields derived from other parts of the scenario.
-const DERIVED: SampleType = SampleType::IDENTIFIER
-    .union(SampleType::IP)
-    .union(SampleType::TID)
-    .union(SampleType::TIME)
-    .union(SampleType::ID)
-    .union(SampleType::STREAM_ID)
-    .union(SampleType::CPU)
-    .union(SampleType::READ)
-    .union(SampleType::CALLCHAIN);
+const DERIVED: SampleType = SampleField::Callchain.up_to().difference(SampleType::ADDR).difference(SampleType::PERIOD);
 
 /// Maximum size of a user stack file.
 const MAX_STACK: usize = 1 << 16;
 
-impl Lines<'_> {
+impl ScenarioLines<'_> {
     pub(super) fn stack(
         &self,
         given: &Spanned<StackTable>,

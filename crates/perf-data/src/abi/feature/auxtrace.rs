@@ -75,7 +75,7 @@ pub struct AuxtraceIndexEntry {
 
 /// Descriptor of AUXTRACE.
 pub const AUXTRACE: FeatureDescriptor =
-    FeatureDescriptor::of_code(FeatureId::AUXTRACE, (4, 2)).with(FeatureFlags::FILE_ONLY.union(FeatureFlags::STORAGE));
+    FeatureDescriptor::code(FeatureId::AUXTRACE, (4, 2)).with(FeatureFlags::FILE_ONLY.union(FeatureFlags::STORAGE));
 
 impl VisitFields for AuxtraceIndex {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

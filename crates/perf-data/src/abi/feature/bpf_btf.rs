@@ -35,7 +35,7 @@ pub struct BtfEntry {
     data_size: u32,
     /// Encoded types, in the byte order of the recording machine.
     #[br(parse_with = counted::bytes, args(data_size.into()))]
-    #[serde(with = "crate::abi::byte_string")]
+    #[serde(with = "crate::abi::serde::byte_string")]
     pub data: Vec<u8>,
 }
 
@@ -47,7 +47,7 @@ impl BtfEntry {
 }
 
 /// Descriptor of BPF_BTF.
-pub const BPF_BTF: FeatureDescriptor = FeatureDescriptor::of_code(FeatureId::BPF_BTF, (5, 1));
+pub const BPF_BTF: FeatureDescriptor = FeatureDescriptor::code(FeatureId::BPF_BTF, (5, 1));
 
 roles! { BpfBtf { entries: fields } }
 

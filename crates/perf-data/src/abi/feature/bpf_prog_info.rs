@@ -3,10 +3,11 @@
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use crate::abi::bit_set::bit_set;
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::ByteReader;
+use crate::abi::serde::readable;
 use crate::abi::stored_size::StoredSize;
 use crate::abi::text::FixedStr;
-use crate::abi::{Endian, counted, readable};
+use crate::abi::{Endian, counted};
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -69,7 +70,7 @@ pub struct BpfProg {
     pub info: BpfProgInfo,
     /// The arrays, each padded to a multiple of 8 bytes, in the byte order of the recording machine.
     #[br(parse_with = counted::bytes, args(data_len.into()))]
-    #[serde(with = "crate::abi::byte_string")]
+    #[serde(with = "crate::abi::serde::byte_string")]
     pub data: Vec<u8>,
 }
 
@@ -103,15 +104,15 @@ impl BpfProg {
     /// Its functions, of which the first is the main program. None if the kernel hid their addresses.
     pub fn functions(&self, endian: Endian) -> impl Iterator<Item = BpfFunction<'_>> {
         let array = |which| self.array(which).unwrap_or_default();
-        let mut addresses = Reader::new(array(BpfArrays::JITED_KSYMS), endian);
-        let mut sizes = Reader::new(array(BpfArrays::JITED_FUNC_LENS), endian);
+        let mut addresses = ByteReader::new(array(BpfArrays::JITED_KSYMS), endian);
+        let mut sizes = ByteReader::new(array(BpfArrays::JITED_FUNC_LENS), endian);
         let mut tags = array(BpfArrays::PROG_TAGS).chunks_exact(8);
         let mut named = array(BpfArrays::FUNC_INFO).chunks_exact(self.info.func_info_rec_size.max(1) as usize);
         std::iter::from_fn(move || {
             let (address, size) = (addresses.u64()?, sizes.u32()?);
             let tag = tags.next().unwrap_or(&self.info.tag);
             // `u32 insn_off, type_id`.
-            let type_id = named.next().and_then(|entry| Reader::new(entry.get(4..)?, endian).u32());
+            let type_id = named.next().and_then(|entry| ByteReader::new(entry.get(4..)?, endian).u32());
             Some(BpfFunction { address, size, tag, type_id })
         })
     }
@@ -119,11 +120,11 @@ impl BpfProg {
     /// Its source lines in the order of their addresses in each function.
     pub fn lines(&self, endian: Endian) -> impl Iterator<Item = BpfLine> {
         let array = |which| self.array(which).unwrap_or_default();
-        let mut addresses = Reader::new(array(BpfArrays::JITED_LINE_INFO), endian);
+        let mut addresses = ByteReader::new(array(BpfArrays::JITED_LINE_INFO), endian);
         let mut lines = array(BpfArrays::LINE_INFO).chunks_exact(self.info.line_info_rec_size.max(1) as usize);
         std::iter::from_fn(move || {
             // `u32 insn_off, file_name_off, line_off, line_col`; the column is in the lower 10 bits.
-            let mut line = Reader::new(lines.next()?.get(4..)?, endian);
+            let mut line = ByteReader::new(lines.next()?.get(4..)?, endian);
             let (address, file_name_off, _, line_col) = (addresses.u64()?, line.u32()?, line.u32()?, line.u32()?);
             Some(BpfLine { address, file_name_off, line: line_col >> 10, column: line_col & 0x3ff })
         })
@@ -255,7 +256,7 @@ pub struct BpfProgInfo {
     pub pad: u32,
     /// Bytes beyond the known fields.
     #[br(parse_with = counted::bytes, args(stored.beyond(&Self::FIELD_ENDS)))]
-    #[serde(with = "crate::abi::byte_string", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(with = "crate::abi::serde::byte_string", default, skip_serializing_if = "Vec::is_empty")]
     pub tail: Vec<u8>,
 }
 
@@ -265,7 +266,7 @@ impl BpfProgInfo {
 }
 
 /// Descriptor of BPF_PROG_INFO.
-pub const BPF_PROG_INFO: FeatureDescriptor = FeatureDescriptor::of_code(FeatureId::BPF_PROG_INFO, (5, 1));
+pub const BPF_PROG_INFO: FeatureDescriptor = FeatureDescriptor::code(FeatureId::BPF_PROG_INFO, (5, 1));
 
 roles! { BpfProgInfos { programs: fields } }
 

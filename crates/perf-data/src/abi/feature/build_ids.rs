@@ -3,9 +3,9 @@
 use super::FeatureId;
 use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
-use crate::abi::readable;
 use crate::abi::record::build_id::BuildId;
 use crate::abi::record::{Misc, RecordHeader, RecordType};
+use crate::abi::serde::readable;
 use crate::abi::text::PaddedStr;
 use crate::abi::{self, Endian, counted};
 use crate::roles;
@@ -161,7 +161,7 @@ pub fn to_bytes(entries: &[(Misc, BuildId)], endian: Endian) -> BinResult<Vec<u8
 }
 
 /// Descriptor of BUILD_ID.
-pub const BUILD_ID: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::BUILD_ID, (2, 6))
+pub const BUILD_ID: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::BUILD_ID, (2, 6))
     .with(FeatureFlags::FILE_ONLY.union(FeatureFlags::DERIVED));
 
 roles! { BuildIds { entries: fields } }

@@ -48,8 +48,7 @@ pub struct Cache {
 }
 
 /// Descriptor of CACHE.
-pub const CACHE: FeatureDescriptor =
-    FeatureDescriptor::of_machine(FeatureId::CACHE, (4, 6)).with(FeatureFlags::FILE_ONLY);
+pub const CACHE: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::CACHE, (4, 6)).with(FeatureFlags::FILE_ONLY);
 
 roles! { Caches { version: number, caches: fields } }
 

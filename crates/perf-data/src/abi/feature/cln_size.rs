@@ -15,7 +15,7 @@ pub struct ClnSize {
 }
 
 /// Descriptor of CLN_SIZE.
-pub const CLN_SIZE: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CLN_SIZE, (7, 1));
+pub const CLN_SIZE: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::CLN_SIZE, (7, 1));
 
 roles! { ClnSize { cln_size: number } }
 

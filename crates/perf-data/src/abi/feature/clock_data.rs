@@ -26,7 +26,7 @@ pub struct ClockData {
 
 /// Descriptor of CLOCK_DATA.
 pub const CLOCK_DATA: FeatureDescriptor =
-    FeatureDescriptor::of_wall_clock(FeatureId::CLOCK_DATA, (5, 9)).with(FeatureFlags::DERIVED);
+    FeatureDescriptor::wall_clock(FeatureId::CLOCK_DATA, (5, 9)).with(FeatureFlags::DERIVED);
 
 roles! { ClockData { version: number, clockid: number, wall_clock_ns: number, clockid_ns: time } }
 

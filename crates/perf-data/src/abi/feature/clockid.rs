@@ -15,7 +15,7 @@ pub struct ClockId {
 }
 
 /// Descriptor of CLOCKID.
-pub const CLOCKID: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::CLOCKID, (5, 0));
+pub const CLOCKID: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::CLOCKID, (5, 0));
 
 roles! { ClockId { clockid_res_ns: number } }
 

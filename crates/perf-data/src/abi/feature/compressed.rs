@@ -39,7 +39,7 @@ pub struct Compression {
 
 /// Descriptor of COMPRESSED.
 pub const COMPRESSED: FeatureDescriptor =
-    FeatureDescriptor::of_recording(FeatureId::COMPRESSED, (5, 2)).with(FeatureFlags::STORAGE);
+    FeatureDescriptor::recording(FeatureId::COMPRESSED, (5, 2)).with(FeatureFlags::STORAGE);
 
 roles! { Compression { version: number, kind: number, level: number, ratio: number, mmap_len: number } }
 

@@ -64,7 +64,7 @@ pub struct Domain {
 }
 
 /// Descriptor of CPU_DOMAIN_INFO.
-pub const CPU_DOMAIN_INFO: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPU_DOMAIN_INFO, (7, 0));
+pub const CPU_DOMAIN_INFO: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::CPU_DOMAIN_INFO, (7, 0));
 
 roles! { CpuDomainInfo { schedstat_version: number, max_sched_domains: number, cpus: fields } }
 

@@ -57,7 +57,7 @@ pub struct Dies {
 }
 
 /// Descriptor of CPU_TOPOLOGY.
-pub const CPU_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPU_TOPOLOGY, (3, 2));
+pub const CPU_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::CPU_TOPOLOGY, (3, 2));
 
 impl VisitFields for CpuTopology {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

@@ -48,23 +48,23 @@ pub enum Subject {
 
 impl FeatureDescriptor {
     /// A feature that describes the recording.
-    pub const fn of_recording(id: FeatureId, since: (u32, u32)) -> Self {
+    pub const fn recording(id: FeatureId, since: (u32, u32)) -> Self {
         Self { id, since: PerfVersion(since.0, since.1), subject: Subject::Recording, flags: FeatureFlags::empty() }
     }
 
     /// A feature that describes the machine.
-    pub const fn of_machine(id: FeatureId, since: (u32, u32)) -> Self {
-        Self { subject: Subject::Machine, ..Self::of_recording(id, since) }
+    pub const fn machine(id: FeatureId, since: (u32, u32)) -> Self {
+        Self { subject: Subject::Machine, ..Self::recording(id, since) }
     }
 
     /// A feature with the time of day.
-    pub const fn of_wall_clock(id: FeatureId, since: (u32, u32)) -> Self {
-        Self { subject: Subject::WallClock, ..Self::of_recording(id, since) }
+    pub const fn wall_clock(id: FeatureId, since: (u32, u32)) -> Self {
+        Self { subject: Subject::WallClock, ..Self::recording(id, since) }
     }
 
     /// A feature with code or traces of code.
-    pub const fn of_code(id: FeatureId, since: (u32, u32)) -> Self {
-        Self { subject: Subject::Code, ..Self::of_recording(id, since) }
+    pub const fn code(id: FeatureId, since: (u32, u32)) -> Self {
+        Self { subject: Subject::Code, ..Self::recording(id, since) }
     }
 
     /// Adds properties.

@@ -15,7 +15,7 @@ pub struct DirFormat {
 }
 
 /// Descriptor of DIR_FORMAT.
-pub const DIR_FORMAT: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::DIR_FORMAT, (5, 1))
+pub const DIR_FORMAT: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::DIR_FORMAT, (5, 1))
     .with(FeatureFlags::FILE_ONLY.union(FeatureFlags::STORAGE));
 
 roles! { DirFormat { version: number } }

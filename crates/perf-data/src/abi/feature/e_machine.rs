@@ -21,7 +21,7 @@ pub struct EMachine {
 }
 
 /// Descriptor of E_MACHINE.
-pub const E_MACHINE: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::E_MACHINE, (7, 1));
+pub const E_MACHINE: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::E_MACHINE, (7, 1));
 
 roles! { EMachine { e_machine: number, e_flags: number } }
 

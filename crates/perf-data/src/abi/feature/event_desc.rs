@@ -53,7 +53,7 @@ pub fn read(bytes: &[u8], endian: Endian) -> Option<Vec<EventDesc>> {
 
 /// Descriptor of EVENT_DESC.
 pub const EVENT_DESC: FeatureDescriptor =
-    FeatureDescriptor::of_recording(FeatureId::EVENT_DESC, (3, 2)).with(FeatureFlags::DERIVED);
+    FeatureDescriptor::recording(FeatureId::EVENT_DESC, (3, 2)).with(FeatureFlags::DERIVED);
 
 impl VisitFields for EventDescs {
     fn visit_fields(&mut self, visitor: &mut dyn FieldVisitor) {

@@ -39,7 +39,7 @@ pub struct Group {
 
 /// Descriptor of GROUP_DESC.
 pub const GROUP_DESC: FeatureDescriptor =
-    FeatureDescriptor::of_recording(FeatureId::GROUP_DESC, (3, 9)).with(FeatureFlags::DERIVED);
+    FeatureDescriptor::recording(FeatureId::GROUP_DESC, (3, 9)).with(FeatureFlags::DERIVED);
 
 roles! { GroupDesc { groups: fields } }
 

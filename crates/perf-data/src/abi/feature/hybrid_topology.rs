@@ -36,7 +36,7 @@ pub struct HybridNode {
 
 /// Descriptor of HYBRID_TOPOLOGY.
 pub const HYBRID_TOPOLOGY: FeatureDescriptor =
-    FeatureDescriptor::of_machine(FeatureId::HYBRID_TOPOLOGY, (5, 14)).with(FeatureFlags::FILE_ONLY);
+    FeatureDescriptor::machine(FeatureId::HYBRID_TOPOLOGY, (5, 14)).with(FeatureFlags::FILE_ONLY);
 
 roles! { HybridTopology { nodes: fields } }
 

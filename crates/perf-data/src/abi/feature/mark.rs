@@ -13,10 +13,9 @@ pub struct Mark;
 
 /// Descriptor of BRANCH_STACK.
 pub const BRANCH_STACK: FeatureDescriptor =
-    FeatureDescriptor::of_recording(FeatureId::BRANCH_STACK, (3, 4)).with(FeatureFlags::FILE_ONLY);
+    FeatureDescriptor::recording(FeatureId::BRANCH_STACK, (3, 4)).with(FeatureFlags::FILE_ONLY);
 
 /// Descriptor of STAT.
-pub const STAT: FeatureDescriptor =
-    FeatureDescriptor::of_recording(FeatureId::STAT, (4, 5)).with(FeatureFlags::FILE_ONLY);
+pub const STAT: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::STAT, (4, 5)).with(FeatureFlags::FILE_ONLY);
 
 roles! { Mark {} }

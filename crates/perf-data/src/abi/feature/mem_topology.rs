@@ -52,7 +52,7 @@ pub struct Bitmap {
 }
 
 /// Descriptor of MEM_TOPOLOGY.
-pub const MEM_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::MEM_TOPOLOGY, (4, 17));
+pub const MEM_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::MEM_TOPOLOGY, (4, 17));
 
 roles! { MemTopology { version: number, block_size_bytes: number, nodes: number } }
 

@@ -21,7 +21,7 @@ pub struct NrCpus {
 }
 
 /// Descriptor of NRCPUS.
-pub const NRCPUS: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::NRCPUS, (3, 2));
+pub const NRCPUS: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::NRCPUS, (3, 2));
 
 roles! { NrCpus { nr_cpus_avail: number, nr_cpus_online: number } }
 

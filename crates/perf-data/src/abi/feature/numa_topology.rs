@@ -39,7 +39,7 @@ pub struct NumaNode {
 }
 
 /// Descriptor of NUMA_TOPOLOGY.
-pub const NUMA_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::NUMA_TOPOLOGY, (3, 2));
+pub const NUMA_TOPOLOGY: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::NUMA_TOPOLOGY, (3, 2));
 
 roles! { NumaTopology { nodes: fields } }
 

@@ -25,7 +25,7 @@ pub struct Rejection {
     /// The rule that the feature violates.
     pub kind: RejectionKind,
     /// The problem, in words.
-    pub what: String,
+    pub problem: String,
     /// Whether all versions of perf reject it, not only 7.1 and newer.
     pub by_all: bool,
 }
@@ -42,12 +42,12 @@ pub enum RejectionKind {
 }
 
 impl Rejection {
-    fn by_all(kind: RejectionKind, what: String) -> Self {
-        Self { kind, what, by_all: true }
+    fn by_all(kind: RejectionKind, problem: String) -> Self {
+        Self { kind, problem, by_all: true }
     }
 
-    fn by_newest(what: String) -> Self {
-        Self { kind: RejectionKind::Limit, what, by_all: false }
+    fn by_newest(problem: String) -> Self {
+        Self { kind: RejectionKind::Limit, problem, by_all: false }
     }
 }
 
@@ -79,12 +79,12 @@ impl PerfReader {
         {
             return Some("its bytes do not have the layout of this feature".to_owned());
         }
-        self.rejection(section).filter(|rejection| rejection.by_all).map(|rejection| rejection.what)
+        self.rejection(section).filter(|rejection| rejection.by_all).map(|rejection| rejection.problem)
     }
 
     fn value(&self, section: &FeatureSection) -> Option<Rejection> {
-        let limit = |what| Some(Rejection::by_all(RejectionKind::Limit, what));
-        let contradiction = |what| Some(Rejection::by_all(RejectionKind::Contradiction, what));
+        let limit = |problem| Some(Rejection::by_all(RejectionKind::Limit, problem));
+        let contradiction = |problem| Some(Rejection::by_all(RejectionKind::Contradiction, problem));
         match &section.feature {
             Feature::CpuTopology(topology) => {
                 let cpus = topology.cpus.len();
@@ -95,8 +95,8 @@ impl PerfReader {
                 }
                 let is_partial = topology.cpus.is_empty() || topology.dies.is_none();
                 (is_partial && !section.tail.is_empty()).then(|| {
-                    let what = "its core, socket or die IDs are not as many as the CPUs of NRCPUS".to_owned();
-                    Rejection::by_all(RejectionKind::Contradiction, what)
+                    let problem = "its core, socket or die IDs are not as many as the CPUs of NRCPUS".to_owned();
+                    Rejection::by_all(RejectionKind::Contradiction, problem)
                 })
             }
             Feature::NumaTopology(topology) => {
@@ -111,9 +111,9 @@ impl PerfReader {
             Feature::BpfProgInfos(infos) => {
                 let largest = infos.programs.iter().map(|program| program.info_size()).max().unwrap_or(0);
                 (largest > BPF_PROG_INFO).then(|| {
-                    let what =
+                    let problem =
                         format!("the description of a program has {largest} bytes; perf accepts {BPF_PROG_INFO}");
-                    Rejection::by_all(RejectionKind::Limit, what)
+                    Rejection::by_all(RejectionKind::Limit, problem)
                 })
             }
             _ => None,
@@ -130,24 +130,24 @@ fn version(feature: &Feature) -> Option<Rejection> {
         Feature::Compression(compression) => (compression.version.into(), 0..=0),
         _ => return None,
     };
-    let what = || format!("version {version} is not supported by any perf");
-    (!known.contains(&version)).then(|| Rejection::by_all(RejectionKind::Version, what()))
+    let problem = || format!("version {version} is not supported by any perf");
+    (!known.contains(&version)).then(|| Rejection::by_all(RejectionKind::Version, problem()))
 }
 
 /// Limits on counts that perf 7.1 and newer check.
 fn count(feature: &Feature) -> Option<Rejection> {
-    let (count, what, limit) = match feature {
+    let (count, problem, limit) = match feature {
         Feature::NrCpus(cpus) if cpus.nr_cpus_online > cpus.nr_cpus_avail => {
             let (online, available) = (cpus.nr_cpus_online, cpus.nr_cpus_avail);
-            let what = format!("{online} CPUs are online, but only {available} are available");
-            return Some(Rejection::by_newest(what));
+            let problem = format!("{online} CPUs are online, but only {available} are available");
+            return Some(Rejection::by_newest(problem));
         }
         Feature::Cmdline(cmdline) => (cmdline.strings.len(), "arguments", 1 << 20),
         Feature::BpfProgInfos(infos) => {
             let largest = infos.programs.iter().map(|program| program.data.len()).max().unwrap_or(0);
             if largest > 256 << 20 {
-                let what = format!("a program has {largest} bytes; perf accepts at most 268435456");
-                return Some(Rejection::by_newest(what));
+                let problem = format!("a program has {largest} bytes; perf accepts at most 268435456");
+                return Some(Rejection::by_newest(problem));
             }
             (infos.programs.len(), "programs", 131_072)
         }
@@ -163,7 +163,7 @@ fn count(feature: &Feature) -> Option<Rejection> {
         }
         _ => return None,
     };
-    (count > limit).then(|| Rejection::by_newest(format!("it has {count} {what}; perf accepts at most {limit}")))
+    (count > limit).then(|| Rejection::by_newest(format!("it has {count} {problem}; perf accepts at most {limit}")))
 }
 
 /// Why perf rejects groups of events: they must follow each other in the order of the events, without overlap.

@@ -61,10 +61,10 @@ pub struct CapsOfPmu {
 }
 
 /// Descriptor of CPU_PMU_CAPS.
-pub const CPU_PMU_CAPS: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPU_PMU_CAPS, (5, 8));
+pub const CPU_PMU_CAPS: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::CPU_PMU_CAPS, (5, 8));
 
 /// Descriptor of PMU_CAPS. Named HYBRID_CPU_PMU_CAPS before perf 6.0.
-pub const PMU_CAPS: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::PMU_CAPS, (5, 14));
+pub const PMU_CAPS: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::PMU_CAPS, (5, 14));
 
 roles! { Caps { caps: fields } }
 

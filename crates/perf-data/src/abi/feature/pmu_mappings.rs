@@ -35,7 +35,7 @@ pub struct PmuMapping {
 }
 
 /// Descriptor of PMU_MAPPINGS.
-pub const PMU_MAPPINGS: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::PMU_MAPPINGS, (3, 7));
+pub const PMU_MAPPINGS: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::PMU_MAPPINGS, (3, 7));
 
 roles! { PmuMappings { pmus: fields } }
 

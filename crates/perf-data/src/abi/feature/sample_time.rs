@@ -22,7 +22,7 @@ pub struct SampleTime {
 
 /// Descriptor of SAMPLE_TIME.
 pub const SAMPLE_TIME: FeatureDescriptor =
-    FeatureDescriptor::of_recording(FeatureId::SAMPLE_TIME, (4, 16)).with(FeatureFlags::DERIVED);
+    FeatureDescriptor::recording(FeatureId::SAMPLE_TIME, (4, 16)).with(FeatureFlags::DERIVED);
 
 roles! { SampleTime { first_sample_time: time, last_sample_time: time } }
 

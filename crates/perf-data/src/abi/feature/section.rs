@@ -74,8 +74,8 @@ mod tests {
         let counted = [1, 3, 4, 5, 6, 8, 9, 11, 12, 13, 14, 16, 17, 18, 20, 22, 25, 26, 28, 30, 31, 32].map(FeatureId);
         for id in (1..40).map(FeatureId) {
             let section = FeatureSection::read(id, &[0xff; 90], Endian::Little, &context);
-            let known = id.name().is_some();
-            assert_eq!(matches!(section.feature, Feature::Opaque(_)), !known || counted.contains(&id), "{id}");
+            let is_known = id.name().is_some();
+            assert_eq!(matches!(section.feature, Feature::Opaque(_)), !is_known || counted.contains(&id), "{id}");
             assert_eq!(section.to_bytes(Endian::Little).unwrap(), [0xff; 90], "{id}");
         }
     }

@@ -3,7 +3,7 @@
 use super::FeatureId;
 use super::descriptor::FeatureDescriptor;
 use crate::abi::counted;
-use crate::abi::readable::Text;
+use crate::abi::serde::readable::Text;
 use crate::abi::text::until_nul;
 use crate::roles;
 use binrw::binrw;
@@ -73,25 +73,25 @@ pub struct StrList {
 }
 
 /// Descriptor of HOSTNAME.
-pub const HOSTNAME: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::HOSTNAME, (3, 2));
+pub const HOSTNAME: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::HOSTNAME, (3, 2));
 
 /// Descriptor of OSRELEASE.
-pub const OSRELEASE: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::OSRELEASE, (3, 2));
+pub const OSRELEASE: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::OSRELEASE, (3, 2));
 
 /// Descriptor of VERSION.
-pub const VERSION: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::VERSION, (3, 2));
+pub const VERSION: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::VERSION, (3, 2));
 
 /// Descriptor of ARCH.
-pub const ARCH: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::ARCH, (3, 2));
+pub const ARCH: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::ARCH, (3, 2));
 
 /// Descriptor of CPUDESC.
-pub const CPUDESC: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPUDESC, (3, 2));
+pub const CPUDESC: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::CPUDESC, (3, 2));
 
 /// Descriptor of CPUID.
-pub const CPUID: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::CPUID, (3, 2));
+pub const CPUID: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::CPUID, (3, 2));
 
 /// Descriptor of CMDLINE.
-pub const CMDLINE: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::CMDLINE, (3, 2));
+pub const CMDLINE: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::CMDLINE, (3, 2));
 
 roles! { StrList { strings: command_line } }
 

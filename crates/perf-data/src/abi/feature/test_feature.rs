@@ -24,6 +24,6 @@ pub struct ExampleFeature {
 }
 
 /// Descriptor of EXAMPLE.
-pub const EXAMPLE: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::EXAMPLE, (7, 3));
+pub const EXAMPLE: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::EXAMPLE, (7, 3));
 
 roles! { ExampleFeature { pid: task, time: time, host: text(Host) } }

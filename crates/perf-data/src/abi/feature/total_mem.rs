@@ -15,7 +15,7 @@ pub struct TotalMem {
 }
 
 /// Descriptor of TOTAL_MEM.
-pub const TOTAL_MEM: FeatureDescriptor = FeatureDescriptor::of_machine(FeatureId::TOTAL_MEM, (3, 2));
+pub const TOTAL_MEM: FeatureDescriptor = FeatureDescriptor::machine(FeatureId::TOTAL_MEM, (3, 2));
 
 roles! { TotalMem { total_mem: number } }
 

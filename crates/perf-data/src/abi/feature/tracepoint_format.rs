@@ -88,7 +88,7 @@ impl TracepointFormat {
     /// If the text is not in the kernel's syntax.
     pub fn parse(text: &[u8]) -> Result<Self, FormatError> {
         let text = std::str::from_utf8(text).map_err(|_| FormatError { line: 1, expected: "UTF-8 text" })?;
-        let mut lines = Lines { rest: text, line: 1 };
+        let mut lines = FormatLines { rest: text, line: 1 };
         let name = lines.value("name: ", "name: NAME")?.to_owned();
         let id = lines.value("ID: ", "ID: NUMBER")?.parse();
         let id = id.map_err(|_| FormatError { line: lines.line - 1, expected: "ID: NUMBER" })?;
@@ -144,12 +144,12 @@ impl fmt::Display for FormatError {
 }
 
 /// The unparsed lines of a format.
-struct Lines<'a> {
+struct FormatLines<'a> {
     rest: &'a str,
     line: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> FormatLines<'a> {
     fn error(&self, expected: &'static str) -> FormatError {
         FormatError { line: self.line, expected }
     }

@@ -5,7 +5,7 @@ use super::descriptor::{FeatureDescriptor, FeatureFlags};
 use super::tracepoint_format::TracepointFormat;
 use crate::abi::counted;
 use crate::abi::fields::{FieldVisitor, VisitFields};
-use crate::abi::readable;
+use crate::abi::serde::readable;
 use binrw::{NullString, binrw};
 use serde::{Deserialize, Serialize};
 
@@ -177,7 +177,7 @@ fn has_saved_cmdlines(version: &NullString) -> bool {
 }
 
 /// Descriptor of TRACING_DATA.
-pub const TRACING_DATA: FeatureDescriptor = FeatureDescriptor::of_recording(FeatureId::TRACING_DATA, (2, 6))
+pub const TRACING_DATA: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::TRACING_DATA, (2, 6))
     .with(FeatureFlags::FILE_ONLY.union(FeatureFlags::DERIVED));
 
 impl VisitFields for TracingData {

@@ -11,8 +11,8 @@ use binrw::binrw;
 /// ```
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// [`Header::MAGIC`].
+pub struct JitDumpHeader {
+    /// [`JitDumpHeader::MAGIC`].
     pub magic: u32,
     /// 1.
     pub version: u32,
@@ -26,11 +26,11 @@ pub struct Header {
     pub pid: u32,
     /// Time of creation.
     pub timestamp: u64,
-    /// [`Header::ARCH_TIMESTAMP`] and unknown bits.
+    /// [`JitDumpHeader::ARCH_TIMESTAMP`] and unknown bits.
     pub flags: u64,
 }
 
-impl Header {
+impl JitDumpHeader {
     /// `JiTD` in the byte order of the writer.
     pub const MAGIC: u32 = 0x4a69_5444;
     /// Supported version.
@@ -59,15 +59,15 @@ mod tests {
 
     #[test]
     fn bytes() {
-        let (magic, version, elf_mach, pid) = (Header::MAGIC, 1, 62, 0x99);
+        let (magic, version, elf_mach, pid) = (JitDumpHeader::MAGIC, 1, 62, 0x99);
         both_orders(
-            &Header { magic, version, total_size: 40, elf_mach, pad1: 7, pid, timestamp: 0x1234, flags: 1 },
+            &JitDumpHeader { magic, version, total_size: 40, elf_mach, pad1: 7, pid, timestamp: 0x1234, flags: 1 },
             (),
             "4454694a 01000000 28000000 3e000000 07000000 99000000 3412000000000000 0100000000000000",
             "4a695444 00000001 00000028 0000003e 00000007 00000099 0000000000001234 0000000000000001",
         );
-        assert_eq!(Header::endian(&hex("4454694a00")), Some(Endian::Little));
-        assert_eq!(Header::endian(&hex("4a695444")), Some(Endian::Big));
-        assert_eq!((Header::endian(b"JiT"), Header::endian(b"\x7fELF")), (None, None));
+        assert_eq!(JitDumpHeader::endian(&hex("4454694a00")), Some(Endian::Little));
+        assert_eq!(JitDumpHeader::endian(&hex("4a695444")), Some(Endian::Big));
+        assert_eq!((JitDumpHeader::endian(b"JiT"), JitDumpHeader::endian(b"\x7fELF")), (None, None));
     }
 }

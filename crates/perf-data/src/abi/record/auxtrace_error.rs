@@ -5,7 +5,7 @@ use super::{CpuMode, RecordType};
 use crate::abi::counted;
 use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::open_enum::open_enum;
-use crate::abi::readable;
+use crate::abi::serde::readable;
 use crate::abi::text::PaddedStr;
 use crate::roles;
 use binrw::{BinResult, Endian, binrw};

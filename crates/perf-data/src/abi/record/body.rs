@@ -121,7 +121,7 @@ macro_rules! bodies {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(body) => body.serialize(serializer),)*
-                    Self::Opaque(bytes) => crate::abi::byte_string::serialize(bytes, serializer),
+                    Self::Opaque(bytes) => crate::abi::serde::byte_string::serialize(bytes, serializer),
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::RecordType;
 use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::open_enum::open_enum;
-use crate::abi::readable;
+use crate::abi::serde::readable;
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};

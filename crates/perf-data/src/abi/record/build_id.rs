@@ -4,7 +4,7 @@ use super::RecordType;
 use super::descriptor::{RecordDescriptor, RecordFlags};
 use super::{Misc, RecordHeader};
 use crate::abi::fields::{FieldVisitor, VisitFields};
-use crate::abi::readable;
+use crate::abi::serde::readable;
 use crate::abi::text::{PaddedStr, until_nul};
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ impl BuildId {
     const FILENAME: usize = 28;
 
     /// Offset in the body of the end of the name, padded with zeros so that the record size is a multiple of 8.
-    pub(crate) fn end_of_name(body: &[u8]) -> Option<usize> {
+    pub(crate) fn name_end(body: &[u8]) -> Option<usize> {
         let name = until_nul(body.get(Self::FILENAME..)?);
         let record = RecordHeader::SIZE + Self::FILENAME + name.len() + 1;
         Some(record.next_multiple_of(8) - RecordHeader::SIZE)

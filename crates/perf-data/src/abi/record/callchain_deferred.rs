@@ -3,13 +3,13 @@
 use super::RecordType;
 use super::descriptor::RecordDescriptor;
 use crate::abi::counted;
-use crate::abi::readable;
+use crate::abi::serde::readable;
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
 
 /// Deferred user call chain of earlier samples of the same thread: those whose chain ends with
-/// [`Context::USER_DEFERRED`](crate::abi::callchain::Context::USER_DEFERRED) and this cookie. Since Linux 6.19.
+/// [`Context::USER_DEFERRED`](crate::abi::sample::callchain::Context::USER_DEFERRED) and this cookie. Since Linux 6.19.
 ///
 /// ```c
 /// u64 cookie; u64 nr; u64 ips[nr];

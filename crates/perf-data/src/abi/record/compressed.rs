@@ -2,7 +2,7 @@
 
 use super::descriptor::{RecordDescriptor, RecordFlags};
 use super::{RecordHeader, RecordType};
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::ByteReader;
 use crate::abi::{Endian, counted};
 use crate::roles;
 use binrw::binrw;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Compressed {
     /// Part of a zstd stream.
     #[br(parse_with = counted::bytes_to_end)]
-    #[serde(with = "crate::abi::byte_string")]
+    #[serde(with = "crate::abi::serde::byte_string")]
     pub data: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ pub struct Compressed2 {
     data_size: u64,
     /// Part of a zstd stream.
     #[br(parse_with = counted::bytes, args(data_size))]
-    #[serde(with = "crate::abi::byte_string")]
+    #[serde(with = "crate::abi::serde::byte_string")]
     pub data: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ pub fn compressed_bytes(record: &[u8], endian: Endian) -> Option<&[u8]> {
     match header.kind {
         RecordType::COMPRESSED => Some(body),
         RecordType::COMPRESSED2 => {
-            let mut reader = Reader::new(body, endian);
+            let mut reader = ByteReader::new(body, endian);
             let data_size = reader.u64()?;
             reader.take(usize::try_from(data_size).ok()?)
         }

@@ -6,8 +6,8 @@ use crate::abi::Endian;
 use crate::abi::attr::Attr;
 use crate::abi::attr_flags::AttrFlags;
 use crate::abi::fields::{FieldVisitor, MappingFields, TextField, TextPlace, TextRole, ignore_roles};
-use crate::abi::sample_id::SampleId;
-use crate::abi::sample_layout::SampleLayout;
+use crate::abi::sample::id::SampleId;
+use crate::abi::sample::layout::SampleLayout;
 use crate::abi::sample_type::SampleType;
 use crate::abi::text::until_nul;
 use binrw::{BinResult, BinWrite};
@@ -43,14 +43,14 @@ impl RecordContext {
         let at = body.len().checked_sub(SampleId::size(self.layout.sample_type()))?;
         let has_one = kind.has_sample_id()
             || kind == RecordType::HEADER_BUILD_ID
-                && BuildId::end_of_name(body) == Some(at)
+                && BuildId::name_end(body) == Some(at)
                 && body[at..].iter().any(|&byte| byte != 0);
         let is_certain = SampleType::KNOWN.contains(self.layout.sample_type());
-        (has_one && (is_certain || self.end_of_fields(kind, misc, body) == Some(at))).then_some(at)
+        (has_one && (is_certain || self.fields_end(kind, misc, body) == Some(at))).then_some(at)
     }
 
     /// The offset in the body at which the fields of a record and their padding to a multiple of 8 end, if it had no `sample_id`.
-    fn end_of_fields(&self, kind: RecordType, misc: Misc, body: &[u8]) -> Option<usize> {
+    fn fields_end(&self, kind: RecordType, misc: Misc, body: &[u8]) -> Option<usize> {
         let (mut fields, tail) = Body::read(kind, misc, body, self);
         if matches!(fields, Body::Opaque(_)) {
             return None;

@@ -115,7 +115,7 @@ impl RecordType {
 
     /// Whether it is an occurrence of the event with whose ID it was recorded, such as a sample.
     #[inline]
-    pub fn is_of_event(self) -> bool {
+    pub fn is_event_record(self) -> bool {
         self.descriptor().is_some_and(|descriptor| {
             descriptor.lifetime == Lifetime::Event && !descriptor.flags.contains(RecordFlags::ANY_EVENT)
         })
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::abi::Endian;
     use crate::abi::record::{Record, RecordContext, RecordHeader};
-    use crate::abi::sample_layout::SampleLayout;
+    use crate::abi::sample::layout::SampleLayout;
 
     #[test]
     fn every_named_type_has_its_own_descriptor() {

@@ -3,7 +3,7 @@
 use super::RecordType;
 use crate::abi::Endian;
 use crate::abi::bit_set::bit_set;
-use crate::abi::bytes::{Integer, Reader};
+use crate::abi::bytes::{ByteReader, Integer};
 use crate::abi::open_enum::open_enum;
 use binrw::binrw;
 use std::mem;
@@ -146,7 +146,7 @@ impl RecordHeader {
     /// Decodes the header at the front of `bytes`; `None` if there are fewer than 8.
     #[inline]
     pub fn peek(bytes: &[u8], endian: Endian) -> Option<Self> {
-        let mut reader = Reader::new(bytes, endian);
+        let mut reader = ByteReader::new(bytes, endian);
         let kind = RecordType(reader.u32()?);
         let misc = Misc::from_bits_retain(reader.u16()?);
         Some(Self { kind, misc, size: reader.u16()? })

@@ -22,7 +22,7 @@ pub struct HeaderFeature {
     pub feat_id: u64,
     /// Content, as in a file's section.
     #[br(parse_with = counted::bytes_to_end)]
-    #[serde(with = "crate::abi::byte_string")]
+    #[serde(with = "crate::abi::serde::byte_string")]
     pub data: Vec<u8>,
 }
 

@@ -5,7 +5,7 @@ use super::{CpuMode, RecordType};
 use crate::abi::bit_set::bit_set;
 use crate::abi::fields::{FieldVisitor, TextField, TextRole, VisitFields};
 use crate::abi::open_enum::open_enum;
-use crate::abi::readable;
+use crate::abi::serde::readable;
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,8 @@ pub struct Lost {
     pub lost: u64,
 }
 
-/// Samples lost by the hardware or, written by perf since 6.1, by a full ring buffer: `u64 lost`. Since Linux 4.2.
+/// Samples lost by the hardware or, written by perf since 6.1, by a full ring buffer: `u64 lost`. Since Linux 4.2. The ID of their
+/// event is in the trailer, which all records have with `sample_id_all`.
 #[binrw]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostSamples {

@@ -3,7 +3,7 @@
 use super::RecordType;
 use super::descriptor::RecordDescriptor;
 use crate::abi::fields::{FieldVisitor, MappingFields, TextField, VisitFields};
-use crate::abi::readable;
+use crate::abi::serde::readable;
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};

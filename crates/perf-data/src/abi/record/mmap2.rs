@@ -4,7 +4,7 @@ use super::Misc;
 use super::RecordType;
 use super::descriptor::RecordDescriptor;
 use crate::abi::fields::{FieldVisitor, InodeFields, MappingFields, TextField, VisitFields};
-use crate::abi::readable;
+use crate::abi::serde::readable;
 use crate::abi::text::PaddedStr;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use super::{RecordHeader, RecordType};
 use crate::abi::Endian;
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::ByteReader;
 
 /// Size of a HEADER_TRACING_DATA without data; 12 before perf 6.12. That of simpleperf contains the data.
 const TRACING_DATA_SIZE: usize = 16;
@@ -11,7 +11,7 @@ const TRACING_DATA_SIZE: usize = 16;
 /// (`u32 size`). 0 for other records.
 pub(crate) fn payload_size(record: &[u8], endian: Endian) -> u64 {
     let Some(header) = RecordHeader::peek(record, endian) else { return 0 };
-    let mut body = Reader::new(record.get(RecordHeader::SIZE..).unwrap_or_default(), endian);
+    let mut body = ByteReader::new(record.get(RecordHeader::SIZE..).unwrap_or_default(), endian);
     match header.kind {
         RecordType::AUXTRACE => body.u64(),
         RecordType::HEADER_TRACING_DATA if header.len() <= TRACING_DATA_SIZE => body.u32().map(u64::from),

@@ -29,7 +29,7 @@ pub struct Example {
     nr: u64,
     /// Bytes of the recorder.
     #[br(parse_with = counted::bytes, args(nr))]
-    #[serde(with = "crate::abi::byte_string")]
+    #[serde(with = "crate::abi::serde::byte_string")]
     pub payload: Vec<u8>,
     /// Path of a file.
     pub path: PaddedStr,

@@ -3,7 +3,7 @@
 use super::RecordType;
 use super::descriptor::{RecordDescriptor, RecordFlags};
 use crate::abi::counted;
-use crate::abi::readable;
+use crate::abi::serde::readable;
 use crate::roles;
 use binrw::binrw;
 use serde::{Deserialize, Serialize};
@@ -27,11 +27,11 @@ pub struct TextPoke {
     new_len: u16,
     /// Old bytes; empty if the code is new.
     #[br(parse_with = counted::bytes, args(old_len.into()))]
-    #[serde(with = "crate::abi::byte_string")]
+    #[serde(with = "crate::abi::serde::byte_string")]
     pub old: Vec<u8>,
     /// New bytes; empty if the code was removed.
     #[br(parse_with = counted::bytes, args(new_len.into()))]
-    #[serde(with = "crate::abi::byte_string")]
+    #[serde(with = "crate::abi::serde::byte_string")]
     pub new: Vec<u8>,
 }
 

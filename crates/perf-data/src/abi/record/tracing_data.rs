@@ -21,7 +21,7 @@ pub struct HeaderTracingData {
     pub size: u32,
     /// The formats, if they are in the record.
     #[br(parse_with = sized_bytes, args(size))]
-    #[serde(with = "crate::abi::byte_string")]
+    #[serde(with = "crate::abi::serde::byte_string")]
     pub inside: Vec<u8>,
     /// Unused.
     #[br(if(inside.is_empty()), try)]

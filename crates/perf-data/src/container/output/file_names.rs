@@ -16,13 +16,13 @@ impl FileNames {
     /// A file name for this text, without its extension.
     pub fn unique(&mut self, name: &str) -> String {
         let stem = file_stem(name);
-        let mut found = stem.clone();
-        while !self.used.insert(found.to_lowercase()) {
+        let mut candidate = stem.clone();
+        while !self.used.insert(candidate.to_lowercase()) {
             let nth = self.last.entry(stem.to_lowercase()).or_insert(1);
             *nth += 1;
-            found = format!("{stem}#{nth}");
+            candidate = format!("{stem}#{nth}");
         }
-        found
+        candidate
     }
 }
 

@@ -5,7 +5,7 @@ pub mod incomplete;
 pub mod path;
 pub mod pending;
 
-use super::access::Access;
+use super::access::{Access, FileMode};
 use crate::error::{Error, Result};
 use path::{follow_links, parent};
 use pending::PendingOutput;
@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 const IS_DIRECTORY: &str = "is a directory; name a file in it";
-const IS_INPUT: &str = "cannot overwrite the input; choose another output";
 
 /// A validated output target, not opened yet.
 #[derive(Debug)]
@@ -57,7 +56,19 @@ pub enum Output {
 
 /// The error about an existing output that must not be overwritten.
 pub fn exists(name: &impl Display) -> Error {
-    Error::output_exists(format!("{name}: already exists")).remedy("overwrite", "to overwrite it")
+    Error::output_exists(format!("{name}: already exists")).remedy("overwrite", "to replace it")
+}
+
+/// The error about an output that is one of the inputs, perhaps by another name.
+pub fn is_the_input(name: &str, input: &Path) -> Error {
+    let alias = match input.display().to_string() {
+        input if input == name => String::new(),
+        input if input == "-" => " on standard input, which is the same file".to_owned(),
+        input => format!(" {input}, which is the same file or in it"),
+    };
+    Error::output_exists(format!(
+        "{name}: cannot overwrite the input{alias}; nothing was written; choose another output"
+    ))
 }
 
 /// Opens a stream.
@@ -80,6 +91,8 @@ pub struct OutputRules {
     pub replaceable: Option<fn(&Path) -> bool>,
     /// Whether it is always a directory, which never replaces a file.
     pub is_directory: bool,
+    /// Permissions, instead of those that its inputs have in common.
+    pub mode: Option<FileMode>,
 }
 
 impl Output {
@@ -90,7 +103,7 @@ impl Output {
     /// If it exists and must not be overwritten, or is an input.
     pub fn check(path: &Path, inputs: &[&Path], rules: OutputRules) -> Result<Self> {
         let name = path.display().to_string();
-        let refused = |what: &str| Err(Error::output_exists(format!("{name}: {what}")));
+        let refused = |problem: &str| Err(Error::output_exists(format!("{name}: {problem}")));
         let existing = match fs::metadata(path) {
             Ok(existing) => Some(existing),
             Err(e) if e.kind() == ErrorKind::NotFound => None,
@@ -105,37 +118,48 @@ impl Output {
             if existing.is_file() && rules.is_directory {
                 return refused("is a file, but the output is a directory; name another");
             }
-            if existing.is_dir() && inputs.iter().any(|input| holds_input(path, input)) {
-                return refused(IS_INPUT);
+            if let Some(input) = inputs.iter().find(|input| existing.is_dir() && holds_input(path, input)) {
+                return Err(is_the_input(&name, input));
             }
             if !existing.is_dir() && !existing.is_file() {
                 return Ok(Self::Special(path.to_owned()));
             }
-            if Handle::from_path(path).is_ok_and(|target| inputs.iter().any(|input| is_input(&target, input))) {
-                return refused(IS_INPUT);
+            if let Ok(target) = Handle::from_path(path)
+                && let Some(input) = inputs.iter().find(|input| is_input(&target, input))
+            {
+                return Err(is_the_input(&name, input));
             }
         }
         let Some(target) = follow_links(path) else { return Ok(Self::Special(path.to_owned())) };
-        if existing.is_some() && !rules.overwrite {
+        let is_free = rules.is_directory && is_empty_directory(path);
+        if existing.is_some() && !rules.overwrite && !is_free {
             return Err(exists(&name));
         }
         if !parent(&target).is_dir() {
             let directory = parent(&target).display();
             return Err(Error::invalid(format!("{name}: cannot create: directory {directory} does not exist")));
         }
-        let access = inputs.iter().fold(Access::default(), |access, input| access.and(Access::of_input(input)));
-        Ok(Self::File { target, name, overwrite: rules.overwrite, access })
+        let access = inputs.iter().fold(Access::default(), |access, input| access.and(Access::from_input(input)));
+        Ok(Self::File { target, name, overwrite: rules.overwrite, access }.with_mode(rules.mode))
     }
 
     /// Files to add to a directory.
     pub fn part(directory: PathBuf, join: JoinDirectory, name: String, input: &Path) -> Self {
-        Self::Part { directory, join, name, access: Access::of_input(input) }
+        Self::Part { directory, join, name, access: Access::from_input(input) }
     }
 
     /// The same output, which only users may read who have this access, too.
     pub fn restricted(mut self, other: Access) -> Self {
         if let Self::File { access, .. } | Self::Part { access, .. } = &mut self {
             *access = access.and(other);
+        }
+        self
+    }
+
+    /// The same output with these permissions, if any, instead of those that its inputs have in common.
+    pub fn with_mode(mut self, mode: Option<FileMode>) -> Self {
+        if let (Self::File { access, .. } | Self::Part { access, .. }, Some(mode)) = (&mut self, mode) {
+            *access = access.with_mode(mode);
         }
         self
     }
@@ -314,6 +338,11 @@ fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) 
     let mut out = BufWriter::with_capacity(1 << 17, out);
     write(&mut out)?;
     out.flush().map_err(Error::Output)
+}
+
+/// Whether a path is a directory without entries, which is filled rather than replaced.
+fn is_empty_directory(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Whether a directory is the input or contains it.

@@ -1,7 +1,7 @@
 //! The directory container: a `data` file and, with `perf record --threads`, one `data.N` of bare records for each thread.
 
 use super::input::{Input, Opened};
-use super::{Container, ReadOptions, Reader};
+use super::{Container, ContainerReader, ReadOptions};
 use crate::abi::header;
 use crate::container::walk::{Damage, DamageKind};
 use crate::error::{Error, Result};
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// If the directory contains no recording.
-pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
+pub fn open(path: &Path, options: ReadOptions) -> Result<ContainerReader> {
     let main = path.join("data");
     if !main.is_file() {
-        let what = "not a perf.data directory: it has no file named 'data'";
-        return Err(Error::input(path.display().to_string(), None, what));
+        let problem = "not a perf.data directory: it has no file named 'data'";
+        return Err(Error::input(path.display().to_string(), None, problem));
     }
     let name = main.display().to_string();
     let Opened::Bytes(bytes) = Input::Path(main).open(&options)? else {
@@ -28,15 +28,15 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
         ));
     };
     let Some(endian) = header::endian(&bytes) else { return Err(super::not_a_recording(&name, &bytes)) };
-    let mut reader = Reader::new(&name, Container::Directory, endian, options);
+    let mut reader = ContainerReader::new(&name, Container::Directory, endian, options);
     reader.directory = Some(path.to_owned());
     reader.add_file(&bytes)?;
     let mut expected = 0;
     for (number, part) in parts(path)? {
         let file = part.display().to_string();
         if number != expected {
-            let what = format!("data.{}, the file before this one, is missing", number - 1);
-            reader.damage.push(Damage::new(DamageKind::MissingFile, &file, 0, what));
+            let problem = format!("data.{}, the file before this one, is missing", number - 1);
+            reader.damage.push(Damage::new(DamageKind::MissingFile, &file, 0, problem));
         }
         expected = number.saturating_add(1);
         let source = reader.files.len() as u32;
@@ -46,8 +46,8 @@ pub fn open(path: &Path, options: ReadOptions) -> Result<Reader> {
             Opened::Bytes(bytes) => reader.add_records(source, 0, bytes),
             Opened::Stream(stream) => reader.add_spooled(source, &file, stream)?,
             Opened::Directory(_) => {
-                let what = "not a regular file; its records are missing".to_owned();
-                reader.damage.push(Damage::new(DamageKind::MissingFile, file, 0, what));
+                let problem = "not a regular file; its records are missing".to_owned();
+                reader.damage.push(Damage::new(DamageKind::MissingFile, file, 0, problem));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The file container: a header that locates the events, records and features.
 
 use crate::abi::attr::Attr;
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::ByteReader;
 use crate::abi::feature::FeatureId;
 use crate::abi::header::{EventType, FeatureBits, FileHeader, Section};
 use crate::abi::{self, Endian};
@@ -51,7 +51,7 @@ impl FileSections {
     /// # Errors
     /// If no records can be read: the header is truncated, the events are invalid, or the data section is outside the file.
     pub fn read(name: &str, bytes: &Bytes, endian: Endian) -> Result<Self> {
-        let fail = |at, what: String| Err(Error::input(name, at, what));
+        let fail = |at, problem: String| Err(Error::input(name, at, problem));
         let len = bytes.len() as u64;
         let Ok(header) = FileHeader::read_from(bytes, endian) else {
             return fail(0, format!("the header is truncated after {len} bytes"));
@@ -63,11 +63,11 @@ impl FileSections {
             return fail(0, format!("the header is truncated after {len} bytes"));
         }
         if header.attr_size < (Attr::SIZE_VER0 + IDS_SIZE) as u64 {
-            let what = format!(
+            let problem = format!(
                 "attr size is {} bytes, but must be at least 80; perf record may have been interrupted",
                 header.attr_size
             );
-            return fail(ATTR_SIZE_AT, what);
+            return fail(ATTR_SIZE_AT, problem);
         }
         let (attrs, without_ids) = read_attrs(name, bytes, &header, endian)?;
         let has_features = header.size == FileHeader::SIZE;
@@ -111,12 +111,12 @@ impl FileSections {
         let types = slice(bytes, section).unwrap_or_default();
         let (types, rest) = types.as_chunks::<{ EventType::SIZE }>();
         if !rest.is_empty() || types.is_empty() && section.size > 0 {
-            let what = format!(
+            let problem = format!(
                 "the {} bytes of tracepoint names are not all in the file or not a multiple of {}",
                 section.size,
                 EventType::SIZE
             );
-            self.missing(name, EVENT_TYPES_AT, what);
+            self.missing(name, EVENT_TYPES_AT, problem);
         }
         let types = types.iter().filter_map(|bytes| abi::parse(bytes, endian, ()).ok());
         self.event_types = types.map(|(event_type, _)| event_type).collect();
@@ -127,13 +127,13 @@ impl FileSections {
         let mut end = data.end();
         if data.size == 0 {
             end = len;
-            let what = "perf record was interrupted before it finished the file; reading all records up to the end, without \
+            let problem = "perf record was interrupted before it finished the file; reading all records up to the end, without \
                         features (host name, command line, event names)";
-            self.damage.push(Damage::new(DamageKind::Interrupted, name, data.offset, what));
+            self.damage.push(Damage::new(DamageKind::Interrupted, name, data.offset, problem));
         } else if end > len {
             let missing = end - len;
-            let what = format!("truncated: the last {missing} bytes of the records are missing");
-            self.damage.push(Damage::new(DamageKind::Truncated, name, len, what).with_unread(missing));
+            let problem = format!("truncated: the last {missing} bytes of the records are missing");
+            self.damage.push(Damage::new(DamageKind::Truncated, name, len, problem).with_unread(missing));
             end = len;
         }
         self.data = data.offset as usize..end as usize;
@@ -142,7 +142,7 @@ impl FileSections {
     fn read_features(&mut self, name: &str, bytes: &Bytes, data: &Section, bits: FeatureBits, endian: Endian) {
         let table = usize::try_from(data.end()).ok().and_then(|end| bytes.get(end..));
         let Some(table) = table else { return };
-        let mut table = Reader::new(table, endian);
+        let mut table = ByteReader::new(table, endian);
         let mut missing = Vec::new();
         // Overlapping sections could add up to more than the file.
         let mut room = bytes.len() as u64;
@@ -159,16 +159,16 @@ impl FileSections {
             }
         }
         if !missing.is_empty() {
-            let what = format!(
+            let problem = format!(
                 "the file is truncated or its feature table is corrupt; missing features: {}",
                 missing.join(", ")
             );
-            self.missing(name, data.end(), what);
+            self.missing(name, data.end(), problem);
         }
     }
 
-    fn missing(&mut self, file: &str, offset: u64, what: impl Into<String>) {
-        self.damage.push(Damage::new(DamageKind::MissingSection, file, offset, what));
+    fn missing(&mut self, file: &str, offset: u64, problem: impl Into<String>) {
+        self.damage.push(Damage::new(DamageKind::MissingSection, file, offset, problem));
     }
 }
 
@@ -190,7 +190,7 @@ fn is_without_records(bytes: &Bytes, header: &FileHeader, bits: &FeatureBits, en
         // Recorders write the events before the records. Only a writer that learns them from the records puts them after.
         return table.is_empty() || header.attrs.size > 0 && header.attrs.offset >= at;
     }
-    let mut table = Reader::new(table, endian);
+    let mut table = ByteReader::new(table, endian);
     let behind = at + (slots * Section::SIZE) as u64;
     (0..slots).all(|_| {
         let section = (|| Some(Section { offset: table.u64()?, size: table.u64()? }))();
@@ -200,23 +200,23 @@ fn is_without_records(bytes: &Bytes, header: &FileHeader, bits: &FeatureBits, en
 
 /// The events, and the offsets of those whose IDs are not in the file.
 fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) -> Result<(Vec<FileAttr>, Vec<u64>)> {
-    let fail = |at, what: String| Error::input(name, at, what);
+    let fail = |at, problem: String| Error::input(name, at, problem);
     let Some(section) = slice(bytes, &header.attrs) else {
-        let what = format!(
+        let problem = format!(
             "the attrs section ({} bytes at offset {:#x}) is outside the file of {} bytes",
             header.attrs.size,
             header.attrs.offset,
             bytes.len()
         );
-        return Err(fail(ATTRS_AT, what));
+        return Err(fail(ATTRS_AT, problem));
     };
     let stride = header.attr_size as usize;
     if !section.len().is_multiple_of(stride) {
-        let what = format!(
+        let problem = format!(
             "the attrs section is {} bytes, which is not a multiple of the entry size, {stride}",
             section.len()
         );
-        return Err(fail(ATTRS_AT, what));
+        return Err(fail(ATTRS_AT, problem));
     }
     // Events that share their ID sections could add up to more than the file.
     let mut room_for_ids = bytes.len() as u64;
@@ -226,19 +226,19 @@ fn read_attrs(name: &str, bytes: &Bytes, header: &FileHeader, endian: Endian) ->
         let room = stride - IDS_SIZE;
         let declared = Attr::declared_size(entry, endian).unwrap_or(room);
         if declared > room {
-            let what =
+            let problem =
                 format!("attr of event {index} has size {declared}, but its entry has room for only {room} bytes");
-            return Err(fail(at, what));
+            return Err(fail(at, problem));
         }
         // If the two sizes differ, writers disagree on the location of the ID section: after the entry or after the attr.
-        let found = [room, declared].into_iter().find_map(|len| {
-            let mut place = Reader::new(&entry[len..], endian);
-            let place = Section { offset: place.u64()?, size: place.u64()? };
-            let ids = slice(bytes, &place)?;
-            room_for_ids = room_for_ids.checked_sub(place.size)?;
-            Some((len, Reader::new(&ids, endian).words(place.size / 8)?.iter().collect()))
+        let ids = [room, declared].into_iter().find_map(|len| {
+            let mut ids_section = ByteReader::new(&entry[len..], endian);
+            let ids_section = Section { offset: ids_section.u64()?, size: ids_section.u64()? };
+            let ids = slice(bytes, &ids_section)?;
+            room_for_ids = room_for_ids.checked_sub(ids_section.size)?;
+            Some((len, ByteReader::new(&ids, endian).words(ids_section.size / 8)?.iter().collect()))
         });
-        let (len, ids) = found.unwrap_or_else(|| {
+        let (len, ids) = ids.unwrap_or_else(|| {
             without_ids.push(at);
             (room, Vec::new())
         });

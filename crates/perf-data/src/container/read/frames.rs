@@ -5,7 +5,7 @@
 
 use crate::abi::Endian;
 use crate::container::limits::Limits;
-use crate::container::walk::{Step, complete};
+use crate::container::walk::{WalkStep, complete};
 use std::io;
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
@@ -135,11 +135,11 @@ impl Pieces<'_> {
                 *searched = 0;
                 let (whole, end) = complete(room, *endian);
                 let may_wait = match end {
-                    Step::Garbage { .. } if room.len() - whole < limits.piece => {
+                    WalkStep::Garbage { .. } if room.len() - whole < limits.piece => {
                         *searched = room.len() - whole;
                         true
                     }
-                    Step::Cut { needed } => limits.holds(needed),
+                    WalkStep::Cut { needed } => limits.holds(needed),
                     _ => false,
                 };
                 (whole, may_wait)
@@ -198,8 +198,8 @@ impl Pieces<'_> {
     }
 }
 
-fn limit_exceeded((what, limit): (&str, u64)) -> io::Error {
-    io::Error::other(format!("{what} more than {limit} bytes"))
+fn limit_exceeded((limited, limit): (&str, u64)) -> io::Error {
+    io::Error::other(format!("{limited} more than {limit} bytes"))
 }
 
 #[cfg(test)]
@@ -280,7 +280,7 @@ mod tests {
             for frame in frames(&parts) {
                 let mut pieces = decompressor.frame(&frame);
                 while pieces.piece(&mut piece).unwrap() {
-                    assert!(matches!(complete(&piece, Endian::Little), (whole, Step::End) if whole == piece.len()));
+                    assert!(matches!(complete(&piece, Endian::Little), (whole, WalkStep::End) if whole == piece.len()));
                     all.extend_from_slice(&piece);
                 }
             }

@@ -76,7 +76,7 @@ impl Compression {
 
     fn decompress(self, stream: impl Read + Send + 'static, options: &ReadOptions) -> io::Result<Box<dyn Read + Send>> {
         let compressed = Arc::new(AtomicU64::new(0));
-        let stream = Counted { stream, count: compressed.clone() };
+        let stream = CountedReader { stream, count: compressed.clone() };
         let decoder: Box<dyn Read + Send> = match self {
             Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(stream)),
             Self::Zstd => Box::new(zstd::Decoder::new(stream)?),
@@ -119,12 +119,12 @@ impl Read for FailingOnce {
 }
 
 /// A stream that counts the bytes read from it.
-struct Counted<R> {
+struct CountedReader<R> {
     stream: R,
     count: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountedReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let read = self.stream.read(out)?;
         self.count.fetch_add(read as u64, Ordering::Relaxed);
@@ -149,10 +149,10 @@ impl Read for Decompressing {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let limit = self.compressed.load(Ordering::Relaxed).saturating_mul(MAX_EXPANSION).max(self.allowance);
         if self.unpacked > limit {
-            let what = format!(
+            let problem = format!(
                 "it decompresses to more than {MAX_EXPANSION} times its size; if it is a recording, decompress it first"
             );
-            return Err(io::Error::other(what));
+            return Err(io::Error::other(problem));
         }
         let read = self.decoder.read(out).map_err(|e| self.compression.explain(e))?;
         self.unpacked += read as u64;

@@ -70,7 +70,7 @@ pub enum Container {
 }
 
 /// An opened recording: the metadata of its header, and its records block by block.
-pub struct Reader {
+pub struct ContainerReader {
     /// Names of the files, indexed by [`Block::source`].
     pub files: Vec<String>,
     /// The directory of the files, if the recording is a directory.
@@ -103,7 +103,7 @@ enum Records {
     Arriving(pipe::PipeBlocks),
 }
 
-impl Reader {
+impl ContainerReader {
     /// Opens a recording in any container, optionally compressed as a whole (gzip or zstd).
     ///
     /// # Errors

@@ -2,10 +2,10 @@
 
 use super::ReadOptions;
 use crate::abi::Endian;
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::ByteReader;
 use crate::abi::header::{self, PIPE_HEADER_SIZE};
 use crate::container::spool::Spool;
-use crate::container::walk::{Step, complete};
+use crate::container::walk::{WalkStep, complete};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ const CHUNK: usize = 1 << 20;
 /// Byte order of a pipe header; `None` if the bytes do not begin with one.
 pub(crate) fn recognize(bytes: &[u8]) -> Option<Endian> {
     let endian = header::endian(bytes)?;
-    let mut reader = Reader::new(&bytes[8..], endian);
+    let mut reader = ByteReader::new(&bytes[8..], endian);
     (reader.u64()? == HEADER_SIZE as u64).then_some(endian)
 }
 
@@ -62,11 +62,11 @@ impl PipeBlocks {
                 break;
             }
             match complete(&bytes, self.endian) {
-                (0, Step::Cut { needed }) if !options.limits.holds(needed) => {
+                (0, WalkStep::Cut { needed }) if !options.limits.holds(needed) => {
                     return self.spool(bytes, needed, options).map(Some);
                 }
-                (0, Step::Cut { needed }) => wanted = (needed as usize).max(bytes.len() + CHUNK),
-                (0, Step::Garbage { .. }) if bytes.len() < options.limits.damage => wanted = bytes.len() + CHUNK,
+                (0, WalkStep::Cut { needed }) => wanted = (needed as usize).max(bytes.len() + CHUNK),
+                (0, WalkStep::Garbage { .. }) if bytes.len() < options.limits.damage => wanted = bytes.len() + CHUNK,
                 // Too many bytes without a record are passed on. The reader of the block reports them.
                 (0, _) => break,
                 (whole, _) => {
@@ -149,7 +149,7 @@ mod tests {
             let mut seen = Vec::new();
             while let Some((at, bytes)) = blocks.next(&ReadOptions::default()).unwrap() {
                 assert_eq!(at, (HEADER_SIZE + seen.len()) as u64);
-                assert!(matches!(whole_records(&bytes, Endian::Little), (len, Step::End) if len == bytes.len()));
+                assert!(matches!(whole_records(&bytes, Endian::Little), (len, WalkStep::End) if len == bytes.len()));
                 seen.extend_from_slice(&bytes);
             }
             assert!(seen == all);
@@ -163,7 +163,7 @@ mod tests {
         let mut blocks = PipeBlocks::new("test", Box::new(io::Cursor::new(all.clone())), Endian::Little);
         let (mut seen, mut ends) = (Vec::new(), Vec::new());
         while let Some((_, bytes)) = blocks.next(&ReadOptions::default()).unwrap() {
-            ends.push(matches!(complete(&bytes, Endian::Little), (len, Step::End) if len == bytes.len()));
+            ends.push(matches!(complete(&bytes, Endian::Little), (len, WalkStep::End) if len == bytes.len()));
             seen.extend_from_slice(&bytes);
         }
         assert!(seen == all);

@@ -20,15 +20,15 @@ pub(crate) struct Compressing {
     /// Validates the options, accumulates the totals and encodes the feature. It compresses nothing.
     summary: FrameWriter,
     /// Records of the next batch.
-    next: Batch,
-    pool: WorkerPool<Batch, io::Result<Batch>>,
+    next: CompressedBatch,
+    pool: WorkerPool<CompressedBatch, io::Result<CompressedBatch>>,
     /// Finished batches, whose buffers are reused.
-    spare: Vec<Batch>,
+    spare: Vec<CompressedBatch>,
 }
 
 /// A batch of records in order.
 #[derive(Default)]
-struct Batch {
+struct CompressedBatch {
     records: Vec<u8>,
     /// Size of each record, and whether it is compressed.
     sizes: Vec<(usize, bool)>,
@@ -57,7 +57,7 @@ impl Compressing {
                 result.map_err(io::Error::other)
             }
         });
-        Ok(Self { summary, next: Batch::default(), pool, spare: Vec::new() })
+        Ok(Self { summary, next: CompressedBatch::default(), pool, spare: Vec::new() })
     }
 
     /// Adds a record, to be compressed or written as it is.
@@ -123,7 +123,7 @@ impl Compressing {
     }
 }
 
-fn compressed(mut batch: Batch, writer: &mut FrameWriter) -> Result<Batch> {
+fn compressed(mut batch: CompressedBatch, writer: &mut FrameWriter) -> Result<CompressedBatch> {
     writer.begin_batch(batch.target);
     let mut rest = &batch.records[..];
     for &(size, in_frame) in &batch.sizes {
@@ -147,7 +147,7 @@ mod tests {
     use crate::abi::record::compressed::compressed_bytes;
     use crate::container::limits::Limits;
     use crate::container::read::frames::Decompressor;
-    use crate::container::walk::{Step, step};
+    use crate::container::walk::{WalkStep, step};
     use std::io::ErrorKind;
 
     /// A record of a type and size, with a number.
@@ -180,7 +180,7 @@ mod tests {
             assert!(writer.feature().unwrap()[12] > 5, "a ratio");
             let (mut at, mut all, mut frames) = (0, Vec::new(), 0);
             let mut piece = Vec::new();
-            while let Step::Record { len, .. } = step(&out, at, Endian::Little) {
+            while let WalkStep::Record { len, .. } = step(&out, at, Endian::Little) {
                 let record = &out[at..at + len];
                 at += len;
                 let Some(compressed) = compressed_bytes(record, Endian::Little) else {
@@ -196,7 +196,7 @@ mod tests {
             }
             assert_eq!(at, out.len());
             let (mut at, mut number) = (0, 0_u64);
-            while let Step::Record { header, len, .. } = step(&all, at, Endian::Little) {
+            while let WalkStep::Record { header, len, .. } = step(&all, at, Endian::Little) {
                 assert_eq!(all[at + 8..at + 16], number.to_le_bytes());
                 assert_eq!(header.kind.0 == 68, number % 1000 == 7);
                 at += len;

@@ -74,8 +74,8 @@ impl<W: Write + Seek> FileWriter<W> {
         // All entries have one size. perf accepts attrs of different sizes if each states its own.
         let size = entries.iter().map(|(attr, _)| attr.len()).max().unwrap_or_default();
         if size.saturating_mul(entries.len()) > MAX_ATTRS {
-            let what = format!("{} events with attrs of {size} bytes are too large for a file", entries.len());
-            return Err(Error::too_large(what));
+            let problem = format!("{} events with attrs of {size} bytes are too large for a file", entries.len());
+            return Err(Error::too_large(problem));
         }
         self.header.attr_size = size as u64 + IDS_SIZE;
         self.header.attrs = Section { offset: self.at, size: self.header.attr_size * entries.len() as u64 };

@@ -217,7 +217,7 @@ mod tests {
     use crate::abi::record::compressed::compressed_bytes;
     use crate::container::limits::Limits;
     use crate::container::read::frames::Decompressor;
-    use crate::container::walk::{Step, step};
+    use crate::container::walk::{WalkStep, step};
 
     /// A record of a size, of bytes that compress (`noise` 0) or do not.
     fn record(len: usize, noise: u64) -> Vec<u8> {
@@ -241,7 +241,7 @@ mod tests {
     /// Reads each frame independently; returns the records, and the numbers of frames and of uncompressed records.
     fn read(bytes: &[u8]) -> (Vec<u8>, usize, usize) {
         let (mut at, mut all, mut frames, mut plain) = (0, Vec::new(), 0, 0);
-        while let Step::Record { header, len, .. } = step(bytes, at, Endian::Little) {
+        while let WalkStep::Record { header, len, .. } = step(bytes, at, Endian::Little) {
             let record = &bytes[at..at + len];
             at += len;
             let Some(compressed) = compressed_bytes(record, Endian::Little) else {

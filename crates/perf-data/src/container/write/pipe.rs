@@ -75,7 +75,7 @@ pub fn feature(id: FeatureId, bytes: &[u8], endian: Endian) -> Result<Option<Vec
 ///
 /// # Errors
 /// None in practice: the bytes are written to memory.
-pub fn end_of_features(last: Option<FeatureId>, endian: Endian) -> Result<Vec<u8>> {
+pub fn feature_end(last: Option<FeatureId>, endian: Endian) -> Result<Vec<u8>> {
     let last = last.map_or(0, |last| u64::from(last.0));
     mark(END_MARKS.into_iter().find(|&mark| mark > last).unwrap_or(last + 1), endian)
 }
@@ -124,7 +124,7 @@ mod tests {
     fn records_match_perf() {
         assert_eq!(header(Endian::Little).unwrap(), b"PERFILE2\x10\0\0\0\0\0\0\0");
         assert_eq!(header(Endian::Big).unwrap(), b"2ELIFREP\0\0\0\0\0\0\0\x10");
-        let mark = |last| end_of_features(last, Endian::Little).unwrap();
+        let mark = |last| feature_end(last, Endian::Little).unwrap();
         assert_eq!(mark(None), [80, 0, 0, 0, 0, 0, 16, 0, 32, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!([mark(Some(FeatureId(32)))[8], mark(Some(FeatureId(40)))[8]], [35, 41]);
         let feature_of = |len| feature(FeatureId::ARCH, &vec![1; len], Endian::Little).unwrap();

@@ -1,6 +1,6 @@
 //! Writes a stream of records as a directory, as `perf record --threads` does.
 
-use super::form::{Form, Frames, events};
+use super::form::{CompressedFrames, Form, events};
 use super::records::Records;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
@@ -28,13 +28,13 @@ impl ToDirectory {
     /// Takes an existing, empty directory. Compressed frames cannot be kept: their records are written uncompressed, or
     /// compressed again.
     pub fn new(path: &Path, form: Form) -> Self {
-        let frames = if form.frames == Frames::Kept { Frames::Plain } else { form.frames };
+        let frames = if form.frames == CompressedFrames::Kept { CompressedFrames::Plain } else { form.frames };
         Self { form: Form { frames, ..form }, path: path.to_owned(), main: None, timed: None }
     }
 
     /// Accounts for the written records as [`Form::account`] does. Rounds are consumed: a directory has none.
     pub fn account(&self, meta: &Meta, ledger: &mut Ledger) {
-        let rounds = ledger.of(RecordType::FINISHED_ROUND).unaccounted();
+        let rounds = ledger.counts(RecordType::FINISHED_ROUND).unaccounted();
         if rounds > 0 {
             ledger.consumed(RecordType::FINISHED_ROUND, rounds);
         }

@@ -4,7 +4,7 @@ use crate::abi;
 use crate::abi::Endian;
 use crate::abi::feature::{FeatureId, FeatureSection, build_ids};
 use crate::abi::record::{Record, RecordHeader, RecordType};
-use crate::abi::sample_words::SampleWords;
+use crate::abi::sample::words::SampleWords;
 use crate::container::block::Origin;
 use crate::container::read::Container;
 use crate::container::read::file::FileAttr;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Form {
     /// How to write compressed frames.
-    pub frames: Frames,
+    pub frames: CompressedFrames,
     /// Byte order; that of the recording if not set.
     ///
     /// Bytes that belong to the recorder are not swapped: raw data, stacks, AUX areas, BPF programs, tracing data.
@@ -34,7 +34,7 @@ pub struct Form {
 
 /// How to write compressed frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Frames {
+pub enum CompressedFrames {
     /// Unchanged; uncompressed where a frame could not be read: in the other byte order, or in a directory, where a frame is
     /// separated from its predecessors.
     #[default]
@@ -53,12 +53,12 @@ impl Form {
 
     /// Whether frames are written unchanged.
     pub fn keeps_frames(&self, meta: &Meta) -> bool {
-        self.frames == Frames::Kept && self.is_same_endian(meta) && meta.container != Container::Directory
+        self.frames == CompressedFrames::Kept && self.is_same_endian(meta) && meta.container != Container::Directory
     }
 
     /// Whether the bytes between header and sections are the same as in the recording, if the container is.
     pub fn is_copy(&self, meta: &Meta) -> bool {
-        self.frames == Frames::Kept && self.is_same_endian(meta)
+        self.frames == CompressedFrames::Kept && self.is_same_endian(meta)
     }
 
     /// Accounts for the written records: all are in the output, with frames as themselves or as their records.
@@ -135,7 +135,7 @@ impl Form {
     /// perf stops at the first feature of a file that it rejects, and needs COMPRESSED to read records. It rejects a pipe with
     /// such a feature.
     pub fn obstacles(&self, meta: &Meta, to: Container) -> Vec<(FeatureId, String)> {
-        let has_frames = matches!(self.frames, Frames::Compressed(_))
+        let has_frames = matches!(self.frames, CompressedFrames::Compressed(_))
             || self.keeps_frames(meta) && meta.features.contains_key(&FeatureId::COMPRESSED);
         let is_needed = |id: FeatureId| match to {
             Container::Pipe => meta.container != Container::Pipe && pipe::has_feature(id),
@@ -204,6 +204,6 @@ pub fn sample_words(meta: &Meta, raw: &Raw<'_>) -> Option<SampleWords> {
     if raw.header().kind != RecordType::SAMPLE {
         return None;
     }
-    let (_, event) = meta.events.of(raw)?;
+    let (_, event) = meta.events.find(raw)?;
     event.layout.words().copied().filter(|words| words.are(raw.body(), raw.endian()))
 }

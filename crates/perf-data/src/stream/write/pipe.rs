@@ -2,7 +2,7 @@
 
 use super::form::{Form, events};
 use super::records::Records;
-use crate::abi::bytes::Reader;
+use crate::abi::bytes::ByteReader;
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
@@ -44,11 +44,11 @@ impl<W: Write> ToPipe<W> {
         self.out.write_all(bytes).map_err(Error::Output)
     }
 
-    fn write_or_skip(&mut self, record: Option<Vec<u8>>, what: impl FnOnce() -> String) -> Result<()> {
+    fn write_or_skip(&mut self, record: Option<Vec<u8>>, problem: impl FnOnce() -> String) -> Result<()> {
         match record {
             Some(record) => self.write(&record),
             None => {
-                self.omitted.push(what());
+                self.omitted.push(problem());
                 Ok(())
             }
         }
@@ -74,7 +74,7 @@ impl<W: Write> ToPipe<W> {
         let last = features.keys().copied().rfind(|&id| pipe::has_feature(id));
         self.write(&match self.form.features_known {
             Some(known) => pipe::mark(known, endian)?,
-            None => pipe::end_of_features(last, endian)?,
+            None => pipe::feature_end(last, endian)?,
         })?;
         if let Some(bytes) = features.get(&FeatureId::TRACING_DATA) {
             self.write(&pipe::tracing_data(bytes, endian)?)?;
@@ -128,6 +128,6 @@ impl<W: Write> Sink for ToPipe<W> {
 /// Whether a record is the feature COMPRESSED.
 fn is_about_frames(raw: &Raw<'_>) -> bool {
     raw.header().kind == RecordType::HEADER_FEATURE
-        && Reader::new(raw.body(), raw.endian()).u64() == Some(FeatureId::COMPRESSED.0.into())
+        && ByteReader::new(raw.body(), raw.endian()).u64() == Some(FeatureId::COMPRESSED.0.into())
         && raw.body().len() > size_of::<u64>()
 }

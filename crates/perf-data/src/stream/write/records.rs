@@ -1,6 +1,6 @@
 //! Writes records in a form, in any container.
 
-use super::form::{Form, Frames};
+use super::form::{CompressedFrames, Form};
 use crate::abi::feature::FeatureId;
 use crate::abi::record::RecordType;
 use crate::container::read::Container;
@@ -24,8 +24,8 @@ impl Records {
     /// If zstd rejects the level or cannot allocate memory.
     pub(crate) fn begin(form: Form, meta: &Meta) -> Result<Self> {
         let frames = match form.frames {
-            Frames::Compressed(options) => Some(Compressing::new(options, form.endian(meta))?),
-            Frames::Kept | Frames::Plain => None,
+            CompressedFrames::Compressed(options) => Some(Compressing::new(options, form.endian(meta))?),
+            CompressedFrames::Kept | CompressedFrames::Plain => None,
         };
         Ok(Self { form, frames })
     }

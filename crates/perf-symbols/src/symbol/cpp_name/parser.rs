@@ -1,6 +1,6 @@
 //! Reads mangled names: encodings and names of compiler-generated objects.
 
-use super::tree::{Function, Id, List, Node, Qualifiers, Tree};
+use super::tree::{FunctionName, Id, List, Node, Qualifiers, Tree};
 
 /// Maximum number of productions in each other. Real names have up to about 100.
 const DEPTH: u32 = 256;
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
         encoding
     }
 
-    fn function(&mut self, name: Id, state: &NameState) -> Option<Function> {
+    fn function(&mut self, name: Id, state: &NameState) -> Option<FunctionName> {
         let has_result = match *self.tree.node(self.last_of_scope(name)) {
             Node::Template(function, _) => !self.tree.is_without_result(function),
             _ => false,
@@ -200,7 +200,7 @@ impl<'a> Parser<'a> {
         let parameters = self.parameters(|parser| parser.is_at_end() || parser.peek() == Some(b'Q'))?;
         let constraint = if self.skip("Q") { Some(self.expression()?) } else { state.constraint };
         let (qualifiers, has_object) = (state.qualifiers, state.has_object);
-        Some(Function { result, parameters, qualifiers, suffix: None, has_object, constraint })
+        Some(FunctionName { result, parameters, qualifiers, suffix: None, has_object, constraint })
     }
 
     /// The name in the innermost scope of a function's name, which has its template arguments.

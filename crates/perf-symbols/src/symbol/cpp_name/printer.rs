@@ -4,7 +4,7 @@ mod expressions;
 mod names;
 
 use super::Extent;
-use super::tree::{Function, Id, List, Node, Qualifiers, Suffix, Tree};
+use super::tree::{FunctionName, Id, List, Node, Qualifiers, Suffix, Tree};
 use std::fmt::Write;
 
 /// Maximum number of nodes in each other. They can be deeper than the name, which refers to parts of itself.
@@ -310,7 +310,7 @@ impl<'t, 'a> Printer<'t, 'a> {
     }
 
     /// Writes what follows the name of a function.
-    fn signature(&mut self, function: &Function) -> Option<()> {
+    fn signature(&mut self, function: &FunctionName) -> Option<()> {
         self.text("(");
         if function.has_object && !self.tree.list(function.parameters).is_empty() {
             self.text("this ");

@@ -32,7 +32,7 @@ pub(super) enum Suffix {
 
 /// A function: its return type, unless the name has none, its parameters and qualifiers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Function {
+pub(super) struct FunctionName {
     pub result: Option<Id>,
     pub parameters: List,
     pub qualifiers: Qualifiers,
@@ -76,7 +76,7 @@ pub(super) enum Node<'a> {
     StructuredBinding(List),
     DefaultArgument(u64),
     /// A function with its name.
-    Encoding(Id, Function),
+    Encoding(Id, FunctionName),
     /// A name with qualifiers but without parameters.
     QualifiedName(Id, Qualifiers),
     /// A name with a description before it.
@@ -95,7 +95,7 @@ pub(super) enum Node<'a> {
         member: Id,
     },
     Array(Option<Id>, Id),
-    Function(Function),
+    Function(FunctionName),
     /// A type and a word after it.
     Suffixed(Id, &'static str),
     VendorQualified(Id, Id),

@@ -1,7 +1,7 @@
 //! Types.
 
 use super::parser::{NameState, Parser};
-use super::tree::{Function, Id, Node, Qualifiers, Suffix};
+use super::tree::{FunctionName, Id, Node, Qualifiers, Suffix};
 
 impl<'a> Parser<'a> {
     /// Reads a type.
@@ -159,7 +159,7 @@ impl<'a> Parser<'a> {
                 ""
             };
             self.expect("E")?;
-            Some(Node::Function(Function {
+            Some(Node::Function(FunctionName {
                 result,
                 parameters,
                 qualifiers,

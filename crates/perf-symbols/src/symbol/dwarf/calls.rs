@@ -27,7 +27,7 @@ pub(super) struct Call {
     pub caller: Option<u32>,
 }
 
-/// Maximum number of calls in a function.
+/// Maximum number of calls in a function: one of a damaged unit can hold all entries of the file.
 const CALLS: usize = 1 << 20;
 
 /// The inlined calls in a function.

@@ -11,7 +11,7 @@ const RANGE: usize = 96;
 
 /// End of a range.
 #[derive(Clone, Copy)]
-enum End {
+enum RangeEnd {
     Address(u64),
     Size(u64),
 }
@@ -20,13 +20,13 @@ enum End {
 #[derive(Default)]
 pub(super) struct CodeRanges {
     start: Option<u64>,
-    end: Option<End>,
+    end: Option<RangeEnd>,
     list: Option<RangeListsOffset>,
 }
 
 impl CodeRanges {
     /// Reads an entry.
-    pub(super) fn of<'a>(unit: UnitRef<'_, Slice<'a>>, entry: UnitOffset) -> Option<Self> {
+    pub(super) fn parse<'a>(unit: UnitRef<'_, Slice<'a>>, entry: UnitOffset) -> Option<Self> {
         let mut entries = unit.entries_raw(Some(entry)).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
         let mut ranges = Self::default();
@@ -44,8 +44,8 @@ impl CodeRanges {
             gimli::DW_AT_low_pc => self.start = address(),
             gimli::DW_AT_high_pc => {
                 self.end = match attribute.value() {
-                    AttributeValue::Udata(size) => Some(End::Size(size)),
-                    _ => address().map(End::Address),
+                    AttributeValue::Udata(size) => Some(RangeEnd::Size(size)),
+                    _ => address().map(RangeEnd::Address),
                 }
             }
             gimli::DW_AT_ranges => self.list = unit.attr_ranges_offset(attribute.value()).ok().flatten(),
@@ -53,18 +53,18 @@ impl CodeRanges {
         }
     }
 
-    /// Calls `found` with each range that is not empty. Whether there is one.
+    /// Calls `use_range` with each range that is not empty. Whether there is one.
     pub(super) fn each(
         &self,
         unit: UnitRef<'_, Slice<'_>>,
         budget: &Budget,
-        mut found: impl FnMut(Range<u64>),
+        mut use_range: impl FnMut(Range<u64>),
     ) -> bool {
         let mut is_any = false;
         let mut add = |range: Range<u64>| {
             if range.start < range.end {
                 is_any = true;
-                found(range);
+                use_range(range);
             }
         };
         if let Some(list) = self.list {
@@ -76,8 +76,8 @@ impl CodeRanges {
             }
         } else if let (Some(start), Some(end)) = (self.start, self.end) {
             let end = match end {
-                End::Address(end) => end,
-                End::Size(size) => start.wrapping_add(size),
+                RangeEnd::Address(end) => end,
+                RangeEnd::Size(size) => start.wrapping_add(size),
             };
             add(start..end);
         }

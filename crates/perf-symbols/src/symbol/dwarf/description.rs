@@ -6,7 +6,7 @@ use super::units::{UnitView, Units};
 use gimli::{AttributeValue, DwLang, DwTag, UnitOffset, constants};
 use std::rc::Rc;
 
-/// Maximum number of references that are followed from one entry to the next.
+/// Maximum number of references that are followed from one entry to the next: they can form cycles.
 const REFERENCES: usize = 16;
 /// Maximum number of scopes in each other.
 const SCOPES: usize = 64;
@@ -37,7 +37,7 @@ pub(super) struct Files<'u, 'a> {
 
 /// An entry, with the file that it is in.
 #[derive(Clone, Copy)]
-struct Entry<'u, 'a> {
+struct EntryInFile<'u, 'a> {
     files: Files<'u, 'a>,
     view: UnitView<'u, 'a>,
     offset: UnitOffset,
@@ -56,25 +56,25 @@ struct Attributes<'a> {
 impl<'a> Description<'a> {
     /// Describes the function of an entry.
     pub(super) fn read<'u>(files: &Files<'u, 'a>, view: UnitView<'u, 'a>, offset: UnitOffset) -> Self {
-        let mut found = Self::default();
-        let mut entry = Entry { files: *files, view, offset };
+        let mut description = Self::default();
+        let mut entry = EntryInFile { files: *files, view, offset };
         for _ in 0..=REFERENCES {
             let Some(attributes) = entry.read() else { break };
-            if found.line == 0 {
-                found.line = attributes.line;
+            if description.line == 0 {
+                description.line = attributes.line;
             }
-            found.has_linkage_name |= attributes.linkage_name.is_some();
-            if found.name.is_empty() {
-                found.name = attributes.linkage_name.or(attributes.name).unwrap_or_default();
+            description.has_linkage_name |= attributes.linkage_name.is_some();
+            if description.name.is_empty() {
+                description.name = attributes.linkage_name.or(attributes.name).unwrap_or_default();
             }
-            let is_wanted = !found.has_linkage_name || found.line == 0;
+            let is_wanted = !description.has_linkage_name || description.line == 0;
             let Some(next) = attributes.next.filter(|_| is_wanted).and_then(|next| entry.follow(next)) else { break };
             entry = next;
         }
-        if !found.has_linkage_name && !found.name.is_empty() && has_scopes(view) {
-            found.qualified = entry.qualify(found.name);
+        if !description.has_linkage_name && !description.name.is_empty() && has_scopes(view) {
+            description.qualified = entry.qualify(description.name);
         }
-        found
+        description
     }
 
     /// The linkage name, or else the name with its scopes.
@@ -106,13 +106,13 @@ fn has_scopes(view: UnitView<'_, '_>) -> bool {
     language.is_some_and(|language| LANGUAGES.contains(&language))
 }
 
-impl<'u, 'a> Entry<'u, 'a> {
+impl<'u, 'a> EntryInFile<'u, 'a> {
     fn read(&self) -> Option<Attributes<'a>> {
         let (unit, budget) = (self.view.unit, self.files.budget);
         let mut entries = unit.entries_raw(Some(self.offset)).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
         let tag = abbreviation.tag();
-        let mut found = Attributes { tag, name: None, linkage_name: None, line: 0, next: None };
+        let mut attributes = Attributes { tag, name: None, linkage_name: None, line: 0, next: None };
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec).ok()?;
             let string = || {
@@ -121,19 +121,21 @@ impl<'u, 'a> Entry<'u, 'a> {
                 Some(string)
             };
             match attribute.name() {
-                constants::DW_AT_linkage_name | constants::DW_AT_MIPS_linkage_name => found.linkage_name = string(),
-                constants::DW_AT_name => found.name = string(),
+                constants::DW_AT_linkage_name | constants::DW_AT_MIPS_linkage_name => {
+                    attributes.linkage_name = string()
+                }
+                constants::DW_AT_name => attributes.name = string(),
                 constants::DW_AT_decl_line => {
-                    found.line = attribute.udata_value().and_then(|line| line.try_into().ok()).unwrap_or(0);
+                    attributes.line = attribute.udata_value().and_then(|line| line.try_into().ok()).unwrap_or(0);
                 }
                 constants::DW_AT_abstract_origin
                 | constants::DW_AT_specification
                 | constants::DW_AT_signature
-                | constants::DW_AT_extension => found.next = Some(attribute.value()),
+                | constants::DW_AT_extension => attributes.next = Some(attribute.value()),
                 _ => {}
             }
         }
-        Some(found)
+        Some(attributes)
     }
 
     /// The entry that an attribute refers to.

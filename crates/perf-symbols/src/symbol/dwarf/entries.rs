@@ -5,7 +5,7 @@ use gimli::{Abbreviations, DwForm, DwTag, Reader, UnitHeader, UnitOffset, consta
 
 /// What the bytes of a form begin with, if its size differs from value to value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum EntryStep {
     /// Bytes of forms of constant size.
     Bytes(usize),
     /// A LEB128 number.
@@ -28,7 +28,7 @@ struct Shape {
     tag: DwTag,
     has_children: bool,
     has_code: bool,
-    steps: Vec<Step>,
+    steps: Vec<EntryStep>,
 }
 
 /// The abbreviations of a unit.
@@ -43,13 +43,13 @@ impl Shapes {
             let mut steps = Vec::new();
             for attribute in abbreviation.attributes() {
                 let step = match (attribute.name(), attribute.size(header)) {
-                    (constants::DW_AT_sibling, Some(size)) => Step::Sibling(size),
-                    (_, Some(size)) => Step::Bytes(size),
-                    (_, None) => Step::of_form(attribute.form()),
+                    (constants::DW_AT_sibling, Some(size)) => EntryStep::Sibling(size),
+                    (_, Some(size)) => EntryStep::Bytes(size),
+                    (_, None) => EntryStep::from_form(attribute.form()),
                 };
                 match (steps.last_mut(), step) {
-                    (Some(Step::Bytes(before)), Step::Bytes(size)) => *before += size,
-                    (_, Step::Bytes(0)) => {}
+                    (Some(EntryStep::Bytes(before)), EntryStep::Bytes(size)) => *before += size,
+                    (_, EntryStep::Bytes(0)) => {}
                     _ => steps.push(step),
                 }
             }
@@ -61,8 +61,8 @@ impl Shapes {
     }
 }
 
-impl Step {
-    fn of_form(form: DwForm) -> Self {
+impl EntryStep {
+    fn from_form(form: DwForm) -> Self {
         match form {
             constants::DW_FORM_block1 => Self::Sized(1),
             constants::DW_FORM_block2 => Self::Sized(2),
@@ -85,7 +85,7 @@ impl Step {
 
 /// An entry that was passed over.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct DwarfEntry {
     /// Its offset in the unit.
     pub offset: UnitOffset,
     /// Its tag.
@@ -135,7 +135,7 @@ impl<'u, 'a> Walk<'u, 'a> {
     }
 
     /// The next entry.
-    pub(super) fn next(&mut self) -> Option<Entry> {
+    pub(super) fn next(&mut self) -> Option<DwarfEntry> {
         while !self.is_begun || self.depth > 0 {
             self.is_begun = true;
             let offset = self.offset();
@@ -147,7 +147,7 @@ impl<'u, 'a> Walk<'u, 'a> {
             let shape = self.shapes.0.get(usize::try_from(code).ok()?)?.as_ref()?;
             let sibling = self.pass(&shape.steps)?;
             let (tag, has_children, has_code) = (shape.tag, shape.has_children, shape.has_code);
-            let entry = Entry { offset, tag, depth: self.depth, has_code, has_children, sibling };
+            let entry = DwarfEntry { offset, tag, depth: self.depth, has_code, has_children, sibling };
             self.depth += usize::from(has_children);
             return Some(entry);
         }
@@ -155,7 +155,7 @@ impl<'u, 'a> Walk<'u, 'a> {
     }
 
     /// Passes over the children of the last entry, if it refers to the entry after them. Whether children were left out.
-    pub(super) fn skip_children(&mut self, entry: &Entry) -> bool {
+    pub(super) fn skip_children(&mut self, entry: &DwarfEntry) -> bool {
         let next = entry.sibling.filter(|&next| entry.has_children && next > self.offset().0);
         let is_left_out = next.is_some_and(|next| self.seek(next));
         if is_left_out {
@@ -165,23 +165,23 @@ impl<'u, 'a> Walk<'u, 'a> {
     }
 
     /// Passes over attributes, and returns the offset of the next entry with the same parent if they have it. `None` at the end.
-    fn pass(&mut self, steps: &[Step]) -> Option<Option<usize>> {
+    fn pass(&mut self, steps: &[EntryStep]) -> Option<Option<usize>> {
         let mut sibling = None;
         for step in steps {
             let len = match *step {
-                Step::Bytes(len) => len,
-                Step::Number => {
+                EntryStep::Bytes(len) => len,
+                EntryStep::Number => {
                     self.rest.skip_leb128().ok()?;
                     continue;
                 }
-                Step::String => self.rest.find(0)? + 1,
-                Step::Sized(width) => self.number(width)?,
-                Step::Numbered => usize::try_from(self.rest.read_uleb128().ok()?).ok()?,
-                Step::Sibling(width) => {
+                EntryStep::String => self.rest.find(0)? + 1,
+                EntryStep::Sized(width) => self.number(width)?,
+                EntryStep::Numbered => usize::try_from(self.rest.read_uleb128().ok()?).ok()?,
+                EntryStep::Sibling(width) => {
                     sibling = Some(self.number(width)?);
                     continue;
                 }
-                Step::Unknown => return None,
+                EntryStep::Unknown => return None,
             };
             self.rest.skip(len).ok()?;
         }

@@ -42,7 +42,7 @@ fn is_type(tag: DwTag) -> bool {
 impl Functions {
     /// Reads the functions of a unit.
     pub(super) fn new(view: UnitView<'_, '_>, budget: &Budget, depth: Depth) -> Self {
-        let (mut found, mut is_partial) = (Vec::new(), false);
+        let (mut functions, mut is_partial) = (Vec::new(), false);
         let header = &view.unit.unit.header;
         let walk = view.walk(header.root_offset()).filter(|_| budget.spend(header.length_including_self()));
         if let Some(mut walk) = walk {
@@ -50,9 +50,11 @@ impl Functions {
                 let is_function = entry.tag == constants::DW_TAG_subprogram;
                 if is_function
                     && entry.has_code
-                    && let Some(ranges) = CodeRanges::of(view.unit, entry.offset)
+                    && let Some(ranges) = CodeRanges::parse(view.unit, entry.offset)
                 {
-                    ranges.each(view.unit, budget, |range| found.push((range.start, Reverse(range.end), entry.offset)));
+                    ranges.each(view.unit, budget, |range| {
+                        functions.push((range.start, Reverse(range.end), entry.offset))
+                    });
                 }
                 if depth == Depth::Outer && (is_function || is_type(entry.tag)) {
                     is_partial |= walk.skip_children(&entry);
@@ -60,9 +62,9 @@ impl Functions {
             }
         }
         // Of functions with the same code, the last one counts.
-        found.sort_unstable_by_key(|&(start, end, entry)| (start, end, entry.0));
-        let ranges = Ranges::new(found.iter().map(|&(start, Reverse(end), _)| (start, end)));
-        Self { ranges, entries: found.into_iter().map(|(_, _, entry)| entry).collect(), is_partial }
+        functions.sort_unstable_by_key(|&(start, end, entry)| (start, end, entry.0));
+        let ranges = Ranges::new(functions.iter().map(|&(start, Reverse(end), _)| (start, end)));
+        Self { ranges, entries: functions.into_iter().map(|(_, _, entry)| entry).collect(), is_partial }
     }
 
     /// The entry of the innermost function with an address.

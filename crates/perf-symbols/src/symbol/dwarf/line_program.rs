@@ -5,7 +5,7 @@ use gimli::{LineProgramHeader, Reader, constants};
 
 /// A row: from its address on, code belongs to its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct LineRow {
     /// Address.
     pub address: u64,
     /// Number of the file.
@@ -17,9 +17,9 @@ pub(super) struct Row {
 }
 
 /// What an instruction yields.
-pub(super) enum Step {
+pub(super) enum LineStep {
     /// A row.
-    Row(Row),
+    Row(LineRow),
     /// The end of a sequence, at the address after its code.
     End(u64),
 }
@@ -29,7 +29,7 @@ pub(super) struct LineProgram<'u, 'a> {
     header: &'u LineProgramHeader<Slice<'a>>,
     whole: Slice<'a>,
     rest: Slice<'a>,
-    row: Row,
+    row: LineRow,
     operation: u64,
     /// Whether rows are of code that the linker left out.
     is_dead: bool,
@@ -41,7 +41,7 @@ impl<'u, 'a> LineProgram<'u, 'a> {
         let whole = header.raw_program_buf();
         let mut rest = whole;
         rest.skip(offset).ok()?;
-        let row = Row { address: 0, file: 1, line: 1, column: 0 };
+        let row = LineRow { address: 0, file: 1, line: 1, column: 0 };
         (header.line_encoding().line_range != 0).then_some(Self {
             header,
             whole,
@@ -58,7 +58,7 @@ impl<'u, 'a> LineProgram<'u, 'a> {
     }
 
     /// The next row or end of a sequence. `None` at the end of the program, or where it cannot be read.
-    pub(super) fn next(&mut self) -> Option<Step> {
+    pub(super) fn next(&mut self) -> Option<LineStep> {
         loop {
             let opcode = self.rest.read_u8().ok()?;
             let is_row = if opcode >= self.header.opcode_base() {
@@ -67,16 +67,16 @@ impl<'u, 'a> LineProgram<'u, 'a> {
             } else if opcode == 0 {
                 if self.extended()? {
                     let (end, is_dead) = (self.row.address, self.is_dead);
-                    self.row = Row { address: 0, file: 1, line: 1, column: 0 };
+                    self.row = LineRow { address: 0, file: 1, line: 1, column: 0 };
                     (self.operation, self.is_dead) = (0, false);
-                    return Some(Step::End(if is_dead { 0 } else { end }));
+                    return Some(LineStep::End(if is_dead { 0 } else { end }));
                 }
                 false
             } else {
                 self.standard(opcode)?
             };
             if is_row && !self.is_dead {
-                return Some(Step::Row(self.row));
+                return Some(LineStep::Row(self.row));
             }
         }
     }

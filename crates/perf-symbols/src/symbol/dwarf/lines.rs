@@ -3,7 +3,7 @@
 use super::super::ranges::Ranges;
 use super::Slice;
 use super::budget::Budget;
-use super::line_program::{LineProgram, Row, Step};
+use super::line_program::{LineProgram, LineRow, LineStep};
 use gimli::{LineProgramHeader, Reader, UnitRef};
 use perf_data::session::names::{MAX_NAME, truncated};
 use std::cell::OnceCell;
@@ -27,18 +27,18 @@ struct Sequence {
     /// Where its instructions begin.
     offset: usize,
     /// Its rows, in the order of their addresses, each with another one.
-    rows: OnceCell<Box<[Row]>>,
+    rows: OnceCell<Box<[LineRow]>>,
 }
 
 /// Lines of a unit. Rows and paths are only read of the sequences and files that are looked up.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct UnitLines {
     sequences: Vec<Sequence>,
     index: Ranges,
     paths: Box<[OnceCell<Box<[u8]>>]>,
 }
 
-impl Lines {
+impl UnitLines {
     /// Finds the sequences of a unit's line program.
     pub(super) fn new(unit: UnitRef<'_, Slice<'_>>, budget: &Budget) -> Self {
         let Some(header) = header(unit) else { return Self::default() };
@@ -48,8 +48,8 @@ impl Lines {
             let (mut offset, mut start) = (0, None);
             while let Some(step) = program.next() {
                 match step {
-                    Step::Row(row) => _ = start.get_or_insert(row.address),
-                    Step::End(end) => {
+                    LineStep::Row(row) => _ = start.get_or_insert(row.address),
+                    LineStep::End(end) => {
                         if let Some(start) = start.take().filter(|&start| start < end) {
                             sequences.push(Sequence { addresses: start..end, offset, rows: OnceCell::new() });
                         }
@@ -95,12 +95,12 @@ fn header<'u, 'a>(unit: UnitRef<'u, Slice<'a>>) -> Option<&'u LineProgramHeader<
 }
 
 /// Reads the rows of a sequence. Of rows with the same address, the last one counts.
-fn rows(unit: UnitRef<'_, Slice<'_>>, budget: &Budget, offset: usize) -> Box<[Row]> {
-    let mut rows: Vec<Row> = Vec::new();
+fn rows(unit: UnitRef<'_, Slice<'_>>, budget: &Budget, offset: usize) -> Box<[LineRow]> {
+    let mut rows: Vec<LineRow> = Vec::new();
     let Some(mut program) = header(unit).and_then(|header| LineProgram::new(header, offset)) else {
         return rows.into();
     };
-    while let Some(Step::Row(row)) = program.next() {
+    while let Some(LineStep::Row(row)) = program.next() {
         match rows.last_mut() {
             Some(last) if last.address == row.address => *last = row,
             _ => rows.push(row),

@@ -19,7 +19,7 @@ pub(crate) use sections::{inflate, split_units};
 
 use super::arena::Arena;
 use super::find::candidate_paths::SplitUnit;
-use super::lookup::{Frame, Lookup};
+use super::lookup::{FunctionFrame, Lookup};
 use super::object::Object;
 use super::table::SymbolTable;
 use budget::Budget;
@@ -100,8 +100,8 @@ impl<'a> DwarfLookup<'a> {
         }
     }
 
-    /// Calls `found` with each function of a unit that an address is in. Whether the unit has the address.
-    fn in_unit(&self, number: usize, address: u64, found: &mut dyn FnMut(Position<'_, 'a>)) -> bool {
+    /// Calls `on_position` with each function of a unit that an address is in. Whether the unit has the address.
+    fn in_unit(&self, number: usize, address: u64, on_position: &mut dyn FnMut(Position<'_, 'a>)) -> bool {
         let (Some(lines_view), Some(cache)) = (self.units.unit(number), self.caches.get(number)) else { return false };
         let cache = cache.get_or_init(Box::default);
         let code = cache.code(&self.split, &self.units, lines_view, &self.budget);
@@ -111,24 +111,24 @@ impl<'a> DwarfLookup<'a> {
         let location = lines.and_then(|lines| lines.find(lines_view.unit, &self.budget, address));
         let Some(function) = function else {
             let Some(location) = location else { return false };
-            found(Position { description: Description::default(), location, is_inlined: false });
+            on_position(Position { description: Description::default(), location, is_inlined: false });
             return true;
         };
         let mut location = location.unwrap_or_default();
         let describe = |entry| {
             let files = Files { own, supplementary: self.supplementary.as_ref(), budget: &self.budget };
-            let mut known = self.descriptions.borrow_mut();
+            let mut descriptions = self.descriptions.borrow_mut();
             let read = || Description::read(&files, view, entry);
-            known.entry((number, entry)).or_insert_with(read).clone()
+            descriptions.entry((number, entry)).or_insert_with(read).clone()
         };
         let calls = cache.calls(view, &self.budget, function);
         for call in calls.find(address) {
-            found(Position { description: describe(call.entry), location, is_inlined: true });
+            on_position(Position { description: describe(call.entry), location, is_inlined: true });
             let path = |file| lines.map(|lines| lines.path(lines_view.unit, &self.budget, file));
             let file = call.file.and_then(path).unwrap_or_default();
             location = Location { file, line: call.line, column: call.column };
         }
-        found(Position { description: describe(function), location, is_inlined: false });
+        on_position(Position { description: describe(function), location, is_inlined: false });
         true
     }
 }
@@ -145,7 +145,7 @@ fn outermost<'n>(description: &'n Description<'_>, symbol: Option<(u64, &'n [u8]
 }
 
 impl Lookup for DwarfLookup<'_> {
-    fn look_up(&self, address: u64, found: &mut dyn FnMut(&Frame<'_>)) {
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
         let symbol = self.table.find(address);
         let mut is_known = false;
         let mut emit = |position: Position<'_, '_>| {
@@ -158,12 +158,12 @@ impl Lookup for DwarfLookup<'_> {
             is_known = true;
             let symbol_start = symbol.filter(|_| !is_inlined).map(|(start, _)| start);
             let start_line = description.line;
-            found(&Frame { name, start_line, file, line, column, is_inlined, symbol_start });
+            on_frame(&FunctionFrame { name, start_line, file, line, column, is_inlined, symbol_start });
         };
         // The first unit that has the address counts; others have it in their ranges only.
         let _ = self.ranges.find(address).any(|number| self.in_unit(number, address, &mut emit));
         if !is_known {
-            self.table.look_up(address, found);
+            self.table.look_up(address, on_frame);
         }
     }
 

@@ -49,12 +49,12 @@ impl<'a> SplitFile<'a> {
 }
 
 /// A unit in split DWARF, with its file.
-pub(super) struct Split<'a> {
+pub(super) struct SplitDwarf<'a> {
     file: Rc<SplitFile<'a>>,
     unit: UnitContent<'a>,
 }
 
-impl<'a> Split<'a> {
+impl<'a> SplitDwarf<'a> {
     /// The unit, and the units of its file.
     pub(super) fn view(&self) -> (&Units<'a>, UnitView<'_, 'a>) {
         (&self.file.units, self.unit.view(&self.file.units))
@@ -85,13 +85,13 @@ impl<'a> SplitFiles<'a> {
         main: &Units<'a>,
         skeleton: UnitRef<'_, Slice<'a>>,
         budget: &Budget,
-    ) -> Option<Split<'a>> {
+    ) -> Option<SplitDwarf<'a>> {
         let id = skeleton.unit.dwo_id?;
         let packaged = || self.in_package(main.dwarf(), id).map(|dwarf| Rc::new(SplitFile::new(dwarf, budget)));
         let packaged = self.packaged.borrow_mut().entry(id).or_insert_with(packaged).clone();
         let file = packaged.or_else(|| self.in_file(main.dwarf(), skeleton, id, budget))?;
         let unit = file.units.completed(*file.numbers.get(&id)?, skeleton.unit)?;
-        Some(Split { file, unit })
+        Some(SplitDwarf { file, unit })
     }
 
     fn in_package(&self, main: &Dwarf<Slice<'a>>, id: DwoId) -> Option<Dwarf<Slice<'a>>> {

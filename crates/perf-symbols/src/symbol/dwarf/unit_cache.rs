@@ -4,23 +4,23 @@ use super::Slice;
 use super::budget::Budget;
 use super::calls::Calls;
 use super::functions::{Depth, Functions};
-use super::lines::Lines;
-use super::split::{Split, SplitFiles};
+use super::lines::UnitLines;
+use super::split::{SplitDwarf, SplitFiles};
 use super::units::{UnitView, Units};
 use gimli::{UnitOffset, UnitRef};
 use hashbrown::HashMap;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-/// Maximum number of inlined calls that are kept.
+/// Maximum number of inlined calls that are kept, which takes about 50 MB.
 const CALLS: usize = 1 << 20;
 
 /// Parts of a unit.
 #[derive(Default)]
 pub(super) struct UnitCache<'a> {
-    split: OnceCell<Option<Box<Split<'a>>>>,
+    split: OnceCell<Option<Box<SplitDwarf<'a>>>>,
     functions: [OnceCell<Functions>; 2],
-    lines: OnceCell<Lines>,
+    lines: OnceCell<UnitLines>,
     calls: RefCell<KeptCalls>,
 }
 
@@ -52,8 +52,8 @@ impl<'a> UnitCache<'a> {
     }
 
     /// The lines.
-    pub(super) fn lines(&self, unit: UnitRef<'_, Slice<'a>>, budget: &Budget) -> &Lines {
-        self.lines.get_or_init(|| Lines::new(unit, budget))
+    pub(super) fn lines(&self, unit: UnitRef<'_, Slice<'a>>, budget: &Budget) -> &UnitLines {
+        self.lines.get_or_init(|| UnitLines::new(unit, budget))
     }
 
     /// The inlined calls in a function.

@@ -2,7 +2,7 @@
 
 use super::budget::Budget;
 use super::code_ranges::CodeRanges;
-use super::lines::Lines;
+use super::lines::UnitLines;
 use super::units::{UnitView, Units};
 use gimli::{DebugInfoOffset, UnitType};
 use hashbrown::HashMap;
@@ -32,7 +32,7 @@ impl UnitRanges {
                     Some(list) => list.iter().cloned().for_each(add),
                     None => {
                         if let Some(view) = units.unit(number) {
-                            of_unit(view, budget, &mut add);
+                            add_unit_ranges(view, budget, &mut add);
                         }
                     }
                 },
@@ -80,15 +80,15 @@ fn address_index(units: &Units<'_>, budget: &Budget) -> HashMap<usize, Vec<Range
 }
 
 /// Ranges of a unit that is in no index.
-fn of_unit(view: UnitView<'_, '_>, budget: &Budget, add: &mut dyn FnMut(Range<u64>)) {
+fn add_unit_ranges(view: UnitView<'_, '_>, budget: &Budget, add: &mut dyn FnMut(Range<u64>)) {
     let root = view.unit.header.root_offset();
     let tag = view.walk(root).and_then(|mut walk| walk.next()).map(|entry| entry.tag);
     // Others refer to the entries of a partial unit, which has no code.
-    let Some(ranges) = CodeRanges::of(view.unit, root).filter(|_| tag != Some(gimli::DW_TAG_partial_unit)) else {
+    let Some(ranges) = CodeRanges::parse(view.unit, root).filter(|_| tag != Some(gimli::DW_TAG_partial_unit)) else {
         return;
     };
     if !ranges.each(view.unit, budget, &mut *add) {
-        Lines::new(view.unit, budget).ranges().for_each(add);
+        UnitLines::new(view.unit, budget).ranges().for_each(add);
     }
 }
 

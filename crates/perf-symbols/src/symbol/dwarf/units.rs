@@ -22,7 +22,7 @@ const UNITS: usize = 1 << 15;
 const UNIT_SIZE: usize = 32;
 
 /// Abbreviations, which units can share.
-struct Table {
+struct UnitTable {
     abbreviations: Arc<Abbreviations>,
     shapes: Shapes,
 }
@@ -46,7 +46,7 @@ impl<'a> Slot<'a> {
 /// The contents of a unit: its root entry, and tables for the others.
 pub(super) struct UnitContent<'a> {
     unit: Unit<Slice<'a>>,
-    table: Rc<Table>,
+    table: Rc<UnitTable>,
     scopes: OnceCell<Scopes>,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Units<'a> {
     /// Units of `.debug_types`, the section of types before DWARF 5.
     type_slots: OnceCell<Vec<Slot<'a>>>,
     types: OnceCell<Types>,
-    tables: RefCell<HashMap<TableKey, Option<Rc<Table>>>>,
+    tables: RefCell<HashMap<TableKey, Option<Rc<UnitTable>>>>,
     /// Bytes of tables of abbreviations that may still be read: units can refer to any offset in the same table.
     abbreviation_bytes: Cell<usize>,
     exceeds_limit: Cell<bool>,
@@ -174,7 +174,7 @@ impl<'a> Units<'a> {
         Some(UnitContent { unit, table, scopes: OnceCell::new() })
     }
 
-    fn table(&self, header: &UnitHeader<Slice<'a>>) -> Option<Rc<Table>> {
+    fn table(&self, header: &UnitHeader<Slice<'a>>) -> Option<Rc<UnitTable>> {
         let key =
             (header.debug_abbrev_offset().0, header.version(), header.address_size(), header.format().word_size());
         let read = || {
@@ -190,7 +190,7 @@ impl<'a> Units<'a> {
             }
             let abbreviations = Arc::new(header.abbreviations(&self.dwarf.debug_abbrev).ok()?);
             let shapes = Shapes::new(&abbreviations, header);
-            Some(Rc::new(Table { abbreviations, shapes }))
+            Some(Rc::new(UnitTable { abbreviations, shapes }))
         };
         self.tables.borrow_mut().entry(key).or_insert_with(read).clone()
     }

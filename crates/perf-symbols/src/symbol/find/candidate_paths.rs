@@ -52,7 +52,7 @@ pub const JIT_DUMP: &str = "jit.dump";
 pub const PERF_MAP: &str = "perf.map";
 
 /// An archived file of a process with this ID on the recorded machine: `processes/PID/jit.dump` or `processes/PID/perf.map`.
-pub fn of_process(directory: &Path, pid: u32, name: &str) -> PathBuf {
+pub fn process_file(directory: &Path, pid: u32, name: &str) -> PathBuf {
     directory.join(PROCESSES).join(pid.to_string()).join(name)
 }
 
@@ -78,12 +78,12 @@ pub fn vmlinux(options: &SearchOptions) -> Vec<PathBuf> {
     let of_release = |path: &str| path.replace("RELEASE", release);
     let below_debug = ["boot/vmlinux-RELEASE", "lib/modules/RELEASE/vmlinux", "usr/lib/modules/RELEASE/vmlinux"];
     let debug = below_debug.map(of_release);
-    let mut places: Vec<_> =
+    let mut paths: Vec<_> =
         options.debug_dirs.iter().flat_map(|root| debug.iter().map(move |path| root.join(path))).collect();
     let root = options.symfs.as_deref().unwrap_or(Path::new("/"));
     let installed = ["boot/vmlinux-RELEASE", "lib/modules/RELEASE/vmlinux", "lib/modules/RELEASE/build/vmlinux"];
-    places.extend(installed.map(|path| root.join(of_release(path))));
-    places
+    paths.extend(installed.map(|path| root.join(of_release(path))));
+    paths
 }
 
 /// A file in debuginfod's cache, by build ID.
@@ -96,16 +96,16 @@ pub fn in_debuginfod_cache(cache: &Path, id: &Id, name: &str) -> PathBuf {
 pub fn linked(object: &Path, recorded: &Path, link: &Path, debug_dirs: &[PathBuf]) -> Vec<PathBuf> {
     // The section contains a file name; a path could lead to any file.
     let Some(name) = link.file_name() else { return Vec::new() };
-    let mut places = Vec::new();
+    let mut paths = Vec::new();
     if let Some(directory) = object.parent() {
-        places.extend([directory.join(name), directory.join(".debug").join(name)]);
+        paths.extend([directory.join(name), directory.join(".debug").join(name)]);
     }
     let directory = recorded.parent().unwrap_or(Path::new(""));
-    places.extend(debug_dirs.iter().filter_map(|root| Some(below(root, directory)?.join(name))));
-    places.extend(debug_dirs.iter().map(|root| root.join(name)));
+    paths.extend(debug_dirs.iter().filter_map(|root| Some(below(root, directory)?.join(name))));
+    paths.extend(debug_dirs.iter().map(|root| root.join(name)));
     // A file that links to itself.
-    places.retain(|place| place != object);
-    places
+    paths.retain(|path| path != object);
+    paths
 }
 
 /// Candidates for a debug file by the path of its object.
@@ -130,22 +130,22 @@ pub fn beside(object: &Path) -> Vec<PathBuf> {
 /// Candidates for the file that `.gnu_debugaltlink` names, relative to the file with the link.
 pub fn alternate(linking: &Path, link: &Path, id: &Id, options: &SearchOptions) -> Vec<PathBuf> {
     let SearchOptions { symfs, debug_dirs, build_id_dirs, .. } = options;
-    let mut places = Vec::new();
+    let mut paths = Vec::new();
     if link.is_absolute() {
-        places.extend(symfs.as_ref().and_then(|root| below(root, link)));
+        paths.extend(symfs.as_ref().and_then(|root| below(root, link)));
         if symfs.is_none() {
-            places.push(link.to_owned());
+            paths.push(link.to_owned());
         }
     } else if let Some(directory) = linking.parent() {
-        places.push(directory.join(link));
+        paths.push(directory.join(link));
     }
     if let (Some(directory), Some(name)) = (linking.parent(), link.file_name()) {
-        places.push(directory.join(name));
-        places.extend(debug_dirs.iter().map(|root| root.join(".dwz").join(name)));
+        paths.push(directory.join(name));
+        paths.extend(debug_dirs.iter().map(|root| root.join(".dwz").join(name)));
     }
-    places.extend(debug_dirs.iter().map(|root| by_build_id(root, id)));
-    places.extend(build_id_dirs.iter().flat_map(|cache| in_cache(cache, Path::new(DWZ), id, &["debug"])));
-    places
+    paths.extend(debug_dirs.iter().map(|root| by_build_id(root, id)));
+    paths.extend(build_id_dirs.iter().flat_map(|cache| in_cache(cache, Path::new(DWZ), id, &["debug"])));
+    paths
 }
 
 /// The split DWARF package beside a file: `NAME.dwp`.
@@ -170,19 +170,19 @@ pub struct SplitUnit {
 pub fn split_dwarf(unit: &SplitUnit, object: &Path, symfs: Option<&Path>) -> Vec<PathBuf> {
     let SplitUnit { directory, name, id } = unit;
     let recorded = directory.join(name);
-    let mut places = Vec::new();
+    let mut paths = Vec::new();
     match symfs {
-        Some(root) => places.extend(below(root, &recorded)),
-        None if recorded.is_absolute() => places.push(recorded),
+        Some(root) => paths.extend(below(root, &recorded)),
+        None if recorded.is_absolute() => paths.push(recorded),
         None => {}
     }
     if let Some(beside) = object.parent() {
-        places.extend(name.file_name().map(|name| beside.join(name)));
-        places.push(beside.join(split_dwarf_name(*id)));
-        places.extend((!name.is_absolute()).then(|| below(beside, name)).flatten());
+        paths.extend(name.file_name().map(|name| beside.join(name)));
+        paths.push(beside.join(split_dwarf_name(*id)));
+        paths.extend((!name.is_absolute()).then(|| below(beside, name)).flatten());
     }
-    places.dedup();
-    places
+    paths.dedup();
+    paths
 }
 
 #[cfg(test)]

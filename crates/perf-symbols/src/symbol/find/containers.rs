@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-/// Maximum number of mount namespaces, and of layers of a storage, that are searched.
+/// Maximum number of mount namespaces, and of layers of a storage, that are searched: each costs system calls for each object.
 const MAX_ROOTS: usize = 4096;
 
 /// Clock ticks per second of times in `/proc` (`USER_HZ`).
@@ -94,16 +94,16 @@ impl Containers {
     pub fn files(&self, path: &Path, with_layers: bool) -> Vec<PathBuf> {
         let layers = if with_layers { self.layers() } else { &[] };
         let roots = self.roots().iter().map(|(_, root)| root);
-        let places = roots.chain(layers).filter_map(|root| below(root, path));
-        places.filter(|place| place.is_file()).collect()
+        let paths = roots.chain(layers).filter_map(|root| below(root, path));
+        paths.filter(|path| path.is_file()).collect()
     }
 
     /// The root directory that one of the [files](Self::files) is below.
-    pub fn root_of(&self, file: &Path) -> Option<&Path> {
+    pub fn container_root(&self, file: &Path) -> Option<&Path> {
         // Not yet searched directories contain none of the files.
         let roots = self.roots.get().into_iter().flatten().map(|(_, root)| root);
-        let known = roots.chain(self.layers.get().into_iter().flatten());
-        known.map(PathBuf::as_path).find(|root| file.starts_with(root))
+        let all_roots = roots.chain(self.layers.get().into_iter().flatten());
+        all_roots.map(PathBuf::as_path).find(|root| file.starts_with(root))
     }
 
     /// A recorded process, if it has a root directory or an ID of its own. It lives, or another process in its recorded mount
@@ -148,8 +148,8 @@ impl Containers {
         let is_recorded = namespaces.is_none_or(|recorded| {
             fs::read_link(process.join("ns/mnt")).ok() == Some(format!("mnt:[{}]", recorded.mount).into())
         });
-        let found = || ContainerProcess { root: process.join("root"), own_pid: Some(own_pid) };
-        (has_own && is_recorded && !is_later()).then(found)
+        let process_root = || ContainerProcess { root: process.join("root"), own_pid: Some(own_pid) };
+        (has_own && is_recorded && !is_later()).then(process_root)
     }
 }
 
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(containers.files(Path::new("/bin/app"), true), [of_process.clone(), of_layer.clone()]);
         assert_eq!(containers.files(Path::new("/bin/app"), false), [of_process]);
         assert!(containers.files(Path::new("/bin/other"), true).is_empty());
-        assert_eq!(containers.root_of(&of_layer), Some(&*layer));
+        assert_eq!(containers.container_root(&of_layer), Some(&*layer));
         assert!(Containers::default().files(Path::new("/bin/app"), true).is_empty());
     }
 

@@ -211,9 +211,9 @@ impl Fetch for Debuginfod {
     fn fetch(&self, wanted: &Wanted<'_>, attempts: &mut Vec<Attempt>) -> Option<PathBuf> {
         let kind = if wanted.role == Role::Object { "executable" } else { "debuginfo" };
         let path = in_debuginfod_cache(&self.cache, &wanted.build_id, kind);
-        if let Ok(known) = fs::symlink_metadata(&path) {
-            let is_recent = known.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age < MISSING));
-            if known.len() > 0 || is_recent {
+        if let Ok(metadata) = fs::symlink_metadata(&path) {
+            let is_recent = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age < MISSING));
+            if metadata.len() > 0 || is_recent {
                 // A file that was there before has been tried.
                 return None;
             }
@@ -277,7 +277,7 @@ mod tests {
     }
 
     fn fetch(client: &Debuginfod, role: Role) -> Fetched {
-        let build_id = crate::object::build_id_note::of_bytes(&image(62, true, Endian::Little)).unwrap();
+        let build_id = crate::object::build_id_note::find_in_bytes(&image(62, true, Endian::Little)).unwrap();
         let mut attempts = Vec::new();
         let path = client.fetch(&Wanted { object: Path::new("/bin/app"), build_id, role }, &mut attempts);
         Fetched { path, outcomes: attempts.into_iter().map(|attempt| attempt.outcome).collect() }

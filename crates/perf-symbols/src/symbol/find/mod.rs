@@ -64,7 +64,7 @@ pub struct SearchOptions {
     pub vmlinux: Option<PathBuf>,
     /// Directories of `perf-PID.map` files and jitdumps.
     pub perf_map_dirs: Vec<PathBuf>,
-    /// Directories of unpacked archives of the recording: files of [processes](candidate_paths::of_process), and of objects
+    /// Directories of unpacked archives of the recording: files of [processes](candidate_paths::process_file), and of objects
     /// [without build ID](candidate_paths::without_build_id).
     pub archive_dirs: Vec<PathBuf>,
     /// Containers whose files are searched by their recorded paths.

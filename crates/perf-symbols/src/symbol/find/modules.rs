@@ -21,7 +21,7 @@ pub(crate) fn without_compression(path: &Path) -> &Path {
 }
 
 /// Candidates for a module's file.
-pub(crate) fn places(options: &SearchOptions, recorded: &Path) -> Vec<PathBuf> {
+pub(crate) fn module_paths(options: &SearchOptions, recorded: &Path) -> Vec<PathBuf> {
     let root = options.symfs.as_deref().unwrap_or(Path::new("/"));
     // Since /usr is merged, /lib is a link, which a copy of the files may lack.
     let relative = recorded.strip_prefix("/").ok();
@@ -67,15 +67,15 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let options = SearchOptions { release: Some("6.1".to_owned()), ..SearchOptions::default() };
         let options = options.with_symfs(root.path());
-        let found = places(&options, Path::new("/lib/modules/6.1/fs/xfs.ko.xz"));
+        let paths = module_paths(&options, Path::new("/lib/modules/6.1/fs/xfs.ko.xz"));
         let expected = ["lib/modules/6.1/fs/xfs.ko", "lib/modules/6.1/fs/xfs.ko.xz"].map(|path| root.path().join(path));
-        assert_eq!((found.len(), &found[..2]), (8, &expected[..]));
-        assert!(places(&options, Path::new("/lib/../xfs.ko")).is_empty());
+        assert_eq!((paths.len(), &paths[..2]), (8, &expected[..]));
+        assert!(module_paths(&options, Path::new("/lib/../xfs.ko")).is_empty());
         let directory = root.path().join("usr/lib/modules/6.1");
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("modules.dep"), "kernel/net/nf-nat.ko.zst: kernel/x.ko\n/etc/a.ko:\n").unwrap();
-        let found = places(&options, Path::new("[nf_nat]"));
-        assert_eq!(found[0], directory.join("kernel/net/nf-nat.ko"));
-        assert!(places(&options, Path::new("[a]")).is_empty());
+        let paths = module_paths(&options, Path::new("[nf_nat]"));
+        assert_eq!(paths[0], directory.join("kernel/net/nf-nat.ko"));
+        assert!(module_paths(&options, Path::new("[a]")).is_empty());
     }
 }

@@ -45,13 +45,13 @@ impl<'a> Search<'a> {
 
     /// The object itself.
     pub(crate) fn object(&mut self) -> Option<Object> {
-        let mut places = self.recorded_places();
+        let mut paths = self.recorded_places();
         if let Some(id) = &self.key.build_id {
             for cache in &self.options.build_id_dirs {
-                places.extend(candidate_paths::in_cache(cache, &self.key.path, id, &["elf", "vdso"]));
+                paths.extend(candidate_paths::in_cache(cache, &self.key.path, id, &["elf", "vdso"]));
             }
             let cache = self.options.debuginfod_cache.as_ref();
-            places.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "executable")));
+            paths.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "executable")));
         }
         let (options, key) = (self.options, self.key);
         let in_containers = std::iter::once_with(|| match recorded_path(key) {
@@ -64,8 +64,8 @@ impl<'a> Search<'a> {
             true => options.living_programs.formerly_at(without_deleted(&key.path).unwrap_or(&key.path)),
             false => Vec::new(),
         });
-        let places = places.into_iter().chain(in_containers.flatten()).chain(replaced.flatten());
-        self.first(Role::Object, places, Expected::Recorded(key), |_| None).or_else(|| self.running_vdso())
+        let paths = paths.into_iter().chain(in_containers.flatten()).chain(replaced.flatten());
+        self.first(Role::Object, paths, Expected::Recorded(key), |_| None).or_else(|| self.running_vdso())
     }
 
     /// The vdso of the running kernel, as the kernel maps it into this process, if it has the recorded build ID. Recordings with
@@ -87,22 +87,17 @@ impl<'a> Search<'a> {
     /// The image of a kernel.
     pub(crate) fn vmlinux(&mut self) -> Option<Object> {
         let options = self.options;
-        let mut places: Vec<_> = options.vmlinux.iter().cloned().collect();
+        let mut paths: Vec<_> = options.vmlinux.iter().cloned().collect();
         if let Some(id) = &self.key.build_id {
-            places.extend(options.debug_dirs.iter().map(|root| candidate_paths::by_build_id(root, id)));
-            places.extend(candidate_paths::vmlinux(options));
+            paths.extend(options.debug_dirs.iter().map(|root| candidate_paths::by_build_id(root, id)));
+            paths.extend(candidate_paths::vmlinux(options));
             for cache in &options.build_id_dirs {
-                places.extend(candidate_paths::in_cache(
-                    cache,
-                    Path::new("[kernel.kallsyms]"),
-                    id,
-                    &["vmlinux", "elf"],
-                ));
+                paths.extend(candidate_paths::in_cache(cache, Path::new("[kernel.kallsyms]"), id, &["vmlinux", "elf"]));
             }
             let cache = options.debuginfod_cache.as_ref();
-            places.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "debuginfo")));
+            paths.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "debuginfo")));
         }
-        self.first(Role::Object, places, Expected::Recorded(self.key), |_| None)
+        self.first(Role::Object, paths, Expected::Recorded(self.key), |_| None)
     }
 
     /// Fetches the object itself.
@@ -131,24 +126,24 @@ impl<'a> Search<'a> {
         if self.key.load_address.is_some() {
             // The same path may be of another build of the kernel.
             let is_checked = self.key.build_id.is_some() || self.options.policy == Policy::Force;
-            return if is_checked { modules::places(self.options, &self.key.path) } else { Vec::new() };
+            return if is_checked { modules::module_paths(self.options, &self.key.path) } else { Vec::new() };
         }
         if self.key.path.starts_with(VDSO) {
             return self.vdso_places();
         }
         let Some(path) = recorded_path(self.key) else { return Vec::new() };
-        let mut places = self.archived("elf");
+        let mut paths = self.archived("elf");
         match &self.options.symfs {
             Some(root) => {
                 let deleted = without_deleted(path);
                 for path in std::iter::once(path).chain(deleted) {
                     let flat = path.file_name().map(|name| root.join(name));
-                    places.extend(candidate_paths::below(root, path).into_iter().chain(flat));
+                    paths.extend(candidate_paths::below(root, path).into_iter().chain(flat));
                 }
             }
-            None => places.push(path.to_owned()),
+            None => paths.push(path.to_owned()),
         }
-        places
+        paths
     }
 
     /// Candidates for the vdso: a copy below `--symfs`, and the files that are installed with the kernel, which are of 64-bit and of
@@ -176,10 +171,10 @@ impl<'a> Search<'a> {
 
     /// The separate debug file of an object. Without the object, it is found by the recorded build ID alone.
     pub(crate) fn debug_file(&mut self, object: Option<&Object>) -> Option<Object> {
-        let found = self.installed_debug_file(object);
+        let installed = self.installed_debug_file(object);
         // The vdso is a part of the kernel.
-        if found.is_some() || !self.key.path.is_absolute() {
-            return found;
+        if installed.is_some() || !self.key.path.is_absolute() {
+            return installed;
         }
         let id = object.map_or(self.key.build_id, Object::build_id)?;
         self.fetch(Role::DebugFile, id, without_symbols)
@@ -190,63 +185,63 @@ impl<'a> Search<'a> {
         let recorded = modules::without_compression(&self.key.path).to_owned();
         let id = object.map_or(self.key.build_id, Object::build_id);
         if let Some(id) = &id {
-            let mut places: Vec<_> =
+            let mut paths: Vec<_> =
                 options.debug_dirs.iter().map(|root| candidate_paths::by_build_id(root, id)).collect();
             for cache in &options.build_id_dirs {
-                places.extend(candidate_paths::in_cache(cache, &recorded, id, &["debug"]));
+                paths.extend(candidate_paths::in_cache(cache, &recorded, id, &["debug"]));
             }
             let cache = options.debuginfod_cache.as_ref();
-            places.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "debuginfo")));
-            places.extend(candidate_paths::by_path(&recorded, &options.debug_dirs));
-            places.extend(object.into_iter().flat_map(|object| candidate_paths::beside(object.path())));
-            let root = object.and_then(|object| options.containers.root_of(object.path()));
-            places.extend(root.map(|root| candidate_paths::by_build_id(&root.join("usr/lib/debug"), id)));
-            let found = self.first(Role::DebugFile, places, Expected::BuildId(*id), without_symbols);
-            if found.is_some() {
-                return found;
+            paths.extend(cache.map(|cache| candidate_paths::in_debuginfod_cache(cache, id, "debuginfo")));
+            paths.extend(candidate_paths::by_path(&recorded, &options.debug_dirs));
+            paths.extend(object.into_iter().flat_map(|object| candidate_paths::beside(object.path())));
+            let root = object.and_then(|object| options.containers.container_root(object.path()));
+            paths.extend(root.map(|root| candidate_paths::by_build_id(&root.join("usr/lib/debug"), id)));
+            let debug_file = self.first(Role::DebugFile, paths, Expected::BuildId(*id), without_symbols);
+            if debug_file.is_some() {
+                return debug_file;
             }
         }
         let object = object?;
         let (link, checksum) = object.debug_link()?;
-        let link = path_of(link)?;
-        let mut places = self.archived("debug");
-        places.extend(candidate_paths::linked(object.path(), &recorded, &link, &options.debug_dirs));
+        let link = path_from_bytes(link)?;
+        let mut paths = self.archived("debug");
+        paths.extend(candidate_paths::linked(object.path(), &recorded, &link, &options.debug_dirs));
         let expected = id.map_or(Expected::Checksum(checksum), Expected::BuildId);
-        self.first(Role::DebugFile, places, expected, without_symbols)
+        self.first(Role::DebugFile, paths, expected, without_symbols)
     }
 
     /// The supplementary file of dwz that a file refers to.
     pub(crate) fn alternate(&mut self, linking: &Object) -> Option<Object> {
         let (link, id) = linking.alternate_link()?;
-        let link = path_of(link)?;
-        let places = candidate_paths::alternate(linking.path(), &link, &id, self.options);
-        self.first(Role::Alternate, places, Expected::BuildId(id), |_| None)
+        let link = path_from_bytes(link)?;
+        let paths = candidate_paths::alternate(linking.path(), &link, &id, self.options);
+        self.first(Role::Alternate, paths, Expected::BuildId(id), |_| None)
     }
 
     /// The split DWARF package of these files.
     pub(crate) fn package(&mut self, files: &[&Object]) -> Option<Object> {
         let recorded = self.recorded_places();
-        let mut places: Vec<_> = files.iter().map(|file| candidate_paths::package(file.path())).collect();
-        places.extend(recorded.iter().map(|path| candidate_paths::package(path)));
-        places.dedup();
+        let mut paths: Vec<_> = files.iter().map(|file| candidate_paths::package(file.path())).collect();
+        paths.extend(recorded.iter().map(|path| candidate_paths::package(path)));
+        paths.dedup();
         let is_package = |file: &Object| {
             let has_index = file.section_index(b".debug_cu_index").is_some();
             (!has_index).then_some("is no DWARF package")
         };
         // Units are matched by their IDs, which are hashes of their contents.
-        self.first(Role::Package, places, Expected::Anything, is_package)
+        self.first(Role::Package, paths, Expected::Anything, is_package)
     }
 
     /// The first of these files that matches; if there is none, with [`Policy::Force`] the first object that does not match.
     fn first(
         &mut self,
         role: Role,
-        places: impl IntoIterator<Item = PathBuf>,
+        paths: impl IntoIterator<Item = PathBuf>,
         expected: Expected<'_>,
         unsuitable: impl Fn(&Object) -> Option<&'static str>,
     ) -> Option<Object> {
         let mut other = None;
-        for path in places {
+        for path in paths {
             let pending = self.options.pending_images.file(&path);
             let outcome = match open(pending.as_ref().unwrap_or(&path)) {
                 Err(outcome) => outcome,
@@ -306,13 +301,13 @@ impl<'a> Search<'a> {
         if key.size.is_some_and(|size| size != metadata.len()) {
             return Some(Mismatch::Size(metadata.len()));
         }
-        let found = if self.options.symfs.is_none() { recorded.is(&metadata) } else { Ok(()) };
-        match (found, key.modified) {
+        let identity = if self.options.symfs.is_none() { recorded.is(&metadata) } else { Ok(()) };
+        match (identity, key.modified) {
             // A recorded time of the file shows more than that of the recording.
             (Ok(()) | Err(Doubt::Modified), Some(modified)) => {
                 (Some(modified) != metadata.modified().ok()).then_some(Mismatch::Modified)
             }
-            (found, _) => found.err().map(Mismatch::from),
+            (identity, _) => identity.err().map(Mismatch::from),
         }
     }
 }
@@ -338,8 +333,8 @@ fn differs(object: &Object, id: Id) -> Option<Mismatch> {
 
 /// Opens a split DWARF file. Its units show whether it is the right one.
 pub(crate) fn split_dwarf(options: &SearchOptions, unit: &SplitUnit, object: &Path) -> Option<Object> {
-    let places = candidate_paths::split_dwarf(unit, object, options.symfs.as_deref());
-    places.iter().find_map(|place| open(place).ok())
+    let paths = candidate_paths::split_dwarf(unit, object, options.symfs.as_deref());
+    paths.iter().find_map(|path| open(path).ok())
 }
 
 fn open(path: &Path) -> Result<Object, Outcome> {
@@ -360,7 +355,7 @@ fn open(path: &Path) -> Result<Object, Outcome> {
 }
 
 /// A path that a file contains.
-fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+fn path_from_bytes(bytes: &[u8]) -> Option<PathBuf> {
     str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
@@ -412,7 +407,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("app");
         fs::write(&path, image(62, true, Endian::Little)).unwrap();
-        let Some(inode) = Inode::of_file(&fs::metadata(&path).unwrap()) else { return };
+        let Some(inode) = Inode::from_metadata(&fs::metadata(&path).unwrap()) else { return };
         let key = |inode| ObjectKey { path: path.clone(), inode, ..ObjectKey::default() };
         let mut options = SearchOptions { host: Some(Host::Unknown), ..SearchOptions::default() };
         assert_eq!(search(&options, &key(Some(inode))).1, [Outcome::Used]);

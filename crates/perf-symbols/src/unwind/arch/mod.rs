@@ -83,8 +83,8 @@ const ALL: [&Architecture; 9] = [
 
 impl Architecture {
     /// The architecture of a process: by the name of the recorded machine (`uname -m`), or else the ELF machine of its program.
-    pub fn of(arch: Option<&str>, machine: Option<u16>, is_64: bool) -> Option<&'static Self> {
-        let runs = |of: &Self| match arch.filter(|arch| machine::of_arch(arch).is_some()) {
+    pub fn find(arch: Option<&str>, machine: Option<u16>, is_64: bool) -> Option<&'static Self> {
+        let runs = |of: &Self| match arch.filter(|arch| machine::by_arch(arch).is_some()) {
             Some(arch) => of.machines.iter().any(|machine| machine::runs(arch, machine.0.into())),
             None => machine.is_some_and(|machine| of.machines.iter().any(|known| known.0 == machine)),
         };
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn architectures_are_found_by_name_machine_and_abi() {
-        let find = |arch, machine, is_64| Architecture::of(arch, machine, is_64).map(|of| of.machines[0]);
+        let find = |arch, machine, is_64| Architecture::find(arch, machine, is_64).map(|of| of.machines[0]);
         assert_eq!(find(Some("x86_64"), None, true), Some(elf::EM_X86_64));
         assert_eq!(find(Some("x86_64"), None, false), Some(elf::EM_386));
         assert_eq!(find(Some("aarch64"), Some(62), false), Some(elf::EM_ARM));

@@ -1,0 +1,102 @@
+//! `PERF_SAMPLE_REGS_USER` and `PERF_SAMPLE_REGS_INTR`: registers.
+
+use super::field::FieldKind;
+use super::value::FieldValue;
+use crate::abi::bytes::{ByteReader, ByteWriter, Words};
+use crate::abi::counted;
+use crate::abi::open_enum::open_enum;
+use crate::abi::serde::readable;
+use binrw::binrw;
+use serde::{Deserialize, Serialize};
+
+open_enum! {
+    /// `PERF_SAMPLE_REGS_ABI_*`: ABI of the registers.
+    RegsAbi: u64 {
+        /// No registers.
+        NONE = 0,
+        /// 32-bit.
+        ABI_32 = 1,
+        /// 64-bit.
+        ABI_64 = 2,
+    }
+}
+
+impl RegsAbi {
+    /// Whether the layout of the registers is known. A combination of bits is not: `PERF_SAMPLE_REGS_ABI_SIMD`, proposed for
+    /// Linux, adds vector registers behind the others.
+    #[inline]
+    pub fn is_known(self) -> bool {
+        self <= Self::ABI_64
+    }
+
+    /// Number of registers that follow, for a mask of the attr.
+    #[inline]
+    pub fn count(self, mask: u64) -> u64 {
+        if self == Self::NONE { 0 } else { mask.count_ones().into() }
+    }
+}
+
+/// Sampled registers.
+///
+/// ```c
+/// u64 abi; u64 regs[popcount(mask)];  // no registers with abi 0
+/// ```
+#[binrw]
+#[br(import_raw(mask: u64))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Regs {
+    /// ABI.
+    #[br(assert(abi.is_known(), "unknown ABI of registers {:#x}", abi.0))]
+    pub abi: RegsAbi,
+    /// Values of the registers in the mask, lowest bit first.
+    #[br(parse_with = counted::u64s, args(abi.count(mask)))]
+    #[serde(serialize_with = "readable::hex")]
+    pub regs: Vec<u64>,
+}
+
+/// [`Regs`] borrowed from a SAMPLE.
+#[derive(Clone, Copy, Debug)]
+pub struct RegsView<'a> {
+    /// ABI: 0 none, 1 32-bit, 2 64-bit.
+    pub abi: u64,
+    /// Values of the registers in the mask, lowest bit first.
+    pub regs: Words<'a>,
+}
+
+impl FieldValue for Regs {
+    const KIND: FieldKind = FieldKind::Variable;
+    type View<'a> = RegsView<'a>;
+    /// The mask of the attr.
+    type Args = u64;
+
+    fn take<'a>(reader: &mut ByteReader<'a>, mask: u64) -> Option<RegsView<'a>> {
+        let abi = RegsAbi(reader.u64()?);
+        Some(RegsView { abi: abi.0, regs: reader.words(abi.count(mask))? })
+    }
+
+    fn encode(view: Option<RegsView<'_>>, _: u64, out: &mut ByteWriter<'_>) {
+        out.put(view.map_or(RegsAbi::NONE.0, |regs| regs.abi));
+        out.out.extend_from_slice(view.map_or(&[], |regs| regs.regs.as_bytes()));
+    }
+
+    fn unknown_bits(mut reader: ByteReader<'_>) -> Option<u64> {
+        reader.u64().filter(|&abi| !RegsAbi(abi).is_known())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::testing::both_orders;
+
+    #[test]
+    fn bytes() {
+        both_orders(&Regs { abi: RegsAbi::NONE, regs: Vec::new() }, 0b101, "00 *8", "00 *8");
+        both_orders(
+            &Regs { abi: RegsAbi::ABI_64, regs: vec![3, 4] },
+            0b101,
+            "0200000000000000 0300000000000000 0400000000000000",
+            "0000000000000002 0000000000000003 0000000000000004",
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! The recording that a command reads: that of `-i`, standard input if it is a pipe, or `perf.data`, as in perf.
+
+use super::option::Given;
+use crate::cli::args::default_input;
+use crate::cli::failure::Failure;
+use crate::cli::input::InputRecording;
+use perf_data::container::read::ReadOptions;
+use perf_data::stream::source::Source;
+use perfconv::inspect::info::build_ids::FileId;
+use perfconv::inspect::info::hit_files::hit_files;
+use perfconv::inspect::info::{Info, Parts, read_info};
+use std::path::{Path, PathBuf};
+
+/// The path of the recording; `-` is standard input.
+pub(super) fn path(given: &Given) -> PathBuf {
+    given.value("input").map_or_else(default_input, PathBuf::from)
+}
+
+/// Whether the recording is read from standard input, and thus only once.
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Reads what the header of a recording says, and the parts that are named.
+///
+/// # Errors
+/// If the recording cannot be read.
+pub(super) fn info(path: &Path, parts: Parts) -> Result<Info, Failure> {
+    let options = ReadOptions::default();
+    let recording = InputRecording::new(path.to_owned(), None, &options)?;
+    let info = read_info(Source::open(recording.input(), options)?, parts)?;
+    crate::cli::report::warnings(&info.ledger, false);
+    Ok(info)
+}
+
+/// The files with samples.
+///
+/// # Errors
+/// If the recording cannot be read.
+pub(super) fn files_with_samples(path: &Path) -> Result<Vec<FileId>, Failure> {
+    let options = ReadOptions::default();
+    let recording = InputRecording::new(path.to_owned(), None, &options)?;
+    let (files, ledger) = hit_files(Source::open(recording.input(), options.clone())?, options)?;
+    crate::cli::report::warnings(&ledger, false);
+    Ok(files)
+}

@@ -1,0 +1,22 @@
+//! The framework of formats: their descriptions, options and tables, and building blocks that formats share.
+//!
+//! * `format`: the description of a format; [`output`]: a format with its options; [`table`], [`recognize`]: lookup by name and by
+//!   the first bytes.
+//! * [`converter`], `sample_writer`: formats that are written record by record, or sample by sample.
+//! * [`retained_fields`]: unknown fields between similar formats.
+//! * `tracks`, `named_frames`, `json_text`, `message`, `protobuf`: building blocks.
+
+pub mod converter;
+pub(crate) mod format;
+pub(crate) mod json_text;
+#[cfg(feature = "protobuf")]
+pub(crate) mod message;
+pub(crate) mod named_frames;
+pub mod output;
+#[cfg(feature = "protobuf")]
+pub(crate) mod protobuf;
+pub mod recognize;
+pub mod retained_fields;
+pub(crate) mod sample_writer;
+pub mod table;
+pub(crate) mod tracks;

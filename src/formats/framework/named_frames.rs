@@ -1,0 +1,326 @@
+//! Names of frames in formats that are written sample by sample: text refers to its frames by number until their symbols are looked
+//! up, many at once. A frame that occurs often is described, looked up and rendered once.
+
+use crate::profile::intern::mappings::Mappings;
+use crate::profile::intern::stacks::{FrameId, Stacks};
+use crate::profile::symbolize::symbols::Symbols;
+use crate::profile::symbolize::unsymbolized::{FrameCounts, LookedUpFrames, Unsymbolized};
+use crate::profile::symbolize::{SymbolSources, Symbolization};
+use perf_data::error::{Error, Result};
+use perf_data::session::Session;
+use perf_data::session::id_table::IdTable;
+use perf_data::session::map::{Map, MapId};
+use perf_data::session::space::Space;
+use perf_data::stream::meta::Meta;
+use std::io::Write;
+use std::mem::size_of_val;
+
+/// Begins a frame in the text: followed by its number. Not a byte of UTF-8.
+const FRAME: u8 = 0xff;
+
+/// The number of the byte [`FRAME`] itself, which recorded text may contain.
+const LITERAL: u32 = u32::MAX;
+
+/// Appends recorded text, which may have any bytes.
+pub(crate) fn append_text(text: &[u8], out: &mut Vec<u8>) {
+    for (index, part) in text.split(|&byte| byte == FRAME).enumerate() {
+        if index > 0 {
+            out.push(FRAME);
+            out.extend_from_slice(&LITERAL.to_le_bytes());
+        }
+        out.extend_from_slice(part);
+    }
+}
+
+/// Size of text and frames at which symbols are looked up.
+const TEXT: usize = 16 << 20;
+
+/// Size of rendered frames above which they are forgotten.
+const RENDERED: usize = 32 << 20;
+
+/// What the text of a frame depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FrameKey {
+    /// Mapping of the address.
+    pub map: MapId,
+    /// Recorded address.
+    pub ip: u64,
+    /// Address whose function is printed.
+    pub at: u64,
+    /// How the frame is printed, by rules of its format.
+    pub form: u8,
+}
+
+/// A frame in the text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextFrame<'a> {
+    /// ID, for its symbols.
+    pub id: FrameId,
+    /// How it is printed.
+    pub form: u8,
+    /// Text before the name.
+    pub before: &'a [u8],
+    /// Text after the name.
+    pub after: &'a [u8],
+}
+
+/// A described frame.
+struct Described {
+    key: FrameKey,
+    id: FrameId,
+    /// Where its text before the name starts in [`Frames::texts`].
+    before: usize,
+    /// Where its text after the name starts.
+    after: usize,
+}
+
+/// Frames by number.
+#[derive(Default)]
+struct NumberedFrames {
+    numbers: IdTable,
+    list: Vec<Described>,
+    /// Texts before and after names.
+    texts: Vec<u8>,
+    /// The frames that have been rendered, one after the other.
+    rendered: Vec<u8>,
+    /// Where each of them ends.
+    ends: Vec<usize>,
+}
+
+impl NumberedFrames {
+    /// The number of a frame. A new one is described: it has this ID, and `before` and `after` append what surrounds its name.
+    fn number(
+        &mut self,
+        key: FrameKey,
+        id: impl FnOnce() -> FrameId,
+        before: impl FnOnce(&mut Vec<u8>),
+        after: impl FnOnce(&mut Vec<u8>),
+    ) -> u32 {
+        let Self { numbers, list, texts, .. } = self;
+        let new = list.len() as u32;
+        let number = numbers.find_or_insert(numbers.hash(key), new, |number| list[number as usize].key == key);
+        if number == new {
+            let start = texts.len();
+            before(texts);
+            list.push(Described { key, id: id(), before: start, after: texts.len() });
+            after(texts);
+        }
+        number
+    }
+
+    /// Renders the frames that have not been rendered.
+    fn render(&mut self, mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>)) {
+        let Self { list, texts, rendered, ends, .. } = self;
+        for number in ends.len()..list.len() {
+            let Described { key, id, before, after } = list[number];
+            let end = list.get(number + 1).map_or(texts.len(), |next| next.before);
+            let frame = TextFrame { id, form: key.form, before: &texts[before..after], after: &texts[after..end] };
+            render(rendered, frame);
+            ends.push(rendered.len());
+        }
+    }
+
+    /// A rendered frame.
+    fn rendered(&self, number: u32) -> &[u8] {
+        let number = number as usize;
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.rendered[start..self.ends[number]]
+    }
+
+    /// Size of the frames.
+    fn size(&self) -> usize {
+        size_of_val(&self.list[..]) + self.texts.len() + self.rendered.len()
+    }
+
+    /// Size of the frames that have not been rendered.
+    fn new_size(&self) -> usize {
+        let new = &self.list[self.ends.len()..];
+        size_of_val(new) + new.first().map_or(0, |first| self.texts.len() - first.before)
+    }
+}
+
+/// Text with frames whose names are not yet known.
+pub(crate) struct NamedFrames {
+    sources: SymbolSources,
+    symbolization: Option<Symbolization>,
+    mappings: Mappings,
+    stacks: Stacks,
+    frames: NumberedFrames,
+    text: Vec<u8>,
+    /// How often frames of stacks occur, by ID.
+    counts: Vec<FrameCounts>,
+    /// Frames of stacks outside of mappings: in the kernel, and elsewhere.
+    outside: [FrameCounts; 2],
+    /// Whether the next frame of a stack is its innermost.
+    is_at_leaf: bool,
+}
+
+impl NamedFrames {
+    /// Creates an empty text; `None` if there are no symbols to look up.
+    pub(crate) fn new(sources: &SymbolSources) -> Option<Self> {
+        sources.is_any().then(|| Self {
+            sources: sources.clone(),
+            symbolization: None,
+            mappings: Mappings::new(sources.has_objects()),
+            stacks: Stacks::default(),
+            frames: NumberedFrames::default(),
+            text: Vec::new(),
+            counts: Vec::new(),
+            outside: [FrameCounts::default(); 2],
+            is_at_leaf: false,
+        })
+    }
+
+    /// Appends a frame to a text, and returns its ID. `before` and `after` append what surrounds its name; both depend on nothing
+    /// but the key, and are called when it is new.
+    pub(crate) fn append(
+        &mut self,
+        text: &mut Vec<u8>,
+        key: FrameKey,
+        map: &Map,
+        before: impl FnOnce(&mut Vec<u8>),
+        after: impl FnOnce(&mut Vec<u8>),
+    ) -> FrameId {
+        let Self { mappings, stacks, frames, .. } = self;
+        let id = || stacks.frame_id(mappings.frame(key.map, map, key.at, key.ip != key.at));
+        let number = frames.number(key, id, before, after);
+        text.push(FRAME);
+        text.extend_from_slice(&number.to_le_bytes());
+        frames.list[number as usize].id
+    }
+
+    /// Begins the stack of a sample, whose frames are counted.
+    pub(crate) fn begin_stack(&mut self) {
+        self.is_at_leaf = true;
+    }
+
+    /// As [`append`](Self::append), for a frame of a stack.
+    pub(crate) fn append_stack_frame(
+        &mut self,
+        text: &mut Vec<u8>,
+        key: FrameKey,
+        map: &Map,
+        before: impl FnOnce(&mut Vec<u8>),
+        after: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let id = self.append(text, key, map, before, after) as usize;
+        if self.counts.len() <= id {
+            self.counts.resize(id + 1, FrameCounts::default());
+        }
+        self.counts[id].count(std::mem::take(&mut self.is_at_leaf), 1);
+    }
+
+    /// Counts a frame of a stack that has no mapping, and thus no name.
+    pub(crate) fn count_outside(&mut self, space: Space) {
+        self.outside[usize::from(space.is_kernel())].count(std::mem::take(&mut self.is_at_leaf), 1);
+    }
+
+    /// The frames without names of the stacks that were written.
+    pub(crate) fn unnamed(&self) -> Option<Unsymbolized> {
+        let symbolization = self.symbolization.as_ref()?;
+        let mut unnamed = Unsymbolized::default();
+        let looked_up = LookedUpFrames {
+            frames: self.stacks.frames(),
+            mappings: self.mappings.list(),
+            symbols: symbolization.symbols(),
+            objects: &symbolization.reports(),
+        };
+        unnamed.add_frames(looked_up, &self.counts);
+        let [user, kernel] = self.outside;
+        unnamed.add_outside(false, user);
+        unnamed.add_outside(true, kernel);
+        Some(unnamed)
+    }
+
+    /// Appends text, to be written later.
+    pub(crate) fn add(&mut self, text: &[u8]) {
+        self.text.extend_from_slice(text);
+    }
+
+    /// Whether there is so much text that it should be written.
+    pub(crate) fn is_full(&self) -> bool {
+        self.text.len() + self.frames.new_size() >= TEXT
+    }
+
+    /// Forgets the frames, if there are many and all text has been written. No other text may refer to frames.
+    pub(crate) fn forget(&mut self) {
+        if self.text.is_empty() && self.frames.size() >= RENDERED {
+            self.frames = NumberedFrames::default();
+        }
+    }
+
+    /// Writes the text, each frame by `render`.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub(crate) fn write(
+        &mut self,
+        (meta, session): (&Meta, &Session),
+        out: &mut dyn Write,
+        mut render: impl FnMut(&mut Vec<u8>, TextFrame<'_>, &Symbols),
+    ) -> Result<()> {
+        let Self { sources, symbolization, mappings, stacks, frames, text, .. } = self;
+        let symbolization = symbolization.get_or_insert_with(|| Symbolization::new(sources, meta).keep_objects());
+        symbolization.look_up(stacks.frames(), mappings.list(), session.process_files());
+        frames.render(|rendered, frame| render(rendered, frame, symbolization.symbols()));
+        let mut rest = &text[..];
+        while let Some((before, number, after)) = next_frame(rest) {
+            let frame = if number == LITERAL { &[FRAME] } else { frames.rendered(number) };
+            out.write_all(before).and_then(|()| out.write_all(frame)).map_err(Error::Output)?;
+            rest = after;
+        }
+        out.write_all(rest).map_err(Error::Output)?;
+        text.clear();
+        Ok(())
+    }
+}
+
+/// The text before the first frame, the number of the frame, and the text after it; `None` without a frame.
+fn next_frame(text: &[u8]) -> Option<(&[u8], u32, &[u8])> {
+    let start = memchr::memchr(FRAME, text)?;
+    let (number, rest) = text[start + 1..].split_first_chunk()?;
+    Some((&text[..start], u32::from_le_bytes(*number), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_found_in_text() {
+        let text = b"a\xff\x07\xff\0\0b\xff\x08\0\0\0";
+        let (before, number, rest) = next_frame(text).unwrap();
+        assert_eq!((before, number), (&b"a"[..], 0xff07));
+        assert_eq!(next_frame(rest), Some((&b"b"[..], 8, &b""[..])));
+        assert!(next_frame(b"c").is_none());
+    }
+
+    #[test]
+    fn a_frame_is_described_and_rendered_once() {
+        let mut frames = NumberedFrames::default();
+        let mut described = 0;
+        let mut add = |frames: &mut NumberedFrames, ip, [before, after]: [u8; 2]| {
+            let key = FrameKey { map: MapId(0), ip, at: ip, form: 3 };
+            let id = || {
+                described += 1;
+                9 + described
+            };
+            let number = frames.number(key, id, |out| out.push(before), |out| out.push(after));
+            (number, described)
+        };
+        assert_eq!(
+            [(1, *b"<>"), (2, *b"[]"), (1, *b"<>")].map(|(ip, text)| add(&mut frames, ip, text)),
+            [(0, 1), (1, 2), (0, 2)]
+        );
+        let render = |out: &mut Vec<u8>, frame: TextFrame<'_>| {
+            let id = frame.id.to_string();
+            out.extend([frame.before, id.as_bytes(), frame.after].concat());
+        };
+        frames.render(render);
+        assert_eq!(frames.new_size(), 0);
+        assert_eq!(add(&mut frames, 3, *b"{}"), (2, 3));
+        frames.render(render);
+        let rendered = [0, 1, 2].map(|number| frames.rendered(number));
+        assert_eq!(rendered, [&b"<10>"[..], b"[11]", b"{12}"]);
+    }
+}

@@ -1,0 +1,484 @@
+//! Builds a [`Profile`] from records in time order.
+//!
+//! `docs/one-sample.md` follows a sample through the library; here is what happens in this file:
+//!
+//! 1. [`dispatch`] calls `sample` with its event and fields, after the session has seen all earlier records.
+//! 2. `observe` fills an [`Observation`]: the events with their values, and labels and part from [`SampleContexts`].
+//! 3. `add_with_stack` looks for the recorded chain in the [`StackCache`]. If it is there, the sample is counted there.
+//! 4. Otherwise the [`Resolver`] interns its frames and stack, or it waits for its user frames (CALLCHAIN_DEFERRED).
+//! 5. `add` and `add_counted` add what was counted to the rows of a part, or pass the sample to a [`SampleSink`].
+//! 6. `finish` looks up the functions of all frames and returns the profiles.
+
+use super::dispatch::{DecodedSample, SampleConsumer, dispatch};
+use super::merged_events::MergedEvents;
+use super::observation::Observation;
+use super::omissions;
+use super::omissions::IncompleteStacks;
+use super::parts::{Key, Parts, packed, unpacked};
+use super::sample_context::{SampleContext, SampleContexts};
+use super::sample_sink::{ResolvedSample, SampleSink};
+use super::selection::Selection;
+use super::weights::Weights;
+use crate::profile::event::{ProfileEvent, period};
+use crate::profile::intern::frames::SampledStack;
+use crate::profile::intern::mappings::Mappings;
+use crate::profile::intern::resolver::{Resolved, Resolver, Viewer};
+use crate::profile::intern::stack_cache;
+use crate::profile::intern::stack_cache::{Counted, StackCache};
+use crate::profile::intern::stacks::StackId;
+use crate::profile::labels;
+use crate::profile::labels::{Label, LabelSets, LabelledSample};
+use crate::profile::options::{ProfileOptions, SplitBy};
+use crate::profile::stack_cuts::StackCuts;
+use crate::profile::symbolize::{SymbolSources, Symbolization};
+use crate::profile::target::RecordTarget;
+use crate::profile::timeline::Timeline;
+use crate::profile::unwind::deferred::{MAX_FRAMES, UserFrames, Waiting, WaitingSample};
+use crate::profile::{Frame, Place, Profile, Row, Tables};
+use perf_data::abi;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::thread_map::ThreadMap;
+use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::abi::sample::layout::SampleLayout;
+use perf_data::abi::sample::view::SampleView;
+use perf_data::abi::sample_type::BranchSampleType;
+use perf_data::error::Result;
+use perf_data::session::map::{Map, MapId};
+use perf_data::session::{Applied, Session};
+use perf_data::stream::Sink;
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::losses::ReportedLosses;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use std::collections::BTreeSet;
+use std::mem;
+use std::sync::Arc;
+
+/// Collects stacks and values from records. Records must be in time order ([`Order`](perf_data::stream::order::Order)).
+#[derive(Default)]
+pub(crate) struct Collector<'a> {
+    split: Option<SplitBy>,
+    lost_as_samples: bool,
+    data_addresses: bool,
+    leaves_only: bool,
+    cuts: StackCuts,
+    /// Labels that the user selected, which the recording must have.
+    selected_labels: Vec<Label>,
+    has_selected_labels: bool,
+    selection: Selection,
+    contexts: SampleContexts,
+    /// Receives samples one by one, instead of collecting rows.
+    sink: Option<&'a mut dyn SampleSink>,
+    session: Session,
+    /// The threads that perf was asked to record (THREAD_MAP).
+    threads: Option<ThreadMap>,
+    ledger: Ledger,
+    resolver: Resolver,
+    /// Keyed by the version of the address space, the row's [part and labels](packed), and its event.
+    resolved: StackCache<3>,
+    label_sets: LabelSets,
+    /// What threads did, if that is kept.
+    timeline: Option<Timeline>,
+    weights: Weights,
+    waiting: Waiting,
+    parts: Parts,
+    incomplete: IncompleteStacks,
+    symbols: SymbolSources,
+    /// Number of samples in the profile.
+    samples: u64,
+    /// The buffers of the sample before.
+    spare: Observation,
+}
+
+/// Address of the frame for lost samples; in no valid address space.
+const LOST: u64 = 9 << 60;
+
+impl Sink for Collector<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        dispatch(self, meta, raw)
+    }
+}
+
+impl SampleConsumer for Collector<'_> {
+    fn state(&mut self) -> (&mut Session, &mut Ledger) {
+        (&mut self.session, &mut self.ledger)
+    }
+
+    fn sample(&mut self, sample: DecodedSample<'_>) -> Result<()> {
+        let mut observation = mem::take(&mut self.spare);
+        let added = self.observe(sample, &mut observation);
+        self.spare = observation;
+        added
+    }
+
+    fn user_frames(&mut self, _: &Meta, frames: UserFrames<'_>) -> Result<()> {
+        let samples = self.waiting.take(frames.tid, frames.cookie);
+        if samples.is_empty() {
+            return Ok(());
+        }
+        let user_frames = self.resolver.user_frames(&mut self.session, &frames);
+        let mut room = MAX_FRAMES;
+        for WaitingSample { frames, observation } in samples {
+            let (stack, is_whole) = self.resolver.completed_stack(&frames, &user_frames, &mut room);
+            self.incomplete.too_deep += u64::from(!is_whole);
+            self.add(&observation, stack, 1)?;
+        }
+        Ok(())
+    }
+
+    fn other(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
+        let used = match raw.header().kind {
+            RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw)?,
+            RecordType::THREAD_MAP => self.thread_map(meta, raw),
+            _ => {
+                let applied = self.session.apply(meta, raw);
+                let Some(timeline) = &mut self.timeline else { return Ok(applied) };
+                return Ok(timeline.record(meta, raw, &self.session, applied));
+            }
+        };
+        Ok(if used.is_some() { Applied::Consumed } else { Applied::Damaged })
+    }
+}
+
+impl<'a> Collector<'a> {
+    pub(crate) fn new(options: &ProfileOptions) -> Self {
+        Self {
+            split: options.split,
+            lost_as_samples: options.lost_as_samples,
+            data_addresses: options.data_addresses,
+            leaves_only: options.leaves_only,
+            cuts: options.cuts.clone(),
+            timeline: options.timeline.then(Timeline::default),
+            selected_labels: options.labels.clone().unwrap_or_default(),
+            has_selected_labels: options.labels.is_some(),
+            selection: Selection::new(options.events.clone()),
+            contexts: SampleContexts::new(options),
+            symbols: options.symbols.clone(),
+            resolver: Resolver::new(Mappings::new(options.symbols.has_objects())),
+            ..Self::default()
+        }
+    }
+
+    /// Passes samples on one by one; the profile then has no rows.
+    pub(crate) fn with_sample_sink(self, sink: &'a mut dyn SampleSink) -> Self {
+        Self { sink: Some(sink), ..self }
+    }
+
+    /// Adds a sample.
+    fn observe(&mut self, sample: DecodedSample<'_>, observation: &mut Observation) -> Result<()> {
+        let DecodedSample { meta, raw, index, event, view } = sample;
+        if !view.tail.is_empty() && !view.is_partial {
+            let why = format!("{} bytes follow the last field, possibly of other records", view.tail.len());
+            let problem = format!("sample is larger than its fields: {why}");
+            self.ledger.damage(meta.damage(raw.block(), raw.at(), problem));
+        }
+        let Observation { weights, labels, .. } = observation;
+        weights.clear();
+        self.weights.append(view, index, &meta.events, weights);
+        if !self.selection.is_all() {
+            weights.retain(|&(event, _)| self.selection.has(event, &meta.events));
+        }
+        if weights.is_empty() {
+            // The event is not selected, or no counter has increased.
+            self.ledger.not_applicable(RecordType::SAMPLE, 1);
+            return Ok(());
+        }
+        // A stack dump without a call chain has not been unwound.
+        if raw.call_chain().is_none() && view.stack_user.is_some_and(|stack| stack.dyn_size > 0) {
+            self.incomplete.stack_dumps += 1;
+        }
+        let mode = event.cpu_mode(view, raw);
+        let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
+        let Self { contexts, session, label_sets, parts, .. } = self;
+        let context = contexts.context(session, (label_sets, parts), sample, labels);
+        observation.part = context.part;
+        self.note(observation, view.time, context.main_map);
+        if let Some(timeline) = &mut self.timeline {
+            observation.occurrence = timeline.occurrence(event, view, &mut self.session.names);
+        }
+        self.samples += 1;
+        self.add_with_stack(observation, context, mode, view, &event.layout)
+    }
+
+    /// Resolves the stack of a sample and adds the sample. Most samples have a stack already seen in the same address space; these
+    /// are counted in the cache.
+    fn add_with_stack(
+        &mut self,
+        observation: &mut Observation,
+        context: SampleContext,
+        mode: CpuMode,
+        view: &SampleView<'_>,
+        layout: &SampleLayout,
+    ) -> Result<()> {
+        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
+        let is_call_stack = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
+        // Without an instruction pointer, the leaf comes from the call chain.
+        let needs_callers = !self.leaves_only || view.ip.is_none();
+        let calls = view.branch_stack.filter(|calls| is_call_stack && needs_callers && !calls.is_empty());
+        let callchain = view.callchain.filter(|_| needs_callers);
+        let sampled = SampledStack { ip: view.ip, space: mode.into(), callchain, calls };
+        // The key of the cache contains neither branches nor data addresses.
+        if calls.is_some() || self.data_addresses {
+            let data = view.addr.filter(|&data| self.data_addresses && data != 0);
+            let resolved = self.resolver.stack(&self.session, viewer, &sampled, data);
+            return self.add_or_wait(observation, context, view, resolved);
+        }
+        // Samples for a sink, with times, or with several values are added one by one.
+        let row = match *observation.weights {
+            [(event, value)] if self.sink.is_none() && self.timeline.is_none() => Some((event, value)),
+            _ => None,
+        };
+        let row_key = row.map_or([0; 2], |(event, _)| {
+            let part = self.part_for_event(context.part, event);
+            let labels = context.labels.unwrap_or_else(|| self.label_sets.id(&observation.labels));
+            [packed(part, labels), event.into()]
+        });
+        let chain = callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
+        let key = stack_cache::Key { view: [context.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
+        let cached = match self.resolved.find(&key) {
+            Some(cached) => cached,
+            None => {
+                // A full cache is cleared; its counts are added to the rows first.
+                if !self.resolved.has_room(&key) {
+                    self.add_counted();
+                }
+                let Self { resolver, session, resolved, .. } = self;
+                match resolver.add_to_batch(session, viewer, &sampled, || resolved.insert(&key)) {
+                    Some(cached) => cached,
+                    None => {
+                        // A cookie is unique, so caching is useless.
+                        let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
+                        return self.add_or_wait(observation, context, view, resolved);
+                    }
+                }
+            }
+        };
+        if self.resolver.is_batch_full() || row.is_none() {
+            self.intern_batch();
+        }
+        match row {
+            Some((_, value)) => self.resolved.count(cached, value),
+            None => {
+                self.read_labels(observation, context);
+                self.add(observation, self.resolved.stack(cached), 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Interns the stacks that were added to the cache since the last call.
+    fn intern_batch(&mut self) {
+        let Self { resolver, resolved, .. } = self;
+        resolver.intern_batch(|cached, stack| resolved.set_stack(cached, stack));
+    }
+
+    /// Adds the counts of the cached stacks to the rows.
+    fn add_counted(&mut self) {
+        self.intern_batch();
+        let Self { resolved, parts, .. } = self;
+        resolved.take_counted(|Counted { stack, view: [_, row, event], samples, value }| {
+            let (part, labels) = unpacked(row);
+            parts.part(part).add(Row { stack, labels, event: event as EventIndex, samples, value });
+        });
+    }
+
+    /// Adds a sample, or stores it until its deferred user frames arrive.
+    fn add_or_wait(
+        &mut self,
+        observation: &mut Observation,
+        context: SampleContext,
+        view: &SampleView<'_>,
+        resolved: Resolved,
+    ) -> Result<()> {
+        self.read_labels(observation, context);
+        let (Some(cookie), Some((_, tid))) = (resolved.cookie, view.task) else {
+            return self.add(observation, resolved.stack, 1);
+        };
+        let frames = self.resolver.stacks.stack(resolved.stack).to_vec();
+        self.waiting.add(tid, cookie, WaitingSample { frames, observation: mem::take(observation) });
+        Ok(())
+    }
+
+    /// Fills the labels from their ID, if only that is known.
+    fn read_labels(&self, observation: &mut Observation, context: SampleContext) {
+        if let Some(labels) = context.labels {
+            observation.labels.clear();
+            observation.labels.extend_from_slice(self.label_sets.labels(labels));
+        }
+    }
+
+    /// Adds a sample with this stack.
+    fn add(&mut self, observation: &Observation, stack: StackId, samples: u64) -> Result<()> {
+        let Observation { part, labels, weights, occurrence } = observation;
+        let Self { sink, resolver, session, .. } = self;
+        if let Some(sink) = sink {
+            let (frames, names) = (resolver.stacks.stack(stack), &session.names);
+            return sink.sample(&ResolvedSample { stack, frames, labels, weights, samples, names });
+        }
+        let labels = self.label_sets.id(labels);
+        for &(event, value) in weights {
+            let part = self.part_for_event(*part, event);
+            let row = Row { stack, labels, event, samples, value };
+            match self.timeline {
+                Some(_) => self.parts.part(part).add_timed(row, *occurrence),
+                None => self.parts.part(part).add(row),
+            }
+        }
+        Ok(())
+    }
+
+    /// The part of a sample for one of its events.
+    #[inline]
+    fn part_for_event(&mut self, part: usize, event: EventIndex) -> usize {
+        if self.split == Some(SplitBy::Event) { self.parts.index(Key::Event(event)) } else { part }
+    }
+
+    /// Updates the metadata of a sample's parts.
+    #[inline]
+    fn note(&mut self, observation: &Observation, time: Option<u64>, main_map: Option<MapId>) {
+        let Observation { part, weights, .. } = observation;
+        if self.split != Some(SplitBy::Event) {
+            return self.parts.part(*part).note(time, main_map, weights.len() as u64);
+        }
+        for &(event, _) in weights {
+            let part = self.parts.index(Key::Event(event));
+            self.parts.part(part).note(time, main_map, 1);
+        }
+    }
+
+    /// Counts lost records and samples; `None` if the record is malformed.
+    fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
+        let Some(losses) = ReportedLosses::decode(meta, raw) else { return Ok(None) };
+        self.ledger.lost(losses);
+        let count = if meta.counts_lost_samples() { losses.samples } else { losses.records };
+        let index = meta.events.find(raw).map_or(0, |(index, _)| index);
+        if !self.lost_as_samples || count == 0 || !self.selection.has(index, &meta.events) {
+            return Ok(Some(()));
+        }
+        let Some(event) = meta.events.list().get(index as usize) else { return Ok(Some(())) };
+        let each = period(event).unwrap_or(1);
+        let Resolver { mappings, stacks, .. } = &mut self.resolver;
+        let mapping = mappings.synthetic(&Map::new(LOST, 1, 0, b"[lost]", None));
+        let frame = stacks.frame_id(Frame { place: Place::In(mapping), address: LOST, is_caller: false });
+        let stack = stacks.stack_id(&[frame]);
+        let (_, trailer) = meta.events.split(raw);
+        let pid = trailer.and_then(|trailer| trailer.task).map(|(pid, _)| pid);
+        let observation = Observation {
+            part: self.parts.index(Key::for_sample(self.split, pid, None, &self.session)),
+            weights: vec![(index, each.saturating_mul(count))],
+            labels: Vec::new(),
+            occurrence: self.timeline.as_ref().map(Timeline::latest_time).unwrap_or_default(),
+        };
+        let main_map = pid.and_then(|pid| self.session.process(pid)).and_then(|process| process.main_map);
+        self.note(&observation, None, main_map);
+        self.add(&observation, stack, count).map(Some)
+    }
+
+    /// Stores the recorded threads; `None` if the record is malformed.
+    fn thread_map(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
+        let (threads, _) = abi::parse(meta.events.split(raw).0, raw.endian(), ()).ok()?;
+        self.threads = Some(threads);
+        Some(())
+    }
+
+    /// Returns one profile for each part, and the ledger.
+    ///
+    /// # Errors
+    /// Fails if the recording lacks a selected event or label.
+    pub(crate) fn finish(mut self, meta: &Meta) -> Result<(Vec<Profile>, Ledger)> {
+        self.selection.check(meta)?;
+        labels::check(&self.selected_labels, meta)?;
+        for sample in self.waiting.take_all() {
+            // The user frames of these samples never arrived; their kernel frames are kept.
+            self.incomplete.deferred += 1;
+            let stack = self.resolver.stacks.stack_id(&sample.frames);
+            self.add(&sample.observation, stack, 1)?;
+        }
+        self.add_counted();
+        self.resolved = StackCache::default();
+        self.ledger.emitted(RecordType::SAMPLE, self.samples);
+        self.incomplete.note(&mut self.ledger);
+        let samples = self.ledger.counts(RecordType::SAMPLE);
+        if samples.emitted + samples.dropped() == 0 {
+            let not_applicable = samples.not_applicable;
+            omissions::note_empty(meta, not_applicable, &mut self.ledger);
+            self.parts.index(Key::All);
+        }
+        let target = RecordTarget::for_part(self.split, self.threads.as_ref(), meta);
+        let mut parts: Vec<(Profile, Key)> = Vec::new();
+        let list = mem::take(&mut self.parts).into_list();
+        let imported = self.symbols.imported.clone();
+        let mut events: Vec<_> =
+            meta.events.list().iter().map(|event| ProfileEvent::new(event, imported.as_deref())).collect();
+        let mut has_samples = BTreeSet::new();
+        if self.split != Some(SplitBy::Event) {
+            list.iter().for_each(|part| has_samples.extend(&part.has_samples));
+        }
+        let merged = MergedEvents::new(meta.events.list(), &events, &has_samples);
+        merged.rename(&mut events);
+        merged.messages(meta.events.list()).for_each(|message| self.ledger.change(message));
+        let is_empty = list.iter().all(|part| part.has_samples.is_empty());
+        for mut part in list.into_iter().filter(|part| is_empty || !part.has_samples.is_empty()) {
+            part.merge_events(&merged);
+            let main_map = part.programs.recorded(&target, &self.session);
+            let main_mapping = main_map.map(|id| self.resolver.mappings.id(id, self.session.map(id)));
+            let (rows, occurrences) = part.rows();
+            let profile = Profile {
+                rows,
+                occurrences,
+                has_samples: mem::take(&mut part.has_samples),
+                main_mapping,
+                times: part.times(),
+                wall_clock_start: part.wall_clock_start(meta),
+                has_selected_labels: self.has_selected_labels,
+                ..Profile::default()
+            };
+            parts.push((profile, part.key));
+        }
+        let mappings = self.resolver.mappings.finish(meta);
+        let mut symbolization = Symbolization::new(&self.symbols, meta);
+        symbolization.look_up(self.resolver.stacks.frames(), &mappings, self.session.process_files());
+        let (symbols, objects) = symbolization.finish();
+        if self.cuts.is_any() {
+            let profiles = parts.iter_mut().map(|(profile, _)| profile);
+            self.ledger.change(self.cuts.apply(&mut self.resolver.stacks, &symbols, profiles)?);
+        }
+        self.resolver.stacks.seal();
+        let tables = Arc::new(Tables {
+            events,
+            mappings,
+            symbols,
+            objects,
+            imported,
+            stacks: self.resolver.stacks,
+            labels: self.label_sets,
+            timeline: self.timeline.map(|timeline| timeline.finish(meta)).unwrap_or_default(),
+            names: self.session.names,
+            facts: facts(meta),
+            perf_version: meta.string(FeatureId::VERSION),
+            command: meta.cmdline().map(|arguments| arguments.join(" ")),
+        });
+        let named = parts.into_iter().map(|(profile, key)| Profile {
+            name: key.name(&tables),
+            tables: tables.clone(),
+            ..profile
+        });
+        Ok((named.collect(), self.ledger))
+    }
+}
+
+/// Names and values that describe a recording, as far as it has them.
+fn facts(meta: &Meta) -> Vec<(&'static str, String)> {
+    let command = meta.cmdline().map(|arguments| arguments.join(" "));
+    let texts = [
+        ("host", FeatureId::HOSTNAME),
+        ("kernel", FeatureId::OSRELEASE),
+        ("arch", FeatureId::ARCH),
+        ("cpu", FeatureId::CPUDESC),
+        ("perf", FeatureId::VERSION),
+    ];
+    let texts = texts.into_iter().filter_map(|(name, id)| Some((name, meta.string(id)?)));
+    let facts = command.map(|command| ("command", command)).into_iter().chain(texts);
+    facts.filter(|(_, value)| !value.is_empty()).collect()
+}

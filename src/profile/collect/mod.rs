@@ -1,0 +1,14 @@
+//! Builds a profile from records: events, values, labels and parts of samples.
+
+pub(crate) mod collector;
+pub(crate) mod dispatch;
+pub(crate) mod merged_events;
+pub(crate) mod observation;
+pub(crate) mod omissions;
+pub(crate) mod parts;
+pub(crate) mod pre_scan;
+pub(crate) mod programs;
+pub(crate) mod sample_context;
+pub mod sample_sink;
+pub(crate) mod selection;
+pub(crate) mod weights;

@@ -1,0 +1,33 @@
+//! Programs that read outputs of perfconv: browsers, speedscope, the Firefox Profiler, query engines, protobuf libraries, shells,
+//! terminals and formatters of manual pages.
+//!
+//! A program that is missing is skipped with a message, or a failure if `PERFCONV_REQUIRE_ORACLES=1`.
+
+#[macro_use]
+#[allow(dead_code, reason = "each test target uses a part")]
+mod common;
+
+mod clients {
+    mod browser;
+    mod chrome;
+    mod docs;
+    mod firefox;
+    mod html;
+    mod html_input;
+    mod manual;
+    mod otlp;
+    mod perf_script_clients;
+    mod perfetto;
+    mod programs;
+    mod progress;
+    #[cfg(feature = "push")]
+    mod push;
+    #[cfg(feature = "parquet")]
+    mod python;
+    mod shells;
+    mod speedscope;
+    #[cfg(feature = "parquet")]
+    mod tables;
+    mod terminal;
+    mod view_limits;
+}

@@ -1,0 +1,45 @@
+//! Profiles of the Firefox Profiler, read by its command line.
+
+use super::programs::{self, FirefoxSession};
+use crate::common::files::{self};
+use crate::common::firefox::{convert, key};
+use crate::common::totals::{self, Totals};
+use std::collections::BTreeSet;
+
+#[test]
+fn the_firefox_profiler_loads_profiles() {
+    const ONE_OF: usize = 64;
+    const MAX_THREADS: usize = 100;
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let enough = files::enough("profiler-cli", ONE_OF, 500, 20);
+    totals::compare("Firefox Profiler (profiler-cli 0.10)", &files::share(ONE_OF), enough, |recording, expected| {
+        let output = directory.path().join(format!("{}.fx.json.gz", recording.name.replace(['.', '/'], "-")));
+        convert(&recording.path, &output, &["--weight", "samples", "--symbols", "no"])?;
+        let session = FirefoxSession::load(clients, &output)?;
+        let mut found = Totals::new();
+        let listed = session.query(&["thread", "list"])?;
+        let threads = listed["threads"].as_array().ok_or("no threads")?;
+        let mut counts = totals::counts(expected);
+        if threads.len() > MAX_THREADS {
+            // Each takes two queries, so that thousands take an hour.
+            let keys: BTreeSet<_> = threads.iter().take(MAX_THREADS).map(|thread| key(thread, expected)).collect();
+            if threads.len() != counts.len() {
+                return Err(format!("{} threads, expected {}", threads.len(), counts.len()));
+            }
+            counts.retain(|key, _| keys.contains(key));
+        }
+        for thread in threads.iter().take(MAX_THREADS) {
+            let handle = thread["threadHandle"].as_str().ok_or("no handle")?;
+            let info = session.query(&["thread", "info", "--thread", handle])?;
+            let samples = session.query(&["thread", "samples", "--thread", handle, "--include-idle"])?;
+            let count = info["sampleCount"].as_u64().ok_or("no sampleCount")?;
+            let total = samples["categoryBreakdown"]["totalSamples"].as_f64().unwrap_or(count as f64);
+            if count > 0 {
+                let sums = found.entry(key(thread, expected)).or_default();
+                *sums = (sums.0 + count, sums.1 + total as u64);
+            }
+        }
+        totals::check_equal(&found, &counts)
+    });
+}

@@ -1,0 +1,202 @@
+//! Perfetto traces, decoded by the schema that its Python package contains.
+
+use super::programs;
+use crate::common::files::{self, fixture};
+use crate::common::program::{perfconv, run};
+use crate::common::totals::{self, Totals};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Prints, as JSON, what a trace contains, after checks of the references between packets.
+const READ: &str = r#"
+import json, sys
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
+trace = schema.Trace()
+trace.ParseFromString(open(sys.argv[1], "rb").read())
+def unknown(message):
+    from google.protobuf import unknown_fields
+    if len(unknown_fields.UnknownFieldSet(message)): return True
+    values = [v for f, v in message.ListFields() if f.type == f.TYPE_MESSAGE]
+    return any(unknown(m) for v in values for m in ([v] if hasattr(v, "ListFields") else v))
+assert not any(unknown(p) for p in trace.packet[:2000]), "unknown fields"
+totals, stacks, interned, names, last = {}, {}, {}, {}, {}
+processes, threads, switches, generic, wakeups, exits, clocks, snapshots = [], [], [], [], [], [], set(), []
+tables = ["function_names", "frames", "callstacks", "build_ids", "mapping_paths", "source_paths", "mappings"]
+for packet in trace.packet:
+    assert packet.trusted_packet_sequence_id > 0
+    of = interned.setdefault(packet.trusted_packet_sequence_id, {table: {} for table in tables})
+    if packet.sequence_flags & 1:
+        names[packet.trusted_packet_sequence_id] = packet.trace_packet_defaults.perf_sample_defaults.timebase.name
+        clocks.add(packet.trace_packet_defaults.timestamp_clock_id)
+    for table in tables:
+        for entry in getattr(packet.interned_data, table):
+            assert entry.iid not in of[table], "sent twice"
+            of[table][entry.iid] = entry
+    for mapping in packet.interned_data.mappings:
+        assert all(path in of["mapping_paths"] for path in mapping.path_string_ids)
+        assert not mapping.build_id or mapping.build_id in of["build_ids"]
+    for frame in packet.interned_data.frames:
+        assert frame.mapping_id in of["mappings"]
+        assert not frame.function_name_id or frame.function_name_id in of["function_names"]
+        assert not frame.source_path_iid or frame.source_path_iid in of["source_paths"]
+    for stack in packet.interned_data.callstacks:
+        assert stack.frame_ids and all(frame in of["frames"] for frame in stack.frame_ids)
+    if packet.HasField("perf_sample"):
+        sample, sequence = packet.perf_sample, packet.trusted_packet_sequence_id
+        assert packet.sequence_flags == 2 and packet.HasField("timestamp")
+        assert not sample.callstack_iid or sample.callstack_iid in of["callstacks"]
+        before = last.get((sequence, sample.cpu), 0)
+        last[sequence, sample.cpu] = sample.timebase_count
+        key = json.dumps([sample.pid, sample.tid, names[sequence]])
+        count, value = totals.get(key, (0, 0))
+        totals[key] = (count + 1, value + sample.timebase_count - before)
+    for process in packet.process_tree.processes: processes.append([process.pid, list(process.cmdline)])
+    for thread in packet.process_tree.threads: threads.append([thread.tgid, thread.tid, thread.name])
+    for clock in packet.clock_snapshot.clocks: snapshots.append([clock.clock_id, clock.timestamp])
+    for event in packet.ftrace_events.event:
+        assert event.timestamp
+        kind = event.WhichOneof("event")
+        if kind == "sched_switch":
+            s = event.sched_switch
+            switches.append([packet.ftrace_events.cpu, event.timestamp, s.prev_pid, s.next_pid, s.prev_comm, s.next_comm])
+        elif kind == "generic":
+            generic.append([event.generic.event_name, [f.name for f in event.generic.field]])
+        elif kind == "sched_process_free": exits.append(event.sched_process_free.pid)
+        else: wakeups.append(kind)
+frames = [[of["function_names"][f.function_name_id].str.decode() if f.function_name_id else "",
+           of["mapping_paths"][of["mappings"][f.mapping_id].path_string_ids[0]].str.decode(errors="replace"),
+           of["source_paths"][f.source_path_iid].str.decode() if f.source_path_iid else "", f.line_number, f.kind, f.rel_pc,
+           of["build_ids"][of["mappings"][f.mapping_id].build_id].str.hex() if of["mappings"][f.mapping_id].build_id else ""]
+          for of in interned.values() for f in of["frames"].values()]
+chains = [[of["function_names"][of["frames"][i].function_name_id].str.decode() if of["frames"][i].function_name_id else ""
+           for i in c.frame_ids] for of in interned.values() for c in list(of["callstacks"].values())[:200]]
+json.dump(dict(totals=totals, frames=frames, chains=chains, processes=processes, threads=threads, switches=switches, generic=generic, wakeups=wakeups,
+               exits=exits, clocks=sorted(clocks), snapshots=snapshots), sys.stdout)
+"#;
+
+fn convert(clients: &Path, recording: &Path, output: &Path, args: &[&str]) -> Result<Value, String> {
+    let run = run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args));
+    if run.status != 0 {
+        return Err(run.stderr);
+    }
+    serde_json::from_str(&programs::python(clients, READ, &[output])?).map_err(|error| error.to_string())
+}
+
+fn totals_of(trace: &Value, has_threads: bool) -> Totals {
+    let mut totals = Totals::new();
+    for (key, sums) in trace["totals"].as_object().into_iter().flatten() {
+        let key: (i64, i64, String) = serde_json::from_str(key).expect("a key");
+        let thread = if has_threads { format!("{}/{}", key.0 as i32, key.1 as i32) } else { String::new() };
+        let total = totals.entry((thread, key.2)).or_default();
+        *total = (total.0 + sums[0].as_u64().unwrap_or(0), total.1 + sums[1].as_u64().unwrap_or(0));
+    }
+    totals
+}
+
+#[test]
+fn perfetto_totals_equal_the_profile() {
+    let Some(clients) = programs::directory() else { return };
+    let recordings = files::recordings();
+    let enough = if files::has_corpus("perfetto") { 500 } else { 20 };
+    totals::compare("perfetto (schema of PyPI perfetto 0.59)", &recordings, enough, |recording, expected| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let output = directory.path().join("out.pftrace");
+        let trace = convert(clients, &recording.path, &output, &["--symbols", "no"])?;
+        let has_threads = expected.keys().any(|(thread, _)| !thread.is_empty());
+        totals::check_equal(&totals_of(&trace, has_threads), expected)
+    });
+}
+
+#[test]
+fn traces_have_frames_with_functions_lines_and_build_ids() {
+    let Some(clients) = programs::directory() else { return };
+    let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let files = symbols.join("files").display().to_string();
+    let output = directory.path().join("out.pftrace");
+    let trace = convert(clients, &symbols.join("cxx.data"), &output, &["--symfs", &files]).expect("a trace");
+    let frames = trace["frames"].as_array().expect("frames");
+    let of = |name: &str| frames.iter().filter(|frame| frame[0] == name).collect::<Vec<_>>();
+    let heap = of("foundry::v2::heap_phase");
+    let has_line =
+        |frame: &&Value| frame[2].as_str().is_some_and(|file| file.ends_with("foundry.cpp")) && frame[3] != 0;
+    assert!(!heap.is_empty() && heap.iter().all(has_line), "{heap:?}");
+    assert!(heap.iter().all(|frame| frame[6].as_str().is_some_and(|id| id.len() == 40)), "{heap:?}");
+    let chains = trace["chains"].as_array().expect("stacks");
+    let is_below_main = |chain: &Value| {
+        let at = |name: &str| chain.as_array().and_then(|chain| chain.iter().position(|frame| frame == name));
+        at("main").zip(at("foundry::v2::heap_phase")).is_some_and(|(outer, inner)| outer < inner)
+    };
+    assert!(chains.iter().any(is_below_main), "{chains:?}");
+}
+
+#[test]
+fn perfetto_of_changed_recordings() {
+    let Some(clients) = programs::directory() else { return };
+    totals::compare_changed("perfetto", |recording, expected, args| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let trace = convert(clients, recording, &directory.path().join("out.pftrace"), args)?;
+        let has_threads = expected.keys().any(|(thread, _)| !thread.is_empty());
+        Ok((totals_of(&trace, has_threads), trace.to_string()))
+    });
+}
+
+#[test]
+fn traces_have_unwound_stacks() {
+    let Some(clients) = programs::directory() else { return };
+    let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let files = symbols.join("files").display().to_string();
+    for name in ["dwarf.data", "both.data", "detour.data"] {
+        let folded =
+            run(perfconv().arg(symbols.join(name)).args(["-t", "folded", "--symfs", &files, "-q", "--labels", "none"]));
+        assert_eq!(folded.status, 0, "{}", folded.stderr);
+        let folded = String::from_utf8_lossy(&folded.stdout).into_owned();
+        let output = directory.path().join("out.pftrace");
+        let trace = convert(clients, &symbols.join(name), &output, &["--symfs", &files]).expect("a trace");
+        let chains = trace["chains"].as_array().expect("stacks");
+        // Functions without names have none in a trace, and are [file] in folded stacks.
+        let shown = |name: &str| if name.starts_with('[') { String::new() } else { name.to_owned() };
+        let lines = folded.lines().filter_map(|line| line.rsplit_once(' '));
+        let expected: BTreeSet<Vec<String>> = lines.map(|(stack, _)| stack.split(';').map(shown).collect()).collect();
+        let found: BTreeSet<Vec<String>> =
+            chains.iter().map(|chain| serde_json::from_value(chain.clone()).expect("names")).collect();
+        assert!(found.len() > 1 && found.iter().any(|chain| chain.len() >= 4), "{name}: {found:?}");
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn traces_have_processes_switches_tracepoints_and_clocks() {
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let output = directory.path().join("out.pftrace");
+    let trace = convert(clients, &fixture("forks.data"), &output, &["--symbols", "no"]).expect("a trace");
+    let threads = trace["threads"].as_array().expect("threads");
+    assert!(threads.iter().any(|thread| thread[2] == "worker-1"), "{threads:?}");
+    assert!(!trace["exits"].as_array().expect("exits").is_empty());
+
+    let trace = convert(clients, &fixture("tracepoints.data"), &output, &["--symbols", "no"]).expect("a trace");
+    let switches = trace["switches"].as_array().expect("switches");
+    assert!(switches.iter().any(|switch| switch[4].as_str().is_some_and(|comm| !comm.is_empty())), "{switches:?}");
+    let samples: u64 = totals_of(&trace, true).values().map(|(samples, _)| samples).sum();
+    let events = ["switches", "generic", "wakeups"].map(|kind| trace[kind].as_array().map_or(0, Vec::len));
+    assert_eq!(events.iter().sum::<usize>() as u64, samples, "{events:?}");
+
+    let recording = directory.path().join("switches.data");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/switches.toml");
+    assert_eq!(run(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q")).status, 0);
+    let trace = convert(clients, &recording, &output, &["--symbols", "no"]).expect("a trace");
+    let switches = trace["switches"].as_array().expect("switches");
+    assert!(switches.len() > 2, "{switches:?}");
+    // What begins to run on a CPU is what stops next.
+    let mut running = std::collections::BTreeMap::new();
+    for switch in switches {
+        if let Some(before) = running.insert(switch[0].to_string(), switch[3].clone()) {
+            assert_eq!(before, switch[2], "{switches:?}");
+        }
+    }
+    let clocks = trace["snapshots"].as_array().expect("clocks");
+    assert!(clocks.iter().any(|clock| clock[0] == trace["clocks"][0]), "{clocks:?} {}", trace["clocks"]);
+}

@@ -1,0 +1,213 @@
+//! Datasets of several recordings.
+
+use super::super::programs;
+use super::{read, totals_of};
+use crate::common::files::{fixture, fixtures, is_temporary};
+use crate::common::program::{for_each, perfconv, perfconv_with_signals, run};
+use crate::common::tables::convert;
+use crate::common::tables::{TABLES, paths, recordings};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_union_of_datasets_equals_a_dataset_of_all() {
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let of_machines = recordings(directory.path(), 20);
+    let (all, union) = (directory.path().join("all"), directory.path().join("union"));
+    let output =
+        run(perfconv().args(&of_machines).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&all));
+    assert_eq!(output.status, 0, "{}", output.stderr);
+    let numbers: Vec<_> = (0..of_machines.len()).collect();
+    for_each(&numbers, |&number| {
+        convert(&of_machines[number], &directory.path().join(format!("ds{number}")), &["--symbols", "no"]).unwrap();
+    });
+    for number in numbers {
+        let dataset = directory.path().join(format!("ds{number}"));
+        for path in paths(&dataset) {
+            let target = union.join(&path);
+            fs::create_dir_all(target.parent().unwrap()).unwrap();
+            fs::copy(dataset.join(&path), target).unwrap();
+        }
+    }
+    assert_eq!(paths(&all), paths(&union));
+    assert_eq!(paths(&all).len(), 20 * TABLES);
+    let read: Vec<_> = read(clients, &[all, union]).into_iter().map(Result::unwrap).collect();
+    assert_eq!(totals_of(&read[0]), totals_of(&read[1]));
+    assert_eq!(read[0]["recordings"], 20);
+    let samples: u64 = totals_of(&read[0]).values().map(|(samples, _)| samples).sum();
+    assert_eq!(samples, 20 * 377);
+    note!("tables: a union of 20 datasets equals one of 20 recordings: {samples} samples");
+}
+
+#[test]
+fn converting_a_recording_again_replaces_its_rows() {
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let dataset = directory.path().join("out");
+    let inputs = [fixture("callgraph.data"), fixture("tracepoints.data")];
+    let mut seen = Vec::new();
+    for args in [&["--append"][..], &["--append"], &["-f"], &["--append", "--symbols", "no"]] {
+        let output = run(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-o"]).arg(&dataset).args(args));
+        assert_eq!(output.status, 0, "{args:?}: {}", output.stderr);
+        let read = read(clients, std::slice::from_ref(&dataset)).remove(0).unwrap();
+        seen.push((paths(&dataset), totals_of(&read)));
+    }
+    assert!(seen.windows(2).all(|pair| pair[0] == pair[1]));
+    let refused = run(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-o"]).arg(&dataset));
+    assert!(refused.failure().unwrap().contains("already exists"), "{refused:?}");
+    let other = run(perfconv().arg(&inputs[0]).args(["-t", "parquet", "-q", "-f", "-o"]).arg(directory.path()));
+    assert!(other.failure().unwrap().contains("other contents"), "{other:?}");
+}
+
+#[test]
+fn an_anonymized_dataset_names_neither_processes_nor_the_input() {
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (input, dataset) = (directory.path().join("of-alice.data"), directory.path().join("out"));
+    fs::copy(fixture("forks.data"), &input).unwrap();
+    convert(&input, &dataset, &["--anonymize", "--records"]).unwrap();
+    const TEXTS: &str = r#"
+import glob, sys
+import duckdb
+for path in sorted(glob.glob(sys.argv[1] + "/**/*.parquet", recursive=True)):
+    print(path, duckdb.execute(f"from read_parquet('{path}')").fetchall())
+"#;
+    let texts = programs::python(clients, TEXTS, &[&dataset]).unwrap();
+    assert!(texts.contains("samples") && texts.contains("cpu-clock"), "{texts}");
+    for secret in ["forky", "libc.so", "x86_64-linux-gnu", "of-alice"] {
+        assert!(!texts.contains(secret), "{secret}: {texts}");
+    }
+}
+
+#[test]
+fn damaged_recordings_give_an_error_or_a_valid_dataset() {
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzzed/corpus");
+    let mut inputs = Vec::new();
+    for target in ["open", "stream", "sample", "rewrite", "record"] {
+        inputs.extend(fs::read_dir(corpus.join(target)).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    // Each truncated fixture, and with a byte changed.
+    for (number, recording) in fixtures().iter().enumerate().filter(|(_, recording)| recording.path.is_file()) {
+        let bytes = fs::read(&recording.path).unwrap();
+        for eighth in 1..8 {
+            let at = bytes.len() * eighth / 8;
+            let mut changed = bytes.clone();
+            changed[at] ^= 0xff;
+            for (kind, bytes) in [("truncated", &bytes[..at]), ("changed", &changed[..])] {
+                let path = directory.path().join(format!("{number}-{eighth}-{kind}.data"));
+                fs::write(&path, bytes).unwrap();
+                inputs.push(path);
+            }
+        }
+    }
+    let numbers: Vec<_> = (0..inputs.len()).collect();
+    let dataset = |number: usize| directory.path().join(format!("ds{number}"));
+    let converted = for_each(&numbers, |&number| {
+        let output = run(perfconv()
+            .arg(&inputs[number])
+            .args(["-t", "parquet", "-q", "--symbols", "no", "-o"])
+            .arg(dataset(number)));
+        assert!([0, 1].contains(&output.status), "{}: {output:?}", inputs[number].display());
+        assert_eq!(output.status == 0, dataset(number).exists(), "{}", inputs[number].display());
+        output.status == 0
+    });
+    let written: Vec<_> = numbers.iter().zip(&converted).filter(|(_, ok)| **ok).map(|(&number, _)| number).collect();
+    let read = read(clients, &written.iter().map(|&number| dataset(number)).collect::<Vec<_>>());
+    for (&number, result) in written.iter().zip(&read) {
+        assert!(result.is_ok(), "{}: {result:?}", inputs[number].display());
+    }
+    let (all, valid) = (inputs.len(), written.len());
+    note!("tables: of {all} damaged recordings, {valid} give a valid dataset, {} an error", all - valid);
+    assert!(valid >= 100, "only {valid} datasets");
+    assert!(
+        fs::read_dir(directory.path())
+            .unwrap()
+            .all(|entry| !is_temporary(&entry.unwrap().file_name().to_string_lossy()))
+    );
+}
+
+#[test]
+fn compacted_tables_have_the_rows_of_the_dataset() {
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let inputs = recordings(directory.path(), 20);
+    let dataset = directory.path().join("dataset");
+    let output =
+        run(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&dataset));
+    assert_eq!(output.status, 0, "{}", output.stderr);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/spark.md");
+    let compact = directory.path().join("compact");
+    let found = programs::python(clients, include_str!("compact.py"), &[&page, &dataset, &compact]).unwrap();
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let rows = found["rows"].as_object().unwrap();
+    assert!(rows.len() >= 5 && rows["samples"] == 20 * 377 && rows["recordings"] == 20, "{found}");
+    assert_eq!(found["differ"], 0, "{found}");
+    let (before, after) = (paths(&dataset).len(), paths(&compact).len());
+    assert_eq!((before, after), (20 * TABLES, rows.len()));
+    note!("tables: {before} files compacted to {after} with the same rows: {found}");
+}
+
+#[test]
+fn a_killed_conversion_leaves_only_whole_files() {
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let inputs = recordings(directory.path(), 8);
+    let dataset = directory.path().join("out");
+    let start = || {
+        let mut command = perfconv_with_signals();
+        command
+            .args(&inputs)
+            .args(["-t", "parquet", "-q", "--symbols", "no", "--append", "-J", "1", "-o"])
+            .arg(&dataset);
+        command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program runs")
+    };
+    let uninterrupted = (0..3).map(|_| {
+        let _ = fs::remove_dir_all(&dataset);
+        let began = Instant::now();
+        assert!(start().wait().unwrap().success());
+        began.elapsed()
+    });
+    let whole = uninterrupted.min().unwrap();
+    let expected = paths(&dataset);
+    let (mut killed, mut partial, mut incomplete) = (0, 0, 0);
+    for moment in 0..24 {
+        fs::remove_dir_all(&dataset).unwrap();
+        let mut child = start();
+        thread::sleep(whole * moment / 24 + Duration::from_micros(100));
+        child.kill().unwrap();
+        killed += usize::from(child.wait().unwrap().signal() == Some(9));
+        let found = if dataset.exists() { paths(&dataset) } else { Vec::new() };
+        let complete: Vec<_> = found.iter().filter_map(|path| path.strip_prefix("recordings/")).collect();
+        partial += usize::from(!complete.is_empty() && complete.len() < inputs.len());
+        // A recording in the last table is in all others.
+        for partition in &complete {
+            let tables = found.iter().filter(|path| path.ends_with(partition)).count();
+            assert_eq!(tables, TABLES, "{partition}");
+        }
+        // The rows of an incomplete recording are no part of the dataset.
+        for path in found.iter().filter(|path| !complete.iter().any(|partition| path.ends_with(partition))) {
+            fs::remove_file(dataset.join(path)).unwrap();
+            incomplete += 1;
+        }
+        if !complete.is_empty() {
+            let result = &read(clients, std::slice::from_ref(&dataset))[0];
+            assert!(result.is_ok(), "{result:?}");
+        }
+        assert!(start().wait().unwrap().success());
+        assert_eq!(paths(&dataset), expected);
+    }
+    note!(
+        "tables: {killed} conversions killed, {partial} with a part of the recordings; \
+         {incomplete} files of incomplete recordings ignored"
+    );
+    // Fewer on a busy machine than 24, on which a run may end earlier than the first.
+    assert!(killed >= 6 && partial >= 1, "{killed} killed, {partial} with a part of the recordings");
+}

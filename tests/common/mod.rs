@@ -1,0 +1,51 @@
+//! What the test targets share: running programs, recordings, and what tests of one subject have in common.
+
+#[macro_use]
+pub(crate) mod note;
+
+pub(crate) mod anonymize;
+pub(crate) mod archive;
+pub(crate) mod callgrind;
+pub(crate) mod chrome;
+pub(crate) mod compat;
+pub(crate) mod consumers;
+pub(crate) mod docs;
+pub(crate) mod files;
+pub(crate) mod filters;
+pub(crate) mod firefox;
+pub(crate) mod folded;
+pub(crate) mod html;
+pub(crate) mod imports;
+pub(crate) mod independent_scan;
+pub(crate) mod jit;
+pub(crate) mod json;
+pub(crate) mod main_mapping;
+pub(crate) mod manual;
+pub(crate) mod merge;
+pub(crate) mod oracle;
+pub(crate) mod passes;
+pub(crate) mod perf_json;
+pub(crate) mod perf_script;
+pub(crate) mod perf_version;
+pub(crate) mod pprof;
+pub(crate) mod profiles;
+pub(crate) mod program;
+pub(crate) mod progress;
+#[cfg(feature = "push")]
+pub(crate) mod push;
+pub(crate) mod quipper;
+pub(crate) mod repair;
+pub(crate) mod reports;
+pub(crate) mod rewrite;
+pub(crate) mod samples;
+pub(crate) mod scenarios;
+pub(crate) mod speedscope;
+pub(crate) mod split;
+pub(crate) mod symbol_outputs;
+pub(crate) mod symbol_sources;
+pub(crate) mod symbols;
+#[cfg(feature = "parquet")]
+pub(crate) mod tables;
+pub(crate) mod totals;
+pub(crate) mod view_limits;
+pub(crate) mod work_dir;

@@ -1,0 +1,127 @@
+//! `perf script`: task, CPU, time, event, address and stack of each sample.
+
+use super::{Enough, Golden, Verdict, any, compare, compare_records, is_big_endian, own, script_printer, tag};
+use crate::common::files::Recording;
+
+const VIEW: &str = "perf script";
+
+#[test]
+fn samples_match_other_perf_versions() {
+    let enough = [
+        Enough { machines: any, recordings: 370, records: 125_000 },
+        Enough { machines: is_big_endian, recordings: 39, records: 9_300 },
+    ];
+    compare(VIEW, &own(VIEW), compare_script, &enough);
+}
+
+fn compare_script(recording: &Recording) -> Option<Verdict> {
+    let (native, newest) = (Golden::native(recording, "script.txt.gz"), Golden::newest(recording, "script"));
+    // perf misreads some fields of foreign byte orders. If perf crashes while unwinding a user stack, the golden is truncated.
+    let goldens = if is_big_endian(tag(recording)) { [newest, native] } else { [native, newest] };
+    let golden = goldens.into_iter().flatten().max_by_key(|golden| parse(&golden.text).len())?;
+    if golden.text.starts_with("CPU   THREAD") {
+        return Some(Verdict::Skipped("perf prints the counts of perf stat".into()));
+    }
+    let theirs = parse(&golden.text);
+    if theirs.is_empty() {
+        return Some(Verdict::Skipped("perf prints no sample".into()));
+    }
+    if recording.name == LATE_SAMPLE {
+        return Some(Verdict::Skipped("a thread ends before the deferred user frames of a sample".into()));
+    }
+    let records = match script_printer::records(&recording.path) {
+        Ok(Ok(records)) => records,
+        Ok(Err(reason)) => return Some(Verdict::Skipped(reason.into())),
+        Err(error) => return Some(Verdict::Differs(error.to_string())),
+    };
+    if records.other_stacks.is_some() && !golden.text.ends_with("\n\n") {
+        return Some(Verdict::Skipped("the golden is truncated where perf crashes unwinding a user stack".into()));
+    }
+    // Newer versions forget the names of exited threads.
+    let ours = [false, true].map(|forgets_ended| records.print(forgets_ended));
+    let has_jit_code = JIT_RECORDINGS.contains(&&*recording.name);
+    let other_stacks = if has_jit_code { Some("without stacks of JIT code") } else { records.other_stacks };
+    let projections: &[(&'static str, Projection)] = match other_stacks {
+        Some(reason) => &[(reason, without_stack)],
+        None if is_big_endian(tag(recording)) => &[(golden.by, str::to_owned)],
+        None => &[(golden.by, str::to_owned), ("either, user frames within their pages", to_the_page)],
+    };
+    let project =
+        |samples: &[String], projection: Projection| samples.iter().map(|s| projection(s)).collect::<Vec<_>>();
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    for &(by, projection) in projections {
+        let theirs = project(&theirs, projection);
+        verdicts.extend(ours.iter().map(|ours| compare_records(by, &theirs, &project(ours, projection))));
+    }
+    let best = verdicts.iter().position(|verdict| matches!(verdict, Verdict::Same { .. }));
+    Some(verdicts.swap_remove(best.unwrap_or(0)))
+}
+
+/// Selects the part of a sample to compare.
+type Projection = fn(&str) -> String;
+
+/// A recording in which a thread ends before the deferred user frames of a sample.
+const LATE_SAMPLE: &str = "own/guest-sid-amd64/defer-tp.data";
+
+/// Recordings for which perf prints some JIT frames twice, or as offsets in a file that does not start at a page.
+const JIT_RECORDINGS: &[&str] = &["own/p61/jit-java-inj.data", "own/p72/jit-java.data", "own/p72/jit-java-inj.data"];
+
+/// Parses samples to `COMM TID [CPU] TIME: PERIOD EVENT: IP...`, without names of functions and files.
+fn parse(text: &str) -> Vec<String> {
+    let mut samples: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        match (line.strip_prefix('\t'), samples.last_mut()) {
+            (Some(frame), Some(sample)) => {
+                // perf prints inlined functions as separate frames.
+                if !frame.ends_with("(inlined)") {
+                    sample.push(' ');
+                    sample.push_str(frame.split_whitespace().next().expect("a frame should have an address"));
+                }
+            }
+            _ => samples.extend(sample(line)),
+        }
+    }
+    samples
+}
+
+/// Parses the first line of a sample: words up to the event's name, which ends with a colon and a blank, and an address.
+fn sample(line: &str) -> Option<String> {
+    let (head, rest) = match line.split_once(": ") {
+        // The first colon follows the time, if there is a time.
+        Some((head, rest)) if is_time(head.split_whitespace().last()?) => {
+            let (event, rest) = rest.split_once(": ")?;
+            (format!("{head}: {event}"), rest)
+        }
+        Some((head, rest)) => (head.into(), rest),
+        None => return None,
+    };
+    let is_address = |word: &&str| word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let address = rest.split_whitespace().next().filter(is_address).map(|address| format!(" {address}"));
+    let head = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(format!("{head}:{}", address.unwrap_or_default()))
+}
+
+/// Whether a word is a time such as `16.162177`.
+fn is_time(word: &str) -> bool {
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    word.split_once('.').is_some_and(|(seconds, micros)| is_number(seconds) && micros.len() == 6 && is_number(micros))
+}
+
+/// Reduces user frames to offsets in their pages: if perf does not find a file, it may print file offsets instead of addresses.
+fn to_the_page(sample: &str) -> String {
+    let (head, frames) = sample.split_at(stack(sample));
+    let frames = frames.split(' ').map(|frame| match u64::from_str_radix(frame, 16) {
+        Ok(address) if address < 1 << 63 => format!("{:x}", address & 0xfff),
+        _ => frame.into(),
+    });
+    format!("{head}{}", frames.collect::<Vec<_>>().join(" "))
+}
+
+fn without_stack(sample: &str) -> String {
+    sample[..stack(sample)].into()
+}
+
+/// The index of the first frame, after the event's name.
+fn stack(sample: &str) -> usize {
+    if sample.ends_with(':') { sample.len() } else { sample.rfind(": ").map_or(0, |colon| colon + 1) }
+}

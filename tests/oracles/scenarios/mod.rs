@@ -1,0 +1,6 @@
+//! Recordings of scenarios, read by other programs.
+
+mod branches;
+mod options;
+mod readers;
+mod schema;
