@@ -2,7 +2,7 @@
 
 use super::args::{AFTER_FORMATS, Cli, HelpArgs, command, format_options, formats_table};
 use super::failure::Failure;
-use super::output;
+use super::{output, perf};
 use perfconv::formats::framework::table::by_name;
 use perfconv::formats::omitted::omitted;
 use perfconv::formats::{FORMATS, Format, FormatReader};
@@ -20,16 +20,13 @@ pub(super) fn run(args: HelpArgs) -> Result<ExitCode, Failure> {
     let text = match args.topic.as_deref() {
         None => long_help(None)?,
         Some(FORMATS_TOPIC) => format!("{}\n\n{AFTER_FORMATS}\n", formats_table()),
-        Some(topic) => match by_name(FORMATS, topic) {
-            Some(format) => describe(format),
-            None => long_help(Some(topic))?,
-        },
+        Some(topic) => long_help(Some(topic))?,
     };
     output::print(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The long help of the program or of one of its commands.
+/// The long help of the program or of one of its commands, or the description of a format.
 fn long_help(name: Option<&str>) -> Result<String, Failure> {
     let mut program = command::<Cli>();
     program.build();
@@ -37,12 +34,23 @@ fn long_help(name: Option<&str>) -> Result<String, Failure> {
     if let Some(command) = program.find_subcommand_mut(name) {
         return Ok(command.render_long_help().to_string());
     }
-    if let Some(message) = omitted(name) {
+    // A command has the name of a format that it writes.
+    if let Some(format) = by_name(FORMATS, name) {
+        return Ok(describe(format));
+    }
+    if let Some(usage) = perf::usage_of(name) {
+        return Ok(usage);
+    }
+    if let Some(message) = omitted(name).or_else(|| perf::instead_of(&[name.into()])) {
         return Err(Failure::Usage(message));
     }
-    let commands = program.get_subcommands().map(|command| command.get_name());
-    let formats = FORMATS.iter().map(|format| format.name);
-    let topics: Vec<_> = commands.chain([FORMATS_TOPIC]).chain(formats).collect();
+    let mut topics: Vec<_> = program.get_subcommands().map(|command| command.get_name()).collect();
+    topics.push(FORMATS_TOPIC);
+    for format in FORMATS {
+        if !topics.contains(&format.name) {
+            topics.push(format.name);
+        }
+    }
     Err(Failure::Usage(unknown("help topic", name, &topics)))
 }
 

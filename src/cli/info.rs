@@ -162,12 +162,8 @@ fn next_steps(name: &str, is_named: bool, from: Option<&str>, recorded: Option<&
     let named = if is_named { format!(" {}{from}", quoted(name)) } else { from.clone() };
     let next = [
         (has_samples, format!("perfconv report{named}"), "print more functions, their callers and lines"),
-        (
-            has_samples,
-            format!("perfconv view{named}"),
-            "show a page with a flame graph in the browser; -o out.html writes it",
-        ),
-        (has_samples, format!("perfconv{named} -o out.svg"), "draw a flame graph"),
+        (has_samples, format!("perfconv view{named}"), "show a page with a flame graph in the browser"),
+        (has_samples, format!("perfconv{named} -o out.svg"), "draw a flame graph; out.html: the page"),
         (has_samples, format!("perfconv{named} -o out.pb.gz"), "convert to pprof; 'perfconv help formats' lists more"),
         (
             stats.is_some_and(|stats| stats.counters.is_some()),

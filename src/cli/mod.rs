@@ -102,14 +102,20 @@ fn run_by_name() -> Result<ExitCode, Failure> {
 }
 
 fn run() -> Result<ExitCode, Failure> {
+    let typed: Vec<_> = env::args_os().skip(1).collect();
+    // All its arguments are perf's, -h too.
+    if typed.first().is_some_and(|command| command == perf::SCRIPT) {
+        return perf::run(&typed);
+    }
     // Before its options are rejected as unknown.
-    if let Some(message) = env::args_os().nth(1).and_then(|word| perf::instead_of(word.to_str()?)) {
+    if let Some(message) = perf::instead_of(&typed) {
         return Err(Failure::Usage(message));
     }
-    let (cli, is_quiet): (Cli, _) = arguments()?;
-    if cli.command.is_none() {
-        unknown_command::check(cli.convert.inputs.first().map(|input| input.as_path()))?;
+    let parsed = arguments();
+    if !matches!(&parsed, Ok((Cli { command: Some(_), .. }, _))) {
+        unknown_command::check(typed.first())?;
     }
+    let (cli, is_quiet): (Cli, _) = parsed?;
     progress::start(cli.progress, is_quiet);
     match cli.command {
         Some(Command::Convert(Deferred(args))) => convert::run(*args),
@@ -129,7 +135,6 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::View(Deferred(args))) => view::run(*args),
         Some(Command::Diff(Deferred(args))) => diff::run(*args),
         Some(Command::Perf(Deferred(args))) => perf::run(&args.arguments),
-        Some(Command::Script(Deferred(args))) => perf::run_script(&args.arguments),
         Some(Command::Completions(Deferred(args))) => completions::run(&args),
         Some(Command::Man(Deferred(args))) => man::run(*args),
         Some(Command::Help(Deferred(args))) => help::run(*args),

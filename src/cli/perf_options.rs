@@ -7,22 +7,28 @@ use perfconv::formats::omitted::omitted;
 const OPTIONS: [(&str, &str, &str); 13] = [
     (
         "--show-round-events",
-        "script",
+        SCRIPT,
         "perf script then prints records in file order; use 'perfconv dump --type SAMPLE,FINISHED_ROUND'",
     ),
-    ("--dump-raw-trace", "script", "use 'perfconv dump'"),
-    ("-D", "script", "use 'perfconv dump'"),
-    ("--header", "script", "use 'perfconv info'"),
-    ("--header-only", "report", "use 'perfconv info'"),
-    ("--show-info", "script", "use 'perfconv info'"),
-    ("-g", "report", CALL_GRAPH),
-    ("-G", "report", CALL_GRAPH),
-    ("--call-graph", "report", CALL_GRAPH),
-    ("--stdio", "report", "'perfconv report' always prints text; leave it out"),
-    ("--stdio2", "report", "'perfconv report' always prints text; leave it out"),
-    ("--tui", "report", "use 'perfconv view' to look at a recording interactively"),
-    ("--gtk", "report", "use 'perfconv view' to look at a recording interactively"),
+    ("--dump-raw-trace", BOTH, "use 'perfconv dump'"),
+    ("-D", BOTH, "use 'perfconv dump'"),
+    ("--header", BOTH, HEADER),
+    ("--header-only", BOTH, HEADER),
+    ("--show-info", BOTH, HEADER),
+    ("-g", REPORT, CALL_GRAPH),
+    ("-G", REPORT, CALL_GRAPH),
+    ("--call-graph", REPORT, CALL_GRAPH),
+    ("--stdio", REPORT, "'perfconv report' always prints text; leave it out"),
+    ("--stdio2", REPORT, "'perfconv report' always prints text; leave it out"),
+    ("--tui", REPORT, "use 'perfconv view' to look at a recording interactively"),
+    ("--gtk", REPORT, "use 'perfconv view' to look at a recording interactively"),
 ];
+
+const SCRIPT: &str = "perf script";
+const REPORT: &str = "perf report";
+const BOTH: &str = "perf script and perf report";
+
+const HEADER: &str = "'perfconv info' prints the header";
 
 const CALL_GRAPH: &str =
     "use 'perfconv report --symbol FUNCTION' for callers and callees, or 'perfconv view' for all stacks";
@@ -36,5 +42,5 @@ pub(super) fn message(error: &clap::Error) -> Option<String> {
         return Some(message);
     }
     let (option, command, instead) = OPTIONS.iter().find(|(option, ..)| option == given)?;
-    (error.kind() == ErrorKind::UnknownArgument).then(|| format!("{option} is an option of perf {command}; {instead}"))
+    (error.kind() == ErrorKind::UnknownArgument).then(|| format!("{option} is an option of {command}; {instead}"))
 }

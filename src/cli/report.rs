@@ -146,9 +146,10 @@ pub(super) fn ledger(ledger: &Ledger, output: &str, verbose: bool) {
     Report { ledger, inputs: &[], output, notes: &[], unsymbolized: None }.print(ReportArg::Text, verbose);
 }
 
-/// Reports frames without function names, if any.
+/// Reports frames without function names, if they are more than a few.
 fn print_unsymbolized(unsymbolized: &Unsymbolized, verbose: bool) {
-    if unsymbolized.unnamed.all > 0 {
+    // Below a percent there is nothing to do: nearly every recording has some frames of a program that started or ended.
+    if unsymbolized.is_noticeable() || verbose && unsymbolized.unnamed.all > 0 {
         unsymbolized_lines(unsymbolized, verbose)
             .iter()
             .for_each(|line| print_message(format_args!("perfconv: {line}")));

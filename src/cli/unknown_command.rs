@@ -2,28 +2,36 @@
 
 use super::args::Cli;
 use super::failure::Failure;
+use super::perf;
 use clap::CommandFactory;
 use perfconv::formats::omitted::omitted;
 use perfconv::suggest::hint;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
 
-/// Rejects an input that looks like a command unless a file has its name.
+/// Rejects a first argument that looks like a command unless it is one, or a file has its name.
 ///
 /// # Errors
-/// If no file has that name, with similar commands.
-pub(super) fn check(input: Option<&Path>) -> Result<(), Failure> {
-    let word = input.and_then(Path::to_str).filter(|word| is_word(word) && fs::symlink_metadata(word).is_err());
-    let Some(word) = word else { return Ok(()) };
+/// If it is neither, with similar commands.
+pub(super) fn check(first: Option<&OsString>) -> Result<(), Failure> {
+    let program = Cli::command();
+    let word = first.and_then(|first| first.to_str()).filter(|word| is_word(word));
+    let Some(word) = word.filter(|word| fs::symlink_metadata(word).is_err()) else { return Ok(()) };
     if let Some(message) = omitted(word) {
         return Err(Failure::Usage(message));
     }
-    let program = Cli::command();
     let commands: Vec<_> = program.get_subcommands().map(|command| command.get_name()).collect();
-    let (hint, commands) = (hint(word, &commands), commands.join(", "));
-    Err(Failure::Usage(format!(
-        "unknown command '{word}', and no file has that name; {hint}expected one of: {commands}; or a file by its path (./{word})"
-    )))
+    let mut with_perf: BTreeSet<&str> = commands.iter().copied().collect();
+    for name in perf::commands() {
+        with_perf.insert(name);
+    }
+    if with_perf.contains(word) {
+        return Ok(());
+    }
+    let hint = hint(word, &with_perf.into_iter().collect::<Vec<_>>());
+    let list = if hint.is_empty() { format!("expected one of: {}", commands.join(", ")) } else { hint };
+    Err(Failure::Usage(format!("'{word}' is neither a command nor a file; {}", list.trim_end())))
 }
 
 /// Whether a text has the form of a command.

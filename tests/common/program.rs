@@ -209,8 +209,9 @@ pub(crate) fn column<'a>(profile: &'a Profile, column: &ValueType) -> (&'a str, 
     (&profile.string_table[column.r#type as usize], &profile.string_table[column.unit as usize])
 }
 
-/// Calls a function for each item, on two threads, and returns the results in order.
+/// Calls a function for each item, on two threads, and returns the results in order. A comparison of nothing is a failure.
 pub(crate) fn for_each<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    assert!(!items.is_empty(), "there is nothing to test");
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut results = Vec::new();

@@ -90,7 +90,7 @@ fn compare_recording(recording: &Recording) -> Result<Result<Comparison, String>
     if !is_timed && theirs["samples"] != serde_json::json!([]) {
         return Err("without sample_id_all, perf does not sort samples");
     }
-    Ok(convert(&recording.path, &["--exact"]).and_then(|ours| compare(ours, theirs)))
+    Ok(convert(&recording.path, &["--exact", "--symbols", "no"]).and_then(|ours| compare(ours, theirs)))
 }
 
 /// The members that perf writes for every sample.

@@ -246,13 +246,17 @@ fn a_pipe_on_standard_input_is_read_unless_an_input_is_named() {
 fn commands_and_options_of_perf_name_what_to_use() {
     let dir = WorkDir::new();
     for (line, expected) in [
-        ("annotate main", "perfconv report --lines FUNCTION"),
-        ("evlist -v", "perfconv perf evlist"),
-        ("buildid-list", "perfconv perf buildid-list"),
-        ("record -g ./app", "record with perf"),
-        ("stat ls", "perf stat record"),
-        ("flamegraph", "perfconv IN -o out.svg"),
-        ("top -p 7", "perfconv report"),
+        ("annotate main", "'perfconv report --lines main' for its source lines, or 'perf annotate main'"),
+        ("evlist -v", "'perfconv perf evlist -v'"),
+        ("buildid-list", "'perfconv perf buildid-list'"),
+        ("record -g ./app", "'perf record -g ./app', then 'perfconv report'"),
+        ("stat ls", "'perf stat record ls'"),
+        ("sched latency", "or 'perf sched latency'"),
+        ("list", "use 'perf list'"),
+        ("help record", "'perf record -g ./app'"),
+        ("flamegraph", "'perfconv -o out.svg'"),
+        ("top -p 7", "'perf top -p 7'"),
+        ("report --header in.data", "'perfconv info' prints the header"),
         ("report --stdio in.data", "always prints text"),
         ("report in.data -g", "perfconv report --symbol FUNCTION"),
     ] {
@@ -274,7 +278,7 @@ fn messages_name_what_was_typed_and_what_to_type() {
         ("rewrite in.data -o out.data --compress 3", 2, "a compression level is --compress=3"),
         ("rewrite in.data -o out.data --set hostname=", 2, "HOSTNAME: expected a value after '='"),
         ("in.data -o out.pb.gz --head 99999999999999999999", 2, "too large; expected at most 18446744073709551615"),
-        ("notes.txt", 1, "notes.txt: not a perf.data file, nor one of another known format"),
+        ("notes.txt", 1, "notes.txt: neither a perf.data file nor any other known format"),
         ("synth in.data -o out.data", 1, "in.data: not a scenario, which is TOML text"),
     ] {
         let arguments: Vec<_> = line.split(' ').collect();
@@ -481,17 +485,17 @@ fn ledger_counts_unreadable_bytes() {
 fn suggests_similar_commands() {
     let dir = WorkDir::new();
     for (arguments, similar) in [
-        (&["repot", "in.data"][..], "; did you mean 'report'? expected one of: convert, "),
-        (&["tops"], "; expected one of: convert, rewrite, "),
-        (&["kvms", "in.data", "-o", "out.pb.gz"], "; expected one of: "),
-        (&["annotated"], "; expected one of: "),
-        (&["chek", "in.data"], "; did you mean 'check'? "),
+        (&["repot", "in.data"][..], "did you mean 'report'?"),
+        (&["repot", "-i", "in.data"], "did you mean 'report'?"),
+        (&["functions"], "expected one of: convert, rewrite, "),
+        (&["kvms", "in.data", "-o", "out.pb.gz"], "did you mean 'kvm'?"),
+        (&["anotate"], "did you mean 'annotate'?"),
+        (&["chek", "in.data"], "did you mean 'check'?"),
     ] {
         let run = dir.run(arguments);
         assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
-        let said = format!("perfconv: unknown command '{}', and no file has that name", arguments[0]);
-        assert!(run.stderr.starts_with(&said) && run.stderr.contains(similar), "{arguments:?}: {}", run.stderr);
-        assert!(run.stderr.ends_with(&format!("(./{})\n", arguments[0])), "{arguments:?}: {}", run.stderr);
+        let said = format!("perfconv: '{}' is neither a command nor a file; {similar}", arguments[0]);
+        assert!(run.stderr.starts_with(&said), "{arguments:?}: {}", run.stderr);
     }
     fs::copy(fixture("callgraph.data"), dir.path("top-functions")).unwrap();
     assert_eq!(dir.run(&["top-functions", "-o", "out.pb.gz"]).status, 0);

@@ -248,6 +248,8 @@ fn converts_every_recording_with_samples() {
     assert!(failures.is_empty(), "{failures:#?}");
     let converted = results.iter().filter(|result| **result == Ok(true)).count();
     note!("compat: {converted} of {} recordings converted, the others have no samples", results.len());
+    let enough = files::enough("compat", 1, 510, files::fixtures().len());
+    assert!(converted >= enough, "only {converted} recordings converted, expected {enough}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn rejects_incompatible_recordings_with_the_reason() {
         (&fixture("big-endian.data"), &[], 1, "clocks of different machines cannot be compared"),
         (&kernel, &[], 1, "its kernel is 1.2.3, not"),
         (&kernel, &["--kernel-from", "1"], 1, "clocks restart at boot"),
-        (&empty, &[], 1, "the file is empty"),
+        (&empty, &[], 1, "the input is empty"),
         (&dir.path().join("missing.data"), &[], 1, "missing.data"),
         (&host, &["--features-from", "3"], 2, "not one of the inputs; expected a name or a number from 1 to 2"),
         (&host, &["--kernel-from", "other.data"], 2, "not one of the inputs; expected a name or a number from 1 to 2"),

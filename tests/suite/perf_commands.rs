@@ -246,7 +246,7 @@ fn unknown_commands_have_the_exit_status_of_perf() {
     for (args, message) in [
         (&["bogus"][..], "'bogus' is not a perf command"),
         (&["record", "ls"], "recording needs perf"),
-        (&["c2c", "report"], "perf c2c is not answered; use "),
+        (&["c2c", "report"], "perfconv does not answer perf c2c; use "),
     ] {
         let output = in_path(ours.path(), &[ours.path()], args);
         assert_eq!(output.status, 1, "{args:?}");
@@ -266,4 +266,31 @@ fn inject_and_data_convert_write_files() {
     assert!(fs::read_to_string(&json).unwrap().contains("\"linux-perf-json-version\""));
     let output = run(perfconv().args(["perf", "inject", "--itrace", "-i"]).arg(&recording));
     assert!(output.status == 129 && output.stderr.contains("--itrace is not supported"), "{}", output.stderr);
+}
+
+#[test]
+fn script_takes_no_recording_for_the_name_of_a_script() {
+    let recording = fixture("callgraph.data");
+    let output = run(perfconv().arg("script").arg(&recording));
+    let expected = format!("; name a recording with -i {}\n", recording.display());
+    assert!(output.status == 129 && output.stderr.ends_with(&expected), "{}", output.stderr);
+}
+
+#[test]
+fn script_prints_source_files_without_directories() {
+    let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    let lines = |more: &[&str]| {
+        let mut command = perfconv();
+        command.args(["script", "-F", "ip,sym,srcline", "-i"]).arg(symbols.join("cxx.data"));
+        let output = run(command.arg("--symfs").arg(symbols.join("files")).args(more).env("HOME", "/nonexistent"));
+        assert_eq!(output.status, 0, "{}", output.stderr);
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines()
+            .filter(|line| line.contains(".cc:") || line.contains(".cpp:"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (short, full) = (lines(&[]), lines(&["--full-source-path"]));
+    assert!(short.len() > 100 && short.iter().all(|line| !line.contains('/')), "{short:?}");
+    assert!(full.len() == short.len() && full.iter().any(|line| line.contains('/')), "{full:?}");
 }

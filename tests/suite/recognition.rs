@@ -77,7 +77,7 @@ fn an_unknown_input_names_the_formats_and_the_option() {
     fs::write(&input, "Dear reader,\n").expect("writing should succeed");
     let said = convert(&input, Stdio::null(), &output);
     let sentence = said.failure().expect("a failure");
-    let expected = "notes.txt: not a perf.data file, nor one of another known format; name its format with --from, one of: perf.data, pprof, quipper, ";
+    let expected = "notes.txt: neither a perf.data file nor any other known format; if it is one of these, name it with --from: perf.data, pprof, quipper, ";
     assert!(
         sentence.contains(expected) && sentence.ends_with("folded, firefox, speedscope, perf-script"),
         "{sentence}"

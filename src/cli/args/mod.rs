@@ -177,15 +177,12 @@ pub(super) enum Command {
     /// Send the profile of a recording to a server
     #[cfg(feature = "push")]
     Push(Deferred<PushArgs>),
-    /// Compare two recordings
+    /// Compare the records of two recordings
     #[command(after_help = DIFF_AFTER_HELP)]
     Diff(Deferred<DiffArgs>),
-    /// Answer a command of perf, for programs that call perf
+    /// Answer a command of perf; 'perfconv script' is 'perf script'
     #[command(after_help = PERF_AFTER_HELP)]
     Perf(Deferred<PerfArgs>),
-    /// Print samples as text, with the options of perf script
-    #[command(hide = true)]
-    Script(Deferred<PerfArgs>),
     /// Print a script that completes command lines in a shell
     Completions(Deferred<CompletionsArgs>),
     /// Write manual pages to a directory
@@ -202,6 +199,8 @@ Examples:
 
 const DIFF_AFTER_HELP: &str = "\
 Lines with ! are in both recordings with different values, lines with - only in the first, lines with + only in the second.
+
+To compare where time is spent: perfconv NEW.data -o out.html --diff OLD.data, or perf diff OLD.data NEW.data.
 
 Exit status: 0 no differences, 1 differences, 2 cannot compare or usage error.";
 

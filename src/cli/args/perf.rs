@@ -1,9 +1,9 @@
-//! Arguments of `perf` and `script`, which perf's own options are.
+//! Arguments of `perf`.
 
 use clap::Args;
 use std::ffi::OsString;
 
-/// Arguments of `perf` and `script`.
+/// Arguments of `perf`.
 #[derive(Args, Debug)]
 pub(crate) struct PerfArgs {
     /// Arguments, as perf takes them

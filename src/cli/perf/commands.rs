@@ -1,8 +1,9 @@
 //! The table of perf's commands: which are answered, and what to use for the others.
 
 use super::option::PerfOption;
-use super::{Call, buildid_list, data, evlist, inject, script};
+use super::{Call, SCRIPT, buildid_list, data, evlist, inject, script};
 use crate::cli::failure::Failure;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// A command of perf.
@@ -11,8 +12,8 @@ pub(super) struct PerfCommand {
     /// What it does, for help.
     pub about: &'static str,
     pub how: How,
-    /// What to type instead of `perfconv NAME`, unless that is a command, too.
-    hint: Option<&'static str>,
+    /// What people type for it as a command of this program that does not exist.
+    hint: Option<Hint>,
 }
 
 /// How a command is answered.
@@ -24,6 +25,22 @@ pub(super) enum How {
     /// By the real perf; without one, something else is suggested.
     Replaced(&'static str),
 }
+
+/// What to type instead of `perfconv NAME ARGUMENTS`.
+enum Hint {
+    /// A command of perf that this program answers, or something else.
+    Perfconv(&'static str),
+    /// What the command has as its replacement, or perf.
+    Perf,
+    /// A text in which [`ARGUMENTS`] are those of the command.
+    Text { text: &'static str, example: &'static str },
+}
+
+/// What stands for the arguments of a command in texts.
+const ARGUMENTS: &str = "ARGUMENTS";
+
+/// What stands for the first argument of a command that is no option.
+const OPERAND: &str = "FUNCTION";
 
 const fn answered(
     name: &'static str,
@@ -40,37 +57,38 @@ const fn namesake(name: &'static str, instead: &'static str) -> PerfCommand {
 }
 
 const fn replaced(name: &'static str, instead: &'static str) -> PerfCommand {
-    namesake(name, instead).hint(instead)
+    namesake(name, instead).hint(Hint::Perf)
 }
 
 const fn needs_perf(name: &'static str, purpose: &'static str) -> PerfCommand {
-    PerfCommand { name, about: "", how: How::NeedsPerf(purpose), hint: Some(PERF_ONLY) }
+    PerfCommand { name, about: "", how: How::NeedsPerf(purpose), hint: Some(Hint::Perf) }
 }
 
 impl PerfCommand {
-    const fn hint(self, hint: &'static str) -> Self {
+    const fn hint(self, hint: Hint) -> Self {
         Self { hint: Some(hint), ..self }
+    }
+
+    const fn text(self, text: &'static str, example: &'static str) -> Self {
+        self.hint(Hint::Text { text, example })
     }
 }
 
-const PERF_ONLY: &str = "perfconv works on recordings, so that only perf has it";
-
 const ACCESSES: &str =
-    "use 'perfconv IN -t perf-script -F comm,addr,data_src,weight,ip,sym -o -' for the sampled accesses";
+    "use 'perfconv -t perf-script -F comm,addr,data_src,weight,ip,sym -o -' for the sampled accesses";
 
-const EVENTS: &str = "perfconv prints the events: 'perfconv IN -t perf-script -o -', or 'perfconv IN -o out.pftrace' for a timeline; \
-                      only perf has its summaries";
+const EVENTS: &str = "use 'perfconv -t perf-script -o -' for the events, 'perfconv -o out.pftrace' for a timeline";
 
 /// The commands of perf 6.1.
 pub(super) const COMMANDS: &[PerfCommand] = &[
-    answered("script", "Print samples as text", script::OPTIONS, script::run),
+    answered(SCRIPT, "Print samples as text", script::OPTIONS, script::run),
     answered("evlist", "List the events of a recording", evlist::OPTIONS, evlist::run)
-        .hint("use 'perfconv perf evlist', or 'perfconv info --events'"),
+        .hint(Hint::Perfconv("'perfconv info --events'")),
     answered("buildid-list", "List the build IDs of a recording", buildid_list::OPTIONS, buildid_list::run)
-        .hint("use 'perfconv perf buildid-list', or 'perfconv info --build-ids'"),
+        .hint(Hint::Perfconv("'perfconv info --build-ids'")),
     answered("inject", "Add build IDs, JIT symbols or sleep times", inject::OPTIONS, inject::run),
     answered("data", "Convert a recording, with convert --to-json", data::OPTIONS, data::run)
-        .hint("use 'perfconv perf data convert --to-json', or 'perfconv IN -t perf-json -o out.json'"),
+        .hint(Hint::Perfconv("'perfconv -t perf-json -o out.json'")),
     replaced("annotate", "use 'perfconv report --lines FUNCTION' for its source lines"),
     namesake("archive", "use 'perfconv archive'"),
     replaced(
@@ -78,14 +96,14 @@ pub(super) const COMMANDS: &[PerfCommand] = &[
         "use 'perfconv archive' to pack the objects of a recording, and --unpack to unpack them to ~/.debug",
     ),
     replaced("c2c", ACCESSES),
-    namesake("diff", "use 'perfconv OLD.data -t flamegraph -o OUT.svg --diff NEW.data'"),
+    namesake("diff", "use 'perfconv NEW.data -o out.html --diff OLD.data'"),
     replaced("kmem", EVENTS),
     replaced("kwork", EVENTS),
     replaced("lock", EVENTS),
     replaced("mem", ACCESSES),
     namesake("report", "use 'perfconv report'"),
     replaced("sched", EVENTS),
-    replaced("timechart", "use 'perfconv IN -o out.pftrace' for ui.perfetto.dev"),
+    replaced("timechart", "use 'perfconv -o out.pftrace' for ui.perfetto.dev"),
     needs_perf("bench", "benchmarking"),
     needs_perf("config", "configuring perf"),
     needs_perf("daemon", "recording"),
@@ -93,27 +111,63 @@ pub(super) const COMMANDS: &[PerfCommand] = &[
     PerfCommand { hint: None, ..needs_perf("help", "perf's manual") },
     needs_perf("iostat", "counting"),
     needs_perf("kallsyms", "searching the running kernel"),
-    needs_perf("kvm", "recording").hint(EVENTS),
+    needs_perf("kvm", "recording"),
     needs_perf("list", "listing this machine's events"),
     needs_perf("probe", "defining probes"),
-    needs_perf("record", "recording").hint("record with perf: 'perf record -g ./app'; then 'perfconv report'"),
+    needs_perf("record", "recording").text("use 'perf record ARGUMENTS', then 'perfconv report'", "-g ./app"),
     needs_perf("stat", "counting")
-        .hint("count with perf: 'perf stat record ./app'; then 'perfconv perf.data' for the counters"),
+        .text("use 'perf stat record ARGUMENTS', then 'perfconv perf.data' for the counters", "./app"),
     needs_perf("test", "testing perf"),
-    needs_perf("top", "live profiling").hint("record with 'perf record -a -g -- sleep 10'; then 'perfconv report'"),
-    needs_perf("trace", "tracing").hint(EVENTS),
+    needs_perf("top", "live profiling")
+        .text("use 'perf top ARGUMENTS', or record with 'perf record -a -g -- sleep 10', then 'perfconv report'", ""),
+    needs_perf("trace", "tracing").text(
+        "use 'perf trace ARGUMENTS', or record with 'perf trace record ./app', then 'perfconv -o out.pftrace'",
+        "./app",
+    ),
 ];
 
 /// Other words that people type after perf.
 const WORDS: [(&str, &str); 2] = [
-    ("flamegraph", "use 'perfconv IN -o out.svg', or 'perfconv view IN' for a page with one"),
+    ("flamegraph", "use 'perfconv -o out.svg', or 'perfconv view' for a page with one"),
     ("version", "use 'perfconv --version'"),
 ];
 
-/// What to type instead of `perfconv WORD`, for words that people know from perf.
-pub(super) fn hint(word: &str) -> Option<&'static str> {
-    let hints = COMMANDS.iter().filter_map(|command| Some((command.name, command.hint?)));
-    hints.chain(WORDS).find(|(name, _)| *name == word).map(|(_, hint)| hint)
+/// What to type instead of `perfconv WORD ARGUMENTS`, for words that people know from perf.
+pub(super) fn hint(word: &str, arguments: &[OsString]) -> Option<String> {
+    if let Some((_, text)) = WORDS.iter().find(|(name, _)| *name == word) {
+        return Some((*text).to_owned());
+    }
+    let command = COMMANDS.iter().find(|command| command.name == word)?;
+    let run_by = |program: &str| with_arguments(&format!("'{program} {word} {ARGUMENTS}'"), arguments, "");
+    Some(match (command.hint.as_ref()?, &command.how) {
+        (Hint::Perfconv(other), _) => format!("use {}, or {other}", run_by("perfconv perf")),
+        (Hint::Text { text, example }, _) => with_arguments(text, arguments, example),
+        (Hint::Perf, How::Replaced(instead)) => {
+            format!("{}, or {}", with_operand(instead, arguments), run_by("perf"))
+        }
+        (Hint::Perf, _) => format!("use {}", run_by("perf")),
+    })
+}
+
+/// What to use in place of a command, with its first operand in the text.
+pub(super) fn with_operand(text: &str, arguments: &[OsString]) -> String {
+    let operand = arguments.iter().map(|argument| argument.to_string_lossy()).find(|word| !word.starts_with('-'));
+    text.replace(OPERAND, &operand.map_or(OPERAND.to_owned(), |word| shell_word(&word)))
+}
+
+/// Replaces [`ARGUMENTS`] with those of a command, or with an example if it has none.
+fn with_arguments(text: &str, arguments: &[OsString], example: &str) -> String {
+    let words: Vec<_> = arguments.iter().map(|argument| shell_word(&argument.to_string_lossy())).collect();
+    let words = if words.is_empty() { example.to_owned() } else { words.join(" ") };
+    let before = if words.is_empty() { " ARGUMENTS" } else { ARGUMENTS };
+    text.replace(before, &words)
+}
+
+/// A word as a shell reads it, for messages.
+fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=+%,@".contains(c);
+    let is_plain = !word.is_empty() && word.chars().all(is_plain);
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]
@@ -136,8 +190,25 @@ mod tests {
         let program = command::<Cli>();
         let own: Vec<_> = program.get_subcommands().map(|command| command.get_name()).collect();
         for PerfCommand { name, hint, .. } in COMMANDS {
-            assert_eq!(hint.is_none(), own.contains(name), "{name}");
+            assert_eq!(hint.is_none(), own.contains(name) || *name == SCRIPT, "{name}");
         }
-        assert!(WORDS.iter().all(|(word, _)| !own.contains(word)) && hint("report").is_none());
+        assert!(WORDS.iter().all(|(word, _)| !own.contains(word)) && hint("report", &[]).is_none());
+    }
+
+    #[test]
+    fn hints_repeat_what_was_typed() {
+        let hint = |line: &str| {
+            let words: Vec<_> = line.split(' ').collect();
+            let arguments: Vec<_> = words[1..].iter().map(OsString::from).collect();
+            hint(words[0], &arguments).unwrap()
+        };
+        assert_eq!(hint("list"), "use 'perf list'");
+        assert_eq!(hint("evlist -v"), "use 'perfconv perf evlist -v', or 'perfconv info --events'");
+        let lines = "use 'perfconv report --lines main' for its source lines, or 'perf annotate -l main'";
+        assert_eq!(hint("annotate -l main"), lines);
+        assert!(hint("annotate").contains("--lines FUNCTION' for its source lines, or 'perf annotate'"));
+        assert_eq!(hint("record"), "use 'perf record -g ./app', then 'perfconv report'");
+        assert_eq!(hint("record $x"), "use 'perf record '$x'', then 'perfconv report'");
+        assert!(hint("top").starts_with("use 'perf top', or record"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::option::{PerfOption, names};
 use super::{Call, input};
-use crate::cli::args::ConvertArgs;
+use crate::cli::args::{ConvertArgs, SymbolArgs};
 use crate::cli::convert;
 use crate::cli::failure::Failure;
 use perfconv::formats::perf_json::{FORMAT, PerfJson};
@@ -40,6 +40,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
         to: Some(FORMAT.name.to_owned()),
         force: given.has("force"),
         format: Some(Arc::new(format)),
+        // perf converts call chains as the kernel recorded them, and names one function for each address.
+        symbols: SymbolArgs { no_inline: true, no_unwind: true, ..SymbolArgs::default() },
         verbose: given.has("verbose"),
         ..ConvertArgs::default()
     })

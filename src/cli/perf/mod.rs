@@ -33,6 +33,9 @@ use std::process::ExitCode;
 /// Name under which the program behaves as perf.
 const NAME: &str = "perf";
 
+/// The command that this program also has without `perf`.
+pub(super) const SCRIPT: &str = "script";
+
 /// perf's exit status for invalid arguments.
 const USAGE: u8 = 129;
 
@@ -62,18 +65,25 @@ pub(super) fn run_as_perf() -> Result<ExitCode, Failure> {
     run(&arguments)
 }
 
-/// Runs `perf script`.
-///
-/// # Errors
-/// As [`run`].
-pub(super) fn run_script(arguments: &[OsString]) -> Result<ExitCode, Failure> {
-    let arguments: Vec<_> = ["script".into()].into_iter().chain(arguments.iter().cloned()).collect();
-    run(&arguments)
+/// The names of perf's commands.
+pub(super) fn commands() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|command| command.name)
 }
 
-/// The message for a first argument that perf has as a command and this program has not, unless a file has its name.
-pub(super) fn instead_of(word: &str) -> Option<String> {
-    let instead = commands::hint(word)?;
+/// The options of a command that is answered.
+pub(super) fn usage_of(command: &str) -> Option<String> {
+    let command = COMMANDS.iter().find(|known| known.name == command)?;
+    match command.how {
+        How::Answered { options, .. } => Some(usage(command.name, options)),
+        _ => None,
+    }
+}
+
+/// The message for arguments that begin with a command that perf has and this program has not, unless a file has its name.
+pub(super) fn instead_of(arguments: &[OsString]) -> Option<String> {
+    let (word, arguments) = arguments.split_first()?;
+    let word = word.to_str()?;
+    let instead = commands::hint(word, arguments)?;
     let is_file = Path::new(word).symlink_metadata().is_ok();
     (!is_file).then(|| format!("'{word}' is not a command of perfconv; {instead}"))
 }
@@ -149,7 +159,8 @@ fn run_command(arguments: &[OsString], buildid_dir: Option<PathBuf>) -> Result<E
         }
         How::NeedsPerf(purpose) => real_perf::run(arguments, &missing_perf(purpose)),
         How::Replaced(instead) => {
-            real_perf::run(arguments, &format!("perf {name} is not answered; {instead}, or install perf"))
+            let instead = commands::with_operand(instead, &arguments[1..]);
+            real_perf::run(arguments, &format!("perfconv does not answer perf {name}; {instead}, or install perf"))
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) const OPTIONS: &[PerfOption] = &[
     PerfOption::value(names!("dlfilter")),
     PerfOption::value(names!("dsos")),
     PerfOption::flag(names!("dump-unsorted-raw-trace")).refused(DUMP),
-    PerfOption::flag(names!("full-source-path")).refused("use 'perfconv report --lines FUNCTION'"),
+    PerfOption::flag(names!("full-source-path")),
     PerfOption::value(names!("graph-function")).refused(INSTRUCTIONS),
     PerfOption::flag(names!("guest-code")).refused(GUESTS),
     PerfOption::value(names!("guestkallsyms")).refused(GUESTS),
@@ -113,6 +113,11 @@ const SAME_FLAGS: [&str; 9] = [
 /// If the options are invalid, or the recording cannot be read.
 pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
     let given = &call.given;
+    if let Some(file) = given.operands().first().filter(|operand| Path::new(operand).is_file()) {
+        let file = file.display();
+        let problem = format!("perf script takes '{file}' for the name of a script; name a recording with -i {file}");
+        return Err(Failure::Usage(problem));
+    }
     if SCRIPTS.iter().any(|option| given.has(option)) || !given.operands().is_empty() {
         return real_perf::run(call.arguments, &missing_perf("running a script of perf script"));
     }
@@ -179,6 +184,7 @@ fn format(given: &Given) -> Result<PerfScript, Failure> {
     format.selection = selection(given)?;
     format.hides_call_graph = given.has("hide-call-graph");
     format.max_frames = max_stack(given)?;
+    format.has_short_source_paths = !given.has("full-source-path");
     format.has_perf_errors = true;
     (format.reltime, format.deltatime) = (given.has("reltime"), given.has("deltatime"));
     Ok(format)

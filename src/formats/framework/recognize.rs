@@ -37,7 +37,7 @@ pub fn readable_format(start: &[u8], name: &str) -> Result<Option<&'static Forma
     }
     if by_name.is_none() && header_problem(start).is_none() {
         let problem = format!(
-            "not a perf.data file, nor one of another known format; name its format with --from, one of: {}",
+            "neither a perf.data file nor any other known format; if it is one of these, name it with --from: {}",
             readable_names()
         );
         return Err(Error::input(name, None, problem));

@@ -35,7 +35,7 @@ struct Json {
 /// Begins writing a recording as perf's JSON. The time when the file was written is omitted from anonymized recordings.
 pub(super) fn begin<'a>(is_exact: bool, out: &'a mut dyn Write, options: &ConvertOptions) -> Box<dyn Converter + 'a> {
     let format = Json { is_exact, with_time: !options.passes.disclosure.is_anonymized(), objects: None };
-    sample_writer::begin(format, !is_exact, out, options)
+    sample_writer::begin(format, true, out, options)
 }
 
 impl SampleFormat for Json {
@@ -56,7 +56,7 @@ impl SampleFormat for Json {
         text: &mut SampleText,
     ) -> Result<Option<u64>> {
         let SampleText { before, behind } = text;
-        self.objects.get_or_insert_with(|| Objects::new(sample.decoded.meta));
+        self.objects.get_or_insert_with(|| Objects::new(sample.decoded.meta, !self.is_exact));
         before.push(b'{');
         thread_fields(state, sample, before).map_err(failed)?;
         let cookie = self.stack(state, sample, before);
@@ -78,7 +78,9 @@ impl SampleFormat for Json {
         if out.last() != Some(&b'[') {
             out.push(b',');
         }
-        let map_id = if self.is_exact { None } else { session.map_at(pid, space, ip) };
+        // perf writes the file only where it finds a symbol, and looks up all addresses as they were recorded.
+        let map_id = if self.is_exact && named.is_none() { None } else { session.map_at(pid, space, ip) };
+        let at = if self.is_exact { ip } else { at };
         let objects = &mut self.objects;
         let mut end = |out: &mut Vec<u8>| {
             if let Some((map, objects)) = map_id.zip(objects.as_mut()) {
@@ -100,7 +102,7 @@ impl SampleFormat for Json {
     }
 
     fn named_frame(&self, out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
-        named_frame(out, frame, symbols);
+        if self.is_exact { exact_frame(out, frame, symbols) } else { named_frame(out, frame, symbols) }
     }
 }
 
@@ -203,6 +205,20 @@ fn extra_fields(state: &mut SampleState, sample: &WrittenSample<'_>, out: &mut V
         field(out, "branch_stack", stack)?;
     }
     Ok(())
+}
+
+/// Writes a frame as perf does: with its outermost function and the file, if there is a function.
+fn exact_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
+    out.extend_from_slice(frame.before);
+    let function = symbols.lines(frame.id).last().and_then(|line| symbols.function(line.function));
+    match function.map(|function| symbols.name(function.name)) {
+        Some(name) if !name.is_empty() => {
+            // Serializing strings cannot fail.
+            let _ = field(out, "symbol", &String::from_utf8_lossy(name));
+            out.extend_from_slice(frame.after);
+        }
+        _ => out.push(b'}'),
+    }
 }
 
 /// Writes a frame for each function at its address, innermost first.

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Fields that perf omits are added: `event`, `cpumode`, `period`, `addr`, `weight`, `data_src` and `branch_stack` of
-//! samples, `dso` and `build_id` of frames. [`exact`](PerfJson::exact) omits them. Frames have a `symbol` if the input is a profile
-//! with symbols.
+//! samples, `build_id` of frames, `file`, `line` and inlined functions of frames with a `symbol`, and `dso` of the others.
+//! [`exact`](PerfJson::exact) omits them.
 //!
 //! Tracepoint fields are strings, as in perf. Where such a field has the name of a sample field (`pid`), perf writes
 //! a duplicate key; here it is `_pid`, except with [`exact`](PerfJson::exact).
@@ -23,6 +23,7 @@ mod text;
 use super::{Format, ShowsFunctions};
 use crate::formats::framework::converter::{ConvertOptions, Converter};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, RecordFormat};
+use perf_symbols::symbol::demangle::Demangle;
 use std::io::Write;
 
 /// The JSON of `perf data convert --to-json`.
@@ -39,7 +40,7 @@ pub const FORMAT: Format = Format {
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
 pub struct PerfJson {
-    /// Write only fields that perf data convert --to-json writes, without functions.
+    /// Write only fields that perf data convert --to-json writes.
     #[cfg_attr(feature = "cli", arg(long))]
     pub exact: bool,
 }
@@ -51,6 +52,15 @@ impl OutputFormat for PerfJson {
 
     fn writer(&self) -> FormatWriter<'_> {
         FormatWriter::Converter(self)
+    }
+
+    fn shows_lines(&self) -> bool {
+        !self.exact
+    }
+
+    fn demangling(&self) -> Demangle {
+        // As perf 6.1.
+        if self.exact { Demangle::Short } else { Demangle::Full }
     }
 }
 

@@ -9,6 +9,7 @@ use perf_data::stream::meta::Meta;
 /// Rendered fields of files.
 #[derive(Default)]
 pub(super) struct Objects {
+    has_build_ids: bool,
     /// Build IDs listed in the recording, by path.
     build_ids: HashMap<Vec<u8>, Vec<u8>>,
     /// The rendered fields by map.
@@ -16,25 +17,26 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Collects the build IDs of a recording.
-    pub(super) fn new(meta: &Meta) -> Self {
-        let ids = meta.build_ids().into_iter();
+    /// Collects the build IDs of a recording, if they are to be written.
+    pub(super) fn new(meta: &Meta, has_build_ids: bool) -> Self {
+        let ids = has_build_ids.then(|| meta.build_ids()).into_iter().flatten();
         let build_ids = ids.map(|(misc, id)| (id.filename.text().into(), id.id(misc).into())).collect();
-        Self { build_ids, fields: HashMap::new() }
+        Self { has_build_ids, build_ids, fields: HashMap::new() }
     }
 
     /// Returns `,"dso":` with the short name of the mapped file, as in perf, and its build ID if known.
     pub(super) fn file_fields(&mut self, map: MapId, session: &Session) -> &[u8] {
-        let build_ids = &self.build_ids;
-        self.fields.entry(map).or_insert_with(|| fields(session.map(map), build_ids))
+        let Self { has_build_ids, build_ids, fields } = self;
+        fields.entry(map).or_insert_with(|| file_fields(session.map(map), has_build_ids.then_some(build_ids)))
     }
 }
 
-fn fields(map: &Map, build_ids: &HashMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
+fn file_fields(map: &Map, build_ids: Option<&HashMap<Vec<u8>, Vec<u8>>>) -> Vec<u8> {
     let name = short_name(map);
     let mut out = Vec::new();
     // Serializing strings cannot fail.
     let _ = field(&mut out, "dso", &String::from_utf8_lossy(name));
+    let Some(build_ids) = build_ids else { return out };
     let path = if map.is_kernel() { name } else { &*map.filename };
     let listed = build_ids.get(path).map(|id| &**id);
     if let Some(id) = map.build_id.as_deref().or(listed) {

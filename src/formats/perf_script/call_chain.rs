@@ -197,7 +197,7 @@ fn named_kernel_function(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symb
 }
 
 /// Writes a frame whose function is known now, on one line for each function at its address, innermost first.
-pub(super) fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
+pub(super) fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols, has_short_paths: bool) {
     let address = frame.before;
     let has = |bit| frame.form & bit != 0;
     if has(form::SYMBOL) && !has(form::NAME) {
@@ -227,7 +227,13 @@ pub(super) fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Sym
             out.extend_from_slice(frame.after);
         }
         if has(form::LINE) {
-            source_line(out, line, address, frame, symbols);
+            match source_file(line, symbols) {
+                Some(path) => {
+                    let path = if has_short_paths { last_component(path) } else { path };
+                    let _ = write!(out, "\n  {}:{}", String::from_utf8_lossy(path), line.line);
+                }
+                None => object_address(out, address, frame),
+            }
         }
         if is_inlined {
             // The line break and the tab of the next function.
@@ -253,19 +259,20 @@ fn printed_name<'a>(function: &Function, symbols: &'a Symbols) -> &'a [u8] {
     if has_version { system_name } else { name }
 }
 
-/// File and line, on a separate line.
-fn source_line(out: &mut Vec<u8>, line: &Line, address: &[u8], frame: TextFrame<'_>, symbols: &Symbols) {
-    let file = symbols.function(line.function).map_or(&b""[..], |function| symbols.name(function.file));
-    if file.is_empty() || line.line == 0 {
-        return object_address(out, address, frame);
-    }
-    let _ = write!(out, "\n  {}:{}", String::from_utf8_lossy(file), line.line);
+/// The file of a source line, if it is known.
+fn source_file<'a>(line: &Line, symbols: &'a Symbols) -> Option<&'a [u8]> {
+    let file = symbols.function(line.function).map(|function| symbols.name(function.file));
+    file.filter(|file| !file.is_empty() && line.line != 0)
+}
+
+fn last_component(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 
 /// Name of the file and the address in it, which perf prints if the line is unknown.
 fn object_address(out: &mut Vec<u8>, address: &[u8], frame: TextFrame<'_>) {
     let file = frame.after.strip_prefix(b" (").and_then(|file| file.strip_suffix(b")")).unwrap_or(frame.after);
-    let short = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    let short = last_component(file);
     let address = String::from_utf8_lossy(address);
     let _ = write!(out, "\n  {}[{}]", String::from_utf8_lossy(short), address.trim());
 }

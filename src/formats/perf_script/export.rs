@@ -50,6 +50,7 @@ struct Script {
     selector: SampleSelector,
     hides_call_graph: bool,
     max_frames: Option<NonZeroUsize>,
+    has_short_source_paths: bool,
     has_perf_errors: bool,
 }
 
@@ -99,6 +100,7 @@ pub(super) fn begin<'a>(
         selector: SampleSelector::new(&format.selection),
         hides_call_graph: format.hides_call_graph,
         max_frames: format.max_frames,
+        has_short_source_paths: format.has_short_source_paths,
         has_perf_errors: format.has_perf_errors,
     };
     sample_writer::begin(script, true, out, options)
@@ -162,7 +164,7 @@ impl SampleFormat for Script {
     }
 
     fn named_frame(&self, out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
-        call_chain::named_frame(out, frame, symbols);
+        call_chain::named_frame(out, frame, symbols, self.has_short_source_paths);
     }
 
     fn record(&mut self, state: &mut SampleState, meta: &Meta, raw: &Raw<'_>, out: &mut Vec<u8>) -> Result<()> {

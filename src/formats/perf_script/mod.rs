@@ -120,6 +120,10 @@ pub struct PerfScript {
     #[cfg_attr(feature = "cli", arg(skip))]
     pub max_frames: Option<NonZeroUsize>,
 
+    /// Whether source files are printed without their directories, as perf does without `--full-source-path`.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub has_short_source_paths: bool,
+
     /// Whether the error about a missing field has the words of perf, which programs that run perf look for.
     #[cfg_attr(feature = "cli", arg(skip))]
     pub has_perf_errors: bool,

@@ -312,7 +312,7 @@ fn missing(report: &ObjectReport, is_in_file: bool) -> MissingSymbols {
             "names that take more time or memory than the size of its files allows are not used".to_owned()
         }
         (None, _) if is_used => {
-            "no symbols at these addresses, so it is stripped; install its debug symbols or use --debug-dir DIR"
+            "no symbols at these addresses: the file is stripped; install its debug symbols or use --debug-dir DIR"
                 .to_owned()
         }
         (None, Some(attempt)) => match &attempt.outcome {

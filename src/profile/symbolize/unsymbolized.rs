@@ -195,6 +195,12 @@ impl Unsymbolized {
         })
     }
 
+    /// Whether at least one percent of all frames, or of the innermost, have no name.
+    pub fn is_noticeable(&self) -> bool {
+        let is_noticeable = |part: u64, all: u64| part > 0 && part >= all / 100;
+        is_noticeable(self.unnamed.all, self.all.all) || is_noticeable(self.unnamed.innermost, self.all.innermost)
+    }
+
     /// The share of frames without names, and the objects that lack them, one on each line: the first `limit`, or all with the files
     /// that were tried.
     pub fn lines(&self, limit: Option<usize>) -> Vec<String> {

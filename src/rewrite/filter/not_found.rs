@@ -43,6 +43,9 @@ pub(crate) fn value_not_found<T: Display>(
 /// The error for samples that lack the field to filter by.
 pub(crate) fn missing_field(meta: &Meta, option: &str, field: &str, count: u64) -> Error {
     let (samples, do_not) = if count == 1 { ("sample", "does not") } else { ("samples", "do not") };
-    Error::not_found(format!("{}: {option}: {count} {samples} {do_not} record {field}", meta.files[0]))
-        .remedy("event", "to select events that do")
+    let error = Error::not_found(format!("{}: {option}: {count} {samples} {do_not} record {field}", meta.files[0]));
+    match meta.events.list() {
+        [] | [_] => error,
+        _ => error.remedy("event", "to select events that do"),
+    }
 }

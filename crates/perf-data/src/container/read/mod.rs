@@ -286,13 +286,14 @@ fn spooled(stream: &mut dyn Read, name: &str, options: &ReadOptions) -> Result<(
 /// The most specific error for bytes that are not a recording.
 fn not_a_recording(name: &str, bytes: &[u8]) -> Error {
     let unrecognized = || "not a perf.data file: it does not begin with PERFILE2 or PERFFILE".to_owned();
-    Error::input(name, 0, header_problem(bytes).unwrap_or_else(unrecognized))
+    let offset = (!bytes.is_empty()).then_some(0);
+    Error::input(name, offset, header_problem(bytes).unwrap_or_else(unrecognized))
 }
 
 /// A known problem of bytes that are not a recording; `None` if they are of an unknown kind.
 pub fn header_problem(bytes: &[u8]) -> Option<String> {
     Some(if bytes.is_empty() {
-        "the file is empty".to_owned()
+        "the input is empty".to_owned()
     } else if bytes.len() < FileHeader::SIZE_WITHOUT_FEATURES as usize
         && [b"PERFILE2", b"PERFFILE"].iter().any(|magic| magic.starts_with(&bytes[..bytes.len().min(8)]))
     {
