@@ -1,17 +1,16 @@
 //! Kernel symbols: functions from kallsyms, lines from vmlinux, relocated by the recorded address of a reference symbol.
 
 use super::elf::ElfFiles;
-use super::find::attempt::{Attempt, Mismatch, Outcome, Role};
+use super::find::attempt::{Attempt, Outcome, Role};
 use super::find::search::Search;
 use super::find::{Policy, SearchOptions, candidate_paths};
+use super::kallsyms::Kallsyms;
 use super::lookup::{FunctionFrame, Lookup};
 use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Reference, Source};
-use super::table::SymbolTable;
 use crate::object::recorded_file;
 use bytes::Bytes;
 use perf_data::container::spool::map;
-use perf_data::session::map::PAGE;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,15 +66,16 @@ impl KernelSource {
         };
         for path in self.kallsyms_places(key) {
             let kallsyms = match read_all(&path) {
-                Ok(bytes) => Kallsyms::parse(&bytes).map_err(Outcome::Unsuitable),
+                Ok(text) => Kallsyms::parse(text).map_err(Outcome::Unsuitable),
                 Err(e) if e.kind() == ErrorKind::NotFound => Err(Outcome::NotFound),
                 Err(e) => Err(Outcome::Unreadable(e.to_string())),
             };
             match kallsyms {
                 Err(outcome) => add(&path, outcome),
                 Ok(kallsyms) => {
-                    let own = kallsyms.reference(key);
-                    let mismatch = own.zip(key.reference.as_ref()).and_then(|(own, of)| kallsyms.mismatch(own, of));
+                    let own = key.reference.as_ref().and_then(|wanted| kallsyms.reference(wanted));
+                    let mismatch = own.zip(key.reference.as_ref());
+                    let mismatch = mismatch.and_then(|(own, recorded)| kallsyms.mismatch(own, recorded));
                     let shift = shift(own, key);
                     if let Some(mismatch) = mismatch.filter(|_| self.options.policy != Policy::Force) {
                         add(&path, Outcome::Mismatch(mismatch));
@@ -87,7 +87,7 @@ impl KernelSource {
                     }
                     add(&path, mismatch.map_or(Outcome::Used, Outcome::Forced));
                     let load_address = key.load_address.unwrap_or(0);
-                    return Some(Box::new(Kernel { symbols: kallsyms.table, shift, load_address }));
+                    return Some(Box::new(Kernel { kallsyms, shift, load_address }));
                 }
             }
         }
@@ -132,7 +132,7 @@ fn shift(own: Option<u64>, key: &ObjectKey) -> u64 {
 
 /// A kernel whose symbols are at other addresses than recorded.
 struct Kernel {
-    symbols: SymbolTable,
+    kallsyms: Kallsyms,
     shift: u64,
     /// Address of the module whose symbols are looked up; 0 for the kernel itself.
     load_address: u64,
@@ -144,7 +144,7 @@ impl OpenedObject for Kernel {
     }
 
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
-        lookups(&Shifted { lookup: &self.symbols, shift: self.shift });
+        lookups(&Shifted { lookup: &self.kallsyms, shift: self.shift });
     }
 }
 
@@ -197,94 +197,9 @@ impl<L: Lookup + ?Sized> Lookup for Shifted<'_, L> {
     }
 }
 
-/// Symbols of a running kernel: lines `ADDRESS TYPE NAME [MODULE]`.
-#[derive(Debug)]
-pub struct Kallsyms {
-    table: SymbolTable,
-    references: Vec<(Vec<u8>, u64)>,
-    /// Addresses of the symbols at whose first one perf ends the mapping of a kernel.
-    ends: Vec<u64>,
-}
-
-/// Reference symbols, whose addresses are recorded.
-const REFERENCES: [&[u8]; 3] = [b"_text", b"_stext", b"__start"];
-
-/// Symbols at the end of a kernel.
-const ENDS: [&[u8]; 2] = [b"_edata", b"_etext"];
-
-impl Kallsyms {
-    /// Reads the functions.
-    ///
-    /// # Errors
-    /// If there are no functions; the kernel shows addresses as 0 to unprivileged users.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
-        let (mut symbols, mut references, mut ends, mut zeros) = (Vec::new(), Vec::new(), Vec::new(), 0u64);
-        for line in bytes.split(|&byte| byte == b'\n') {
-            let Some((address, kind, name)) = symbol(line) else { continue };
-            if ENDS.contains(&name) {
-                ends.push(address);
-            }
-            if !matches!(kind, b't' | b'T' | b'w' | b'W') {
-                continue;
-            }
-            zeros += u64::from(address == 0);
-            if REFERENCES.contains(&name) && references.iter().all(|(reference, _)| reference != name) {
-                references.push((name.to_vec(), address));
-            }
-            if address != 0 {
-                symbols.push((address, 0, name));
-            }
-        }
-        if symbols.is_empty() {
-            return Err(match zeros {
-                0 => "has no symbols",
-                _ => "has only addresses 0: the kernel hides them (kptr_restrict); read it as root",
-            });
-        }
-        // Of several names of an address, perf shows the last: __x64_sys_read, not __ia32_sys_read.
-        symbols.sort_by_key(|&(address, ..)| address);
-        symbols.reverse();
-        symbols.dedup_by_key(|&mut (address, ..)| address);
-        // A truncated copy says nothing about the addresses behind it. perf gives the last symbol the rest of its page and one more.
-        if let Some((address, size, _)) = symbols.first_mut() {
-            let end = address.checked_next_multiple_of(PAGE).and_then(|end| end.checked_add(PAGE));
-            *size = end.unwrap_or(u64::MAX) - *address;
-        }
-        Ok(Self { table: SymbolTable::from_symbols(symbols.into_iter()), references, ends })
-    }
-
-    /// Functions by address.
-    pub fn table(&self) -> &SymbolTable {
-        &self.table
-    }
-
-    /// Whether these are of another kernel than the recorded one, by the size: kallsyms have no build ID.
-    fn mismatch(&self, own: u64, recorded: &Reference) -> Option<Mismatch> {
-        let sizes = || self.ends.iter().map(|end| end.wrapping_sub(own));
-        let size = recorded.size.filter(|size| sizes().all(|own| own != *size));
-        size.and_then(|_| sizes().next()).map(Mismatch::KernelSize)
-    }
-
-    /// The address of the recorded reference symbol here.
-    fn reference(&self, key: &ObjectKey) -> Option<u64> {
-        let wanted = key.reference.as_ref()?;
-        let reference = self.references.iter().find(|(name, _)| *name == *wanted.symbol.as_bytes());
-        reference.map(|&(_, address)| address).or_else(|| self.table.symbol_address(wanted.symbol.as_bytes()))
-    }
-}
-
-/// Parses a line: address, type, name. A module name follows after a tab.
-fn symbol(line: &[u8]) -> Option<(u64, u8, &[u8])> {
-    let mut words = line.splitn(3, |&byte| byte == b' ');
-    let address = u64::from_str_radix(str::from_utf8(words.next()?).ok()?, 16).ok()?;
-    let &[kind] = words.next()? else { return None };
-    let rest = words.next()?;
-    let name = rest.split(|byte| b"\t\r ".contains(byte)).next().filter(|name| !name.is_empty())?;
-    Some((address, kind, name))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::find::attempt::Mismatch;
     use super::super::lookup::names;
     use super::*;
     use std::fs;
@@ -371,6 +286,6 @@ mod tests {
     fn hidden_addresses_are_recognized() {
         let (kernel, attempts) = open("0000000000000000 T _text\n0000000000000000 T a\n", None);
         assert!(kernel.is_none() && attempts[0].to_string().contains("kptr_restrict"));
-        assert!(Kallsyms::parse(b"").is_err() && Kallsyms::parse(b"\xff\xff T x\n1 T\n").is_err());
+        assert!(Kallsyms::parse("".into()).is_err() && Kallsyms::parse(b"\xff\xff T x\n1 T\n"[..].into()).is_err());
     }
 }

@@ -20,7 +20,7 @@
 //! * [`lookup`]: lookup of one address; [`source`]: the interface of symbol sources.
 //! * [`elf`]: object files with their debug files; [`find`]: finds these; [`object`]: one opened file; [`table`]: symbol
 //!   tables; `dwarf`: debug information; `gopclntab`: the function table of Go programs.
-//! * [`kernel`]: kallsyms and vmlinux; `relocation`: kernel modules.
+//! * [`kernel`]: kallsyms (text: `kallsyms`) and vmlinux; `relocation`: kernel modules.
 //! * [`bpf`]: BPF programs; [`simpleperf`]: symbols in recordings of simpleperf.
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
 //! * [`custom`]: sources outside of this library.
@@ -38,6 +38,7 @@ mod gopclntab;
 mod inflate;
 mod java_name;
 pub mod jit_dump;
+mod kallsyms;
 pub mod kernel;
 pub mod lookup;
 pub mod object;
