@@ -64,7 +64,7 @@ pub(crate) struct DwarfLookup<'a> {
     ranges: UnitRanges,
     /// What was read of each unit.
     caches: Vec<OnceCell<Box<UnitCache<'a>>>>,
-    /// Functions by unit and entry.
+    /// Functions by unit and entry: they are described once, not for each address in them or in code they are inlined into.
     descriptions: RefCell<HashMap<(usize, UnitOffset), Description<'a>>>,
     budget: Budget,
     has_lines: bool,
