@@ -37,7 +37,8 @@ pub struct PackedFile {
     pub entry: PathBuf,
     /// Path on this machine.
     pub path: PathBuf,
-    /// The process whose functions it has. Such a file has no build ID that shows where it is from.
+    /// The process whose JIT code it describes; `None` for files of objects. Such a file has no build ID, so its owner is checked
+    /// when it is read.
     pub pid: Option<u32>,
 }
 
@@ -80,6 +81,7 @@ impl PackedObject {
                         Some(dwz)
                     });
                 }
+                // The vdso has no file, split DWARF is added below, and code maps belong to processes.
                 Role::RunningVdso | Role::Split | Role::JitDump | Role::PerfMap => {}
             }
         }
@@ -125,7 +127,7 @@ impl FileSearch {
     pub fn read(&self, file: &PackedFile) -> io::Result<Bytes> {
         match file.pid {
             Some(pid) => self.options.read_code_map(&file.path, pid),
-            // It reports a size of 0.
+            // A file of procfs reports a size of 0, so it cannot be mapped.
             None if file.path == Path::new(LIVE_KALLSYMS) => fs::read(&file.path).map(Bytes::from),
             None => recorded_file::read_stored(&file.path),
         }
@@ -136,6 +138,7 @@ impl FileSearch {
         // Frames are looked up by IDs without padding.
         let id = Id::new(unpadded(id.bytes())).unwrap_or(id);
         let Some((path, directory)) = as_path(name).zip(directory(name, id)) else { return Vec::new() };
+        // An address only marks the object as a module for the search; it is not used to resolve anything here.
         let load_address = module_name(path).filter(|_| is_kernel_code).map(|_| 0);
         let key = ObjectKey { path: path.to_owned(), build_id: Some(id), load_address, ..ObjectKey::default() };
         let object = PackedObject { id: Some(id), directory, files: Vec::new() };

@@ -1,4 +1,4 @@
-//! Creates archives.
+//! Creates archives of a recording and the files that its symbolization needs.
 
 use super::entry::{link, recording_name};
 use super::files::{FileSearch, PackedFile, PackedObject};
@@ -72,7 +72,7 @@ pub fn pack(input: Input, read: &ReadOptions, options: &PackOptions, out: &mut d
     let (meta, _) = Source::open(input.clone(), read.clone())?.run(&mut ordered)?;
     let scan = ordered.into_inner().sink.objects;
     let search = options.symbols.for_recording(&meta);
-    // Where objects are searched, their build IDs are.
+    // Build IDs are searched below the same root as the objects.
     let symfs = options.find.symfs.clone().or_else(|| search.symfs.clone());
     let find = FindOptions { symfs, ..options.find.clone() };
     let resolved = BuildIdLookups::new(&scan, &find);
@@ -181,14 +181,14 @@ impl Packed {
     }
 }
 
-/// The zeros that files may still fill the archive with. Files of other users can be holes that take no room where they are, and any
-/// room in the archive.
+/// How many bytes of zeros files may still add to the archive. A recorded path can be a sparse file of another user, which takes no
+/// room on disk and any room in the archive.
 #[derive(Clone, Copy, Debug)]
 struct ZeroBudget(u64);
 
 impl Default for ZeroBudget {
     fn default() -> Self {
-        // Object files have some pages of zeros.
+        // More than zero, since object files have some pages of zeros.
         Self(1 << 30)
     }
 }

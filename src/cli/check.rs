@@ -66,6 +66,7 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode, Failure> {
 /// Checks one recording. Returns the counts, and whether the recording was completely converted from its format; `None` if it
 /// cannot be read, which is reported.
 fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Option<(Checked, bool)>, Failure> {
+    // The first error of a write, which the callback cannot return.
     let mut written = Ok(());
     let mut similar = SimilarFindings::default();
     let options = args.read.options();

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Whether the program was started without standard output; `false` where that cannot be determined.
 static STDOUT_IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Fails if standard output is closed.
@@ -26,7 +27,7 @@ pub(super) fn require_stdout() -> Result<()> {
     Ok(())
 }
 
-/// Whether standard input is a pipe.
+/// Whether standard input is a pipe; `false` where that cannot be determined.
 #[cfg(unix)]
 pub(super) fn stdin_is_pipe() -> bool {
     use std::os::fd::AsFd;

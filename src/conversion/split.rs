@@ -25,9 +25,15 @@ use std::path::Path;
 /// Maximum number of parts, unless more are allowed.
 const MAX_PARTS: usize = 1000;
 
-/// Maximum number of parts written at the same time: uncompressed files, compressed files (each has a compressor of some
-/// megabytes), and directories (each has two open files).
-const MAX_OPEN_PARTS: [usize; 3] = [4096, 16, 100];
+/// Maximum number of uncompressed files and pipes written at once. They are not limited by open files: [`PartFile`] opens its
+/// file for each write only.
+const MAX_PLAIN_PARTS: usize = 4096;
+
+/// Maximum number of compressed parts written at once: each has a compressor of some megabytes.
+const MAX_COMPRESSED_PARTS: usize = 16;
+
+/// Maximum number of uncompressed directories written at once: each has two open files.
+const MAX_DIRECTORY_PARTS: usize = 100;
 
 /// Size of all write buffers together, in bytes.
 const BUFFER_SIZE: usize = 32 << 20;
@@ -53,25 +59,26 @@ pub fn write_parts(
 ) -> Result<(usize, Ledger)> {
     let (input, damage) = input.repeatable(read)?;
     let form = new_form(options);
+    // Rejects contents that cannot be converted before the first part is created.
     if let Some(endian) = form.endian {
         let mut pass = EndianPass::new(endian, options.allow_mixed);
         Source::open(input.clone(), read.clone())?.run(&mut pass)?;
     }
     let container = options.form.container.unwrap_or(Container::File);
     let at_once = match (container, form.frames) {
-        (Container::Directory, CompressedFrames::Plain) => MAX_OPEN_PARTS[2],
-        (_, CompressedFrames::Compressed(_)) => MAX_OPEN_PARTS[1],
-        _ => MAX_OPEN_PARTS[0],
+        (Container::Directory, CompressedFrames::Plain) => MAX_DIRECTORY_PARTS,
+        (_, CompressedFrames::Compressed(_)) => MAX_COMPRESSED_PARTS,
+        _ => MAX_PLAIN_PARTS,
     };
     let options = SplitOptions { by, max_parts: if unlimited { usize::MAX } else { MAX_PARTS }, at_once };
     let (mut count, mut ledger) = (0, Ledger::default());
     let written = output.fill_directory(|directory| {
         let mut names = FileNames::default();
-        let mut make = |name: &str, count| {
+        let mut create = |name: &str, open_parts| {
             let path = directory.join(names.unique(name) + ".data");
-            create_part(&path, container, form, count)
+            create_part(&path, container, form, open_parts)
         };
-        (count, ledger) = split(input, read, options, &mut make)?;
+        (count, ledger) = split(input, read, options, &mut create)?;
         Ok(())
     })?;
     written.put_in_place()?;
@@ -84,15 +91,16 @@ pub(super) fn new_form(options: &RecordingOptions) -> Form {
     Form { frames: options.form.frames(), endian: options.form.endian, features_known: None }
 }
 
-/// Creates the sink for a part.
-fn create_part(path: &Path, container: Container, form: Form, count: usize) -> Result<Box<dyn Sink>> {
+/// Creates the sink for a part that is written together with others, `open_parts` in total.
+fn create_part(path: &Path, container: Container, form: Form, open_parts: usize) -> Result<Box<dyn Sink>> {
     let name = path.display().to_string();
     if container == Container::Directory {
         fs::create_dir(path).map_err(Error::io(name, "cannot create"))?;
         return Ok(Box::new(ToDirectory::new(path, form)));
     }
     let file = PartFile::create(path).map_err(Error::io(name, "cannot create"))?;
-    let file = BufWriter::with_capacity((BUFFER_SIZE / count.max(1)).clamp(1 << 12, 1 << 17), file);
+    // As large as all buffers together allow, since `PartFile` opens the file for each write.
+    let file = BufWriter::with_capacity((BUFFER_SIZE / open_parts.max(1)).clamp(1 << 12, 1 << 17), file);
     Ok(match container {
         Container::Pipe => Box::new(ToPipe::new(file, form)),
         Container::File | Container::Directory => Box::new(ToFile::new(file, form)),

@@ -51,6 +51,7 @@ pub fn write_scenario(
         (None, None) => CompressedFrames::Kept,
     };
     let form = Form { frames, ..Form::default() };
+    // Damage changes bytes of the complete file, which is therefore generated in memory.
     let (ledger, written) = if scenario.damage.is_some() {
         let (bytes, _, ledger) = scenario.to_bytes(scale, to, form)?;
         let written = output.write(|out| envelopes.around(out, |out| out.write_all(&bytes).map_err(Error::Output)))?;
@@ -61,8 +62,9 @@ pub fn write_scenario(
     };
     let images =
         images.map(|images| images.fill_directory(|directory| scenario.write_images(directory))).transpose()?;
-    let appear_together = hold();
-    images.map_or(Ok(()), |images| images.put_in_place_held(&appear_together))?;
-    written.put_in_place_held(&appear_together)?;
+    // A signal between the two renames waits until both are done.
+    let held = hold();
+    images.map_or(Ok(()), |images| images.put_in_place_held(&held))?;
+    written.put_in_place_held(&held)?;
     Ok(ledger)
 }

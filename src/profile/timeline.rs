@@ -1,4 +1,4 @@
-//! When samples were taken, and what threads did in between.
+//! Times of samples, lifetimes of threads and context switches, for formats with a time axis.
 
 use hashbrown::HashMap;
 use perf_data::abi;
@@ -148,7 +148,7 @@ impl Timeline {
         Occurrence { time: self.time, payload: None }
     }
 
-    /// Notes the thread of a sample; returns when the sample was taken.
+    /// Adds the thread of a sample; returns when the sample was taken.
     pub(super) fn occurrence(&mut self, event: &Event, view: &SampleView<'_>, names: &mut Names) -> Occurrence {
         if let Some((pid, tid)) = view.task {
             self.thread(pid, tid);
@@ -171,7 +171,7 @@ impl Timeline {
         self
     }
 
-    /// The latest thread with this ID.
+    /// The latest thread with this ID; added if there is none, or if the ID has moved to another process.
     pub(crate) fn thread(&mut self, pid: u32, tid: u32) -> &mut ThreadLife {
         let Self { threads, latest, .. } = self;
         let existing = latest.get(&tid).copied().filter(|&index| threads[index].pid == pid);
@@ -203,6 +203,7 @@ impl Timeline {
             match (kind, times.last_mut()) {
                 (SwitchKind::In, _) => times.push(Running { from: Some(time), to: None, cpu, is_preempted }),
                 (_, Some(last)) if last.to.is_none() => (last.to, last.is_preempted) = (Some(time), is_preempted),
+                // It was switched in before the recording, or that record was lost.
                 _ => times.push(Running { from: None, to: Some(time), cpu, is_preempted }),
             }
         }

@@ -1,4 +1,4 @@
-//! Arguments of `perf`.
+//! Arguments of `perf`: parsed later, since they have the syntax of perf's own commands.
 
 use clap::Args;
 use std::ffi::OsString;

@@ -12,8 +12,9 @@ use perf_data::tracepoint::tracepoints::Tracepoint;
 use perf_data::tracepoint::value::{FieldValue, Numbers};
 use std::sync::Arc;
 
-/// Fields of a tracepoint that have columns, at most. No tracepoint of Linux has as many.
-const FIELDS: usize = 128;
+/// Maximum number of fields of a tracepoint that have columns; the formats of a crafted recording may define any number. No
+/// tracepoint of Linux has as many.
+const MAX_FIELDS: usize = 128;
 
 /// The rows of a tracepoint.
 pub(super) struct TracepointTable {
@@ -103,7 +104,7 @@ impl TracepointTable {
         let mut names = HashSet::new();
         let mut columns: Vec<_> = TracepointColumns::schema().fields().iter().cloned().collect();
         names.extend(columns.iter().map(|column| column.name().clone()));
-        tracepoint.fields.truncate(FIELDS);
+        tracepoint.fields.truncate(MAX_FIELDS);
         // A table cannot have two columns of one name, but a field may be named as another one or as a common column.
         tracepoint.fields.retain(|field| names.insert(field.name.clone()));
         let mut fields: Vec<_> = tracepoint.fields.iter().map(FieldColumn::new).collect();

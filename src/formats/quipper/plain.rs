@@ -21,10 +21,11 @@ use perf_data::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, IntoInnerError, Write};
 
-/// Size of an AUXTRACE record without its payload.
+/// Size of an AUXTRACE record without its payload, as perf stores it in the index.
 const AUXTRACE_SIZE: u64 = 48;
 
-/// Features that are lists, and thus a count of 4 bytes when empty.
+/// Features that are lists. Messages do not distinguish an empty list from a missing one; perf writes an empty one as a count of
+/// 4 bytes.
 const LISTS: [FeatureId; 4] =
     [FeatureId::NUMA_TOPOLOGY, FeatureId::PMU_MAPPINGS, FeatureId::GROUP_DESC, FeatureId::HYBRID_TOPOLOGY];
 
@@ -40,8 +41,8 @@ pub(super) fn unbuffered(name: &str, spool: BufWriter<Spool>) -> Result<Spool> {
     spool.map_err(Error::io(name, "cannot write to a temporary file"))
 }
 
-/// Builds a file.
-pub(super) fn file(
+/// Builds a file from messages.
+pub(super) fn build_file(
     contents: &ProtoContents<'_>,
     options: &ReadOptions,
 ) -> Result<(ImportedRecording, UnknownInEvents)> {
@@ -102,7 +103,8 @@ fn features(contents: &ProtoContents<'_>, pieces: Option<&Pieces>) -> BTreeMap<F
     let mut features = BTreeMap::new();
     for id in (1..FEATURES).map(FeatureId).filter(|id| mask.is_none_or(|mask| mask >> id.0 & 1 == 1)) {
         let mut section = section(id, &contents.rest, &contents.attrs, contents.endian);
-        let is_mark = match id {
+        // The presence of these is information, even if they are empty.
+        let is_kept_empty = match id {
             FeatureId::BRANCH_STACK => mask.is_some() || has_branches,
             FeatureId::BUILD_ID => mask.is_some(),
             _ => false,
@@ -110,7 +112,7 @@ fn features(contents: &ProtoContents<'_>, pieces: Option<&Pieces>) -> BTreeMap<F
         if section.is_empty() && mask.is_some() && LISTS.contains(&id) {
             section = vec![0; size_of::<u32>()];
         }
-        if !section.is_empty() || is_mark {
+        if !section.is_empty() || is_kept_empty {
             features.insert(id, section);
         }
     }

@@ -108,7 +108,7 @@ impl ProtoContents<'_> {
 
     /// Builds a file of the standard layout.
     pub(super) fn to_recording(&self, options: &ReadOptions) -> Result<(ImportedRecording, UnknownInEvents)> {
-        plain::file(self, options)
+        plain::build_file(self, options)
     }
 }
 

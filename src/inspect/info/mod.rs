@@ -6,13 +6,13 @@
 mod bpf;
 pub mod build_ids;
 pub mod counters;
-mod cpus;
 mod date;
 pub mod events;
 pub mod header;
 pub mod hit_files;
 pub mod imported_profile;
 mod machine;
+mod number_ranges;
 pub mod stats;
 pub mod summary;
 mod topology;

@@ -1,6 +1,6 @@
 //! CPUs, memory and caches, in the wording of `perf report --header-only -I`.
 
-use super::cpus::ranges;
+use super::number_ranges::format_ranges;
 use perf_data::abi::feature::cache::Caches;
 use perf_data::abi::feature::cpu_domain_info::CpuDomainInfo;
 use perf_data::abi::feature::cpu_topology::CpuTopology;
@@ -60,7 +60,7 @@ pub(super) fn memory(topology: &MemTopology) -> Vec<String> {
         let has = |bit: &u64| words.get((bit / 64) as usize).is_some_and(|word| word >> (bit % 64) & 1 == 1);
         let blocks: Vec<u64> = (0..nr_bits.min(64 * words.len() as u64)).filter(has).collect();
         let size = (blocks.len() as u64).saturating_mul(topology.block_size_bytes);
-        format!("#  {:>3} [{}]: {}", node.node, bytes(size), ranges(blocks))
+        format!("#  {:>3} [{}]: {}", node.node, bytes(size), format_ranges(blocks))
     };
     let (count, size) = (topology.nodes.len(), topology.block_size_bytes);
     let title = format!("# memory nodes (nr {count}, block size {size:#x}):");

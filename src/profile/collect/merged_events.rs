@@ -43,6 +43,7 @@ impl MergedEvents {
         for &index in has_samples {
             let at = index as usize;
             let (Some(Event { attr, .. }), Some(event)) = (events.get(at), profile_events.get(at)) else { continue };
+            // A column of an imported profile.
             if event.sample_types.is_some() {
                 continue;
             }
@@ -149,13 +150,14 @@ fn modes(attr: &Attr) -> u8 {
     )
 }
 
-/// The same by modifiers, without which an event counts in all modes.
+/// As [`modes`], by the modifiers of a name, without which an event counts in all modes.
 fn named_modes(modifiers: &str) -> u8 {
     let counts_in =
         |letter: char, all: &str| !modifiers.contains(|mode| all.contains(mode)) || modifiers.contains(letter);
     combined(['u', 'k', 'h'].map(|letter| counts_in(letter, "ukh")), ['H', 'G'].map(|letter| counts_in(letter, "HG")))
 }
 
+/// A bit for each pair of a mode (user, kernel, hypervisor) and a machine (host, guest).
 fn combined(modes: [bool; 3], machines: [bool; 2]) -> u8 {
     let all = machines.into_iter().flat_map(|machine| modes.map(|mode| machine && mode));
     all.enumerate().map(|(bit, counts)| u8::from(counts) << bit).sum()

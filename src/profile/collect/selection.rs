@@ -1,4 +1,4 @@
-//! Event selection.
+//! Selects the events of a profile by name (`--event`).
 
 use crate::suggest::unknown;
 use perf_data::error::{Error, Result};
@@ -10,7 +10,7 @@ use perf_data::stream::meta::Meta;
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
     wanted: Vec<String>,
-    /// Cached results by event.
+    /// Results by event: names are formatted and compared once per event, not for each sample.
     cached: Vec<Option<bool>>,
 }
 

@@ -1,6 +1,7 @@
-//! The process and the event that a record describes, by the roles of its fields.
+//! The process and the event that a record describes, for filters. Found by the roles of fields, so that it works for each record
+//! type.
 
-use perf_data::abi::fields::{FieldVisitor, TaskField, ignore_roles};
+use perf_data::abi::fields::{FieldVisitor, InWorkspace, TaskField, ignore_roles};
 use perf_data::abi::record::Body;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
@@ -25,7 +26,7 @@ impl OwnIds {
     }
 }
 
-impl perf_data::abi::fields::InWorkspace for OwnIds {}
+impl InWorkspace for OwnIds {}
 
 impl FieldVisitor for OwnIds {
     fn own_process(&mut self, process: TaskField<'_>) {

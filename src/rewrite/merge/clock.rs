@@ -9,15 +9,18 @@ use perf_data::error::{Error, Result};
 
 /// Clock IDs of clock_gettime(2).
 const CLOCKS: [(i32, &str); 5] = [
-    (0, "CLOCK_REALTIME"),
+    (REALTIME, "CLOCK_REALTIME"),
     (1, "CLOCK_MONOTONIC"),
     (4, "CLOCK_MONOTONIC_RAW"),
     (7, "CLOCK_BOOTTIME"),
-    (11, "CLOCK_TAI"),
+    (TAI, "CLOCK_TAI"),
 ];
 
 /// The wall clock, to which times are aligned.
 pub(crate) const REALTIME: i32 = 0;
+
+/// International atomic time: the wall clock without leap seconds.
+const TAI: i32 = 11;
 
 /// Maximum difference of two readings of a clock's offset from the wall clock, which is adjusted over time; in nanoseconds.
 const TOLERANCE: u64 = 1_000_000_000;
@@ -36,10 +39,10 @@ fn clock_name(clock: Option<i32>) -> String {
 
 /// Whether a clock is the same on all machines.
 fn is_common(clock: Option<i32>) -> bool {
-    matches!(clock, Some(0 | 11))
+    matches!(clock, Some(REALTIME | TAI))
 }
 
-/// The wrapping offset to add to the times of each recording.
+/// The offset to add to the times of each recording. The addition wraps, so that an offset can be negative.
 ///
 /// # Errors
 /// Fails if the clocks differ, or a recording lacks its clock's offset from the wall clock.
@@ -53,6 +56,7 @@ pub(crate) fn shifts(members: &[Member], align_wall: bool) -> Result<Vec<u64>> {
     Ok(vec![0; members.len()])
 }
 
+/// The offset of a recording's clock from the wall clock.
 fn to_wall(member: &Member) -> Result<u64> {
     match (clock(member), member.meta.clock_data()) {
         (Some(REALTIME), _) => Ok(0),
@@ -65,6 +69,7 @@ fn to_wall(member: &Member) -> Result<u64> {
     }
 }
 
+/// Checks that nothing shows that the clocks of two recordings differ, so that their times can be compared as they are.
 fn compare(first: &Member, other: &Member) -> Result<()> {
     let refused = |why: String| {
         Err(Error::incompatible(format!("{} cannot be merged with {}: {why}", other.name, first.name))

@@ -52,6 +52,7 @@ impl Merge {
         let mut meta = members[0].meta.with(events.attrs(), features.features, members[0].meta.event_types.list());
         (meta.container, meta.directory) = (Container::File, None);
         meta.files = members.iter().flat_map(|member| member.meta.files.clone()).collect();
+        // They are in the merged BUILD_ID feature.
         meta.build_id_records.clear();
         let mut notes = duplicates::warnings(&members, read);
         notes.extend(features.notes);
@@ -74,6 +75,7 @@ impl Merge {
         let marks = rounds.stage.marks();
         sink.end(&self.meta)?;
         let kinds: Vec<_> = ledger.entries().keys().copied().collect();
+        // These are not copied: the result has a header of its own, uncompressed records, and rounds in its own order.
         for kind in kinds {
             if kind.is_frame() || kind.is_header() || kind == RecordType::FINISHED_ROUND {
                 let count = ledger.counts(kind).unaccounted();
@@ -94,9 +96,10 @@ impl Merge {
         for (number, member) in members.iter().enumerate() {
             // perf expects some types once: only those of the first recording that has them are kept.
             let is_redundant = |kind: &RecordType| {
-                let is_wrong = *kind == RecordType::TIME_CONV && options.align_wall;
-                let is_in = |other: &Member| other.scan.counts.count(*kind) > 0;
-                is_wrong || kind.has(RecordFlags::ONCE) && members[..number].iter().any(is_in)
+                // It converts the hardware clock to the recorded clock, not to the wall clock.
+                let is_obsolete = *kind == RecordType::TIME_CONV && options.align_wall;
+                let has_kind = |other: &Member| other.scan.counts.count(*kind) > 0;
+                is_obsolete || kind.has(RecordFlags::ONCE) && members[..number].iter().any(has_kind)
             };
             let kinds = member.scan.counts.iter().map(|(kind, _)| kind);
             parts.push(MergePart {

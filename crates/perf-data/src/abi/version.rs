@@ -56,6 +56,7 @@ impl PerfVersion {
 
     /// Size of the version's `perf_event_attr`, the largest that it reads.
     pub fn attr_size(self) -> usize {
+        // 112 is that of the oldest supported version.
         ATTR_SIZES.iter().rfind(|(_, since)| *since <= self).map_or(112, |(size, _)| *size)
     }
 

@@ -23,7 +23,7 @@ pub struct Limits {
     pub record: u64,
     /// Bytes of a stream searched for the next valid record before the corrupt bytes are passed on.
     pub damage: usize,
-    /// Bytes of sort keys (times and locations) of waiting records; more are spilled to temporary files.
+    /// Number of waiting records whose sort keys (time and location, 16 bytes) are in memory; more are spilled to temporary files.
     pub waiting: usize,
     /// Bytes of waiting records; more are spilled to temporary files. Records of mapped files do not count.
     pub waiting_bytes: usize,

@@ -39,6 +39,7 @@ pub fn size(bytes: &[u8], endian: Endian) -> Option<u64> {
     if header.kind != RecordType::COMPRESSED2 {
         return None;
     }
+    // The first case: a size of 0x10000 was stored as 0.
     if header.size == 0 && (MAX_PADDED as u64 + 1..=CHUNK as u64).contains(&data_size) {
         return Some(HEADER as u64 + data_size);
     }

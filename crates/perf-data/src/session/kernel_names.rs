@@ -9,11 +9,12 @@ use std::path::Path;
 
 /// The name of a module as kallsyms has it, `nf_nat`, from `[nf_nat]` or the path of its file; `None` if it is no module.
 pub fn module_name(path: &Path) -> Option<String> {
-    const OTHERS: [&str; 6] = ["vdso", "vsyscall", "heap", "stack", "anon", "uprobes"];
+    /// Beginnings of the names of memory that is no module, which are in brackets, too.
+    const MEMORY: [&str; 6] = ["vdso", "vsyscall", "heap", "stack", "anon", "uprobes"];
     let text = path.to_str()?;
     if let Some(name) = text.strip_prefix('[') {
         let name = name.strip_suffix(']')?;
-        let is_module = !name.contains('[') && !OTHERS.iter().any(|other| name.starts_with(other));
+        let is_module = !name.contains('[') && !MEMORY.iter().any(|memory| name.starts_with(memory));
         return is_module.then(|| name.to_owned());
     }
     let (stem, suffix) = path.file_name()?.to_str()?.split_once(".ko")?;

@@ -127,6 +127,7 @@ impl Map {
         self.is_kernel()
             || self.filename.starts_with(b"[guest.kernel")
             || is_module
+            // The vsyscall page is user code in the kernel's half of the address space.
             || self.start >= UPPER_HALF && name != b"[vsyscall]"
     }
 

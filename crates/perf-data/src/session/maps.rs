@@ -22,6 +22,7 @@ impl Maps {
     /// Inserts a mapping at `start..limit`.
     pub fn insert(&mut self, start: u64, limit: u64, map: MapId) {
         let new = RangeEntry { start, last: limit.saturating_sub(1), value: map };
+        // The same mapping again: the generation, by which views are cached, need not change.
         if self.parts.at_or_before(start) == Some(new) {
             return;
         }

@@ -44,7 +44,6 @@ impl Process {
         self.before_exec = Some(Arc::new(std::mem::take(&mut self.maps)));
     }
 
-    /// The mappings.
     pub(super) fn maps_mut(&mut self) -> &mut Maps {
         &mut self.maps
     }

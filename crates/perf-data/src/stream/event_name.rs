@@ -108,6 +108,7 @@ pub fn is_called(name: &str, wanted: &str) -> bool {
 /// Name of an event that has none in the recording.
 fn fallback_name(attr: &Attr) -> String {
     let named = match attr.kind {
+        // The upper half of `config` is the PMU on hybrid CPUs.
         AttrType::HARDWARE => HardwareEvent(attr.config & 0xffff_ffff).name(),
         AttrType::SOFTWARE => SoftwareEvent(attr.config).name(),
         _ => None,

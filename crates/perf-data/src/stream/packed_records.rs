@@ -75,7 +75,6 @@ impl Packer {
         self.0.len() >= FULL_SIZE
     }
 
-    /// The packed bytes.
     pub(super) fn into_bytes(self) -> Bytes {
         self.0.into()
     }

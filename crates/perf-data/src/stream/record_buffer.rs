@@ -46,6 +46,7 @@ impl BlockBuffer {
         if raw.at() == 0 && packed_records::is_packable(raw) {
             return self.pack(raw);
         }
+        // Without added records, the block may have been dropped since.
         if self.added.serial != raw.block().serial || self.added.records == 0 {
             self.set_current(raw.block());
         }

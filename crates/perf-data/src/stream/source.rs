@@ -286,6 +286,7 @@ impl Source {
             WalkStep::Cut { needed } => {
                 let sound = RecordHeader::peek(&block.bytes[at..], self.meta.endian).is_some_and(|h| is_plausible(&h));
                 let problem = format!("record is truncated: needs {needed} bytes, {left} left");
+                // After a sound record that is truncated, nothing follows. Only a payload, whose size may be corrupt, needs more.
                 (problem, !sound || needed > u64::from(u16::MAX))
             }
             WalkStep::Garbage { header } if header.len() < RecordHeader::SIZE => {

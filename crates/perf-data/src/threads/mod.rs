@@ -15,10 +15,10 @@ use std::thread::{self, Builder};
 /// Number of threads to use.
 pub fn workers() -> usize {
     // More threads would only wait for I/O.
-    const MOST: usize = 8;
+    const MAX_WORKERS: usize = 8;
     // The system call is slow.
     static WORKERS: OnceLock<usize> = OnceLock::new();
-    *WORKERS.get_or_init(|| thread::available_parallelism().map_or(1, |workers| workers.get().min(MOST)))
+    *WORKERS.get_or_init(|| thread::available_parallelism().map_or(1, |workers| workers.get().min(MAX_WORKERS)))
 }
 
 /// A builder of a worker thread. If the system starts no more threads, the caller does the work itself.

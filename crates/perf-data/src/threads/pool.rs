@@ -93,6 +93,7 @@ impl<T, R> WorkerPool<T, R> {
 
 impl<T, R> Drop for WorkerPool<T, R> {
     fn drop(&mut self) {
+        // Propagating the panic of a worker during another panic would abort the program.
         if !thread::panicking() {
             self.end();
         }

@@ -7,6 +7,7 @@ use perf_data::abi::Endian;
 /// Prefixes of architecture names from uname(2), with the ELF machines of the programs they run.
 const ARCHES: [(&str, &[elf::Machine]); 16] = [
     ("x86_64", &[elf::EM_X86_64, elf::EM_386]),
+    // i386 to i686.
     ("i", &[elf::EM_386, elf::EM_X86_64]),
     ("aarch64", &[elf::EM_AARCH64, elf::EM_ARM]),
     ("arm64", &[elf::EM_AARCH64, elf::EM_ARM]),

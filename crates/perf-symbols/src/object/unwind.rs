@@ -7,29 +7,29 @@ use gimli::{BaseAddresses, CieOrFde, EhFrame, EndianSlice, Format, RunTimeEndian
 use std::collections::HashSet;
 use std::io;
 
-/// `.eh_frame` and `.eh_frame_hdr`.
+/// `.eh_frame` and the search table of `.eh_frame_hdr`.
 pub(crate) struct Unwind {
-    /// `.eh_frame`.
     pub eh_frame: Vec<u8>,
     /// Addresses of functions and offsets of their entries, both relative to the start of `.eh_frame`.
     table: Vec<(i64, u64)>,
 }
 
 /// Size of `.eh_frame_hdr` before its table.
-const HEADER: usize = 12;
+const HEADER_LEN: usize = 12;
 
-/// Maximum distance of code from `.eh_frame` that the search table can represent.
+/// Maximum distance of code from `.eh_frame`: half of what the 32-bit offsets of the search table can represent, since these are
+/// relative to `.eh_frame_hdr`, which follows `.eh_frame`.
 const MAX_DISTANCE: i64 = 1 << 30;
 
 impl Unwind {
-    /// Tables of all functions, for an `.eh_frame` at address `at`; `None` if no function has any. Entries that are invalid or
-    /// too far away are omitted.
+    /// Builds the tables of all functions, for an `.eh_frame` at address `at`; `None` if no function has any. Entries that are
+    /// invalid or too far away are omitted.
     pub(crate) fn new(image: &Image, at: u64) -> Option<Self> {
-        let mut section = WriteEhFrame(SectionEnd { bytes: Vec::new(), endian: endian(image.target) });
+        let mut section = WriteEhFrame(TruncatableSection { bytes: Vec::new(), endian: endian(image.target) });
         let mut all = Vec::new();
         for (address, function) in image.functions().iter().filter(|(_, function)| !function.eh_frame.is_empty()) {
             let start = section.bytes.len();
-            let written = table(image, *address, function, at).and_then(|table| {
+            let written = relocated_entries(image, *address, function, at).and_then(|table| {
                 table.write_eh_frame(&mut section).ok()?;
                 let table = search_table(&section.bytes, start, image).ok()?;
                 table.iter().all(|(address, _)| (-MAX_DISTANCE..MAX_DISTANCE).contains(address)).then_some(table)
@@ -51,7 +51,7 @@ impl Unwind {
 
     /// Size of `.eh_frame_hdr`.
     pub(crate) fn header_len(&self) -> u64 {
-        (HEADER + 8 * self.table.len()) as u64
+        (HEADER_LEN + 8 * self.table.len()) as u64
     }
 
     /// Encodes `.eh_frame_hdr`, located `behind` bytes after the start of `.eh_frame`.
@@ -66,6 +66,7 @@ impl Unwind {
             let value = i32::try_from(value).map_err(too_far)?;
             out.write_u32(value as u32).map_err(io::Error::other)
         };
+        // Version, then the encodings of the pointer to `.eh_frame`, of the number of entries and of the entries.
         let encodings = [
             1,
             (gimli::DW_EH_PE_pcrel | gimli::DW_EH_PE_sdata4).0,
@@ -85,13 +86,13 @@ impl Unwind {
     }
 }
 
-/// A section that can be truncated after a failed write.
-struct SectionEnd {
+/// A section that can be truncated after a failed write, unlike gimli's `EndianVec`.
+struct TruncatableSection {
     bytes: Vec<u8>,
     endian: RunTimeEndian,
 }
 
-impl Writer for SectionEnd {
+impl Writer for TruncatableSection {
     type Endian = RunTimeEndian;
 
     fn endian(&self) -> RunTimeEndian {
@@ -115,13 +116,14 @@ impl Writer for SectionEnd {
 }
 
 /// Decodes the entries of a function and relocates them to an `.eh_frame` at `at`; `None` if they are invalid.
-fn table(image: &Image, address: u64, function: &ImageFunction, at: u64) -> Option<FrameTable> {
+fn relocated_entries(image: &Image, address: u64, function: &ImageFunction, at: u64) -> Option<FrameTable> {
     let address_size = if image.target.is_64 { 8 } else { 4 };
     let mut section = EhFrame::new(&function.eh_frame, endian(image.target));
     section.set_address_size(address_size);
     if !can_be_written(&section, &function.eh_frame) {
         return None;
     }
+    // Where its part of `.eh_frame` was, by the definition of the field.
     let original = (address + function.size).next_multiple_of(address_size.into());
     let moved = original.wrapping_sub(at);
     // Code precedes `.eh_frame`: its addresses are negative.

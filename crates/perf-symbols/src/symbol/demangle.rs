@@ -30,6 +30,7 @@ impl Demangle {
         let demangled = match self {
             Self::No => return None,
             _ if is_rust(name) => rust(name),
+            // Functions of Clang's blocks begin with more underscores, those that construct globals with `_GLOBAL_`.
             _ if ["_Z", "___Z", "____Z", "_GLOBAL_"].iter().any(|prefix| name.starts_with(prefix)) => {
                 let extent = if self == Self::Short { Extent::Name } else { Extent::Full };
                 cpp_name::demangle(name, extent, LIMIT)

@@ -135,6 +135,7 @@ impl<'a> GoTable<'a> {
             trees: None,
             steps: Cell::new(STEPS),
         };
+        // Each function takes at least 8 bytes.
         table.functions = table.functions.min(bytes.data.len() / 8);
         table.trees = table.find_trees(object, object.sections()[index].address);
         Some(table)
@@ -143,6 +144,7 @@ impl<'a> GoTable<'a> {
     /// Finds the base of inlining trees: a field of the runtime's `moduledata`, which begins with the addresses of this table and
     /// of its names.
     fn find_trees(&self, object: &'a Object, address: u64) -> Option<Bytes<'a>> {
+        // The index of `gofunc`, in words. Go 1.20 added two words before it, for coverage counters.
         let field = match self.version {
             Version::Go116 => return None,
             Version::Go118 => 38,
@@ -235,6 +237,7 @@ impl<'a> GoTable<'a> {
     fn tree(&self, function: GoFunction) -> Option<(u32, &'a [u8])> {
         let trees = self.trees?;
         let count = self.field(function, 6)? as usize;
+        // Size of the description without lists; its last byte is the number of data. Go 1.20 added the start line.
         let fixed = if self.version == Version::Go120 { 44 } else { 40 };
         let data = usize::from(*self.bytes.data.get(function.at.checked_add(fixed - 1)?)?);
         if count <= INLINED_CALL || data <= INLINING_TREE {
@@ -249,6 +252,7 @@ impl<'a> GoTable<'a> {
 
     /// An inlined function: name, start line, and offset of its call in the function.
     fn inlined_call(&self, calls: &'a [u8], number: i32) -> Option<(&'a [u8], u32, u64)> {
+        // The size of an `inlinedCall`, and offsets in it.
         let (size, name, call, line) =
             if self.version == Version::Go120 { (16, 4, 8, Some(12)) } else { (20, 12, 16, None) };
         let at = usize::try_from(number).ok()?.checked_mul(size)?;

@@ -85,6 +85,7 @@ fn read(stream: impl Read, packed: &[u8], size: Option<u64>, limit: u64) -> Opti
     }
     let mut inflated = Vec::new();
     inflated.try_reserve_exact(usize::try_from(size.unwrap_or(0)).ok()?).ok()?;
+    // One byte more shows that there is more.
     stream.take(size.unwrap_or(limit) + 1).read_to_end(&mut inflated).ok()?;
     let len = inflated.len() as u64;
     size.map_or(len <= limit, |size| size == len).then_some(inflated)

@@ -294,6 +294,7 @@ impl Object {
     pub fn section_data(&self, index: usize) -> &[u8] {
         let Some(section) = self.sections.get(index) else { return &[] };
         let raw = self.raw(section);
+        // Symbol tables are read while another section is relocated: whatever their name, they must not be relocated themselves.
         let is_debug = section.kind != SHT_SYMTAB.0 && section.name.starts_with(b".debug_");
         let is_relocated = self.is_relocatable && !section.is_loaded && is_debug;
         if !section.is_compressed && !is_relocated {

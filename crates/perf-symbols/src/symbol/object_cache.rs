@@ -15,7 +15,7 @@ const MAX_OBJECTS: usize = 256;
 /// An opened object, if any, and how it was found.
 pub(super) type CachedObject = (Option<Arc<dyn OpenedObject>>, Vec<Attempt>);
 
-/// Objects by key.
+/// Objects by key. If it is full, further objects are opened anew for each call.
 #[derive(Default)]
 pub(super) struct ObjectCache(Mutex<Objects>);
 
@@ -32,6 +32,7 @@ impl ObjectCache {
         if let Some(kept) = objects().by_key.get(key) {
             return kept.clone();
         }
+        // Not locked meanwhile: other threads open other objects.
         let opened = open();
         let size = opened.0.as_ref().map_or(0, |object| object.debug_size());
         let mut objects = objects();

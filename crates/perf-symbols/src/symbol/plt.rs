@@ -35,6 +35,7 @@ pub(super) fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
         }
         let slots = slots.get_or_insert_with(|| plt_slots(object));
         let (address, data) = (section.address, object.section_data(index));
+        // Entries of `.plt.got` lack the code for lazy binding.
         let step = if &*section.name == b".plt.got" { 8 } else { 16 };
         for (number, stub) in data.chunks(step).enumerate().take(LIMIT) {
             let at = address.wrapping_add((number * step) as u64);

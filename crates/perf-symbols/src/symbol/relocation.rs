@@ -22,7 +22,7 @@ pub(crate) fn lay_out(sections: &mut [ObjectSection]) {
             continue;
         }
         let start = end.checked_next_multiple_of(section.alignment.max(1));
-        // A size that cannot be is of a corrupt file.
+        // Larger than any module: the file is corrupt.
         let limit = start.and_then(|start| start.checked_add(section.size)).filter(|&limit| limit < 2 * BASE);
         let Some((start, limit)) = start.zip(limit) else { return };
         (section.address, end) = (start, limit);
@@ -116,7 +116,6 @@ impl RelocationTarget<'_> {
         Some(())
     }
 
-    /// The address of a symbol.
     fn address<S: Sym<Endian = Endianness> + Pod>(&self, symbol: u32) -> Option<u64> {
         let endian = self.object.endian();
         let symbol = items::<S>(self.symbols).get(symbol as usize)?;

@@ -185,6 +185,7 @@ impl Symbolizer {
         let mut addresses: Vec<LookupAddress> = lists.iter().flat_map(|(_, list)| list).flatten().copied().collect();
         addresses.sort_unstable();
         addresses.dedup();
+        // Indexes have 32 bits, of which all ones stands for an unknown address.
         addresses.truncate(u32::MAX as usize - 1);
         let place = |address: LookupAddress| addresses.binary_search(&address).ok().map(|place| place as u32);
         let places = lists

@@ -69,6 +69,7 @@ pub(super) struct FrameTable {
     names: Names,
     functions: Vec<Function>,
     by_name: HashMap<(NameId, u32), FunctionId>,
+    /// The demangled name of each symbol name, so that it is demangled once and not for each address.
     demangled: HashMap<NameId, NameId>,
     frames: Vec<ResolvedFrame>,
     addresses: Vec<ResolvedAddress>,

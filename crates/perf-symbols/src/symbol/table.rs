@@ -90,6 +90,7 @@ impl SymbolTable {
         let Some(index) = object.section_index(section) else { return false };
         let strings = object.section_data(object.sections()[index].link);
         let owner = object.bytes().as_ptr_range();
+        // The table shares the bytes of the file, unless the section was inflated.
         let is_mapped = owner.contains(&strings.as_ptr()) && !strings.is_empty();
         let source = self.sources.len() as u32;
         let strings = if is_mapped { object.bytes().slice_ref(strings) } else { Bytes::copy_from_slice(strings) };
@@ -128,6 +129,7 @@ impl SymbolTable {
                 start &= !1;
             }
             let mut limit = section.map_or(u64::MAX, |section| section.address.saturating_add(section.size));
+            // The symbol is in the section of descriptors, which does not bound the code.
             if let Some(code) = descriptors.as_ref().and_then(|descriptors| descriptors.code(start)) {
                 (start, limit) = (code, u64::MAX);
             }

@@ -21,6 +21,7 @@ impl BuildIds {
             let name = entry.filename.text();
             let id = trimmed(&entry, misc);
             let is_module = [&b".ko"[..], b".ko.xz", b".ko.gz", b".ko.zst"].iter().any(|end| name.ends_with(end));
+            // The kernel has this name or the path of its image; other names in brackets are those of modules.
             let is_kernel = misc.cpu_mode() == CpuMode::KERNEL
                 && (name.starts_with(b"[kernel.kallsyms]") || !is_module && !name.starts_with(b"["));
             if is_kernel && table.kernel.is_none() {

@@ -65,7 +65,6 @@ impl Cfi {
         Self { file, eh_frame: OnceCell::new(), debug_frame: OnceCell::new(), bytes_left: MAX_INTERPRETED }
     }
 
-    /// The file.
     pub(crate) fn file(&self) -> &Object {
         &self.file
     }
@@ -128,6 +127,7 @@ impl Compiler<'_> {
 /// The FDEs of a section, sorted by address.
 fn index<'d, S: UnwindSection<Data<'d>> + Section<Data<'d>>>(section: &S, bases: &BaseAddresses) -> Vec<CfiEntry> {
     let mut index = Vec::new();
+    // gimli decodes the CIE of each FDE, although most FDEs of a file share a few.
     let mut cies: HashMap<usize, CommonInformationEntry<Data<'d>>> = HashMap::new();
     let mut entries = section.entries(bases);
     // What precedes a corrupt entry is usable.
@@ -190,6 +190,7 @@ impl<'a> SearchTable<'a> {
         let bytes = file.section_data(index);
         let is_big = file.endian() == Endianness::Big;
         let ([1, pointer, UDATA4, DATAREL_SDATA4], rest) = bytes.split_first_chunk()? else { return None };
+        // The pointer to `.eh_frame` is skipped below, as 4 bytes (udata4, sdata4).
         if !matches!(pointer & 0xf, 0x3 | 0xb) {
             return None;
         }

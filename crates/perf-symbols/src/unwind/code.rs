@@ -58,7 +58,7 @@ pub struct RecentCode {
 
 impl Default for RecentCode {
     fn default() -> Self {
-        // No version is 0, so that this place is never looked up.
+        // No version is 0, so this address is never looked up.
         Self { slots: vec![(CodeAddress::default(), Code::Unmapped); 1 << Self::BITS].into() }
     }
 }
@@ -66,14 +66,14 @@ impl Default for RecentCode {
 impl RecentCode {
     const BITS: u32 = 14;
 
-    /// What is known about a place.
+    /// The cached result of an address.
     #[inline]
     pub fn get(&self, code_address: CodeAddress) -> Option<&Code> {
         let (cached, code) = &self.slots[Self::slot(code_address)];
         (*cached == code_address).then_some(code)
     }
 
-    /// Looks up a place unless it is known. Returns its slot.
+    /// Looks up an address unless it is cached. Returns its slot.
     #[inline]
     pub fn find(&mut self, code_address: CodeAddress, look_up: impl FnOnce() -> Code) -> usize {
         let slot = Self::slot(code_address);
@@ -84,7 +84,7 @@ impl RecentCode {
         slot
     }
 
-    /// What is known about the place in a slot.
+    /// The result in a slot that [`find`](Self::find) returned.
     #[inline]
     pub fn at(&self, slot: usize) -> &Code {
         &self.slots[slot].1

@@ -138,6 +138,7 @@ impl ExidxFrame {
                     let (mut value, mut shift) = (0_i64, 0);
                     loop {
                         let byte = bytes.next()?;
+                        // A larger number exceeds the 32-bit address space.
                         value |= i64::from(byte & 0x7f).checked_shl(shift).filter(|_| shift < 32)?;
                         shift += 7;
                         if byte & 0x80 == 0 {
@@ -173,6 +174,7 @@ impl ExidxFrame {
             // The return address is in the column of the link register.
             match register.slot {
                 PC => register.slot = LR,
+                // LR would overwrite it. R12 is a scratch register, on which no caller depends.
                 LR if restores_pc => register.slot = 12,
                 _ => {}
             }

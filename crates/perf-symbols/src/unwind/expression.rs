@@ -5,11 +5,11 @@ use super::memory::Unreadable;
 use super::registers::Registers;
 use gimli::{Encoding, EndianSlice, Expression, Format, Operation, RunTimeEndian};
 
-/// Maximum number of operations. Expressions of compilers have a few.
+/// Maximum number of operations. Expressions of compilers have a few; those of crafted files may jump back forever.
 const MAX_STEPS: usize = 256;
 
-/// Maximum number of values on the stack.
-const DEPTH: usize = 32;
+/// Maximum number of values on the stack; a limit allows an array instead of an allocation.
+const MAX_DEPTH: usize = 32;
 
 /// Why an expression has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) enum Failed {
 
 /// The stack of an evaluation.
 struct Stack {
-    values: [u64; DEPTH],
+    values: [u64; MAX_DEPTH],
     len: usize,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn evaluate(
     initial: Option<u64>,
     mut read: impl FnMut(u64, u8) -> Result<u64, Unreadable>,
 ) -> Result<u64, Failed> {
-    let mut stack = Stack { values: [0; DEPTH], len: 0 };
+    let mut stack = Stack { values: [0; MAX_DEPTH], len: 0 };
     if let Some(value) = initial {
         stack.push(value)?;
     }
@@ -100,8 +100,8 @@ pub(crate) fn evaluate(
             }
             Operation::Pick { index } => stack.at(index.into())?,
             Operation::Deref { size, space: false, .. } => {
-                let at = stack.pop()?;
-                read(address(at), size).map_err(Failed::Memory)?
+                let pointer = stack.pop()?;
+                read(address(pointer), size).map_err(Failed::Memory)?
             }
             Operation::UnsignedConstant { value } => value,
             Operation::SignedConstant { value } => value as u64,
@@ -117,6 +117,7 @@ pub(crate) fn evaluate(
             binary => {
                 let (right, left) = (stack.pop()?, stack.pop()?);
                 let shift = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+                // As in gimli's evaluator: division and comparisons are signed, the remainder is unsigned.
                 match binary {
                     Operation::And => left & right,
                     Operation::Or => left | right,
@@ -144,15 +145,15 @@ pub(crate) fn evaluate(
     Err(Failed::Invalid)
 }
 
-/// The rest of an expression after a jump relative to its rest before.
+/// The operations after a jump by `offset` bytes from the start of `rest`.
 fn jump<'a>(
     whole: EndianSlice<'a, RunTimeEndian>,
     rest: EndianSlice<'a, RunTimeEndian>,
-    target: i16,
+    offset: i16,
 ) -> Result<EndianSlice<'a, RunTimeEndian>, Failed> {
-    let at = whole.len() - rest.len();
-    let at = at.checked_add_signed(target.into()).filter(|&at| at <= whole.len()).ok_or(Failed::Invalid)?;
-    Ok(whole.range_from(at..))
+    let position = whole.len() - rest.len();
+    let target = position.checked_add_signed(offset.into()).filter(|&target| target <= whole.len());
+    Ok(whole.range_from(target.ok_or(Failed::Invalid)?..))
 }
 
 #[cfg(test)]

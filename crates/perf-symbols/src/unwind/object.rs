@@ -14,7 +14,7 @@ use perf_data::abi::Endian;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Maximum number of cached rules.
+/// Maximum number of cached rules: each address without CFI has an entry of its own.
 const MAX_CACHED: usize = 1 << 20;
 
 /// An object file with a cache of its rules.
@@ -34,7 +34,6 @@ pub(crate) struct UnwindObject {
 }
 
 impl UnwindObject {
-    /// Finds an object.
     pub(crate) fn find(options: &Arc<SearchOptions>, key: ObjectKey, arch: &'static Architecture) -> Self {
         if key.pid.is_some() {
             let (jit, image) = JitCode::find(options, &key).unzip();
@@ -92,6 +91,7 @@ impl UnwindObject {
         }
         let (addresses, rule) = match self.compile(address, context) {
             Some(CfiRow { addresses, rule }) => (addresses, Some(Arc::new(rule))),
+            // How far code without CFI extends is unknown.
             None => (address..address.saturating_add(1), None),
         };
         self.ranges.insert(addresses.start, (addresses.end, rule.clone()));

@@ -35,7 +35,7 @@ impl Objects {
         Self { options, key_of, list, by_key, by_map, context: Box::default() }
     }
 
-    /// What is known about a place.
+    /// How to unwind from an address.
     pub fn code(&mut self, space: AddressSpace<'_>, arch: &'static Architecture, code_address: CodeAddress) -> Code {
         let Some((map_id, map)) = space.map_at(code_address.address) else { return Code::Unmapped };
         let no_rule = Code::NoRule(map_id);
@@ -44,6 +44,7 @@ impl Objects {
         let Some(address) = object.address_of_offset(map.address_in_object(code_address.address)) else {
             return no_rule;
         };
+        // Signal handlers return to the start of the trampoline, while calls are looked up by the byte before it.
         let start = address.wrapping_add(code_address.is_call.into());
         if arch.trampoline.is_some_and(|trampoline| object.is_trampoline(start, &trampoline)) {
             return Code::Trampoline;
@@ -66,6 +67,7 @@ impl Objects {
         let Some(mapping) = space.map_at(address).filter(|(_, map)| map.may_be_code()) else { return false };
         match self.at(space, arch, mapping, address) {
             Some((object, address)) => address.is_none_or(|address| object.is_code(address)),
+            // Memory without a file may contain JIT code.
             None => mapping.1.pid.is_some(),
         }
     }
@@ -109,6 +111,7 @@ impl Objects {
         let Self { options, key_of, list, by_key, by_map, .. } = self;
         *by_map.entry(id).or_insert_with(|| {
             let key = key_of(map, space.session.process_files());
+            // The only CFI of memory without a file is that of a jitdump.
             if map.pid.is_some() && key.jit_dump.is_none() {
                 return None;
             }

@@ -49,7 +49,6 @@ pub struct Unwinder {
     max_frames: usize,
 }
 
-/// A caller.
 struct Caller {
     ip: u64,
     registers: Registers,
@@ -104,6 +103,8 @@ impl Unwinder {
             };
             let stack_pointer = |registers: &Registers| registers.get(arch.stack_pointer);
             let (before, after) = (stack_pointer(&registers), stack_pointer(&caller.registers));
+            // A caller's frame is above that of its callee, or at the same address if the callee has pushed nothing. A signal handler
+            // may have run on another stack.
             let is_stuck = after <= before && (after < before || caller.ip == ip);
             if is_stuck && !caller.is_interrupted {
                 return StackEnd::Damaged;
@@ -152,6 +153,7 @@ impl Unwinder {
 
     /// Whether there is code at an address, as far as is known.
     fn is_code(&self, space: AddressSpace<'_>, arch: &'static Architecture, address: u64) -> bool {
+        // Code that was unwound recently is known without waiting for the lock.
         let recent = |is_call| self.recent.get(CodeAddress { view: space.view, address, is_call });
         let is_known = |is_call| matches!(recent(is_call), Some(Code::Rule(_) | Code::Outermost));
         is_known(true) || is_known(false) || locked(&self.objects).is_code(space, arch, address)
@@ -233,6 +235,7 @@ impl Unwinder {
         let frame = registers.get(chain.register).ok_or(StackEnd::NoCfi(map))?;
         let at = |offset: i64| arch.wrapped(frame.wrapping_add(offset as u64));
         let after = at(chain.stack_pointer);
+        // The code uses the register for something else.
         if after <= stack_pointer {
             return Err(StackEnd::NoCfi(map));
         }

@@ -104,6 +104,7 @@ impl<W: Write + Seek> FileWriter<W> {
         features: &BTreeMap<FeatureId, Vec<u8>>,
     ) -> Result<W> {
         self.header.data.size = self.at - self.header.data.offset;
+        // The header has 256 bits for features.
         let features: Vec<_> = features.iter().filter(|(id, _)| id.0 < 256).collect();
         let table_size = IDS_SIZE * (features.len() as u64 + self.spare_slots);
         let mut offset = self.at + table_size;

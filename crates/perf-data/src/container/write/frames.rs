@@ -131,6 +131,7 @@ impl FrameWriter {
         self.compressed.clear();
         self.compressed.reserve(compress_bound(plain.len()));
         let len = self.compressor.compress_to_buffer(plain, &mut self.compressed)?;
+        // The end of a preceding stream may have to fit, too.
         let room = self.options.kind.room() - LAST_BLOCK.len();
         if len <= room {
             if len < room / 2 {

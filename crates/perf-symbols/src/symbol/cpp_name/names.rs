@@ -140,8 +140,10 @@ impl<'a> Parser<'a> {
         while self.peek() == Some(b'W') {
             module = Some(self.module(module)?);
         }
+        // A constrained friend, which is mangled like a member of its class.
         self.skip("F");
         let mut name = match (self.peek()?, self.peek_second()) {
+            // Internal linkage.
             (b'L', _) => {
                 self.at += 1;
                 let name = self.unqualified_name(None)?;

@@ -157,7 +157,6 @@ impl<'t, 'a> Printer<'t, 'a> {
         None
     }
 
-    /// Writes in a scope.
     fn scoped(&mut self, scope: Scope, write: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
         let outer = std::mem::replace(&mut self.scope, scope);
         let result = write(self);

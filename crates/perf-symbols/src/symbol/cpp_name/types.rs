@@ -144,6 +144,7 @@ impl<'a> Parser<'a> {
                 suffix = suffix.or(Some(Suffix::Text(" transaction_safe")));
             }
             self.expect("F")?;
+            // `extern "C"`, which c++filt does not show.
             self.skip("Y");
             let result = Some(self.ty()?);
             let is_end = |parser: &mut Self| {

@@ -80,7 +80,6 @@ impl Calls {
         Self { calls, ranges, owners: parts.into_iter().map(|(_, _, _, call)| call).collect() }
     }
 
-    /// Number of calls.
     pub(super) fn len(&self) -> usize {
         self.calls.len()
     }

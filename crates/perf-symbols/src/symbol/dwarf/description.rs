@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// Maximum number of references that are followed from one entry to the next: they can form cycles.
 const REFERENCES: usize = 16;
-/// Maximum number of scopes in each other.
+/// Maximum number of scopes in each other: with the references from scopes to their declarations, they can form cycles.
 const SCOPES: usize = 64;
 
 /// Properties of a function.

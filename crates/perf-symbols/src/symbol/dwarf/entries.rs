@@ -134,7 +134,6 @@ impl<'u, 'a> Walk<'u, 'a> {
         UnitOffset(self.first + self.rest.offset_from(self.whole))
     }
 
-    /// The next entry.
     pub(super) fn next(&mut self) -> Option<DwarfEntry> {
         while !self.is_begun || self.depth > 0 {
             self.is_begun = true;

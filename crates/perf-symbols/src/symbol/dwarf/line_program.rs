@@ -18,7 +18,6 @@ pub(super) struct LineRow {
 
 /// What an instruction yields.
 pub(super) enum LineStep {
-    /// A row.
     Row(LineRow),
     /// The end of a sequence, at the address after its code.
     End(u64),

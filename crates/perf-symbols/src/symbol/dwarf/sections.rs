@@ -21,6 +21,7 @@ const SECTIONS: [SectionId; 11] = [
     SectionId::DebugTypes,
 ];
 
+/// The section of this name; empty if there is none, or no name.
 pub(super) fn section<'a>(object: &'a Object, name: Option<&str>) -> Slice<'a> {
     let endian = match object.endian() {
         object::Endianness::Big => RunTimeEndian::Big,
@@ -34,7 +35,9 @@ pub(crate) fn inflate(object: &Object, threads: usize) {
     let name = |id: &SectionId| object.section_index(id.name().as_bytes());
     let mut compressed: Vec<usize> = SECTIONS.iter().filter_map(name).collect();
     compressed.retain(|&index| object.is_to_inflate(index));
+    // The largest first: it takes longest, while other threads inflate the others.
     compressed.sort_by_key(|&index| std::cmp::Reverse(object.sections()[index].size));
+    // Otherwise, each section is inflated when it is first read.
     if threads > 1 && compressed.len() > 1 {
         perf_data::threads::in_order(
             threads,

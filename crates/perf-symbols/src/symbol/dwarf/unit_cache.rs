@@ -51,7 +51,6 @@ impl<'a> UnitCache<'a> {
         outer.find(address).or_else(|| outer.is_partial().then(all)?.find(address))
     }
 
-    /// The lines.
     pub(super) fn lines(&self, unit: UnitRef<'_, Slice<'a>>, budget: &Budget) -> &UnitLines {
         self.lines.get_or_init(|| UnitLines::new(unit, budget))
     }

@@ -125,7 +125,6 @@ impl<'a> Units<'a> {
         }
     }
 
-    /// Number of units.
     pub(super) fn count(&self) -> usize {
         self.slots.len()
     }
@@ -145,7 +144,6 @@ impl<'a> Units<'a> {
         self.slots.iter().map(|(offset, slot)| (*offset, &slot.header))
     }
 
-    /// The header of a unit by its number.
     pub(super) fn header(&self, number: usize) -> Option<&UnitHeader<Slice<'a>>> {
         self.slots.get(number).map(|(_, slot)| &slot.header)
     }

@@ -31,6 +31,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
+        // 90 seconds are the default of `DEBUGINFOD_TIMEOUT` in elfutils.
         let [connect, answer, total] = [10, 90, 600].map(Duration::from_secs);
         Self { connect, answer, total, size: 4 << 30 }
     }
@@ -49,7 +50,7 @@ impl Limits {
     }
 }
 
-/// How long a file that no server has is not asked for again.
+/// How long a file that no server has is not asked for again; the default of elfutils, whose cache this is (`cache_miss_s`).
 const MISSING: Duration = Duration::from_secs(600);
 
 /// A client of debuginfod servers.

@@ -137,6 +137,7 @@ impl<'a> Search<'a> {
             Some(root) => {
                 let deleted = without_deleted(path);
                 for path in std::iter::once(path).chain(deleted) {
+                    // The directory may contain the files themselves, without the directories that they were in.
                     let flat = path.file_name().map(|name| root.join(name));
                     paths.extend(candidate_paths::below(root, path).into_iter().chain(flat));
                 }
@@ -317,6 +318,7 @@ fn recorded_path(key: &ObjectKey) -> Option<&Path> {
     // A replaced file may have been restored, which only its build ID can confirm.
     let deleted = without_deleted(&key.path).filter(|_| key.build_id.is_some());
     let path = deleted.unwrap_or(&key.path);
+    // Names of memory begin with two slashes: `//anon`.
     (path.is_absolute() && !path.to_string_lossy().starts_with("//")).then_some(path)
 }
 

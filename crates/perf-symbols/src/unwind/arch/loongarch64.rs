@@ -17,6 +17,7 @@ pub(super) const LOONGARCH64: Architecture = Architecture {
     return_address: RA,
     frame_bias: 0,
     ignored_bits: 0,
+    // The frame pointer is the canonical frame address, unlike that of x86, which points to the saved one.
     frame_chain: Some(FrameChain { register: FP, saved_register: -16, return_address: -8, stack_pointer: 0 }),
     pushes_return_address: false,
     trampoline: None,

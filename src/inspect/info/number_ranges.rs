@@ -1,7 +1,7 @@
-//! Lists of numbers as perf prints them.
+//! Ranges of numbers, in the notation of perf and sysfs for CPUs and memory blocks.
 
-/// `0-1,3`.
-pub(super) fn ranges(numbers: impl IntoIterator<Item = u64>) -> String {
+/// Formats ascending numbers as ranges: `0-1,3`.
+pub(super) fn format_ranges(numbers: impl IntoIterator<Item = u64>) -> String {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
         match ranges.last_mut() {
@@ -19,7 +19,7 @@ mod tests {
 
     #[test]
     fn consecutive_numbers_are_ranges() {
-        assert_eq!(ranges([0, 1, 2, 4, 6, 7]), "0-2,4,6-7");
-        assert_eq!(ranges([]), "");
+        assert_eq!(format_ranges([0, 1, 2, 4, 6, 7]), "0-2,4,6-7");
+        assert_eq!(format_ranges([]), "");
     }
 }
