@@ -2,7 +2,7 @@
 //! compared with what llvm-symbolizer and addr2line say of them.
 
 use super::symbolizers::{Comparison, Frame, Names, answers, compare, heading, resolve, resolve_key};
-use crate::common::oracle::{llvm_tool, note_missing_oracle, path_with_llvm, requires_oracles};
+use crate::common::oracle::{has_program, llvm_tool, note_missing_oracle, path_with_llvm, requires_oracles};
 use object::{Object, ObjectSection};
 use perf_symbols::object::build_id_note::{self, Elf};
 use perf_symbols::symbol::ObjectKey;
@@ -345,5 +345,36 @@ fn inlined_functions_have_the_names_of_their_scopes() {
         });
         let names: BTreeSet<String> = inlined.map(|(name, _, _)| name).collect();
         assert!(names.iter().eq(EXPECTED), "{}: {names:#?}", program.name);
+    }
+}
+
+#[test]
+fn stubs_have_the_names_that_objdump_shows() {
+    if !["gcc", "objdump"].iter().all(|program| has_program(program)) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (source, program) = (directory.path().join("stubs.c"), directory.path().join("stubs"));
+    // A function that is both called and referred to has a stub in `.plt.got`.
+    let code = "#include <stdlib.h>\nint main(int n, char **a) { void *(*f)(size_t) = malloc; free(f(n)); free(malloc(n)); return 0; }\n";
+    fs::write(&source, code).unwrap();
+    for options in [&["-fcf-protection=none"][..], &["-fcf-protection", "-Wl,-z,ibt,-z,ibtplt"], &["-Wl,-z,lazy"]] {
+        let is_built =
+            Command::new("gcc").args(options).arg(&source).arg("-o").arg(&program).status().unwrap().success();
+        assert!(is_built, "{options:?}");
+        let listed = Command::new("objdump").arg("-d").arg(&program).output().unwrap().stdout;
+        let listed = String::from_utf8(listed).unwrap();
+        let label = |line: &str| {
+            let (address, name) = line.strip_suffix(">:")?.split_once(" <")?;
+            Some((u64::from_str_radix(address, 16).ok()?, name.strip_suffix("@plt")?.to_owned()))
+        };
+        let (addresses, names): (Vec<_>, Vec<_>) = listed.lines().filter_map(label).unzip();
+        let ours = resolve(SearchOptions::default(), &program, addresses, 1);
+        let ours: Vec<_> = ours.iter().map(|frames| frames.last().map(|frame| &*frame.0).unwrap_or_default()).collect();
+        note!("{options:?}: {names:?}");
+        assert!(
+            names.len() >= 2 && ours == names.iter().map(|name| format!("{name}@plt")).collect::<Vec<_>>(),
+            "{ours:?}"
+        );
     }
 }

@@ -75,8 +75,9 @@ enum Star {
 }
 
 impl PrintFormat {
-    /// Parses a print format; `None` if it has parts that are not understood. `long_size` is the size of a `long`: 4 or 8.
-    pub fn parse(text: &str, fields: &[Field], long_size: usize) -> Option<Self> {
+    /// Parses a print format; `None` if it has parts that are not understood. `endian` and `long_size`, the size of a `long`
+    /// (4 or 8), are those of the kernel.
+    pub fn parse(text: &str, fields: &[Field], endian: Endian, long_size: usize) -> Option<Self> {
         if !matches!(long_size, 4 | 8) {
             return None;
         }
@@ -91,7 +92,7 @@ impl PrintFormat {
                 rest = after;
                 continue;
             }
-            let (conversion, after) = Conversion::parse(after, long_size)?;
+            let (conversion, after) = Conversion::parse(after, endian, long_size)?;
             let star = if conversion.star == Star::Nothing { None } else { Some(parser.argument()?) };
             pieces.push(Piece::Conversion(conversion, star, parser.argument()?));
             rest = after;
@@ -122,7 +123,7 @@ impl PrintFormat {
 
 impl Conversion {
     /// Parses what follows `%`; returns the rest.
-    fn parse(text: &str, long_size: usize) -> Option<(Self, &str)> {
+    fn parse(text: &str, endian: Endian, long_size: usize) -> Option<(Self, &str)> {
         let mut this = Self { size: 4, ..Self::default() };
         let flags = text.find(|c| !"-0#+ ".contains(c))?;
         (this.is_left, this.has_zeros) = (text[..flags].contains('-'), text[..flags].contains('0'));
@@ -159,7 +160,7 @@ impl Conversion {
         match this.kind {
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' | 's' => {}
             'p' => {
-                (this.pointer, rest) = PointerForm::parse(rest, Endian::Little);
+                (this.pointer, rest) = PointerForm::parse(rest, endian);
                 this.size = 8;
             }
             _ => return None,
@@ -334,7 +335,7 @@ mod tests {
         ];
         let bytes = [&(-3_i64).to_le_bytes()[..], b"cat\0", &0xffff_u64.to_le_bytes()].concat();
         let mut out = PrintedText { text: b"before ".to_vec(), ..PrintedText::default() };
-        let parsed = PrintFormat::parse(format, &fields, long_size)?;
+        let parsed = PrintFormat::parse(format, &fields, Endian::Little, long_size)?;
         parsed.print(
             Payload { fields: &fields, bytes: &bytes, endian: Endian::Little },
             &KernelStrings::default(),
@@ -431,5 +432,12 @@ mod tests {
         assert_eq!(print(r#""%100000d", 1"#, 8).unwrap().len(), MAX_WIDTH);
         let many = format!("\"{}\"{}", "%256d".repeat(2000), ",1".repeat(2000));
         assert_eq!(print(&many, 8).unwrap().len(), MAX_SIZE);
+    }
+
+    #[test]
+    fn addresses_in_host_order_are_those_of_the_recorded_machine() {
+        let form = |endian| Conversion::parse("pI4h", endian, 8).map(|(conversion, _)| conversion.pointer);
+        assert_eq!(form(Endian::Little), Some(PointerForm::Ip4(false, true)));
+        assert_eq!(form(Endian::Big), Some(PointerForm::Ip4(false, false)));
     }
 }

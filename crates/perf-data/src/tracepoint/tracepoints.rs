@@ -137,7 +137,7 @@ fn tracepoint(system: String, format: TracepointFormat, endian: Endian, long_siz
     let fields = |fields: &[_]| fields.iter().map(|field| Field::new(field, long_size)).collect();
     let (common, fields): (Vec<_>, Vec<_>) = (fields(&format.common), fields(&format.fields));
     let all = [&common[..], &fields].concat();
-    let parsed = PrintFormat::parse(&format.print_fmt, &all, long_size);
+    let parsed = PrintFormat::parse(&format.print_fmt, &all, endian, long_size);
     Tracepoint { system, name: format.name, common, fields, print_fmt: format.print_fmt, format: parsed, all, endian }
 }
 

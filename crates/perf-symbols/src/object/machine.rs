@@ -5,8 +5,9 @@ use object::elf;
 use perf_data::abi::Endian;
 
 /// Prefixes of architecture names from uname(2), with the ELF machines of the programs they run.
-const ARCHES: [(&str, &[elf::Machine]); 16] = [
+const ARCHES: [(&str, &[elf::Machine]); 17] = [
     ("x86_64", &[elf::EM_X86_64, elf::EM_386]),
+    ("ia64", &[elf::EM_IA_64, elf::EM_386]),
     // i386 to i686.
     ("i", &[elf::EM_386, elf::EM_X86_64]),
     ("aarch64", &[elf::EM_AARCH64, elf::EM_ARM]),

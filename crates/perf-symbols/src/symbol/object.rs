@@ -62,6 +62,8 @@ pub struct ObjectSection {
     pub info: usize,
     /// Alignment in memory.
     pub alignment: u64,
+    /// Size of an entry of a table; 0 if it is none.
+    pub entry_size: u64,
     /// Whether it is loaded to memory.
     pub is_loaded: bool,
     is_compressed: bool,
@@ -154,6 +156,7 @@ impl Object {
                 link: section.sh_link(endian) as usize,
                 info: section.sh_info(endian) as usize,
                 alignment: section.sh_addralign(endian).into(),
+                entry_size: section.sh_entsize(endian).into(),
                 is_loaded: flags & SHF_ALLOC.0 != 0,
                 is_compressed: flags & SHF_COMPRESSED.0 != 0 || name.starts_with(b".zdebug_"),
             }

@@ -35,8 +35,8 @@ pub(super) fn entries(object: &Object) -> Vec<(u64, u64, Vec<u8>)> {
         }
         let slots = slots.get_or_insert_with(|| plt_slots(object));
         let (address, data) = (section.address, object.section_data(index));
-        // Entries of `.plt.got` lack the code for lazy binding.
-        let step = if &*section.name == b".plt.got" { 8 } else { 16 };
+        // Entries of `.plt.got` lack the code for lazy binding, but with IBT they begin with `endbr64`, and are as long as others.
+        let step = if &*section.name == b".plt.got" && section.entry_size != 16 { 8 } else { 16 };
         for (number, stub) in data.chunks(step).enumerate().take(LIMIT) {
             let at = address.wrapping_add((number * step) as u64);
             let slot = match machine {
