@@ -196,15 +196,21 @@ impl Timeline {
     pub fn running(&self) -> BTreeMap<usize, Vec<Running>> {
         let by_id = self.by_id();
         let mut times: BTreeMap<usize, Vec<Running>> = BTreeMap::new();
+        // Indexes of the times without an end. All CPUs have idle threads with the ID 0, which run at the same time.
+        let mut open: HashMap<(usize, Option<u32>), usize> = HashMap::new();
         for &Switch { time, cpu, pid, tid, kind } in &self.switches {
             let Some(thread) = by_id.at(pid, tid, time) else { continue };
             let times = times.entry(thread).or_default();
             let is_preempted = kind == SwitchKind::Preempted;
-            match (kind, times.last_mut()) {
-                (SwitchKind::In, _) => times.push(Running { from: Some(time), to: None, cpu, is_preempted }),
-                (_, Some(last)) if last.to.is_none() => (last.to, last.is_preempted) = (Some(time), is_preempted),
+            let key = (thread, cpu.filter(|_| tid == 0));
+            match (kind, open.remove(&key)) {
+                (SwitchKind::In, _) => {
+                    open.insert(key, times.len());
+                    times.push(Running { from: Some(time), to: None, cpu, is_preempted });
+                }
+                (_, Some(index)) => (times[index].to, times[index].is_preempted) = (Some(time), is_preempted),
                 // It was switched in before the recording, or that record was lost.
-                _ => times.push(Running { from: None, to: Some(time), cpu, is_preempted }),
+                (_, None) => times.push(Running { from: None, to: Some(time), cpu, is_preempted }),
             }
         }
         times
@@ -241,6 +247,18 @@ impl ThreadIds<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn idle_threads_run_on_their_own_cpus() {
+        let mut timeline = Timeline::default();
+        timeline.thread(0, 0);
+        let switches =
+            [(1, 0, SwitchKind::In), (2, 1, SwitchKind::In), (3, 0, SwitchKind::Out), (5, 1, SwitchKind::Out)];
+        timeline.switches =
+            switches.map(|(time, cpu, kind)| Switch { time, cpu: Some(cpu), pid: 0, tid: 0, kind }).to_vec();
+        let times: Vec<_> = timeline.running()[&0].iter().map(|time| (time.cpu, time.from, time.to)).collect();
+        assert_eq!(times, [(Some(0), Some(1), Some(3)), (Some(1), Some(2), Some(5))]);
+    }
 
     #[test]
     fn a_reused_thread_id_has_several_lives() {

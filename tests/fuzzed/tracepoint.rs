@@ -18,8 +18,8 @@ pub fn tracepoint(bytes: &[u8]) {
     let long_size = usize::from(long_size);
     let fields: Vec<Field> =
         format.common.iter().chain(&format.fields).map(|field| Field::new(field, long_size)).collect();
-    let Some(parsed) = PrintFormat::parse(&format.print_fmt, &fields, long_size) else { return };
     for endian in [Endian::Little, Endian::Big] {
+        let Some(parsed) = PrintFormat::parse(&format.print_fmt, &fields, endian, long_size) else { return };
         let mut out = PrintedText { text: b"before".to_vec(), ..PrintedText::default() };
         parsed.print(Payload { fields: &fields, bytes: payload, endian }, &KernelStrings::default(), &mut out);
         let text = out.text.strip_prefix(b"before").expect("the text should be appended");
