@@ -1,7 +1,7 @@
 //! The table of perf's commands: which are answered, and what to use for the others.
 
 use super::option::PerfOption;
-use super::{Call, buildid_list, data, evlist, inject, script};
+use super::{Call, buildid_list, data, evlist, inject, report, script};
 use crate::cli::failure::Failure;
 use std::process::ExitCode;
 
@@ -64,6 +64,7 @@ const EVENTS: &str = "perfconv prints the events: 'perfconv IN -t perf-script -o
 /// The commands of perf 6.1.
 pub(super) const COMMANDS: &[PerfCommand] = &[
     answered("script", "Print samples as text", script::OPTIONS, script::run),
+    answered("report", "Print functions, threads or files by their samples", report::OPTIONS, report::run),
     answered("evlist", "List the events of a recording", evlist::OPTIONS, evlist::run)
         .hint("use 'perfconv perf evlist', or 'perfconv info --events'"),
     answered("buildid-list", "List the build IDs of a recording", buildid_list::OPTIONS, buildid_list::run)
@@ -83,7 +84,6 @@ pub(super) const COMMANDS: &[PerfCommand] = &[
     replaced("kwork", EVENTS),
     replaced("lock", EVENTS),
     replaced("mem", ACCESSES),
-    namesake("report", "use 'perfconv report'"),
     replaced("sched", EVENTS),
     replaced("timechart", "use 'perfconv IN -o out.pftrace' for ui.perfetto.dev"),
     needs_perf("bench", "benchmarking"),

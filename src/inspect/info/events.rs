@@ -1,6 +1,6 @@
 //! Events, in the format of `perf evlist -v` and `perf evlist -g`.
 
-use crate::profile::event::ProfileEvent;
+use crate::profile::perf_event_name::perf_event_names;
 use perf_data::abi::attr::Attr;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::feature::FeatureId;
@@ -22,8 +22,8 @@ pub struct EventInfo<'a> {
 
 /// The events of a recording.
 pub fn events(meta: &Meta) -> Vec<EventInfo<'_>> {
-    let list = meta.events.list().iter();
-    list.map(|event| EventInfo { name: ProfileEvent::from(event).name, attr: &event.attr, ids: &event.ids }).collect()
+    let list = meta.events.list().iter().zip(perf_event_names(meta));
+    list.map(|(event, name)| EventInfo { name, attr: &event.attr, ids: &event.ids }).collect()
 }
 
 /// Lines of `perf evlist -v`: each event with the nonzero fields of its attr.
@@ -75,7 +75,7 @@ pub(super) fn fields(attr: &Attr, is: &str) -> String {
     field("config", hex(attr.config));
     field("{ sample_period, sample_freq }", attr.sample_period.to_string());
     // perf has no name for this bit.
-    field("sample_type", names((attr.sample_type - SampleType::TRANSACTION).iter_names()));
+    field("sample_type", sample_type(attr.sample_type - SampleType::TRANSACTION));
     field("read_format", names(attr.read_format.iter_names()));
     let precise_ip = AttrFlags::PRECISE_IP_0 | AttrFlags::PRECISE_IP_1;
     let mut has_precise_ip = false;
@@ -103,6 +103,15 @@ pub(super) fn fields(attr: &Attr, is: &str) -> String {
     field("config3", hex(attr.config3));
     field("config4", hex(attr.config4));
     fields.join(", ")
+}
+
+/// Names of sample fields, in perf's order: that of the bits, but for one.
+fn sample_type(fields: SampleType) -> String {
+    let mut list: Vec<_> = fields.iter_names().collect();
+    list.sort_by_key(
+        |&(_, field)| if field == SampleType::DATA_SRC { SampleType::WEIGHT.bits() } else { field.bits() << 1 },
+    );
+    names(list.into_iter())
 }
 
 fn names<T>(flags: impl Iterator<Item = (&'static str, T)>) -> String {
