@@ -163,6 +163,12 @@ impl Given {
         self.values(long).pop()
     }
 
+    /// Whether an option is given after another one, or without it.
+    pub(super) fn is_last(&self, long: &str, other: &str) -> bool {
+        let last = |long| self.0.indices_of(long).into_iter().flatten().max();
+        last(long) > last(other)
+    }
+
     /// The last value of an option, as text.
     pub(super) fn text(&self, long: &str) -> Option<String> {
         self.value(long).map(|value| value.to_string_lossy().into_owned())

@@ -4,6 +4,7 @@ use crate::profile::intern::stacks::FrameId;
 use crate::profile::symbolize::function_name::with_version;
 use crate::profile::{Frame, Place, Tables};
 use crate::report::location::Locations;
+use hashbrown::HashMap;
 use perf_data::session::interned::Interned;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::space::Space;
@@ -53,6 +54,9 @@ pub(crate) struct CodeTable {
     names: Names,
     list: Interned<Code>,
     marks: Vec<CodeMarks>,
+    /// By code: the first code that rows by symbol do not distinguish from it.
+    same_symbol: Vec<CodeId>,
+    by_address: HashMap<u64, CodeId>,
     frames: Vec<FrameCode>,
     chains: Vec<CodeId>,
 }
@@ -111,6 +115,10 @@ impl CodeTable {
         let id = self.list.id(code);
         if id as usize == self.marks.len() {
             self.marks.push(marks);
+            self.same_symbol.push(match code.symbol {
+                CodeSymbol::Function { .. } => id,
+                CodeSymbol::Address(address) => *self.by_address.entry(address).or_insert(id),
+            });
         }
         id
     }
@@ -124,6 +132,11 @@ impl CodeTable {
     pub(crate) fn chain(&self, frame: FrameId) -> &[CodeId] {
         let Range { start, end } = self.frames[frame as usize].chain;
         &self.chains[start as usize..end as usize]
+    }
+
+    /// The code that stands for code in rows by symbol: addresses without one are not distinguished by file.
+    pub(super) fn same_symbol(&self, id: CodeId) -> CodeId {
+        self.same_symbol[id as usize]
     }
 
     pub(crate) fn get(&self, id: CodeId) -> Code {

@@ -21,6 +21,8 @@ pub(super) struct Group {
     /// The letter of its address space.
     pub level: char,
     pub chains: ChainTree,
+    /// Number of the latest row that it was counted for.
+    latest_row: u64,
 }
 
 /// Groups under construction.
@@ -34,8 +36,8 @@ pub(super) struct Groups<'a> {
     by_labels: HashMap<LabelsId, Vec<u64>>,
     values: Slices<u64>,
     list: Vec<Group>,
-    /// Groups that the current sample was counted for (scratch buffer).
-    counted: Vec<u32>,
+    /// Number of rows so far.
+    rows: u64,
     /// The call chain of the current sample in the order of the options (scratch buffer).
     chain: Vec<CodeId>,
 }
@@ -55,7 +57,7 @@ impl<'a> Groups<'a> {
             by_labels: HashMap::new(),
             values: Slices::default(),
             list: Vec::new(),
-            counted: Vec::new(),
+            rows: 0,
             chain: Vec::new(),
         }
     }
@@ -76,9 +78,11 @@ impl<'a> Groups<'a> {
         }
         let mut chain = std::mem::take(&mut self.chain);
         chain.clear();
-        let frames = callers.iter().take(self.options.max_stack.unwrap_or(usize::MAX));
-        chain.extend(frames.flat_map(|&frame| self.code.chain(frame)));
         let is_caller_first = self.options.chains.is_none_or(|chains| chains.is_caller_first);
+        let omitted = callers.len().saturating_sub(self.options.max_stack);
+        // In this order perf also begins to count at the outermost caller.
+        let callers = if is_caller_first { &callers[omitted..] } else { &callers[..callers.len() - omitted] };
+        chain.extend(callers.iter().flat_map(|&frame| self.code.chain(frame)));
         if is_caller_first {
             chain.reverse();
         }
@@ -86,19 +90,18 @@ impl<'a> Groups<'a> {
             self.list[own as usize].chains.add(&chain, row.into());
         }
         if self.options.has_children {
-            self.counted.clear();
-            self.counted.push(own);
+            self.rows += 1;
+            self.list[own as usize].latest_row = self.rows;
             for (depth, &code) in chain.iter().enumerate() {
                 // perf keeps the letter of the caller before for an address outside of mappings.
                 if self.code.get(code).dso.is_some() {
                     level = self.code.level(code);
                 }
                 let group = self.group(row, code, level);
-                if self.counted.contains(&group) {
+                let group = &mut self.list[group as usize];
+                if std::mem::replace(&mut group.latest_row, self.rows) == self.rows {
                     continue;
                 }
-                self.counted.push(group);
-                let group = &mut self.list[group as usize];
                 group.usages[event].total += row.into();
                 if chains.is_some() {
                     group.chains.add(&chain[depth..], row.into());
@@ -124,7 +127,7 @@ impl<'a> Groups<'a> {
             let values = sample_values.clone();
             let tid = profile.tables.labels.value(row.labels, Label::Tid).map_or(u32::MAX, |tid| tid as u32);
             let usages = vec![Usage::default(); *event_count];
-            list.push(Group { values, usages, tid, code: id, level, chains: ChainTree::default() });
+            list.push(Group { values, usages, tid, code: id, level, chains: ChainTree::default(), latest_row: 0 });
         }
         group
     }

@@ -84,7 +84,10 @@ impl HistogramKey {
 
     /// The value that code has: rows with equal values are one row.
     pub(super) fn code_value(self, id: CodeId, code: &CodeTable) -> u64 {
-        if self == Self::Dso { code.get(id).dso.map_or(MISSING, |dso| dso.0.into()) } else { id.into() }
+        match self {
+            Self::Dso => code.get(id).dso.map_or(MISSING, |dso| dso.0.into()),
+            _ => code.same_symbol(id).into(),
+        }
     }
 
     /// By which a row is ordered, and its text; `level` is the letter of its address space.

@@ -43,7 +43,7 @@ pub(crate) struct HistogramOptions {
     /// The call chains of rows, if they are shown.
     pub chains: Option<ChainOptions>,
     /// Maximum number of addresses of a call chain.
-    pub max_stack: Option<usize>,
+    pub max_stack: usize,
 }
 
 /// A value by which rows are ordered: counts in descending order, keys in perf's order.
@@ -144,7 +144,7 @@ impl HistogramOptions {
 
 /// The row of a group, with the values by which rows are ordered.
 fn entry(group: Group, profile: &Profile, code: &CodeTable, options: &HistogramOptions) -> Row {
-    let Group { values, usages, tid, code: id, level, chains } = group;
+    let Group { values, usages, tid, code: id, level, chains, .. } = group;
     let tables = &*profile.tables;
     let cells = values.iter().zip(&options.keys);
     let (values, cells) = cells.map(|(&value, key)| key.sort_value_and_text(value, tables, code, level)).unzip();

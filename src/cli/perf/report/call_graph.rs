@@ -9,14 +9,10 @@ use perfconv::formats::report::perf::{ChainOptions, ChainStyle};
 /// # Errors
 /// If a value is unknown, or is not answered.
 pub(super) fn call_graph(given: &Given, has_children: bool) -> Result<Option<ChainOptions>, Failure> {
-    // Without a value, the option is that of perf's help.
-    const DEFAULT: &str = "graph,0.5,caller,function,percent";
     let mut options = ChainOptions { style: ChainStyle::Graph, is_caller_first: has_children, min_percent: 0.5 };
     let mut is_shown = !given.is_negated("call-graph");
-    let text = given.text("call-graph").unwrap_or_default();
-    let text = if text.is_empty() && given.has("call-graph") { DEFAULT } else { &*text };
     let mut numbers = 0;
-    for value in text.split([',', ' ']).filter(|value| !value.is_empty()) {
+    for value in values(&text(given)) {
         match value {
             "none" => is_shown = false,
             "graph" => options.style = ChainStyle::Graph,
@@ -46,6 +42,21 @@ pub(super) fn call_graph(given: &Given, has_children: bool) -> Result<Option<Cha
         options.is_caller_first = true;
     }
     Ok(is_shown.then_some(options))
+}
+
+/// Whether the option gives the share of calls that are shown.
+pub(super) fn has_percent(given: &Given) -> bool {
+    values(&text(given)).any(|value| value.parse::<f64>().is_ok())
+}
+
+/// The value of the option; without one, it is that of perf's help.
+fn text(given: &Given) -> String {
+    let text = given.text("call-graph").unwrap_or_default();
+    if text.is_empty() && given.has("call-graph") { "graph,0.5,caller,function,percent".to_owned() } else { text }
+}
+
+fn values(text: &str) -> impl Iterator<Item = &str> {
+    text.split([',', ' ']).filter(|value| !value.is_empty())
 }
 
 fn refused(value: &str, reason: &str) -> Failure {

@@ -13,7 +13,7 @@ use crate::cli::args::{ConvertArgs, PassArgs};
 use crate::cli::convert::Conversion;
 use crate::cli::failure::Failure;
 use crate::cli::report::print_message;
-use call_graph::call_graph;
+use call_graph::{call_graph, has_percent};
 use fields::{columns, keys};
 use perf_data::abi::attr::AttrType;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
@@ -120,6 +120,13 @@ fn adapt(report: &mut PerfReport, given: &Given, path: &Path) -> Result<(), Fail
     let wants_children = !given.is_negated("children");
     report.has_children = has_call_chains == Some(true) && wants_children;
     report.chains = call_graph(given, wants_children)?;
+    if let Some(chains) = &mut report.chains
+        && given.has("percent-limit")
+        && !(has_percent(given) && given.is_last("call-graph", "percent-limit"))
+    {
+        // In perf the limit of rows is also that of calls; the last one wins.
+        chains.min_percent = report.percent_limit;
+    }
     if has_call_chains == Some(false) {
         if report.chains.is_some() && given.has("call-graph") {
             let problem = "has no call chains for --call-graph; record with 'perf record -g'";

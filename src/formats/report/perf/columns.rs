@@ -4,6 +4,9 @@ use super::{HistogramKey, PerfColumn, PerfReport};
 use crate::report::histogram::{Histogram, HistogramEntry, HistogramOptions, SortKey};
 use crate::report::{Counts, Usage};
 
+/// Number of addresses that the kernel records of a call chain by default, to which perf limits all of them.
+const MAX_STACK: usize = 127;
+
 /// Width of shares.
 const SHARE: usize = 8;
 
@@ -33,6 +36,11 @@ struct ColumnWidth {
 }
 
 impl PerfReport {
+    /// Whether samples are grouped by a key.
+    pub(super) fn shows(&self, key: HistogramKey) -> bool {
+        self.keys.contains(&key) || self.fields.as_ref().is_some_and(|fields| fields.contains(&PerfColumn::Key(key)))
+    }
+
     /// The columns, in order.
     fn columns(&self) -> Vec<PerfColumn> {
         let keys = self.keys.iter().map(|&key| PerfColumn::Key(key));
@@ -101,7 +109,7 @@ impl PerfReport {
             filter: self.filter.clone(),
             is_relative: self.is_relative,
             chains: self.chains,
-            max_stack: self.max_stack,
+            max_stack: self.max_stack.unwrap_or(MAX_STACK),
         }
     }
 }
@@ -119,7 +127,7 @@ impl<'a> Columns<'a> {
                 PerfColumn::Period => "Period",
                 PerfColumn::Key(key) => key.heading(),
             };
-            let given = report.widths.get(index).copied().filter(|&width| width > 0);
+            let given = report.widths.get(index).filter(|&&width| width > 0).map(|&width| width.into());
             let width = match column {
                 PerfColumn::Key(key) => {
                     let width = given.unwrap_or_else(|| key_width(key, report, histogram, options));
@@ -137,7 +145,7 @@ impl<'a> Columns<'a> {
     pub(super) fn headings(&self) -> String {
         let headings = self.list.iter().map(|&(column, heading, width)| match column {
             PerfColumn::Key(_) => padded(truncated(heading, width.heading), width.heading),
-            _ => format!("{heading:>width$}", width = width.heading),
+            _ => " ".repeat(width.heading.saturating_sub(heading.len())) + heading,
         });
         self.joined(headings)
     }
@@ -231,8 +239,8 @@ fn key_width(key: HistogramKey, report: &PerfReport, histogram: &Histogram, opti
 
 /// A text, padded to a number of bytes.
 fn padded(text: &str, width: usize) -> String {
-    let padding = width.saturating_sub(text.len());
-    format!("{text}{:padding$}", "")
+    // A width of the format syntax is limited to 16 bits.
+    text.to_owned() + &" ".repeat(width.saturating_sub(text.len()))
 }
 
 /// The start of a text that fits into a number of bytes.

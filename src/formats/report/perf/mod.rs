@@ -61,12 +61,12 @@ pub struct PerfReport {
     pub is_relative: bool,
     /// The call chains of rows, if they are printed.
     pub chains: Option<ChainOptions>,
-    /// Maximum number of addresses of a call chain.
+    /// Maximum number of addresses of a call chain, if it is not that of the kernel.
     pub max_stack: Option<usize>,
     /// What separates columns, which then are not aligned.
     pub separator: Option<String>,
     /// Widths of the columns, 0 for that of the contents.
-    pub widths: Vec<usize>,
+    pub widths: Vec<u16>,
     /// Whether the events of a group share a section.
     pub is_grouped: bool,
     /// Print rows only.

@@ -2,7 +2,7 @@
 
 use super::call_graph::CallGraph;
 use super::columns::Columns;
-use super::{HistogramKey, PerfReport};
+use super::{HistogramKey, PerfReport, SampleFilter};
 use crate::profile::Profile;
 use crate::report::Counts;
 use crate::report::histogram::Histogram;
@@ -52,9 +52,13 @@ fn sections(report: &PerfReport, profile: &Profile) -> Vec<Range<EventIndex>> {
 
 /// The comments before the first event.
 fn begin(report: &PerfReport, profile: &Profile, out: &mut dyn Write) -> Result<()> {
-    let filters = [("dso", &report.filter.dsos), ("comm", &report.filter.comms), ("symbol", &report.filter.symbols)];
-    for (name, list) in filters {
-        if let [value] = &list[..] {
+    let SampleFilter { dsos, comms, symbols, .. } = &report.filter;
+    let filters = [(HistogramKey::Dso, dsos), (HistogramKey::Comm, comms), (HistogramKey::Symbol, symbols)];
+    for (key, list) in filters {
+        let name = key.name();
+        if let [value] = &list[..]
+            && report.shows(key)
+        {
             writeln!(out, "# {name}: {}", printable::name(value))?;
         }
     }
