@@ -111,6 +111,18 @@ fn samples_are_selected_by_time_and_cpu() {
 }
 
 #[test]
+fn events_without_a_group_are_one_on_request() {
+    let names = |args: &[&str]| {
+        let text = text(&fixture("two-events.data"), &[&["-s", "dso"], args].concat());
+        text.lines().filter_map(|line| line.strip_prefix("# Samples: ").map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&[]), ["12  of event 'cpu-clock'", "12  of event 'task-clock'"]);
+    assert_eq!(names(&["--group"]), ["24  of events 'cpu-clock, task-clock'"]);
+    // perf has the plural, too.
+    assert_eq!(names(&["--no-group"]), ["12  of events 'cpu-clock'", "12  of event 'task-clock'"]);
+}
+
+#[test]
 fn refuses_what_it_does_not_print() {
     for (recording, args, problem) in [
         ("callgraph.data", &["--stats"][..], "--stats is not supported: use 'perfconv info --stats'"),
@@ -125,6 +137,7 @@ fn refuses_what_it_does_not_print() {
         ("callgraph.data", &["--stdio-color", "always"], "the text has no colors"),
         ("callgraph.data", &["operand"], "unexpected argument 'operand'"),
         ("tracepoints.data", &[], "has only tracepoints"),
+        ("group-read.data", &["--time", "10%-50%"], "has counters in samples"),
     ] {
         let output = report(&fixture(recording), args);
         assert_eq!((output.status, &output.stdout[..]), (129, &b""[..]), "{args:?}");

@@ -95,6 +95,7 @@ fn options(given: &Given) -> Result<PerfReport, Failure> {
     }
     report.widths = list(given, "column-widths")?;
     report.is_grouped = !given.is_negated("group");
+    report.forces_group = given.has("group") || given.is_negated("group");
     report.is_quiet = given.has("quiet");
     report.mentions_header = !given.has("header");
     report.times = given.text("time");
@@ -151,6 +152,9 @@ fn check_events(meta: &Meta, given: &Given, has_default_keys: bool) -> Result<()
     let is_call_stack = list.iter().any(|event| event.attr.branch_sample_type.contains(BranchSampleType::CALL_STACK));
     if has_sample_type(meta, SampleType::BRANCH_STACK) && !is_call_stack && !given.is_negated("branch-stack") {
         return Err("has branch stacks, of which perf prints rows of branches; use --no-branch-stack");
+    }
+    if has_sample_type(meta, SampleType::READ) && (given.has("time") || given.has("cpu")) {
+        return Err("has counters in samples, whose differences need all samples; omit --time and --cpu");
     }
     if has_default_keys && !list.is_empty() && list.iter().all(|event| event.attr.kind == AttrType::TRACEPOINT) {
         return Err("has only tracepoints, of which perf prints the text; use --sort comm,dso,sym, or 'perf script'");

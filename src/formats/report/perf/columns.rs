@@ -99,7 +99,9 @@ impl PerfReport {
             Some(_) => sorted_keys.chain(fields.filter_map(by_field)).collect(),
             None => {
                 let total = self.has_children.then_some(SortKey::Total);
-                total.into_iter().chain([SortKey::Own]).chain(sorted_keys).collect()
+                // Further columns decide last.
+                let samples = self.shows_samples.then_some(SortKey::Samples);
+                total.into_iter().chain([SortKey::Own]).chain(sorted_keys).chain(samples).collect()
             }
         };
         HistogramOptions {
@@ -133,8 +135,8 @@ impl<'a> Columns<'a> {
                     let width = given.unwrap_or_else(|| key_width(key, report, histogram, options));
                     ColumnWidth { heading: width, cell: width }
                 }
-                PerfColumn::Children | PerfColumn::Overhead => number_width(given.unwrap_or(SHARE), heading, events),
-                PerfColumn::Samples | PerfColumn::Period => number_width(given.unwrap_or(NUMBER), heading, events),
+                PerfColumn::Children | PerfColumn::Overhead => number_width(given, SHARE, heading, events),
+                PerfColumn::Samples | PerfColumn::Period => number_width(given, NUMBER, heading, events),
             };
             (column, heading, width)
         });
@@ -181,7 +183,7 @@ impl<'a> Columns<'a> {
             match column {
                 PerfColumn::Key(_) if is_open => cell,
                 PerfColumn::Key(_) => padded(&cell, width.cell),
-                _ => padded(&cell, width.cell * totals.len()),
+                _ => padded(&cell, width.heading),
             }
         });
         self.joined(cells)
@@ -208,9 +210,12 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The widths of a column with a number of each event: a heading is never truncated.
-fn number_width(width: usize, heading: &str, events: usize) -> ColumnWidth {
-    ColumnWidth { heading: (width * events).max(heading.len()), cell: width }
+/// The widths of a column with a number of each event: a heading is never truncated. In perf a given width is that of the cells, and
+/// of the heading only if there is one event.
+fn number_width(given: Option<usize>, default: usize, heading: &str, events: usize) -> ColumnWidth {
+    let cell = given.unwrap_or(default);
+    let all = if events > 1 { default * events } else { cell };
+    ColumnWidth { heading: all.max(heading.len()), cell }
 }
 
 /// The width of the column of a key by its heading and cells, by perf's rules.

@@ -69,6 +69,8 @@ pub struct PerfReport {
     pub widths: Vec<u16>,
     /// Whether the events of a group share a section.
     pub is_grouped: bool,
+    /// Whether all events are one group if the recording has none.
+    pub forces_group: bool,
     /// Print rows only.
     pub is_quiet: bool,
     /// Print how to print the header.

@@ -4,6 +4,7 @@ use super::call_graph::CallGraph;
 use super::columns::Columns;
 use super::{HistogramKey, PerfReport, SampleFilter};
 use crate::profile::Profile;
+use crate::profile::event::EventGroup;
 use crate::report::Counts;
 use crate::report::histogram::Histogram;
 use crate::report::histogram::code::CodeTable;
@@ -30,8 +31,10 @@ pub(super) fn write(report: &PerfReport, profile: &Profile, out: &mut dyn Write)
         begin(report, profile, out)?;
     }
     let code = CodeTable::new(&profile.tables);
-    for events in sections(report, profile) {
-        write_section(report, profile, &code, events, out)?;
+    let groups = groups(report, profile);
+    for events in sections(report, profile, &groups) {
+        let names = event_names(profile, &groups, &events);
+        write_section(report, profile, &code, (events, &names), out)?;
     }
     if !report.is_quiet {
         writeln!(out, "#\n{TIP}\n#")?;
@@ -39,9 +42,18 @@ pub(super) fn write(report: &PerfReport, profile: &Profile, out: &mut dyn Write)
     Ok(())
 }
 
+/// The groups of events.
+fn groups(report: &PerfReport, profile: &Profile) -> Vec<EventGroup> {
+    let recorded = &profile.tables.event_groups;
+    let count = profile.tables.events.len() as EventIndex;
+    match report.forces_group && recorded.is_empty() && count > 1 {
+        true => vec![EventGroup { name: None, events: 0..count }],
+        false => recorded.clone(),
+    }
+}
+
 /// The events of each section: of a group, or a single one. As in perf, the first one of a group has samples.
-fn sections(report: &PerfReport, profile: &Profile) -> Vec<Range<EventIndex>> {
-    let groups = &profile.tables.event_groups;
+fn sections(report: &PerfReport, profile: &Profile, groups: &[EventGroup]) -> Vec<Range<EventIndex>> {
     let group = |event: &EventIndex| groups.iter().find(|group| report.is_grouped && group.events.contains(event));
     let section = |&event: &EventIndex| match group(&event) {
         Some(group) => (group.events.start == event).then(|| group.events.clone()),
@@ -69,14 +81,14 @@ fn write_section(
     report: &PerfReport,
     profile: &Profile,
     code: &CodeTable,
-    events: Range<EventIndex>,
+    (events, names): (Range<EventIndex>, &str),
     out: &mut dyn Write,
 ) -> Result<()> {
     let options = report.histogram_options();
-    let histogram = Histogram::new(profile, code, events.clone(), &options);
+    let histogram = Histogram::new(profile, code, events, &options);
     let columns = Columns::new(report, &histogram, &options);
     if !report.is_quiet {
-        let names = printable::name(&event_names(profile, events)).into_owned();
+        let names = printable::name(names);
         let times = report.times.as_ref().map(|times| format!(" (time slices: {times})")).unwrap_or_default();
         let total: Counts = histogram.totals.iter().copied().sum();
         writeln!(out, "# Samples: {} of {names}{times}", in_thousands(total.samples))?;
@@ -113,15 +125,19 @@ fn write_section(
 }
 
 /// `event 'cycles'`, or `events 'anon group { cycles, instructions }'`.
-fn event_names(profile: &Profile, events: Range<EventIndex>) -> String {
+fn event_names(profile: &Profile, groups: &[EventGroup], events: &Range<EventIndex>) -> String {
     let name = |event: EventIndex| &*profile.tables.events[event as usize].name;
     let leader = events.start;
-    match profile.tables.event_groups.iter().find(|group| group.events.start == leader) {
+    match groups.iter().find(|group| group.events.start == leader) {
         None => format!("event '{}'", name(leader)),
         // Of a group that is not shown as one, perf only has the plural.
         Some(_) if events.len() == 1 => format!("events '{}'", name(leader)),
         Some(group) => {
-            let names: Vec<_> = events.map(name).collect();
+            let names: Vec<_> = events.clone().map(name).collect();
+            // A group that was not recorded has no braces.
+            if profile.tables.event_groups.is_empty() {
+                return format!("events '{}'", names.join(", "));
+            }
             format!("events '{} {{ {} }}'", group.name.as_deref().unwrap_or("anon group"), names.join(", "))
         }
     }
