@@ -1,6 +1,6 @@
 //! Reports in the layout of `perf report --stdio`, for programs that parse its text.
 //!
-//! * [`histogram`](crate::report::histogram): the rows, by perf's rules.
+//! * `report::histogram`: the rows, by perf's rules.
 //! * `columns`: the columns with their headings and widths.
 //! * `call_graph`: the call chains of rows.
 //! * `text`: comments, headings and rows of each event.
