@@ -63,6 +63,7 @@ mod suite {
     #[cfg(unix)]
     mod perf_commands;
     mod perf_json;
+    mod perf_report;
     mod perf_script_import;
     mod perf_script_symbols;
     mod perf_script_text;

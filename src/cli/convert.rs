@@ -109,7 +109,6 @@ impl Converted {
     }
 
     /// Whether the output has samples.
-    #[cfg(feature = "push")]
     pub(super) fn has_samples(&self) -> bool {
         self.converted.ledger.counts(RecordType::SAMPLE).emitted > 0
     }

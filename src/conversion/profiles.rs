@@ -109,6 +109,7 @@ pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -
         default_labels: format.labels(),
         required_labels: format.required_labels(),
         timeline: has_times,
+        as_recorded: format.is_as_recorded(),
         ..options
     }
 }

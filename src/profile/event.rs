@@ -2,10 +2,15 @@
 
 use super::Row;
 use super::imported::{ImportedProfile, SampleTypes};
+use perf_data::abi;
 use perf_data::abi::attr::{Attr, SoftwareEvent};
 use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::group_desc::{Group, GroupDesc};
 use perf_data::stream::event_name::event_name;
-use perf_data::stream::events::Event;
+use perf_data::stream::events::{Event, EventIndex};
+use perf_data::stream::meta::Meta;
+use std::ops::Range;
 
 /// The unit that an event counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +36,31 @@ pub struct ProfileEvent {
     pub period: Option<u64>,
     /// Its sample types in the imported profile.
     pub sample_types: Option<SampleTypes>,
+}
+
+/// A group of events that were counted together (GROUP_DESC).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventGroup {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Its events, the leader first.
+    pub events: Range<EventIndex>,
+}
+
+impl EventGroup {
+    /// The groups of a recording with more than one event.
+    pub fn list(meta: &Meta) -> Vec<Self> {
+        let section = meta.features.get(&FeatureId::GROUP_DESC);
+        let desc = section.and_then(|section| abi::parse::<GroupDesc>(section, meta.endian, ()).ok());
+        let groups = desc.map(|(desc, _)| desc.groups).unwrap_or_default().into_iter();
+        let count = meta.events.list().len() as EventIndex;
+        let group = |group: Group| {
+            let events = group.leader_idx..group.leader_idx.checked_add(group.nr_members)?;
+            let name = Some(group.name.to_text()).filter(|name| name != "{anon_group}");
+            (events.len() > 1 && events.end <= count).then_some(Self { name, events })
+        };
+        groups.filter_map(group).collect()
+    }
 }
 
 impl From<&Event> for ProfileEvent {

@@ -143,6 +143,11 @@ impl Default for LabelSets {
 }
 
 impl LabelSets {
+    /// All sets, by ID.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[LabelValue]> {
+        self.sets.iter()
+    }
+
     /// Interns a set.
     #[inline]
     pub fn id(&mut self, labels: &[LabelValue]) -> LabelsId {

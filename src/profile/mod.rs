@@ -11,6 +11,7 @@ pub mod imported;
 pub mod intern;
 pub mod labels;
 pub mod options;
+pub(crate) mod perf_event_name;
 pub mod stack_cuts;
 pub mod symbolize;
 mod target;
@@ -18,12 +19,13 @@ pub mod thread_types;
 pub mod timeline;
 pub(crate) mod unwind;
 
-use event::ProfileEvent;
+use event::{EventGroup, ProfileEvent};
+use hashbrown::HashMap;
 use imported::ImportedProfile;
 use intern::stacks::{StackId, Stacks};
 use labels::{LabelSets, LabelsId};
 use perf_data::session::map::Map;
-use perf_data::session::names::Names;
+use perf_data::session::names::{NameId, Names};
 use perf_data::session::space::Space;
 use perf_data::stream::events::EventIndex;
 use std::cmp::Reverse;
@@ -87,6 +89,10 @@ pub struct Row {
 pub struct Tables {
     /// The events of the recording.
     pub events: Vec<ProfileEvent>,
+    /// Groups of events.
+    pub event_groups: Vec<EventGroup>,
+    /// The latest names of threads with samples, if addresses and events are [as recorded](options::ProfileOptions::as_recorded).
+    pub thread_comms: HashMap<u32, NameId>,
     /// The mappings, interned across processes.
     pub mappings: Vec<Map>,
     /// The stacks.
@@ -164,6 +170,8 @@ pub struct Profile {
     pub times: Option<(u64, u64)>,
     /// Wall clock at the first sample, in nanoseconds since 1970 UTC, if the recording has clock data.
     pub wall_clock_start: Option<u64>,
+    /// Number of samples that the kernel or the hardware lost (LOST_SAMPLES), as far as recorded.
+    pub lost_samples: u64,
     /// Whether its labels are those that a user selected, not those of the format.
     pub has_selected_labels: bool,
     /// The profile to compare with.

@@ -26,6 +26,10 @@ pub struct ProfileOptions {
     pub data_addresses: bool,
     /// Keep only the innermost frame of stacks, where the sample has an instruction pointer.
     pub leaves_only: bool,
+    /// Keep addresses and events as recorded: processes share no mappings of a file, whose addresses thus stay those of the process;
+    /// the instruction pointer is followed by the whole call chain, which repeats it; and events of disjoint conditions are not
+    /// added up.
+    pub as_recorded: bool,
     /// Which frames are cut from stacks.
     pub cuts: StackCuts,
     /// User-defined types of threads, by thread ID.

@@ -172,6 +172,7 @@ impl SampleConsumer for Sender {
             space: sample.cpu_mode().into(),
             callchain: view.callchain,
             calls: view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty()),
+            repeats_leaf: false,
         };
         let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
         let fields = SampleFields {

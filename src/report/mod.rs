@@ -18,6 +18,7 @@
 pub(crate) mod call_tree;
 mod column;
 pub(crate) mod facts;
+pub(crate) mod histogram;
 pub mod key;
 pub mod location;
 pub(crate) mod neighbors;

@@ -1,9 +1,13 @@
 //! Answers to perf's commands, compared byte for byte with those of perf 6.1, and perf's list of options with ours.
 
 use super::perf_programs::installed;
-use crate::common::files::{Recording, share, uses_all};
+use crate::common::files::{Recording, enough, share, uses_all};
 use crate::common::program::{for_each, perfconv, run, run_other, with_time_limit};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
 
 /// Commands to compare, with the number of recordings of the fixtures whose output must be equal. Symbols are compared elsewhere,
 /// in recordings whose files there are.
@@ -26,6 +30,29 @@ const COMMANDS: [(&[&str], usize); 17] = [
     (&["buildid-list"], 13),
     (&["buildid-list", "-H"], 13),
 ];
+
+/// Options of `perf report` to compare, with the numbers of recordings up to [`MAX_REPORTED`] whose text must be equal: of the whole
+/// corpus and of the fixtures. The files of recorded machines are missing here, except those with debug symbols of this one; inlined
+/// functions are omitted, since perf 6.1 finds few of them.
+const REPORTS: [(&[&str], usize, usize); 8] = [
+    (&["-g", "none"], 172, 13),
+    (&[], 167, 13),
+    (&["-g", "caller", "--no-children"], 114, 9),
+    (&["--no-children"], 174, 13),
+    (&["-g", "none", "--no-children", "--sort", "comm,dso,sym"], 203, 14),
+    (&["-g", "none", "-n", "--show-total-period", "--sort", "dso,pid,cpu"], 204, 15),
+    (&["-g", "folded", "--sort", "dso,sym", "--percent-limit", "2"], 122, 11),
+    (&["-q", "-g", "none", "-t", ";", "-F", "overhead,sample,sym"], 185, 15),
+];
+
+/// One of so many recordings of the corpus has its report compared.
+const ONE_REPORTED_OF: usize = 6;
+
+/// Share of the reports that may differ, in percent; docs/perf.md has the reasons.
+const MAX_DIFFERENT_REPORTS: usize = 25;
+
+/// Size of the largest recording whose report is compared.
+const MAX_REPORTED: u64 = 1_500_000;
 
 /// One of so many recordings of the corpus is compared.
 const ONE_OF: usize = 24;
@@ -66,6 +93,78 @@ fn answers_equal_those_of_perf() {
     }
 }
 
+#[test]
+fn reports_equal_those_of_perf() {
+    if !has_perf() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    // perf searches debug files below --symfs only.
+    let libraries = directory.path().join("symfs/usr/lib");
+    fs::create_dir_all(&libraries).unwrap();
+    symlink("/usr/lib/debug", libraries.join("debug")).unwrap();
+    let recordings: Vec<_> =
+        share(ONE_REPORTED_OF).into_iter().filter(|recording| size(&recording.path) <= MAX_REPORTED).collect();
+    println!("{:5} {:9} {:7} {:7}  perf report --stdio --no-inline", "equal", "different", "refused", "no perf");
+    let mut failures = Vec::new();
+    for (args, all, fixtures) in REPORTS {
+        let results = for_each(&recordings, |recording| compare_report(args, recording, directory.path()));
+        let count = |wanted| results.iter().filter(|result| **result == wanted).count();
+        let (equal, different) = (count(Answer::Equal), count(Answer::Different));
+        println!(
+            "{equal:5} {different:9} {:7} {:7}  {}",
+            count(Answer::Refused),
+            count(Answer::OnlyOurs),
+            args.join(" ")
+        );
+        let named = results.iter().zip(&recordings).filter(|(result, _)| **result == Answer::Different);
+        println!("      different: {:?}", named.map(|(_, recording)| &recording.name).collect::<Vec<_>>());
+        let enough = enough("perf report", ONE_REPORTED_OF, all, fixtures);
+        if equal < enough || different * 100 > (equal + different) * MAX_DIFFERENT_REPORTS {
+            failures.push(format!("{args:?}: {equal} equal, at least {enough} expected; {different} different"));
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+/// Size of a file, or of the files in a directory.
+fn size(path: &Path) -> u64 {
+    match fs::read_dir(path) {
+        Ok(entries) => entries.map(|entry| size(&entry.unwrap().path())).sum(),
+        Err(_) => fs::metadata(path).unwrap().len(),
+    }
+}
+
+fn compare_report(args: &[&str], recording: &Recording, directory: &Path) -> Answer {
+    let with_args = |mut command: Command, path: &Path| {
+        command
+            .env("HOME", directory)
+            .args(["report", "--stdio", "--no-inline", "--symfs"])
+            .arg(directory.join("symfs"));
+        run_other(command.args(args).args(["--force", "-i"]).arg(path))
+    };
+    let theirs = with_args(with_time_limit("perf"), &recording.path);
+    if theirs.status != 0 || UNREADABLE.iter().any(|problem| theirs.stderr.contains(problem)) {
+        return Answer::OnlyOurs;
+    }
+    let mut ours = perfconv();
+    ours.arg("perf");
+    let ours = with_args(ours, &recording.path);
+    match ours.status {
+        0 if without_tip(&ours.stdout) == without_tip(&theirs.stdout) => Answer::Equal,
+        0 => Answer::Different,
+        _ => Answer::Refused,
+    }
+}
+
+/// Messages of perf about recordings that it does not read to the end, with an exit status of 0.
+const UNREADABLE: [&str; 3] = ["failed to process type", "end of event", "Error:"];
+
+/// A report without the tip at its end, which perf chooses at random.
+fn without_tip(report: &[u8]) -> Vec<&[u8]> {
+    report.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"# (Tip: ")).collect()
+}
+
 fn has_perf() -> bool {
     installed("perf commands").iter().any(|perf| perf.style == "6.1" && perf.program == "perf")
 }
@@ -89,7 +188,8 @@ fn every_option_of_perf_is_answered_or_refused() {
     if !has_perf() {
         return;
     }
-    for command in [&["script"][..], &["evlist"], &["buildid-list"], &["inject"], &["data", "convert"]] {
+    let commands = [&["script"][..], &["report"], &["evlist"], &["buildid-list"], &["inject"], &["data", "convert"]];
+    for command in commands {
         let theirs = run_other(with_time_limit("perf").args(command).arg("-h"));
         let theirs = options(&theirs.stderr);
         let ours = run(perfconv().arg("perf").args(command).arg("-h"));

@@ -227,9 +227,9 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         command: Some("perf"),
         description: &[
-            "Answers perf's commands script, evlist, buildid-list, inject and data convert with perf's options, output and exit \
-             status, for programs that call perf. Others are run by the perf that is next in PATH. The program does the same if it \
-             is called perf; --install makes a link of that name.",
+            "Answers perf's commands script, report, evlist, buildid-list, inject and data convert with perf's options, output and \
+             exit status, for programs that call perf. Others are run by the perf that is next in PATH. The program does the same \
+             if it is called perf; --install makes a link of that name.",
         ],
         examples: &[
             ("Print samples as text", "perfconv perf script -i perf.data -F comm,ip,sym"),

@@ -1,7 +1,7 @@
 //! The table of perf's commands: which are answered, and what to use for the others.
 
 use super::option::PerfOption;
-use super::{Call, SCRIPT, buildid_list, data, evlist, inject, script};
+use super::{Call, SCRIPT, buildid_list, data, evlist, inject, report, script};
 use crate::cli::failure::Failure;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -82,6 +82,7 @@ const EVENTS: &str = "use 'perfconv -t perf-script -o -' for the events, 'perfco
 /// The commands of perf 6.1.
 pub(super) const COMMANDS: &[PerfCommand] = &[
     answered(SCRIPT, "Print samples as text", script::OPTIONS, script::run),
+    answered("report", "Print functions, threads or files by their samples", report::OPTIONS, report::run),
     answered("evlist", "List the events of a recording", evlist::OPTIONS, evlist::run)
         .hint(Hint::Perfconv("'perfconv info --events'")),
     answered("buildid-list", "List the build IDs of a recording", buildid_list::OPTIONS, buildid_list::run)
@@ -101,7 +102,6 @@ pub(super) const COMMANDS: &[PerfCommand] = &[
     replaced("kwork", EVENTS),
     replaced("lock", EVENTS),
     replaced("mem", ACCESSES),
-    namesake("report", "use 'perfconv report'"),
     replaced("sched", EVENTS),
     replaced("timechart", "use 'perfconv -o out.pftrace' for ui.perfetto.dev"),
     needs_perf("bench", "benchmarking"),

@@ -8,6 +8,7 @@ use crate::cli::report::printable_line;
 use perf_data::abi::attr::AttrType;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::stream::meta::Meta;
+use perfconv::inspect::info::events::EventNames;
 use perfconv::inspect::info::{Parts, events};
 use std::process::ExitCode;
 
@@ -34,8 +35,8 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
     let info = input::info(&input::path(given), Parts { events: true, ..Parts::default() })?;
     let meta = &info.meta;
     let mut lines = match (is_verbose, is_grouped) {
-        (true, _) => events::lines(meta),
-        (_, true) => events::groups(meta),
+        (true, _) => events::lines(meta, EventNames::Perf),
+        (_, true) => events::groups(meta, EventNames::Perf),
         (false, false) => names(meta, has_frequency),
     };
     if meta.events.list().iter().any(|event| event.attr.kind == AttrType::TRACEPOINT) {
@@ -53,5 +54,5 @@ fn names(meta: &Meta, has_frequency: bool) -> Vec<String> {
         let frequency = if has_frequency { format!(": {term}={}", event.attr.sample_period) } else { String::new() };
         event.name + &frequency
     };
-    events::events(meta).into_iter().map(line).collect()
+    events::events(meta, EventNames::Perf).into_iter().map(line).collect()
 }

@@ -1,9 +1,10 @@
-//! The recording that a command reads: that of `-i`, standard input if it is a pipe, or `perf.data`, as in perf.
+//! The recording that a command reads: that of `-i`, standard input if it is a pipe, or `perf.data`, as in perf; and its symbols.
 
 use super::option::Given;
-use crate::cli::args::default_input;
+use crate::cli::args::{DemangleArg, SymbolArgs, SymbolFileArgs, default_input};
 use crate::cli::failure::Failure;
 use crate::cli::input::InputRecording;
+use perf_data::abi::feature::FeatureId;
 use perf_data::container::read::ReadOptions;
 use perf_data::stream::source::Source;
 use perfconv::inspect::info::build_ids::FileId;
@@ -43,4 +44,39 @@ pub(super) fn files_with_samples(path: &Path) -> Result<Vec<FileId>, Failure> {
     let (files, ledger) = hit_files(Source::open(recording.input(), options.clone())?, options)?;
     crate::cli::report::warnings(&ledger, false);
     Ok(files)
+}
+
+/// Rejects recordings of which perf prints what is no sample: counters, and AUX area traces unless `--no-itrace` is given.
+///
+/// # Errors
+/// If it is such a recording, or cannot be read.
+pub(super) fn check_contents(given: &Given, path: &Path) -> Result<(), Failure> {
+    if is_stdin(path) {
+        return Ok(());
+    }
+    let features = info(path, Parts::default())?.meta.features;
+    let problem = if features.contains_key(&FeatureId::STAT) {
+        "has counters of perf stat instead of samples; use 'perfconv info --stats'"
+    } else if features.contains_key(&FeatureId::AUXTRACE) && !given.is_negated("itrace") {
+        "has AUX area traces, which perfconv does not decode; \
+         add --no-itrace to print the other samples, or use the real perf"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Failed(format!("{}: {problem}", path.display())))
+}
+
+/// Where symbols are searched, and how they are printed.
+///
+/// # Errors
+/// If a file does not exist.
+pub(super) fn symbols(given: &Given) -> Result<SymbolArgs, Failure> {
+    let files =
+        SymbolFileArgs { vmlinux: given.file("vmlinux")?, kallsyms: given.file("kallsyms")?, ..Default::default() };
+    Ok(SymbolArgs {
+        files,
+        no_inline: given.is_negated("inline"),
+        demangle: given.is_negated("demangle").then_some(DemangleArg::No),
+        ..SymbolArgs::default()
+    })
 }

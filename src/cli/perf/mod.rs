@@ -19,6 +19,7 @@ mod input;
 mod install;
 mod option;
 mod real_perf;
+mod report;
 mod script;
 
 use super::failure::Failure;

@@ -5,6 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// The names of an option and of its negation, which the parser needs at compile time.
 macro_rules! names {
@@ -32,6 +33,8 @@ enum Value {
     Required,
     /// Only after `=`.
     Optional,
+    /// Also as the next argument, if that is no option.
+    OptionalNext,
 }
 
 impl PerfOption {
@@ -54,6 +57,11 @@ impl PerfOption {
         Self::new(names, Value::Optional)
     }
 
+    /// An option that may have a value, after `=` or as the next argument unless that is an option.
+    pub(super) const fn optional_next(names: [&'static str; 2]) -> Self {
+        Self::new(names, Value::OptionalNext)
+    }
+
     /// Sets the short name.
     pub(super) const fn short(self, short: char) -> Self {
         Self { short: Some(short), ..self }
@@ -71,6 +79,7 @@ impl PerfOption {
             Value::None => argument.action(ArgAction::SetTrue),
             Value::Required => values(argument).allow_hyphen_values(true),
             Value::Optional => values(argument).num_args(0..=1).require_equals(true).default_missing_value(""),
+            Value::OptionalNext => values(argument).num_args(0..=1).default_missing_value(""),
         };
         // perf accepts the negation of every option, and the last of both wins.
         let negation = Arg::new(self.negation).long(self.negation).overrides_with(self.long).action(ArgAction::SetTrue);
@@ -84,6 +93,7 @@ impl PerfOption {
             Value::None => "",
             Value::Required => " <value>",
             Value::Optional => "[=<value>]",
+            Value::OptionalNext => " [<value>]",
         };
         let names = format!("{short}--{}{value}", self.long);
         let answer = self.refusal.map_or_else(|| "answered".to_owned(), |reason| format!("refused: {reason}"));
@@ -153,6 +163,12 @@ impl Given {
         self.values(long).pop()
     }
 
+    /// Whether an option is given after another one, or without it.
+    pub(super) fn is_last(&self, long: &str, other: &str) -> bool {
+        let last = |long| self.0.indices_of(long).into_iter().flatten().max();
+        last(long) > last(other)
+    }
+
     /// The last value of an option, as text.
     pub(super) fn text(&self, long: &str) -> Option<String> {
         self.value(long).map(|value| value.to_string_lossy().into_owned())
@@ -174,6 +190,29 @@ impl Given {
     pub(super) fn operands(&self) -> Vec<OsString> {
         self.values(OPERANDS)
     }
+}
+
+/// The values of an option that are separated by commas.
+///
+/// # Errors
+/// If one is invalid.
+pub(super) fn list<T: FromStr>(given: &Given, option: &str) -> Result<Vec<T>, Failure>
+where
+    T::Err: ToString,
+{
+    let Some(list) = given.text(option) else { return Ok(Vec::new()) };
+    list.split(',').map(|value| parse(option, value)).collect()
+}
+
+/// A value of an option.
+///
+/// # Errors
+/// If it is invalid.
+pub(super) fn parse<T: FromStr>(option: &str, value: &str) -> Result<T, Failure>
+where
+    T::Err: ToString,
+{
+    value.parse().map_err(|error: T::Err| Failure::Usage(format!("--{option} '{value}': {}", error.to_string())))
 }
 
 /// The list of a command's options.

@@ -1,19 +1,16 @@
 //! `perf script`: samples as text, by the conversion to `perf-script`.
 
 use super::header::{self, Then};
-use super::option::{Given, PerfOption, names};
+use super::option::{Given, PerfOption, list, names, parse};
 use super::{Call, input, missing_perf, real_perf};
-use crate::cli::args::{ConvertArgs, DemangleArg, PassArgs, SymbolArgs, SymbolFileArgs};
+use crate::cli::args::{ConvertArgs, PassArgs, SymbolArgs};
 use crate::cli::convert::Conversion;
 use crate::cli::failure::Failure;
 use clap::{Args, Command, FromArgMatches};
-use perf_data::abi::feature::FeatureId;
 use perfconv::formats::perf_script::{FORMAT, PerfScript, SampleSelection};
-use perfconv::inspect::info::Parts;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::sync::Arc;
 
 const RECORDING: &str = "it belongs to 'perf script record', which needs perf";
@@ -126,7 +123,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
     if header::print(given, &path)? == Then::End {
         return Ok(ExitCode::SUCCESS);
     }
-    check_contents(given, &path)?;
+    input::check_contents(given, &path)?;
     let output = Path::new("-");
     let converted = Conversion::new(&args, output)?.convert(&args, path, output)?;
     if args.verbose {
@@ -156,17 +153,12 @@ fn conversion(call: &Call<'_>) -> Result<ConvertArgs, Failure> {
 }
 
 fn symbols(given: &Given) -> Result<SymbolArgs, Failure> {
-    let files =
-        SymbolFileArgs { vmlinux: given.file("vmlinux")?, kallsyms: given.file("kallsyms")?, ..Default::default() };
     // Without call chains, stacks need not be unwound.
     let hides_call_graph = given.has("hide-call-graph");
     Ok(SymbolArgs {
-        files,
-        no_inline: given.is_negated("inline"),
-        demangle: given.is_negated("demangle").then_some(DemangleArg::No),
         no_unwind: hides_call_graph,
         max_stack: max_stack(given)?.filter(|_| !hides_call_graph),
-        ..SymbolArgs::default()
+        ..input::symbols(given)?
     })
 }
 
@@ -203,37 +195,4 @@ fn selection(given: &Given) -> Result<SampleSelection, Failure> {
 
 fn max_stack(given: &Given) -> Result<Option<NonZeroUsize>, Failure> {
     given.text("max-stack").map(|frames| parse("max-stack", &frames)).transpose()
-}
-
-/// The values of an option that are separated by commas.
-fn list<T: FromStr>(given: &Given, option: &str) -> Result<Vec<T>, Failure>
-where
-    T::Err: ToString,
-{
-    let Some(list) = given.text(option) else { return Ok(Vec::new()) };
-    list.split(',').map(|value| parse(option, value)).collect()
-}
-
-fn parse<T: FromStr>(option: &str, value: &str) -> Result<T, Failure>
-where
-    T::Err: ToString,
-{
-    value.parse().map_err(|error: T::Err| Failure::Usage(format!("--{option} '{value}': {}", error.to_string())))
-}
-
-/// Rejects recordings of which perf prints what is no sample: counters, and AUX area traces unless `--no-itrace` is given.
-fn check_contents(given: &Given, path: &Path) -> Result<(), Failure> {
-    if input::is_stdin(path) {
-        return Ok(());
-    }
-    let features = input::info(path, Parts::default())?.meta.features;
-    let problem = if features.contains_key(&FeatureId::STAT) {
-        "has counters of perf stat instead of samples; use 'perfconv info --stats'"
-    } else if features.contains_key(&FeatureId::AUXTRACE) && !given.is_negated("itrace") {
-        "has AUX area traces, which perfconv does not decode; \
-         add --no-itrace to print the other samples, or use the real perf"
-    } else {
-        return Ok(());
-    };
-    Err(Failure::Failed(format!("{}: {problem}", path.display())))
 }

@@ -199,7 +199,7 @@ impl<T: Tables> SampleConsumer for Collector<T> {
         let is_call_stack = event.layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
         let calls = view.branch_stack.filter(|calls| is_call_stack && !calls.is_empty());
         let space = decoded.cpu_mode().into();
-        let sampled = SampledStack { ip: view.ip, space, callchain: view.callchain, calls };
+        let sampled = SampledStack { ip: view.ip, space, callchain: view.callchain, calls, repeats_leaf: false };
         let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
         let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT && self.sources.imported.is_none();
         for &weight in &event_weights {

@@ -112,6 +112,11 @@ pub trait ProfileFormat {
         false
     }
 
+    /// Whether it needs [addresses and events as recorded](crate::profile::options::ProfileOptions::as_recorded).
+    fn is_as_recorded(&self) -> bool {
+        false
+    }
+
     /// Writes samples one by one, if the format supports that.
     fn streamed(&self) -> Option<BeginStreamed> {
         None

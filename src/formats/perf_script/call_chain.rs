@@ -6,7 +6,8 @@ use super::printer::Printer;
 use super::style::Style;
 use crate::formats::framework::named_frames::{FrameKey, TextFrame};
 use crate::formats::framework::sample_writer::{Chain, ChainFrame, SampleState};
-use crate::profile::symbolize::symbols::{Function, Line, Symbols};
+use crate::profile::symbolize::function_name::with_version;
+use crate::profile::symbolize::symbols::{Line, Symbols};
 use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::session::kernel_names::ListedKernel;
@@ -190,7 +191,7 @@ pub(super) fn kernel_function(state: &mut SampleState, address: u64, has_offset:
 /// The rendered function of the kernel; `before` is its address.
 fn named_kernel_function(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
     let Some(function) = symbols.frame_function(frame.id) else { return out.extend_from_slice(frame.before) };
-    out.extend_from_slice(printed_name(function, symbols));
+    out.extend_from_slice(with_version(function, symbols));
     if frame.form & form::OFFSET != 0 {
         let _ = write!(out, "+{:#x}", symbols.symbol_offset(frame.id).unwrap_or(0));
     }
@@ -213,7 +214,7 @@ pub(super) fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Sym
         if is_inlined && (has(form::SYMBOL) || !has_name) {
             continue;
         }
-        let name = symbols.function(line.function).map_or(&b""[..], |function| printed_name(function, symbols));
+        let name = symbols.function(line.function).map_or(&b""[..], |function| with_version(function, symbols));
         out.extend_from_slice(address);
         if has_name {
             let name = if name.is_empty() { "[unknown]".into() } else { String::from_utf8_lossy(name) };
@@ -250,13 +251,6 @@ pub(super) fn named_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Sym
             object_address(out, address, frame);
         }
     }
-}
-
-/// The name of a function, with the version that perf prints in names that are not mangled: `cfree@GLIBC_2.2.5`.
-fn printed_name<'a>(function: &Function, symbols: &'a Symbols) -> &'a [u8] {
-    let (name, system_name) = (symbols.name(function.name), symbols.name(function.system_name));
-    let has_version = system_name.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"@"));
-    if has_version { system_name } else { name }
 }
 
 /// The file of a source line, if it is known.

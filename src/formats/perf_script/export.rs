@@ -2,7 +2,6 @@
 
 use super::PerfScript;
 use super::call_chain;
-use super::event_name::printed_name;
 use super::fields::{self, CPU, FRAMES, FieldSet, Needs, TIME, TIME_OF_DAY, TYPES, TypeFields, type_index};
 use super::printer::{Head, Printer};
 use super::records;
@@ -12,6 +11,7 @@ use crate::formats::framework::converter::{ConvertOptions, Converter};
 use crate::formats::framework::named_frames::TextFrame;
 use crate::formats::framework::sample_writer;
 use crate::formats::framework::sample_writer::{ChainFrame, SampleFormat, SampleState, SampleText, WrittenSample};
+use crate::profile::perf_event_name::perf_event_names;
 use crate::profile::symbolize::symbols::Symbols;
 use perf_data::abi::attr::{AttrType, SoftwareEvent};
 use perf_data::abi::feature::FeatureId;
@@ -107,8 +107,8 @@ pub(super) fn begin<'a>(
 }
 
 impl SampleFormat for Script {
-    fn begin(&mut self, state: &mut SampleState, meta: &Meta, _out: &mut Vec<u8>) -> Result<()> {
-        self.update(state, meta)
+    fn begin(&mut self, _: &mut SampleState, meta: &Meta, _out: &mut Vec<u8>) -> Result<()> {
+        self.update(meta)
     }
 
     fn sample(
@@ -120,7 +120,7 @@ impl SampleFormat for Script {
         if !self.selector.keeps(sample)? {
             return Ok(None);
         }
-        self.update(state, sample.decoded.meta)?;
+        self.update(sample.decoded.meta)?;
         let fields = self.fields[sample.decoded.index as usize];
         let (view, tid) = (sample.decoded.view, sample.tid());
         let comm = state.comm(tid);
@@ -172,7 +172,7 @@ impl SampleFormat for Script {
         if !self.shown.contains(&raw.header().kind) {
             return Ok(());
         }
-        self.update(state, meta)?;
+        self.update(meta)?;
         let (body, trailer) = meta.events.split(raw);
         let Some(record) = records::describe(raw, body) else { return Ok(()) };
         let index = meta.events.find(raw).map_or(0, |(index, _)| index as usize);
@@ -213,7 +213,7 @@ impl Script {
     }
 
     /// Notes the events known so far.
-    fn update(&mut self, state: &mut SampleState, meta: &Meta) -> Result<()> {
+    fn update(&mut self, meta: &Meta) -> Result<()> {
         let events = meta.events.list();
         if self.names.len() == events.len() {
             return Ok(());
@@ -222,7 +222,7 @@ impl Script {
             self.arch = meta.string(FeatureId::ARCH);
             self.clock = meta.clock_data();
         }
-        self.names = events.iter().map(|event| printed_name(event, state, meta)).collect();
+        self.names = perf_event_names(meta);
         self.longest_event = self.names.iter().map(String::len).max().unwrap_or(0);
         // As in perf, one event of each type decides for all events of the type.
         let mut by_type = [None; TYPES.len()];

@@ -6,7 +6,6 @@
 
 mod branches;
 mod call_chain;
-mod event_name;
 mod export;
 mod fields;
 mod frame;

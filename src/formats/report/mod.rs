@@ -3,6 +3,7 @@
 mod csv;
 mod json;
 mod markdown;
+pub mod perf;
 mod style;
 mod text;
 

@@ -1,11 +1,12 @@
 //! Events, in the format of `perf evlist -v` and `perf evlist -g`.
 
-use crate::profile::event::ProfileEvent;
+use crate::profile::perf_event_name::perf_event_names;
 use perf_data::abi::attr::Attr;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::group_desc::GroupDesc;
 use perf_data::abi::{self, sample_type::SampleType};
+use perf_data::stream::event_name::event_name;
 use perf_data::stream::meta::Meta;
 use serde::Serialize;
 
@@ -20,21 +21,34 @@ pub struct EventInfo<'a> {
     pub ids: &'a [u64],
 }
 
+/// What events are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventNames {
+    /// As recorded; an event without a name is called after its type and config.
+    Recorded,
+    /// As perf calls them: an event without a name also has modifiers, and names that simpleperf recorded are not read.
+    Perf,
+}
+
 /// The events of a recording.
-pub fn events(meta: &Meta) -> Vec<EventInfo<'_>> {
-    let list = meta.events.list().iter();
-    list.map(|event| EventInfo { name: ProfileEvent::from(event).name, attr: &event.attr, ids: &event.ids }).collect()
+pub fn events(meta: &Meta, names: EventNames) -> Vec<EventInfo<'_>> {
+    let names = match names {
+        EventNames::Recorded => meta.events.list().iter().map(event_name).collect(),
+        EventNames::Perf => perf_event_names(meta),
+    };
+    let list = meta.events.list().iter().zip(names);
+    list.map(|(event, name)| EventInfo { name, attr: &event.attr, ids: &event.ids }).collect()
 }
 
 /// Lines of `perf evlist -v`: each event with the nonzero fields of its attr.
-pub fn lines(meta: &Meta) -> Vec<String> {
+pub fn lines(meta: &Meta, names: EventNames) -> Vec<String> {
     let line = |event: EventInfo<'_>| format!("{}: {}", event.name, fields(event.attr, ": "));
-    events(meta).into_iter().map(line).collect()
+    events(meta, names).into_iter().map(line).collect()
 }
 
 /// Lines of `perf evlist -g`: `name{leader,member}` for each group, and the names of ungrouped events.
-pub fn groups(meta: &Meta) -> Vec<String> {
-    let names: Vec<String> = events(meta).into_iter().map(|event| event.name).collect();
+pub fn groups(meta: &Meta, names: EventNames) -> Vec<String> {
+    let names: Vec<String> = events(meta, names).into_iter().map(|event| event.name).collect();
     let section = meta.features.get(&FeatureId::GROUP_DESC);
     let desc = section.and_then(|section| abi::parse::<GroupDesc>(section, meta.endian, ()).ok());
     let groups = desc.map(|(desc, _)| desc.groups).unwrap_or_default();
@@ -75,7 +89,7 @@ pub(super) fn fields(attr: &Attr, is: &str) -> String {
     field("config", hex(attr.config));
     field("{ sample_period, sample_freq }", attr.sample_period.to_string());
     // perf has no name for this bit.
-    field("sample_type", names((attr.sample_type - SampleType::TRANSACTION).iter_names()));
+    field("sample_type", sample_type(attr.sample_type - SampleType::TRANSACTION));
     field("read_format", names(attr.read_format.iter_names()));
     let precise_ip = AttrFlags::PRECISE_IP_0 | AttrFlags::PRECISE_IP_1;
     let mut has_precise_ip = false;
@@ -103,6 +117,17 @@ pub(super) fn fields(attr: &Attr, is: &str) -> String {
     field("config3", hex(attr.config3));
     field("config4", hex(attr.config4));
     fields.join(", ")
+}
+
+/// Names of sample fields, in perf's order: that of the bits, but that two of them follow REGS_INTR.
+fn sample_type(fields: SampleType) -> String {
+    let mut list: Vec<_> = fields.iter_names().collect();
+    list.sort_by_key(|&(_, field)| match field {
+        SampleType::DATA_SRC => (SampleType::REGS_INTR.bits(), 1),
+        SampleType::WEIGHT => (SampleType::REGS_INTR.bits(), 2),
+        _ => (field.bits(), 0),
+    });
+    names(list.into_iter())
 }
 
 fn names<T>(flags: impl Iterator<Item = (&'static str, T)>) -> String {

@@ -1,7 +1,7 @@
 //! JSON form of the information on a recording.
 
 use super::build_ids::FileId;
-use super::events::{EventInfo, events, groups};
+use super::events::{EventInfo, EventNames, events, groups};
 use super::header::{captured_on, features, file_header, version};
 use super::stats::Stats;
 use super::{Info, Parts};
@@ -70,8 +70,8 @@ impl Serialize for Info {
             file: &meta.files[0],
             header: header.then(|| self.header()),
             features: header.then(features),
-            events: has_events.then(|| events(meta)),
-            groups: has_events.then(|| groups(meta)),
+            events: has_events.then(|| events(meta, EventNames::Recorded)),
+            groups: has_events.then(|| groups(meta, EventNames::Recorded)),
             build_ids: build_ids.then_some(&*self.build_ids),
             stats: self.stats.as_ref(),
         };

@@ -98,8 +98,8 @@ impl Info {
             parts.push(header::lines(&self.meta));
         }
         if self.parts.events {
-            parts.push(events::lines(&self.meta));
-            let groups = events::groups(&self.meta);
+            parts.push(events::lines(&self.meta, events::EventNames::Recorded));
+            let groups = events::groups(&self.meta, events::EventNames::Recorded);
             if groups.len() < self.meta.events.list().len() {
                 parts.push(groups);
             }

@@ -19,7 +19,7 @@ use super::sample_context::{SampleContext, SampleContexts};
 use super::sample_sink::{ResolvedSample, SampleSink};
 use super::selection::Selection;
 use super::weights::Weights;
-use crate::profile::event::{ProfileEvent, period};
+use crate::profile::event::{EventGroup, ProfileEvent, period};
 use crate::profile::intern::frames::SampledStack;
 use crate::profile::intern::mappings::Mappings;
 use crate::profile::intern::resolver::{Resolved, Resolver, Viewer};
@@ -27,14 +27,16 @@ use crate::profile::intern::stack_cache;
 use crate::profile::intern::stack_cache::{Counted, StackCache};
 use crate::profile::intern::stacks::StackId;
 use crate::profile::labels;
-use crate::profile::labels::{Label, LabelSets, LabelledSample};
+use crate::profile::labels::{Label, LabelKey, LabelSets, LabelValue, LabelledSample};
 use crate::profile::options::{ProfileOptions, SplitBy};
+use crate::profile::perf_event_name::perf_event_names;
 use crate::profile::stack_cuts::StackCuts;
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::target::RecordTarget;
 use crate::profile::timeline::Timeline;
 use crate::profile::unwind::deferred::{MAX_FRAMES, UserFrames, Waiting, WaitingSample};
 use crate::profile::{Frame, Place, Profile, Row, Tables};
+use hashbrown::HashMap;
 use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::thread_map::ThreadMap;
@@ -44,6 +46,7 @@ use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::BranchSampleType;
 use perf_data::error::Result;
 use perf_data::session::map::{Map, MapId};
+use perf_data::session::names::NameId;
 use perf_data::session::{Applied, Session};
 use perf_data::stream::Sink;
 use perf_data::stream::events::EventIndex;
@@ -62,6 +65,7 @@ pub(crate) struct Collector<'a> {
     lost_as_samples: bool,
     data_addresses: bool,
     leaves_only: bool,
+    as_recorded: bool,
     cuts: StackCuts,
     /// Labels that the user selected, which the recording must have.
     selected_labels: Vec<Label>,
@@ -155,7 +159,11 @@ impl<'a> Collector<'a> {
             selection: Selection::new(options.events.clone()),
             contexts: SampleContexts::new(options),
             symbols: options.symbols.clone(),
-            resolver: Resolver::new(Mappings::new(options.symbols.has_objects())),
+            as_recorded: options.as_recorded,
+            resolver: Resolver::new(match options.as_recorded {
+                true => Mappings::as_recorded(),
+                false => Mappings::new(options.symbols.has_objects()),
+            }),
             ..Self::default()
         }
     }
@@ -217,7 +225,8 @@ impl<'a> Collector<'a> {
         let needs_callers = !self.leaves_only || view.ip.is_none();
         let calls = view.branch_stack.filter(|calls| is_call_stack && needs_callers && !calls.is_empty());
         let callchain = view.callchain.filter(|_| needs_callers);
-        let sampled = SampledStack { ip: view.ip, space: mode.into(), callchain, calls };
+        let sampled =
+            SampledStack { ip: view.ip, space: mode.into(), callchain, calls, repeats_leaf: self.as_recorded };
         // The key of the cache contains neither branches nor data addresses.
         if calls.is_some() || self.data_addresses {
             let data = view.addr.filter(|&data| self.data_addresses && data != 0);
@@ -375,6 +384,15 @@ impl<'a> Collector<'a> {
         self.add(&observation, stack, count).map(Some)
     }
 
+    /// The names of the threads with samples at the end.
+    fn thread_comms(&self) -> HashMap<u32, NameId> {
+        let tids = self.label_sets.iter().filter_map(|labels| {
+            let is_tid = |label: &&LabelValue| label.key == LabelKey::Known(Label::Tid);
+            labels.iter().find(is_tid).map(|label| label.value as u32)
+        });
+        tids.filter_map(|tid| Some((tid, self.session.thread(tid)?.comm?))).collect()
+    }
+
     /// Stores the recorded threads; `None` if the record is malformed.
     fn thread_map(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<()> {
         let (threads, _) = abi::parse(meta.events.split(raw).0, raw.endian(), ()).ok()?;
@@ -415,7 +433,14 @@ impl<'a> Collector<'a> {
         if self.split != Some(SplitBy::Event) {
             list.iter().for_each(|part| has_samples.extend(&part.has_samples));
         }
-        let merged = MergedEvents::new(meta.events.list(), &events, &has_samples);
+        if self.as_recorded {
+            let names = perf_event_names(meta).into_iter();
+            events.iter_mut().zip(names).for_each(|(event, name)| event.name = name);
+        }
+        let merged = match self.as_recorded {
+            true => MergedEvents::none(&events),
+            false => MergedEvents::new(meta.events.list(), &events, &has_samples),
+        };
         merged.rename(&mut events);
         merged.messages(meta.events.list()).for_each(|message| self.ledger.change(message));
         let is_empty = list.iter().all(|part| part.has_samples.is_empty());
@@ -431,11 +456,13 @@ impl<'a> Collector<'a> {
                 main_mapping,
                 times: part.times(),
                 wall_clock_start: part.wall_clock_start(meta),
+                lost_samples: self.ledger.lost_samples,
                 has_selected_labels: self.has_selected_labels,
                 ..Profile::default()
             };
             parts.push((profile, part.key));
         }
+        let thread_comms = if self.as_recorded { self.thread_comms() } else { HashMap::new() };
         let mappings = self.resolver.mappings.finish(meta);
         let mut symbolization = Symbolization::new(&self.symbols, meta);
         symbolization.look_up(self.resolver.stacks.frames(), &mappings, self.session.process_files());
@@ -447,6 +474,8 @@ impl<'a> Collector<'a> {
         self.resolver.stacks.seal();
         let tables = Arc::new(Tables {
             events,
+            event_groups: EventGroup::list(meta),
+            thread_comms,
             mappings,
             symbols,
             objects,

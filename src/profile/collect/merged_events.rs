@@ -71,6 +71,11 @@ impl MergedEvents {
         merged
     }
 
+    /// Adds up no events.
+    pub(crate) fn none(events: &[ProfileEvent]) -> Self {
+        Self { groups: Vec::new(), representatives: (0..events.len() as EventIndex).collect() }
+    }
+
     /// Whether no events are added up.
     pub(crate) fn is_empty(&self) -> bool {
         self.groups.is_empty()

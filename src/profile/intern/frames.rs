@@ -27,6 +27,8 @@ pub(crate) struct SampledStack<'a> {
     pub callchain: Option<Words<'a>>,
     /// Hardware call stack (LBR), newest call first; it replaces the user frames of the call chain.
     pub calls: Option<BranchStackView<'a>>,
+    /// Whether the call chain follows the instruction pointer as recorded, although it repeats it.
+    pub repeats_leaf: bool,
 }
 
 impl SampledStack<'_> {
@@ -47,7 +49,7 @@ impl SampledStack<'_> {
         let Some(chain) = self.callchain else { return deferred };
         let mut space = self.space;
         let mut is_first = true;
-        let mut may_repeat_leaf = self.ip.is_some();
+        let mut may_repeat_leaf = self.ip.is_some() && !self.repeats_leaf;
         let mut words = chain.iter();
         while let Some(word) = words.next() {
             if let Some(context) = Context::of(word) {
@@ -64,8 +66,9 @@ impl SampledStack<'_> {
             let repeats_leaf = may_repeat_leaf && space == self.space;
             may_repeat_leaf = false;
             if !repeats_leaf {
-                let address = if is_first { word } else { word.saturating_sub(1) };
-                on_frame(Address { address, space, is_caller: !is_first });
+                // Chains of frame pointers often end with a return address of 0.
+                let is_caller = !is_first && word > 0;
+                on_frame(Address { address: word - u64::from(is_caller), space, is_caller });
             }
             is_first = false;
         }
@@ -141,7 +144,7 @@ mod tests {
         let bytes: Vec<u8> = chain.iter().flat_map(|word| word.to_le_bytes()).collect();
         let callchain = ByteReader::new(&bytes, Endian::Little).words(chain.len() as u64);
         let mut frames = Vec::new();
-        let stack = SampledStack { ip, space, callchain, calls: None };
+        let stack = SampledStack { ip, space, callchain, calls: None, repeats_leaf: false };
         let deferred = stack.for_each(|frame| frames.push((frame.address, frame.space)));
         (frames, deferred)
     }
@@ -191,7 +194,8 @@ mod tests {
         let callchain = ByteReader::new(&chain, Endian::Little).words(6);
         let addresses = |ip, space| {
             let mut frames = Vec::new();
-            SampledStack { ip: Some(ip), space, callchain, calls }.for_each(|frame| frames.push(frame.address));
+            SampledStack { ip: Some(ip), space, callchain, calls, repeats_leaf: false }
+                .for_each(|frame| frames.push(frame.address));
             frames
         };
         assert_eq!(addresses(104, Space::User), [104, 210, 310]);

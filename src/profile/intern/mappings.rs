@@ -22,6 +22,8 @@ pub(crate) struct Mappings {
     by_map: Vec<Option<Mapped>>,
     /// Whether memory that may be JIT code is distinguished by process: each has its own functions at an address.
     by_process: bool,
+    /// Whether files at different addresses are distinguished.
+    by_address: bool,
 }
 
 /// The profile mapping of a session map.
@@ -36,6 +38,11 @@ impl Mappings {
     /// Creates an empty table, in which memory that may be JIT code is distinguished by process if `by_process` is set.
     pub(crate) fn new(by_process: bool) -> Self {
         Self { by_process, ..Self::default() }
+    }
+
+    /// Creates an empty table in which addresses stay those of their process.
+    pub(crate) fn as_recorded() -> Self {
+        Self { by_process: true, by_address: true, ..Self::default() }
     }
 
     /// The ID of a session map.
@@ -86,9 +93,10 @@ impl Mappings {
     }
 
     fn number(&mut self, map: &Map) -> MappingId {
-        let Self { hasher, list, table, by_process, .. } = self;
-        let identity = |map| (identity(map), by_process.then_some(map.pid));
+        let Self { hasher, list, table, by_process, by_address, .. } = self;
+        let (by_process, by_address) = (*by_process, *by_address);
         let number = list.len() as MappingId;
+        let identity = |map| identity(map, by_process, by_address);
         let same = |&other: &MappingId| identity(&list[other as usize]) == identity(map);
         let hash = |map| hasher.hash_one(identity(map));
         let id = *table.entry(hash(map), same, |&other| hash(&list[other as usize])).or_insert(number).get();
@@ -113,9 +121,10 @@ impl Mappings {
 }
 
 /// Identifies a mapping: for a file the mapped part, for anything else also the address.
-fn identity(map: &Map) -> impl Eq + Hash {
-    let start = if map.maps_file() { None } else { Some(map.start) };
-    (start, map.limit - map.start, map.pgoff, &map.filename, &map.build_id)
+fn identity(map: &Map, by_process: bool, by_address: bool) -> impl Eq + Hash {
+    let start = if map.maps_file() && !by_address { None } else { Some(map.start) };
+    let pid = by_process.then_some(map.pid);
+    (start, map.limit - map.start, map.pgoff, &map.filename, &map.build_id, pid)
 }
 
 #[cfg(test)]

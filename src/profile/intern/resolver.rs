@@ -137,7 +137,13 @@ impl Resolver {
     /// Resolves the frames of a CALLCHAIN_DEFERRED record.
     pub(crate) fn user_frames(&mut self, session: &mut Session, frames: &UserFrames<'_>) -> Vec<FrameId> {
         let viewer = Viewer { pid: frames.pid, view: session.mark_running(frames.pid).view };
-        let user = SampledStack { ip: None, space: Space::User, callchain: Some(frames.chain), calls: None };
+        let user = SampledStack {
+            ip: None,
+            space: Space::User,
+            callchain: Some(frames.chain),
+            calls: None,
+            repeats_leaf: false,
+        };
         let mut frame_ids = Vec::new();
         user.for_each(|at| frame_ids.push(self.frame(session, viewer, at)));
         frame_ids

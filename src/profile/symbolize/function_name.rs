@@ -20,6 +20,13 @@ pub(crate) fn without_own_parameters(function: Function, symbols: &Symbols) -> &
     }
 }
 
+/// The name of a function, with the version that perf prints in names that are not mangled: `cfree@GLIBC_2.2.5`.
+pub(crate) fn with_version<'a>(function: &Function, symbols: &'a Symbols) -> &'a [u8] {
+    let (name, system_name) = (symbols.name(function.name), symbols.name(function.system_name));
+    let has_version = system_name.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"@"));
+    if has_version { system_name } else { name }
+}
+
 /// Whether the name of a function is demangled from a C++ one, which the linker symbol name shows.
 fn is_cpp(function: Function, symbols: &Symbols) -> bool {
     let mangled = symbols.name(function.system_name);

@@ -1,6 +1,5 @@
 //! Names of events as perf prints them if none is recorded: with modifiers.
 
-use crate::formats::framework::sample_writer::SampleState;
 use perf_data::abi::attr::{Attr, AttrType, HardwareEvent};
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::feature::FeatureId;
@@ -8,6 +7,7 @@ use perf_data::stream::event_name::event_name;
 use perf_data::stream::events::Event;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::simpleperf_events::META_INFO;
+use perf_data::tracepoint::tracepoints::Tracepoints;
 
 /// Names by which perf calls generic hardware events, where they are not those of the definition.
 const HARDWARE: [(HardwareEvent, &str); 3] = [
@@ -16,8 +16,22 @@ const HARDWARE: [(HardwareEvent, &str); 3] = [
     (HardwareEvent::REF_CPU_CYCLES, "ref-cycles"),
 ];
 
-/// The recorded name of an event, or the one that perf derives. perf does not know the names that simpleperf records.
-pub(super) fn printed_name(event: &Event, state: &mut SampleState, meta: &Meta) -> String {
+/// The names of all events.
+pub(crate) fn perf_event_names(meta: &Meta) -> Vec<String> {
+    let mut tracepoints = None;
+    let read = || meta.features.get(&FeatureId::TRACING_DATA).map(|data| Tracepoints::read(data)).unwrap_or_default();
+    let mut name = |event| {
+        perf_event_name(event, meta, |id| {
+            let tracepoint = tracepoints.get_or_insert_with(read).get(id)?;
+            Some(format!("{}:{}", tracepoint.system, tracepoint.name))
+        })
+    };
+    meta.events.list().iter().map(&mut name).collect()
+}
+
+/// The recorded name of an event, or the one that perf derives, which `tracepoint` determines for the ID of a tracepoint. perf does not
+/// know the names that simpleperf records.
+fn perf_event_name(event: &Event, meta: &Meta, tracepoint: impl FnOnce(u64) -> Option<String>) -> String {
     let is_simpleperf = meta.features.contains_key(&META_INFO) && !meta.features.contains_key(&FeatureId::EVENT_DESC);
     if event.name.is_some() && !is_simpleperf {
         return event_name(event);
@@ -27,9 +41,7 @@ pub(super) fn printed_name(event: &Event, state: &mut SampleState, meta: &Meta) 
     let event = &unnamed;
     let attr = &event.attr;
     if attr.kind == AttrType::TRACEPOINT {
-        let tracepoint = state.tracepoint(meta, event);
-        return tracepoint
-            .map_or_else(|| event_name(event), |tracepoint| format!("{}:{}", tracepoint.system, tracepoint.name));
+        return tracepoint(attr.config).unwrap_or_else(|| event_name(event));
     }
     let generic = HARDWARE.iter().find(|(id, _)| attr.kind == AttrType::HARDWARE && attr.config == id.0);
     generic.map_or_else(|| event_name(event), |(_, name)| (*name).to_owned()) + &modifiers(attr)

@@ -1,0 +1,125 @@
+//! `--sort` and `--fields` of `perf report`.
+
+use crate::cli::failure::Failure;
+use perfconv::formats::report::perf::{HistogramKey, PerfColumn};
+
+/// perf's keys, in the order in which it compares a part of a name with them.
+const PERF_KEYS: [&str; 49] = [
+    "pid",
+    "comm",
+    "dso",
+    "symbol",
+    "parent",
+    "cpu",
+    "socket",
+    "srcline",
+    "srcfile",
+    "local_weight",
+    "weight",
+    "transaction",
+    "trace",
+    "symbol_size",
+    "dso_size",
+    "cgroup",
+    "cgroup_id",
+    "ipc_null",
+    "time",
+    "code_page_size",
+    "local_ins_lat",
+    "ins_lat",
+    "local_p_stage_cyc",
+    "p_stage_cyc",
+    "addr",
+    "dso_from",
+    "dso_to",
+    "symbol_from",
+    "symbol_to",
+    "mispredict",
+    "abort",
+    "in_tx",
+    "cycles",
+    "srcline_from",
+    "srcline_to",
+    "ipc_lbr",
+    "addr_from",
+    "addr_to",
+    "symbol_daddr",
+    "dso_daddr",
+    "locked",
+    "tlb",
+    "mem",
+    "snoop",
+    "dcacheline",
+    "symbol_iaddr",
+    "phys_daddr",
+    "data_page_size",
+    "blocked",
+];
+
+/// perf's columns of numbers, with those that are answered.
+const PERF_COLUMNS: [(&str, Option<PerfColumn>); 8] = [
+    ("overhead", Some(PerfColumn::Overhead)),
+    ("overhead_sys", None),
+    ("overhead_us", None),
+    ("overhead_guest_sys", None),
+    ("overhead_guest_us", None),
+    ("overhead_children", Some(PerfColumn::Children)),
+    ("sample", Some(PerfColumn::Samples)),
+    ("period", Some(PerfColumn::Period)),
+];
+
+/// The keys of `--sort`.
+///
+/// # Errors
+/// If one is unknown, or is not answered.
+pub(super) fn keys(list: &str) -> Result<Vec<HistogramKey>, Failure> {
+    let key = |name: &str| match column("sort", name)? {
+        PerfColumn::Key(key) => Ok(key),
+        _ => Err(refused("sort", name, "rows are sorted by overhead anyway; use --fields for the columns")),
+    };
+    unique(names(list).map(key))
+}
+
+/// The columns of `--fields`.
+///
+/// # Errors
+/// If one is unknown, or is not answered.
+pub(super) fn columns(list: &str) -> Result<Vec<PerfColumn>, Failure> {
+    unique(names(list).map(|name| column("fields", name)))
+}
+
+fn names(list: &str) -> impl Iterator<Item = &str> {
+    list.split([',', ' ']).filter(|name| !name.is_empty())
+}
+
+fn unique<T: PartialEq>(list: impl Iterator<Item = Result<T, Failure>>) -> Result<Vec<T>, Failure> {
+    let mut unique = Vec::new();
+    for value in list {
+        let value = value?;
+        if !unique.contains(&value) {
+            unique.push(value);
+        }
+    }
+    Ok(unique)
+}
+
+/// The column with a name or, for keys, a part of it at its start, as in perf.
+fn column(option: &str, name: &str) -> Result<PerfColumn, Failure> {
+    if name.starts_with('+') {
+        return Err(refused(option, name, "name all of them, without '+'"));
+    }
+    let lower = name.to_ascii_lowercase();
+    if let Some((_, column)) = PERF_COLUMNS.iter().find(|(column, _)| *column == lower) {
+        return column.ok_or_else(|| refused(option, name, "samples of kernel and user are not separate columns"));
+    }
+    let Some(key) = PERF_KEYS.iter().find(|key| key.starts_with(&lower)) else {
+        return Err(Failure::Usage(format!("perf report: unknown --{option} key: '{name}'")));
+    };
+    let answered = HistogramKey::ALL.into_iter().find(|answered| answered.name() == *key);
+    let names = || HistogramKey::ALL.map(HistogramKey::name).join(", ");
+    answered.map(PerfColumn::Key).ok_or_else(|| refused(option, key, &format!("use {}, or the real perf", names())))
+}
+
+fn refused(option: &str, name: &str, reason: &str) -> Failure {
+    Failure::Usage(format!("perf report: --{option} '{name}' is not supported: {reason}"))
+}

@@ -1,0 +1,128 @@
+//! Reports in the layout of `perf report --stdio`, for programs that parse its text.
+//!
+//! * `report::histogram`: the rows, by perf's rules.
+//! * `columns`: the columns with their headings and widths.
+//! * `call_graph`: the call chains of rows.
+//! * `text`: comments, headings and rows of each event.
+
+mod call_graph;
+mod columns;
+mod text;
+
+pub use crate::report::histogram::chain_tree::{ChainOptions, ChainStyle};
+pub use crate::report::histogram::key::HistogramKey;
+pub use crate::report::histogram::sample_filter::SampleFilter;
+
+use super::FORMAT;
+use crate::formats::Format;
+use crate::formats::framework::output::{FormatWriter, OutputFormat, ProfileFormat};
+use crate::profile::Profile;
+use crate::profile::labels::Label;
+use perf_data::error::{Error, Result};
+use perf_symbols::symbol::demangle::Demangle;
+use std::io::Write;
+
+/// A column of a report in perf's layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PerfColumn {
+    /// Share of samples in the code and in what it calls.
+    Children,
+    /// Share of samples in the code itself.
+    Overhead,
+    /// Number of samples.
+    Samples,
+    /// Sum of periods.
+    Period,
+    /// The value of a key.
+    Key(HistogramKey),
+}
+
+/// A report in the layout of `perf report --stdio` of perf 6.1 with these options.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct PerfReport {
+    /// What samples are grouped by.
+    pub keys: Vec<HistogramKey>,
+    /// The columns, if they are not the default ones.
+    pub fields: Option<Vec<PerfColumn>>,
+    /// Whether the order of rows is that of the keys only.
+    pub sorts_by_fields: bool,
+    /// Whether callers have rows, too, by the calls in them.
+    pub has_children: bool,
+    /// Print the number of samples.
+    pub shows_samples: bool,
+    /// Print the sum of periods.
+    pub shows_periods: bool,
+    /// Omit rows below this share, in percent.
+    pub percent_limit: f64,
+    /// Which samples have rows.
+    pub filter: SampleFilter,
+    /// Whether shares are those of the samples that the filter accepts.
+    pub is_relative: bool,
+    /// The call chains of rows, if they are printed.
+    pub chains: Option<ChainOptions>,
+    /// Maximum number of addresses of a call chain, if it is not that of the kernel.
+    pub max_stack: Option<usize>,
+    /// What separates columns, which then are not aligned.
+    pub separator: Option<String>,
+    /// Widths of the columns, 0 for that of the contents.
+    pub widths: Vec<u16>,
+    /// Whether the events of a group share a section.
+    pub is_grouped: bool,
+    /// Whether all events are one group if the recording has none.
+    pub forces_group: bool,
+    /// Print rows only.
+    pub is_quiet: bool,
+    /// Print how to print the header.
+    pub mentions_header: bool,
+    /// The times to which samples are limited, as perf prints them.
+    pub times: Option<String>,
+}
+
+impl PerfReport {
+    /// What samples are grouped by in a report of perf without options.
+    pub const DEFAULT_KEYS: &[HistogramKey] = &[HistogramKey::Comm, HistogramKey::Dso, HistogramKey::Symbol];
+}
+
+/// The labels of samples that keys and filters use.
+const LABELS: &[Label] = &[Label::Pid, Label::Tid, Label::ThreadComm, Label::Cpu];
+
+/// The same without CPUs, by which rows would only be divided.
+const LABELS_WITHOUT_CPU: &[Label] = &[Label::Pid, Label::Tid, Label::ThreadComm];
+
+impl OutputFormat for PerfReport {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn writer(&self) -> FormatWriter<'_> {
+        FormatWriter::Profile(self)
+    }
+
+    fn shows_lines(&self) -> bool {
+        // Inlined functions are known by their lines.
+        self.has_children || self.chains.is_some()
+    }
+
+    fn demangling(&self) -> Demangle {
+        Demangle::Short
+    }
+}
+
+impl ProfileFormat for PerfReport {
+    fn labels(&self) -> Option<&'static [Label]> {
+        Some(&[])
+    }
+
+    fn required_labels(&self) -> &'static [Label] {
+        if self.keys.contains(&HistogramKey::Cpu) { LABELS } else { LABELS_WITHOUT_CPU }
+    }
+
+    fn is_as_recorded(&self) -> bool {
+        true
+    }
+
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        text::write(self, profile, out).map_err(Error::Output)
+    }
+}
