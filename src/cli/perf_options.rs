@@ -1,7 +1,9 @@
 //! Options of perf that perfconv lacks, each with what to use instead.
 
+use super::perf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use perfconv::formats::omitted::omitted;
+use std::env;
 
 /// Options with the commands of perf that have them.
 const OPTIONS: [(&str, &str, &str); 13] = [
@@ -18,8 +20,8 @@ const OPTIONS: [(&str, &str, &str); 13] = [
     ("-g", REPORT, CALL_GRAPH),
     ("-G", REPORT, CALL_GRAPH),
     ("--call-graph", REPORT, CALL_GRAPH),
-    ("--stdio", REPORT, "'perfconv report' always prints text; leave it out"),
-    ("--stdio2", REPORT, "'perfconv report' always prints text; leave it out"),
+    ("--stdio", REPORT, STDIO),
+    ("--stdio2", REPORT, STDIO),
     ("--tui", REPORT, "use 'perfconv view' to look at a recording interactively"),
     ("--gtk", REPORT, "use 'perfconv view' to look at a recording interactively"),
 ];
@@ -30,17 +32,25 @@ const BOTH: &str = "perf script and perf report";
 
 const HEADER: &str = "'perfconv info' prints the header";
 
-const CALL_GRAPH: &str =
-    "use 'perfconv report --symbol FUNCTION' for callers and callees, or 'perfconv view' for all stacks";
+const STDIO: &str =
+    "'perfconv report' always prints text, so leave it out; 'perfconv perf report --stdio' prints perf's";
+
+const CALL_GRAPH: &str = "use 'perfconv report --symbol FUNCTION' for callers and callees, 'perfconv view' for all stacks, \
+                          or 'perfconv perf report -g'";
 
 /// The message for an unknown argument that is one of these options.
 pub(super) fn message(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return None };
-    if error.kind() == ErrorKind::UnknownArgument
-        && let Some(message) = omitted(given)
-    {
+    if let Some(message) = omitted(given).filter(|_| error.kind() == ErrorKind::UnknownArgument) {
         return Some(message);
     }
-    let (option, command, instead) = OPTIONS.iter().find(|(option, ..)| option == given)?;
-    (error.kind() == ErrorKind::UnknownArgument).then(|| format!("{option} is an option of {command}; {instead}"))
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    if let Some((option, command, instead)) = OPTIONS.iter().find(|(option, ..)| option == given) {
+        return Some(format!("{option} is an option of {command}; {instead}"));
+    }
+    // Commands of the same name have different options.
+    let command = env::args_os().nth(1)?.into_string().ok().filter(|command| perf::answers(command, given))?;
+    Some(format!("{given} is an option of perf {command}; use 'perfconv perf {command} {given}'"))
 }

@@ -256,6 +256,7 @@ fn commands_and_options_of_perf_name_what_to_use() {
         ("help record", "'perf record -g ./app'"),
         ("flamegraph", "'perfconv -o out.svg'"),
         ("top -p 7", "'perf top -p 7'"),
+        ("report -n in.data", "use 'perfconv perf report -n'"),
         ("report --header in.data", "'perfconv info' prints the header"),
         ("report --stdio in.data", "always prints text"),
         ("report in.data -g", "perfconv report --symbol FUNCTION"),

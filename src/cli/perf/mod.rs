@@ -71,6 +71,15 @@ pub(super) fn commands() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().map(|command| command.name)
 }
 
+/// Whether a command is answered with an option of this name.
+pub(super) fn answers(command: &str, option: &str) -> bool {
+    let mut commands = COMMANDS.iter().filter(|known| known.name == command);
+    commands.any(|command| match command.how {
+        How::Answered { options, .. } => options.iter().any(|known| known.is_answered_as(option)),
+        _ => false,
+    })
+}
+
 /// The options of a command that is answered.
 pub(super) fn usage_of(command: &str) -> Option<String> {
     let command = COMMANDS.iter().find(|known| known.name == command)?;

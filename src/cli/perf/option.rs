@@ -62,6 +62,15 @@ impl PerfOption {
         Self::new(names, Value::OptionalNext)
     }
 
+    /// Whether the option is answered, and has this name, with its hyphens.
+    pub(super) fn is_answered_as(&self, name: &str) -> bool {
+        let is_named = match name.strip_prefix("--") {
+            Some(long) => long == self.long || long == self.negation,
+            None => self.short.is_some_and(|short| name.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4]))),
+        };
+        is_named && self.refusal.is_none()
+    }
+
     /// Sets the short name.
     pub(super) const fn short(self, short: char) -> Self {
         Self { short: Some(short), ..self }

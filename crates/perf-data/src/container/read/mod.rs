@@ -293,7 +293,7 @@ fn not_a_recording(name: &str, bytes: &[u8]) -> Error {
 /// A known problem of bytes that are not a recording; `None` if they are of an unknown kind.
 pub fn header_problem(bytes: &[u8]) -> Option<String> {
     Some(if bytes.is_empty() {
-        "the input is empty".to_owned()
+        "the input is empty; nothing was recorded".to_owned()
     } else if bytes.len() < FileHeader::SIZE_WITHOUT_FEATURES as usize
         && [b"PERFILE2", b"PERFFILE"].iter().any(|magic| magic.starts_with(&bytes[..bytes.len().min(8)]))
     {
