@@ -6,7 +6,6 @@ mod dump_printer;
 mod dump_sample_printer;
 mod header;
 mod script;
-mod script_printer;
 
 use crate::common::files::{self, Recording};
 use crate::common::program;

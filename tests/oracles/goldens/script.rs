@@ -1,7 +1,15 @@
 //! `perf script`: task, CPU, time, event, address and stack of each sample.
 
-use super::{Enough, Golden, Verdict, any, compare, compare_records, is_big_endian, own, script_printer, tag};
+use super::{Enough, Golden, Verdict, any, compare, compare_records, is_big_endian, own, tag};
 use crate::common::files::Recording;
+use crate::common::program::{perfconv, run};
+use crate::common::repair;
+use perf_data::abi::attr::Attr;
+use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::stream::meta::Meta;
+use std::collections::{BTreeSet, HashSet};
 
 const VIEW: &str = "perf script";
 
@@ -29,18 +37,37 @@ fn compare_script(recording: &Recording) -> Option<Verdict> {
     if recording.name == LATE_SAMPLE {
         return Some(Verdict::Skipped("a thread ends before the deferred user frames of a sample".into()));
     }
-    let records = match script_printer::records(&recording.path) {
-        Ok(Ok(records)) => records,
-        Ok(Err(reason)) => return Some(Verdict::Skipped(reason.into())),
+    let meta = match repair::read(&recording.path) {
+        Ok((meta, _)) => meta,
         Err(error) => return Some(Verdict::Differs(error.to_string())),
     };
-    if records.other_stacks.is_some() && !golden.text.ends_with("\n\n") {
+    if let Some(reason) = prints_differently(&meta) {
+        return Some(Verdict::Skipped(reason.into()));
+    }
+    let other_stacks = prints_other_stacks(&meta);
+    if other_stacks.is_some() && !golden.text.ends_with("\n\n") {
         return Some(Verdict::Skipped("the golden is truncated where perf crashes unwinding a user stack".into()));
     }
-    // Newer versions forget the names of exited threads.
-    let ours = [false, true].map(|forgets_ended| records.print(forgets_ended));
+    let ours = |style: &str| {
+        let mut command = perfconv();
+        command.arg(&recording.path).args([
+            "-t",
+            "perf-script",
+            "--perf-style",
+            style,
+            "--symbols",
+            "no",
+            "--no-unwind",
+        ]);
+        let printed = run(command.args(["-q", "-o", "-"]));
+        (printed.status == 0).then(|| parse(&String::from_utf8_lossy(&printed.stdout))).ok_or(printed.stderr)
+    };
+    let ours = match ["6.1", "6.12"].into_iter().map(ours).collect::<Result<Vec<_>, _>>() {
+        Ok(ours) => ours,
+        Err(error) => return Some(Verdict::Differs(error)),
+    };
     let has_jit_code = JIT_RECORDINGS.contains(&&*recording.name);
-    let other_stacks = if has_jit_code { Some("without stacks of JIT code") } else { records.other_stacks };
+    let other_stacks = if has_jit_code { Some("without stacks of JIT code") } else { other_stacks };
     let projections: &[(&'static str, Projection)] = match other_stacks {
         Some(reason) => &[(reason, without_stack)],
         None if is_big_endian(tag(recording)) => &[(golden.by, str::to_owned)],
@@ -48,13 +75,79 @@ fn compare_script(recording: &Recording) -> Option<Verdict> {
     };
     let project =
         |samples: &[String], projection: Projection| samples.iter().map(|s| projection(s)).collect::<Vec<_>>();
-    let mut verdicts: Vec<Verdict> = Vec::new();
-    for &(by, projection) in projections {
-        let theirs = project(&theirs, projection);
-        verdicts.extend(ours.iter().map(|ours| compare_records(by, &theirs, &project(ours, projection))));
-    }
+    let verdicts = ours.into_iter().flat_map(|ours| {
+        let (theirs, ours) = without_forgotten_names(&theirs, ours);
+        let ours = without_single_frames(&theirs, ours);
+        projections.iter().map(move |&(by, projection)| {
+            compare_records(by, &project(&theirs, projection), &project(&ours, projection))
+        })
+    });
+    let mut verdicts: Vec<Verdict> = verdicts.collect();
     let best = verdicts.iter().position(|verdict| matches!(verdict, Verdict::Same { .. }));
     Some(verdicts.swap_remove(best.unwrap_or(0)))
+}
+
+/// Why perf prints other samples than those that the recording has in time order, if it does.
+fn prints_differently(meta: &Meta) -> Option<&'static str> {
+    let attrs: Vec<&Attr> = meta.events.list().iter().map(|event| &event.attr).collect();
+    let timed = attrs.iter().filter(|attr| attr.sample_type.contains(SampleType::TIME)).count();
+    if attrs.iter().any(|attr| !attr.flags.contains(AttrFlags::SAMPLE_ID_ALL)) {
+        Some("perf does not sort records if some have no time")
+    } else if timed != 0 && timed != attrs.len() {
+        Some("perf prints no times if some events have none")
+    } else {
+        None
+    }
+}
+
+/// Why perf prints other stacks than those in the samples, if it does.
+fn prints_other_stacks(meta: &Meta) -> Option<&'static str> {
+    /// The register that perf records on arm64 to find the caller of a leaf function.
+    const ARM64_LINK_REGISTER: u64 = 1 << 30;
+    let has = |attr: &Attr, field| attr.sample_type.contains(field);
+    if meta.string(FeatureId::ARCH).is_some_and(|arch| arch.starts_with("ppc")) {
+        return Some("without stacks, from which perf omits possibly stale entries on PowerPC");
+    }
+    meta.events.list().iter().find_map(|event| match &event.attr {
+        attr if has(attr, SampleType::STACK_USER) => Some("without stacks, whose user frames perf unwinds"),
+        attr if has(attr, SampleType::CALLCHAIN) && attr.sample_regs_user == ARM64_LINK_REGISTER => {
+            Some("without stacks, to which perf adds the caller in the link register")
+        }
+        _ => None,
+    })
+}
+
+/// Omits the names of threads whose names newer versions of perf forget when they exit, which they print as `:TID`.
+fn without_forgotten_names(theirs: &[String], ours: Vec<String>) -> (Vec<String>, Vec<String>) {
+    let thread = |sample: &str| {
+        let words: Vec<_> = sample.split(' ').collect();
+        // A name may have blanks; the thread follows, before the CPU or the time.
+        let index = words.iter().position(|word| word.starts_with('[') || word.ends_with(':')).unwrap_or(0);
+        Some((words[..index.checked_sub(1)?].join(" "), words[index - 1].to_owned(), words[index - 1..].join(" ")))
+    };
+    let forgotten: BTreeSet<_> = theirs
+        .iter()
+        .filter_map(|sample| thread(sample).filter(|(name, tid, _)| *name == format!(":{tid}")).map(|(_, tid, _)| tid))
+        .collect();
+    let without = |samples: Vec<String>| {
+        let sample = |sample: String| match thread(&sample) {
+            Some((_, tid, rest)) if forgotten.contains(&tid) => rest,
+            _ => sample,
+        };
+        samples.into_iter().map(sample).collect()
+    };
+    (without(theirs.to_vec()), without(ours))
+}
+
+/// Omits the instruction pointer of samples whose call chain is empty, for which perf prints no frame.
+fn without_single_frames(theirs: &[String], ours: Vec<String>) -> Vec<String> {
+    let without_frames: HashSet<_> =
+        theirs.iter().filter(|sample| sample.ends_with(':')).map(|sample| &**sample).collect();
+    let omit = |sample: String| match sample.rsplit_once(' ') {
+        Some((head, _)) if without_frames.contains(head) => head.to_owned(),
+        _ => sample,
+    };
+    ours.into_iter().map(omit).collect()
 }
 
 /// Selects the part of a sample to compare.
