@@ -52,7 +52,7 @@ impl ProfileFormat for Callgrind {
         let costs = Costs::new(profile, &locations, self.weight.is_period());
         let mut out = BufWriter::with_capacity(1 << 17, out);
         head(profile, &costs, &mut out).map_err(Error::Output)?;
-        let mut names = Names { locations: &locations, defined: HashSet::new() };
+        let mut names = NumberedNames { locations: &locations, defined: HashSet::new() };
         costs
             .functions()
             .try_for_each(|function| body(function, &costs, &mut names, &mut out))
@@ -70,7 +70,7 @@ fn head(profile: &Profile, costs: &Costs, out: &mut dyn Write) -> io::Result<()>
 }
 
 /// Lines of a function, and its calls.
-fn body(function: u32, costs: &Costs, names: &mut Names<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn body(function: u32, costs: &Costs, names: &mut NumberedNames<'_>, out: &mut dyn Write) -> io::Result<()> {
     names.position(["ob", "fl", "fn"], function, costs.function(function), out)?;
     for (line, cost) in costs.lines(function) {
         writeln!(out, "{line}{}", numbers(cost))?;
@@ -87,14 +87,14 @@ fn numbers(costs: &[u64]) -> String {
     costs.iter().map(|cost| format!(" {cost}")).collect()
 }
 
-/// Names in the file. The first use of a number defines it.
-struct Names<'a> {
+/// NumberedNames in the file. The first use of a number defines it.
+struct NumberedNames<'a> {
     locations: &'a Locations,
     /// Kind and number.
     defined: HashSet<(usize, u32)>,
 }
 
-impl Names<'_> {
+impl NumberedNames<'_> {
     /// Writes object, source file and function.
     fn position(
         &mut self,

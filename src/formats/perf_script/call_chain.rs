@@ -64,7 +64,7 @@ pub(super) fn frames(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         let (pid, space) = (printer.sample.pid(), printer.sample.space());
         out.push(b' ');
         let map = printer.state.session.map_at(pid, space, ip);
-        frame(printer.state, Frame { ip, at: ip, space, map, is_relative: false }, fields, out);
+        frame(printer.state, PrintedFrame { ip, at: ip, space, map, is_relative: false }, fields, out);
     }
 }
 
@@ -79,12 +79,12 @@ pub(super) fn chain_frame(
     let ChainFrame { pid, ip, at, space, .. } = chain_frame;
     let map = state.session.map_at(pid, space, ip);
     out.push(b'\t');
-    frame(state, Frame { ip, at, space, map, is_relative: !style.has_memory_addresses() }, fields, out);
+    frame(state, PrintedFrame { ip, at, space, map, is_relative: !style.has_memory_addresses() }, fields, out);
     out.push(b'\n');
 }
 
 /// A frame to print.
-struct Frame {
+struct PrintedFrame {
     /// The recorded address.
     ip: u64,
     /// Address whose function is printed.
@@ -97,8 +97,8 @@ struct Frame {
     is_relative: bool,
 }
 
-fn frame(state: &mut SampleState, frame: Frame, fields: FieldSet, out: &mut Vec<u8>) {
-    let Frame { ip, at, space, map, is_relative } = frame;
+fn frame(state: &mut SampleState, frame: PrintedFrame, fields: FieldSet, out: &mut Vec<u8>) {
+    let PrintedFrame { ip, at, space, map, is_relative } = frame;
     let SampleState { named, session, listed_kernel, .. } = state;
     let printed = |map: &Map| if is_relative { map.printed_address(ip) } else { ip };
     let Some((named, id)) = named.as_mut().zip(map).filter(|_| fields.has(SYM | SRCLINE)) else {

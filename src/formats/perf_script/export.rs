@@ -282,7 +282,7 @@ impl Script {
 }
 
 /// The error that an event lacks what a requested field needs.
-fn missing(field: &fields::Field, event: &Event) -> Error {
+fn missing(field: &fields::ScriptField, event: &Event) -> Error {
     let (name, event) = (field.name, event_name(event));
     Error::invalid(match field.needs {
         Needs::Field(other) => format!("--fields: '{name}' needs '{other}'; add it, or omit '{name}'"),
@@ -291,7 +291,7 @@ fn missing(field: &fields::Field, event: &Event) -> Error {
 }
 
 /// The error in the words of perf: perf2bolt goes on without the field only if it finds them.
-fn missing_in_perf(field: &fields::Field, event: &Event) -> Error {
+fn missing_in_perf(field: &fields::ScriptField, event: &Event) -> Error {
     if !matches!(field.needs, Needs::Sample(_)) {
         return missing(field, event);
     }

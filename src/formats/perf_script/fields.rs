@@ -9,7 +9,7 @@ use perf_data::abi::sample_type::SampleType;
 use std::ops::{BitAnd, BitOr};
 
 #[derive(Clone, Copy)]
-pub(super) struct Field {
+pub(super) struct ScriptField {
     pub name: &'static str,
     /// What it needs.
     pub needs: Needs,
@@ -51,7 +51,7 @@ const INSTRUCTIONS: Print = Print::Unsupported("perfconv does not decode instruc
 const METRICS: Print = Print::Unsupported("perfconv does not compute metrics; use 'perf script'");
 
 /// All fields: those of perf, then fields of samples that are shown as text.
-pub(super) const FIELDS: &[Field] = &{
+pub(super) const FIELDS: &[ScriptField] = &{
     const TEXTS: &[SampleField] = SampleField::SHOWN_AS_TEXT;
     let mut fields = [PERF_FIELDS[0]; PERF_FIELDS.len() + TEXTS.len()];
     let mut index = 0;
@@ -60,7 +60,7 @@ pub(super) const FIELDS: &[Field] = &{
             PERF_FIELDS[index]
         } else {
             let field = TEXTS[index - PERF_FIELDS.len()];
-            Field { name: field.name(), needs: Needs::Sample(field.bits()), print: Print::Text(field) }
+            ScriptField { name: field.name(), needs: Needs::Sample(field.bits()), print: Print::Text(field) }
         };
         index += 1;
     }
@@ -68,75 +68,87 @@ pub(super) const FIELDS: &[Field] = &{
 };
 
 /// Fields of perf.
-const PERF_FIELDS: &[Field] = &[
-    Field { name: "comm", needs: Needs::Nothing, print: Print::Head(head::comm) },
-    Field { name: "pid", needs: Needs::Sample(SampleType::TID), print: Print::Head(head::pid) },
-    Field { name: "tid", needs: Needs::Sample(SampleType::TID), print: Print::Head(head::tid) },
-    Field { name: "cpu", needs: Needs::Sample(SampleType::CPU), print: Print::Head(head::cpu) },
-    Field { name: "misc", needs: Needs::Nothing, print: Print::Head(head::misc) },
-    Field { name: "tod", needs: Needs::Nothing, print: Print::Head(head::time_of_day) },
-    Field { name: "time", needs: Needs::Sample(SampleType::TIME), print: Print::Head(head::time) },
-    Field { name: "period", needs: Needs::Nothing, print: Print::Sample(head::period) },
-    Field { name: "event", needs: Needs::Nothing, print: Print::Sample(head::event) },
-    Field { name: "flags", needs: Needs::Nothing, print: Print::Sample(head::flags) },
-    Field { name: "trace", needs: Needs::Nothing, print: Print::Sample(trace::trace) },
-    Field { name: "addr", needs: Needs::Sample(SampleType::ADDR), print: Print::Sample(memory::addr) },
-    Field { name: "data_src", needs: Needs::Sample(SampleType::DATA_SRC), print: Print::Sample(memory::data_src) },
-    Field {
+const PERF_FIELDS: &[ScriptField] = &[
+    ScriptField { name: "comm", needs: Needs::Nothing, print: Print::Head(head::comm) },
+    ScriptField { name: "pid", needs: Needs::Sample(SampleType::TID), print: Print::Head(head::pid) },
+    ScriptField { name: "tid", needs: Needs::Sample(SampleType::TID), print: Print::Head(head::tid) },
+    ScriptField { name: "cpu", needs: Needs::Sample(SampleType::CPU), print: Print::Head(head::cpu) },
+    ScriptField { name: "misc", needs: Needs::Nothing, print: Print::Head(head::misc) },
+    ScriptField { name: "tod", needs: Needs::Nothing, print: Print::Head(head::time_of_day) },
+    ScriptField { name: "time", needs: Needs::Sample(SampleType::TIME), print: Print::Head(head::time) },
+    ScriptField { name: "period", needs: Needs::Nothing, print: Print::Sample(head::period) },
+    ScriptField { name: "event", needs: Needs::Nothing, print: Print::Sample(head::event) },
+    ScriptField { name: "flags", needs: Needs::Nothing, print: Print::Sample(head::flags) },
+    ScriptField { name: "trace", needs: Needs::Nothing, print: Print::Sample(trace::trace) },
+    ScriptField { name: "addr", needs: Needs::Sample(SampleType::ADDR), print: Print::Sample(memory::addr) },
+    ScriptField {
+        name: "data_src",
+        needs: Needs::Sample(SampleType::DATA_SRC),
+        print: Print::Sample(memory::data_src),
+    },
+    ScriptField {
         name: "weight",
         needs: Needs::Sample(SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT)),
         print: Print::Sample(memory::weight),
     },
-    Field { name: "ins_lat", needs: Needs::Sample(SampleType::WEIGHT_STRUCT), print: Print::Sample(memory::ins_lat) },
-    Field {
+    ScriptField {
+        name: "ins_lat",
+        needs: Needs::Sample(SampleType::WEIGHT_STRUCT),
+        print: Print::Sample(memory::ins_lat),
+    },
+    ScriptField {
         name: "retire_lat",
         needs: Needs::Sample(SampleType::WEIGHT_STRUCT),
         print: Print::Sample(memory::retire_lat),
     },
-    Field { name: "ip", needs: Needs::Sample(SampleType::IP), print: Print::Sample(call_chain::frames) },
-    Field { name: "sym", needs: Needs::Address, print: Print::Part },
-    Field { name: "symoff", needs: Needs::Field("sym"), print: Print::Part },
-    Field { name: "dso", needs: Needs::Address, print: Print::Part },
-    Field { name: "dsoff", needs: Needs::Address, print: Print::Part },
-    Field { name: "srcline", needs: Needs::Field("ip"), print: Print::Part },
-    Field {
+    ScriptField { name: "ip", needs: Needs::Sample(SampleType::IP), print: Print::Sample(call_chain::frames) },
+    ScriptField { name: "sym", needs: Needs::Address, print: Print::Part },
+    ScriptField { name: "symoff", needs: Needs::Field("sym"), print: Print::Part },
+    ScriptField { name: "dso", needs: Needs::Address, print: Print::Part },
+    ScriptField { name: "dsoff", needs: Needs::Address, print: Print::Part },
+    ScriptField { name: "srcline", needs: Needs::Field("ip"), print: Print::Part },
+    ScriptField {
         name: "iregs",
         needs: Needs::Sample(SampleType::REGS_INTR),
         print: Print::Sample(registers::interrupt_registers),
     },
-    Field {
+    ScriptField {
         name: "uregs",
         needs: Needs::Sample(SampleType::REGS_USER),
         print: Print::Sample(registers::user_registers),
     },
-    Field { name: "brstack", needs: Needs::Nothing, print: Print::Sample(branches::addresses) },
-    Field { name: "brstacksym", needs: Needs::Nothing, print: Print::Sample(branches::functions) },
-    Field { name: "brstackoff", needs: Needs::Nothing, print: Print::Sample(branches::offsets) },
-    Field { name: "bpf-output", needs: Needs::Nothing, print: Print::Sample(trace::bpf_output) },
-    Field { name: "phys_addr", needs: Needs::Sample(SampleType::PHYS_ADDR), print: Print::Sample(memory::phys_addr) },
-    Field {
+    ScriptField { name: "brstack", needs: Needs::Nothing, print: Print::Sample(branches::addresses) },
+    ScriptField { name: "brstacksym", needs: Needs::Nothing, print: Print::Sample(branches::functions) },
+    ScriptField { name: "brstackoff", needs: Needs::Nothing, print: Print::Sample(branches::offsets) },
+    ScriptField { name: "bpf-output", needs: Needs::Nothing, print: Print::Sample(trace::bpf_output) },
+    ScriptField {
+        name: "phys_addr",
+        needs: Needs::Sample(SampleType::PHYS_ADDR),
+        print: Print::Sample(memory::phys_addr),
+    },
+    ScriptField {
         name: "data_page_size",
         needs: Needs::Sample(SampleType::DATA_PAGE_SIZE),
         print: Print::Sample(memory::data_page_size),
     },
-    Field {
+    ScriptField {
         name: "code_page_size",
         needs: Needs::Sample(SampleType::CODE_PAGE_SIZE),
         print: Print::Sample(memory::code_page_size),
     },
-    Field { name: "cgroup", needs: Needs::Sample(SampleType::CGROUP), print: Print::Sample(trace::cgroup) },
-    Field { name: "synth", needs: Needs::Nothing, print: Print::Nothing },
-    Field { name: "ipc", needs: Needs::Nothing, print: Print::Nothing },
-    Field { name: "callindent", needs: Needs::Nothing, print: Print::Nothing },
-    Field { name: "insn", needs: Needs::Nothing, print: INSTRUCTIONS },
-    Field { name: "insnlen", needs: Needs::Nothing, print: INSTRUCTIONS },
-    Field { name: "disasm", needs: Needs::Nothing, print: INSTRUCTIONS },
-    Field { name: "brstackinsn", needs: Needs::Nothing, print: INSTRUCTIONS },
-    Field { name: "brstackinsnlen", needs: Needs::Nothing, print: INSTRUCTIONS },
-    Field { name: "brstackdisasm", needs: Needs::Nothing, print: INSTRUCTIONS },
-    Field { name: "brcntr", needs: Needs::Nothing, print: METRICS },
-    Field { name: "metric", needs: Needs::Nothing, print: METRICS },
-    Field {
+    ScriptField { name: "cgroup", needs: Needs::Sample(SampleType::CGROUP), print: Print::Sample(trace::cgroup) },
+    ScriptField { name: "synth", needs: Needs::Nothing, print: Print::Nothing },
+    ScriptField { name: "ipc", needs: Needs::Nothing, print: Print::Nothing },
+    ScriptField { name: "callindent", needs: Needs::Nothing, print: Print::Nothing },
+    ScriptField { name: "insn", needs: Needs::Nothing, print: INSTRUCTIONS },
+    ScriptField { name: "insnlen", needs: Needs::Nothing, print: INSTRUCTIONS },
+    ScriptField { name: "disasm", needs: Needs::Nothing, print: INSTRUCTIONS },
+    ScriptField { name: "brstackinsn", needs: Needs::Nothing, print: INSTRUCTIONS },
+    ScriptField { name: "brstackinsnlen", needs: Needs::Nothing, print: INSTRUCTIONS },
+    ScriptField { name: "brstackdisasm", needs: Needs::Nothing, print: INSTRUCTIONS },
+    ScriptField { name: "brcntr", needs: Needs::Nothing, print: METRICS },
+    ScriptField { name: "metric", needs: Needs::Nothing, print: METRICS },
+    ScriptField {
         name: "srccode",
         needs: Needs::Nothing,
         print: Print::Unsupported("'perfconv report --lines FUNCTION' shows source lines"),
@@ -175,7 +187,7 @@ impl FieldSet {
 
     /// Its fields in the order of printing.
     #[inline]
-    pub(super) fn fields(self) -> impl Iterator<Item = (Self, &'static Field)> {
+    pub(super) fn fields(self) -> impl Iterator<Item = (Self, &'static ScriptField)> {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let index = left.trailing_zeros();
@@ -345,7 +357,7 @@ fn field(name: &str) -> Result<FieldSet, String> {
             _ => Ok(FieldSet(1 << index)),
         },
         None => {
-            let is_supported = |field: &&Field| !matches!(field.print, Print::Unsupported(_));
+            let is_supported = |field: &&ScriptField| !matches!(field.print, Print::Unsupported(_));
             let field_names: Vec<_> = FIELDS.iter().filter(is_supported).map(|field| field.name).collect();
             Err(suggest::unknown("field", name, &field_names))
         }

@@ -2,7 +2,7 @@
 
 /// A parsed frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Frame<'a> {
+pub(super) struct ParsedFrame<'a> {
     /// Address, or offset for code mapped from a file.
     pub address: u64,
     /// Function name.
@@ -18,7 +18,7 @@ pub(super) struct Frame<'a> {
 /// What perf prints for unknown names.
 const UNKNOWN: &str = "[unknown]";
 
-impl<'a> Frame<'a> {
+impl<'a> ParsedFrame<'a> {
     /// Parses a frame.
     ///
     /// # Errors
@@ -71,22 +71,23 @@ mod tests {
 
     #[test]
     fn parses_frames_by_the_form_of_fields() {
-        let frame = Frame {
+        let frame = ParsedFrame {
             address: 0x1469e,
             function: Some("handle_amd"),
             offset: Some(0x7e),
             dso: Some("/lib/ld.so"),
             is_inlined: false,
         };
-        assert_eq!(Frame::parse("\t           1469e handle_amd+0x7e (/lib/ld.so)"), Ok(frame));
-        let parsed = Frame::parse("10 std::f(int, (anonymous namespace)::T)+0x1 (/tmp/my app (deleted))").unwrap();
+        assert_eq!(ParsedFrame::parse("\t           1469e handle_amd+0x7e (/lib/ld.so)"), Ok(frame));
+        let parsed =
+            ParsedFrame::parse("10 std::f(int, (anonymous namespace)::T)+0x1 (/tmp/my app (deleted))").unwrap();
         let expected = (Some("std::f(int, (anonymous namespace)::T)"), Some(1), Some("/tmp/my app (deleted)"));
         assert_eq!((parsed.function, parsed.offset, parsed.dso), expected);
-        let unknown = Frame { address: 0x10, ..Frame::default() };
-        assert_eq!(Frame::parse("10 [unknown] ([unknown])"), Ok(unknown));
-        assert_eq!(Frame::parse("10"), Ok(unknown));
-        assert_eq!(Frame::parse("10 main"), Ok(Frame { function: Some("main"), ..unknown }));
-        assert!(Frame::parse("10 foo (inlined)").unwrap().is_inlined);
-        assert_eq!(Frame::parse("main+0x1").unwrap_err(), "ip: 'main+0x1' is not an address");
+        let unknown = ParsedFrame { address: 0x10, ..ParsedFrame::default() };
+        assert_eq!(ParsedFrame::parse("10 [unknown] ([unknown])"), Ok(unknown));
+        assert_eq!(ParsedFrame::parse("10"), Ok(unknown));
+        assert_eq!(ParsedFrame::parse("10 main"), Ok(ParsedFrame { function: Some("main"), ..unknown }));
+        assert!(ParsedFrame::parse("10 foo (inlined)").unwrap().is_inlined);
+        assert_eq!(ParsedFrame::parse("main+0x1").unwrap_err(), "ip: 'main+0x1' is not an address");
     }
 }

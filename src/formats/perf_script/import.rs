@@ -1,6 +1,6 @@
 //! Imports the output of perf script as a recording.
 
-use super::frame::Frame;
+use super::frame::ParsedFrame;
 use super::sample_line::{Certainty, SampleLine, begins_with_address};
 use crate::formats::framework::recognize::lines;
 use crate::formats::import::source::{
@@ -64,13 +64,13 @@ pub fn recognizes(start: &[u8]) -> bool {
         let Some((head, certainty)) = SampleLine::parse(&lines[at]).filter(|_| !lines[at].starts_with('\t')) else {
             return false;
         };
-        let followed = |is_followed: fn(&Frame<'_>) -> bool| {
+        let followed = |is_followed: fn(&ParsedFrame<'_>) -> bool| {
             let line = lines.get(at + 1).filter(|line| is_frame_line(line));
-            line.is_some_and(|line| Frame::parse(line).is_ok_and(|frame| is_followed(&frame)))
+            line.is_some_and(|line| ParsedFrame::parse(line).is_ok_and(|frame| is_followed(&frame)))
         };
-        let has_named_frame = |frame: &Frame<'_>| frame.dso.is_some() || frame.function.is_some();
+        let has_named_frame = |frame: &ParsedFrame<'_>| frame.dso.is_some() || frame.function.is_some();
         let has_own_frame =
-            || head.has_frame() && Frame::parse(head.frame_text()).is_ok_and(|frame| frame.dso.is_some());
+            || head.has_frame() && ParsedFrame::parse(head.frame_text()).is_ok_and(|frame| frame.dso.is_some());
         match certainty {
             Certainty::High if at > first => head.time.is_some() && head.tid.is_some(),
             Certainty::High => head.time.is_some() || head.cpu.is_some() || has_own_frame() || followed(|_| true),
@@ -206,7 +206,7 @@ impl Reader {
     }
 
     fn frame_line(&mut self, text: &str) {
-        let (Some(sample), Ok(frame)) = (&self.sample, Frame::parse(text)) else { return };
+        let (Some(sample), Ok(frame)) = (&self.sample, ParsedFrame::parse(text)) else { return };
         self.profile.events[sample.event as usize].has_no_chain = false;
         if std::mem::take(&mut self.has_own_frame) {
             // It was the address of the data, which `addr` prints before the chain.
@@ -234,7 +234,7 @@ impl Reader {
         if head.rest.contains("|OP ") {
             self.unread_fields += 1;
         } else if !head.rest.is_empty() {
-            match Frame::parse(head.frame_text()) {
+            match ParsedFrame::parse(head.frame_text()) {
                 Ok(frame) if frame.dso.is_some() || frame.function.is_some() || head.has_frame() => {
                     self.has_own_frame = true;
                     self.frame(&frame, true);
@@ -265,7 +265,7 @@ impl Reader {
         event
     }
 
-    fn frame(&mut self, frame: &Frame<'_>, is_absolute: bool) {
+    fn frame(&mut self, frame: &ParsedFrame<'_>, is_absolute: bool) {
         let names = &mut self.profile.names;
         let function = frame.function.map(|function| names.id(&truncated(function.as_bytes(), MAX_NAME)));
         if frame.is_inlined {

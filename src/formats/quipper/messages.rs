@@ -5,7 +5,7 @@ use super::encode::field;
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{Layout, PerfEvent, Record};
 use super::unknown::{Unknown, UnknownInEvents};
-use super::wire::{Field, Fields};
+use super::wire::{Fields, WireField};
 use bytes::Bytes;
 use perf_data::abi::Endian;
 use perf_data::container::limits::Limits;
@@ -132,7 +132,7 @@ impl<'a> Items<'a> {
         self.unknown.remove(&self.converted);
     }
 
-    fn field(fields: &mut Fields<'a>, number: u32) -> Option<Field<'a>> {
+    fn field(fields: &mut Fields<'a>, number: u32) -> Option<WireField<'a>> {
         // The framing was validated by `ProtoContents::read`.
         fields.flatten().find(|field| field.number == number)
     }

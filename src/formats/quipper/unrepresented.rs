@@ -19,12 +19,12 @@ pub(super) struct UnrepresentedRecords {
     is_lossless: bool,
     spool_dir: Option<PathBuf>,
     records: Option<BufWriter<Spool>>,
-    frame: Option<Frame>,
+    frame: Option<CompressedFrame>,
     buffer: Vec<u8>,
 }
 
 /// Original bytes of the records that follow.
-struct Frame {
+struct CompressedFrame {
     at: u64,
     bytes: Bytes,
     sum: Md5,
@@ -66,7 +66,7 @@ impl UnrepresentedRecords {
 
     /// Begins a run of records whose bytes in the file are these.
     pub(super) fn begin_frame(&mut self, at: u64, bytes: Bytes) {
-        self.frame = Some(Frame { at, bytes, sum: Md5::new(), records: Vec::new() });
+        self.frame = Some(CompressedFrame { at, bytes, sum: Md5::new(), records: Vec::new() });
     }
 
     /// Adds a record of the run to its checksum.

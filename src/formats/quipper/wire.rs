@@ -4,8 +4,8 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 
 /// An encoded field.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field<'a> {
-    /// Field number.
+pub(super) struct WireField<'a> {
+    /// WireField number.
     pub number: u32,
     /// Offset.
     pub at: u64,
@@ -28,7 +28,7 @@ impl<'a> Fields<'a> {
         Self { bytes, at: 0 }
     }
 
-    fn field(&self) -> Option<Field<'a>> {
+    fn field(&self) -> Option<WireField<'a>> {
         let start = &self.bytes[self.at..];
         let mut rest = start;
         let (number, wire) = decode_key(&mut rest).ok()?;
@@ -43,13 +43,13 @@ impl<'a> Fields<'a> {
             WireType::StartGroup | WireType::EndGroup => return None,
         };
         let (value, rest) = rest.split_at_checked(len)?;
-        Some(Field { number, at: self.at as u64, whole: &start[..start.len() - rest.len()], value })
+        Some(WireField { number, at: self.at as u64, whole: &start[..start.len() - rest.len()], value })
     }
 }
 
 impl<'a> Iterator for Fields<'a> {
     /// The error is the offset of an invalid field; iteration ends there.
-    type Item = Result<Field<'a>, u64>;
+    type Item = Result<WireField<'a>, u64>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.at == self.bytes.len() {

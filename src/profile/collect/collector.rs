@@ -14,7 +14,7 @@ use super::merged_events::MergedEvents;
 use super::observation::Observation;
 use super::omissions;
 use super::omissions::IncompleteStacks;
-use super::parts::{Key, Parts, packed, unpacked};
+use super::parts::{PartKey, Parts, packed, unpacked};
 use super::sample_context::{SampleContext, SampleContexts};
 use super::sample_sink::{ResolvedSample, SampleSink};
 use super::selection::Selection;
@@ -244,7 +244,7 @@ impl<'a> Collector<'a> {
             [packed(part, labels), event.into()]
         });
         let chain = callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
-        let key = stack_cache::Key { view: [context.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
+        let key = stack_cache::StackCacheKey { view: [context.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
         let cached = match self.resolved.find(&key) {
             Some(cached) => cached,
             None => {
@@ -340,7 +340,7 @@ impl<'a> Collector<'a> {
     /// The part of a sample for one of its events.
     #[inline]
     fn part_for_event(&mut self, part: usize, event: EventIndex) -> usize {
-        if self.split == Some(SplitBy::Event) { self.parts.index(Key::Event(event)) } else { part }
+        if self.split == Some(SplitBy::Event) { self.parts.index(PartKey::Event(event)) } else { part }
     }
 
     /// Updates the metadata of a sample's parts.
@@ -351,7 +351,7 @@ impl<'a> Collector<'a> {
             return self.parts.part(*part).note(time, main_map, weights.len() as u64);
         }
         for &(event, _) in weights {
-            let part = self.parts.index(Key::Event(event));
+            let part = self.parts.index(PartKey::Event(event));
             self.parts.part(part).note(time, main_map, 1);
         }
     }
@@ -374,7 +374,7 @@ impl<'a> Collector<'a> {
         let (_, trailer) = meta.events.split(raw);
         let pid = trailer.and_then(|trailer| trailer.task).map(|(pid, _)| pid);
         let observation = Observation {
-            part: self.parts.index(Key::for_sample(self.split, pid, None, &self.session)),
+            part: self.parts.index(PartKey::for_sample(self.split, pid, None, &self.session)),
             weights: vec![(index, each.saturating_mul(count))],
             labels: Vec::new(),
             occurrence: self.timeline.as_ref().map(Timeline::latest_time).unwrap_or_default(),
@@ -421,10 +421,10 @@ impl<'a> Collector<'a> {
         if samples.emitted + samples.dropped() == 0 {
             let not_applicable = samples.not_applicable;
             omissions::note_empty(meta, not_applicable, &mut self.ledger);
-            self.parts.index(Key::All);
+            self.parts.index(PartKey::All);
         }
         let target = RecordTarget::for_part(self.split, self.threads.as_ref(), meta);
-        let mut parts: Vec<(Profile, Key)> = Vec::new();
+        let mut parts: Vec<(Profile, PartKey)> = Vec::new();
         let list = mem::take(&mut self.parts).into_list();
         let imported = self.symbols.imported.clone();
         let mut events: Vec<_> =

@@ -19,14 +19,14 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     list: Vec<Part>,
-    by_key: HashMap<Key, usize>,
+    by_key: HashMap<PartKey, usize>,
     /// The latest part: the next sample often is in the same.
     latest: usize,
 }
 
 /// Identifies a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
+pub(crate) enum PartKey {
     /// The only part.
     #[default]
     All,
@@ -44,7 +44,7 @@ pub(crate) enum Key {
 
 #[derive(Debug, Default)]
 pub(crate) struct Part {
-    pub key: Key,
+    pub key: PartKey,
     /// Rows with unique keys, sorted; with times, all rows.
     rows: Vec<Row>,
     /// Rows that are not yet merged into the others.
@@ -63,14 +63,14 @@ pub(crate) struct Part {
 impl Parts {
     /// The index of the part with this key, which is added if missing.
     #[inline]
-    pub(crate) fn index(&mut self, key: Key) -> usize {
+    pub(crate) fn index(&mut self, key: PartKey) -> usize {
         if self.list.get(self.latest).is_none_or(|latest| latest.key != key) {
             self.latest = self.find(key);
         }
         self.latest
     }
 
-    fn find(&mut self, key: Key) -> usize {
+    fn find(&mut self, key: PartKey) -> usize {
         let Self { list, by_key, .. } = self;
         *by_key.entry(key).or_insert_with(|| {
             list.push(Part { key, first: u64::MAX, ..Part::default() });
@@ -89,7 +89,7 @@ impl Parts {
     }
 }
 
-impl Key {
+impl PartKey {
     /// The key of a sample.
     pub(crate) fn for_sample(split: Option<SplitBy>, pid: Option<u32>, cgroup: Option<u64>, session: &Session) -> Self {
         let key = match split {

@@ -1,6 +1,6 @@
 //! Address space, labels and part of samples.
 
-use super::parts::{Key, Parts};
+use super::parts::{PartKey, Parts};
 use crate::profile::labels::{Label, LabelReader, LabelSets, LabelValue, LabelledSample, LabelsId};
 use crate::profile::options::{ProfileOptions, SplitBy};
 use perf_data::session::map::MapId;
@@ -96,7 +96,7 @@ impl SampleContexts {
         let seen = session.mark_running(pid.unwrap_or(u32::MAX));
         labels.clear();
         self.reader.read(&LabelledSample { comm: seen.comm, ..sample }, session, labels);
-        let part = parts.index(Key::for_sample(self.split, pid, sample.view.cgroup, session));
+        let part = parts.index(PartKey::for_sample(self.split, pid, sample.view.cgroup, session));
         let labels = self.is_by_process.then(|| sets.id(labels));
         let context = SampleContext { view: seen.view, main_map: seen.main_map, part, labels };
         if let Some(pid) = pid.filter(|_| self.is_by_process) {

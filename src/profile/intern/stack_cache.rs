@@ -10,7 +10,7 @@ type Word = [u8; 8];
 
 /// Everything that determines a sample's stack: equal keys have equal stacks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Key<'a, const N: usize> {
+pub(crate) struct StackCacheKey<'a, const N: usize> {
     /// The version of the address space, and other numbers that distinguish samples.
     pub view: [u64; N],
     /// Instruction pointer.
@@ -21,7 +21,7 @@ pub(crate) struct Key<'a, const N: usize> {
     pub chain: &'a [[u8; 8]],
 }
 
-impl<const N: usize> Key<'_, N> {
+impl<const N: usize> StackCacheKey<'_, N> {
     /// The key without the view and the chain.
     #[inline]
     fn head(&self) -> [Word; 2] {
@@ -84,7 +84,7 @@ impl<const N: usize> Default for StackCache<N> {
 impl<const N: usize> StackCache<N> {
     /// Looks up the stack of a key.
     #[inline]
-    pub(crate) fn find(&mut self, key: &Key<'_, N>) -> Option<Cached> {
+    pub(crate) fn find(&mut self, key: &StackCacheKey<'_, N>) -> Option<Cached> {
         self.size.count_lookup();
         self.starts.find(self.hash(key), |at| key.matches(&self.entries[at as usize..])).map(Cached)
     }
@@ -100,7 +100,7 @@ impl<const N: usize> StackCache<N> {
     }
 
     #[inline]
-    fn hash(&self, key: &Key<'_, N>) -> KeyHash {
+    fn hash(&self, key: &StackCacheKey<'_, N>) -> KeyHash {
         // An odd number without a pattern, because the numbers of the view are small.
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
         let view = key
@@ -120,7 +120,7 @@ impl<const N: usize> StackCache<N> {
     }
 
     /// Whether a key can be added without clearing the cache and its counts.
-    pub(crate) fn has_room(&self, key: &Key<'_, N>) -> bool {
+    pub(crate) fn has_room(&self, key: &StackCacheKey<'_, N>) -> bool {
         let entries = self.size.entries();
         self.entries.len() + key.chain.len() <= WORDS * entries && self.starts.count() < entries
     }
@@ -133,7 +133,7 @@ impl<const N: usize> StackCache<N> {
     }
 
     /// Adds a new key, whose stack is set later.
-    pub(crate) fn insert(&mut self, key: &Key<'_, N>) -> Cached {
+    pub(crate) fn insert(&mut self, key: &StackCacheKey<'_, N>) -> Cached {
         let at = self.entries.len() as u32;
         self.starts.insert(self.hash(key), at);
         let entries = &mut self.entries;
@@ -174,24 +174,24 @@ fn number(word: Word) -> u64 {
 mod tests {
     use super::*;
 
-    fn stack<const N: usize>(cache: &mut StackCache<N>, key: &Key<'_, N>) -> Option<StackId> {
+    fn stack<const N: usize>(cache: &mut StackCache<N>, key: &StackCacheKey<'_, N>) -> Option<StackId> {
         cache.find(key).map(|cached| cache.stack(cached))
     }
 
     #[test]
     fn compares_all_parts_of_keys() {
         let mut cache = StackCache::default();
-        let key = Key { view: [1, 3], ip: Some(0), mode: CpuMode::USER, chain: &[[1; 8], [2; 8]] };
+        let key = StackCacheKey { view: [1, 3], ip: Some(0), mode: CpuMode::USER, chain: &[[1; 8], [2; 8]] };
         let others = [
-            Key { view: [1, 4], ..key },
-            Key { view: [2, 3], ..key },
-            Key { ip: None, ..key },
-            Key { ip: Some(5), ..key },
-            Key { mode: CpuMode::KERNEL, ..key },
-            Key { chain: &[[1; 8]], ..key },
-            Key { chain: &[[1; 8], [3; 8]], ..key },
+            StackCacheKey { view: [1, 4], ..key },
+            StackCacheKey { view: [2, 3], ..key },
+            StackCacheKey { ip: None, ..key },
+            StackCacheKey { ip: Some(5), ..key },
+            StackCacheKey { mode: CpuMode::KERNEL, ..key },
+            StackCacheKey { chain: &[[1; 8]], ..key },
+            StackCacheKey { chain: &[[1; 8], [3; 8]], ..key },
         ];
-        let insert = |cache: &mut StackCache<2>, key: &Key<'_, 2>, stack| {
+        let insert = |cache: &mut StackCache<2>, key: &StackCacheKey<'_, 2>, stack| {
             let cached = cache.insert(key);
             cache.set_stack(cached, stack);
         };
@@ -204,7 +204,7 @@ mod tests {
         assert!(others.iter().zip(8..).all(|(other, number)| stack(&mut cache, other) == Some(number)));
         assert_eq!(stack(&mut cache, &key), Some(7));
         let long = vec![[0; 8]; WORDS * cache.size.entries()];
-        let long = Key { chain: &long, ..key };
+        let long = StackCacheKey { chain: &long, ..key };
         assert!(cache.has_room(&key) && !cache.has_room(&long));
         insert(&mut cache, &long, 20);
         assert_eq!((stack(&mut cache, &key), stack(&mut cache, &long)), (Some(7), Some(20)));
@@ -216,7 +216,7 @@ mod tests {
     fn keeps_entries_as_it_grows() {
         let mut cache = StackCache::default();
         let chains: Vec<_> = (0..3000_u64).map(|n| vec![n.to_ne_bytes(); n as usize % 5]).collect();
-        let key = |n: usize| Key { view: [0], ip: Some(n as u64), mode: CpuMode::USER, chain: &chains[n] };
+        let key = |n: usize| StackCacheKey { view: [0], ip: Some(n as u64), mode: CpuMode::USER, chain: &chains[n] };
         for n in 0..3000 {
             let cached = cache.insert(&key(n));
             cache.set_stack(cached, n as StackId);
@@ -227,7 +227,8 @@ mod tests {
     #[test]
     fn counts_are_returned_once() {
         let mut cache = StackCache::default();
-        let key = |view| Key { view: [view, 9], ip: None, mode: CpuMode::USER, chain: &[[1; 8], [2; 8], [3; 8]] };
+        let key =
+            |view| StackCacheKey { view: [view, 9], ip: None, mode: CpuMode::USER, chain: &[[1; 8], [2; 8], [3; 8]] };
         let cached_stacks: Vec<_> = (0..3).map(|view| cache.insert(&key(view))).collect();
         (70..).zip(&cached_stacks).for_each(|(stack, &cached)| cache.set_stack(cached, stack));
         [(0, 5), (2, u64::MAX), (2, 1), (0, 6)].iter().for_each(|&(at, value)| cache.count(cached_stacks[at], value));

@@ -77,7 +77,7 @@ pub(crate) struct HistogramEntry {
 }
 
 /// The values by which a row is ordered, and the row.
-type Row = (Vec<SortValue>, HistogramEntry);
+type HistogramRow = (Vec<SortValue>, HistogramEntry);
 
 /// The rows of an event, or of a group of events.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Histogram {
 
 impl HistogramOptions {
     /// The order of rows. With call chains it is no total order.
-    fn compare(&self, (a_values, a): &Row, (b_values, b): &Row) -> Ordering {
+    fn compare(&self, (a_values, a): &HistogramRow, (b_values, b): &HistogramRow) -> Ordering {
         let by_order = self.order.iter().map(|key| match *key {
             SortKey::Total => self.compare_totals(a, b),
             SortKey::Own => compare_counts(a, b, |usage| usage.own.value),
@@ -143,7 +143,7 @@ impl HistogramOptions {
 }
 
 /// The row of a group, with the values by which rows are ordered.
-fn entry(group: Group, profile: &Profile, code: &CodeTable, options: &HistogramOptions) -> Row {
+fn entry(group: Group, profile: &Profile, code: &CodeTable, options: &HistogramOptions) -> HistogramRow {
     let Group { values, usages, tid, code: id, level, chains, .. } = group;
     let tables = &*profile.tables;
     let cells = values.iter().zip(&options.keys);

@@ -92,9 +92,9 @@ impl Layout {
 }
 
 /// Identifies equal events: name and settings, without those that only affect the start of recording.
-type Key = (String, Attr);
+type EventIdentity = (String, Attr);
 
-fn key(event: &Event, attr: &Attr) -> Key {
+fn key(event: &Event, attr: &Attr) -> EventIdentity {
     // Versions of perf differ in the size of the attr.
     let mut attr = attr.resized(Attr::SIZE_KNOWN);
     attr.size = 0;
@@ -128,12 +128,12 @@ fn units(meta: &Meta) -> Vec<(Option<PerfStr>, Range<usize>)> {
 /// Fails if there are no event IDs left.
 pub(crate) fn merge(members: &[Member], options: &MergeOptions) -> Result<Merged> {
     let (mut events, mut groups): (Vec<MergedEvent>, _) = (Vec::new(), Vec::new());
-    let mut starts: HashMap<(Vec<Key>, usize), usize> = HashMap::new();
+    let mut starts: HashMap<(Vec<EventIdentity>, usize), usize> = HashMap::new();
     let mut numbers = Vec::new();
     for member in members {
         let list = member.meta.events.list();
         let mut member_numbers = vec![0; list.len()];
-        let mut seen: HashMap<Vec<Key>, usize> = HashMap::new();
+        let mut seen: HashMap<Vec<EventIdentity>, usize> = HashMap::new();
         for (group, range) in units(&member.meta) {
             let attrs: Vec<_> = list[range.clone()].iter().map(|event| aligned(&event.attr, options)).collect();
             let keys: Vec<_> = list[range.clone()].iter().zip(&attrs).map(|(event, attr)| key(event, attr)).collect();

@@ -7,7 +7,7 @@ use super::profile::CompatProfile;
 use super::stack::{CompatFrame, SampledStack, Space, is_address};
 use crate::profile::intern::new_stacks::NewStacks;
 use crate::profile::intern::recent::{Recent, RecentKey};
-use crate::profile::intern::stack_cache::{Cached, Key, StackCache};
+use crate::profile::intern::stack_cache::{Cached, StackCache, StackCacheKey};
 use crate::rewrite::framework::mmap::Mmap;
 use crate::rewrite::quipper::combine::combine;
 use crate::rewrite::quipper::huge_pages::deduce_huge_pages;
@@ -137,7 +137,7 @@ impl Builder {
         let [process, kernel] = self.processes.epochs(pid);
         let chain = view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
         let branches = view.branch_stack.map(|stack| stack.entries);
-        let mut key = Key { view: [process, kernel, chain.len() as u64], ip: view.ip, mode, chain };
+        let mut key = StackCacheKey { view: [process, kernel, chain.len() as u64], ip: view.ip, mode, chain };
         let mut both = std::mem::take(&mut self.key);
         // Branches replace callers in user mode, so that they are part of the key.
         if let Some(branches) = branches.filter(|branches| !branches.is_empty()) {

@@ -37,7 +37,7 @@ pub enum Shown {
 }
 
 /// A row of the table.
-pub(crate) struct Row {
+pub(crate) struct FieldRow {
     pub field: SampleField,
     pub bits: SampleType,
     pub kind: FieldKind,
@@ -64,7 +64,7 @@ impl SampleField {
         TABLE.iter().filter(move |row| sample_type.intersects(row.bits)).map(|row| row.field)
     }
 
-    const fn row(self) -> &'static Row {
+    const fn row(self) -> &'static FieldRow {
         &TABLE[self as usize]
     }
 

@@ -2,7 +2,7 @@
 
 use super::branch::{BranchStack, BranchStackView};
 use super::data_src::DataSrc;
-use super::field::{Row, Shown};
+use super::field::{FieldRow, Shown};
 use super::layout::SampleLayout;
 use super::regs::{Regs, RegsView};
 use super::stack_user::{StackUser, StackView};
@@ -41,8 +41,8 @@ macro_rules! sample_fields {
         }
 
         /// The fields in the kernel's order.
-        pub(crate) const TABLE: &[Row] = &[
-            $($(#[cfg($cfg)])? Row {
+        pub(crate) const TABLE: &[FieldRow] = &[
+            $($(#[cfg($cfg)])? FieldRow {
                 field: SampleField::$variant,
                 bits: SampleType::$bit$(.union(SampleType::$other_bit))*,
                 kind: <$owned as FieldValue>::KIND,
