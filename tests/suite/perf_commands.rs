@@ -36,6 +36,7 @@ fn script_options_are_those_of_the_conversion() {
         (&["-F+period", "--ns", "-f"], &["--fields", "+period", "--ns"]),
         (&["--show-mmap-events", "--show-task-events"], &["--show-mmap-events", "--show-task-events"]),
         (&["--no-inline", "--no-demangle"], &["--no-inline", "--demangle", "no"]),
+        (&["--perf-style", "6.12"], &["--perf-style", "6.12"]),
         (&["--itrace=i100"], &[]),
         (&["--no-itrace", "--inline", "--demangle"], &[]),
     ] {

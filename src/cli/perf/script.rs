@@ -86,6 +86,8 @@ pub(super) const OPTIONS: &[PerfOption] = &[
     PerfOption::value(names!("tid")),
     PerfOption::value(names!("time")),
     PerfOption::optional(names!("xed")).refused(INSTRUCTIONS),
+    // Not of perf: the text of its newer versions.
+    PerfOption::value(names!("perf-style")),
 ];
 
 /// Options that run or list scripts, which the real perf does.
@@ -169,8 +171,9 @@ fn format(given: &Given) -> Result<PerfScript, Failure> {
     let flags = SAME_FLAGS.iter().filter(|flag| given.has(flag)).map(|flag| format!("--{flag}"));
     let fields = given.values("fields").into_iter();
     let fields = fields.map(|fields| format!("--fields={}", fields.to_string_lossy()));
+    let style = given.text("perf-style").map(|style| format!("--perf-style={style}"));
     let parser = PerfScript::augment_args(Command::new("perfconv").no_binary_name(true));
-    let parsed = parser.try_get_matches_from(flags.chain(fields));
+    let parsed = parser.try_get_matches_from(flags.chain(fields).chain(style));
     let parsed = parsed.and_then(|matches| PerfScript::from_arg_matches(&matches));
     let mut format = parsed.map_err(|error| Failure::Usage(crate::cli::usage::message(&error)))?;
     format.selection = selection(given)?;
