@@ -81,6 +81,14 @@ fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
     if omitted > 0 && !args.json && !args.verbose && !args.stats {
         print_message(format_args!("perfconv: {omitted} similar differences not shown; -v shows all"));
     }
+    if !summary.is_same() && !args.json && !args.stats {
+        // People who know perf diff expect functions.
+        print_message(format_args!(
+            "perfconv: these are records; to compare functions: perfconv {1} -o out.html --diff {0}",
+            args.first.display(),
+            args.second.display()
+        ));
+    }
     Ok(ExitCode::from(if summary.is_same() { 0 } else { DIFFERENT }))
 }
 

@@ -39,7 +39,7 @@ fn long_help(name: Option<&str>) -> Result<String, Failure> {
         return Ok(describe(format));
     }
     if let Some(usage) = perf::usage_of(name) {
-        return Ok(usage);
+        return Ok(format!("{usage} Type 'perfconv perf {name}'.\n\n"));
     }
     if let Some(message) = omitted(name).or_else(|| perf::instead_of(&[name.into()])) {
         return Err(Failure::Usage(message));

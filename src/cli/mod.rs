@@ -113,7 +113,7 @@ fn run() -> Result<ExitCode, Failure> {
     }
     let parsed = arguments();
     if !matches!(&parsed, Ok((Cli { command: Some(_), .. }, _))) {
-        unknown_command::check(typed.first())?;
+        unknown_command::check(&typed)?;
     }
     let (cli, is_quiet): (Cli, _) = parsed?;
     progress::start(cli.progress, is_quiet);

@@ -32,11 +32,10 @@ const BOTH: &str = "perf script and perf report";
 
 const HEADER: &str = "'perfconv info' prints the header";
 
-const STDIO: &str =
-    "'perfconv report' always prints text, so leave it out; 'perfconv perf report --stdio' prints perf's";
+const STDIO: &str = "'perfconv report' always prints text, so leave it out";
 
-const CALL_GRAPH: &str = "use 'perfconv report --symbol FUNCTION' for callers and callees, 'perfconv view' for all stacks, \
-                          or 'perfconv perf report -g'";
+const CALL_GRAPH: &str =
+    "use 'perfconv report --symbol FUNCTION' for callers and callees, or 'perfconv view' for all stacks";
 
 /// The message for an unknown argument that is one of these options.
 pub(super) fn message(error: &clap::Error) -> Option<String> {
@@ -47,10 +46,12 @@ pub(super) fn message(error: &clap::Error) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
+    let typed: Vec<_> = env::args_os().skip(1).collect();
+    let perf = perf::instead_with_option(&typed, given);
     if let Some((option, command, instead)) = OPTIONS.iter().find(|(option, ..)| option == given) {
-        return Some(format!("{option} is an option of {command}; {instead}"));
+        let perf = perf.filter(|_| *command == REPORT).map(|perf| format!("; for the text of perf, {perf}"));
+        return Some(format!("{option} is an option of {command}; {instead}{}", perf.unwrap_or_default()));
     }
-    // Commands of the same name have different options.
-    let command = env::args_os().nth(1)?.into_string().ok().filter(|command| perf::answers(command, given))?;
-    Some(format!("{given} is an option of perf {command}; use 'perfconv perf {command} {given}'"))
+    let command = typed.first()?.to_str()?;
+    perf.map(|perf| format!("{given} is an option of perf {command}; {perf}"))
 }

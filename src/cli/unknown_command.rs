@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::perf;
 use clap::CommandFactory;
 use perfconv::formats::omitted::omitted;
-use perfconv::suggest::hint;
+use perfconv::suggest::{hint, similar};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
@@ -14,9 +14,9 @@ use std::fs;
 ///
 /// # Errors
 /// If it is neither, with similar commands.
-pub(super) fn check(first: Option<&OsString>) -> Result<(), Failure> {
+pub(super) fn check(typed: &[OsString]) -> Result<(), Failure> {
     let program = Cli::command();
-    let word = first.and_then(|first| first.to_str()).filter(|word| is_word(word));
+    let word = typed.first().and_then(|first| first.to_str()).filter(|word| is_word(word));
     let Some(word) = word.filter(|word| fs::symlink_metadata(word).is_err()) else { return Ok(()) };
     if let Some(message) = omitted(word) {
         return Err(Failure::Usage(message));
@@ -29,7 +29,13 @@ pub(super) fn check(first: Option<&OsString>) -> Result<(), Failure> {
     if with_perf.contains(word) {
         return Ok(());
     }
-    let hint = hint(word, &with_perf.into_iter().collect::<Vec<_>>());
+    let with_perf: Vec<_> = with_perf.into_iter().collect();
+    if let [similar] = similar(word, &with_perf)[..]
+        && let Some(message) = perf::instead_of(&[&[similar.into()], &typed[1..]].concat())
+    {
+        return Err(Failure::Usage(format!("'{word}' is neither a command nor a file; {message}")));
+    }
+    let hint = hint(word, &with_perf);
     let list = if hint.is_empty() { format!("expected one of: {}", commands.join(", ")) } else { hint };
     Err(Failure::Usage(format!("'{word}' is neither a command nor a file; {}", list.trim_end())))
 }

@@ -194,7 +194,7 @@ fn every_option_of_perf_is_answered_or_refused() {
         let theirs = options(&theirs.stderr);
         let ours = run(perfconv().arg("perf").args(command).arg("-h"));
         let usage = String::from_utf8(ours.stdout).unwrap();
-        let refused = usage.lines().filter(|line| line.contains(" refused: ")).count();
+        let refused = usage.lines().filter(|line| line.contains(" not supported: ")).count();
         let mut ours = options(&usage);
         // The text of newer versions of perf is an option of ours.
         let has_style = ours.remove(" --perf-style");

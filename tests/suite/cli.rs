@@ -256,7 +256,9 @@ fn commands_and_options_of_perf_name_what_to_use() {
         ("help record", "'perf record -g ./app'"),
         ("flamegraph", "'perfconv -o out.svg'"),
         ("top -p 7", "'perf top -p 7'"),
-        ("report -n in.data", "use 'perfconv perf report -n'"),
+        ("report -n --no-children in.data", "use 'perfconv perf report -n --no-children -i in.data'"),
+        ("report --hierarchy in.data", "perfconv does not support it: "),
+        ("report --stdio -g -i in.data", "use 'perfconv perf report --stdio -g -i in.data'"),
         ("report --header in.data", "'perfconv info' prints the header"),
         ("report --stdio in.data", "always prints text"),
         ("report in.data -g", "perfconv report --symbol FUNCTION"),
@@ -489,8 +491,11 @@ fn suggests_similar_commands() {
         (&["repot", "in.data"][..], "did you mean 'report'?"),
         (&["repot", "-i", "in.data"], "did you mean 'report'?"),
         (&["functions"], "expected one of: convert, rewrite, "),
-        (&["kvms", "in.data", "-o", "out.pb.gz"], "did you mean 'kvm'?"),
-        (&["anotate"], "did you mean 'annotate'?"),
+        (
+            &["kvms", "in.data", "-o", "out.pb.gz"],
+            "'kvm' is not a command of perfconv; use 'perf kvm in.data -o out.pb.gz'",
+        ),
+        (&["anotate", "main"], "'annotate' is not a command of perfconv; use 'perfconv report --lines main'"),
         (&["chek", "in.data"], "did you mean 'check'?"),
     ] {
         let run = dir.run(arguments);

@@ -156,7 +156,7 @@ pub(super) fn with_operand(text: &str, arguments: &[OsString]) -> String {
 }
 
 /// Replaces [`ARGUMENTS`] with those of a command, or with an example if it has none.
-fn with_arguments(text: &str, arguments: &[OsString], example: &str) -> String {
+pub(super) fn with_arguments(text: &str, arguments: &[OsString], example: &str) -> String {
     let words: Vec<_> = arguments.iter().map(|argument| shell_word(&argument.to_string_lossy())).collect();
     let words = if words.is_empty() { example.to_owned() } else { words.join(" ") };
     let before = if words.is_empty() { " ARGUMENTS" } else { ARGUMENTS };

@@ -71,13 +71,32 @@ pub(super) fn commands() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().map(|command| command.name)
 }
 
-/// Whether a command is answered with an option of this name.
-pub(super) fn answers(command: &str, option: &str) -> bool {
-    let mut commands = COMMANDS.iter().filter(|known| known.name == command);
-    commands.any(|command| match command.how {
-        How::Answered { options, .. } => options.iter().any(|known| known.is_answered_as(option)),
-        _ => false,
+/// What to type instead of a command of this program with an option that only perf's has; `None` if that has none of this name.
+pub(super) fn instead_with_option(typed: &[OsString], option: &str) -> Option<String> {
+    let (name, arguments) = typed.split_first()?;
+    let command = COMMANDS.iter().find(|command| *name == *command.name)?;
+    let How::Answered { options, .. } = command.how else { return None };
+    let known = options.iter().find(|known| known.is_named(option))?;
+    Some(match known.refusal() {
+        Some(reason) => format!("perfconv does not support it: {reason}"),
+        None => {
+            let text = format!("use 'perfconv perf {} ARGUMENTS'", command.name);
+            commands::with_arguments(&text, &with_named_input(arguments), "")
+        }
     })
+}
+
+/// Arguments with `-i` before an input, which is a filter in perf.
+fn with_named_input(arguments: &[OsString]) -> Vec<OsString> {
+    let mut named = Vec::with_capacity(arguments.len() + 1);
+    for argument in arguments {
+        let is_named = named.last().is_some_and(|last| last == "-i" || last == "--input");
+        if !is_named && Path::new(argument).is_file() {
+            named.push("-i".into());
+        }
+        named.push(argument.clone());
+    }
+    named
 }
 
 /// The options of a command that is answered.

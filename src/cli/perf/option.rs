@@ -62,13 +62,17 @@ impl PerfOption {
         Self::new(names, Value::OptionalNext)
     }
 
-    /// Whether the option is answered, and has this name, with its hyphens.
-    pub(super) fn is_answered_as(&self, name: &str) -> bool {
-        let is_named = match name.strip_prefix("--") {
+    /// Whether the option has this name, with its hyphens.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        match name.strip_prefix("--") {
             Some(long) => long == self.long || long == self.negation,
             None => self.short.is_some_and(|short| name.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4]))),
-        };
-        is_named && self.refusal.is_none()
+        }
+    }
+
+    /// Why the option is refused, and what to use instead.
+    pub(super) fn refusal(&self) -> Option<&'static str> {
+        self.refusal
     }
 
     /// Sets the short name.
@@ -105,7 +109,7 @@ impl PerfOption {
             Value::OptionalNext => " [<value>]",
         };
         let names = format!("{short}--{}{value}", self.long);
-        let answer = self.refusal.map_or_else(|| "answered".to_owned(), |reason| format!("refused: {reason}"));
+        let answer = self.refusal.map_or_else(|| "supported".to_owned(), |reason| format!("not supported: {reason}"));
         format!("    {names:<36} {answer}\n")
     }
 }

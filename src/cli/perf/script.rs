@@ -112,9 +112,9 @@ const SAME_FLAGS: [&str; 9] = [
 /// If the options are invalid, or the recording cannot be read.
 pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
     let given = &call.given;
-    if let Some(file) = given.operands().first().filter(|operand| Path::new(operand).is_file()) {
+    if let Some(file) = given.operands().first().filter(|operand| is_recording(Path::new(operand))) {
         let file = file.display();
-        let problem = format!("perf script takes '{file}' for the name of a script; name a recording with -i {file}");
+        let problem = format!("perf script: '{file}' would be the name of a script; name a recording with -i {file}");
         return Err(Failure::Usage(problem));
     }
     if SCRIPTS.iter().any(|option| given.has(option)) || !given.operands().is_empty() {
@@ -134,6 +134,11 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
         converted.warn()
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether an argument in place of a script names a recording, which need not exist.
+fn is_recording(argument: &Path) -> bool {
+    argument.is_file() || argument.extension().is_some_and(|extension| extension == "data")
 }
 
 /// The equivalent conversion.

@@ -10,6 +10,7 @@ use crate::formats::framework::sample_writer::{
     Chain, ChainFrame, SampleFormat, SampleState, SampleText, WrittenSample,
 };
 use crate::formats::json::append_hex;
+use crate::profile::symbolize::function_name::with_version;
 use crate::profile::symbolize::symbols::Symbols;
 use perf_data::abi;
 use perf_data::abi::attr::AttrType;
@@ -211,7 +212,7 @@ fn extra_fields(state: &mut SampleState, sample: &WrittenSample<'_>, out: &mut V
 fn exact_frame(out: &mut Vec<u8>, frame: TextFrame<'_>, symbols: &Symbols) {
     out.extend_from_slice(frame.before);
     let function = symbols.lines(frame.id).last().and_then(|line| symbols.function(line.function));
-    match function.map(|function| symbols.name(function.name)) {
+    match function.map(|function| with_version(function, symbols)) {
         Some(name) if !name.is_empty() => {
             // Serializing strings cannot fail.
             let _ = field(out, "symbol", &String::from_utf8_lossy(name));

@@ -7,7 +7,8 @@ const BRANCHES: &str = "rows of branches are not answered; use the real perf";
 const BROWSER: &str = "it is for perf's browser; 'perfconv view' has a page to browse";
 const KEYS: &str = "no column shows it; see --sort";
 const KERNEL: &str = "kernel symbols are those of -k, --kallsyms or the build ID; omit it";
-const TREE: &str = "rows have no subtotals; use 'perfconv report --group-by'";
+const TREE: &str =
+    "there are no subtotals; use 'perfconv report --sort comm' and 'perfconv report --sort comm,dso,sym'";
 
 /// The options of perf 6.1.
 pub(in crate::cli::perf) const OPTIONS: &[PerfOption] = &[
