@@ -289,6 +289,6 @@ mod tests {
         assert!(error.contains("--xed is not supported: use 'perf script'"), "{error}");
         let usage = usage("script", OPTIONS);
         assert!(usage.contains("-F, --fields <value>") && usage.contains("--xed"), "{usage}");
-        assert_eq!(usage.matches("refused: ").count(), 1);
+        assert_eq!(usage.matches("not supported: ").count(), 1);
     }
 }
