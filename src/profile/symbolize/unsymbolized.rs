@@ -5,6 +5,7 @@ use super::{MissingSymbols, ObjectReports};
 use crate::profile::intern::stacks::{FrameId, StackId};
 use crate::profile::{Frame, MappingId, Place, Profile, Tables};
 use perf_data::abi::hex::to_hex;
+use perf_data::printable;
 use perf_data::session::map::Map;
 use perf_data::session::space::Space;
 use std::fmt;
@@ -226,6 +227,8 @@ impl Unsymbolized {
     /// An object with its shares and the reason: `12% of frames, 3% of innermost in /bin/app: stripped`.
     fn object_line(&self, object: &UnnamedObject, is_short: bool) -> String {
         let UnnamedObject { name, frames, build_id, missing } = object;
+        // Recorded: these lines go to terminals, pages and Markdown.
+        let name = printable::name(name);
         let id = build_id.as_ref().map(|id| match id.get(..BUILD_ID_DIGITS).filter(|_| is_short) {
             Some(start) => format!(" (build ID {start}…)"),
             None => format!(" (build ID {id})"),
