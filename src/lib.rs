@@ -128,13 +128,12 @@ pub use recording::Recording;
 
 /// Tests of the examples in README.md.
 #[cfg(all(doctest, feature = "cli"))]
-// How our own test runs the commands is after the language.
-#[allow(rustdoc::invalid_codeblock_attributes)]
+#[allow(rustdoc::invalid_codeblock_attributes, reason = "how a test runs the commands is after the language")]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
 /// Tests of the examples in docs/library.md.
 #[cfg(all(doctest, feature = "cli"))]
-#[allow(rustdoc::invalid_codeblock_attributes)]
+#[allow(rustdoc::invalid_codeblock_attributes, reason = "how a test runs the commands is after the language")]
 #[doc = include_str!("../docs/library.md")]
 struct LibraryPage;

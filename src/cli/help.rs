@@ -38,7 +38,7 @@ fn long_help(name: Option<&str>) -> Result<String, Failure> {
     if let Some(format) = by_name(FORMATS, name) {
         return Ok(describe(format));
     }
-    if let Some(usage) = perf::usage_of(name) {
+    if let Some(usage) = perf::command_usage(name) {
         return Ok(format!("{usage} Type 'perfconv perf {name}'.\n\n"));
     }
     if let Some(message) = omitted(name).or_else(|| perf::instead_of(&[name.into()])) {

@@ -4,7 +4,7 @@ use super::args::{ConvertArgs, InfoArgs, ReadArgs};
 use super::failure::Failure;
 use super::input::InputRecording;
 use super::progress;
-use super::report::{self, printable_line};
+use super::report::{self, printable_line, shell_word};
 use super::{convert, output};
 use perf_data::abi::sample_type::SampleType;
 use perf_data::container::read::ReadOptions;
@@ -187,12 +187,10 @@ fn is_tracepoint(name: &str) -> bool {
     name.split_once(':').is_some_and(|(system, event)| is_word(system) && is_word(event) && event.len() > 3)
 }
 
-/// A name quoted for a shell.
+/// A file name as an argument of a command.
 fn quoted(name: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
     // A leading dash would begin an option.
-    let name = if name.starts_with('-') { format!("./{name}") } else { name.to_owned() };
-    if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+    if name.starts_with('-') { shell_word(&format!("./{name}")) } else { shell_word(name) }
 }
 
 fn open(input: PathBuf, read: &ReadArgs) -> Result<(InputRecording, ReadOptions), Failure> {

@@ -29,6 +29,13 @@ pub(super) fn printable_line(line: impl fmt::Display) -> String {
     printable::escape(&line.to_string()).into_owned()
 }
 
+/// A word as a shell reads it, for commands in messages.
+pub(super) fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
+    let is_plain = !word.is_empty() && word.chars().all(is_plain);
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
 /// The report on a conversion.
 pub(super) struct Report<'a> {
     /// Counts of what was read, written and dropped.

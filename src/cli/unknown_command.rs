@@ -15,9 +15,9 @@ use std::fs;
 /// # Errors
 /// If it is neither, with similar commands.
 pub(super) fn check(typed: &[OsString]) -> Result<(), Failure> {
-    let program = Cli::command();
     let word = typed.first().and_then(|first| first.to_str()).filter(|word| is_word(word));
     let Some(word) = word.filter(|word| fs::symlink_metadata(word).is_err()) else { return Ok(()) };
+    let program = Cli::command();
     if let Some(message) = omitted(word) {
         return Err(Failure::Usage(message));
     }

@@ -3,6 +3,7 @@
 use super::option::PerfOption;
 use super::{Call, SCRIPT, buildid_list, data, evlist, inject, report, script};
 use crate::cli::failure::Failure;
+use crate::cli::report::shell_word;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -161,13 +162,6 @@ pub(super) fn with_arguments(text: &str, arguments: &[OsString], example: &str) 
     let words = if words.is_empty() { example.to_owned() } else { words.join(" ") };
     let before = if words.is_empty() { " ARGUMENTS" } else { ARGUMENTS };
     text.replace(before, &words)
-}
-
-/// A word as a shell reads it, for messages.
-fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=+%,@".contains(c);
-    let is_plain = !word.is_empty() && word.chars().all(is_plain);
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

@@ -76,8 +76,8 @@ pub(super) fn instead_with_option(typed: &[OsString], option: &str) -> Option<St
     let (name, arguments) = typed.split_first()?;
     let command = COMMANDS.iter().find(|command| *name == *command.name)?;
     let How::Answered { options, .. } = command.how else { return None };
-    let known = options.iter().find(|known| known.is_named(option))?;
-    Some(match known.refusal() {
+    let perf_option = options.iter().find(|perf_option| perf_option.is_named(option))?;
+    Some(match perf_option.refusal() {
         Some(reason) => format!("perfconv does not support it: {reason}"),
         None => {
             let text = format!("use 'perfconv perf {} ARGUMENTS'", command.name);
@@ -100,8 +100,8 @@ fn with_named_input(arguments: &[OsString]) -> Vec<OsString> {
 }
 
 /// The options of a command that is answered.
-pub(super) fn usage_of(command: &str) -> Option<String> {
-    let command = COMMANDS.iter().find(|known| known.name == command)?;
+pub(super) fn command_usage(name: &str) -> Option<String> {
+    let command = COMMANDS.iter().find(|command| command.name == name)?;
     match command.how {
         How::Answered { options, .. } => Some(usage(command.name, options)),
         _ => None,
