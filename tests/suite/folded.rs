@@ -163,3 +163,43 @@ fn differential_flame_graphs_are_those_of_inferno() {
     let colors = String::from_utf8_lossy(&image.stdout).matches("rgb(2").count();
     assert!(image.stdout == expected && colors > 10, "{} bytes instead of {}", image.stdout.len(), expected.len());
 }
+
+#[test]
+fn stacks_are_cut_in_every_output_that_shows_them() {
+    let (recording, files) = with_symbols("words.data");
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, cuts: &[&str]| {
+        let output = directory.path().join(name);
+        let mut command = perfconv();
+        command
+            .arg(&recording)
+            .args(["--symfs", &files, "--kallsyms", "/dev/null", "-f", "-o"])
+            .arg(&output)
+            .args(cuts);
+        let done = run(&mut command);
+        assert_eq!(done.status, 0, "{name} {cuts:?}: {}", done.stderr);
+        (std::fs::read(&output).unwrap(), done.stderr)
+    };
+    let folded = |cuts: &[&str]| stacks(&String::from_utf8(write("out.folded", cuts).0).unwrap());
+    let whole = folded(&[]);
+    // No function of this program calls itself.
+    assert_eq!(folded(&["--collapse-recursion"]), whole);
+    for option in ["--base", "--skip-after"] {
+        let mut expected = Stacks::new();
+        for (stack, count) in &whole {
+            let frames: Vec<_> = stack.split(';').collect();
+            let cut = frames.iter().position(|frame| *frame == "count_words").map_or(stack.clone(), |start| {
+                // The first frame is the thread.
+                [&frames[..1], &frames[start..]].concat().join(";")
+            });
+            *expected.entry(cut).or_default() += count;
+        }
+        assert!(expected != whole && folded(&[option, "count_words"]) == expected, "{option}");
+    }
+    for name in ["out.pb.gz", "out.svg", "out.html", "out.speedscope.json", "out.fx.json.gz", "out.callgrind", "out.md"]
+    {
+        let (cut, message) = write(name, &["--base", "count_words"]);
+        assert!(message.contains(" of frames, from the stacks of "), "{name}: {message}");
+        assert!(cut != write(name, &[]).0, "{name}");
+    }
+}
