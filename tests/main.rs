@@ -94,9 +94,11 @@ mod suite {
     mod symbols;
     #[cfg(feature = "parquet")]
     mod tables;
+    mod threads;
     mod tracepoint_text;
     mod tracepoints;
     mod unknown_layouts;
+    mod unmapped;
     mod unwind;
     mod unwind_architectures;
     mod unwind_framehop;

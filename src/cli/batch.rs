@@ -61,7 +61,7 @@ pub(super) fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Fail
 pub(super) fn convert_each(args: &ConvertArgs, conversion: &Conversion, jobs: &[(&PathBuf, PathBuf)]) -> ExitCode {
     let (mut failed, mut incomplete) = (0, 0);
     let convert = |(input, output): &(&PathBuf, PathBuf)| conversion.convert(args, (*input).clone(), output);
-    let threads = args.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let threads = args.read.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     in_order(threads, jobs, convert, |converted| match converted {
         Ok(converted) => incomplete += usize::from(converted.report(args) != 0),
         Err(failure) => {

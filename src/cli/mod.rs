@@ -45,8 +45,10 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use failure::Failure;
 use perf_data::container::output::incomplete::hold;
+use perf_data::threads;
 use std::env;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::process::{self, ExitCode};
 
 /// Runs the program with its command-line arguments; as `perf_to_profile` or `perf` if it was called by that name.
@@ -71,6 +73,9 @@ fn arguments<T: Parser>() -> Result<(T, bool), Failure> {
     let parsed = parsed.and_then(|mut matches| {
         let command_matches = matches.subcommand().map_or(&matches, |(_, matches)| matches);
         let is_quiet = matches!(command_matches.try_get_one("quiet"), Ok(Some(true)));
+        if let Ok(Some(jobs)) = command_matches.try_get_one::<NonZeroUsize>("jobs") {
+            threads::limit_workers(*jobs);
+        }
         let parsed = T::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
         Ok((parsed, is_quiet))
     });

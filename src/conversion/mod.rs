@@ -232,6 +232,7 @@ impl Conversion<'_> {
             // Unknown fields could contain anything.
             retained: disclosure.bypassing(Some(recording.retained_fields())).unwrap_or_default(),
             symbols: self.symbols.clone(),
+            unmapped: self.profile.cuts.unmapped,
             spool_dir: self.read.spool_dir.clone(),
         }
     }

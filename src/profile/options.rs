@@ -1,7 +1,7 @@
 //! Options of profiles.
 
 use super::labels::Label;
-use super::stack_cuts::StackCuts;
+use super::stack_cuts::{StackCuts, Unmapped};
 use super::symbolize::SymbolSources;
 use hashbrown::HashMap;
 
@@ -41,6 +41,11 @@ pub struct ProfileOptions {
 impl ProfileOptions {
     /// Labels of samples by default.
     pub const DEFAULT_LABELS: &[Label] = &[Label::Comm];
+
+    /// How unmapped addresses are shown. Those of a converted profile are what it had for locations without mappings.
+    pub(crate) fn unmapped(&self) -> Unmapped {
+        if self.symbols.imported.is_some() { Unmapped::Keep } else { self.cuts.unmapped }
+    }
 }
 
 /// The criterion of a split.

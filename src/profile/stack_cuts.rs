@@ -30,6 +30,21 @@ pub struct StackCuts {
     /// Show functions that call themselves once.
     #[cfg_attr(feature = "cli", arg(long))]
     pub collapse_recursion: bool,
+
+    /// How to show addresses that no mapping holds, which code without frame pointers leaves in call chains.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "HOW", default_value_t))]
+    pub unmapped: Unmapped,
+}
+
+/// How addresses that no mapping holds are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Unmapped {
+    /// As one frame `[unknown]`, also several in succession: they are mostly not code, and would make nearly every stack unique
+    #[default]
+    Merge,
+    /// Each as a frame with its address
+    Keep,
 }
 
 /// What was cut.
@@ -42,7 +57,7 @@ struct Share {
 }
 
 impl StackCuts {
-    /// Whether any frame may be cut.
+    /// Whether any frame may be cut by its function.
     pub fn is_any(&self) -> bool {
         self.base.is_some() || self.skip_after.is_some() || self.collapse_recursion
     }
@@ -191,6 +206,7 @@ mod tests {
             base: base.map(str::to_owned),
             skip_after: skip_after.map(str::to_owned),
             collapse_recursion,
+            ..StackCuts::default()
         };
         let (kept, message) = cut(&cuts(Some("eval"), None, false)).unwrap();
         assert_eq!(kept, "eval;eval;add;eval");

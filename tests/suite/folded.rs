@@ -14,7 +14,10 @@ fn without_versions(stacks: Stacks) -> Stacks {
     };
     let mut equal = Stacks::new();
     for (stack, count) in stacks {
-        *equal.entry(stack.split(';').map(name).collect::<Vec<_>>().join(";")).or_default() += count;
+        let mut frames: Vec<_> = stack.split(';').map(name).collect();
+        // perf script text has all addresses that no mapping holds, folded stacks one for a run of them.
+        frames.dedup_by(|inner, outer| inner == "[unknown]" && inner == outer);
+        *equal.entry(frames.join(";")).or_default() += count;
     }
     equal
 }
@@ -27,7 +30,10 @@ fn with_equal_modules(stacks: Stacks) -> Stacks {
     };
     let mut equal = Stacks::new();
     for (stack, count) in stacks {
-        *equal.entry(stack.split(';').map(name).collect::<Vec<_>>().join(";")).or_default() += count;
+        let mut frames: Vec<_> = stack.split(';').map(name).collect();
+        // perf script text has all addresses that no mapping holds, folded stacks one for a run of them.
+        frames.dedup_by(|inner, outer| inner == "[unknown]" && inner == outer);
+        *equal.entry(frames.join(";")).or_default() += count;
     }
     equal
 }

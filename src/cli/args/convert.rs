@@ -16,7 +16,6 @@ use perfconv::formats::OutputFormat;
 use perfconv::formats::import::Values;
 use perfconv::recording::SymbolOptions;
 use perfconv::rewrite::framework::pass_options::PassContext;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,10 +52,6 @@ pub(crate) struct ConvertArgs {
     /// Write one file for each recording to this directory, named after the recording; the default format is pprof
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "input_option"], help_heading = OUTPUT)]
     pub out_dir: Option<PathBuf>,
-
-    /// Number of recordings to convert in parallel, if there are several [default: number of CPUs]
-    #[arg(short = 'J', long, value_name = "N", conflicts_with = "input_option", help_heading = OUTPUT)]
-    pub jobs: Option<NonZeroUsize>,
 
     /// Compression level of a .gz (0 to 9) or .zst (1 to 22) output
     #[arg(long, value_name = "LEVEL", value_parser = level, help_heading = OUTPUT)]

@@ -76,13 +76,15 @@ impl FormatArgs {
         }
         let symbols: Vec<_> =
             own::<SymbolArgs>().into_iter().filter(|argument| !exempt.contains(&argument.get_id().as_str())).collect();
-        let inapplicable = [
-            (format.shows_stacks(), own::<ProfileArgs>()),
-            (format.name == recording::FORMAT.name, options(&recording::FORMAT)),
-            (format.can_show_functions(), symbols.clone()),
-        ];
-        let mut inapplicable = inapplicable.iter().filter(|(applies, _)| !applies).flat_map(|(_, arguments)| arguments);
-        if let Some(argument) = inapplicable.find(|argument| self.is_given(argument)) {
+        let mut inapplicable = own::<ProfileArgs>();
+        inapplicable.retain(|argument| !applies(argument, format));
+        if format.name != recording::FORMAT.name {
+            inapplicable.extend(options(&recording::FORMAT));
+        }
+        if !format.can_show_functions() {
+            inapplicable.extend(symbols.iter().cloned());
+        }
+        if let Some(argument) = inapplicable.iter().find(|argument| self.is_given(argument)) {
             return Err(format!("{} does not apply to {}", flag(argument), format.name));
         }
         match (symbols.iter().find(|argument| self.is_given(argument)), format.functions) {
@@ -150,6 +152,11 @@ fn own<A: Args>() -> Vec<Arg> {
 }
 
 /// The argument without the position in help that clap gave it in its own command.
+/// Whether an option of profiles applies to a format.
+fn applies(argument: &Arg, format: &Format) -> bool {
+    format.shows_stacks() || format.has_stack_tables && argument.get_id() == "unmapped"
+}
+
 fn unplaced(argument: Arg) -> Arg {
     argument.display_order(Resettable::Reset)
 }
@@ -160,14 +167,14 @@ fn flag(argument: &Arg) -> String {
 
 /// The options that a format takes, as help shows them.
 pub(crate) fn format_options(format: &Format) -> String {
-    let profile = if format.shows_stacks() { own::<ProfileArgs>() } else { Vec::new() };
+    let profile = own::<ProfileArgs>().into_iter().filter(|argument| applies(argument, format));
     let symbols = if format.can_show_functions() { own::<SymbolArgs>() } else { Vec::new() };
     let is_diff = |argument: &Arg| argument.get_id() == "diff" && COMPARING.contains(&format.name);
     let diff = own::<ConvertArgs>()
         .into_iter()
         .filter(is_diff)
         .map(|argument| argument.help("Show how the shares of functions differ from those in this recording"));
-    let all = profile.into_iter().chain(symbols).chain(options(format)).chain(diff);
+    let all = profile.chain(symbols).chain(options(format)).chain(diff);
     // Options of other formats that these conflict with or require are no part of this help.
     let all = all.map(|argument| {
         argument.conflicts_with(Resettable::Reset).requires(Resettable::Reset).help_heading(Resettable::Reset)

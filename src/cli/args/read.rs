@@ -5,6 +5,7 @@ use super::directory;
 use super::help::INPUT;
 use clap::Args;
 use perf_data::container::read::ReadOptions;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Options for reading recordings.
@@ -13,6 +14,10 @@ pub(crate) struct ReadArgs {
     /// Input format [default: by content, then by file name]
     #[arg(long, value_name = "FORMAT", help_heading = INPUT)]
     pub from: Option<String>,
+
+    /// Number of threads, or of recordings that are converted at once [default: number of CPUs]
+    #[arg(short = 'J', long, value_name = "N", env = "PERFCONV_JOBS", hide_env_values = true, help_heading = INPUT)]
+    pub jobs: Option<NonZeroUsize>,
 
     /// Directory for temporary files [default: the system's]
     #[arg(long, value_name = "DIR", help_heading = INPUT, value_parser = directory())]

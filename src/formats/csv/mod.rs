@@ -34,6 +34,7 @@ use std::path::Path;
 pub const FORMAT: Format = Format {
     output: Some(OutputType::of::<Csv>()),
     functions: ShowsFunctions::Always,
+    has_stack_tables: true,
     ..Format::new("csv", "directory of tables: records, processes, results")
 };
 

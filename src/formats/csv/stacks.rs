@@ -2,10 +2,10 @@
 
 use super::tables::failed;
 use crate::formats::folded::{Folded, FrameNames};
+use crate::formats::framework::converter::ConvertOptions;
 use crate::profile::collect::collector::Collector;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
-use crate::profile::symbolize::SymbolSources;
 use csv::Writer;
 use hashbrown::HashMap;
 use perf_data::error::{Error, Result};
@@ -28,10 +28,12 @@ type RowKey = (EventIndex, Option<u32>, u32);
 
 impl StackTable {
     /// Begins without stacks.
-    pub(super) fn new(symbols: &SymbolSources) -> Self {
-        let symbols = symbols.clone();
-        let options = ProfileOptions { default_labels: Some(&[Label::Pid]), symbols, ..ProfileOptions::default() };
-        Self(Collector::new(&options))
+    pub(super) fn new(options: &ConvertOptions) -> Self {
+        let ConvertOptions { symbols, unmapped, .. } = options;
+        let mut profile = ProfileOptions { symbols: symbols.clone(), ..ProfileOptions::default() };
+        profile.default_labels = Some(&[Label::Pid]);
+        profile.cuts.unmapped = *unmapped;
+        Self(Collector::new(&profile))
     }
 
     /// Adds a record.

@@ -37,7 +37,7 @@ const FILES: [&str; 6] = ["stat.csv", "overview.csv", "processes.csv", "results.
 pub(super) fn begin(format: &Csv, directory: &Path, options: &ConvertOptions) -> Result<Box<dyn Converter>> {
     let read = ReadOptions::default().with_spool_dir(options.spool_dir.clone());
     let symbols = &options.symbols;
-    let stacks = format.stacks.then(|| StackTable::new(symbols));
+    let stacks = format.stacks.then(|| StackTable::new(options));
     // Only tables with callers need those in stack dumps.
     let unwinding = if stacks.is_some() { symbols } else { &SymbolSources::default() };
     let tables = CsvTables {

@@ -123,7 +123,7 @@ pub(super) fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> B
         symbolization: None,
         session: Session::default(),
         // Memory with code is that of one process, in any recording.
-        resolver: Resolver::new(Mappings::new(true)),
+        resolver: Resolver::new(Mappings::new(true), options.unmapped),
         weights: Weights::default(),
         waiting: Waiting::default(),
         incomplete: IncompleteStacks::default(),

@@ -41,6 +41,7 @@ pub const DATASET: Format = Format {
     is_binary: true,
     output: Some(OutputType::of::<Dataset>()),
     functions: ShowsFunctions::Always,
+    has_stack_tables: true,
     reader: FormatReader::Directory { import: import::import, recognizes: import::is_readable },
     ..Format::new("parquet", "directory of Parquet tables, for SQL engines")
 };
@@ -51,6 +52,7 @@ pub const FILE: Format = Format {
     is_binary: true,
     output: Some(OutputType::of::<ParquetTable>()),
     functions: ShowsFunctions::Always,
+    has_stack_tables: true,
     ..Format::new("parquet-file", "Parquet table of samples with their stacks")
 };
 
@@ -60,6 +62,7 @@ pub const ARROW: Format = Format {
     is_binary: true,
     output: Some(OutputType::of::<ArrowTable>()),
     functions: ShowsFunctions::Always,
+    has_stack_tables: true,
     ..Format::new("arrow", "Arrow table of samples with their stacks")
 };
 

@@ -1,6 +1,7 @@
 //! Formats that are written from the stream of records.
 
 use super::retained_fields::RetainedFields;
+use crate::profile::stack_cuts::Unmapped;
 use crate::profile::symbolize::SymbolSources;
 use crate::profile::symbolize::unsymbolized::Unsymbolized;
 use crate::profile::unwind::unwinding::Unwinding;
@@ -20,6 +21,8 @@ pub struct ConvertOptions {
     pub retained: RetainedFields,
     /// Where to look up the symbols of frames.
     pub symbols: SymbolSources,
+    /// How tables of stacks show addresses without a mapping.
+    pub unmapped: Unmapped,
     /// Directory for temporary files; the system's if not set.
     pub spool_dir: Option<PathBuf>,
 }

@@ -31,6 +31,8 @@ pub struct Format {
     pub is_distinctive: bool,
     /// When it shows the functions of frames.
     pub functions: ShowsFunctions,
+    /// Whether it has tables of stacks, in which [unmapped](crate::profile::stack_cuts::Unmapped) addresses may be merged.
+    pub has_stack_tables: bool,
     /// Whether an output can store these unknown fields.
     pub keeps: fn(&RetainedFields) -> bool,
 }
@@ -84,6 +86,7 @@ impl Format {
             recognizes: |_| false,
             is_distinctive: false,
             functions: ShowsFunctions::Never,
+            has_stack_tables: false,
             keeps: RetainedFields::is_empty,
         }
     }

@@ -90,8 +90,10 @@ impl SampleConsumer for StackScan<'_> {
         let Self { session, mappings, collected, frames, .. } = self;
         let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
         frames.clear();
+        let maps = session.address_space(pid);
         let mut add = |address, space, is_caller| {
-            let frame = mappings.frame_at(session, pid, Address { address, space, is_caller });
+            let address = Address { address, space, is_caller };
+            let frame = mappings.frame_at(&maps, address).unwrap_or_else(|| address.unmapped());
             frames.push(collected.stacks.frame_id(frame));
         };
         let space: Space = raw.header().misc.cpu_mode().into();

@@ -14,20 +14,21 @@ use super::merged_events::MergedEvents;
 use super::observation::Observation;
 use super::omissions;
 use super::omissions::IncompleteStacks;
-use super::parts::{PartKey, Parts, packed, unpacked};
+use super::parts::{PartKey, Parts, packed};
+use super::sample_batch::UseOfStack;
 use super::sample_context::{SampleContext, SampleContexts};
 use super::sample_sink::{ResolvedSample, SampleSink};
 use super::selection::Selection;
+use super::stack_collector::{CollectedStacks, StackCollector};
+use super::stack_counter::StackOptions;
 use super::weights::Weights;
 use crate::profile::event::{EventGroup, ProfileEvent, period};
 use crate::profile::intern::frames::SampledStack;
-use crate::profile::intern::mappings::Mappings;
 use crate::profile::intern::resolver::{Resolved, Resolver, Viewer};
-use crate::profile::intern::stack_cache;
-use crate::profile::intern::stack_cache::{Counted, StackCache};
+use crate::profile::intern::stack_cache::StackCacheKey;
 use crate::profile::intern::stacks::StackId;
 use crate::profile::labels;
-use crate::profile::labels::{Label, LabelKey, LabelSets, LabelValue, LabelledSample};
+use crate::profile::labels::{Label, LabelKey, LabelSets, LabelValue, LabelledSample, LabelsId};
 use crate::profile::options::{ProfileOptions, SplitBy};
 use crate::profile::perf_event_name::perf_event_names;
 use crate::profile::stack_cuts::StackCuts;
@@ -41,6 +42,7 @@ use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::thread_map::ThreadMap;
 use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::BranchSampleType;
@@ -78,9 +80,7 @@ pub(crate) struct Collector<'a> {
     /// The threads that perf was asked to record (THREAD_MAP).
     threads: Option<ThreadMap>,
     ledger: Ledger,
-    resolver: Resolver,
-    /// Keyed by the version of the address space, the row's [part and labels](packed), and its event.
-    resolved: StackCache<3>,
+    stacks: StackCollector,
     label_sets: LabelSets,
     /// What threads did, if that is kept.
     timeline: Option<Timeline>,
@@ -121,10 +121,11 @@ impl SampleConsumer for Collector<'_> {
         if samples.is_empty() {
             return Ok(());
         }
-        let user_frames = self.resolver.user_frames(&mut self.session, &frames);
+        let resolver = &mut self.stacks.direct.resolver;
+        let user_frames = resolver.user_frames(&mut self.session, &frames);
         let mut room = MAX_FRAMES;
         for WaitingSample { frames, observation } in samples {
-            let (stack, is_whole) = self.resolver.completed_stack(&frames, &user_frames, &mut room);
+            let (stack, is_whole) = self.stacks.direct.resolver.completed_stack(&frames, &user_frames, &mut room);
             self.incomplete.too_deep += u64::from(!is_whole);
             self.add(&observation, stack, 1)?;
         }
@@ -160,9 +161,10 @@ impl<'a> Collector<'a> {
             contexts: SampleContexts::new(options),
             symbols: options.symbols.clone(),
             as_recorded: options.as_recorded,
-            resolver: Resolver::new(match options.as_recorded {
-                true => Mappings::as_recorded(),
-                false => Mappings::new(options.symbols.has_objects()),
+            stacks: StackCollector::new(StackOptions {
+                as_recorded: options.as_recorded,
+                distinguishes_processes: options.symbols.has_objects(),
+                unmapped: options.unmapped(),
             }),
             ..Self::default()
         }
@@ -227,69 +229,34 @@ impl<'a> Collector<'a> {
         let callchain = view.callchain.filter(|_| needs_callers);
         let sampled =
             SampledStack { ip: view.ip, space: mode.into(), callchain, calls, repeats_leaf: self.as_recorded };
-        // The key of the cache contains neither branches nor data addresses.
-        if calls.is_some() || self.data_addresses {
+        let has_cookie = callchain.is_some_and(|chain| chain.has(Context::USER_DEFERRED.0));
+        if calls.is_some() || self.data_addresses || has_cookie {
             let data = view.addr.filter(|&data| self.data_addresses && data != 0);
-            let resolved = self.resolver.stack(&self.session, viewer, &sampled, data);
+            let resolved = self.stacks.direct.resolver.stack(&self.session, viewer, &sampled, data);
             return self.add_or_wait(observation, context, view, resolved);
         }
-        // Samples for a sink, with times, or with several values are added one by one.
-        let row = match *observation.weights {
-            [(event, value)] if self.sink.is_none() && self.timeline.is_none() => Some((event, value)),
-            _ => None,
-        };
-        let row_key = row.map_or([0; 2], |(event, _)| {
-            let part = self.part_for_event(context.part, event);
-            let labels = context.labels.unwrap_or_else(|| self.label_sets.id(&observation.labels));
-            [packed(part, labels), event.into()]
-        });
-        let chain = callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
-        let key = stack_cache::StackCacheKey { view: [context.view, row_key[0], row_key[1]], ip: view.ip, mode, chain };
-        let cached = match self.resolved.find(&key) {
-            Some(cached) => cached,
-            None => {
-                // A full cache is cleared; its counts are added to the rows first.
-                if !self.resolved.has_room(&key) {
-                    self.add_counted();
-                }
-                let Self { resolver, session, resolved, .. } = self;
-                match resolver.add_to_batch(session, viewer, &sampled, || resolved.insert(&key)) {
-                    Some(cached) => cached,
-                    None => {
-                        // A cookie is unique, so caching is useless.
-                        let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
-                        return self.add_or_wait(observation, context, view, resolved);
-                    }
-                }
-            }
-        };
-        if self.resolver.is_batch_full() || row.is_none() {
-            self.intern_batch();
+        if self.sink.is_some() {
+            let chain = callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
+            let key = StackCacheKey { view: [context.view, 0, 0], ip: view.ip, mode, chain };
+            let Self { stacks, session, .. } = self;
+            let stack = stacks.direct.stack(&key, || session.address_space(viewer.pid), &sampled);
+            self.read_labels(observation, context);
+            return self.add(observation, stack, 1);
         }
-        match row {
-            Some((_, value)) => self.resolved.count(cached, value),
-            None => {
-                self.read_labels(observation, context);
-                self.add(observation, self.resolved.stack(cached), 1)?;
-            }
+        let labels = context.labels.unwrap_or_else(|| self.label_sets.id(&observation.labels));
+        if self.timeline.is_some() {
+            let sample = self.stacks.next_sample();
+            self.add_timed(observation, labels, 1, sample);
+            let Self { stacks, session, .. } = self;
+            stacks.add((&sampled, mode), viewer, session, UseOfStack::Sample(sample));
+            return Ok(());
+        }
+        for &(event, value) in &observation.weights {
+            let row = packed(self.part_for_event(context.part, event), labels);
+            let Self { stacks, session, .. } = self;
+            stacks.add((&sampled, mode), viewer, session, UseOfStack::Row { row, event: event.into(), value });
         }
         Ok(())
-    }
-
-    /// Interns the stacks that were added to the cache since the last call.
-    fn intern_batch(&mut self) {
-        let Self { resolver, resolved, .. } = self;
-        resolver.intern_batch(|cached, stack| resolved.set_stack(cached, stack));
-    }
-
-    /// Adds the counts of the cached stacks to the rows.
-    fn add_counted(&mut self) {
-        self.intern_batch();
-        let Self { resolved, parts, .. } = self;
-        resolved.take_counted(|Counted { stack, view: [_, row, event], samples, value }| {
-            let (part, labels) = unpacked(row);
-            parts.part(part).add(Row { stack, labels, event: event as EventIndex, samples, value });
-        });
     }
 
     /// Adds a sample, or stores it until its deferred user frames arrive.
@@ -304,7 +271,7 @@ impl<'a> Collector<'a> {
         let (Some(cookie), Some((_, tid))) = (resolved.cookie, view.task) else {
             return self.add(observation, resolved.stack, 1);
         };
-        let frames = self.resolver.stacks.stack(resolved.stack).to_vec();
+        let frames = self.stacks.direct.resolver.stacks.stack(resolved.stack).to_vec();
         self.waiting.add(tid, cookie, WaitingSample { frames, observation: mem::take(observation) });
         Ok(())
     }
@@ -319,22 +286,33 @@ impl<'a> Collector<'a> {
 
     /// Adds a sample with this stack.
     fn add(&mut self, observation: &Observation, stack: StackId, samples: u64) -> Result<()> {
-        let Observation { part, labels, weights, occurrence } = observation;
-        let Self { sink, resolver, session, .. } = self;
+        let Observation { part, labels, weights, .. } = observation;
+        let Self { sink, stacks, session, .. } = self;
         if let Some(sink) = sink {
-            let (frames, names) = (resolver.stacks.stack(stack), &session.names);
+            let (frames, names) = (stacks.direct.resolver.stacks.stack(stack), &session.names);
             return sink.sample(&ResolvedSample { stack, frames, labels, weights, samples, names });
         }
         let labels = self.label_sets.id(labels);
+        if self.timeline.is_some() {
+            let sample = self.stacks.next_sample();
+            self.stacks.set_stack(sample, stack);
+            self.add_timed(observation, labels, samples, sample);
+            return Ok(());
+        }
         for &(event, value) in weights {
             let part = self.part_for_event(*part, event);
-            let row = Row { stack, labels, event, samples, value };
-            match self.timeline {
-                Some(_) => self.parts.part(part).add_timed(row, *occurrence),
-                None => self.parts.part(part).add(row),
-            }
+            self.parts.part(part).add(Row { stack, labels, event, samples, value });
         }
         Ok(())
+    }
+
+    /// Adds the rows of samples with their time. The number of a sample stands for its stack until all are known.
+    fn add_timed(&mut self, observation: &Observation, labels: LabelsId, samples: u64, sample: u32) {
+        for &(event, value) in &observation.weights {
+            let part = self.part_for_event(observation.part, event);
+            let row = Row { stack: sample, labels, event, samples, value };
+            self.parts.part(part).add_timed(row, observation.occurrence);
+        }
     }
 
     /// The part of a sample for one of its events.
@@ -367,8 +345,8 @@ impl<'a> Collector<'a> {
         }
         let Some(event) = meta.events.list().get(index as usize) else { return Ok(Some(())) };
         let each = period(event).unwrap_or(1);
-        let Resolver { mappings, stacks, .. } = &mut self.resolver;
-        let mapping = mappings.synthetic(&Map::new(LOST, 1, 0, b"[lost]", None));
+        let Resolver { mappings, stacks, .. } = &mut self.stacks.direct.resolver;
+        let mapping = mappings.number(&Map::new(LOST, 1, 0, b"[lost]", None));
         let frame = stacks.frame_id(Frame { place: Place::In(mapping), address: LOST, is_caller: false });
         let stack = stacks.stack_id(&[frame]);
         let (_, trailer) = meta.events.split(raw);
@@ -410,11 +388,9 @@ impl<'a> Collector<'a> {
         for sample in self.waiting.take_all() {
             // The user frames of these samples never arrived; their kernel frames are kept.
             self.incomplete.deferred += 1;
-            let stack = self.resolver.stacks.stack_id(&sample.frames);
+            let stack = self.stacks.direct.resolver.stacks.stack_id(&sample.frames);
             self.add(&sample.observation, stack, 1)?;
         }
-        self.add_counted();
-        self.resolved = StackCache::default();
         self.ledger.emitted(RecordType::SAMPLE, self.samples);
         self.incomplete.note(&mut self.ledger);
         let samples = self.ledger.counts(RecordType::SAMPLE);
@@ -425,7 +401,12 @@ impl<'a> Collector<'a> {
         }
         let target = RecordTarget::for_part(self.split, self.threads.as_ref(), meta);
         let mut parts: Vec<(Profile, PartKey)> = Vec::new();
-        let list = mem::take(&mut self.parts).into_list();
+        let mut list = mem::take(&mut self.parts).into_list();
+        let mut collected = mem::take(&mut self.stacks).finish();
+        for (part, counted) in list.iter_mut().zip(collected.take_rows()) {
+            part.join(counted, |stack| collected.direct(stack), |sample| collected.sample_stacks[sample as usize]);
+        }
+        let CollectedStacks { mut stacks, mut mappings, .. } = collected;
         let imported = self.symbols.imported.clone();
         let mut events: Vec<_> =
             meta.events.list().iter().map(|event| ProfileEvent::new(event, imported.as_deref())).collect();
@@ -447,7 +428,7 @@ impl<'a> Collector<'a> {
         for mut part in list.into_iter().filter(|part| is_empty || !part.has_samples.is_empty()) {
             part.merge_events(&merged);
             let main_map = part.programs.recorded(&target, &self.session);
-            let main_mapping = main_map.map(|id| self.resolver.mappings.id(id, self.session.map(id)));
+            let main_mapping = main_map.map(|id| mappings.number(self.session.map(id)));
             let (rows, occurrences) = part.rows();
             let profile = Profile {
                 rows,
@@ -463,15 +444,15 @@ impl<'a> Collector<'a> {
             parts.push((profile, part.key));
         }
         let thread_comms = if self.as_recorded { self.thread_comms() } else { HashMap::new() };
-        let mappings = self.resolver.mappings.finish(meta);
+        let mappings = mappings.finish(meta);
         let mut symbolization = Symbolization::new(&self.symbols, meta);
-        symbolization.look_up(self.resolver.stacks.frames(), &mappings, self.session.process_files());
+        symbolization.look_up(stacks.frames(), &mappings, self.session.process_files());
         let (symbols, objects) = symbolization.finish();
         if self.cuts.is_any() {
             let profiles = parts.iter_mut().map(|(profile, _)| profile);
-            self.ledger.change(self.cuts.apply(&mut self.resolver.stacks, &symbols, profiles)?);
+            self.ledger.change(self.cuts.apply(&mut stacks, &symbols, profiles)?);
         }
-        self.resolver.stacks.seal();
+        stacks.seal();
         let tables = Arc::new(Tables {
             events,
             event_groups: EventGroup::list(meta),
@@ -480,7 +461,7 @@ impl<'a> Collector<'a> {
             symbols,
             objects,
             imported,
-            stacks: self.resolver.stacks,
+            stacks,
             labels: self.label_sets,
             timeline: self.timeline.map(|timeline| timeline.finish(meta)).unwrap_or_default(),
             names: self.session.names,

@@ -45,11 +45,11 @@ pub(crate) enum PartKey {
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     pub key: PartKey,
-    /// Rows with unique keys, sorted; with times, all rows.
-    rows: Vec<Row>,
-    /// Rows that are not yet merged into the others.
-    new: Vec<Row>,
-    /// Times of the rows, if those are kept: then rows are not merged.
+    /// Rows without times.
+    rows: Rows,
+    /// Rows with their times, if those are kept.
+    timed: Vec<Row>,
+    /// See `timed`.
     occurrences: Vec<Occurrence>,
     /// The events with samples.
     pub has_samples: BTreeSet<EventIndex>,
@@ -144,14 +144,24 @@ impl Row {
     }
 }
 
-impl Part {
+/// Rows that are added up.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// Rows with unique keys, sorted.
+    rows: Vec<Row>,
+    /// Rows that are not yet merged into the others.
+    new: Vec<Row>,
+}
+
+impl Rows {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.new.is_empty()
+    }
+
     /// Adds samples.
     pub(crate) fn add(&mut self, row: Row) {
         /// Few rows are not worth merging.
         const MIN_ROWS: usize = 1 << 15;
-        if self.new.last().is_none_or(|last| last.event != row.event) {
-            self.has_samples.insert(row.event);
-        }
         self.new.push(row);
         // A limit in proportion to the merged rows bounds how often each of them is compared and moved.
         if self.new.len() >= MIN_ROWS.max(self.rows.len() / 4) {
@@ -159,11 +169,10 @@ impl Part {
         }
     }
 
-    /// Adds a sample with its time, which is kept.
-    pub(crate) fn add_timed(&mut self, row: Row, occurrence: Occurrence) {
-        self.has_samples.insert(row.event);
-        self.rows.push(row);
-        self.occurrences.push(occurrence);
+    /// Takes the rows, sorted by stack.
+    pub(crate) fn take(&mut self) -> Vec<Row> {
+        self.merge();
+        std::mem::take(&mut self.rows)
     }
 
     /// Merges the new rows into the others.
@@ -187,6 +196,37 @@ impl Part {
             } else {
                 rows[end - 1] = *row;
                 new.pop();
+            }
+        }
+    }
+}
+
+impl Part {
+    /// Adds samples.
+    pub(crate) fn add(&mut self, row: Row) {
+        self.rows.add(row);
+    }
+
+    /// Adds a sample with its time, which is kept.
+    pub(crate) fn add_timed(&mut self, row: Row, occurrence: Occurrence) {
+        self.timed.push(row);
+        self.occurrences.push(occurrence);
+    }
+
+    /// Adds counted rows, and replaces the stacks of the others: those without times by `direct`, those with times by `stack`.
+    pub(crate) fn join(
+        &mut self,
+        counted: Rows,
+        direct: impl Fn(StackId) -> StackId,
+        stack: impl Fn(StackId) -> StackId,
+    ) {
+        let own = std::mem::replace(&mut self.rows, counted).take();
+        own.into_iter().for_each(|row| self.rows.add(Row { stack: direct(row.stack), ..row }));
+        self.timed.iter_mut().for_each(|row| row.stack = stack(row.stack));
+        let mut latest = None;
+        for row in self.rows.rows.iter().chain(&self.rows.new).chain(&self.timed) {
+            if latest.replace(row.event) != Some(row.event) {
+                self.has_samples.insert(row.event);
             }
         }
     }
@@ -218,25 +258,26 @@ impl Part {
             return;
         }
         self.has_samples = merged.merged(&self.has_samples);
-        merged.replace(&mut self.rows);
-        merged.replace(&mut self.new);
-        if self.occurrences.is_empty() {
-            // Rows whose keys are no longer unique or sorted.
-            self.new.append(&mut self.rows);
-        }
+        merged.replace(&mut self.timed);
+        let Rows { rows, new } = &mut self.rows;
+        merged.replace(rows);
+        merged.replace(new);
+        // Rows whose keys are no longer unique or sorted.
+        new.append(rows);
     }
 
     /// The rows, sorted by stack, without times; or sorted by time, each with its own.
     pub(crate) fn rows(&mut self) -> (Vec<Row>, Vec<Occurrence>) {
-        let Self { rows, occurrences, .. } = self;
+        let Self { rows, timed, occurrences, .. } = self;
         if occurrences.is_empty() {
-            self.merge();
-        } else if !occurrences.is_sorted_by_key(|occurrence| occurrence.time) {
-            // Samples that waited for their user frames.
-            let mut pairs: Vec<_> = rows.drain(..).zip(occurrences.drain(..)).collect();
-            pairs.sort_by_key(|(_, occurrence)| occurrence.time);
-            (*rows, *occurrences) = pairs.into_iter().unzip();
+            return (rows.take(), Vec::new());
         }
-        (std::mem::take(&mut self.rows), std::mem::take(&mut self.occurrences))
+        if !occurrences.is_sorted_by_key(|occurrence| occurrence.time) {
+            // Samples that waited for their user frames.
+            let mut pairs: Vec<_> = timed.drain(..).zip(occurrences.drain(..)).collect();
+            pairs.sort_by_key(|(_, occurrence)| occurrence.time);
+            (*timed, *occurrences) = pairs.into_iter().unzip();
+        }
+        (std::mem::take(timed), std::mem::take(occurrences))
     }
 }

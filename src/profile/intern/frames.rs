@@ -1,5 +1,6 @@
 //! Decodes the stack of a sample into addresses with address spaces.
 
+use crate::profile::{Frame, Place};
 use perf_data::abi::bytes::Words;
 use perf_data::abi::sample::branch::BranchStackView;
 use perf_data::abi::sample::callchain::Context;
@@ -29,6 +30,13 @@ pub(crate) struct SampledStack<'a> {
     pub calls: Option<BranchStackView<'a>>,
     /// Whether the call chain follows the instruction pointer as recorded, although it repeats it.
     pub repeats_leaf: bool,
+}
+
+impl Address {
+    /// The frame of an address that no mapping holds.
+    pub(crate) fn unmapped(self) -> Frame {
+        Frame { place: Place::Outside(self.space), address: self.address, is_caller: self.is_caller }
+    }
 }
 
 impl SampledStack<'_> {

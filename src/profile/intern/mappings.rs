@@ -6,7 +6,7 @@
 use super::frames::Address;
 use crate::profile::{Frame, MappingId, Place};
 use hashbrown::{DefaultHashBuilder, HashTable};
-use perf_data::session::Session;
+use perf_data::session::address_space::AddressSpace;
 use perf_data::session::map::{Map, MapId};
 use perf_data::stream::meta::Meta;
 use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
@@ -45,11 +45,6 @@ impl Mappings {
         Self { by_process: true, by_address: true, ..Self::default() }
     }
 
-    /// The ID of a session map.
-    pub(crate) fn id(&mut self, map_id: MapId, map: &Map) -> MappingId {
-        self.mapped(map_id, map).mapping
-    }
-
     /// The frame of an address in a session map.
     #[inline]
     pub(crate) fn frame(&mut self, map_id: MapId, map: &Map, address: u64, is_caller: bool) -> Frame {
@@ -57,24 +52,17 @@ impl Mappings {
         Frame { place: Place::In(mapping), address: address.wrapping_add(offset), is_caller }
     }
 
-    /// The frame of an address in a process.
+    /// The frame of an address as a process sees it; `None` if no mapping holds it.
     #[inline]
-    pub(crate) fn frame_at(&mut self, session: &Session, pid: u32, at: Address) -> Frame {
+    pub(crate) fn frame_at(&mut self, maps: &AddressSpace, at: Address) -> Option<Frame> {
         let Address { address, space, is_caller } = at;
-        if let Some(id) = session.map_at(pid, space, address) {
-            return self.frame(id, session.map(id), address, is_caller);
+        if let Some(id) = maps.map_at(space, address) {
+            return Some(self.frame(id, maps.map(id), address, is_caller));
         }
         // A signal handler returns to the start of the trampoline, with which a mapping can begin.
         let start = address.saturating_add(1);
-        match session.map_at(pid, space, start).filter(|_| is_caller) {
-            Some(id) => self.frame(id, session.map(id), start, false),
-            None => Frame { place: Place::Outside(space), address, is_caller },
-        }
-    }
-
-    /// The ID of a synthetic mapping.
-    pub(crate) fn synthetic(&mut self, map: &Map) -> MappingId {
-        self.number(map)
+        let id = if is_caller { maps.map_at(space, start) } else { None }?;
+        Some(self.frame(id, maps.map(id), start, false))
     }
 
     fn mapped(&mut self, map_id: MapId, map: &Map) -> Mapped {
@@ -92,7 +80,8 @@ impl Mappings {
         mapped
     }
 
-    fn number(&mut self, map: &Map) -> MappingId {
+    /// The ID of a mapping.
+    pub(crate) fn number(&mut self, map: &Map) -> MappingId {
         let Self { hasher, list, table, by_process, by_address, .. } = self;
         let (by_process, by_address) = (*by_process, *by_address);
         let number = list.len() as MappingId;
@@ -146,7 +135,7 @@ mod tests {
         let lower = Map { start: 0x2000, limit: 0x5000, ..libc.clone() };
         assert_eq!(frame(&mut mappings, 5, &lower, 0x2010), (0, 0x7010));
         assert_eq!(frame(&mut mappings, 5, &lower, 0x4fff), (0, 0x9fff));
-        assert_eq!(mappings.id(MapId(5), &lower), 0);
+        assert_eq!(mappings.number(&lower), 0);
         let others = [
             Map { pgoff: 0x2000, ..lower.clone() },
             Map { limit: 0x4000, ..lower.clone() },
@@ -161,7 +150,7 @@ mod tests {
             ["//anon", "[heap]", "[vdso]", "/memfd:jit (deleted)", "/tmp/x (deleted)", "/dev/zero", "/SYSV0", ""]
         {
             let map = |start| Map::new(start, 0x1000, 0, name.as_bytes(), None);
-            let [a, b, same] = [0x1000, 0x5000, 0x1000].map(|start| mappings.synthetic(&map(start)));
+            let [a, b, same] = [0x1000, 0x5000, 0x1000].map(|start| mappings.number(&map(start)));
             assert!(a != b && a == same, "{name}");
         }
     }

@@ -8,3 +8,4 @@ pub(crate) mod recent;
 pub(crate) mod resolver;
 pub(crate) mod stack_cache;
 pub mod stacks;
+pub(crate) mod unmapped;

@@ -6,8 +6,11 @@ use super::new_stacks::NewStacks;
 use super::recent::{Recent, RecentKey};
 use super::stack_cache::Cached;
 use super::stacks::{FrameId, StackId, Stacks};
+use super::unmapped::UnmappedFrames;
+use crate::profile::stack_cuts::Unmapped;
 use crate::profile::unwind::deferred::UserFrames;
 use crate::profile::{Frame, Place};
+use perf_data::session::address_space::AddressSpace;
 use perf_data::session::space::Space;
 use perf_data::session::{Session, ViewId};
 
@@ -20,6 +23,9 @@ pub(crate) struct Resolver {
     pub mappings: Mappings,
     /// Most stacks differ from others only in a few frames.
     recent: Recent<Query, FrameId>,
+    unmapped: UnmappedFrames,
+    /// The latest result of [`space`](Self::space).
+    latest_space: Option<(ViewId, AddressSpace)>,
     /// Frames of the current stack (scratch buffer).
     frames: Vec<FrameId>,
     batch: UninternedStacks,
@@ -28,10 +34,10 @@ pub(crate) struct Resolver {
 /// Stacks that are resolved, but not yet interned.
 #[derive(Default)]
 struct UninternedStacks {
-    /// The stacks, with 0 for frames that are not yet known.
+    /// The stacks, with [`UNRESOLVED`] for frames that are not yet known.
     new_stacks: NewStacks,
     /// The frames that are not yet known, with their indexes.
-    unknown: Vec<(usize, Query, Frame)>,
+    unknown: Vec<(usize, Option<Query>, Frame)>,
 }
 
 /// The process whose address space is used, and its version.
@@ -52,8 +58,9 @@ pub(crate) struct Resolved {
 
 impl Resolver {
     /// Creates a resolver that interns mappings in this table.
-    pub(crate) fn new(mappings: Mappings) -> Self {
-        Self { mappings, ..Self::default() }
+    pub(crate) fn new(mappings: Mappings, unmapped: Unmapped) -> Self {
+        let mut stacks = Stacks::default();
+        Self { unmapped: UnmappedFrames::new(unmapped, &mut stacks), stacks, mappings, ..Self::default() }
     }
 
     /// Resolves the stack of a sample, with a data address as the leaf if one is given.
@@ -64,54 +71,59 @@ impl Resolver {
         sampled: &SampledStack<'_>,
         data: Option<u64>,
     ) -> Resolved {
+        let space = self.space(session, viewer);
         let mut frames = std::mem::take(&mut self.frames);
         frames.clear();
         if let Some(data) = data {
+            // Data need no mapping: most recordings have only those of code.
             let data = Address { address: data, space: sampled.space, is_caller: false };
-            frames.push(self.frame(session, viewer, data));
+            let frame = self.mappings.frame_at(&space, data).unwrap_or_else(|| data.unmapped());
+            frames.push(self.stacks.frame_id(frame));
         }
-        let cookie = sampled.for_each(|address| frames.push(self.frame(session, viewer, address)));
+        let cookie = sampled.for_each(|address| self.push_frame(&space, viewer.view, address, &mut frames));
         if frames.is_empty() && cookie.is_none() {
             // Every sample has a stack, even if its event records no address.
             frames.push(self.stacks.frame_id(NO_ADDRESS));
         }
         let stack = self.stacks.stack_id(&frames);
         self.frames = frames;
+        self.latest_space = Some((viewer.view, space));
         Resolved { stack, cookie }
     }
 
-    /// Adds a stack without deferred frames to the batch; `insert` adds it to the cache. Returns `None` without calling `insert`
-    /// if the stack has deferred frames.
+    /// Adds a stack without deferred frames, with its entry in the cache, to the batch.
     pub(crate) fn add_to_batch(
         &mut self,
-        session: &Session,
-        viewer: Viewer,
+        maps: &AddressSpace,
+        view: ViewId,
         sampled: &SampledStack<'_>,
-        insert: impl FnOnce() -> Cached,
-    ) -> Option<Cached> {
-        let Self { mappings, recent, batch: UninternedStacks { new_stacks, unknown }, .. } = self;
-        let (known_frames, known_unknown) = (new_stacks.frames.len(), unknown.len());
-        let cookie = sampled.for_each(|address| {
-            let query = Query::new(session, viewer, address);
+        cached: Cached,
+    ) {
+        let Self { mappings, recent, unmapped, batch: UninternedStacks { new_stacks, unknown }, .. } = self;
+        let start = new_stacks.frames.len();
+        sampled.for_each(|address| {
+            let query = Query::new(maps, view, address);
             let frame = recent.get(query).unwrap_or_else(|| {
-                unknown.push((new_stacks.frames.len(), query, mappings.frame_at(session, viewer.pid, address)));
-                0
+                let mapped = mappings.frame_at(maps, address);
+                if mapped.is_none()
+                    && let Some(merged) = unmapped.frame(address)
+                {
+                    return merged;
+                }
+                let frame = mapped.unwrap_or_else(|| address.unmapped());
+                unknown.push((new_stacks.frames.len(), Some(query), frame));
+                UNRESOLVED
             });
-            new_stacks.frames.push(frame);
+            if new_stacks.frames[start..].last() != Some(&frame) || !unmapped.is_merged(frame) {
+                new_stacks.frames.push(frame);
+            }
         });
-        if cookie.is_some() {
-            // `stack` resolves it instead; the frames before the cookie are removed from the batch.
-            new_stacks.frames.truncate(known_frames);
-            unknown.truncate(known_unknown);
-            return None;
-        }
-        if new_stacks.frames.len() == known_frames {
+        if new_stacks.frames.len() == start {
             // As in Self::stack.
-            new_stacks.frames.push(self.stacks.frame_id(NO_ADDRESS));
+            unknown.push((start, None, NO_ADDRESS));
+            new_stacks.frames.push(UNRESOLVED);
         }
-        let cached = insert();
         new_stacks.end(cached);
-        Some(cached)
     }
 
     /// Whether the batch should be interned.
@@ -127,7 +139,7 @@ impl Resolver {
         stacks.frame_ids(unknown.iter().map(|&(.., frame)| frame), |id| {
             if let Some(&(index, query, _)) = next.next() {
                 new_stacks.frames[index] = id;
-                recent.put(query, id);
+                query.into_iter().for_each(|query| recent.put(query, id));
             }
         });
         unknown.clear();
@@ -145,7 +157,8 @@ impl Resolver {
             repeats_leaf: false,
         };
         let mut frame_ids = Vec::new();
-        user.for_each(|at| frame_ids.push(self.frame(session, viewer, at)));
+        let space = self.space(session, viewer);
+        user.for_each(|at| self.push_frame(&space, viewer.view, at, &mut frame_ids));
         frame_ids
     }
 
@@ -165,18 +178,40 @@ impl Resolver {
         (stack, is_whole)
     }
 
+    /// The mappings that a process sees, which the next sample often needs again.
+    fn space(&mut self, session: &Session, viewer: Viewer) -> AddressSpace {
+        match self.latest_space.take() {
+            Some((view, space)) if view == viewer.view => space,
+            _ => session.address_space(viewer.pid),
+        }
+    }
+
+    /// Adds the frame of an address to a stack, unless it continues a run of merged ones.
+    #[inline]
+    fn push_frame(&mut self, maps: &AddressSpace, view: ViewId, address: Address, frames: &mut Vec<FrameId>) {
+        let frame = self.frame(maps, view, address);
+        if frames.last() != Some(&frame) || !self.unmapped.is_merged(frame) {
+            frames.push(frame);
+        }
+    }
+
     /// Resolves an address.
     #[inline]
-    pub(crate) fn frame(&mut self, session: &Session, viewer: Viewer, address: Address) -> FrameId {
-        let query = Query::new(session, viewer, address);
+    fn frame(&mut self, maps: &AddressSpace, view: ViewId, address: Address) -> FrameId {
+        let query = Query::new(maps, view, address);
         if let Some(frame) = self.recent.get(query) {
             return frame;
         }
-        let frame = self.stacks.frame_id(self.mappings.frame_at(session, viewer.pid, address));
+        let mapped = self.mappings.frame_at(maps, address);
+        let merged = if mapped.is_none() { self.unmapped.frame(address) } else { None };
+        let frame = merged.unwrap_or_else(|| self.stacks.frame_id(mapped.unwrap_or_else(|| address.unmapped())));
         self.recent.put(query, frame);
         frame
     }
 }
+
+/// The ID of a frame that is not yet interned.
+const UNRESOLVED: FrameId = FrameId::MAX;
 
 /// The leaf of samples without any address.
 const NO_ADDRESS: Frame = Frame { place: Place::Outside(Space::Unknown), address: 0, is_caller: false };
@@ -198,9 +233,9 @@ impl RecentKey for Query {
 
 impl Query {
     #[inline]
-    fn new(session: &Session, viewer: Viewer, address: Address) -> Self {
+    fn new(maps: &AddressSpace, view: ViewId, address: Address) -> Self {
         // The kernel's frames are the same for all processes.
-        let view = if address.space == Space::Kernel { session.kernel_generation() } else { viewer.view };
+        let view = if address.space == Space::Kernel { maps.kernel_generation() } else { view };
         Self { view, address }
     }
 }

@@ -12,6 +12,10 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
+/// The names that stand for addresses that no mapping holds.
+const OUTSIDE: &str = "addresses without a mapping";
+const OUTSIDE_KERNEL: &str = "kernel addresses without a mapping";
+
 /// Number of digits of a build ID in short messages.
 const BUILD_ID_DIGITS: usize = 8;
 
@@ -157,7 +161,21 @@ impl Unsymbolized {
         self.objects[object].frames += count;
     }
 
+    /// Orders the objects, once the shares are known.
     fn sort(&mut self) {
+        let innermost = self.all.innermost;
+        for object in &mut self.objects {
+            let reason = match &*object.name {
+                OUTSIDE_KERNEL => "record as root, or with kernel.kptr_restrict=0",
+                // An instruction that ran was mapped; callers may be guesses of the kernel.
+                OUTSIDE if is_noticeable(object.frames.innermost, innermost) => {
+                    "their mappings were not recorded: records were lost or damaged, or recording began too late"
+                }
+                OUTSIDE => "callers guessed in code without frame pointers; record with --call-graph dwarf or lbr",
+                _ => continue,
+            };
+            object.missing = Some(Arc::new(MissingSymbols { reason: reason.to_owned(), attempts: Vec::new() }));
+        }
         self.objects.sort_by(|a, b| b.frames.all.cmp(&a.frames.all).then_with(|| a.name.cmp(&b.name)));
     }
 
@@ -174,17 +192,7 @@ impl Unsymbolized {
 
     /// The index of what stands for addresses outside of mappings.
     fn outside(&mut self, is_kernel: bool) -> usize {
-        let (name, reason) = match is_kernel {
-            true => ("kernel addresses without a mapping", "record as root, or with kernel.kptr_restrict=0"),
-            false => (
-                "addresses without a mapping",
-                "as callers, they come from code without frame pointers; record with --call-graph dwarf",
-            ),
-        };
-        let index = self.object_named(name, None);
-        let missing = || Arc::new(MissingSymbols { reason: reason.to_owned(), attempts: Vec::new() });
-        self.objects[index].missing.get_or_insert_with(missing);
-        index
+        self.object_named(if is_kernel { OUTSIDE_KERNEL } else { OUTSIDE }, None)
     }
 
     fn object_named(&mut self, name: &str, build_id: Option<String>) -> usize {
@@ -198,7 +206,6 @@ impl Unsymbolized {
 
     /// Whether at least one percent of all frames, or of the innermost, have no name.
     pub fn is_noticeable(&self) -> bool {
-        let is_noticeable = |part: u64, all: u64| part > 0 && part >= all / 100;
         is_noticeable(self.unnamed.all, self.all.all) || is_noticeable(self.unnamed.innermost, self.all.innermost)
     }
 
@@ -245,6 +252,11 @@ impl Unsymbolized {
     fn innermost(&self, frames: &FrameCounts) -> String {
         percent(frames.innermost, self.all.innermost)
     }
+}
+
+/// Whether a part of all is at least one percent.
+fn is_noticeable(part: u64, all: u64) -> bool {
+    part > 0 && part >= all / 100
 }
 
 /// A share of all, as a percentage.

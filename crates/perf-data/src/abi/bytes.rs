@@ -204,10 +204,26 @@ impl<'a> Words<'a> {
         self.bytes
     }
 
+    /// Their byte order.
+    #[inline]
+    pub fn endian(&self) -> Endian {
+        self.endian
+    }
+
     /// The bytes of each integer as recorded.
     #[inline]
     pub fn as_chunks(&self) -> &'a [[u8; 8]] {
         self.bytes.as_chunks().0
+    }
+
+    /// Whether any is this one.
+    #[inline]
+    pub fn has(&self, word: u64) -> bool {
+        let recorded = match self.endian {
+            Endian::Little => word.to_le_bytes(),
+            Endian::Big => word.to_be_bytes(),
+        };
+        self.as_chunks().contains(&recorded)
     }
 
     /// The integers, in order.

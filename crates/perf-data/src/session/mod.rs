@@ -1,5 +1,6 @@
 //! State of the machine over time: processes, threads and their mappings.
 
+pub mod address_space;
 pub mod id_table;
 pub mod interned;
 pub mod kernel_names;
@@ -23,6 +24,7 @@ use crate::abi::record::task::Task;
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
+use address_space::{AddressSpace, MapList, map_at};
 use hashbrown::HashMap;
 use map::{Map, MapId};
 use maps::Maps;
@@ -52,7 +54,7 @@ pub struct Session {
     kernel: Maps,
     guest_kernel: Maps,
     /// All different mappings so far.
-    maps: Vec<Map>,
+    maps: MapList,
     map_ids: HashMap<Map, MapId>,
     /// Names of threads and cgroups, interned.
     pub names: Names,
@@ -229,10 +231,7 @@ impl Session {
 
     fn map_id(&mut self, map: Map) -> MapId {
         let Self { maps, map_ids, .. } = self;
-        *map_ids.entry(map).or_insert_with_key(|map| {
-            maps.push(map.clone());
-            MapId(maps.len() as u32 - 1)
-        })
+        *map_ids.entry(map).or_insert_with_key(|map| MapId(maps.push(map.clone()) as u32))
     }
 
     fn comm(&mut self, comm: Comm, misc: Misc) {
@@ -331,13 +330,20 @@ impl Session {
 
     /// The mapping at an address of a space, as seen by a process.
     pub fn map_at(&self, pid: u32, space: Space, address: u64) -> Option<MapId> {
-        let user = || self.processes.get(&pid)?.find(address);
-        match space {
-            Space::Kernel => self.kernel.find(address),
-            Space::User => user(),
-            Space::GuestKernel => self.guest_kernel.find(address),
-            Space::Unknown => user().or_else(|| self.kernel.find(address)),
-            Space::Hypervisor | Space::GuestUser => None,
+        let process = match space {
+            Space::User | Space::Unknown => self.processes.get(&pid).map(Process::maps),
+            _ => None,
+        };
+        map_at(process, [&self.kernel, &self.guest_kernel], space, address)
+    }
+
+    /// All mappings, as seen by a process.
+    pub fn address_space(&self, pid: u32) -> AddressSpace {
+        AddressSpace {
+            process: self.processes.get(&pid).map(|process| process.maps().clone()),
+            kernel: self.kernel.clone(),
+            guest_kernel: self.guest_kernel.clone(),
+            maps: Arc::clone(&self.maps),
         }
     }
 

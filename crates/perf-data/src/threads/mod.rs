@@ -2,22 +2,31 @@
 
 mod caught;
 mod in_order;
+mod lanes;
 mod pool;
 
 pub use caught::{caught, is_caught};
 pub use in_order::in_order;
+pub use lanes::Lanes;
 pub use pool::WorkerPool;
 
+use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::thread::{self, Builder};
+
+/// The system call is slow.
+static WORKERS: OnceLock<usize> = OnceLock::new();
+
+/// Sets the number of threads to use, unless it has been used already.
+pub fn limit_workers(count: NonZeroUsize) {
+    let _ = WORKERS.set(count.get());
+}
 
 /// Number of threads to use.
 pub fn workers() -> usize {
     // More threads would only wait for I/O.
     const MAX_WORKERS: usize = 8;
-    // The system call is slow.
-    static WORKERS: OnceLock<usize> = OnceLock::new();
     *WORKERS.get_or_init(|| thread::available_parallelism().map_or(1, |workers| workers.get().min(MAX_WORKERS)))
 }
 
