@@ -2,7 +2,7 @@
 
 use super::Counts;
 use super::location::{LocationId, Locations};
-use crate::profile::labels::Label;
+use crate::profile::labels::{Label, LabelKey, LabelValue};
 use crate::profile::{Profile, Tables};
 use hashbrown::HashMap;
 use perf_data::session::interned::Interned;
@@ -171,22 +171,26 @@ impl Builder {
         let tables = &*profile.tables;
         let locations = Locations::new(tables);
         let places: Vec<u32> = (0..locations.list().len() as LocationId).map(|id| self.place(id, &locations)).collect();
-        let mut by_stack: HashMap<u32, u32> = HashMap::new();
-        let mut threads = HashMap::new();
+        // By number: hashing would take longer than all else, because most samples of a long recording are rows of their own.
+        let mut by_stack: Vec<Option<u32>> = vec![None; tables.stacks.count()];
+        let thread = |labels: &[LabelValue]| {
+            let value =
+                |wanted| labels.iter().find(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value);
+            self.thread(value(Label::ThreadComm), value(Label::Tid), tables)
+        };
+        let threads: Vec<u32> = tables.labels.iter().map(thread).collect();
         let events: HashMap<EventIndex, u32> = profile
             .events_by_samples()
             .into_iter()
             .map(|event| (event, self.event(&tables.events[event as usize].name)))
             .collect();
         for (index, row) in profile.rows.iter().enumerate() {
-            let node = *by_stack.entry(row.stack).or_insert_with(|| {
+            let node = *by_stack[row.stack as usize].get_or_insert_with(|| {
                 let stack = locations.stack_locations(tables.stacks.stack(row.stack)).rev();
                 stack.fold(0, |parent, location| self.nodes.id((parent, places[location as usize])) + 1)
             });
-            let value = |wanted: Label| tables.labels.value(row.labels, wanted);
-            let (comm, tid) = (value(Label::ThreadComm), value(Label::Tid));
-            let thread = *threads.entry((comm, tid)).or_insert_with(|| self.thread(comm, tid, tables));
-            let slot = value(Label::TimestampNs).map_or(0, |time| slots.slot_at(time));
+            let thread = threads[row.labels as usize];
+            let slot = profile.occurrences.get(index).map_or(0, |occurrence| slots.slot_at(occurrence.time));
             let Some(&event) = events.get(&row.event) else { continue };
             self.rows.add((TreeKey { node, event, thread, slot, is_base }, row.into()), profile.rows.len() - index);
         }

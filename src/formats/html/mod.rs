@@ -28,8 +28,8 @@ pub const FORMAT: Format = Format {
     ..Format::new("html", "page with flame graph, timeline, functions")
 };
 
-/// Threads and times.
-const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm, Label::TimestampNs];
+/// Threads.
+const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm];
 
 const STYLE: &str = include_str!("page.css");
 const BODY: &str = include_str!("page.html");
@@ -70,6 +70,10 @@ impl ProfileFormat for Html {
 
     fn required_labels(&self) -> &'static [Label] {
         LABELS
+    }
+
+    fn has_times(&self) -> bool {
+        true
     }
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
