@@ -4,9 +4,9 @@
 //!
 //! 1. [`dispatch`] calls `sample` with its event and fields, after the session has seen all earlier records.
 //! 2. `observe` fills an [`Observation`]: the events with their values, and labels and part from [`SampleContexts`].
-//! 3. `add_with_stack` looks for the recorded chain in the [`StackCache`]. If it is there, the sample is counted there.
-//! 4. Otherwise the [`Resolver`] interns its frames and stack, or it waits for its user frames (CALLCHAIN_DEFERRED).
-//! 5. `add` and `add_counted` add what was counted to the rows of a part, or pass the sample to a [`SampleSink`].
+//! 3. `add_with_stack` passes the recorded chain to the [`StackCollector`], whose threads resolve and count stacks.
+//! 4. The few samples with stacks that are needed at once are resolved here, or wait for their user frames (CALLCHAIN_DEFERRED).
+//! 5. `add` adds these to the rows of a part, or passes the sample to a [`SampleSink`].
 //! 6. `finish` looks up the functions of all frames and returns the profiles.
 
 use super::dispatch::{DecodedSample, SampleConsumer, dispatch};
@@ -211,8 +211,7 @@ impl<'a> Collector<'a> {
         self.add_with_stack(observation, context, mode, view, &event.layout)
     }
 
-    /// Resolves the stack of a sample and adds the sample. Most samples have a stack already seen in the same address space; these
-    /// are counted in the cache.
+    /// Adds a sample with its recorded stack, which is resolved later unless it is needed at once.
     fn add_with_stack(
         &mut self,
         observation: &mut Observation,
