@@ -12,7 +12,7 @@ const TREE: &str =
 
 /// The options of perf 6.1.
 pub(in crate::cli::perf) const OPTIONS: &[PerfOption] = &[
-    PerfOption::flag(names!("branch-stack")).short('b').refused(BRANCHES),
+    PerfOption::flag(names!("branch-stack")).short('b'),
     PerfOption::value(names!("comms")).short('c'),
     PerfOption::value(names!("cpu")).short('C'),
     PerfOption::value(names!("dsos")).short('d'),
