@@ -36,15 +36,15 @@ const COMMANDS: [(&[&str], usize); 17] = [
 /// corpus and of the fixtures. The files of recorded machines are missing here, except those with debug symbols of this one; inlined
 /// functions are omitted, since perf 6.1 finds few of them.
 const REPORTS: [(&[&str], usize, usize); 9] = [
-    (&["-g", "none"], 172, 13),
-    (&[], 167, 13),
+    (&["-g", "none"], 175, 13),
+    (&[], 171, 13),
     (&["-g", "caller", "--no-children"], 114, 9),
-    (&["--no-children"], 174, 13),
-    (&["-g", "none", "--no-children", "--sort", "comm,dso,sym"], 203, 14),
-    (&["-g", "none", "--no-children", "--sort", "dso,symbol"], 0, 14),
-    (&["-g", "none", "-n", "--show-total-period", "--sort", "dso,pid,cpu"], 204, 15),
-    (&["-g", "folded", "--sort", "dso,sym", "--percent-limit", "2"], 122, 11),
-    (&["-q", "-g", "none", "-t", ";", "-F", "overhead,sample,sym"], 185, 15),
+    (&["--no-children"], 177, 13),
+    (&["-g", "none", "--no-children", "--sort", "comm,dso,sym"], 206, 14),
+    (&["-g", "none", "--no-children", "--sort", "dso,symbol"], 207, 14),
+    (&["-g", "none", "-n", "--show-total-period", "--sort", "dso,pid,cpu"], 208, 15),
+    (&["-g", "folded", "--sort", "dso,sym", "--percent-limit", "2"], 123, 11),
+    (&["-q", "-g", "none", "-t", ";", "-F", "overhead,sample,sym"], 189, 15),
 ];
 
 /// One of so many recordings of the corpus has its report compared.
