@@ -86,6 +86,21 @@ pub(super) fn instead_with_option(typed: &[OsString], option: &str) -> Option<St
     })
 }
 
+/// What to type instead of the arguments `typed`, whose first is a command, with a key of perf that its `--sort` does not accept.
+pub(super) fn instead_with_sort_key(typed: &[OsString], key: &str) -> Option<String> {
+    let (name, arguments) = typed.split_first()?;
+    if name != "report" {
+        return None;
+    }
+    Some(match report::known(key)? {
+        report::KnownKey::Column => "rows are sorted by their samples anyway, so leave it out".to_owned(),
+        report::KnownKey::Answered => {
+            commands::with_arguments("use 'perfconv perf report ARGUMENTS'", &with_named_input(arguments), "")
+        }
+        report::KnownKey::Refused => "perfconv does not support it".to_owned(),
+    })
+}
+
 /// Arguments with `-i` before an input, which is a filter in perf.
 fn with_named_input(arguments: &[OsString]) -> Vec<OsString> {
     let mut named = Vec::with_capacity(arguments.len() + 1);

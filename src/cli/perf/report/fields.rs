@@ -128,6 +128,27 @@ fn column(option: &str, name: &str) -> Result<PerfColumn, Failure> {
     found.map(|&key| PerfColumn::Key(key)).ok_or_else(|| refused(option, key, &reason()))
 }
 
+/// What a key or column of perf's `--sort` is, for people who give it to another command; `None` if perf has none of this name.
+pub(in crate::cli::perf) fn known(name: &str) -> Option<KnownKey> {
+    if PERF_COLUMNS.iter().any(|(column, _)| *column == name) {
+        return Some(KnownKey::Column);
+    }
+    PERF_KEYS.contains(&name).then(|| match column("sort", name) {
+        Ok(_) => KnownKey::Answered,
+        Err(_) => KnownKey::Refused,
+    })
+}
+
+/// A name that perf accepts in `--sort`.
+pub(in crate::cli::perf) enum KnownKey {
+    /// A column of numbers.
+    Column,
+    /// A key that is answered.
+    Answered,
+    /// A key that is not.
+    Refused,
+}
+
 fn refused(option: &str, name: &str, reason: &str) -> Failure {
     Failure::Usage(format!("perf report: --{option} '{name}' is not supported: {reason}"))
 }

@@ -4,6 +4,7 @@ mod call_graph;
 mod fields;
 mod options;
 
+pub(super) use fields::{KnownKey, known};
 pub(super) use options::OPTIONS;
 
 use super::header::{self, Then};
