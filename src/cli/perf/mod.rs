@@ -45,8 +45,8 @@ const FAILED: u8 = 255;
 
 /// A call of a perf command.
 struct Call<'a> {
-    /// Its name and arguments, for the real perf.
-    arguments: &'a [OsString],
+    /// All arguments of perf, with the options before the command, for the real perf.
+    all: &'a [OsString],
     given: Given,
     /// The build ID cache of `perf --buildid-dir DIR COMMAND`.
     buildid_dir: Option<PathBuf>,
@@ -173,14 +173,15 @@ fn run_program(arguments: &[OsString]) -> Result<ExitCode, Failure> {
                     "unknown option of perf '{option}'; 'perf --help' lists the commands"
                 )));
             }
-            _ => return run_command(rest, buildid_dir),
+            _ => return run_command(arguments, rest, buildid_dir),
         }
     }
     help()?;
     Ok(ExitCode::FAILURE)
 }
 
-fn run_command(arguments: &[OsString], buildid_dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
+/// Runs a command with its arguments; `all` has the options before it, too.
+fn run_command(all: &[OsString], arguments: &[OsString], buildid_dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
     let name = arguments[0].to_string_lossy();
     match &*name {
         "version" => return version(),
@@ -189,7 +190,7 @@ fn run_command(arguments: &[OsString], buildid_dir: Option<PathBuf>) -> Result<E
     }
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
         let missing = format!("'{name}' is not a perf command; 'perf --help' lists those that perfconv answers");
-        return real_perf::run(arguments, &missing);
+        return real_perf::run(all, &missing);
     };
     match command.how {
         How::Answered { options, run } => {
@@ -199,12 +200,12 @@ fn run_command(arguments: &[OsString], buildid_dir: Option<PathBuf>) -> Result<E
                 return Ok(ExitCode::from(USAGE));
             }
             let given = Given::parse(command.name, options, &arguments[1..])?;
-            run(&Call { arguments, given, buildid_dir })
+            run(&Call { all, given, buildid_dir })
         }
-        How::NeedsPerf(purpose) => real_perf::run(arguments, &missing_perf(purpose)),
+        How::NeedsPerf(purpose) => real_perf::run(all, &missing_perf(purpose)),
         How::Replaced(instead) => {
             let instead = commands::with_operand(instead, &arguments[1..]);
-            real_perf::run(arguments, &format!("perfconv does not answer perf {name}; {instead}, or install perf"))
+            real_perf::run(all, &format!("perfconv does not answer perf {name}; {instead}, or install perf"))
         }
     }
 }
