@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 /// Commands to compare, with the number of recordings of the fixtures whose output must be equal. Symbols are compared elsewhere,
 /// in recordings whose files there are.
-const COMMANDS: [(&[&str], usize); 17] = [
+const COMMANDS: [(&[&str], usize); 18] = [
     (&["script", "--header-only"], 15),
     (&["script", "--header-only", "-I"], 15),
     (&["script", "-F", "comm,tid,time,event", "--header"], 15),
@@ -30,6 +30,7 @@ const COMMANDS: [(&[&str], usize); 17] = [
     (&["evlist", "-g"], 13),
     (&["buildid-list"], 13),
     (&["buildid-list", "-H"], 13),
+    (&["report", "--stdio", "--stats"], 12),
 ];
 
 /// Options of `perf report` to compare, with the numbers of recordings up to [`MAX_REPORTED`] whose text must be equal: of the whole

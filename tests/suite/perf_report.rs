@@ -147,6 +147,16 @@ fn refuses_what_it_does_not_print_of_branches() {
 }
 
 #[test]
+fn statistics_are_those_of_perf() {
+    for (recording, expected) in [
+        ("lost.data", include_str!("perf_report/stats.txt")),
+        ("pipe.data", include_str!("perf_report/pipe_stats.txt")),
+    ] {
+        assert_eq!(text(&fixture(recording), &["--stats"]), expected, "{recording}");
+    }
+}
+
+#[test]
 fn names_functions_and_inlined_ones() {
     let files = symbols("files");
     let files = files.to_str().unwrap();
@@ -197,7 +207,8 @@ fn events_without_a_group_are_one_on_request() {
 #[test]
 fn refuses_what_it_does_not_print() {
     for (recording, args, problem) in [
-        ("callgraph.data", &["--stats"][..], "--stats is not supported: use 'perfconv info --stats'"),
+        ("callgraph.data", &["--tasks"][..], "--tasks is not supported: use 'perf script --show-task-events'"),
+        ("callgraph.data", &["--stats", "--time", "10%"], "--stats counts all records; omit --time"),
         ("callgraph.data", &["-v"], "--verbose is not supported"),
         ("callgraph.data", &["-s", "srcline"], "--sort 'srcline' is not supported: use pid, comm, dso, symbol, cpu"),
         ("callgraph.data", &["-s", "bogus"], "unknown --sort key: 'bogus'"),

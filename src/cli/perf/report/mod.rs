@@ -3,6 +3,7 @@
 mod call_graph;
 mod fields;
 mod options;
+mod stats;
 
 pub(super) use fields::{KnownKey, known};
 pub(super) use options::OPTIONS;
@@ -42,6 +43,10 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
     }
     check_options(given)?;
     let path = input::path(given);
+    if given.has("stats") {
+        stats::print(given, &path)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut report = options(given)?;
     if header::print(given, &path)? == Then::End {
         return Ok(ExitCode::SUCCESS);
