@@ -16,6 +16,7 @@ mod clients {
     mod html_input;
     mod manual;
     mod otlp;
+    mod perf_replaced;
     mod perf_script_clients;
     mod perfetto;
     mod programs;

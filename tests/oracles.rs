@@ -31,6 +31,7 @@ mod oracles {
     mod perf_features;
     mod perf_json;
     mod perf_programs;
+    mod perf_report_branches;
     mod perf_script_symbols;
     mod perf_script_text;
     mod perf_stat;

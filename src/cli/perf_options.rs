@@ -55,3 +55,15 @@ pub(super) fn message(error: &clap::Error) -> Option<String> {
     let command = typed.first()?.to_str()?;
     perf.map(|perf| format!("{given} is an option of perf {command}; {perf}"))
 }
+
+/// The message for a value of `--sort` that only perf knows.
+pub(super) fn sort_key_message(error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(&**text),
+        _ => None,
+    };
+    let is_sort = text(ContextKind::InvalidArg).is_some_and(|argument| argument.starts_with("--sort "));
+    let key = text(ContextKind::InvalidValue).filter(|_| is_sort)?;
+    let typed: Vec<_> = env::args_os().skip(1).collect();
+    perf::instead_with_sort_key(&typed, key).map(|instead| format!("'{key}' is a sort key of perf report; {instead}"))
+}

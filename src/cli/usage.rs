@@ -9,7 +9,7 @@ use perfconv::suggest::{hint, similar};
 pub(super) fn message(error: &Error) -> String {
     match error.kind() {
         ErrorKind::UnknownArgument => perf_options::message(error).unwrap_or_else(|| unknown_argument(error)),
-        ErrorKind::InvalidValue => invalid_value(error),
+        ErrorKind::InvalidValue => perf_options::sort_key_message(error).unwrap_or_else(|| invalid_value(error)),
         ErrorKind::ValueValidation => first_line(error),
         ErrorKind::MissingRequiredArgument => {
             let missing = texts(error, ContextKind::InvalidArg);

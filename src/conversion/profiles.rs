@@ -110,6 +110,7 @@ pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -
         required_labels: format.required_labels(),
         timeline: has_times,
         as_recorded: format.is_as_recorded(),
+        branches: format.branches(),
         ..options
     }
 }

@@ -4,6 +4,7 @@ use super::data_source;
 use super::imported::{ImportedProfile, ImportedValue};
 use hashbrown::HashMap;
 use perf_data::abi::record::CpuMode;
+use perf_data::abi::sample::branch::BranchFlags;
 use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample::weight::Weight;
@@ -112,6 +113,8 @@ pub enum LabelKey {
     Known(Label),
     /// A label of the imported profile, by its index in [its list](ImportedProfile::labels).
     Imported(u32),
+    /// The flags of a branch, in a profile of [branches](super::options::ProfileOptions::branches).
+    BranchFlags,
 }
 
 /// A label with its value.
@@ -164,8 +167,16 @@ impl LabelSets {
 
     /// Returns the value that a label has in a set.
     pub fn value(&self, id: LabelsId, wanted: Label) -> Option<u64> {
-        let mut labels = self.labels(id).iter();
-        labels.find(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value)
+        self.value_by_key(id, LabelKey::Known(wanted))
+    }
+
+    /// Returns the flags of a branch, in a profile of [branches](super::options::ProfileOptions::branches).
+    pub fn branch_flags(&self, id: LabelsId) -> Option<BranchFlags> {
+        self.value_by_key(id, LabelKey::BranchFlags).map(BranchFlags)
+    }
+
+    fn value_by_key(&self, id: LabelsId, wanted: LabelKey) -> Option<u64> {
+        self.labels(id).iter().find(|label| label.key == wanted).map(|label| label.value)
     }
 }
 
@@ -334,7 +345,7 @@ mod tests {
         let text = |value: u64| String::from_utf8_lossy(session.names.name(NameId(value as u32))).into_owned();
         let known_label = |l: &LabelValue| match l.key {
             LabelKey::Known(label) => label,
-            LabelKey::Imported(number) => panic!("label {number} is not of a recording"),
+            other => panic!("{other:?} is not of a recording"),
         };
         let show = |l: &LabelValue| match known_label(l).unit() {
             Some(_) => format!("{} {}", known_label(l).key(), l.value),

@@ -4,6 +4,7 @@ use super::labels::Label;
 use super::stack_cuts::{StackCuts, Unmapped};
 use super::symbolize::SymbolSources;
 use hashbrown::HashMap;
+use perf_data::abi::sample::branch::BranchFlags;
 
 /// What a profile contains.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,10 @@ pub struct ProfileOptions {
     /// the instruction pointer is followed by the whole call chain, which repeats it; and events of disjoint conditions are not
     /// added up.
     pub as_recorded: bool,
+    /// Count the branches of branch stacks instead of the samples, each with a value of 1. The stack of a branch is its target, called
+    /// by its source; the label [`LabelKey::BranchFlags`](super::labels::LabelKey::BranchFlags) has those of its flags that are set
+    /// here.
+    pub branches: Option<BranchFlags>,
     /// Which frames are cut from stacks.
     pub cuts: StackCuts,
     /// User-defined types of threads, by thread ID.

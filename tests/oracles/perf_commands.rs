@@ -8,10 +8,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use tempfile::TempDir;
 
 /// Commands to compare, with the number of recordings of the fixtures whose output must be equal. Symbols are compared elsewhere,
 /// in recordings whose files there are.
-const COMMANDS: [(&[&str], usize); 17] = [
+const COMMANDS: [(&[&str], usize); 18] = [
     (&["script", "--header-only"], 15),
     (&["script", "--header-only", "-I"], 15),
     (&["script", "-F", "comm,tid,time,event", "--header"], 15),
@@ -29,20 +30,22 @@ const COMMANDS: [(&[&str], usize); 17] = [
     (&["evlist", "-g"], 13),
     (&["buildid-list"], 13),
     (&["buildid-list", "-H"], 13),
+    (&["report", "--stdio", "--stats"], 12),
 ];
 
 /// Options of `perf report` to compare, with the numbers of recordings up to [`MAX_REPORTED`] whose text must be equal: of the whole
 /// corpus and of the fixtures. The files of recorded machines are missing here, except those with debug symbols of this one; inlined
 /// functions are omitted, since perf 6.1 finds few of them.
-const REPORTS: [(&[&str], usize, usize); 8] = [
-    (&["-g", "none"], 172, 13),
-    (&[], 167, 13),
+const REPORTS: [(&[&str], usize, usize); 9] = [
+    (&["-g", "none"], 175, 13),
+    (&[], 171, 13),
     (&["-g", "caller", "--no-children"], 114, 9),
-    (&["--no-children"], 174, 13),
-    (&["-g", "none", "--no-children", "--sort", "comm,dso,sym"], 203, 14),
-    (&["-g", "none", "-n", "--show-total-period", "--sort", "dso,pid,cpu"], 204, 15),
-    (&["-g", "folded", "--sort", "dso,sym", "--percent-limit", "2"], 122, 11),
-    (&["-q", "-g", "none", "-t", ";", "-F", "overhead,sample,sym"], 185, 15),
+    (&["--no-children"], 177, 13),
+    (&["-g", "none", "--no-children", "--sort", "comm,dso,sym"], 206, 14),
+    (&["-g", "none", "--no-children", "--sort", "dso,symbol"], 207, 14),
+    (&["-g", "none", "-n", "--show-total-period", "--sort", "dso,pid,cpu"], 208, 15),
+    (&["-g", "folded", "--sort", "dso,sym", "--percent-limit", "2"], 123, 11),
+    (&["-q", "-g", "none", "-t", ";", "-F", "overhead,sample,sym"], 189, 15),
 ];
 
 /// One of so many recordings of the corpus has its report compared.
@@ -62,7 +65,7 @@ const ONE_OF: usize = 24;
 const MAX_DIFFERENT: usize = 35;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Answer {
+pub(super) enum Answer {
     Equal,
     Different,
     Refused,
@@ -98,17 +101,13 @@ fn reports_equal_those_of_perf() {
     if !has_perf() {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
-    // perf searches debug files below --symfs only.
-    let libraries = directory.path().join("symfs/usr/lib");
-    fs::create_dir_all(&libraries).unwrap();
-    symlink("/usr/lib/debug", libraries.join("debug")).unwrap();
+    let directory = ReportDirectory::new();
     let recordings: Vec<_> =
         share(ONE_REPORTED_OF).into_iter().filter(|recording| size(&recording.path) <= MAX_REPORTED).collect();
     println!("{:5} {:9} {:7} {:7}  perf report --stdio --no-inline", "equal", "different", "refused", "no perf");
     let mut failures = Vec::new();
     for (args, all, fixtures) in REPORTS {
-        let results = for_each(&recordings, |recording| compare_report(args, recording, directory.path()));
+        let results = for_each(&recordings, |recording| directory.compare(args, recording).0);
         let count = |wanted| results.iter().filter(|result| **result == wanted).count();
         let (equal, different) = (count(Answer::Equal), count(Answer::Different));
         println!(
@@ -135,25 +134,46 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-fn compare_report(args: &[&str], recording: &Recording, directory: &Path) -> Answer {
-    let with_args = |mut command: Command, path: &Path| {
-        command
-            .env("HOME", directory)
-            .args(["report", "--stdio", "--no-inline", "--symfs"])
-            .arg(directory.join("symfs"));
-        run_other(command.args(args).args(["--force", "-i"]).arg(path))
-    };
-    let theirs = with_args(with_time_limit("perf"), &recording.path);
-    if theirs.status != 0 || UNREADABLE.iter().any(|problem| theirs.stderr.contains(problem)) {
-        return Answer::OnlyOurs;
+/// What both programs find in the file system: debug files of this machine, and no build ID cache.
+pub(super) struct ReportDirectory(TempDir);
+
+impl ReportDirectory {
+    pub(super) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        // perf searches debug files below --symfs only.
+        let libraries = directory.path().join("symfs/usr/lib");
+        fs::create_dir_all(&libraries).unwrap();
+        symlink("/usr/lib/debug", libraries.join("debug")).unwrap();
+        Self(directory)
     }
-    let mut ours = perfconv();
-    ours.arg("perf");
-    let ours = with_args(ours, &recording.path);
-    match ours.status {
-        0 if without_tip(&ours.stdout) == without_tip(&theirs.stdout) => Answer::Equal,
-        0 => Answer::Different,
-        _ => Answer::Refused,
+
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Compares reports; also returns the number of lines of perf's.
+    pub(super) fn compare(&self, args: &[&str], recording: &Recording) -> (Answer, usize) {
+        let with_args = |mut command: Command, path: &Path| {
+            command
+                .env("HOME", self.path())
+                .args(["report", "--stdio", "--no-inline", "--symfs"])
+                .arg(self.path().join("symfs"));
+            run_other(command.args(args).args(["--force", "-i"]).arg(path))
+        };
+        let theirs = with_args(with_time_limit("perf"), &recording.path);
+        if theirs.status != 0 || UNREADABLE.iter().any(|problem| theirs.stderr.contains(problem)) {
+            return (Answer::OnlyOurs, 0);
+        }
+        let mut ours = perfconv();
+        ours.arg("perf");
+        let ours = with_args(ours, &recording.path);
+        let theirs = without_tip(&theirs.stdout);
+        let answer = match ours.status {
+            0 if without_tip(&ours.stdout) == theirs => Answer::Equal,
+            0 => Answer::Different,
+            _ => Answer::Refused,
+        };
+        (answer, theirs.len())
     }
 }
 
@@ -165,7 +185,7 @@ fn without_tip(report: &[u8]) -> Vec<&[u8]> {
     report.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"# (Tip: ")).collect()
 }
 
-fn has_perf() -> bool {
+pub(super) fn has_perf() -> bool {
     installed("perf commands").iter().any(|perf| perf.style == "6.1" && perf.program == "perf")
 }
 

@@ -217,3 +217,21 @@ fn mistyped_names_are_answered_with_similar_ones() {
         assert!(run.status != 0 && run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
     }
 }
+
+#[test]
+fn sort_keys_of_perf_are_answered_with_what_has_them() {
+    let input = fixture("callgraph.data");
+    let input = input.to_str().expect("the path is UTF-8");
+    for (key, message) in [
+        ("overhead", "rows are sorted by their samples anyway, so leave it out\n".to_owned()),
+        ("sample", "rows are sorted by their samples anyway, so leave it out\n".to_owned()),
+        ("symbol_from", format!("use 'perfconv perf report --sort symbol_from -i {input}'\n")),
+        ("mem", "perfconv does not support it\n".to_owned()),
+    ] {
+        let run = run(perfconv().args(["report", "--sort", key, input]));
+        let expected = format!("perfconv: '{key}' is a sort key of perf report; {message}");
+        assert_eq!((run.status, run.stderr), (2, expected), "{key}");
+    }
+    let unknown = run(perfconv().args(["report", "--sort", "bogus", input]));
+    assert!(unknown.stderr.contains("invalid value 'bogus' for '--sort <KEYS>'; expected one of: comm, "));
+}

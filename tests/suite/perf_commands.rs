@@ -216,7 +216,14 @@ fn runs_the_perf_behind_it_for_other_commands() {
     let (ours, theirs) = (linked(), tempfile::tempdir().unwrap());
     script(&theirs.path().join("perf"), "#!/bin/sh\necho \"real: $*\"\nexit 7\n");
     let path = [ours.path(), theirs.path()];
-    for args in [&["record", "-g", "ls"][..], &["bogus"], &["stat", "--", "ls"], &["script", "-s", "a.py"]] {
+    for args in [
+        &["record", "-g", "ls"][..],
+        &["bogus"],
+        &["stat", "--", "ls"],
+        &["script", "-s", "a.py"],
+        &["--no-pager", "--buildid-dir", "d", "buildid-cache", "-l"],
+        &["--buildid-dir=d", "script", "-s", "a.py"],
+    ] {
         let output = in_path(ours.path(), &path, args);
         assert_eq!((output.status, &*output.stdout), (7, format!("real: {}\n", args.join(" ")).as_bytes()), "{args:?}");
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Texts of perf 6.1, without the tip at the end: name, recording and options. The recordings are of machines whose libraries are not
 /// those of the machine that runs the test.
-const TEXTS: [(&str, &str, &[&str], &str); 9] = [
+const TEXTS: [(&str, &str, &[&str], &str); 10] = [
     ("group", "group-read.data", &["-n"], include_str!("perf_report/group.txt")),
     (
         "columns",
@@ -51,7 +51,32 @@ const TEXTS: [(&str, &str, &[&str], &str); 9] = [
         &["-g", "none", "-w", "12,0,4,40", "--percent-limit", "20"],
         include_str!("perf_report/widths.txt"),
     ),
+    (
+        "symbol",
+        "plain.data",
+        &["--percent-limit", "15", "-w", "7,3", "-s", "symbol"],
+        include_str!("perf_report/symbol.txt"),
+    ),
 ];
+
+/// Texts of perf 6.1 on recordings with branch stacks: scenario and options.
+const BRANCH_TEXTS: [(&str, &[&str], &str); 5] = [
+    ("scenarios/lbr.toml", &[], include_str!("perf_report/lbr.txt")),
+    ("scenarios/call-stack.toml", CALL_STACK_COLUMNS, include_str!("perf_report/call_stack.txt")),
+    ("tests/suite/perf_report/branches.toml", &["-b"], include_str!("perf_report/branches.txt")),
+    (
+        "tests/suite/perf_report/branches.toml",
+        &["-F", "mispredict,in_tx,abort,cycles,overhead,comm,pid"],
+        include_str!("perf_report/branch_flags.txt"),
+    ),
+    (
+        "tests/suite/perf_report/branches.toml",
+        &["-n", "-s", "dso_from,dso_to,sym,cpu", "-w", "9,8,4,20,30,5"],
+        include_str!("perf_report/branch_files.txt"),
+    ),
+];
+
+const CALL_STACK_COLUMNS: &[&str] = &["-F", "symbol_from,symbol_to,overhead,sample", "-w", "3,10,2,4"];
 
 fn report(recording: &Path, args: &[&str]) -> Run {
     run(perfconv().args(["perf", "report", "--stdio", "--symfs", "missing", "-i"]).arg(recording).args(args))
@@ -73,6 +98,61 @@ fn symbols(name: &str) -> PathBuf {
 fn texts_are_those_of_perf() {
     for (name, recording, args, expected) in TEXTS {
         assert_eq!(text(&fixture(recording), args), expected, "{name}");
+    }
+}
+
+/// A recording from a scenario.
+fn synthesized(scenario: &str, directory: &Path) -> PathBuf {
+    let recording = directory.join("perf.data");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join(scenario);
+    let output = run(perfconv().args(["synth", "-q", "-f"]).arg(scenario).arg("-o").arg(&recording));
+    assert_eq!(output.status, 0, "{}", output.stderr);
+    recording
+}
+
+#[test]
+fn rows_of_branches_are_those_of_perf() {
+    let directory = tempfile::tempdir().unwrap();
+    for (scenario, args, expected) in BRANCH_TEXTS {
+        assert_eq!(text(&synthesized(scenario, directory.path()), args), expected, "{scenario} {args:?}");
+    }
+}
+
+#[test]
+fn rows_are_those_of_samples_on_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = synthesized("scenarios/lbr.toml", directory.path());
+    let samples = text(&recording, &["--no-branch-stack", "-s", "comm", "-n"]);
+    assert!(samples.contains("# Samples: 1000  of event 'cycles:u'\n"), "{samples}");
+    assert!(samples.contains("100.00%          1000  loop   \n"), "{samples}");
+}
+
+#[test]
+fn refuses_what_it_does_not_print_of_branches() {
+    let directory = tempfile::tempdir().unwrap();
+    for (scenario, args, status, problem) in [
+        ("scenarios/lbr.toml", &["--no-branch-stack", "-s", "dso_from"][..], 129, "'dso_from' is a key of branches"),
+        ("scenarios/lbr.toml", &["--symbols", "main"], 129, "--symbols is not supported for branches"),
+        ("scenarios/lbr.toml", &["-g"], 255, "has no call chains"),
+        ("scenarios/branch-kinds.toml", &[], 255, "branches have types, of which perf prints statistics"),
+        ("tests/suite/perf_report/branches.toml", &["-s", "symbol_from"], 255, "instructions per cycle of symbols"),
+    ] {
+        let output = report(&synthesized(scenario, directory.path()), args);
+        assert_eq!((output.status, &output.stdout[..]), (status, &b""[..]), "{args:?}");
+        assert!(output.stderr.contains(problem), "{args:?}: {}", output.stderr);
+    }
+    let without_branches = report(&fixture("callgraph.data"), &["-b"]);
+    assert_eq!(without_branches.status, 255);
+    assert!(without_branches.stderr.contains("has no branch stacks for --branch-stack"), "{}", without_branches.stderr);
+}
+
+#[test]
+fn statistics_are_those_of_perf() {
+    for (recording, expected) in [
+        ("lost.data", include_str!("perf_report/stats.txt")),
+        ("pipe.data", include_str!("perf_report/pipe_stats.txt")),
+    ] {
+        assert_eq!(text(&fixture(recording), &["--stats"]), expected, "{recording}");
     }
 }
 
@@ -108,6 +188,8 @@ fn samples_are_selected_by_time_and_cpu() {
     assert!(part.contains("# Samples: 178  of event 'cpu-clock' (time slices: 1806.65,1806.70)\n"), "{part}");
     let cpu = text(&fixture("system-wide.data"), &["-s", "cpu", "-g", "none", "--cpu", "1"]);
     assert!(cpu.contains("\n   100.00%   100.00%  001\n") && cpu.contains("# Samples: 3 "), "{cpu}");
+    let columns = text(&fixture("system-wide.data"), &["-q", "-g", "none", "-F", "cpu,sample", "-w", "5"]);
+    assert_eq!(columns, "  00000             4\n  00001             3\n\n\n");
 }
 
 #[test]
@@ -125,7 +207,8 @@ fn events_without_a_group_are_one_on_request() {
 #[test]
 fn refuses_what_it_does_not_print() {
     for (recording, args, problem) in [
-        ("callgraph.data", &["--stats"][..], "--stats is not supported: use 'perfconv info --stats'"),
+        ("callgraph.data", &["--tasks"][..], "--tasks is not supported: use 'perf script --show-task-events'"),
+        ("callgraph.data", &["--stats", "--time", "10%"], "--stats counts all records; omit --time"),
         ("callgraph.data", &["-v"], "--verbose is not supported"),
         ("callgraph.data", &["-s", "srcline"], "--sort 'srcline' is not supported: use pid, comm, dso, symbol, cpu"),
         ("callgraph.data", &["-s", "bogus"], "unknown --sort key: 'bogus'"),

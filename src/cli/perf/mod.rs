@@ -45,8 +45,8 @@ const FAILED: u8 = 255;
 
 /// A call of a perf command.
 struct Call<'a> {
-    /// Its name and arguments, for the real perf.
-    arguments: &'a [OsString],
+    /// All arguments of perf, with the options before the command, for the real perf.
+    all: &'a [OsString],
     given: Given,
     /// The build ID cache of `perf --buildid-dir DIR COMMAND`.
     buildid_dir: Option<PathBuf>,
@@ -83,6 +83,21 @@ pub(super) fn instead_with_option(typed: &[OsString], option: &str) -> Option<St
             let text = format!("use 'perfconv perf {} ARGUMENTS'", command.name);
             commands::with_arguments(&text, &with_named_input(arguments), "")
         }
+    })
+}
+
+/// What to type instead of the arguments `typed`, whose first is a command, with a key of perf that its `--sort` does not accept.
+pub(super) fn instead_with_sort_key(typed: &[OsString], key: &str) -> Option<String> {
+    let (name, arguments) = typed.split_first()?;
+    if name != "report" {
+        return None;
+    }
+    Some(match report::known(key)? {
+        report::KnownKey::Column => "rows are sorted by their samples anyway, so leave it out".to_owned(),
+        report::KnownKey::Answered => {
+            commands::with_arguments("use 'perfconv perf report ARGUMENTS'", &with_named_input(arguments), "")
+        }
+        report::KnownKey::Refused => "perfconv does not support it".to_owned(),
     })
 }
 
@@ -158,14 +173,15 @@ fn run_program(arguments: &[OsString]) -> Result<ExitCode, Failure> {
                     "unknown option of perf '{option}'; 'perf --help' lists the commands"
                 )));
             }
-            _ => return run_command(rest, buildid_dir),
+            _ => return run_command(arguments, rest, buildid_dir),
         }
     }
     help()?;
     Ok(ExitCode::FAILURE)
 }
 
-fn run_command(arguments: &[OsString], buildid_dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
+/// Runs a command with its arguments; `all` has the options before it, too.
+fn run_command(all: &[OsString], arguments: &[OsString], buildid_dir: Option<PathBuf>) -> Result<ExitCode, Failure> {
     let name = arguments[0].to_string_lossy();
     match &*name {
         "version" => return version(),
@@ -174,7 +190,7 @@ fn run_command(arguments: &[OsString], buildid_dir: Option<PathBuf>) -> Result<E
     }
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
         let missing = format!("'{name}' is not a perf command; 'perf --help' lists those that perfconv answers");
-        return real_perf::run(arguments, &missing);
+        return real_perf::run(all, &missing);
     };
     match command.how {
         How::Answered { options, run } => {
@@ -184,12 +200,12 @@ fn run_command(arguments: &[OsString], buildid_dir: Option<PathBuf>) -> Result<E
                 return Ok(ExitCode::from(USAGE));
             }
             let given = Given::parse(command.name, options, &arguments[1..])?;
-            run(&Call { arguments, given, buildid_dir })
+            run(&Call { all, given, buildid_dir })
         }
-        How::NeedsPerf(purpose) => real_perf::run(arguments, &missing_perf(purpose)),
+        How::NeedsPerf(purpose) => real_perf::run(all, &missing_perf(purpose)),
         How::Replaced(instead) => {
             let instead = commands::with_operand(instead, &arguments[1..]);
-            real_perf::run(arguments, &format!("perfconv does not answer perf {name}; {instead}, or install perf"))
+            real_perf::run(all, &format!("perfconv does not answer perf {name}; {instead}, or install perf"))
         }
     }
 }

@@ -118,7 +118,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(problem));
     }
     if SCRIPTS.iter().any(|option| given.has(option)) || !given.operands().is_empty() {
-        return real_perf::run(call.arguments, &missing_perf("running a script of perf script"));
+        return real_perf::run(call.all, &missing_perf("running a script of perf script"));
     }
     let args = conversion(call)?;
     let path = args.input();

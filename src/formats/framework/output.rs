@@ -8,6 +8,7 @@ use crate::profile::event::ProfileEvent;
 use crate::profile::labels::Label;
 use crate::rewrite::framework::output::RecordingOptions;
 use crate::rewrite::framework::pass_options::RequestedPass;
+use perf_data::abi::sample::branch::BranchFlags;
 use perf_data::container::output::JoinDirectory;
 use perf_data::error::Result;
 use perf_data::stream::events::EventIndex;
@@ -115,6 +116,12 @@ pub trait ProfileFormat {
     /// Whether it needs [addresses and events as recorded](crate::profile::options::ProfileOptions::as_recorded).
     fn is_as_recorded(&self) -> bool {
         false
+    }
+
+    /// The flags that distinguish branches, if it needs [branches](crate::profile::options::ProfileOptions::branches) instead of
+    /// samples.
+    fn branches(&self) -> Option<BranchFlags> {
+        None
     }
 
     /// Writes samples one by one, if the format supports that.

@@ -42,6 +42,7 @@ pub(super) fn from_labels(labels: &[LabelValue], tables: &Tables, dictionary: &m
                 let Some(own) = own else { continue };
                 (&*own.key, own.unit.as_deref(), label.value as i64)
             }
+            LabelKey::BranchFlags => ("branch_flags", Some(""), label.value as i64),
         };
         if keys.contains(&key) {
             continue;

@@ -63,6 +63,7 @@ impl EncodedLabels {
                     let own = imported.and_then(|imported| imported.labels.get(number as usize));
                     own.map_or(("", None, 0), |own| (&*own.key, own.unit.as_deref(), label.value as i64))
                 }
+                LabelKey::BranchFlags => ("branch_flags", Some(""), to_i64(label.value)),
             };
             let key = strings.id(key);
             let label = match unit {

@@ -23,7 +23,7 @@ use super::stack_collector::{CollectedStacks, StackCollector};
 use super::stack_counter::StackOptions;
 use super::weights::Weights;
 use crate::profile::event::{EventGroup, ProfileEvent, period};
-use crate::profile::intern::frames::SampledStack;
+use crate::profile::intern::frames::{Address, SampledStack};
 use crate::profile::intern::resolver::{Resolved, Resolver, Viewer};
 use crate::profile::intern::stack_cache::StackCacheKey;
 use crate::profile::intern::stacks::StackId;
@@ -39,9 +39,11 @@ use crate::profile::unwind::deferred::{MAX_FRAMES, UserFrames, Waiting, WaitingS
 use crate::profile::{Frame, Place, Profile, Row, Tables};
 use hashbrown::HashMap;
 use perf_data::abi;
+use perf_data::abi::Endian;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::thread_map::ThreadMap;
 use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::abi::sample::branch::BranchFlags;
 use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample::view::SampleView;
@@ -49,6 +51,7 @@ use perf_data::abi::sample_type::BranchSampleType;
 use perf_data::error::Result;
 use perf_data::session::map::{Map, MapId};
 use perf_data::session::names::NameId;
+use perf_data::session::space::Space;
 use perf_data::session::{Applied, Session};
 use perf_data::stream::Sink;
 use perf_data::stream::events::EventIndex;
@@ -68,6 +71,7 @@ pub(crate) struct Collector<'a> {
     data_addresses: bool,
     leaves_only: bool,
     as_recorded: bool,
+    branches: Option<BranchFlags>,
     cuts: StackCuts,
     /// Labels that the user selected, which the recording must have.
     selected_labels: Vec<Label>,
@@ -161,6 +165,7 @@ impl<'a> Collector<'a> {
             contexts: SampleContexts::new(options),
             symbols: options.symbols.clone(),
             as_recorded: options.as_recorded,
+            branches: options.branches,
             stacks: StackCollector::new(StackOptions {
                 as_recorded: options.as_recorded,
                 distinguishes_processes: options.symbols.has_objects(),
@@ -185,12 +190,16 @@ impl<'a> Collector<'a> {
         }
         let Observation { weights, labels, .. } = observation;
         weights.clear();
-        self.weights.append(view, index, &meta.events, weights);
+        match self.branches {
+            Some(_) if view.branch_stack.is_none_or(|branches| branches.is_empty()) => {}
+            Some(_) => weights.push((index, 1)),
+            None => self.weights.append(view, index, &meta.events, weights),
+        }
         if !self.selection.is_all() {
             weights.retain(|&(event, _)| self.selection.has(event, &meta.events));
         }
         if weights.is_empty() {
-            // The event is not selected, or no counter has increased.
+            // The event is not selected, no counter has increased, or there are no branches.
             self.ledger.not_applicable(RecordType::SAMPLE, 1);
             return Ok(());
         }
@@ -208,6 +217,9 @@ impl<'a> Collector<'a> {
             observation.occurrence = timeline.occurrence(event, view, &mut self.session.names);
         }
         self.samples += 1;
+        if let Some(flags) = self.branches {
+            return self.add_branches(observation, context, flags, view, raw.endian());
+        }
         self.add_with_stack(observation, context, mode, view, &event.layout)
     }
 
@@ -254,6 +266,35 @@ impl<'a> Collector<'a> {
             let row = packed(self.part_for_event(context.part, event), labels);
             let Self { stacks, session, .. } = self;
             stacks.add((&sampled, mode), viewer, session, UseOfStack::Row { row, event: event.into(), value });
+        }
+        Ok(())
+    }
+
+    /// Adds the branches of a sample, with these of their flags.
+    fn add_branches(
+        &mut self,
+        observation: &mut Observation,
+        context: SampleContext,
+        flags: BranchFlags,
+        view: &SampleView<'_>,
+        endian: Endian,
+    ) -> Result<()> {
+        self.read_labels(observation, context);
+        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
+        let label_count = observation.labels.len();
+        let Some(branches) = view.branch_stack else { return Ok(()) };
+        let mut words = branches.entries.iter();
+        while let (Some(from), Some(to), Some(word)) = (words.next(), words.next(), words.next()) {
+            let resolver = &mut self.stacks.direct.resolver;
+            let frames = [to, from].map(|address| {
+                let space = if address >> 63 == 1 { Space::Kernel } else { Space::User };
+                resolver.frame_seen_by(&self.session, viewer, Address { address, space, is_caller: false })
+            });
+            let stack = resolver.stacks.stack_id(&frames);
+            let value = BranchFlags::from_word(word, endian).0 & flags.0;
+            observation.labels.truncate(label_count);
+            observation.labels.push(LabelValue { key: LabelKey::BranchFlags, value });
+            self.add(observation, stack, 1)?;
         }
         Ok(())
     }

@@ -195,6 +195,14 @@ impl Resolver {
         }
     }
 
+    /// Resolves an address as a process sees it.
+    pub(crate) fn frame_seen_by(&mut self, session: &Session, viewer: Viewer, address: Address) -> FrameId {
+        let space = self.space(session, viewer);
+        let frame = self.frame(&space, viewer.view, address);
+        self.latest_space = Some((viewer.view, space));
+        frame
+    }
+
     /// Resolves an address.
     #[inline]
     fn frame(&mut self, maps: &AddressSpace, view: ViewId, address: Address) -> FrameId {

@@ -57,6 +57,8 @@ pub(crate) struct CodeTable {
     /// By code: the first code that rows by symbol do not distinguish from it.
     same_symbol: Vec<CodeId>,
     by_address: HashMap<u64, CodeId>,
+    /// By code: that with the address in its file, if it is code of a call chain without a symbol.
+    in_file: Vec<CodeId>,
     frames: Vec<FrameCode>,
     chains: Vec<CodeId>,
 }
@@ -106,7 +108,12 @@ impl CodeTable {
             self.chains.push(code);
         }
         let own = own.unwrap_or_else(|| {
-            self.code(Code { dso, symbol: CodeSymbol::Address(in_file) }, CodeMarks { level, is_inlined: false })
+            let symbol = CodeSymbol::Address(in_file);
+            let own = self.code(Code { dso, symbol }, CodeMarks { level, is_inlined: false });
+            if let [in_memory] = self.chains[first as usize..] {
+                self.in_file[in_memory as usize] = own;
+            }
+            own
         });
         self.frames.push(FrameCode { own, chain: first..self.chains.len() as u32 });
     }
@@ -115,6 +122,7 @@ impl CodeTable {
         let id = self.list.id(code);
         if id as usize == self.marks.len() {
             self.marks.push(marks);
+            self.in_file.push(id);
             self.same_symbol.push(match code.symbol {
                 CodeSymbol::Function { .. } => id,
                 CodeSymbol::Address(address) => *self.by_address.entry(address).or_insert(id),
@@ -132,6 +140,16 @@ impl CodeTable {
     pub(crate) fn chain(&self, frame: FrameId) -> &[CodeId] {
         let Range { start, end } = self.frames[frame as usize].chain;
         &self.chains[start as usize..end as usize]
+    }
+
+    /// The function at an end of a branch, or its address in memory.
+    pub(super) fn branch_end(&self, frame: FrameId) -> CodeId {
+        self.chain(frame).last().copied().unwrap_or_else(|| self.own(frame))
+    }
+
+    /// The code with the address in its file, of code without a symbol at an end of a branch.
+    pub(super) fn in_file(&self, id: CodeId) -> CodeId {
+        self.in_file[id as usize]
     }
 
     /// The code that stands for code in rows by symbol: addresses without one are not distinguished by file.

@@ -7,6 +7,7 @@ use crate::profile::labels::{Label, LabelsId};
 use crate::profile::{Profile, Row};
 use crate::report::Usage;
 use hashbrown::HashMap;
+use perf_data::session::names::NameId;
 use perf_data::session::slices::Slices;
 
 /// Samples with equal values of the keys.
@@ -23,6 +24,19 @@ pub(super) struct Group {
     pub chains: ChainTree,
     /// Number of the latest row that it was counted for.
     latest_row: u64,
+}
+
+/// The code at both ends of a branch; of a sample, twice the same.
+#[derive(Clone, Copy)]
+pub(super) struct BranchEnds {
+    pub source: CodeId,
+    pub target: CodeId,
+}
+
+impl From<CodeId> for BranchEnds {
+    fn from(code: CodeId) -> Self {
+        Self { source: code, target: code }
+    }
 }
 
 /// Groups under construction.
@@ -66,9 +80,18 @@ impl<'a> Groups<'a> {
     pub(super) fn count(&mut self, row: &Row, event: usize) {
         let stack = self.profile.tables.stacks.stack(row.stack);
         let Some((&leaf, callers)) = stack.split_first() else { return };
-        let own = self.code.own(leaf);
-        let mut level = self.code.level(own);
-        let own = self.group(row, own, level);
+        let ends = match callers {
+            &[source] if self.options.counts_branches => {
+                BranchEnds { source: self.code.branch_end(source), target: self.code.branch_end(leaf) }
+            }
+            _ => BranchEnds::from(self.code.own(leaf)),
+        };
+        // In rows of branches, perf prints the letter of the sample.
+        let mut level = match self.options.counts_branches {
+            true => self.sample_level(row).unwrap_or('H'),
+            false => self.code.level(ends.target),
+        };
+        let own = self.group(row, ends, level);
         let usage = &mut self.list[own as usize].usages[event];
         usage.own += row.into();
         usage.total += row.into();
@@ -97,7 +120,7 @@ impl<'a> Groups<'a> {
                 if self.code.get(code).dso.is_some() {
                     level = self.code.level(code);
                 }
-                let group = self.group(row, code, level);
+                let group = self.group(row, code.into(), level);
                 let group = &mut self.list[group as usize];
                 if std::mem::replace(&mut group.latest_row, self.rows) == self.rows {
                     continue;
@@ -111,15 +134,28 @@ impl<'a> Groups<'a> {
         self.chain = chain;
     }
 
-    /// The group of code in the samples of a row.
-    fn group(&mut self, row: &Row, id: CodeId, level: char) -> u32 {
+    /// The letter of the address space of samples; `None` if it is not recorded.
+    fn sample_level(&self, row: &Row) -> Option<char> {
+        let tables = &*self.profile.tables;
+        let mode = tables.labels.value(row.labels, Label::ExecutionMode)?;
+        Some(match tables.names.name(NameId(mode as u32)) {
+            b"Host Kernel" => 'k',
+            b"Host User" => '.',
+            b"Guest Kernel" => 'g',
+            b"Guest User" => 'u',
+            _ => 'H',
+        })
+    }
+
+    /// The group of code, or of a branch, in the samples of a row.
+    fn group(&mut self, row: &Row, ends: BranchEnds, level: char) -> u32 {
         let Self { profile, code, options, event_count, by_labels, values, list, .. } = self;
         let sample_values = by_labels.entry(row.labels).or_insert_with(|| {
             options.keys.iter().map(|key| key.sample_value(row, profile).unwrap_or_default()).collect()
         });
         for (value, key) in sample_values.iter_mut().zip(&options.keys) {
-            if key.label().is_none() {
-                *value = key.code_value(id, code);
+            if let Some(end) = key.code_of(ends) {
+                *value = key.code_value(end, code);
             }
         }
         let group = values.id(sample_values);
@@ -127,7 +163,15 @@ impl<'a> Groups<'a> {
             let values = sample_values.clone();
             let tid = profile.tables.labels.value(row.labels, Label::Tid).map_or(u32::MAX, |tid| tid as u32);
             let usages = vec![Usage::default(); *event_count];
-            list.push(Group { values, usages, tid, code: id, level, chains: ChainTree::default(), latest_row: 0 });
+            list.push(Group {
+                values,
+                usages,
+                tid,
+                code: ends.target,
+                level,
+                chains: ChainTree::default(),
+                latest_row: 0,
+            });
         }
         group
     }

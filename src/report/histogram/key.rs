@@ -1,69 +1,136 @@
 //! What rows of `perf report` are grouped by, under perf's names of sort keys.
 
 use super::code::{CodeId, CodeSymbol, CodeTable};
+use super::groups::BranchEnds;
 use crate::profile::labels::Label;
 use crate::profile::{Profile, Row, Tables};
 use crate::report::column::{COMM, CPU, CellSource, Column};
 use crate::report::location::Locations;
+use perf_data::abi::bit_fields::BitField;
+use perf_data::abi::sample::branch::BranchFlags;
 use perf_data::session::names::NameId;
 use perf_data::session::thread_name::unnamed_thread;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// What rows are grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum HistogramKey {
+/// Declares [`HistogramKey`] with the name and the heading of each variant.
+macro_rules! keys {
+    ($($(#[$doc:meta])* $key:ident = $name:literal, $heading:literal;)*) => {
+        /// What rows are grouped by.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum HistogramKey {
+            $($(#[$doc])* $key,)*
+        }
+
+        impl HistogramKey {
+            /// All keys, in the order in which perf compares a part of a name with them.
+            pub const ALL: &[Self] = &[$(Self::$key,)*];
+
+            /// The name of the key.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$key => $name,)*
+                }
+            }
+
+            /// The heading of its column.
+            pub(crate) fn heading(self) -> &'static str {
+                match self {
+                    $(Self::$key => $heading,)*
+                }
+            }
+        }
+    };
+}
+
+keys! {
     /// Thread.
-    Pid,
+    Pid = "pid", "    Pid:Command";
     /// Name of the thread at the time of the sample.
-    Comm,
-    /// File or memory with the code.
-    Dso,
-    /// Symbol.
-    Symbol,
+    Comm = "comm", "Command";
+    /// File or memory with the code; of branches, with the target.
+    Dso = "dso", "Shared Object";
+    /// Symbol; of branches, that of the target.
+    Symbol = "symbol", "Symbol";
     /// CPU.
-    Cpu,
+    Cpu = "cpu", "CPU";
+    /// Instructions per cycle, which perf prints beside symbols; it computes them of branches only.
+    Ipc = "ipc_null", "IPC   [IPC Coverage]";
+    /// File or memory with the source of a branch.
+    DsoFrom = "dso_from", "Source Shared Object";
+    /// File or memory with the target of a branch.
+    DsoTo = "dso_to", "Target Shared Object";
+    /// Symbol of the source of a branch.
+    SymbolFrom = "symbol_from", "Source Symbol";
+    /// Symbol of the target of a branch.
+    SymbolTo = "symbol_to", "Target Symbol";
+    /// Whether a branch was mispredicted.
+    Mispredict = "mispredict", "Branch Mispredicted";
+    /// Whether a branch aborted a transaction.
+    Abort = "abort", "Transaction abort";
+    /// Whether a branch was in a transaction.
+    InTx = "in_tx", "Branch in transaction";
+    /// Cycles since the branch before.
+    Cycles = "cycles", "Basic Block Cycles";
+    /// Instructions per cycle of branches, which need their cycles.
+    BranchIpc = "ipc_lbr", "IPC   [IPC Coverage]";
 }
 
 impl HistogramKey {
-    /// All keys, in the order in which perf compares a part of a name with them.
-    pub const ALL: [Self; 5] = [Self::Pid, Self::Comm, Self::Dso, Self::Symbol, Self::Cpu];
-
-    /// The name of the key.
-    pub fn name(self) -> &'static str {
+    /// Whether it is a key of branches only.
+    pub fn is_of_branches(self) -> bool {
         match self {
-            Self::Pid => "pid",
-            Self::Comm => "comm",
-            Self::Dso => "dso",
-            Self::Symbol => "symbol",
-            Self::Cpu => "cpu",
+            Self::Pid | Self::Comm | Self::Dso | Self::Symbol | Self::Cpu | Self::Ipc => false,
+            Self::DsoFrom
+            | Self::DsoTo
+            | Self::SymbolFrom
+            | Self::SymbolTo
+            | Self::Mispredict
+            | Self::Abort
+            | Self::InTx
+            | Self::Cycles
+            | Self::BranchIpc => true,
         }
     }
 
-    /// The heading of its column.
-    pub(crate) fn heading(self) -> &'static str {
-        match self {
-            Self::Pid => "    Pid:Command",
-            Self::Comm => "Command",
-            Self::Dso => "Shared Object",
-            Self::Symbol => "Symbol",
-            Self::Cpu => "CPU",
-        }
+    /// Whether it is a flag of branches.
+    pub(super) fn is_branch_flag(self) -> bool {
+        matches!(self, Self::Mispredict | Self::Abort | Self::InTx)
+    }
+
+    /// Whether it is instructions per cycle, for which users do not ask.
+    pub fn is_ipc(self) -> bool {
+        matches!(self, Self::Ipc | Self::BranchIpc)
+    }
+
+    /// Whether it is a symbol.
+    pub(crate) fn is_symbol(self) -> bool {
+        matches!(self, Self::Symbol | Self::SymbolFrom | Self::SymbolTo)
     }
 
     /// Whether its texts are truncated to the width of their column.
     pub(crate) fn is_truncated(self) -> bool {
-        self != Self::Cpu
+        !matches!(self, Self::Cpu | Self::Cycles | Self::Ipc | Self::BranchIpc)
     }
 
-    /// The label of samples that has its value.
-    pub(crate) fn label(self) -> Option<Label> {
+    /// The flags of branches that have its value.
+    pub(crate) fn branch_flags(self) -> &'static [BitField] {
         match self {
-            Self::Pid => Some(Label::Tid),
-            Self::Comm => COMM.label,
-            Self::Cpu => CPU.label,
-            Self::Dso | Self::Symbol => None,
+            Self::Mispredict => &[BranchFlags::MISPRED, BranchFlags::PREDICTED],
+            Self::Abort => &[BranchFlags::ABORT],
+            Self::InTx => &[BranchFlags::IN_TX],
+            Self::Cycles | Self::BranchIpc => &[BranchFlags::CYCLES],
+            _ => &[],
+        }
+    }
+
+    /// The code whose value it is; `None` if samples have it.
+    pub(super) fn code_of(self, ends: BranchEnds) -> Option<CodeId> {
+        match self {
+            Self::Dso | Self::Symbol | Self::DsoTo | Self::SymbolTo => Some(ends.target),
+            Self::DsoFrom | Self::SymbolFrom => Some(ends.source),
+            _ => None,
         }
     }
 
@@ -74,18 +141,24 @@ impl HistogramKey {
             CellSource::Sample(cell) => cell(row, tables).unwrap_or(MISSING),
             CellSource::Location(_) => MISSING,
         };
-        match self {
-            Self::Pid => Some(tables.labels.value(row.labels, Label::Tid).unwrap_or(MISSING)),
-            Self::Comm => Some(column(&COMM)),
-            Self::Cpu => Some(column(&CPU)),
-            Self::Dso | Self::Symbol => None,
-        }
+        let flag = |field| tables.labels.branch_flags(row.labels).map_or(0, |flags| flags.get(field));
+        Some(match self {
+            Self::Pid => tables.labels.value(row.labels, Label::Tid).unwrap_or(MISSING),
+            Self::Comm => column(&COMM),
+            Self::Cpu => column(&CPU),
+            Self::Mispredict => flag(BranchFlags::MISPRED) << 1 | flag(BranchFlags::PREDICTED),
+            Self::Abort => flag(BranchFlags::ABORT),
+            Self::InTx => flag(BranchFlags::IN_TX),
+            Self::Cycles => flag(BranchFlags::CYCLES),
+            Self::Ipc | Self::BranchIpc => 0,
+            Self::Dso | Self::Symbol | Self::DsoFrom | Self::DsoTo | Self::SymbolFrom | Self::SymbolTo => return None,
+        })
     }
 
     /// The value that code has: rows with equal values are one row.
     pub(super) fn code_value(self, id: CodeId, code: &CodeTable) -> u64 {
         match self {
-            Self::Dso => code.get(id).dso.map_or(MISSING, |dso| dso.0.into()),
+            Self::Dso | Self::DsoFrom | Self::DsoTo => code.get(id).dso.map_or(MISSING, |dso| dso.0.into()),
             _ => code.same_symbol(id).into(),
         }
     }
@@ -105,14 +178,18 @@ impl HistogramKey {
             }
             Self::Cpu => {
                 let cpu = if value == MISSING { -1 } else { value as i64 };
-                let digits = cpu.unsigned_abs();
-                let sign = if cpu < 0 { "-" } else { "" };
-                (SortValue::Number(cpu), format!("{sign}{digits:03}").into())
+                (SortValue::Number(cpu), cpu.to_string().into())
             }
             Self::Comm if value == MISSING => text(unnamed_thread(u32::MAX).into_owned()),
             Self::Comm => text((COMM.text)(value, tables, &Locations::default())),
             Self::Dso if value == MISSING => (SortValue::Missing, "[unknown]".into()),
+            Self::DsoFrom | Self::DsoTo if value == MISSING => (SortValue::Reversed(None), "[unknown]".into()),
             Self::Dso => text(code.name(NameId(value as u32)).into_owned()),
+            // perf compares these in the other direction.
+            Self::DsoFrom | Self::DsoTo => {
+                let name: Arc<str> = code.name(NameId(value as u32)).into();
+                (SortValue::Reversed(Some(name.clone())), name)
+            }
             Self::Symbol => {
                 let id = value as CodeId;
                 let shown = code.symbol_text(id, level).into();
@@ -121,6 +198,25 @@ impl HistogramKey {
                     CodeSymbol::Address(address) => (SortValue::Address(address as i64), shown),
                 }
             }
+            Self::SymbolFrom | Self::SymbolTo => {
+                let id = value as CodeId;
+                let (is_unknown, address) = match code.get(id).symbol {
+                    CodeSymbol::Function { start, .. } => (false, start),
+                    CodeSymbol::Address(address) => (true, address),
+                };
+                // perf looks for an address without a mapping in all address spaces, of which this is the last.
+                let level = if code.get(id).dso.is_some() { code.level(id) } else { 'H' };
+                let shown = code.symbol_text(code.in_file(id), level).into();
+                (SortValue::BranchEnd { is_unknown, address: address as i64 }, shown)
+            }
+            Self::Mispredict => (SortValue::Flag(value), ["N/A", "N", "Y", "Y"][value as usize & 3].into()),
+            Self::Abort => (SortValue::Flag(value), [".", "A"][value as usize & 1].into()),
+            Self::InTx => (SortValue::Flag(value), [".", "T"][value as usize & 1].into()),
+            Self::Cycles if value == 0 => (SortValue::Number(0), "-".into()),
+            // perf prints 16 bits as a signed number.
+            Self::Cycles => (SortValue::Number(-(value as i64)), (value as i16).to_string().into()),
+            Self::Ipc => (SortValue::Number(0), "-      -            ".into()),
+            Self::BranchIpc => (SortValue::Number(0), "-".into()),
         }
     }
 }
@@ -148,6 +244,15 @@ pub(super) enum SortValue {
     Function(Arc<str>, u64),
     /// Code without a symbol.
     Address(i64),
+    /// A text in descending order, behind none.
+    Reversed(Option<Arc<str>>),
+    /// The start of a function at an end of a branch, or an address behind all of them.
+    BranchEnd {
+        is_unknown: bool,
+        address: i64,
+    },
+    /// A flag of a branch. perf does not order its values: it groups rows behind those before that differ, and shows them above.
+    Flag(u64),
     Missing,
 }
 
@@ -157,6 +262,12 @@ impl SortValue {
         match (self, other) {
             (Self::Number(a), Self::Number(b)) => a.cmp(b),
             (Self::Text(a), Self::Text(b)) | (Self::Function(a, _), Self::Function(b, _)) => a.cmp(b),
+            (Self::Reversed(a), Self::Reversed(b)) => a.is_some().cmp(&b.is_some()).then_with(|| b.cmp(a)),
+            (
+                Self::BranchEnd { is_unknown, address },
+                Self::BranchEnd { is_unknown: is_other_unknown, address: other_address },
+            ) => (is_unknown, address).cmp(&(is_other_unknown, other_address)),
+            (Self::Flag(a), Self::Flag(b)) if a != b => Ordering::Less,
             (Self::Address(_) | Self::Missing, Self::Address(_) | Self::Missing) => Ordering::Equal,
             (Self::Address(_) | Self::Missing, _) => Ordering::Greater,
             (_, Self::Address(_) | Self::Missing) => Ordering::Less,
@@ -169,6 +280,7 @@ impl SortValue {
         let compared = a.iter().zip(b).map(|(a, b)| match (a, b) {
             (Self::Address(a), Self::Address(b)) => a.cmp(b),
             (Self::Function(_, a), Self::Function(_, b)) => a.cmp(b),
+            (Self::Flag(a), Self::Flag(b)) if a != b => Ordering::Greater,
             _ => a.cmp_shown(b),
         });
         compared.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)

@@ -5,7 +5,8 @@
 //! * a sample counts for the symbol of its instruction pointer, not for the function inlined there;
 //! * code without a symbol is one row for each address: in samples that of the file, in call chains that in memory;
 //! * functions of one name at different addresses are different rows;
-//! * samples that a filter rejects still count in the total.
+//! * samples that a filter rejects still count in the total;
+//! * of a recording with branch stacks, rows are those of branches.
 
 pub(crate) mod chain_tree;
 pub(crate) mod code;
@@ -36,6 +37,8 @@ pub(crate) struct HistogramOptions {
     pub order: Vec<SortKey>,
     /// Whether callers have rows, too.
     pub has_children: bool,
+    /// Whether the profile is one of branches.
+    pub counts_branches: bool,
     /// Which samples have rows.
     pub filter: SampleFilter,
     /// Whether shares are those of the samples with rows.
@@ -109,7 +112,12 @@ impl Histogram {
         }
         let mut rows: Vec<_> =
             groups.into_list().into_iter().map(|group| entry(group, profile, code, options)).collect();
-        rows.sort_by(|(a, _), (b, _)| SortValue::cmp_all(a, b));
+        if options.keys.iter().any(|key| key.is_branch_flag()) {
+            // Their comparison is no order, which the tree of perf does not need.
+            rows = in_tree_order(rows, |(a, _), (b, _)| SortValue::cmp_all(a, b).is_lt());
+        } else {
+            rows.sort_by(|(a, _), (b, _)| SortValue::cmp_all(a, b));
+        }
         let rows = in_tree_order(rows, |a, b| options.compare(a, b).is_lt());
         Self { totals, entries: rows.into_iter().map(|(_, entry)| entry).collect() }
     }

@@ -80,6 +80,12 @@ pub(super) fn keys(list: &str) -> Result<Vec<HistogramKey>, Failure> {
     unique(names(list).map(key))
 }
 
+/// The key of the column that perf adds if the text of `--sort` has the word, whichever key that is.
+pub(super) fn added_key(list: &str, counts_branches: bool) -> Option<HistogramKey> {
+    let key = if counts_branches { HistogramKey::BranchIpc } else { HistogramKey::Ipc };
+    list.contains("symbol").then_some(key)
+}
+
 /// The columns of `--fields`.
 ///
 /// # Errors
@@ -115,9 +121,32 @@ fn column(option: &str, name: &str) -> Result<PerfColumn, Failure> {
     let Some(key) = PERF_KEYS.iter().find(|key| key.starts_with(&lower)) else {
         return Err(Failure::Usage(format!("perf report: unknown --{option} key: '{name}'")));
     };
-    let answered = HistogramKey::ALL.into_iter().find(|answered| answered.name() == *key);
-    let names = || HistogramKey::ALL.map(HistogramKey::name).join(", ");
-    answered.map(PerfColumn::Key).ok_or_else(|| refused(option, key, &format!("use {}, or the real perf", names())))
+    let answered = HistogramKey::ALL.iter().filter(|key| !key.is_ipc());
+    let names = || answered.clone().map(|key| key.name()).collect::<Vec<_>>().join(", ");
+    let reason = || format!("use {}, or the real perf", names());
+    let found = answered.clone().find(|answered| answered.name() == *key);
+    found.map(|&key| PerfColumn::Key(key)).ok_or_else(|| refused(option, key, &reason()))
+}
+
+/// What a key or column of perf's `--sort` is, for people who give it to another command; `None` if perf has none of this name.
+pub(in crate::cli::perf) fn known(name: &str) -> Option<KnownKey> {
+    if PERF_COLUMNS.iter().any(|(column, _)| *column == name) {
+        return Some(KnownKey::Column);
+    }
+    PERF_KEYS.contains(&name).then(|| match column("sort", name) {
+        Ok(_) => KnownKey::Answered,
+        Err(_) => KnownKey::Refused,
+    })
+}
+
+/// A name that perf accepts in `--sort`.
+pub(in crate::cli::perf) enum KnownKey {
+    /// A column of numbers.
+    Column,
+    /// A key that is answered.
+    Answered,
+    /// A key that is not.
+    Refused,
 }
 
 fn refused(option: &str, name: &str, reason: &str) -> Failure {

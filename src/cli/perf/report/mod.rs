@@ -3,7 +3,9 @@
 mod call_graph;
 mod fields;
 mod options;
+mod stats;
 
+pub(super) use fields::{KnownKey, known};
 pub(super) use options::OPTIONS;
 
 use super::header::{self, Then};
@@ -14,9 +16,10 @@ use crate::cli::convert::Conversion;
 use crate::cli::failure::Failure;
 use crate::cli::report::print_message;
 use call_graph::{call_graph, has_percent};
-use fields::{columns, keys};
+use fields::{added_key, columns, keys};
 use perf_data::abi::attr::AttrType;
-use perf_data::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::sample_type::SampleType;
 use perf_data::container::read::Container;
 use perf_data::stream::meta::Meta;
 use perfconv::formats::report::FORMAT;
@@ -40,6 +43,10 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
     }
     check_options(given)?;
     let path = input::path(given);
+    if given.has("stats") {
+        stats::print(given, &path)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut report = options(given)?;
     if header::print(given, &path)? == Then::End {
         return Ok(ExitCode::SUCCESS);
@@ -119,7 +126,8 @@ fn adapt(report: &mut PerfReport, given: &Given, path: &Path) -> Result<(), Fail
     let meta = info.map(|info| info.meta).filter(|meta| meta.container != Container::Pipe);
     let has_call_chains = meta.as_ref().map(|meta| has_sample_type(meta, SampleType::CALLCHAIN));
     let wants_children = !given.is_negated("children");
-    report.has_children = has_call_chains == Some(true) && wants_children;
+    report.counts_branches = counts_branches(meta.as_ref(), given, path)?;
+    report.has_children = has_call_chains == Some(true) && wants_children && !report.counts_branches;
     report.chains = call_graph(given, wants_children)?;
     if let Some(chains) = &mut report.chains
         && given.has("percent-limit")
@@ -135,28 +143,66 @@ fn adapt(report: &mut PerfReport, given: &Given, path: &Path) -> Result<(), Fail
         }
         report.chains = None;
     }
+    if report.counts_branches {
+        report.chains = None;
+    }
     let has_default_keys = report.keys.is_empty() && report.fields.is_none();
+    check_keys(report, given)?;
+    report.keys.extend(given.text("sort").and_then(|list| added_key(&list, report.counts_branches)));
     if let Some(meta) = &meta {
-        check_events(meta, given, has_default_keys)
+        check_events(meta, given, has_default_keys, report.counts_branches)
             .map_err(|problem| Failure::Usage(format!("perf report: {}: {problem}", path.display())))?;
     }
     if has_default_keys {
-        report.keys = PerfReport::DEFAULT_KEYS.to_vec();
+        report.keys = match report.counts_branches {
+            true => PerfReport::DEFAULT_BRANCH_KEYS.to_vec(),
+            false => PerfReport::DEFAULT_KEYS.to_vec(),
+        };
     }
     Ok(())
 }
 
+/// Whether rows are those of branches: by default, of recordings with branch stacks, but without stack dumps. As in perf, pipes have
+/// none, since their features follow later, and neither have call stacks that `perf record` took for call chains.
+fn counts_branches(meta: Option<&Meta>, given: &Given, path: &Path) -> Result<bool, Failure> {
+    let has_branches = meta.is_some_and(|meta| {
+        meta.features.contains_key(&FeatureId::BRANCH_STACK) && !has_sample_type(meta, SampleType::STACK_USER)
+    });
+    if given.has("branch-stack") && !has_branches {
+        let problem = "has no branch stacks for --branch-stack; record with 'perf record -b'";
+        return Err(Failure::Failed(format!("perf report: {}: {problem}", path.display())));
+    }
+    Ok(has_branches && !given.is_negated("branch-stack"))
+}
+
+/// Rejects keys of branches in rows of samples, and filters of samples in rows of branches.
+fn check_keys(report: &PerfReport, given: &Given) -> Result<(), Failure> {
+    let refused = |problem: String| Err(Failure::Usage(format!("perf report: {problem}")));
+    if !report.counts_branches {
+        let key = report.all_keys().find(|key| key.is_of_branches());
+        return key
+            .map_or(Ok(()), |key| refused(format!("'{}' is a key of branches, which rows are not of", key.name())));
+    }
+    match ["dsos", "symbols"].into_iter().find(|option| given.has(option)) {
+        Some(option) => refused(format!("--{option} is not supported for branches; filter the text")),
+        None => Ok(()),
+    }
+}
+
 /// Rejects recordings of which perf prints other rows.
-fn check_events(meta: &Meta, given: &Given, has_default_keys: bool) -> Result<(), &'static str> {
+fn check_events(meta: &Meta, given: &Given, has_default_keys: bool, counts_branches: bool) -> Result<(), &'static str> {
     let list = meta.events.list();
-    let is_call_stack = list.iter().any(|event| event.attr.branch_sample_type.contains(BranchSampleType::CALL_STACK));
-    if has_sample_type(meta, SampleType::BRANCH_STACK) && !is_call_stack && !given.is_negated("branch-stack") {
-        return Err("has branch stacks, of which perf prints rows of branches; use --no-branch-stack");
+    if has_sample_type(meta, SampleType::READ) && counts_branches {
+        return Err("has counters in samples, each of which would count the branches; use --no-branch-stack");
     }
     if has_sample_type(meta, SampleType::READ) && (given.has("time") || given.has("cpu")) {
         return Err("has counters in samples, whose differences need all samples; omit --time and --cpu");
     }
-    if has_default_keys && !list.is_empty() && list.iter().all(|event| event.attr.kind == AttrType::TRACEPOINT) {
+    if has_default_keys
+        && !counts_branches
+        && !list.is_empty()
+        && list.iter().all(|event| event.attr.kind == AttrType::TRACEPOINT)
+    {
         return Err("has only tracepoints, of which perf prints the text; use --sort comm,dso,sym, or 'perf script'");
     }
     Ok(())

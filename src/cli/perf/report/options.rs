@@ -12,7 +12,7 @@ const TREE: &str =
 
 /// The options of perf 6.1.
 pub(in crate::cli::perf) const OPTIONS: &[PerfOption] = &[
-    PerfOption::flag(names!("branch-stack")).short('b').refused(BRANCHES),
+    PerfOption::flag(names!("branch-stack")).short('b'),
     PerfOption::value(names!("comms")).short('c'),
     PerfOption::value(names!("cpu")).short('C'),
     PerfOption::value(names!("dsos")).short('d'),
@@ -77,7 +77,7 @@ pub(in crate::cli::perf) const OPTIONS: &[PerfOption] = &[
     PerfOption::flag(names!("skip-empty")),
     PerfOption::value(names!("socket-filter")).refused("use --cpu with the CPUs of the socket"),
     PerfOption::flag(names!("source")).refused(ANNOTATION),
-    PerfOption::flag(names!("stats")).refused("use 'perfconv info --stats'"),
+    PerfOption::flag(names!("stats")),
     PerfOption::flag(names!("stdio")),
     PerfOption::value(names!("stdio-color")),
     PerfOption::flag(names!("stitch-lbr")).refused("branch stacks are not joined to call chains; use the real perf"),

@@ -38,7 +38,7 @@ struct ColumnWidth {
 impl PerfReport {
     /// Whether samples are grouped by a key.
     pub(super) fn shows(&self, key: HistogramKey) -> bool {
-        self.keys.contains(&key) || self.fields.as_ref().is_some_and(|fields| fields.contains(&PerfColumn::Key(key)))
+        self.all_keys().any(|other| other == key)
     }
 
     /// The columns, in order.
@@ -108,6 +108,7 @@ impl PerfReport {
             keys,
             order,
             has_children: self.has_children,
+            counts_branches: self.counts_branches,
             filter: self.filter.clone(),
             is_relative: self.is_relative,
             chains: self.chains,
@@ -176,13 +177,17 @@ impl<'a> Columns<'a> {
                 PerfColumn::Period => numbers(&|usage| usage.own.value, width.cell),
                 PerfColumn::Key(key) => {
                     let text = keys.iter().position(|other| *other == key).map_or("", |at| &*entry.cells[at]);
-                    if key.is_truncated() { truncated(text, width.cell).to_owned() } else { text.to_owned() }
+                    match key {
+                        HistogramKey::Cpu => cpu(text, width.cell),
+                        _ if is_truncated(key, text, width.cell) => truncated(text, width.cell).to_owned(),
+                        _ => text.to_owned(),
+                    }
                 }
             };
-            let is_open = index == last && column == PerfColumn::Key(HistogramKey::Symbol);
             match column {
-                PerfColumn::Key(_) if is_open => cell,
+                PerfColumn::Key(key) if index == last && key.is_symbol() => cell,
                 PerfColumn::Key(_) => padded(&cell, width.cell),
+                _ if index == last => cell,
                 _ => padded(&cell, width.heading),
             }
         });
@@ -236,10 +241,30 @@ fn key_width(key: HistogramKey, report: &PerfReport, histogram: &Histogram, opti
             let lacks_symbols = entries.iter().any(|entry| !entry.has_symbol);
             cells().max(if lacks_symbols && !is_fixed { ADDRESS } else { 0 })
         }
-        HistogramKey::Symbol => cells(),
-        HistogramKey::Cpu => 0,
+        HistogramKey::DsoFrom | HistogramKey::DsoTo => cells(),
+        key if key.is_symbol() => cells(),
+        _ => 0,
     };
     width.max(key.heading().len())
+}
+
+/// The number of a CPU with as many digits as its column is wide.
+fn cpu(number: &str, width: usize) -> String {
+    let (sign, digits) = number.split_at(usize::from(number.starts_with('-')));
+    format!("{sign}{}{digits}", "0".repeat(width.saturating_sub(digits.len())))
+}
+
+/// Whether a text is truncated to the width of its column. perf limits only what follows the letter of the address space, unless that
+/// does not fit either, and never an address.
+fn is_truncated(key: HistogramKey, text: &str, width: usize) -> bool {
+    const LEVEL: usize = "[.] ".len();
+    if !key.is_symbol() {
+        return key.is_truncated();
+    }
+    let name = text.get(LEVEL..).unwrap_or_default();
+    // 0 has no prefix.
+    let digits = name.strip_prefix("0x").unwrap_or(name);
+    width >= LEVEL && !(digits.len() == ADDRESS && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// A text, padded to a number of bytes.

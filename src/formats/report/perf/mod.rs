@@ -16,8 +16,9 @@ pub use crate::report::histogram::sample_filter::SampleFilter;
 use super::FORMAT;
 use crate::formats::Format;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, ProfileFormat};
-use crate::profile::Profile;
 use crate::profile::labels::Label;
+use crate::profile::{Profile, Tables};
+use perf_data::abi::sample::branch::BranchFlags;
 use perf_data::error::{Error, Result};
 use perf_symbols::symbol::demangle::Demangle;
 use std::io::Write;
@@ -49,6 +50,8 @@ pub struct PerfReport {
     pub sorts_by_fields: bool,
     /// Whether callers have rows, too, by the calls in them.
     pub has_children: bool,
+    /// Whether rows are those of branches, which branch stacks have, instead of samples.
+    pub counts_branches: bool,
     /// Print the number of samples.
     pub shows_samples: bool,
     /// Print the sum of periods.
@@ -82,6 +85,24 @@ pub struct PerfReport {
 impl PerfReport {
     /// What samples are grouped by in a report of perf without options.
     pub const DEFAULT_KEYS: &[HistogramKey] = &[HistogramKey::Comm, HistogramKey::Dso, HistogramKey::Symbol];
+
+    /// The same of branches.
+    pub const DEFAULT_BRANCH_KEYS: &[HistogramKey] = &[
+        HistogramKey::Comm,
+        HistogramKey::DsoFrom,
+        HistogramKey::SymbolFrom,
+        HistogramKey::SymbolTo,
+        HistogramKey::Cycles,
+    ];
+
+    /// What samples are grouped by, in rows and columns.
+    pub fn all_keys(&self) -> impl Iterator<Item = HistogramKey> {
+        let columns = self.fields.iter().flatten().filter_map(|column| match column {
+            PerfColumn::Key(key) => Some(*key),
+            _ => None,
+        });
+        self.keys.iter().copied().chain(columns)
+    }
 }
 
 /// The labels of samples that keys and filters use.
@@ -89,6 +110,9 @@ const LABELS: &[Label] = &[Label::Pid, Label::Tid, Label::ThreadComm, Label::Cpu
 
 /// The same without CPUs, by which rows would only be divided.
 const LABELS_WITHOUT_CPU: &[Label] = &[Label::Pid, Label::Tid, Label::ThreadComm];
+
+/// The labels of branches: perf prints the address space of their sample.
+const LABELS_OF_BRANCHES: &[Label] = &[Label::Pid, Label::Tid, Label::ThreadComm, Label::Cpu, Label::ExecutionMode];
 
 impl OutputFormat for PerfReport {
     fn format(&self) -> &'static Format {
@@ -115,14 +139,45 @@ impl ProfileFormat for PerfReport {
     }
 
     fn required_labels(&self) -> &'static [Label] {
-        if self.keys.contains(&HistogramKey::Cpu) { LABELS } else { LABELS_WITHOUT_CPU }
+        if self.counts_branches {
+            return LABELS_OF_BRANCHES;
+        }
+        if self.shows(HistogramKey::Cpu) { LABELS } else { LABELS_WITHOUT_CPU }
     }
 
     fn is_as_recorded(&self) -> bool {
         true
     }
 
+    fn branches(&self) -> Option<BranchFlags> {
+        let fields = self.all_keys().flat_map(HistogramKey::branch_flags).chain([&BranchFlags::TYPE]);
+        self.counts_branches.then(|| BranchFlags(fields.fold(0, |flags, field| field.set(flags, u64::MAX))))
+    }
+
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        if has_branch(profile, |flags| flags.get(BranchFlags::TYPE) > 0) {
+            let problem =
+                "branches have types, of which perf prints statistics; use --no-branch-stack, or the real perf";
+            return Err(Error::invalid(problem));
+        }
+        if self.shows(HistogramKey::BranchIpc) && has_ipc(profile) {
+            let problem = "perf prints the instructions per cycle of symbols, for which it disassembles them; \
+                           name the columns with --fields instead of --sort, or use the real perf";
+            return Err(Error::invalid(problem));
+        }
         text::write(self, profile, out).map_err(Error::Output)
     }
+}
+
+/// Whether perf computes instructions per cycle of branches: where it knows cycles, or symbols.
+fn has_ipc(profile: &Profile) -> bool {
+    let Tables { stacks, symbols, .. } = &*profile.tables;
+    let has_symbol = (0..).zip(stacks.frames()).any(|(id, _)| !symbols.lines(id).is_empty());
+    has_symbol || has_branch(profile, |flags| flags.get(BranchFlags::CYCLES) > 0)
+}
+
+/// Whether there is a branch with such flags.
+fn has_branch(profile: &Profile, is_wanted: impl Fn(BranchFlags) -> bool) -> bool {
+    let labels = &profile.tables.labels;
+    profile.rows.iter().any(|row| labels.branch_flags(row.labels).is_some_and(&is_wanted))
 }
