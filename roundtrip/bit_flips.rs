@@ -183,7 +183,13 @@ struct Flipped {
 impl Flipped {
     /// Flips each bit of a value's bytes from `start` on. `read` returns whether they are decoded, their encoding, and the value.
     /// The names of the fields are those of one bit of each byte: printing all values takes most of the time.
-    fn add<T: Debug + PartialEq>(&mut self, file: &str, bytes: &[u8], start: usize, read: impl Fn(&[u8]) -> (bool, Vec<u8>, T)) {
+    fn add<T: Debug + PartialEq>(
+        &mut self,
+        file: &str,
+        bytes: &[u8],
+        start: usize,
+        read: impl Fn(&[u8]) -> (bool, Vec<u8>, T),
+    ) {
         let (is_decoded, _, original) = read(bytes);
         assert!(is_decoded, "{file} is not decoded");
         let before = format!("{original:#?}");

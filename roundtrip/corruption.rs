@@ -34,7 +34,7 @@ const RANDOM_TRUNCATIONS: usize = 500;
 const FLIPS: usize = 1000;
 
 /// By default, one in `SHARE` offsets is tested.
-const SHARE: usize = 37;
+const SHARE: usize = 97;
 
 /// Time limit of each test, far above what any needs.
 const TIME: Duration = Duration::from_secs(20);

@@ -149,9 +149,3 @@ pub(crate) fn files_in(dir: &Path) -> Files {
 pub(crate) fn is_temporary(path: &str) -> bool {
     path.split('/').any(|name| name.starts_with(".perfconv-") && name.ends_with(".tmp"))
 }
-
-/// Whether a directory has temporary outputs at this moment. Unlike [`files_in`], while files are renamed and removed.
-pub(crate) fn has_temporary(directory: &Path) -> bool {
-    let mut names = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    names.any(|name| is_temporary(&name.to_string_lossy()))
-}

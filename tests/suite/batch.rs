@@ -149,7 +149,7 @@ fn output_does_not_depend_on_the_number_of_cpus() {
     let path = |name: &str| work.path().join(name);
     // Large enough for several work units of each kind.
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/callgraph.toml");
-    let synthesized = run(perfconv().args(["synth", scenario, "--scale", "30", "-o"]).arg(path("plain.data")));
+    let synthesized = run(perfconv().args(["synth", scenario, "--scale", "12", "-o"]).arg(path("plain.data")));
     assert_eq!(synthesized.status, 0, "{}", synthesized.stderr);
     let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
     let dumps = ["witness-gcc", "witness-clang", "witness-i386"];
@@ -198,5 +198,5 @@ fn output_does_not_depend_on_the_number_of_cpus() {
         bytes += results[0].0.values().map(Vec::len).sum::<usize>();
     }
     note!("{} conversions on {cpus} CPUs and on one give the same {bytes} bytes", jobs.len());
-    assert!(bytes > 50 << 20, "compared only {bytes} bytes");
+    assert!(bytes > 20 << 20, "compared only {bytes} bytes");
 }

@@ -266,7 +266,7 @@ fn frames_of_any_size_are_read_at_any_position() {
         }
     }
     // Conversions start the program, so only a few sizes.
-    let is_converted = |case: &Case| [65_512, 65_513, 65_516, 65_519, 65_520].contains(&case.size);
+    let is_converted = |case: &Case| [65_513, 65_519, 65_520].contains(&case.size);
     let results = for_each(&cases, |case| case.problem(is_converted(case)));
     let problems: Vec<_> = cases.iter().zip(results).filter_map(|(case, problem)| Some((case, problem?))).collect();
     let converted = cases.iter().filter(|case| is_converted(case)).count();
