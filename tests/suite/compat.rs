@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The number of profiles of perf_to_profile in the repository, and in the corpus.
-const FIXTURE_GOLDENS: usize = 11;
+const FIXTURE_GOLDENS: usize = 12;
 const CORPUS_GOLDENS: usize = 323;
 
 #[test]
