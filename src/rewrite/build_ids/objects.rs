@@ -107,7 +107,7 @@ pub struct ObjectScan {
     pub meta: Option<Meta>,
 }
 
-/// Maximum number of remembered addresses.
+/// Maximum number of remembered addresses. Then all are forgotten: to look one up again changes nothing.
 const MAX_LOOKED_UP: usize = 1 << 20;
 
 impl ObjectScan {
