@@ -2,7 +2,7 @@
 
 use super::programs;
 use crate::common::files;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -221,8 +221,7 @@ fn stacks_are_those_of_folded_output() {
         let output = directory.path().join("out.otlp");
         let file = convert(clients, &symbols.join(name), &output, &args).expect("a file");
         let folded = directory.path().join("out.folded");
-        let run = run(perfconv().arg(symbols.join(name)).arg("-o").arg(&folded).args(["-f", "-q"]).args(args));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(perfconv().arg(symbols.join(name)).arg("-o").arg(&folded).args(["-f", "-q"]).args(args));
         let folded = fs::read_to_string(&folded).expect("folded stacks");
         let line =
             |line: &str| line.rsplit_once(' ').map(|(stack, count)| (stack.to_owned(), count.parse().unwrap_or(0)));

@@ -2,7 +2,7 @@
 
 use super::programs;
 use crate::common::files::{self, fixture};
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -149,9 +149,9 @@ fn traces_have_unwound_stacks() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let files = symbols.join("files").display().to_string();
     for name in ["dwarf.data", "both.data", "detour.data"] {
-        let folded =
-            run(perfconv().arg(symbols.join(name)).args(["-t", "folded", "--symfs", &files, "-q", "--labels", "none"]));
-        assert_eq!(folded.status, 0, "{}", folded.stderr);
+        let folded = succeed(
+            perfconv().arg(symbols.join(name)).args(["-t", "folded", "--symfs", &files, "-q", "--labels", "none"]),
+        );
         let folded = String::from_utf8_lossy(&folded.stdout).into_owned();
         let output = directory.path().join("out.pftrace");
         let trace = convert(clients, &symbols.join(name), &output, &["--symfs", &files]).expect("a trace");
@@ -186,7 +186,7 @@ fn traces_have_processes_switches_tracepoints_and_clocks() {
 
     let recording = directory.path().join("switches.data");
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/switches.toml");
-    assert_eq!(run(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q")).status, 0);
+    succeed(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q"));
     let trace = convert(clients, &recording, &output, &["--symbols", "no"]).expect("a trace");
     let switches = trace["switches"].as_array().expect("switches");
     assert!(switches.len() > 2, "{switches:?}");

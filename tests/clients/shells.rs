@@ -4,7 +4,7 @@ use super::programs;
 use super::terminal::Terminal;
 use crate::common::files::fixture;
 use crate::common::oracle::{note_missing_oracle, requires_oracles};
-use crate::common::program::{perfconv, run, run_other};
+use crate::common::program::{perfconv, run, run_other, succeed};
 use std::fs;
 use std::process::Command;
 
@@ -224,8 +224,7 @@ fn names_of_threads_objects_and_events_are_one_word_in_bash() {
     let named = format!("\"name\":{}", serde_json::to_string(&event).unwrap());
     let lines = lines.join("\n").replacen("\"name\":\"cpu-clock\"", &named, 1);
     fs::write(directory.path().join("names.jsonl"), lines).unwrap();
-    let written = run(perfconv().current_dir(&directory).args(["names.jsonl", "-o", "names.data"]));
-    assert_eq!(written.status, 0, "{}", written.stderr);
+    succeed(perfconv().current_dir(&directory).args(["names.jsonl", "-o", "names.data"]));
     let is_value = |name: &&String| !name.starts_with('-') && !name.chars().any(char::is_control);
     let values: Vec<&String> = names.iter().filter(is_value).collect();
     assert!(values.len() > 250, "{}", values.len());

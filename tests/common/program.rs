@@ -66,6 +66,14 @@ pub(crate) fn run(command: &mut Command) -> Run {
     }
 }
 
+/// Runs the program, which must succeed.
+#[track_caller]
+pub(crate) fn succeed(command: &mut Command) -> Run {
+    let run = run(command);
+    assert_eq!(run.status, 0, "{command:?}: {}", run.stderr);
+    run
+}
+
 /// Runs another program, whose messages need not be UTF-8.
 pub(crate) fn run_other(command: &mut Command) -> Run {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));

@@ -1,7 +1,7 @@
 //! Scenarios, and whether readers find what each expects.
 
 use super::consumers::linux_perf_data;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use perfconv::synth::{Expect, Scenario};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,7 @@ pub(crate) fn name(scenario: &Path) -> &str {
 }
 
 pub(crate) fn synth(scenario: &Path, output: &Path, args: &[&str]) {
-    let run = run(perfconv().arg("synth").arg(scenario).arg("-o").arg(output).args(args));
-    assert_eq!(run.status, 0, "{scenario:?} {args:?}: {}", run.stderr);
+    succeed(perfconv().arg("synth").arg(scenario).arg("-o").arg(output).args(args));
 }
 
 /// The results of one scenario.

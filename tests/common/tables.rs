@@ -1,7 +1,7 @@
 //! Tables for query engines.
 
 use crate::common::files::{files_in, fixture, is_temporary};
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use perfconv::formats::dataset::table;
 use std::path::{Path, PathBuf};
 
@@ -25,9 +25,7 @@ pub(crate) fn recordings(directory: &Path, count: usize) -> Vec<PathBuf> {
     let create = |number: usize| {
         let path = directory.join(format!("{number}.data"));
         let host = format!("hostname=host-{number}");
-        let edit =
-            run(perfconv().arg("rewrite").arg(fixture("callgraph.data")).args(["-q", "--set", &host, "-o"]).arg(&path));
-        assert_eq!(edit.status, 0, "{}", edit.stderr);
+        succeed(perfconv().arg("rewrite").arg(fixture("callgraph.data")).args(["-q", "--set", &host, "-o"]).arg(&path));
         path
     };
     (0..count).map(create).collect()

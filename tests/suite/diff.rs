@@ -12,7 +12,7 @@ use perfconv::formats::json::write_lines;
 use serde_json::Value;
 
 use crate::common::files::{self, fixture};
-use crate::common::program::{Run, perfconv, run};
+use crate::common::program::{Run, perfconv, run, succeed};
 
 /// Limit of collected differences, more than any test expects.
 const MAX_DIFFERENCES: usize = 1000;
@@ -147,8 +147,7 @@ fn ignores_selected_fields() {
     let dir = tempfile::tempdir().unwrap();
     let input = fixture("callgraph.data");
     let text = dir.path().join("a.jsonl");
-    let run_of = run(perfconv().arg(&input).args(["-t", "jsonl", "-o"]).arg(&text));
-    assert_eq!(run_of.status, 0, "{}", run_of.stderr);
+    succeed(perfconv().arg(&input).args(["-t", "jsonl", "-o"]).arg(&text));
     // Shift the time of every sample.
     let shifted = fs::read_to_string(&text).unwrap().replace("\"time\":", "\"time\":1");
     let other = dir.path().join("b.jsonl");

@@ -2,7 +2,7 @@
 //! the complete new one.
 
 use crate::common::files::{Files, files_in, fixture};
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, run, succeed};
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::container::write::frames::FrameOptions;
@@ -162,8 +162,7 @@ const COMMANDS: &[Kind] = &[
 
 /// Writes an output from another recording, to be replaced. Returns all files.
 fn old_output((name, args): Kind, dir: &Path) -> Files {
-    let run = run(perfconv().arg(fixture("two-events.data")).args(args).arg("-o").arg(dir.join(name)));
-    assert_eq!(run.status, 0, "{name}: {}", run.stderr);
+    succeed(perfconv().arg(fixture("two-events.data")).args(args).arg("-o").arg(dir.join(name)));
     files_in(dir)
 }
 

@@ -1,7 +1,7 @@
 //! Unusual file names and file types as inputs and outputs.
 
 use crate::common::files::fixture;
-use crate::common::program::{Run, perfconv, run};
+use crate::common::program::{Run, perfconv, run, succeed};
 use perf_data::abi::Endian;
 use perf_data::abi::attr::Attr;
 use perf_data::abi::record::RecordType;
@@ -248,8 +248,7 @@ fn reports_missing_permissions_and_writes_nothing() {
         assert_eq!(found, names, "{temp}");
     }
     // Nothing is written next to the input.
-    let found = run(as_nobody(perfconv().arg(&closed).arg("-o").arg(&to_open)));
-    assert_eq!(found.status, 0, "{}", found.stderr);
+    succeed(as_nobody(perfconv().arg(&closed).arg("-o").arg(&to_open)));
 }
 
 #[test]

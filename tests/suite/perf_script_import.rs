@@ -1,18 +1,16 @@
 //! Text of perf script as an input: any fields, any comm, and lines that are not part of a sample.
 
 use crate::common::files::fixture;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 /// The number of samples of each folded stack of an input.
 fn folded(input: &Path, options: &[&str]) -> (BTreeMap<String, u64>, String) {
-    let run = run(perfconv()
-        .arg(input)
-        .args(["-t", "folded", "--weight", "samples", "--symbols", "no", "-o", "-"])
-        .args(options));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(
+        perfconv().arg(input).args(["-t", "folded", "--weight", "samples", "--symbols", "no", "-o", "-"]).args(options),
+    );
     let text = String::from_utf8(run.stdout).unwrap();
     let stacks = text.lines().map(|line| line.rsplit_once(' ').unwrap());
     (stacks.map(|(stack, count)| (stack.to_owned(), count.parse().unwrap())).collect(), run.stderr)
@@ -145,8 +143,7 @@ fn samples_are_read_back_with_any_other_fields() {
     for scenario in ["lbr", "memory", "registers"] {
         let toml = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(scenario).with_extension("toml");
         let data = directory.path().join(scenario);
-        let run = run(perfconv().arg("synth").arg(&toml).arg("-o").arg(&data));
-        assert_eq!(run.status, 0, "{}: {}", toml.display(), run.stderr);
+        succeed(perfconv().arg("synth").arg(&toml).arg("-o").arg(&data));
         recordings.push(data);
     }
     let (mut texts, mut seed) = (0, 1_u64);

@@ -1,7 +1,7 @@
 //! Inputs are recognized by content, whatever their names; outputs by name.
 
 use crate::common::files::fixture;
-use crate::common::program::{Run, perfconv, run};
+use crate::common::program::{Run, perfconv, run, succeed};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use perfconv::formats::FORMATS;
@@ -18,8 +18,7 @@ const FOLDED: &str = "main;work;inner loop 2\nmain;other 1\n";
 
 fn convert_fixture(dir: &Path, format: &str) -> Vec<u8> {
     let path = dir.join("written.pb");
-    let run = run(perfconv().arg(fixture("callgraph.data")).args(["-f", "-q", "-t", format, "-o"]).arg(&path));
-    assert_eq!(run.status, 0, "{format}: {}", run.stderr);
+    succeed(perfconv().arg(fixture("callgraph.data")).args(["-f", "-q", "-t", format, "-o"]).arg(&path));
     fs::read(path).expect("the file should have been written")
 }
 

@@ -3,7 +3,7 @@
 
 use super::anonymize::secrets;
 use crate::common::files::{self, fixture};
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, run, succeed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
@@ -105,7 +105,7 @@ fn named_recording(directory: &Path) -> Secret {
     let secret_directory = directory.join(PLACE);
     let (edited, path) = (secret_directory.join("edited.jsonl"), secret_directory.join("classified-input.data"));
     fs::write(&edited, text).unwrap();
-    assert_eq!(run(perfconv().arg(&edited).args(["-q", "-o"]).arg(&path)).status, 0);
+    succeed(perfconv().arg(&edited).args(["-q", "-o"]).arg(&path));
     let mut strings: BTreeSet<Vec<u8>> = names[..3].iter().map(|(.., name)| name.as_bytes().to_vec()).collect();
     strings.insert("classified-input".into());
     Secret { name: "named recording".to_owned(), path, strings }
@@ -150,8 +150,7 @@ fn profiles(directory: &Path) -> Vec<Secret> {
         let path = place.join(format!("profile.{format}"));
         let mut command = perfconv();
         command.arg(symbols.join("words.data")).args(["-t", format, "-q", "-o"]).arg(&path);
-        let run = run(command.arg("--symfs").arg(symbols.join("files")).env("HOME", "/nonexistent"));
-        assert_eq!(run.status, 0, "{format}: {}", run.stderr);
+        succeed(command.arg("--symfs").arg(symbols.join("files")).env("HOME", "/nonexistent"));
         let mut strings: BTreeSet<Vec<u8>> = [PLACE, "count_words", "words.c"].map(Into::into).into();
         strings.retain(|secret| {
             secret == PLACE.as_bytes() || {
@@ -172,7 +171,7 @@ fn no_output_of_any_format_contains_a_string_of_its_input() {
     let neutral = ["callgraph", "tracepoints"].map(|scenario| {
         let path = directory.path().join(scenario);
         let toml = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(scenario).with_extension("toml");
-        assert_eq!(run(perfconv().arg("synth").arg(toml).arg("-o").arg(&path)).status, 0);
+        succeed(perfconv().arg("synth").arg(toml).arg("-o").arg(&path));
         path
     });
     let formats = formats();

@@ -5,7 +5,7 @@
 //! `PERFCONV_TEST_ALL=1` tests many more moments, some of them by the clock.
 
 use crate::common::files::{Files, files_in, fixture, is_temporary};
-use crate::common::program::{for_each, perfconv, perfconv_with_signals, run};
+use crate::common::program::{for_each, perfconv, perfconv_with_signals, run, succeed};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeMap;
@@ -73,8 +73,7 @@ fn inputs() -> TempDir {
         fs::copy(path(name), path(&format!("{name}2"))).unwrap();
         for (command, ending) in [("convert", "jsonl"), ("convert", "pb_data"), ("archive", "tar.zst")] {
             let converted = path(&format!("{name}.{ending}"));
-            let output = run(perfconv().arg(command).arg(path(name)).args(["-q", "-o"]).arg(converted));
-            assert_eq!(output.status, 0, "{name}.{ending}: {}", output.stderr);
+            succeed(perfconv().arg(command).arg(path(name)).args(["-q", "-o"]).arg(converted));
         }
         // Each function is in a file of its own, so that many directories are created.
         let stack = |n| format!("\t1000 f{n}+0x0 (/bin/{n}/a)\n\n");

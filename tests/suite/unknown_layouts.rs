@@ -2,7 +2,7 @@
 //! others are bytes, which come back and are named in a warning.
 
 use crate::common::files::uses_all;
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, run, succeed};
 use perf_data::abi::Endian;
 use std::fs;
 use std::path::Path;
@@ -198,8 +198,7 @@ fn known_layouts_are_used_as_a_whole() {
         let dir = tempfile::tempdir().unwrap();
         let [input, output] = ["in.data", "out.folded"].map(|name| dir.path().join(name));
         fs::write(&input, Case { endian, ..KNOWN }.bytes()).unwrap();
-        let folded = run(perfconv().arg(&input).arg("-o").arg(&output));
-        assert_eq!(folded.status, 0, "{}", folded.stderr);
+        let folded = succeed(perfconv().arg(&input).arg("-o").arg(&output));
         assert!(!folded.stderr.contains("in part"), "{}", folded.stderr);
         assert!(fs::read_to_string(output).unwrap().starts_with("prog;"));
     }
@@ -212,14 +211,12 @@ fn trailers_with_an_unknown_word_are_not_used() {
     let [input, json, back, quipper] =
         ["in.data", "out.jsonl", "back.data", "out.quipper"].map(|name| dir.path().join(name));
     fs::write(&input, case.bytes()).unwrap();
-    let export = run(perfconv().arg(&input).args(["--strict", "-o"]).arg(&json));
-    assert_eq!(export.status, 0, "{}", export.stderr);
+    let export = succeed(perfconv().arg(&input).args(["--strict", "-o"]).arg(&json));
     assert!(export.stderr.contains("2 records whose sample_id has an unknown layout"), "{}", export.stderr);
     assert!(!fs::read_to_string(&json).unwrap().contains("\"sample_id\""), "they would be misread");
-    assert_eq!(run(perfconv().arg(&input).args(["-t", "quipper", "-o"]).arg(&quipper)).status, 0);
+    succeed(perfconv().arg(&input).args(["-t", "quipper", "-o"]).arg(&quipper));
     for lossless in [&json, &quipper] {
-        let import = run(perfconv().arg(lossless).args(["-f", "-o"]).arg(&back));
-        assert_eq!(import.status, 0, "{}", import.stderr);
+        succeed(perfconv().arg(lossless).args(["-f", "-o"]).arg(&back));
         assert!(fs::read(&back).unwrap() == case.bytes(), "{}", lossless.display());
     }
     let known = Case { extends_trailers: false, ..case };

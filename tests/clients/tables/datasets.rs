@@ -3,7 +3,7 @@
 use super::super::programs;
 use super::{read, totals_of};
 use crate::common::files::{fixture, fixtures, is_temporary};
-use crate::common::program::{for_each, perfconv, perfconv_with_signals, run};
+use crate::common::program::{for_each, perfconv, perfconv_with_signals, run, succeed};
 use crate::common::tables::convert;
 use crate::common::tables::{TABLES, paths, recordings};
 use serde_json::Value;
@@ -20,9 +20,7 @@ fn a_union_of_datasets_equals_a_dataset_of_all() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let of_machines = recordings(directory.path(), 20);
     let (all, union) = (directory.path().join("all"), directory.path().join("union"));
-    let output =
-        run(perfconv().args(&of_machines).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&all));
-    assert_eq!(output.status, 0, "{}", output.stderr);
+    succeed(perfconv().args(&of_machines).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&all));
     let numbers: Vec<_> = (0..of_machines.len()).collect();
     for_each(&numbers, |&number| {
         convert(&of_machines[number], &directory.path().join(format!("ds{number}")), &["--symbols", "no"]).unwrap();
@@ -53,8 +51,7 @@ fn converting_a_recording_again_replaces_its_rows() {
     let inputs = [fixture("callgraph.data"), fixture("tracepoints.data")];
     let mut seen = Vec::new();
     for args in [&["--append"][..], &["--append"], &["-f"], &["--append", "--symbols", "no"]] {
-        let output = run(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-o"]).arg(&dataset).args(args));
-        assert_eq!(output.status, 0, "{args:?}: {}", output.stderr);
+        succeed(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-o"]).arg(&dataset).args(args));
         let read = read(clients, std::slice::from_ref(&dataset)).remove(0).unwrap();
         seen.push((paths(&dataset), totals_of(&read)));
     }
@@ -140,9 +137,7 @@ fn compacted_tables_have_the_rows_of_the_dataset() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let inputs = recordings(directory.path(), 20);
     let dataset = directory.path().join("dataset");
-    let output =
-        run(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&dataset));
-    assert_eq!(output.status, 0, "{}", output.stderr);
+    succeed(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&dataset));
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/spark.md");
     let compact = directory.path().join("compact");
     let found = programs::python(clients, include_str!("compact.py"), &[&page, &dataset, &compact]).unwrap();

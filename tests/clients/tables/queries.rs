@@ -2,7 +2,7 @@
 
 use super::super::programs;
 use crate::common::files::{corpus, fixture};
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,7 @@ fn symbols() -> [PathBuf; 2] {
 
 /// The output of the program.
 fn output(input: &Path, args: &[&str]) -> String {
-    let run = run(perfconv().arg(input).arg("--symfs").arg(&symbols()[1]).args(args).args(["-q", "-o", "-"]));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(perfconv().arg(input).arg("--symfs").arg(&symbols()[1]).args(args).args(["-q", "-o", "-"]));
     String::from_utf8(run.stdout).expect("UTF-8")
 }
 
@@ -64,13 +63,14 @@ pub(super) fn inputs() -> (Vec<PathBuf>, Option<PathBuf>) {
 
 pub(super) fn dataset(directory: &Path, inputs: &[PathBuf]) -> PathBuf {
     let dataset = directory.join("dataset");
-    let run = run(perfconv()
-        .args(inputs)
-        .arg("--symfs")
-        .arg(&symbols()[1])
-        .args(["-q", "-t", "parquet", "--append", "-o"])
-        .arg(&dataset));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(
+        perfconv()
+            .args(inputs)
+            .arg("--symfs")
+            .arg(&symbols()[1])
+            .args(["-q", "-t", "parquet", "--append", "-o"])
+            .arg(&dataset),
+    );
     dataset
 }
 
@@ -105,9 +105,7 @@ fn queries_in_duckdb_have_the_results_of_other_outputs() {
 
     let mut lines = BTreeMap::<(String, String), u64>::new();
     let csv = directory.path().join("csv");
-    let run =
-        run(perfconv().arg(&inputs[5]).arg("--symfs").arg(&symbols()[1]).args(["-q", "-t", "csv", "-o"]).arg(&csv));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg(&inputs[5]).arg("--symfs").arg(&symbols()[1]).args(["-q", "-t", "csv", "-o"]).arg(&csv));
     for line in fs::read_to_string(csv.join("results.csv")).expect("a table").lines().skip(1) {
         let cells: Vec<_> = line.rsplitn(7, ',').collect();
         *lines.entry((cells[1].to_owned(), cells[0].to_owned())).or_default() +=
@@ -174,25 +172,24 @@ fn builds_are_compared_by_the_shares_of_their_functions() {
     let [words, _] = symbols();
     // The first half of the samples, with another build ID.
     let half = directory.path().join("half.data");
-    let rewrite = run(perfconv().arg("rewrite").arg(&words).args(["--head", "250", "-q", "-o"]).arg(&half));
-    assert_eq!(rewrite.status, 0, "{}", rewrite.stderr);
+    succeed(perfconv().arg("rewrite").arg(&words).args(["--head", "250", "-q", "-o"]).arg(&half));
     let json = run(perfconv().arg(&half).args(["-t", "jsonl", "-q"]));
     let json = String::from_utf8(json.stdout).expect("UTF-8");
     let (other, edited) = (directory.path().join("other.data"), directory.path().join("other.jsonl"));
     let ids = json.split("\"build_id\":\"").skip(1).filter_map(|rest| rest.split('"').next());
     let reversed = |json: String, id: &str| json.replace(id, &id.chars().rev().collect::<String>());
     fs::write(&edited, ids.fold(json.clone(), reversed)).expect("a file");
-    let imported = run(perfconv().arg(&edited).args(["-q", "-o"]).arg(&other));
-    assert_eq!(imported.status, 0, "{}", imported.stderr);
+    succeed(perfconv().arg(&edited).args(["-q", "-o"]).arg(&other));
     let dataset = directory.path().join("dataset");
     let inputs = [&words, &other];
-    let run = run(perfconv()
-        .args(inputs)
-        .arg("--symfs")
-        .arg(&symbols()[1])
-        .args(["--symbols", "force", "-q", "-t", "parquet", "-o"])
-        .arg(&dataset));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(
+        perfconv()
+            .args(inputs)
+            .arg("--symfs")
+            .arg(&symbols()[1])
+            .args(["--symbols", "force", "-q", "-t", "parquet", "-o"])
+            .arg(&dataset),
+    );
     let share = |input: &PathBuf, name: &str| {
         let stacks = folded(std::slice::from_ref(input), "samples");
         let of = |wanted: &dyn Fn(&str) -> bool| -> u64 {

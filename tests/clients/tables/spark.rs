@@ -6,7 +6,7 @@ use super::queries::{self, Results};
 use super::read;
 use crate::common::files;
 use crate::common::oracle::note_missing_oracle;
-use crate::common::program::{for_each, perfconv, run, run_other};
+use crate::common::program::{for_each, perfconv, run_other, succeed};
 use crate::common::tables::convert;
 use crate::common::tables::recordings;
 use std::collections::BTreeSet;
@@ -105,8 +105,7 @@ fn a_cluster_that_loses_an_executor_writes_no_row_twice() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let inputs = recordings(directory.path(), 6);
     let (on_one, on_cluster) = (directory.path().join("one"), directory.path().join("cluster"));
-    let one = run(perfconv().args(&inputs).args(["-t", "parquet", "--symbols", "no", "-q", "-o"]).arg(&on_one));
-    assert_eq!(one.status, 0, "{}", one.stderr);
+    succeed(perfconv().args(&inputs).args(["-t", "parquet", "--symbols", "no", "-q", "-o"]).arg(&on_one));
     let args = [&[&*on_cluster], &inputs.iter().map(|input| &**input).collect::<Vec<_>>()[..]].concat();
     let Some(text) = spark(clients, "local-cluster[2,1,512]", include_str!("spark.py"), &args) else {
         return;

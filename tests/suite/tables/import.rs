@@ -1,7 +1,7 @@
 //! Recordings that are converted back from datasets.
 
 use crate::common::files::{self, fixture};
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, run, succeed};
 use crate::common::tables::convert;
 use crate::common::totals;
 use std::fs;
@@ -60,8 +60,7 @@ fn one_of_several_recordings_is_chosen_and_what_is_lost_is_reported() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (dataset, back) = (directory.path().join("dataset"), directory.path().join("back.data"));
     convert(&fixture("weight.data"), &dataset, &["--symbols", "no"]).unwrap();
-    let one = run(perfconv().arg(&dataset).arg("-o").arg(&back));
-    assert_eq!(one.status, 0, "{}", one.stderr);
+    let one = succeed(perfconv().arg(&dataset).arg("-o").arg(&back));
     let warnings = one.warnings().join("\n");
     assert!(
         warnings.contains("columns of samples that are not imported") && warnings.contains("data_src of 353"),
