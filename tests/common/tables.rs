@@ -1,14 +1,13 @@
 //! Tables for query engines.
 
 use crate::common::files::{files_in, fixture, is_temporary};
-use crate::common::program::{perfconv, run, succeed};
+use crate::common::program::{perfconv, succeed, try_run};
 use perfconv::formats::dataset::table;
 use std::path::{Path, PathBuf};
 
 /// Converts a recording to a dataset.
 pub(crate) fn convert(recording: &Path, dataset: &Path, args: &[&str]) -> Result<(), String> {
-    let run = run(perfconv().arg(recording).args(["-t", "parquet", "-f", "-q", "-o"]).arg(dataset).args(args));
-    if run.status == 0 { Ok(()) } else { Err(run.stderr) }
+    try_run(perfconv().arg(recording).args(["-t", "parquet", "-f", "-q", "-o"]).arg(dataset).args(args)).map(drop)
 }
 
 /// Tables of a recording without tracepoints: all but theirs and that of records, which is optional.

@@ -4,7 +4,7 @@ use super::consumers::READERS;
 use super::stack_readers::{Key, LinuxPerfData, hotspot};
 use super::unwind_perf::{Frames, frames};
 use crate::common::files::{corpus, has_corpus};
-use crate::common::program::{for_each, perfconv, run, run_other, with_time_limit};
+use crate::common::program::{for_each, perfconv, run, run_other, try_run, with_time_limit};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
@@ -97,8 +97,7 @@ fn rewritten(input: &Input) -> Result<Rewritten, String> {
     let convert = |input: &Path, output: &Path, args: &[&str]| {
         let mut command = perfconv();
         command.arg("rewrite").arg(input).args(["-q", "-o"]).arg(output).args(args).env("HOME", "/nonexistent");
-        let run = run(&mut command);
-        if run.status == 0 { Ok(()) } else { Err(run.stderr) }
+        try_run(&mut command).map(drop)
     };
     let symfs = input.symfs.to_str().unwrap();
     let text = |path: &Path| -> Result<Vec<Frames>, String> {

@@ -2,7 +2,7 @@
 
 use crate::common::files;
 use crate::common::imports::{exception, profile_path, recording_of_allocations, text};
-use crate::common::program::{self, column, for_each, perfconv, run, succeed};
+use crate::common::program::{self, column, for_each, perfconv, run, succeed, try_run};
 use perfconv::formats::pprof::proto::{Location, Mapping, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -92,11 +92,7 @@ fn profiles_survive_a_round_trip_through_a_recording() {
             if original.sample.is_empty() || labels != "comm" && !labels.split(',').all(has_label) {
                 continue;
             }
-            let imported =
-                run(perfconv().arg(path("original.pb.gz")).args(["-q", "-f", "-o"]).arg(path("imported.data")));
-            if imported.status != 0 {
-                return Err(imported.stderr);
-            }
+            try_run(perfconv().arg(path("original.pb.gz")).args(["-q", "-f", "-o"]).arg(path("imported.data")))?;
             let exported = convert(&path("imported.data"), "exported.pb.gz");
             if exported.status != 0 {
                 return Err(exported.stderr);
