@@ -223,21 +223,21 @@ fn stacks_are_those_of_folded_output() {
         let line =
             |line: &str| line.rsplit_once(' ').map(|(stack, count)| (stack.to_owned(), count.parse().unwrap_or(0)));
         let expected: BTreeMap<String, u64> = folded.lines().filter_map(line).collect();
-        let mut found = BTreeMap::new();
+        let mut stacks = BTreeMap::new();
         for (key, sum) in file["stacks"].as_object().into_iter().flatten() {
             let (stack, number): (String, u64) = serde_json::from_str(key).expect("a stack");
             if number == 1 {
-                *found.entry(stack).or_insert(0) += sum.as_u64().unwrap_or(0);
+                *stacks.entry(stack).or_insert(0) += sum.as_u64().unwrap_or(0);
             }
         }
-        let other = found.iter().find(|(stack, sum)| expected.get(*stack) != Some(sum));
+        let other = stacks.iter().find(|(stack, sum)| expected.get(*stack) != Some(sum));
         assert!(
-            other.is_none() && found.len() == expected.len(),
+            other.is_none() && stacks.len() == expected.len(),
             "{name}: {other:?}, {} of {}",
-            found.len(),
+            stacks.len(),
             expected.len()
         );
-        compared += found.len();
+        compared += stacks.len();
     }
     note!("otlp: {compared} stacks are those of folded output");
     assert!(compared > 60, "{compared}");

@@ -157,10 +157,10 @@ fn traces_have_unwound_stacks() {
         let shown = |name: &str| if name.starts_with('[') { String::new() } else { name.to_owned() };
         let lines = folded.lines().filter_map(|line| line.rsplit_once(' '));
         let expected: BTreeSet<Vec<String>> = lines.map(|(stack, _)| stack.split(';').map(shown).collect()).collect();
-        let found: BTreeSet<Vec<String>> =
+        let stacks: BTreeSet<Vec<String>> =
             chains.iter().map(|chain| serde_json::from_value(chain.clone()).expect("names")).collect();
-        assert!(found.len() > 1 && found.iter().any(|chain| chain.len() >= 4), "{name}: {found:?}");
-        assert_eq!(found, expected, "{name}");
+        assert!(stacks.len() > 1 && stacks.iter().any(|chain| chain.len() >= 4), "{name}: {stacks:?}");
+        assert_eq!(stacks, expected, "{name}");
     }
 }
 

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 /// The scenarios in the repository.
 pub(crate) fn scenarios() -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-    let found = fs::read_dir(dir).expect("scenarios").map(|entry| entry.expect("a file").path());
-    let mut found: Vec<_> = found.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
-    found.sort();
-    assert!(found.len() >= 40, "found only {} scenarios", found.len());
-    found
+    let paths = fs::read_dir(dir).expect("scenarios").map(|entry| entry.expect("a file").path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    paths.sort();
+    assert!(paths.len() >= 40, "found only {} scenarios", paths.len());
+    paths
 }
 
 pub(crate) fn scenario(name: &str) -> PathBuf {

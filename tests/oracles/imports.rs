@@ -140,8 +140,9 @@ fn assert_named_by_images(input: &Path, back: &Profile, images: &Path) -> usize 
     let name_of = |location: &perfconv::formats::pprof::proto::Location| {
         let mapping = mappings[&location.mapping_id];
         let offset = location.address - mapping.memory_start + mapping.file_offset;
-        let found = symbols[&mapping.build_id].iter().find(|(start, size, _)| (*start..start + size).contains(&offset));
-        found.map_or(format!("{offset:#x}"), |(_, _, name)| name.clone())
+        let symbol =
+            symbols[&mapping.build_id].iter().find(|(start, size, _)| (*start..start + size).contains(&offset));
+        symbol.map_or(format!("{offset:#x}"), |(_, _, name)| name.clone())
     };
     let names: HashMap<_, _> = back.location.iter().map(|location| (location.id, name_of(location))).collect();
     let mut found = BTreeMap::<Vec<String>, Vec<i64>>::new();

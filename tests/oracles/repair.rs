@@ -76,6 +76,6 @@ fn perf_prints_restored_features() {
     succeed(perfconv().arg("repair").arg(fixture("killed.data")).args(args).arg(&output));
     let header = perf(&["report", "--header-only", "-I"], &output);
     for line in ["# event : name = cpu-clock", "# time of first sample", "# nrcpus online"] {
-        assert!(header.lines().any(|found| found.starts_with(line)), "{line}:\n{header}");
+        assert!(header.lines().any(|other| other.starts_with(line)), "{line}:\n{header}");
     }
 }

@@ -181,17 +181,17 @@ fn compare_readers(
     hotspot_symfs: Option<&Path>,
     mut perf: Vec<(Key, Frames)>,
 ) -> Result<BTreeMap<&'static str, usize>, String> {
-    let mut found = LinuxPerfData::read(recording).map_err(|error| error.to_string())?;
+    let mut other = LinuxPerfData::read(recording).map_err(|error| error.to_string())?;
     perf.sort_by_key(|(key, _)| *key);
-    found.chains.sort_by_key(|(key, _)| *key);
+    other.chains.sort_by_key(|(key, _)| *key);
     let is_same = |((perf_key, printed), (key, chain)): (&(Key, Frames), &(Key, Vec<u64>))| {
-        let are_same = chain.iter().zip(printed).all(|(&address, printed)| found.is_printed(address, printed));
+        let are_same = chain.iter().zip(printed).all(|(&address, printed)| other.is_printed(address, printed));
         perf_key == key && chain.len() == printed.len() && are_same
     };
-    if perf.len() != found.chains.len() {
-        return Err(format!("linux-perf-data finds {} of {} samples", found.chains.len(), perf.len()));
+    if perf.len() != other.chains.len() {
+        return Err(format!("linux-perf-data finds {} of {} samples", other.chains.len(), perf.len()));
     }
-    if let Some((perf, other)) = perf.iter().zip(&found.chains).find(|&pair| !is_same(pair)) {
+    if let Some((perf, other)) = perf.iter().zip(&other.chains).find(|&pair| !is_same(pair)) {
         return Err(format!("linux-perf-data finds {other:x?}, perf prints {perf:x?}"));
     }
     let mut same = BTreeMap::from([("linux-perf-data", perf.len())]);
@@ -204,7 +204,7 @@ fn compare_readers(
             if last_of_kernel.is_some_and(|at| addresses.remove(at) != addresses[0]) {
                 return Err(format!("hotspot finds {addresses:x?}, perf prints {printed:x?}"));
             }
-            let are_same = addresses.iter().zip(printed).all(|(&address, printed)| found.is_printed(address, printed));
+            let are_same = addresses.iter().zip(printed).all(|(&address, printed)| other.is_printed(address, printed));
             if addresses.len() != printed.len() || !are_same {
                 return Err(format!("hotspot finds {addresses:x?}, perf prints {printed:x?}"));
             }

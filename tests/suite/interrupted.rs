@@ -21,9 +21,9 @@ impl Recorded {
         let (program, json, data) =
             (directory.path().join("spin"), directory.path().join("in.jsonl"), directory.path().join("perf.data"));
         fs::copy(from.join("spin"), &program).unwrap();
-        let found = program.metadata().unwrap();
-        let (major, minor) = (found.dev() >> 8 & 0xfff, found.dev() & 0xff | found.dev() >> 12 & 0xfff00);
-        let inode = format!("\"maj\":{major},\"min\":{minor},\"ino\":{}", found.ino() + added);
+        let metadata = program.metadata().unwrap();
+        let (major, minor) = (metadata.dev() >> 8 & 0xfff, metadata.dev() & 0xff | metadata.dev() >> 12 & 0xfff00);
+        let inode = format!("\"maj\":{major},\"min\":{minor},\"ino\":{}", metadata.ino() + added);
         let text = fs::read_to_string(from.join(name)).unwrap();
         let text = text.replace("\"maj\":254,\"min\":0,\"ino\":10920171", &inode);
         let text = text.replace("/srv/app/reportsB/fail/interrupted-no-names/spin", program.to_str().unwrap());

@@ -61,8 +61,8 @@ fn all_samples_of_a_text_are_read_whatever_its_fields_and_comms() {
         let expected: u64 = folded(&recording, &[]).0.values().sum();
         for fields in FIELDS {
             let Some(text) = script(&recording, fields) else { continue };
-            let found: u64 = imported(&text).0.values().sum();
-            assert_eq!(found, expected, "{name}, {fields}");
+            let samples: u64 = imported(&text).0.values().sum();
+            assert_eq!(samples, expected, "{name}, {fields}");
             texts += 1;
         }
     }

@@ -167,8 +167,9 @@ fn recognizes_files_of_other_programs() {
             .filter(|path| !is_other(path))
             .filter_map(|path| {
                 let start = start(path).expect("reading should succeed");
-                let found = by_content(FORMATS, &start).map(|format| format.name);
-                (!start.is_empty() && found != Some(expected)).then(|| format!("{}: {found:?}", path.display()))
+                let recognized = by_content(FORMATS, &start).map(|format| format.name);
+                (!start.is_empty() && recognized != Some(expected))
+                    .then(|| format!("{}: {recognized:?}", path.display()))
             })
             .collect();
         assert!(unknown.is_empty(), "{expected}: {} of {}:\n{}", unknown.len(), files.len(), unknown.join("\n"));

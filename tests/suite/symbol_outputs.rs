@@ -275,9 +275,9 @@ fn check_reports_objects_without_functions() {
     };
     let files = files();
     let files = files.to_str().unwrap();
-    let found = check(&["--symfs", files]);
-    let text = String::from_utf8_lossy(&found.stdout).into_owned();
-    assert_eq!(found.status, 3, "{text} {}", found.stderr);
+    let result = check(&["--symfs", files]);
+    let text = String::from_utf8_lossy(&result.stdout).into_owned();
+    assert_eq!(result.status, 3, "{text} {}", result.stderr);
     let mut lines = text.lines();
     assert!(
         lines

@@ -140,14 +140,14 @@ fn compacted_tables_have_the_rows_of_the_dataset() {
     succeed(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&dataset));
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/spark.md");
     let compact = directory.path().join("compact");
-    let found = programs::python(clients, include_str!("compact.py"), &[&page, &dataset, &compact]).unwrap();
-    let found: Value = serde_json::from_str(&found).unwrap();
-    let rows = found["rows"].as_object().unwrap();
-    assert!(rows.len() >= 5 && rows["samples"] == 20 * 377 && rows["recordings"] == 20, "{found}");
-    assert_eq!(found["differ"], 0, "{found}");
+    let result = programs::python(clients, include_str!("compact.py"), &[&page, &dataset, &compact]).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    let rows = result["rows"].as_object().unwrap();
+    assert!(rows.len() >= 5 && rows["samples"] == 20 * 377 && rows["recordings"] == 20, "{result}");
+    assert_eq!(result["differ"], 0, "{result}");
     let (before, after) = (paths(&dataset).len(), paths(&compact).len());
     assert_eq!((before, after), (20 * TABLES, rows.len()));
-    note!("tables: {before} files compacted to {after} with the same rows: {found}");
+    note!("tables: {before} files compacted to {after} with the same rows: {result}");
 }
 
 /// The number of tables below a directory. Files may be renamed and removed meanwhile.

@@ -79,10 +79,10 @@ fn queries_in_duckdb_have_the_results_of_other_outputs() {
     let Some(clients) = programs::directory() else { return };
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (inputs, waiting) = inputs();
-    let found = query(clients, &dataset(directory.path(), &inputs), "duckdb");
+    let results = query(clients, &dataset(directory.path(), &inputs), "duckdb");
     let mut compared = 0;
 
-    let stacks = found["folded stacks"].iter().map(|row| (text(&row[0]).to_owned(), number(&row[1]))).collect();
+    let stacks = results["folded stacks"].iter().map(|row| (text(&row[0]).to_owned(), number(&row[1]))).collect();
     assert_eq!(folded(&inputs, "period"), stacks);
     compared += stacks.len();
 
@@ -98,7 +98,7 @@ fn queries_in_duckdb_have_the_results_of_other_outputs() {
         let mut sorted: Vec<_> = expected.iter().map(|(name, count)| (name.as_str(), *count)).collect();
         sorted.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
         sorted.truncate(20);
-        let rows: Vec<_> = found[query].iter().map(|row| (text(&row[0]), number(&row[1]))).collect();
+        let rows: Vec<_> = results[query].iter().map(|row| (text(&row[0]), number(&row[1]))).collect();
         assert_eq!(rows, sorted, "{query}");
         compared += rows.len();
     }
@@ -111,21 +111,21 @@ fn queries_in_duckdb_have_the_results_of_other_outputs() {
         *lines.entry((cells[1].to_owned(), cells[0].to_owned())).or_default() +=
             cells[5].parse::<u64>().expect("a count");
     }
-    for row in found["hottest lines"].iter().filter(|row| text(&row[0]).ends_with("words.c")) {
+    for row in results["hottest lines"].iter().filter(|row| text(&row[0]).ends_with("words.c")) {
         let key = (text(&row[0]).to_owned(), text(&row[1]).to_owned());
         // A line can be in several functions.
         assert!(lines[&key] >= number(&row[3]), "{row:?}, {lines:?}");
         compared += 1;
     }
-    let most = found["hottest lines"].iter().find(|row| text(&row[2]) == "find").expect("a line of find");
+    let most = results["hottest lines"].iter().find(|row| text(&row[2]) == "find").expect("a line of find");
     assert_eq!(number(&most[3]), lines[&(text(&most[0]).to_owned(), text(&most[1]).to_owned())]);
 
     let samples: u64 = own.values().sum();
-    let sum = |query: &str, column: usize| found[query].iter().map(|row| number(&row[column])).sum::<u64>();
+    let sum = |query: &str, column: usize| results[query].iter().map(|row| number(&row[column])).sum::<u64>();
     assert_eq!([sum("hosts", 2), sum("cgroups", 3), sum("percentiles by second", 2)], [samples; 3]);
     assert_eq!(sum("hosts", 1), inputs.len() as u64);
-    assert!(found["cgroups"].iter().any(|row| text(&row[1]).starts_with('/')), "{:?}", found["cgroups"]);
-    compared += found["cgroups"].len() + found["percentiles by second"].len() + found["hosts"].len();
+    assert!(results["cgroups"].iter().any(|row| text(&row[1]).starts_with('/')), "{:?}", results["cgroups"]);
+    compared += results["cgroups"].len() + results["percentiles by second"].len() + results["hosts"].len();
 
     if let Some(waiting) = waiting {
         let dataset = dataset(&directory.path().join("dataset"), std::slice::from_ref(&waiting));
@@ -201,8 +201,8 @@ fn builds_are_compared_by_the_shares_of_their_functions() {
         };
         of(&|leaf| leaf == name) as f64 * 100.0 / of(&|leaf| !leaf.starts_with('[')) as f64
     };
-    let found = query(clients, &dataset, "duckdb");
-    let row = found["builds"].iter().find(|row| text(&row[1]) == "find").expect("a row of find");
+    let results = query(clients, &dataset, "duckdb");
+    let row = results["builds"].iter().find(|row| text(&row[1]) == "find").expect("a row of find");
     let shares = [share(&words, "find"), share(&half, "find")];
     let [least, most] = [shares[0].min(shares[1]), shares[0].max(shares[1])];
     for (cell, expected) in row[2..].iter().zip([least, most, most - least]) {
@@ -223,8 +223,8 @@ fn data_sources_are_those_of_all_samples_that_have_one() {
             *expected.entry(line.trim().split(' ').next().unwrap_or("").to_owned()).or_default() += 1;
         }
     }
-    let found = query(clients, &dataset(directory.path(), &inputs), "duckdb");
-    let count: u64 = found["data sources"].iter().map(|row| number(&row[3])).sum();
-    assert_eq!(count, expected.values().sum::<u64>(), "{:?}, {expected:?}", found["data sources"]);
+    let results = query(clients, &dataset(directory.path(), &inputs), "duckdb");
+    let count: u64 = results["data sources"].iter().map(|row| number(&row[3])).sum();
+    assert_eq!(count, expected.values().sum::<u64>(), "{:?}, {expected:?}", results["data sources"]);
     assert!(count > 0);
 }

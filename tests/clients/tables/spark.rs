@@ -58,15 +58,15 @@ fn queries_in_spark_have_the_results_of_duckdb() {
     let Some(text) = spark(clients, IN_PROCESS, queries::SCRIPT, &[&page, &dataset, Path::new("spark")]) else {
         return;
     };
-    let found: Results = serde_json::from_str(&text).expect("JSON");
+    let results: Results = serde_json::from_str(&text).expect("JSON");
     let expected = queries::query(clients, &dataset, "duckdb");
     let rows: usize = expected.values().map(Vec::len).sum();
-    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    assert_eq!(results.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (name, expected) in expected {
-        assert_eq!(found[&name], expected, "{name}");
+        assert_eq!(results[&name], expected, "{name}");
     }
-    note!("queries: {rows} rows of {} queries in Spark equal those in DuckDB", found.len());
-    assert!(found.len() >= 9 && rows > 100, "only {rows} rows of {} queries", found.len());
+    note!("queries: {rows} rows of {} queries in Spark equal those in DuckDB", results.len());
+    assert!(results.len() >= 9 && rows > 100, "only {rows} rows of {} queries", results.len());
 }
 
 #[test]
