@@ -2,7 +2,7 @@
 
 use super::programs;
 use crate::common::files;
-use crate::common::program::{perfconv, succeed, try_run};
+use crate::common::program::{perfconv, succeed};
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -103,8 +103,7 @@ json.dump(dict(totals=totals, types=types, functions=functions, stacks=stacks, w
 "#;
 
 fn convert(clients: &Path, recording: &Path, output: &Path, args: &[&str]) -> Result<Value, String> {
-    try_run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args))?;
-    serde_json::from_str(&programs::python(clients, READ, &[output])?).map_err(|error| error.to_string())
+    programs::read_converted(clients, READ, recording, output, args)
 }
 
 /// The totals by thread and event. Profiles come in pairs, with numbers of samples and with values; their types are those of pprof: the

@@ -2,7 +2,7 @@
 
 use super::programs;
 use crate::common::files::{self, fixture};
-use crate::common::program::{perfconv, succeed, try_run};
+use crate::common::program::{perfconv, succeed};
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -76,8 +76,7 @@ json.dump(dict(totals=totals, frames=frames, chains=chains, processes=processes,
 "#;
 
 fn convert(clients: &Path, recording: &Path, output: &Path, args: &[&str]) -> Result<Value, String> {
-    try_run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args))?;
-    serde_json::from_str(&programs::python(clients, READ, &[output])?).map_err(|error| error.to_string())
+    programs::read_converted(clients, READ, recording, output, args)
 }
 
 fn totals_of(trace: &Value, has_threads: bool) -> Totals {
