@@ -18,7 +18,6 @@ mod corruption;
 mod inputs;
 mod json;
 mod limits;
-mod misframed;
 mod quipper;
 mod recordings;
 mod reencode;

@@ -23,12 +23,12 @@ pub(crate) fn fixtures() -> Vec<PathBuf> {
 
 fn within(directories: &[PathBuf]) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut found = Vec::new();
-    directories.iter().for_each(|directory| find(&root.join(directory), &mut found));
-    found.sort();
-    found.extend_from_slice(constructed::all());
-    found.extend(scenarios::all().iter().map(|recording| recording.path.clone()));
-    found
+    let mut paths = Vec::new();
+    directories.iter().for_each(|directory| find(&root.join(directory), &mut paths));
+    paths.sort();
+    paths.extend_from_slice(constructed::all());
+    paths.extend(scenarios::all().iter().map(|recording| recording.path.clone()));
+    paths
 }
 
 /// The number of generated recordings, which are in no directory of the repository.
@@ -45,16 +45,16 @@ pub(crate) fn enough(test: &str) -> usize {
     15 + generated()
 }
 
-fn find(path: &Path, found: &mut Vec<PathBuf>) {
+fn find(path: &Path, paths: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(path) else {
-        found.extend(has_magic(path).then(|| path.to_owned()));
+        paths.extend(has_magic(path).then(|| path.to_owned()));
         return;
     };
     if path.join("data").is_file() {
-        found.push(path.to_owned());
+        paths.push(path.to_owned());
         return;
     }
-    entries.flatten().for_each(|entry| find(&entry.path(), found));
+    entries.flatten().for_each(|entry| find(&entry.path(), paths));
 }
 
 /// Whether a file begins with the magic of either version and byte order. Some files of the corpus are compressed as a whole.

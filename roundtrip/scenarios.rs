@@ -24,11 +24,11 @@ pub(crate) fn all() -> &'static [ScenarioRecording] {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scenarios");
         fs::create_dir_all(&dir).expect("creating the directory should succeed");
         let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-        let found =
+        let paths =
             fs::read_dir(scenarios).expect("the scenarios should exist").map(|entry| entry.expect("a file").path());
-        let mut found: Vec<_> = found.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
-        found.sort();
-        found
+        let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+        paths.sort();
+        paths
             .iter()
             .flat_map(|path| [Endian::Little, Endian::Big].map(|endian| generate(path, endian, &dir)))
             .flatten()

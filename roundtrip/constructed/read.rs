@@ -76,8 +76,8 @@ impl Read {
 /// Returns the findings of a check.
 pub(super) fn findings(path: &Path) -> Vec<String> {
     let mut findings = Vec::new();
-    let mut found = |finding: check::Finding| findings.push(finding.to_string());
-    check::check(Input::Path(path.to_owned()), ReadOptions::default(), &mut found)
+    let mut on_finding = |finding: check::Finding| findings.push(finding.to_string());
+    check::check(Input::Path(path.to_owned()), ReadOptions::default(), &mut on_finding)
         .expect("the recording should be checked");
     findings
 }

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Maximum number of bytes of an archive's members.
+/// Maximum number of bytes of an archive's members. They are unpacked to disk: a small archive of zeros could otherwise fill it.
 const MAX_SIZE: u64 = 64 << 30;
 
 /// An archive, extracted to a temporary directory that is removed with it.

@@ -188,7 +188,8 @@ struct ZeroBudget(u64);
 
 impl Default for ZeroBudget {
     fn default() -> Self {
-        // More than zero, since object files have some pages of zeros.
+        // More than zero, since object files have some pages of zeros. Beyond the size of the other bytes, an
+        // archive takes at most this much more room when it is unpacked.
         Self(1 << 30)
     }
 }

@@ -30,7 +30,8 @@ const UNREADABLE: u8 = 1;
 /// Exit status if there are warnings or errors.
 const HAS_PROBLEMS: u8 = 3;
 
-/// Number of similar findings printed without `--verbose`.
+/// Number of similar findings printed without `--verbose`: enough to see whether their offsets follow a pattern. The others are
+/// counted.
 const MAX_SIMILAR: u64 = 3;
 
 /// Checks recordings.

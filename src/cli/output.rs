@@ -103,7 +103,7 @@ fn is_terminal(path: &Path) -> bool {
     let can_be_terminal =
         |metadata: &fs::Metadata| std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type());
     #[cfg(not(unix))]
-    let can_be_terminal = |found: &fs::Metadata| !found.is_dir();
+    let can_be_terminal = |metadata: &fs::Metadata| !metadata.is_dir();
     fs::metadata(path).is_ok_and(|metadata| can_be_terminal(&metadata))
         && File::options().append(true).open(path).is_ok_and(|file| file.is_terminal())
 }

@@ -22,7 +22,8 @@ use std::fs;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// Maximum number of parts, unless more are allowed.
+/// Maximum number of parts, unless more are allowed: a key such as the thread ID can have a value for almost every sample, and
+/// more files than a person looks at are seldom what was meant.
 const MAX_PARTS: usize = 1000;
 
 /// Maximum number of uncompressed files and pipes written at once. They are not limited by open files: [`PartFile`] opens its
@@ -35,7 +36,7 @@ const MAX_COMPRESSED_PARTS: usize = 16;
 /// Maximum number of uncompressed directories written at once: each has two open files.
 const MAX_DIRECTORY_PARTS: usize = 100;
 
-/// Size of all write buffers together, in bytes.
+/// Size of all write buffers together, in bytes: with the maximum of parts, each still has 8 KiB.
 const BUFFER_SIZE: usize = 32 << 20;
 
 /// The existing outputs that a split may replace: a directory of parts.

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 /// Number of records of each sequence that are searched for the next common one: initial and maximum.
 const WINDOW: usize = 256;
 const MAX_WINDOW: usize = 1 << 16;
-/// Size of the records read ahead in a sequence, in bytes, at which no more are read.
+/// Size of the records read ahead in a sequence, in bytes, at which no more are read: recordings without a common record differ
+/// throughout, and are not in memory as a whole.
 const MAX_BYTES: usize = 32 << 20;
 
 /// Two sequences that are being aligned.

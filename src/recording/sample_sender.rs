@@ -27,10 +27,10 @@ use perf_data::tracepoint::tracepoints::Tracepoints;
 use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
 use std::sync::Arc;
 
-/// Maximum number of samples in a batch.
+/// Maximum number of samples in a batch: handing one over wakes a thread, which costs as much as many samples.
 const BATCH: usize = 1024;
 
-/// Number of frames at which a batch is full.
+/// Number of frames at which a batch is full, which bounds the memory of batches of deep stacks.
 const FRAMES_PER_BATCH: usize = 1 << 16;
 
 /// Resolved samples on their way between threads.

@@ -19,9 +19,9 @@ pub(crate) struct TreeFunction {
     pub is_kernel: bool,
 }
 
-/// A place in a function: that of a sample, or of a call.
+/// A frame of a stack, without its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct TreeFrame {
     /// Index of the function.
     pub function: u32,
     /// Path of the source file; empty if unknown.
@@ -91,8 +91,8 @@ pub(crate) struct CallTree {
     /// Names that the rest refers to.
     pub names: Names,
     pub functions: Vec<TreeFunction>,
-    pub places: Vec<Place>,
-    /// Depth and place of each node, without the root.
+    pub frames: Vec<TreeFrame>,
+    /// Depth and frame of each node, without the root.
     pub nodes: Vec<(u32, u32)>,
     /// Names of the events, that with the most samples first.
     pub events: Vec<String>,
@@ -107,8 +107,8 @@ pub(crate) struct CallTree {
 struct Builder {
     names: Names,
     functions: Interned<TreeFunction>,
-    places: Interned<Place>,
-    /// Parent and place of each node but the root, whose index is 0: the node of index `i` is at `i - 1`.
+    frames: Interned<TreeFrame>,
+    /// Parent and frame of each node but the root, whose index is 0: the node of index `i` is at `i - 1`.
     nodes: Interned<(u32, u32)>,
     events: Vec<String>,
     threads: Interned<TreeThread>,
@@ -152,7 +152,7 @@ impl CallTree {
         let mut builder = Builder {
             names: Names::default(),
             functions: Interned::default(),
-            places: Interned::default(),
+            frames: Interned::default(),
             nodes: Interned::default(),
             events: Vec::new(),
             threads: Interned::default(),
@@ -170,7 +170,7 @@ impl Builder {
     fn add(&mut self, profile: &Profile, slots: Slots, is_base: bool) {
         let tables = &*profile.tables;
         let locations = Locations::new(tables);
-        let places: Vec<u32> = (0..locations.list().len() as LocationId).map(|id| self.place(id, &locations)).collect();
+        let frames: Vec<u32> = (0..locations.list().len() as LocationId).map(|id| self.frame(id, &locations)).collect();
         // By number: hashing would take longer than all else, because most samples of a long recording are rows of their own.
         let mut by_stack: Vec<Option<u32>> = vec![None; tables.stacks.count()];
         let thread = |labels: &[LabelValue]| {
@@ -187,7 +187,7 @@ impl Builder {
         for (index, row) in profile.rows.iter().enumerate() {
             let node = *by_stack[row.stack as usize].get_or_insert_with(|| {
                 let stack = locations.stack_locations(tables.stacks.stack(row.stack)).rev();
-                stack.fold(0, |parent, location| self.nodes.id((parent, places[location as usize])) + 1)
+                stack.fold(0, |parent, location| self.nodes.id((parent, frames[location as usize])) + 1)
             });
             let thread = threads[row.labels as usize];
             let slot = profile.occurrences.get(index).map_or(0, |occurrence| slots.slot_at(occurrence.time));
@@ -196,14 +196,14 @@ impl Builder {
         }
     }
 
-    fn place(&mut self, id: LocationId, locations: &Locations) -> u32 {
+    fn frame(&mut self, id: LocationId, locations: &Locations) -> u32 {
         let location = locations.get(id);
         let mut name = |id: NameId| self.names.id(locations.text(id).as_bytes());
         let function =
             TreeFunction { name: name(location.function), dso: name(location.dso), is_kernel: location.is_kernel };
         let file = name(location.file);
         let function = self.functions.id(function);
-        self.places.id(Place { function, file, line: location.line, is_inlined: location.is_inlined })
+        self.frames.id(TreeFrame { function, file, line: location.line, is_inlined: location.is_inlined })
     }
 
     fn thread(&mut self, comm: Option<u64>, tid: Option<u64>, tables: &Tables) -> u32 {
@@ -237,8 +237,8 @@ impl Builder {
             if node == 0 {
                 continue;
             }
-            let (_, place) = nodes[node as usize - 1];
-            list.push((depth, place));
+            let (_, frame) = nodes[node as usize - 1];
+            list.push((depth, frame));
             order[node as usize] = list.len() as u32;
             let (child, sibling) = links[node as usize];
             // The child is taken first, so that a subtree comes before its next sibling.
@@ -250,7 +250,7 @@ impl Builder {
         CallTree {
             names: self.names,
             functions: self.functions.into_list(),
-            places: self.places.into_list(),
+            frames: self.frames.into_list(),
             nodes: list,
             events: self.events,
             threads: self.threads.into_list(),

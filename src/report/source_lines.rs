@@ -19,7 +19,8 @@ pub(crate) struct SourceLines {
     pub total: Counts,
 }
 
-/// Size up to which source files are read.
+/// Size up to which source files are read. A path of debug information can name any large file. Lines behind it
+/// are shown as missing.
 const MAX_SOURCE: u64 = 64 << 20;
 
 impl SourceLines {

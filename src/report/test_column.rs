@@ -33,8 +33,8 @@ fn groups_samples_by_the_column() {
             .sum()
     };
     let mut expected: Vec<(String, u64)> = vec![("even".to_owned(), count(false)), ("odd".to_owned(), count(true))];
-    let mut found = groups(ReportKey::by_name("example").unwrap());
-    found.sort();
+    let mut reported = groups(ReportKey::by_name("example").unwrap());
+    reported.sort();
     expected.retain(|(_, samples)| *samples > 0);
-    assert_eq!(found, expected);
+    assert_eq!(reported, expected);
 }

@@ -17,7 +17,7 @@ fn the_firefox_profiler_loads_profiles() {
         let output = directory.path().join(format!("{}.fx.json.gz", recording.name.replace(['.', '/'], "-")));
         convert(&recording.path, &output, &["--weight", "samples", "--symbols", "no"])?;
         let session = FirefoxSession::load(clients, &output)?;
-        let mut found = Totals::new();
+        let mut totals = Totals::new();
         let listed = session.query(&["thread", "list"])?;
         let threads = listed["threads"].as_array().ok_or("no threads")?;
         let mut counts = totals::counts(expected);
@@ -36,10 +36,10 @@ fn the_firefox_profiler_loads_profiles() {
             let count = info["sampleCount"].as_u64().ok_or("no sampleCount")?;
             let total = samples["categoryBreakdown"]["totalSamples"].as_f64().unwrap_or(count as f64);
             if count > 0 {
-                let sums = found.entry(key(thread, expected)).or_default();
+                let sums = totals.entry(key(thread, expected)).or_default();
                 *sums = (sums.0 + count, sums.1 + total as u64);
             }
         }
-        totals::check_equal(&found, &counts)
+        totals::check_equal(&totals, &counts)
     });
 }

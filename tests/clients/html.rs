@@ -58,8 +58,8 @@ fn pages_draw_zoom_search_filter_and_sort() {
     assert_eq!(text(&zoomed, "zoomed"), "foundry::v2::heap_phase");
     assert!((5..frames(&drawn)).contains(&frames(&zoomed)), "{} frames", frames(&zoomed));
 
-    let found = open(&html, "search=Smith");
-    assert!(text(&found, "status").ends_with("; search: 22.38%"), "{}", text(&found, "status"));
+    let results = open(&html, "search=Smith");
+    assert!(text(&results, "status").ends_with("; search: 22.38%"), "{}", text(&results, "status"));
 
     let thread = open(&html, "thread=comm:smith");
     assert_eq!(attribute(&thread, "data-samples"), "293");

@@ -1,7 +1,7 @@
 //! Manual pages cause no warnings of two formatters.
 
 use crate::common::manual::pages;
-use crate::common::oracle::note_missing_oracle;
+use crate::common::oracle::has_program;
 use crate::common::program::run_other;
 use std::process::Command;
 
@@ -12,8 +12,7 @@ fn formatters_accept_all_pages() {
     let formatters: [&[&str]; 2] =
         [&["man", "--warnings", "-E", "UTF-8", "-Tutf8", "-Z", "-l"], &["mandoc", "-Tlint", "-Wwarning"]];
     for formatter in formatters {
-        if run_other(Command::new("sh").args(["-c", &format!("command -v {}", formatter[0])])).status != 0 {
-            note_missing_oracle(formatter[0]);
+        if !has_program(formatter[0]) {
             continue;
         }
         for page in &pages {

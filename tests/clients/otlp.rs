@@ -2,7 +2,7 @@
 
 use super::programs;
 use crate::common::files;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, succeed};
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -103,11 +103,7 @@ json.dump(dict(totals=totals, types=types, functions=functions, stacks=stacks, w
 "#;
 
 fn convert(clients: &Path, recording: &Path, output: &Path, args: &[&str]) -> Result<Value, String> {
-    let run = run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args));
-    if run.status != 0 {
-        return Err(run.stderr);
-    }
-    serde_json::from_str(&programs::python(clients, READ, &[output])?).map_err(|error| error.to_string())
+    programs::read_converted(clients, READ, recording, output, args)
 }
 
 /// The totals by thread and event. Profiles come in pairs, with numbers of samples and with values; their types are those of pprof: the
@@ -221,27 +217,26 @@ fn stacks_are_those_of_folded_output() {
         let output = directory.path().join("out.otlp");
         let file = convert(clients, &symbols.join(name), &output, &args).expect("a file");
         let folded = directory.path().join("out.folded");
-        let run = run(perfconv().arg(symbols.join(name)).arg("-o").arg(&folded).args(["-f", "-q"]).args(args));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(perfconv().arg(symbols.join(name)).arg("-o").arg(&folded).args(["-f", "-q"]).args(args));
         let folded = fs::read_to_string(&folded).expect("folded stacks");
         let line =
             |line: &str| line.rsplit_once(' ').map(|(stack, count)| (stack.to_owned(), count.parse().unwrap_or(0)));
         let expected: BTreeMap<String, u64> = folded.lines().filter_map(line).collect();
-        let mut found = BTreeMap::new();
+        let mut stacks = BTreeMap::new();
         for (key, sum) in file["stacks"].as_object().into_iter().flatten() {
             let (stack, number): (String, u64) = serde_json::from_str(key).expect("a stack");
             if number == 1 {
-                *found.entry(stack).or_insert(0) += sum.as_u64().unwrap_or(0);
+                *stacks.entry(stack).or_insert(0) += sum.as_u64().unwrap_or(0);
             }
         }
-        let other = found.iter().find(|(stack, sum)| expected.get(*stack) != Some(sum));
+        let other = stacks.iter().find(|(stack, sum)| expected.get(*stack) != Some(sum));
         assert!(
-            other.is_none() && found.len() == expected.len(),
+            other.is_none() && stacks.len() == expected.len(),
             "{name}: {other:?}, {} of {}",
-            found.len(),
+            stacks.len(),
             expected.len()
         );
-        compared += found.len();
+        compared += stacks.len();
     }
     note!("otlp: {compared} stacks are those of folded output");
     assert!(compared > 60, "{compared}");

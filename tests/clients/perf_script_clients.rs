@@ -2,7 +2,7 @@
 
 use super::programs::{self, FirefoxSession};
 use crate::common::files;
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, succeed};
 use crate::common::totals;
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,8 +19,7 @@ fn compare(program: &str, enough: usize, differs: impl Fn(&Path, &ByThread) -> O
         let text = directory.path().join(format!("{}.perf.txt", recording.name.replace('.', "-")));
         let mut command = perfconv();
         command.arg(&recording.path).args(["-q", "--symbols", "no", "-t", "perf-script", "-o"]).arg(&text);
-        let run = run(&mut command);
-        assert_eq!(run.status, 0, "{}: {}", recording.name, run.stderr);
+        succeed(&mut command);
         if !fs::read_to_string(&text).expect("text").contains("\n\t") {
             return Err("no call chains: not recognized as text of perf script");
         }

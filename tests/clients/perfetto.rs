@@ -2,7 +2,7 @@
 
 use super::programs;
 use crate::common::files::{self, fixture};
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, succeed};
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -76,11 +76,7 @@ json.dump(dict(totals=totals, frames=frames, chains=chains, processes=processes,
 "#;
 
 fn convert(clients: &Path, recording: &Path, output: &Path, args: &[&str]) -> Result<Value, String> {
-    let run = run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args));
-    if run.status != 0 {
-        return Err(run.stderr);
-    }
-    serde_json::from_str(&programs::python(clients, READ, &[output])?).map_err(|error| error.to_string())
+    programs::read_converted(clients, READ, recording, output, args)
 }
 
 fn totals_of(trace: &Value, has_threads: bool) -> Totals {
@@ -149,9 +145,9 @@ fn traces_have_unwound_stacks() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let files = symbols.join("files").display().to_string();
     for name in ["dwarf.data", "both.data", "detour.data"] {
-        let folded =
-            run(perfconv().arg(symbols.join(name)).args(["-t", "folded", "--symfs", &files, "-q", "--labels", "none"]));
-        assert_eq!(folded.status, 0, "{}", folded.stderr);
+        let folded = succeed(
+            perfconv().arg(symbols.join(name)).args(["-t", "folded", "--symfs", &files, "-q", "--labels", "none"]),
+        );
         let folded = String::from_utf8_lossy(&folded.stdout).into_owned();
         let output = directory.path().join("out.pftrace");
         let trace = convert(clients, &symbols.join(name), &output, &["--symfs", &files]).expect("a trace");
@@ -160,10 +156,10 @@ fn traces_have_unwound_stacks() {
         let shown = |name: &str| if name.starts_with('[') { String::new() } else { name.to_owned() };
         let lines = folded.lines().filter_map(|line| line.rsplit_once(' '));
         let expected: BTreeSet<Vec<String>> = lines.map(|(stack, _)| stack.split(';').map(shown).collect()).collect();
-        let found: BTreeSet<Vec<String>> =
+        let stacks: BTreeSet<Vec<String>> =
             chains.iter().map(|chain| serde_json::from_value(chain.clone()).expect("names")).collect();
-        assert!(found.len() > 1 && found.iter().any(|chain| chain.len() >= 4), "{name}: {found:?}");
-        assert_eq!(found, expected, "{name}");
+        assert!(stacks.len() > 1 && stacks.iter().any(|chain| chain.len() >= 4), "{name}: {stacks:?}");
+        assert_eq!(stacks, expected, "{name}");
     }
 }
 
@@ -186,7 +182,7 @@ fn traces_have_processes_switches_tracepoints_and_clocks() {
 
     let recording = directory.path().join("switches.data");
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/switches.toml");
-    assert_eq!(run(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q")).status, 0);
+    succeed(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q"));
     let trace = convert(clients, &recording, &output, &["--symbols", "no"]).expect("a trace");
     let switches = trace["switches"].as_array().expect("switches");
     assert!(switches.len() > 2, "{switches:?}");

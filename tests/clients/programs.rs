@@ -1,9 +1,10 @@
 //! Programs that read profiles, installed from npm and PyPI.
 
-use crate::common::oracle::note_missing_oracle;
-use crate::common::program::{run_other, with_time_limit};
+use crate::common::oracle::{has_program, note_missing_oracle};
+use crate::common::program::{perfconv, run_other, try_run, with_time_limit};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,15 +41,23 @@ pub(super) fn python(clients: &Path, script: &str, args: &[&Path]) -> Result<Str
     if run.status == 0 { Ok(text) } else { Err(run.stderr) }
 }
 
+/// Converts a recording, and reads the output with a Python script that prints JSON.
+pub(super) fn read_converted(
+    clients: &Path,
+    script: &str,
+    recording: &Path,
+    output: &Path,
+    args: &[&str],
+) -> Result<Value, String> {
+    try_run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args))?;
+    serde_json::from_str(&python(clients, script, &[output])?).map_err(|error| error.to_string())
+}
+
 const BROWSER: &str = "chromium";
 
 /// Whether there is a browser.
 pub(super) fn has_browser() -> bool {
-    let has_browser = run_other(Command::new("sh").args(["-c", "command -v chromium"])).status == 0;
-    if !has_browser {
-        note_missing_oracle(BROWSER);
-    }
-    has_browser
+    has_program(BROWSER)
 }
 
 /// The document of a page after its scripts have run, in a browser without a window.

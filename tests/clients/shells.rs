@@ -3,8 +3,8 @@
 use super::programs;
 use super::terminal::Terminal;
 use crate::common::files::fixture;
-use crate::common::oracle::{note_missing_oracle, requires_oracles};
-use crate::common::program::{perfconv, run, run_other};
+use crate::common::oracle::{has_program, requires_oracles};
+use crate::common::program::{perfconv, run, run_other, succeed};
 use std::fs;
 use std::process::Command;
 
@@ -63,8 +63,7 @@ fn scripts_complete_in_real_shells() {
             let Some(clients) = programs::directory() else { continue };
             nushell = clients.join("node_modules/@nushell/linux-x64/bin/nu").display().to_string();
             start[0] = &nushell;
-        } else if run_other(Command::new("sh").args(["-c", &format!("command -v {}", shell.name)])).status != 0 {
-            note_missing_oracle(shell.name);
+        } else if !has_program(shell.name) {
             continue;
         }
         let terminal = Terminal::start(&start, |home| {
@@ -135,8 +134,7 @@ const HOSTILE: [&str; 22] = [
 fn completed_names_run_nothing_and_reach_the_program() {
     let mut tested = Vec::new();
     for shell in SHELLS.iter().filter(|shell| shell.name != "nushell") {
-        if run_other(Command::new("sh").args(["-c", &format!("command -v {}", shell.name)])).status != 0 {
-            note_missing_oracle(shell.name);
+        if !has_program(shell.name) {
             continue;
         }
         let terminal = Terminal::start(shell.start, |home| {
@@ -203,8 +201,8 @@ for word in "${COMPREPLY[@]}"; do eval "printf '%s\0' $word"; done
 
 #[test]
 fn names_of_threads_objects_and_events_are_one_word_in_bash() {
-    if run_other(Command::new("sh").args(["-c", "command -v bash"])).status != 0 {
-        return note_missing_oracle("bash");
+    if !has_program("bash") {
+        return;
     }
     let directory = tempfile::tempdir().unwrap();
     let text = run(perfconv().arg(fixture("callgraph.data")).args(["-t", "jsonl", "-o", "-"])).stdout;
@@ -224,8 +222,7 @@ fn names_of_threads_objects_and_events_are_one_word_in_bash() {
     let named = format!("\"name\":{}", serde_json::to_string(&event).unwrap());
     let lines = lines.join("\n").replacen("\"name\":\"cpu-clock\"", &named, 1);
     fs::write(directory.path().join("names.jsonl"), lines).unwrap();
-    let written = run(perfconv().current_dir(&directory).args(["names.jsonl", "-o", "names.data"]));
-    assert_eq!(written.status, 0, "{}", written.stderr);
+    succeed(perfconv().current_dir(&directory).args(["names.jsonl", "-o", "names.data"]));
     let is_value = |name: &&String| !name.starts_with('-') && !name.chars().any(char::is_control);
     let values: Vec<&String> = names.iter().filter(is_value).collect();
     assert!(values.len() > 250, "{}", values.len());

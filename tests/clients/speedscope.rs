@@ -74,13 +74,13 @@ jsonschema.validate(document, schema)";
             }
             return totals::check_equal(&totals_of(&file, expected)?, &totals::counts(expected));
         }
-        let mut found = Totals::new();
+        let mut totals = Totals::new();
         for (name, value) in &page.profiles {
-            let total = found.entry(thread_and_event(name, expected)).or_default();
+            let total = totals.entry(thread_and_event(name, expected)).or_default();
             let samples: u64 = value.replace(',', "").parse().map_err(|_| format!("{name}: {value}"))?;
             *total = (total.0 + samples, total.1 + samples);
         }
-        totals::check_equal(&found, &totals::counts(expected))
+        totals::check_equal(&totals, &totals::counts(expected))
     });
 }
 

@@ -1,6 +1,6 @@
 //! A real terminal, of tmux, for tests of what users see.
 
-use crate::common::oracle::note_missing_oracle;
+use crate::common::oracle::has_program;
 use crate::common::program::run_other;
 use std::path::Path;
 use std::process::Command;
@@ -20,8 +20,7 @@ impl Terminal {
     /// Starts a program in a terminal of 100 columns and 50 lines, in an empty home directory, with perfconv on its path; `None` if
     /// tmux is missing.
     pub(super) fn start(program: &[&str], prepare: impl FnOnce(&Path)) -> Option<Self> {
-        if run_other(Command::new("sh").args(["-c", "command -v tmux"])).status != 0 {
-            note_missing_oracle("tmux");
+        if !has_program("tmux") {
             return None;
         }
         let terminal = Self { directory: tempfile::tempdir().expect("a temporary directory") };

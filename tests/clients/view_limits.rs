@@ -2,7 +2,7 @@
 
 use super::browser::Browser;
 use super::programs;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, succeed};
 use crate::common::view_limits::{MEGABYTE, Recording, is_unsafe};
 
 #[test]
@@ -23,7 +23,7 @@ fn pages_of_such_recordings_open() {
         let html = recording.at("page.html");
         let mut command = perfconv();
         command.arg(recording.at("in.data")).arg("-o").arg(&html).arg("--symfs").arg(recording.at("images"));
-        assert_eq!(run(&mut command).status, 0);
+        succeed(&mut command);
         browser.open(&html, "");
         assert_eq!(browser.number("Number(document.body.dataset.samples)"), samples);
         browser.press("ArrowDown");

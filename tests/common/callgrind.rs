@@ -1,15 +1,12 @@
 //! Files in the format of Callgrind, and reports with the same costs.
 
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, try_run};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
 pub(crate) fn convert(recording: &Path, output: &Path, args: &[&str]) -> Result<String, String> {
-    let run = run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args));
-    if run.status != 0 {
-        return Err(run.stderr);
-    }
+    try_run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args))?;
     Ok(String::from_utf8_lossy(&fs::read(output).expect("an output")).into_owned())
 }
 

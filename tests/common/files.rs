@@ -29,7 +29,8 @@ pub(crate) fn fixtures() -> Vec<Recording> {
         .collect();
     for entry in fs::read_dir(&dir).expect("the fixtures should be listable") {
         let name = entry.expect("the fixtures should be listable").file_name();
-        let is_listed = name == "README.md" || listed.iter().any(|recording| *recording.name == *name);
+        let is_listed = ["README.md", "perf_to_profile"].iter().any(|other| name == *other)
+            || listed.iter().any(|recording| *recording.name == *name);
         assert!(is_listed, "{name:?} is not in the table of the fixtures' README.md");
     }
     assert_found(listed)
@@ -147,10 +148,4 @@ pub(crate) fn files_in(dir: &Path) -> Files {
 /// Whether a path is, or is in, a temporary output of perfconv.
 pub(crate) fn is_temporary(path: &str) -> bool {
     path.split('/').any(|name| name.starts_with(".perfconv-") && name.ends_with(".tmp"))
-}
-
-/// Whether a directory has temporary outputs at this moment. Unlike [`files_in`], while files are renamed and removed.
-pub(crate) fn has_temporary(directory: &Path) -> bool {
-    let mut names = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    names.any(|name| is_temporary(&name.to_string_lossy()))
 }

@@ -1,6 +1,6 @@
 //! Profiles of the Firefox Profiler.
 
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, try_run};
 use crate::common::totals::{self, Totals};
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -8,10 +8,7 @@ use std::fs::File;
 use std::path::Path;
 
 pub(crate) fn convert(recording: &Path, output: &Path, args: &[&str]) -> Result<Value, String> {
-    let run = run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args));
-    if run.status != 0 {
-        return Err(run.stderr);
-    }
+    try_run(perfconv().arg(recording).arg("-o").arg(output).args(["-f", "-q"]).args(args))?;
     serde_json::from_reader(GzDecoder::new(File::open(output).expect("an output"))).map_err(|error| error.to_string())
 }
 

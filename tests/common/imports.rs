@@ -1,6 +1,6 @@
 //! Profiles as inputs, and recordings converted from them.
 
-use crate::common::program::{self, perfconv, run, run_other, with_time_limit};
+use crate::common::program::{self, perfconv, run_other, succeed, with_time_limit};
 use perfconv::formats::pprof::proto::{Profile, Sample};
 use std::path::{Path, PathBuf};
 
@@ -27,8 +27,7 @@ pub(crate) fn profile_path(name: &str) -> PathBuf {
 /// Converts a profile of allocations to a recording in a directory; returns it with the sizes that are labels, in ascending order.
 pub(crate) fn recording_of_allocations(directory: &Path) -> (PathBuf, Vec<i64>) {
     let output = directory.join("out.data");
-    let run = run(perfconv().arg(profile_path("mem.pprof")).args(["-q", "-o"]).arg(&output));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg(profile_path("mem.pprof")).args(["-q", "-o"]).arg(&output));
     let original = program::profile(&profile_path("mem.pprof"));
     let is_counted = |sample: &&Sample| sample.value[1] > 0;
     let mut sizes: Vec<_> = original.sample.iter().filter(is_counted).map(|sample| sample.label[0].num).collect();

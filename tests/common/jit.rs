@@ -1,6 +1,6 @@
 //! Jitdumps, built and recorded, and recordings with their functions.
 
-use crate::common::program::{Run, perfconv, run, run_other, with_time_limit};
+use crate::common::program::{Run, perfconv, run, run_other, succeed, with_time_limit};
 use perf_data::abi::jitdump::header::JitDumpHeader;
 use perf_data::abi::jitdump::record::UnwindingInfo;
 use perf_data::abi::jitdump::record::{
@@ -33,9 +33,7 @@ pub(crate) fn path(dir: &TempDir, name: &str) -> PathBuf {
 
 /// Rewrites a recording with perfconv.
 pub(crate) fn rewrite(input: &Path, output: &Path, args: &[&str]) -> Run {
-    let run = run(perfconv().arg("rewrite").arg(input).args(["-f", "-o"]).arg(output).args(args));
-    assert_eq!(run.status, 0, "{} {args:?}: {}", input.display(), run.stderr);
-    run
+    succeed(perfconv().arg("rewrite").arg(input).args(["-f", "-o"]).arg(output).args(args))
 }
 
 /// Puts a jitdump into a directory, and the recording with the dump's path changed to it, as perf inject requires.
@@ -43,8 +41,7 @@ pub(crate) fn relocate(dir: &TempDir, recording: &Path, name: &str, dump: &[u8])
     fs::write(path(dir, name), dump).unwrap();
     rewrite(recording, &path(dir, "known.data"), &["--perf-version", "6.1"]);
     let json = path(dir, "known.jsonl");
-    let run = run(perfconv().arg(path(dir, "known.data")).args(["-f", "-o"]).arg(&json));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg(path(dir, "known.data")).args(["-f", "-o"]).arg(&json));
     let text = fs::read_to_string(&json).unwrap();
     let at = text.find(&format!("/{name}\"")).expect("the recording should map the dump");
     let start = text[..at].rfind('"').expect("a string") + 1;

@@ -1,6 +1,6 @@
 //! Manual pages.
 
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use std::fs;
 use std::path::PathBuf;
 
@@ -13,6 +13,6 @@ pub(crate) fn pages() -> (tempfile::TempDir, Vec<PathBuf>) {
     pages.sort();
     let again = run(perfconv().arg("man").arg(&target));
     assert!(again.status == 1 && again.stderr.contains("already exists; use -f to replace it"), "{}", again.stderr);
-    assert_eq!(run(perfconv().arg("man").arg("-f").arg(&target)).status, 0);
+    succeed(perfconv().arg("man").arg("-f").arg(&target));
     (directory, pages)
 }

@@ -2,7 +2,7 @@
 
 use super::pprof::validate;
 use crate::common::files::fixture;
-use crate::common::program::{self, perfconv, run};
+use crate::common::program::{self, perfconv, succeed};
 use perfconv::formats::pprof::proto::Profile;
 
 /// Fixtures whose samples have each label.
@@ -16,8 +16,7 @@ pub(crate) const LABELS_BY_FIXTURE: &[(&str, &[&str])] = &[
 pub(crate) fn convert(input: &str, options: &[&str]) -> Profile {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("out.pb.gz");
-    let run = run(perfconv().arg(fixture(input)).args(options).arg("-o").arg(&output));
-    assert_eq!(run.status, 0, "{input} {options:?}: {}", run.stderr);
+    succeed(perfconv().arg(fixture(input)).args(options).arg("-o").arg(&output));
     let profile = program::profile(&output);
     validate(&profile).unwrap_or_else(|error| panic!("{input} {options:?}: {error}"));
     profile

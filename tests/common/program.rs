@@ -38,8 +38,7 @@ pub(crate) fn with_time_limit(program: &str) -> Command {
 
 /// Runs `perfconv rewrite INPUT -o OUTPUT` with more arguments.
 pub(crate) fn rewrite(input: &Path, output: &Path, args: &[&str]) -> Result<(), String> {
-    let run = run(perfconv().arg("rewrite").arg(input).args(["-f", "-q", "-o"]).arg(output).args(args));
-    if run.status == 0 { Ok(()) } else { Err(run.stderr) }
+    try_run(perfconv().arg("rewrite").arg(input).args(["-f", "-q", "-o"]).arg(output).args(args)).map(drop)
 }
 
 /// Runs `perfconv INPUT -o OUTPUT`.
@@ -64,6 +63,20 @@ pub(crate) fn run(command: &mut Command) -> Run {
         stdout: output.stdout,
         stderr: String::from_utf8(output.stderr).expect("messages should be UTF-8"),
     }
+}
+
+/// Runs the program. Returns its messages if it fails.
+pub(crate) fn try_run(command: &mut Command) -> Result<Run, String> {
+    let run = run(command);
+    if run.status == 0 { Ok(run) } else { Err(run.stderr) }
+}
+
+/// Runs the program, which must succeed.
+#[track_caller]
+pub(crate) fn succeed(command: &mut Command) -> Run {
+    let run = run(command);
+    assert_eq!(run.status, 0, "{command:?}: {}", run.stderr);
+    run
 }
 
 /// Runs another program, whose messages need not be UTF-8.

@@ -1,6 +1,6 @@
 //! Repairs recordings, and checks what is repaired.
 
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, try_run};
 use perf_data::abi::record::RecordType;
 use perf_data::container::read::{ReadOptions, input::Input};
 use perf_data::stream::Sink;
@@ -23,8 +23,7 @@ pub(crate) fn read(path: &Path) -> perfconv::Result<(Meta, Ledger)> {
 }
 
 fn for_perf_6_1(input: &Path, output: &Path) -> Result<(), String> {
-    let run = run(perfconv().arg("rewrite").arg(input).args(["-q", "--perf-version", "6.1", "-o"]).arg(output));
-    if run.status == 0 { Ok(()) } else { Err(run.stderr) }
+    try_run(perfconv().arg("rewrite").arg(input).args(["-q", "--perf-version", "6.1", "-o"]).arg(output)).map(drop)
 }
 
 pub(crate) struct RepairResult {

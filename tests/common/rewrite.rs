@@ -72,12 +72,10 @@ pub(crate) fn sort(input: &Path, print: Option<fn(&Path) -> Option<String>>) -> 
         return Some(SortResult::Differs("records or their order differ".to_owned()));
     }
     let (was_sorted, records) = (before.times.is_sorted(), all.len());
-    let is_printed = match (print.and_then(|print| print(&plain)), print.and_then(|print| print(&output))) {
-        (Some(plain), Some(sorted)) if plain != sorted => {
-            return Some(SortResult::Differs("the printed text differs".to_owned()));
-        }
-        (Some(_), _) => true,
-        (None, _) => false,
-    };
+    let [printed, sorted] = [&plain, &output].map(|path| print.and_then(|print| print(path)));
+    let is_printed = printed.is_some();
+    if is_printed && printed != sorted {
+        return Some(SortResult::Differs("the printed text differs".to_owned()));
+    }
     Some(SortResult::Same { records, was_sorted, is_printed })
 }

@@ -1,7 +1,7 @@
 //! Scenarios, and whether readers find what each expects.
 
 use super::consumers::linux_perf_data;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use perfconv::synth::{Expect, Scenario};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 /// The scenarios in the repository.
 pub(crate) fn scenarios() -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-    let found = fs::read_dir(dir).expect("scenarios").map(|entry| entry.expect("a file").path());
-    let mut found: Vec<_> = found.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
-    found.sort();
-    assert!(found.len() >= 40, "found only {} scenarios", found.len());
-    found
+    let paths = fs::read_dir(dir).expect("scenarios").map(|entry| entry.expect("a file").path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    paths.sort();
+    assert!(paths.len() >= 40, "found only {} scenarios", paths.len());
+    paths
 }
 
 pub(crate) fn scenario(name: &str) -> PathBuf {
@@ -26,8 +26,7 @@ pub(crate) fn name(scenario: &Path) -> &str {
 }
 
 pub(crate) fn synth(scenario: &Path, output: &Path, args: &[&str]) {
-    let run = run(perfconv().arg("synth").arg(scenario).arg("-o").arg(output).args(args));
-    assert_eq!(run.status, 0, "{scenario:?} {args:?}: {}", run.stderr);
+    succeed(perfconv().arg("synth").arg(scenario).arg("-o").arg(output).args(args));
 }
 
 /// The results of one scenario.

@@ -1,6 +1,6 @@
 //! Outputs with functions of recordings in `roundtrip/symbols`.
 
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, succeed};
 use perfconv::formats::pprof::proto::Profile;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -79,8 +79,7 @@ pub(crate) fn by_function(profile: &Profile) -> BTreeMap<String, i64> {
 pub(crate) fn demangled(command: &Command, how: &str) -> Vec<String> {
     let mut with_option = Command::new(command.get_program());
     with_option.args(command.get_args()).args(["-t", "perf-script", "-q", "--demangle", how]);
-    let run = run(with_option.env("HOME", "/nonexistent"));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(with_option.env("HOME", "/nonexistent"));
     let text = String::from_utf8(run.stdout).unwrap();
     let name = |line: &str| Some(line.strip_prefix('\t')?.trim_start().split_once(' ')?.1.to_owned());
     text.lines().filter_map(name).map(|line| plain_end(&line).to_owned()).collect()

@@ -1,14 +1,13 @@
 //! Tables for query engines.
 
 use crate::common::files::{files_in, fixture, is_temporary};
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, succeed, try_run};
 use perfconv::formats::dataset::table;
 use std::path::{Path, PathBuf};
 
 /// Converts a recording to a dataset.
 pub(crate) fn convert(recording: &Path, dataset: &Path, args: &[&str]) -> Result<(), String> {
-    let run = run(perfconv().arg(recording).args(["-t", "parquet", "-f", "-q", "-o"]).arg(dataset).args(args));
-    if run.status == 0 { Ok(()) } else { Err(run.stderr) }
+    try_run(perfconv().arg(recording).args(["-t", "parquet", "-f", "-q", "-o"]).arg(dataset).args(args)).map(drop)
 }
 
 /// Tables of a recording without tracepoints: all but theirs and that of records, which is optional.
@@ -25,9 +24,7 @@ pub(crate) fn recordings(directory: &Path, count: usize) -> Vec<PathBuf> {
     let create = |number: usize| {
         let path = directory.join(format!("{number}.data"));
         let host = format!("hostname=host-{number}");
-        let edit =
-            run(perfconv().arg("rewrite").arg(fixture("callgraph.data")).args(["-q", "--set", &host, "-o"]).arg(&path));
-        assert_eq!(edit.status, 0, "{}", edit.stderr);
+        succeed(perfconv().arg("rewrite").arg(fixture("callgraph.data")).args(["-q", "--set", &host, "-o"]).arg(&path));
         path
     };
     (0..count).map(create).collect()

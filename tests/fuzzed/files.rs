@@ -50,8 +50,8 @@ fn read(input: &Input) {
     let ordered = Source::open(input.clone(), ReadOptions::default())
         .and_then(|source| source.run(&mut Order::new(Count::default(), ReadOptions::default())));
     let mut reproduced = true;
-    let mut found = |finding: perfconv::inspect::check::Finding| reproduced &= finding.rule != Rule::NotReproduced;
-    let checked = check(input.clone(), ReadOptions::default(), &mut found);
+    let mut on_finding = |finding: perfconv::inspect::check::Finding| reproduced &= finding.rule != Rule::NotReproduced;
+    let checked = check(input.clone(), ReadOptions::default(), &mut on_finding);
     assert_eq!(ordered.is_ok(), checked.is_ok(), "time order and check should agree on readability");
     assert!(reproduced, "copying should preserve all bytes");
     if let (Ok((_, ledger)), Ok(checked)) = (ordered, checked) {

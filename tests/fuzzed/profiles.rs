@@ -46,11 +46,11 @@ fn import(bytes: &[u8], reader: Import) {
 /// An imported recording has no findings.
 pub fn assert_intact(imported: &ImportedRecording) {
     let mut findings = Vec::new();
-    let mut found = |finding: perfconv::inspect::check::Finding| {
+    let mut on_finding = |finding: perfconv::inspect::check::Finding| {
         if finding.rule.severity() != Severity::Note {
             findings.push(finding.to_string());
         }
     };
-    check(imported.input(), ReadOptions::default(), &mut found).expect("the generated file should be a recording");
+    check(imported.input(), ReadOptions::default(), &mut on_finding).expect("the generated file should be a recording");
     assert!(findings.is_empty(), "{findings:?}");
 }

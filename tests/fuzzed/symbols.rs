@@ -116,11 +116,11 @@ const MAX_KEYS: usize = 16;
 /// Addresses to look up: numbers in the bytes, and in their text.
 fn addresses(bytes: &[u8]) -> Vec<u64> {
     let (words, _) = bytes.as_chunks::<8>();
-    let mut found: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+    let mut candidates: Vec<u64> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
     let text = bytes.split(|byte| !byte.is_ascii_hexdigit()).filter_map(|word| str::from_utf8(word).ok());
-    found.extend(text.filter_map(|word| u64::from_str_radix(word, 16).ok()));
-    let step = (found.len() / ADDRESSES).max(1);
-    let mut found: Vec<u64> = found.into_iter().step_by(step).collect();
-    found.extend([0, 0x10, 0x1000, 0x1008, 1 << 30, u64::MAX]);
-    found
+    candidates.extend(text.filter_map(|word| u64::from_str_radix(word, 16).ok()));
+    let step = (candidates.len() / ADDRESSES).max(1);
+    let mut candidates: Vec<u64> = candidates.into_iter().step_by(step).collect();
+    candidates.extend([0, 0x10, 0x1000, 0x1008, 1 << 30, u64::MAX]);
+    candidates
 }

@@ -2,7 +2,7 @@
 
 use crate::common::archive::{entries, path, unpack, unpack_with};
 use crate::common::oracle::note_missing_oracle;
-use crate::common::program::{perfconv, run, run_other, with_time_limit};
+use crate::common::program::{perfconv, run, run_other, succeed, with_time_limit};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -92,9 +92,9 @@ fn perf_report_prints_the_same_from_an_unpacked_archive() {
         && succeeds(Command::new("strip").arg(&library));
     assert!(is_split, "objcopy and strip should come with the compiler");
     let archive = path(&dir, "out.tar.zst");
-    let run =
-        run(perfconv().env("HOME", &empty).args(["archive", "--symfs", "/"]).arg(&recording).arg("-o").arg(&archive));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(
+        perfconv().env("HOME", &empty).args(["archive", "--symfs", "/"]).arg(&recording).arg("-o").arg(&archive),
+    );
     // Warnings name missing files: neither the program nor the library should be among them.
     assert!(
         run.warnings().iter().all(|warning| !warning.contains("libwork") && !warning.contains("/program")),

@@ -2,7 +2,7 @@
 
 use crate::common::files::{Recording, has_corpus, recordings};
 use crate::common::oracle::{has_program, note_missing_oracle};
-use crate::common::program::{for_each, perfconv, profile, run, run_other, with_time_limit};
+use crate::common::program::{for_each, perfconv, profile, run, run_other, succeed, with_time_limit};
 use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::hex::to_hex;
@@ -74,8 +74,7 @@ impl Workspace {
     fn rewrite(&self, input: &Path, output: &str, args: &[&str]) -> Vec<String> {
         let mut command = perfconv();
         command.env("HOME", self.path("home")).arg("rewrite").arg(input).args(["-f", "-o"]).arg(self.path(output));
-        let run = run(command.args(args));
-        assert_eq!(run.status, 0, "{input:?} {args:?}: {}", run.stderr);
+        let run = succeed(command.args(args));
         run.warnings().iter().map(|&warning| warning.to_owned()).collect()
     }
 }
@@ -264,8 +263,7 @@ fn compressed_and_piped_recordings_have_build_ids_too() {
             assert_perf_reads(workspace, &workspace.path("with.data"), &after.table);
         }
         // Profiles have them as well.
-        let run = run(perfconv().arg(workspace.path("with.data")).arg("-o").arg(workspace.path("out.pb.gz")).arg("-f"));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(perfconv().arg(workspace.path("with.data")).arg("-o").arg(workspace.path("out.pb.gz")).arg("-f"));
         let profile = profile(&workspace.path("out.pb.gz"));
         let text = |index: i64| &profile.string_table[index as usize];
         let ids: BTreeMap<_, _> =

@@ -3,7 +3,7 @@
 use crate::common::consumers::{Reader, linux_perf_data};
 use crate::common::files::{self, fixture};
 use crate::common::oracle::note_missing_oracle;
-use crate::common::program::{perfconv, run, run_other, with_time_limit};
+use crate::common::program::{perfconv, run_other, succeed, with_time_limit};
 use perf_data::abi::Endian;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::sample_type::SampleType;
@@ -46,8 +46,7 @@ fn other_readers_find_all_samples_in_plain_files() {
         let output = dir.path().join(format!("{input}.plain.data"));
         // perf 6.1 accepts no attrs larger than its own.
         let args = ["-q", "--decompress", "--container", "file", "--perf-version", "6.1", "-o"];
-        let run = run(perfconv().arg("rewrite").arg(fixture(input)).args(args).arg(&output));
-        assert_eq!(run.status, 0, "{input}: {}", run.stderr);
+        succeed(perfconv().arg("rewrite").arg(fixture(input)).args(args).arg(&output));
         for (name, read) in READERS {
             match read(&output) {
                 Some(Ok(samples)) if Some(samples) == listed && samples > 0 => {

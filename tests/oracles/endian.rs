@@ -2,7 +2,7 @@
 
 use crate::common::files::fixture;
 use crate::common::program::rewrite;
-use crate::common::program::{perfconv, run, run_other, with_time_limit};
+use crate::common::program::{perfconv, run_other, succeed, with_time_limit};
 use std::path::Path;
 
 #[test]
@@ -21,7 +21,7 @@ fn perf_reads_every_container_in_the_other_byte_order() {
     let mut compared = 0;
     for carrier in ["data", "pb_data", "jsonl"] {
         let carried = dir.path().join(format!("in.{carrier}"));
-        assert_eq!(run(perfconv().arg(fixture("callgraph.data")).arg("-o").arg(&carried)).status, 0);
+        succeed(perfconv().arg(fixture("callgraph.data")).arg("-o").arg(&carried));
         for container in ["file", "dir", "pipe"] {
             let output = dir.path().join(format!("{carrier}.{container}"));
             rewrite(&carried, &output, &["--endian", "big", "--container", container]).unwrap();

@@ -1,7 +1,7 @@
 //! The steps of the GitHub Action, run as shell scripts.
 
 use crate::common::oracle::has_program;
-use crate::common::program::{Run, perfconv, run, run_other, with_time_limit};
+use crate::common::program::{Run, perfconv, run_other, succeed, with_time_limit};
 use std::fs;
 use std::path::Path;
 
@@ -49,7 +49,7 @@ fn steps_report_and_compare_a_recording() {
 
     let mut base = perfconv();
     base.arg(place.join("new.data")).args(["-q", "--time", "0%-40%", "-o"]).arg(place.join("base.data"));
-    assert_eq!(run(&mut base).status, 0);
+    succeed(&mut base);
     assert_eq!(run_steps(place, "base.data", "90").status, 0);
     let summary = fs::read_to_string(place.join("summary.md")).unwrap();
     assert!(summary.contains("## Changes since the base") && place.join("out/diff.html").exists(), "{summary}");

@@ -47,7 +47,7 @@ fn perf_prints_edited_features() {
         "# nrcpus avail : 8",
         "# total memory : 77 kB",
     ] {
-        assert!(printed.lines().any(|found| found.trim_end() == line), "{line}:\n{printed}");
+        assert!(printed.lines().any(|other| other.trim_end() == line), "{line}:\n{printed}");
     }
     assert!(!printed.contains("# cpuid"), "{printed}");
 }

@@ -4,7 +4,7 @@ use crate::common::files;
 use crate::common::imports::{exception, perf_script, profile_path, recording_of_allocations, text};
 use crate::common::oracle::has_program;
 use crate::common::pprof::{find_pprof, report_by};
-use crate::common::program::{self, column, for_each, perfconv, run, run_other, with_time_limit};
+use crate::common::program::{self, column, for_each, perfconv, run, run_other, succeed, with_time_limit};
 use object::elf::{FileHeader64, SHT_SYMTAB};
 use object::read::elf::{FileHeader, Sym};
 use perfconv::formats::pprof::proto::Profile;
@@ -83,8 +83,7 @@ fn perf_report_prints_functions_of_imported_profiles() {
     let (mut functions, mut exported_stacks) = (0, 0);
     for (input, event, expected) in inputs {
         let output = dir.path().join("out.data");
-        let run = run(perfconv().arg(&input).args(["-f", "-o"]).arg(&output));
-        assert_eq!(run.status, 0, "{}: {}", input.display(), run.stderr);
+        succeed(perfconv().arg(&input).args(["-f", "-o"]).arg(&output));
         let images = dir.path().join("out.data.images");
         let expected: Shares = expected.into_iter().filter(|(_, share)| *share > 0.0).collect();
         if let Some(found) = perf_report(&output, &images, event, dir.path()) {
@@ -141,8 +140,9 @@ fn assert_named_by_images(input: &Path, back: &Profile, images: &Path) -> usize 
     let name_of = |location: &perfconv::formats::pprof::proto::Location| {
         let mapping = mappings[&location.mapping_id];
         let offset = location.address - mapping.memory_start + mapping.file_offset;
-        let found = symbols[&mapping.build_id].iter().find(|(start, size, _)| (*start..start + size).contains(&offset));
-        found.map_or(format!("{offset:#x}"), |(_, _, name)| name.clone())
+        let symbol =
+            symbols[&mapping.build_id].iter().find(|(start, size, _)| (*start..start + size).contains(&offset));
+        symbol.map_or(format!("{offset:#x}"), |(_, _, name)| name.clone())
     };
     let names: HashMap<_, _> = back.location.iter().map(|location| (location.id, name_of(location))).collect();
     let mut found = BTreeMap::<Vec<String>, Vec<i64>>::new();

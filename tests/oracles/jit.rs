@@ -113,8 +113,8 @@ fn map_file_names_match_perf() {
         let of_map = |line: &str| Some(line.strip_suffix(&suffix)?.trim_start().split_once(' ')?.1.to_owned());
         let expected: Vec<_> = golden.lines().filter_map(of_map).collect();
         let mut remaining = ours.iter();
-        let found = expected.iter().filter(|name| remaining.any(|ours| ours == *name)).count();
-        assert_eq!((found, inside), (expected.len(), expected.len()), "{recording}");
+        let named = expected.iter().filter(|name| remaining.any(|ours| ours == *name)).count();
+        assert_eq!((named, inside), (expected.len(), expected.len()), "{recording}");
         assert!(inside >= 50, "{recording}: only {inside} frames");
         assert!(fs::metadata(path(&dir, &object)).unwrap().len() < 64 << 10, "the image should have no code");
         note!("{test}: {recording}: {inside} frames have the names that perf prints");
@@ -154,14 +154,15 @@ fn moved_and_replaced_functions_have_their_names_at_the_time() {
         time if time < third => "second+0x4",
         _ => "first+0x20",
     };
-    let found: Vec<_> = names.iter().filter(|name| name.starts_with("first+") || name.starts_with("second+")).collect();
+    let functions: Vec<_> =
+        names.iter().filter(|name| name.starts_with("first+") || name.starts_with("second+")).collect();
     let of_sample = |time: &u64| {
         let count = frames[time].iter().filter(|&&ip| ip == address).count();
         std::iter::repeat_n(expected(*time), count)
     };
     let at_address: Vec<_> = times.iter().flat_map(of_sample).collect();
-    let all: Vec<_> = found.iter().filter(|name| at_address.contains(&name.as_str())).collect();
-    assert!(inside >= at_address.len() && all.len() == at_address.len(), "{found:?}");
+    let all: Vec<_> = functions.iter().filter(|name| at_address.contains(&name.as_str())).collect();
+    assert!(inside >= at_address.len() && all.len() == at_address.len(), "{functions:?}");
     assert!(all.iter().zip(&at_address).all(|(name, expected)| **name == expected), "{all:?}");
 }
 
@@ -192,8 +193,8 @@ fn line_numbers_match_the_dump_also_from_v8() {
             return note!("lines: skipped: no addr2line");
         }
         let text = String::from_utf8_lossy(&run.stdout).into_owned();
-        let found: Vec<_> = text.lines().collect();
+        let lines: Vec<_> = text.lines().collect();
         let (seven, nine) = ("/src/a.js:7", "/src/a.js:9");
-        assert_eq!(found, ["f", seven, "f", seven, "f", nine, "f", nine], "{shift}");
+        assert_eq!(lines, ["f", seven, "f", seven, "f", nine, "f", nine], "{shift}");
     }
 }

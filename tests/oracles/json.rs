@@ -3,7 +3,7 @@
 use crate::common::files::{Recording, corpus, fixture, has_corpus, recordings, share};
 use crate::common::json::to_json;
 use crate::common::oracle::{has_program, has_python_module};
-use crate::common::program::{perfconv, run, run_other};
+use crate::common::program::{perfconv, run, run_other, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -13,14 +13,12 @@ use std::process::Command;
 /// Exports a recording to JSON, edits it with jq and imports it.
 fn edit(input: &Path, dir: &Path, filter: &str) -> PathBuf {
     let (json, edited, output) = (dir.join("in.jsonl"), dir.join("edited.jsonl"), dir.join("out.data"));
-    let written = run(perfconv().arg(input).arg("-f").arg("-o").arg(&json));
-    assert_eq!(written.status, 0, "{}", written.stderr);
+    succeed(perfconv().arg(input).arg("-f").arg("-o").arg(&json));
     let jq = run_other(Command::new("jq").arg("-c").arg(filter).arg(&json));
     assert_eq!(jq.status, 0, "{}", jq.stderr);
     assert!(jq.stdout != fs::read(&json).unwrap(), "{filter} should change {}", input.display());
     fs::write(&edited, jq.stdout).unwrap();
-    let imported = run(perfconv().arg(&edited).arg("-f").arg("-o").arg(&output));
-    assert_eq!(imported.status, 0, "{filter}: {}", imported.stderr);
+    succeed(perfconv().arg(&edited).arg("-f").arg("-o").arg(&output));
     output
 }
 

@@ -6,7 +6,7 @@ use crate::common::merge::{
 };
 use crate::common::oracle::has_program;
 use crate::common::perf_script::{ScriptSample, script_by_perf};
-use crate::common::program::{for_each, perfconv, run, run_other, with_time_limit};
+use crate::common::program::{for_each, perfconv, run_other, succeed, with_time_limit};
 use perf_data::container::read::{ReadOptions, input::Input};
 use perfconv::inspect::check::{Severity, check};
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ fn equal_events_are_merged_across_containers() {
     let (piped, output) = (dir.path().join("piped.data"), dir.path().join("merged.data"));
     for name in ["plain.data", "two-events.data", "group-read.data"] {
         let args = ["--container", "pipe", "--compress", "-f", "-q", "-o"];
-        assert_eq!(run(perfconv().arg(fixture(name)).args(args).arg(&piped)).status, 0);
+        succeed(perfconv().arg(fixture(name)).args(args).arg(&piped));
         let merged = merge(&[&fixture(name), &piped], &output, &["--compress", "--container", "pipe"]);
         assert_eq!(merged.status, 0, "{name}: {}", merged.stderr);
         assert_eq!(evlist(&output).len(), evlist(&fixture(name)).len(), "{name}");

@@ -44,16 +44,16 @@ fn all_passes_match_perf_converter() {
 
 /// The recordings of quipper's tests with a golden of a kind, and the number of outdated goldens.
 fn with_quipper_golden(kind: &str) -> (Vec<(Recording, Vec<u8>)>, usize) {
-    let (mut found, mut stale) = (Vec::new(), 0);
+    let (mut goldens, mut stale) = (Vec::new(), 0);
     for recording in corpus() {
         let Ok(packed) = fs::read(format!("{}.{kind}.zst", recording.path.display())) else { continue };
         if STALE.iter().any(|name| recording.path.ends_with(name)) {
             stale += 1;
             continue;
         }
-        found.push((recording, zstd::decode_all(&packed[..]).expect("a golden should be zstd")));
+        goldens.push((recording, zstd::decode_all(&packed[..]).expect("a golden should be zstd")));
     }
-    (found, stale)
+    (goldens, stale)
 }
 
 #[test]

@@ -21,14 +21,14 @@ const LIBRARIES: [&str; 3] = ["libtraceevent: [ OFF ]", "libunwind: [ OFF ]", "z
 /// `perf`, and the program that `OTHER_PERF` names, if their text has a known style. Prints which styles are not compared.
 pub(super) fn installed(test: &str) -> Vec<Perf> {
     let programs = [Some("perf".into()), env::var_os("OTHER_PERF")].into_iter().flatten();
-    let found: Vec<Perf> = programs.filter_map(style_of).collect();
-    for (style, _) in STYLES.iter().filter(|(style, _)| found.iter().all(|perf| perf.style != *style)) {
+    let perfs: Vec<Perf> = programs.filter_map(style_of).collect();
+    for (style, _) in STYLES.iter().filter(|(style, _)| perfs.iter().all(|perf| perf.style != *style)) {
         note!("{test}: style {style} skipped: neither perf nor OTHER_PERF is a perf {style} with all libraries");
     }
-    if found.is_empty() {
+    if perfs.is_empty() {
         note_missing_oracle("perf");
     }
-    found
+    perfs
 }
 
 fn style_of(program: OsString) -> Option<Perf> {

@@ -2,7 +2,7 @@
 
 use crate::common::files;
 use crate::common::oracle::has_program;
-use crate::common::program::{perfconv, run, run_other, with_time_limit};
+use crate::common::program::{perfconv, run_other, succeed, with_time_limit};
 use perf_data::abi::Endian;
 use perf_data::container::read::{ReadOptions, input::Input};
 use perf_data::stream::source::Source;
@@ -51,8 +51,7 @@ fn counts_of_perf(path: &Path) -> Vec<Count> {
 fn counts_of_table(path: &Path) -> Vec<Count> {
     let dir = tempdir().unwrap();
     let tables = dir.path().join("tables");
-    let done = run(perfconv().arg(path).args(["-t", "csv", "-q", "-o"]).arg(&tables));
-    assert_eq!(done.status, 0, "{}", done.stderr);
+    succeed(perfconv().arg(path).args(["-t", "csv", "-q", "-o"]).arg(&tables));
     let mut table = csv::Reader::from_path(tables.join("counters.csv")).unwrap();
     let mut counts = Vec::new();
     for row in table.deserialize() {
@@ -90,7 +89,7 @@ fn counters_match_perf() {
         let readable = dir.path().join(name.replace('/', "-"));
         let mut rewrite = perfconv();
         rewrite.arg("rewrite").arg(&path).args(["--perf-version", "6.1", "-q", "-o"]).arg(&readable);
-        assert_eq!(run(&mut rewrite).status, 0, "{name}");
+        succeed(&mut rewrite);
         let (theirs, ours) = (counts_of_perf(&readable), counts_of_table(&path));
         if theirs.is_empty() {
             skipped.push(name);

@@ -100,11 +100,11 @@ fn compare((recording, inspected): &(Recording, Inspected)) -> Verdict {
         }
         // For pipes, perf 6.1 derives event names from attrs, with exclusion modifiers.
         let printed = if is_pipe { printed.replace(":HG:", ":") } else { printed };
-        let found = normalize(samples(&printed));
-        if golden != found {
-            let at = golden.iter().zip(&found).position(|(a, b)| a != b).unwrap_or(golden.len().min(found.len()));
-            let (a, b) = (golden.get(at), found.get(at));
-            let counts = format!("{} samples, expected {}", found.len(), golden.len());
+        let ours = normalize(samples(&printed));
+        if golden != ours {
+            let at = golden.iter().zip(&ours).position(|(a, b)| a != b).unwrap_or(golden.len().min(ours.len()));
+            let (a, b) = (golden.get(at), ours.get(at));
+            let counts = format!("{} samples, expected {}", ours.len(), golden.len());
             return Verdict::Differs(format!("{options:?}: {counts}; at {at} {b:?}, expected {a:?}"));
         }
         outputs += 1;
@@ -172,13 +172,13 @@ fn perf_6_1_prints_the_header_of_newer_recordings() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         // Interrupted recordings have no header features.
         let Ok(path) = rewrite_for("6.1", recording, dir.path(), &["--container", "file"]) else { continue };
-        let found = perf(&["report", "--header-only", "-I", "--force"], &path);
+        let header = perf(&["report", "--header-only", "-I", "--force"], &path);
         let normalize = |text: &str| -> Vec<String> {
             let lines = text.lines().filter(|line| starts.iter().any(|start| line.starts_with(start)));
             lines.map(str::to_owned).collect()
         };
         let golden = normalize(&golden);
-        assert_eq!(golden, normalize(&found), "{}", recording.name);
+        assert_eq!(golden, normalize(&header), "{}", recording.name);
         (compared, lines) = (compared + usize::from(!golden.is_empty()), lines + golden.len());
     }
     note!("{compared} headers, {lines} lines equal in perf 6.1 and the newest perf");

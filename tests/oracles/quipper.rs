@@ -2,7 +2,7 @@
 
 use crate::common::files::{corpus, fixture, has_corpus};
 use crate::common::oracle::has_program;
-use crate::common::program::{Run, for_each, perfconv, run, run_other};
+use crate::common::program::{Run, for_each, perfconv, run_other, succeed};
 use crate::common::quipper::{STALE, golden, import_messages, masked, scratch, strict};
 use perfconv::formats::quipper::proto::PerfDataProto;
 use prost::Message;
@@ -63,7 +63,7 @@ fn protoc_decodes_messages_with_our_schema() {
     }
     for name in ["callgraph.data", "weight.data", "pipe.data", "compressed.data"] {
         let output = scratch(&format!("{name}.protoc.pb_data"));
-        assert_eq!(run(perfconv().arg(fixture(name)).args(["-q", "-f", "-o"]).arg(&output)).status, 0);
+        succeed(perfconv().arg(fixture(name)).args(["-q", "-f", "-o"]).arg(&output));
         let decoded = protoc_decodes(&output);
         let text = String::from_utf8_lossy(&decoded.stdout);
         let message = PerfDataProto::decode(&fs::read(&output).expect("the file should have been written")[..])
@@ -124,7 +124,7 @@ fn protoc_reads_the_text_form() {
     for name in ["callgraph.data", "pipe-tracepoints.data", "group-read.data", "big-endian.data"] {
         let text = scratch(&format!("{name}.strict.pb_text"));
         let args = ["--quipper", "strict", "-q", "-f", "-o"];
-        assert_eq!(run(perfconv().arg(fixture(name)).args(args).arg(&text)).status, 0);
+        succeed(perfconv().arg(fixture(name)).args(args).arg(&text));
         let encoded = run_other(
             Command::new("protoc")
                 .args(["-Iproto", "--encode=quipper.PerfDataProto", "proto/perf_data.proto"])

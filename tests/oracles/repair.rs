@@ -2,7 +2,7 @@
 
 use crate::common::files::{fixture, has_corpus, recordings};
 use crate::common::oracle::has_program;
-use crate::common::program::{for_each, perfconv, run, run_other, with_time_limit};
+use crate::common::program::{for_each, perfconv, run_other, succeed, with_time_limit};
 use crate::common::repair::repair;
 use std::path::Path;
 
@@ -73,10 +73,9 @@ fn perf_prints_restored_features() {
     let output = dir.path().join("repaired.data");
     // perf 6.1 accepts no attrs larger than its own.
     let args = ["--perf-version", "6.1", "-o"];
-    let run = run(perfconv().arg("repair").arg(fixture("killed.data")).args(args).arg(&output));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg("repair").arg(fixture("killed.data")).args(args).arg(&output));
     let header = perf(&["report", "--header-only", "-I"], &output);
     for line in ["# event : name = cpu-clock", "# time of first sample", "# nrcpus online"] {
-        assert!(header.lines().any(|found| found.starts_with(line)), "{line}:\n{header}");
+        assert!(header.lines().any(|other| other.starts_with(line)), "{line}:\n{header}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::files::{self, enough};
 use crate::common::oracle::has_program;
-use crate::common::program::{for_each, perfconv, run, run_other, with_time_limit};
+use crate::common::program::{for_each, perfconv, run, run_other, try_run, with_time_limit};
 use crate::common::symbol_outputs::plain;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -98,10 +98,7 @@ fn ours(path: &Path, keys: &str, symfs: Option<&Path>) -> Result<Ours, String> {
         Some(symfs) => command.arg("--symfs").arg(symfs),
         None => command.args(["--symbols", "no"]),
     };
-    let run = run(&mut command);
-    if run.status != 0 {
-        return Err(run.stderr);
-    }
+    let run = try_run(&mut command)?;
     let report: Value = serde_json::from_slice(&run.stdout).map_err(|error| error.to_string())?;
     let number = |value: &Value| value.as_u64().unwrap_or_default();
     let list = |name: &str| report[name].as_array().cloned().unwrap_or_default();

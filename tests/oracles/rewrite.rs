@@ -1,9 +1,11 @@
 //! `--sort`: perf prints the same samples of a sorted recording.
 
-use crate::common::files::{has_corpus, recordings};
+use crate::common::files::{Recording, has_corpus, recordings};
 use crate::common::oracle::has_program;
 use crate::common::program::{for_each, run_other, with_time_limit};
 use crate::common::rewrite::{SortResult, sort};
+use perf_data::container::read::{Container, ReadOptions, input::Input};
+use perf_data::stream::source::Source;
 use std::path::Path;
 
 fn script(path: &Path) -> Option<String> {
@@ -44,6 +46,12 @@ fn perf_prints_the_same_after_sorting() {
         compared >= enough.0 && unsorted >= enough.1,
         "sorted only {compared} recordings, {unsorted} of them unsorted before"
     );
-    let enough = if has_corpus("sorting") { 180 } else { 12 };
-    assert!(printed >= enough, "perf printed only {printed} recordings, expected {enough}");
+    // perf reads neither files of newer versions nor interrupted ones, sorted or not. Of newer pipes, it reads those as recorded, but
+    // not the files written from them.
+    let is_readable = |recording: &Recording| {
+        let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default());
+        source.is_ok_and(|source| source.meta().container == Container::File) && script(&recording.path).is_some()
+    };
+    let readable = for_each(&all, is_readable).into_iter().filter(|is_readable| *is_readable).count();
+    assert!(readable > 0 && printed >= readable, "perf printed only {printed} recordings, expected {readable}");
 }

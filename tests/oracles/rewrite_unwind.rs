@@ -4,7 +4,7 @@ use super::consumers::READERS;
 use super::stack_readers::{Key, LinuxPerfData, hotspot};
 use super::unwind_perf::{Frames, frames};
 use crate::common::files::{corpus, has_corpus};
-use crate::common::program::{for_each, perfconv, run, run_other, with_time_limit};
+use crate::common::program::{for_each, perfconv, run, run_other, try_run, with_time_limit};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
@@ -97,8 +97,7 @@ fn rewritten(input: &Input) -> Result<Rewritten, String> {
     let convert = |input: &Path, output: &Path, args: &[&str]| {
         let mut command = perfconv();
         command.arg("rewrite").arg(input).args(["-q", "-o"]).arg(output).args(args).env("HOME", "/nonexistent");
-        let run = run(&mut command);
-        if run.status == 0 { Ok(()) } else { Err(run.stderr) }
+        try_run(&mut command).map(drop)
     };
     let symfs = input.symfs.to_str().unwrap();
     let text = |path: &Path| -> Result<Vec<Frames>, String> {
@@ -182,17 +181,17 @@ fn compare_readers(
     hotspot_symfs: Option<&Path>,
     mut perf: Vec<(Key, Frames)>,
 ) -> Result<BTreeMap<&'static str, usize>, String> {
-    let mut found = LinuxPerfData::read(recording).map_err(|error| error.to_string())?;
+    let mut other = LinuxPerfData::read(recording).map_err(|error| error.to_string())?;
     perf.sort_by_key(|(key, _)| *key);
-    found.chains.sort_by_key(|(key, _)| *key);
+    other.chains.sort_by_key(|(key, _)| *key);
     let is_same = |((perf_key, printed), (key, chain)): (&(Key, Frames), &(Key, Vec<u64>))| {
-        let are_same = chain.iter().zip(printed).all(|(&address, printed)| found.is_printed(address, printed));
+        let are_same = chain.iter().zip(printed).all(|(&address, printed)| other.is_printed(address, printed));
         perf_key == key && chain.len() == printed.len() && are_same
     };
-    if perf.len() != found.chains.len() {
-        return Err(format!("linux-perf-data finds {} of {} samples", found.chains.len(), perf.len()));
+    if perf.len() != other.chains.len() {
+        return Err(format!("linux-perf-data finds {} of {} samples", other.chains.len(), perf.len()));
     }
-    if let Some((perf, other)) = perf.iter().zip(&found.chains).find(|&pair| !is_same(pair)) {
+    if let Some((perf, other)) = perf.iter().zip(&other.chains).find(|&pair| !is_same(pair)) {
         return Err(format!("linux-perf-data finds {other:x?}, perf prints {perf:x?}"));
     }
     let mut same = BTreeMap::from([("linux-perf-data", perf.len())]);
@@ -205,7 +204,7 @@ fn compare_readers(
             if last_of_kernel.is_some_and(|at| addresses.remove(at) != addresses[0]) {
                 return Err(format!("hotspot finds {addresses:x?}, perf prints {printed:x?}"));
             }
-            let are_same = addresses.iter().zip(printed).all(|(&address, printed)| found.is_printed(address, printed));
+            let are_same = addresses.iter().zip(printed).all(|(&address, printed)| other.is_printed(address, printed));
             if addresses.len() != printed.len() || !are_same {
                 return Err(format!("hotspot finds {addresses:x?}, perf prints {printed:x?}"));
             }

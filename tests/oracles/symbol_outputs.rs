@@ -2,7 +2,7 @@
 
 use crate::common::oracle::{has_program, note_missing_oracle};
 use crate::common::pprof::find_pprof;
-use crate::common::program::{decode, perfconv, profile, run, run_other, with_time_limit};
+use crate::common::program::{decode, perfconv, profile, run, run_other, succeed, with_time_limit};
 use crate::common::symbol_outputs::{by_function, convert, demangled, files, recording};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,14 +18,13 @@ fn pprof_shows_what_it_shows_when_it_symbolizes_itself() {
         let [addresses, named, by_pprof] =
             ["addresses", "named", "by-pprof"].map(|file| dir.path().join(format!("{name}-{file}.pb.gz")));
         let convert_to = |path: &Path, args: &[&str]| {
-            let run = run(convert(name, args).arg("-o").arg(path));
-            assert_eq!(run.status, 0, "{}", run.stderr);
+            succeed(convert(name, args).arg("-o").arg(path));
         };
         // pprof does not read symbols of the kernel.
         convert_to(&named, &["--kallsyms", "/dev/null"]);
         let mut command = perfconv();
         command.arg(recording(name)).args(["--symbols", "no", "-o"]).arg(&addresses);
-        assert_eq!(run(&mut command).status, 0);
+        succeed(&mut command);
         let mut command = with_time_limit(&pprof.to_string_lossy());
         command.args(["-symbolize=force:local", "-proto", "-output"]).arg(&by_pprof).arg(&addresses);
         command.env("PPROF_BINARY_PATH", files().join("srv/sym/bin")).env("PPROF_TMPDIR", dir.path());

@@ -1,7 +1,7 @@
 //! Sources and instructions of functions, as pprof prints them.
 
 use crate::common::pprof::find_pprof;
-use crate::common::program::{perfconv, run, with_time_limit};
+use crate::common::program::{perfconv, succeed, with_time_limit};
 use crate::common::symbol_sources::in_repository;
 use std::fs::{self};
 use std::process::Stdio;
@@ -15,13 +15,12 @@ fn pprof_lists_and_disassembles_functions() {
         let path = directory.path().join(recording).with_extension("pb.gz");
         let mut command = perfconv();
         command.arg(in_repository("symbols").join(recording)).arg("--symfs").arg(&files).args(["-q", "-f", "-o"]);
-        assert_eq!(run(command.arg(&path)).status, 0);
+        succeed(command.arg(&path));
         let mut command = with_time_limit(&pprof.to_string_lossy());
         command.args(["-trim_path=/", report]).arg(format!("-source_path={}", files.display()));
         command.arg(format!("-output={}", output.display())).arg(&path).stdin(Stdio::null());
         command.env("PPROF_BINARY_PATH", files.join(program)).env("PPROF_TMPDIR", directory.path());
-        let run = run(&mut command);
-        assert_eq!(run.status, 0, "{report}: {}", run.stderr);
+        succeed(&mut command);
         fs::read_to_string(&output).unwrap()
     };
     let list = shown("c.data", "srv/sym/bin", "-list=^grind$");

@@ -45,18 +45,18 @@ fn addresses_resolve_as_by_llvm_and_binutils() {
         let file = |ending: &str| corpus.join("addr").join(format!("{name}.{ending}.zst"));
         let ours = resolve(&corpus, &recorded_path(name), addresses(&file("addrs")), 2);
         let (llvm, addr2line) = (golden(&file("llvm")).unwrap(), golden(&file("a2l")).unwrap());
-        let found = compare(&names, &ours, &llvm, &addr2line);
-        table += &found.row(name);
-        for difference in found.differences.iter().take(shown_differences()) {
+        let comparison = compare(&names, &ours, &llvm, &addr2line);
+        table += &comparison.row(name);
+        for difference in comparison.differences.iter().take(shown_differences()) {
             table += &format!("    {difference}\n");
         }
-        total.addresses += found.addresses;
+        total.addresses += comparison.addresses;
         for (sum, share) in [
-            (&mut total.llvm, found.llvm),
-            (&mut total.addr2line, found.addr2line),
-            (&mut total.either, found.either),
-            (&mut total.places, found.places),
-            (&mut total.inlined, found.inlined),
+            (&mut total.llvm, comparison.llvm),
+            (&mut total.addr2line, comparison.addr2line),
+            (&mut total.either, comparison.either),
+            (&mut total.places, comparison.places),
+            (&mut total.inlined, comparison.inlined),
         ] {
             sum.equal += share.equal;
             sum.all += share.all;
@@ -64,7 +64,7 @@ fn addresses_resolve_as_by_llvm_and_binutils() {
         if name == lists.last().unwrap() {
             table += &total.row(&format!("all {}", lists.len()));
         }
-        let (names, places, inlined) = (found.either, found.places, found.inlined);
+        let (names, places, inlined) = (comparison.either, comparison.places, comparison.inlined);
         for (what, share, target) in [("names", names, 99.0), ("file:ln", places, 99.5), ("inlined", inlined, 99.0)] {
             if share.percent() < target {
                 failures.push(format!("{name}: {what} {}", share.shown()));
@@ -276,20 +276,20 @@ fn objects_are_downloaded_from_debians_debuginfod() {
         return note!("skipped: there is no debuginfod");
     };
     let url = format!("http://127.0.0.1:{port}");
-    let mut found = 0;
+    let mut count = 0;
     // The server answers while it still reads the files.
     for round in 0..60 {
         std::thread::sleep(std::time::Duration::from_millis(500));
         let cache = directory.path().join(format!("cache-{round}"));
         let (text, _) = downloaded(&recording, &url, &cache);
-        found = frames_of(&text, "mill-fp");
-        if found > 0 {
+        count = frames_of(&text, "mill-fp");
+        if count > 0 {
             break;
         }
     }
     server.kill().unwrap();
     server.wait().unwrap();
-    assert!(found > 4000, "{found} frames");
+    assert!(count > 4000, "{count} frames");
 }
 
 #[test]
@@ -334,10 +334,14 @@ fn a_stripped_go_program_has_its_functions_and_lines() {
         frames.iter_mut().flatten().for_each(|frame| frame.0 = without_type_arguments(&frame.0));
         frames
     });
-    let found = compare(&Names::default(), &ours, &llvm, &addr2line);
-    note!("{}{}", heading(), found.row("ferry-s"));
-    found.differences.iter().take(shown_differences()).for_each(|difference| note!("{difference}"));
-    assert!(found.either.percent() >= 99.0 && found.places.percent() >= 99.0 && found.inlined.percent() >= 99.0);
+    let comparison = compare(&Names::default(), &ours, &llvm, &addr2line);
+    note!("{}{}", heading(), comparison.row("ferry-s"));
+    comparison.differences.iter().take(shown_differences()).for_each(|difference| note!("{difference}"));
+    assert!(
+        comparison.either.percent() >= 99.0
+            && comparison.places.percent() >= 99.0
+            && comparison.inlined.percent() >= 99.0
+    );
 }
 
 /// The frames of a sample in the text of perf script, without offsets and objects.

@@ -2,7 +2,7 @@
 
 use super::perf_programs::{Perf, installed};
 use crate::common::files;
-use crate::common::program::{perfconv, run, run_other, with_time_limit};
+use crate::common::program::{perfconv, run_other, succeed, with_time_limit};
 use perf_data::abi::feature::tracepoint_format::FormatField;
 use perf_data::abi::feature::tracing_data::{ByteOrder, TraceFile, TraceSystem, TracingData};
 use perf_data::abi::feature::{Feature, FeatureId};
@@ -247,7 +247,6 @@ fn text_of(perf: &Perf, path: &Path, empty: &Path) -> String {
 fn our_text(path: &Path, perf: &Perf) -> String {
     let mut command = perfconv();
     command.arg(path).args(["-t", "perf-script", "-q", "-o", "-", "--symbols", "no", "--perf-style", perf.style]);
-    let run = run(command.args(FIELDS));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(command.args(FIELDS));
     String::from_utf8_lossy(&run.stdout).into_owned()
 }

@@ -1,7 +1,7 @@
 //! Unwound stack dumps compared frame by frame with those of hotspot-perfparser.
 
 use super::stack_readers::{HotspotStack, Key, hotspot};
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, succeed};
 use perfconv::Recording;
 use perfconv::recording::SymbolOptions;
 use std::fs;
@@ -40,7 +40,7 @@ fn stacks_equal_those_of_hotspot_except_for_guessed_frames() {
     for (path, symfs) in &recordings {
         let mut decompress = perfconv();
         decompress.arg("rewrite").arg(path).args(["-q", "-f", "--decompress", "--container", "file", "-o"]).arg(&plain);
-        assert_eq!(run(&mut decompress).status, 0);
+        succeed(&mut decompress);
         let Some(theirs) = hotspot(&plain, symfs) else { return };
         let theirs = theirs.unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         // Equal; equal except for guessed or invalid frames; without callers of the leaf; others.

@@ -84,10 +84,10 @@ fn everything_that_a_command_writes_of_a_private_recording_is_private() {
         ran += usize::from(run.status == 0);
         assert!(run.status == 0 || run.status == 2, "{command}: {}", run.stderr);
     }
-    let (mut found, mut count) = (Vec::new(), 0);
-    open_to_others(&out, &mut found, &mut count);
+    let (mut accessible, mut count) = (Vec::new(), 0);
+    open_to_others(&out, &mut accessible, &mut count);
     note!("{ran} of {} commands wrote {count} files and directories", commands.len());
-    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(accessible.is_empty(), "{}", accessible.join("\n"));
     assert!(ran >= 35 && count >= 61, "only {ran} commands, {count} entries");
 }
 
@@ -102,9 +102,9 @@ fn everything_that_the_library_writes_of_a_private_recording_is_private() {
         recording.profile().write(out.join(name)).unwrap();
     }
     recording.rewrite().write(out.join("rewritten.data")).unwrap();
-    let (mut found, mut count) = (Vec::new(), 0);
-    open_to_others(&out, &mut found, &mut count);
-    assert!(found.is_empty() && count == 5, "{count}: {}", found.join("\n"));
+    let (mut accessible, mut count) = (Vec::new(), 0);
+    open_to_others(&out, &mut accessible, &mut count);
+    assert!(accessible.is_empty() && count == 5, "{count}: {}", accessible.join("\n"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::common::anonymize::{Contents, json, key, lossy, may_be_preserved, vocabulary};
 use crate::common::files::{Recording, corpus, fixture, has_corpus, share};
 use crate::common::program::rewrite;
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, run, succeed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use memchr::memmem;
@@ -290,8 +290,8 @@ fn every_output_format_is_anonymized_and_reports_it() {
     ] {
         for input in ["forks.data", "pipe.data"] {
             let output = dir.path().join(format!("{input}.{name}"));
-            let converted = run(perfconv().arg(fixture(input)).arg("-o").arg(&output).args(args).arg("--anonymize"));
-            assert_eq!(converted.status, 0, "{name}: {}", converted.stderr);
+            let converted =
+                succeed(perfconv().arg(fixture(input)).arg("-o").arg(&output).args(args).arg("--anonymize"));
             let read = if name == "sorted.data" {
                 let plain = dir.path().join("plain");
                 rewrite(&output, &plain, &["--decompress"]).unwrap();
@@ -321,12 +321,9 @@ fn anonymized_perf_json_omits_the_capture_time() {
     let dir = tempfile::tempdir().unwrap();
     let anonymize = |args: &[&str]| {
         let output = dir.path().join("out.json");
-        let run = run(perfconv()
-            .arg(fixture("plain.data"))
-            .args(["-f", "-q", "-t", "perf-json", "-o"])
-            .arg(&output)
-            .args(args));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(
+            perfconv().arg(fixture("plain.data")).args(["-f", "-q", "-t", "perf-json", "-o"]).arg(&output).args(args),
+        );
         fs::read_to_string(output).unwrap()
     };
     assert!(anonymize(&[]).contains("captured-on"));
@@ -364,8 +361,7 @@ fn replaces_command_line_words_and_shifts_clocks_with_times() {
     }
     let (edited, input, output) = (path("e.jsonl"), path("e.data"), path("out.data"));
     fs::write(&edited, lines.join("\n")).unwrap();
-    let converted = run(perfconv().arg(&edited).arg("-o").arg(&input));
-    assert_eq!(converted.status, 0, "{}", converted.stderr);
+    succeed(perfconv().arg(&edited).arg("-o").arg(&input));
     rewrite(&input, &output, &["--anonymize", "--replace", "times,machine"]).unwrap();
     let [before, after] = [&input, &output].map(|path| String::from_utf8(json(path).unwrap()).unwrap());
     for word in command.split(' ').chain(["sched:sekret", ":87654321"]) {
@@ -373,8 +369,7 @@ fn replaces_command_line_words_and_shifts_clocks_with_times() {
     }
     assert!(after.contains(r#"["perf","record","-F","99","-e","sched:sched_switch","--","#), "{after}");
     let profile = path("out.pb");
-    let converted = run(perfconv().arg(&input).arg("--anonymize").arg("-o").arg(&profile));
-    assert_eq!(converted.status, 0, "{}", converted.stderr);
+    succeed(perfconv().arg(&input).arg("--anonymize").arg("-o").arg(&profile));
     for word in command.split(' ').chain(["sched:sekret"]) {
         assert!(memmem::find(&bytes(&profile), word.as_bytes()).is_none(), "{word} is in the profile");
     }
@@ -417,8 +412,7 @@ fn drops_unknown_records_features_and_padding() {
     let path = |name: &str| dir.path().join(name);
     let (edited, records, data, anonymous) = (path("e.jsonl"), path("e.data"), path("all.data"), path("a.data"));
     fs::write(&edited, lines.join("\n")).unwrap();
-    let converted = run(perfconv().arg(&edited).arg("-o").arg(&records));
-    assert_eq!(converted.status, 0, "{}", converted.stderr);
+    succeed(perfconv().arg(&edited).arg("-o").arg(&records));
     let mut passes = Passes::default();
     passes.push(Hide(hidden.as_bytes()));
     let mut sink = ToFile::new(fs::File::create(&data).unwrap(), Form::default());

@@ -1,7 +1,7 @@
 //! Archives: unpacking rejects unsafe entries.
 
 use crate::common::archive::{path, unpack, unpack_with};
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -102,15 +102,13 @@ fn recordings_keep_their_names_when_unpacked() {
     let bytes = fs::read(&fixture).unwrap();
     fs::write(path(&dir, "run 7.data.zst"), zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
     fs::write(path(&dir, ".hidden"), &bytes).unwrap();
-    let json = run(perfconv().current_dir(&dir).arg(&fixture).args(["-q", "-o", "x.jsonl"]));
-    assert_eq!(json.status, 0, "{}", json.stderr);
+    succeed(perfconv().current_dir(&dir).arg(&fixture).args(["-q", "-o", "x.jsonl"]));
     for (input, name) in
         [("run 7.data.zst", "run 7.data"), (".hidden", "perf.data"), ("x.jsonl", "perf.data"), ("-", "perf.data")]
     {
         let mut command = perfconv();
         command.current_dir(&dir).args(["archive", "-f", "-o", "a.tar", input]);
-        let packed = run(command.stdin(fs::File::open(&fixture).unwrap()));
-        assert_eq!(packed.status, 0, "{}", packed.stderr);
+        succeed(command.stdin(fs::File::open(&fixture).unwrap()));
         let cache = path(&dir, "cache");
         let (status, said) = unpack(&path(&dir, "a.tar"), &cache);
         assert_eq!(status, 0, "{said}");

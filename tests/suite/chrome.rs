@@ -2,7 +2,7 @@
 
 use crate::common::chrome::convert;
 use crate::common::files::{self, fixture};
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, succeed};
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn traces_have_names_tracepoints_and_running_times() {
     assert!(tracepoints.iter().any(|event| event["args"]["prev_comm"].is_string()), "{tracepoints:?}");
     let recording = directory.path().join("switches.data");
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/switches.toml");
-    assert_eq!(run(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q")).status, 0);
+    succeed(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q"));
     let running = events(&recording, "X");
     assert!(!running.is_empty() && running.iter().all(|event| event["dur"].as_f64() >= Some(0.0)), "{running:?}");
 }

@@ -1,6 +1,6 @@
 //! Names of code that a process generated, from its map file, wherever the code is and however the file is written.
 
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, succeed};
 use flate2::read::GzDecoder;
 use std::fs;
 use std::io::Read;
@@ -15,8 +15,7 @@ fn recorded(directory: &Path, memory: &str, map: &str) -> PathBuf {
     assert!(text.contains("\"filename\":\"//anon\""));
     let (json, data) = (directory.join("in.jsonl"), directory.join("perf.data"));
     fs::write(&json, text.replace("\"filename\":\"//anon\"", &format!("\"filename\":\"{memory}\""))).unwrap();
-    let run = run(perfconv().arg(&json).arg("-f").arg("-o").arg(&data));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg(&json).arg("-f").arg("-o").arg(&data));
     fs::create_dir_all(directory.join("files/tmp")).unwrap();
     fs::write(directory.join(format!("files/tmp/perf-{PID}.map")), map).unwrap();
     data
@@ -26,8 +25,7 @@ fn recorded(directory: &Path, memory: &str, map: &str) -> PathBuf {
 fn stacks(data: &Path, files: &Path) -> String {
     let mut command = perfconv();
     command.arg(data).args(["-t", "folded", "--weight", "samples", "-o", "-", "--symfs"]).arg(files);
-    let run = run(command.env("HOME", "/nonexistent"));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(command.env("HOME", "/nonexistent"));
     String::from_utf8(run.stdout).unwrap()
 }
 
@@ -76,8 +74,7 @@ fn archives_have_the_map_files_of_every_kind_of_memory() {
         let archive = directory.path().join("archive.tar.gz");
         let mut command = perfconv();
         command.arg("archive").arg(&data).arg("-o").arg(&archive).arg("--symfs").arg(directory.path().join("files"));
-        let run = run(command.env("HOME", "/nonexistent"));
-        assert_eq!(run.status, 0, "{memory}: {}", run.stderr);
+        succeed(command.env("HOME", "/nonexistent"));
         let mut contents = Vec::new();
         GzDecoder::new(fs::File::open(&archive).unwrap()).read_to_end(&mut contents).unwrap();
         let has = |text: &str| contents.windows(text.len()).any(|bytes| bytes == text.as_bytes());

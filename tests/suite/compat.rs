@@ -17,12 +17,19 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The number of golden profiles of perf_to_profile in the corpus.
-const ENOUGH: usize = 323;
+/// The number of profiles of perf_to_profile in the repository, and in the corpus.
+const FIXTURE_GOLDENS: usize = 12;
+const CORPUS_GOLDENS: usize = 323;
 
 #[test]
 fn profiles_match_perf_to_profile() {
-    let goldens = goldens();
+    let fixtures = fixture_goldens();
+    assert_eq!(fixtures.len(), FIXTURE_GOLDENS);
+    let corpus = corpus_goldens();
+    if files::has_corpus("compat") {
+        assert!(corpus.len() >= CORPUS_GOLDENS, "only {} profiles, expected {CORPUS_GOLDENS}", corpus.len());
+    }
+    let goldens = [fixtures, corpus].concat();
     let results = program::for_each(&goldens, |(input, golden)| compare(input, golden));
     let failures: Vec<String> = goldens
         .iter()
@@ -31,45 +38,42 @@ fn profiles_match_perf_to_profile() {
         .collect();
     let equal = results.len() - failures.len();
     let has_golden = |path: &Path| goldens.iter().any(|(input, _)| *input == *path);
-    let without = files::corpus().iter().filter(|recording| !has_golden(&recording.path)).count();
+    let without = files::recordings().iter().filter(|recording| !has_golden(&recording.path)).count();
     // Not with the print macros, whose output the test harness captures.
     let mut out = io::stderr().lock();
     writeln!(out, "compat: {equal} of {} profiles equal those of perf_to_profile (e2c2da7)", results.len()).unwrap();
     writeln!(out, "compat: {without} recordings skipped: perf_to_profile writes no profile or a wrong one").unwrap();
     drop(out);
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
-    if files::has_corpus("compat") {
-        assert!(equal >= ENOUGH, "only {equal} profiles are equal, expected {ENOUGH}");
-    }
 }
 
-/// Recordings of the corpus, and the profiles that perf_to_profile wrote for them. It fails for the others.
-fn goldens() -> Vec<(PathBuf, PathBuf)> {
+/// A recording, and the profile that perf_to_profile wrote for it.
+type Golden = (PathBuf, PathBuf);
+
+/// The fixtures that perf_to_profile can convert.
+fn fixture_goldens() -> Vec<Golden> {
+    goldens(&fixture(""), &fixture("perf_to_profile"))
+}
+
+/// The recordings of the corpus that perf_to_profile can convert.
+fn corpus_goldens() -> Vec<Golden> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
-    let mut found = Vec::new();
-    let mut dirs = vec![root.join("golden-peer")];
-    while let Some(dir) = dirs.pop() {
-        for entry in fs::read_dir(&dir).into_iter().flatten() {
-            let path = entry.expect("the corpus should be listable").path();
-            if path.is_dir() {
-                dirs.push(path);
-            } else if let Some(name) = path.to_string_lossy().strip_suffix(".pprof.zst") {
-                let name =
-                    Path::new(name).strip_prefix(root.join("golden-peer")).expect("it should be below the directory");
-                found.push((root.join(name), path.clone()));
-            }
-        }
-    }
-    found.sort();
-    found
+    if root.exists() { goldens(&root, &root.join("golden-peer")) } else { Vec::new() }
+}
+
+/// Recordings below a directory, by the profiles below another: `profiles/NAME.pprof.zst` was written for `recordings/NAME`.
+fn goldens(recordings: &Path, profiles: &Path) -> Vec<Golden> {
+    let files = files::files_in(profiles);
+    let names = files.keys().filter_map(|name| name.strip_suffix(".pprof.zst"));
+    names.map(|name| (recordings.join(name), profiles.join(format!("{name}.pprof.zst")))).collect()
 }
 
 fn compare(input: &Path, golden: &Path) -> Result<(), String> {
     let dir = WorkDir::new();
     let run = dir.perf_to_profile(input, "out", &[]);
     run.ledger()?;
-    let golden = zstd::decode_all(fs::File::open(golden).unwrap()).expect("the corpus should be zstd");
-    let golden = Profile::decode(&golden[..]).expect("the corpus should be of profiles");
+    let golden = zstd::decode_all(fs::File::open(golden).unwrap()).expect("a golden should decompress");
+    let golden = Profile::decode(&golden[..]).expect("a golden should be a profile");
     compare_profiles(&dir.profile("out"), &golden)
 }
 

@@ -1,6 +1,6 @@
 //! What commands derive from the descriptors and roles of record types, for types that few recordings have.
 
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,15 +16,13 @@ fn synthesize(directory: &Path, name: &str, changes: &[(&str, &str)]) -> PathBuf
     fs::write(&scenario, text).unwrap();
     let count = fs::read_dir(directory).unwrap().count();
     let output = directory.join(format!("{count}.data"));
-    let run = run(perfconv().arg("synth").arg(&scenario).args(["-q", "-o"]).arg(&output));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg("synth").arg(&scenario).args(["-q", "-o"]).arg(&output));
     output
 }
 
 /// Numbers of records of a type.
 fn count(path: &Path, kind: &str) -> usize {
-    let run = run(perfconv().arg(path).args(["-q", "-t", "jsonl", "-o", "-"]));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(perfconv().arg(path).args(["-q", "-t", "jsonl", "-o", "-"]));
     String::from_utf8_lossy(&run.stdout).matches(&format!("{{\"record\":\"{kind}\"")).count()
 }
 
@@ -46,8 +44,7 @@ fn process_filters_drop_decoder_errors_of_other_processes() {
         let input = synthesize(directory.path(), "intel-pt.toml", &[(error, pid)]);
         assert_eq!(count(&input, "AUXTRACE_ERROR"), 1);
         let output = directory.path().join("filtered.data");
-        let run = run(perfconv().arg("rewrite").arg(&input).args(["-f", "-q", "--pid", "100", "-o"]).arg(&output));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(perfconv().arg("rewrite").arg(&input).args(["-f", "-q", "--pid", "100", "-o"]).arg(&output));
         assert_eq!(count(&output, "AUXTRACE_ERROR"), expected, "{pid}");
     }
 }
@@ -64,11 +61,8 @@ fn merging_keeps_the_programs_of_one_kernel() {
     ];
     let inputs = [(); 2].map(|()| synthesize(directory.path(), "records-of-perf-7.toml", &changes));
     let output = directory.path().join("merged.data");
-    let run = run(perfconv()
-        .arg("merge")
-        .args(&inputs)
-        .args(["--kernel-from", "1", "--align", "wall", "-q", "-o"])
-        .arg(&output));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(
+        perfconv().arg("merge").args(&inputs).args(["--kernel-from", "1", "--align", "wall", "-q", "-o"]).arg(&output),
+    );
     assert_eq!([&inputs[0], &inputs[1], &output].map(|path| count(path, "BPF_METADATA")), [1, 1, 1]);
 }

@@ -12,7 +12,7 @@ use perfconv::formats::json::write_lines;
 use serde_json::Value;
 
 use crate::common::files::{self, fixture};
-use crate::common::program::{Run, perfconv, run};
+use crate::common::program::{Run, perfconv, run, succeed};
 
 /// Limit of collected differences, more than any test expects.
 const MAX_DIFFERENCES: usize = 1000;
@@ -28,9 +28,9 @@ fn differences(a: &Path, b: &Path, options: &DiffOptions) -> Option<(Summary, Ve
     Some((summary.ok()?.0, found))
 }
 
-fn ignoring(what: &[&str]) -> DiffOptions {
+fn ignoring(names: &[&str]) -> DiffOptions {
     let mut options = DiffOptions::default();
-    what.iter().for_each(|name| options.ignore.add(name));
+    names.iter().for_each(|name| options.ignore.add(name));
     options
 }
 
@@ -89,15 +89,15 @@ fn a_recording_equals_itself_and_its_other_encodings() {
 }
 
 /// Ignores gaps, which a rewrite drops, and tracepoint formats that perf left among the records, which it turns into a feature.
-fn ignore_corruption(mut found: Vec<Difference>) -> Vec<Difference> {
-    let is_gap = |found: &Difference| matches!(found, Difference::Only(Side::A, Subject::Gap(_), _));
-    let had_gaps = found.iter().any(is_gap);
-    let is_found = |found: &Difference| {
-        let Difference::Only(Side::B, Subject::Feature(name), _) = found else { return false };
+fn ignore_corruption(mut differences: Vec<Difference>) -> Vec<Difference> {
+    let is_gap = |difference: &Difference| matches!(difference, Difference::Only(Side::A, Subject::Gap(_), _));
+    let had_gaps = differences.iter().any(is_gap);
+    let is_tracing_data = |difference: &Difference| {
+        let Difference::Only(Side::B, Subject::Feature(name), _) = difference else { return false };
         had_gaps && name == "TRACING_DATA"
     };
-    found.retain(|found| !is_gap(found) && !is_found(found));
-    found
+    differences.retain(|difference| !is_gap(difference) && !is_tracing_data(difference));
+    differences
 }
 
 fn diff_of(a: &Path, b: &Path, arguments: &[&str]) -> Run {
@@ -147,8 +147,7 @@ fn ignores_selected_fields() {
     let dir = tempfile::tempdir().unwrap();
     let input = fixture("callgraph.data");
     let text = dir.path().join("a.jsonl");
-    let run_of = run(perfconv().arg(&input).args(["-t", "jsonl", "-o"]).arg(&text));
-    assert_eq!(run_of.status, 0, "{}", run_of.stderr);
+    succeed(perfconv().arg(&input).args(["-t", "jsonl", "-o"]).arg(&text));
     // Shift the time of every sample.
     let shifted = fs::read_to_string(&text).unwrap().replace("\"time\":", "\"time\":1");
     let other = dir.path().join("b.jsonl");

@@ -14,11 +14,10 @@ use perf_data::stream::source::Source;
 use tempfile::tempdir;
 
 use crate::common::files::{self, Recording, fixture};
-use crate::common::program::{self, perfconv, run};
+use crate::common::program::{self, perfconv, run, succeed};
 
 fn dump(name: &str, arguments: &[&str]) -> String {
-    let run = run(perfconv().arg("dump").arg(fixture(name)).args(arguments));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(perfconv().arg("dump").arg(fixture(name)).args(arguments));
     String::from_utf8(run.stdout).expect("the output should be UTF-8")
 }
 

@@ -1,7 +1,7 @@
 //! PerfDataProto messages edited by other programs: events that cannot be encoded, unknown fields, removed events.
 
 use crate::common::files::fixture;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use crate::common::quipper::{scratch, strict};
 use perfconv::formats::quipper::proto::PerfDataProto;
 use perfconv::formats::quipper::proto::perf_data_proto::PerfEvent;
@@ -67,8 +67,7 @@ fn drops_only_events_that_cannot_be_encoded() {
 #[test]
 fn rejects_invalid_file_names_of_a_directory() {
     let (lossless, output) = (scratch("parts.pb_data"), scratch("parts.data"));
-    let written = run(perfconv().arg(fixture("threads.dir")).args(["-q", "-f", "-o"]).arg(&lossless));
-    assert_eq!(written.status, 0, "{}", written.stderr);
+    succeed(perfconv().arg(fixture("threads.dir")).args(["-q", "-f", "-o"]).arg(&lossless));
     let good = PerfDataProto::decode(&fs::read(&lossless).expect("the file should have been written")[..])
         .expect("a PerfDataProto");
     for name in ["data.01", "data.+1", "data", "../data.1"] {
@@ -86,13 +85,13 @@ fn rejects_invalid_file_names_of_a_directory() {
 fn preserves_unknown_fields() {
     let lossless = scratch("known.pb_data");
     let args = ["-q", "-f", "-o"];
-    assert_eq!(run(perfconv().arg(fixture("callgraph.data")).args(args).arg(&lossless)).status, 0);
+    succeed(perfconv().arg(fixture("callgraph.data")).args(args).arg(&lossless));
     let known = fs::read(&lossless).expect("the file should have been written");
     let of_schema = [0x92, 0x01, 3, b'n', b'e', b'w'];
     let extension = [0xea, 0x3e, 1, b'x'];
     let (input, output) = (scratch("unknown.pb_data"), scratch("unknown-copy.pb_data"));
     fs::write(&input, [&known[..], &of_schema, &extension].concat()).expect("the file should be writable");
-    assert_eq!(run(perfconv().arg(&input).args(args).arg(&output)).status, 0);
+    succeed(perfconv().arg(&input).args(args).arg(&output));
     let copy = fs::read(&output).expect("the file should have been written");
     let contains = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
     assert_eq!(copy.len(), known.len() + of_schema.len() + extension.len());
@@ -141,7 +140,7 @@ fn preserves_unknown_fields_in_every_message() {
     for name in ["callgraph.data", "compressed.data", "pipe.data", "threads.dir"] {
         let exported = scratch(&format!("{name}.known.pb_data"));
         let args = ["-q", "-f", "-o"];
-        assert_eq!(run(perfconv().arg(fixture(name)).args(args).arg(&exported)).status, 0);
+        succeed(perfconv().arg(fixture(name)).args(args).arg(&exported));
         let mut bytes = fs::read(&exported).expect("the file should have been written");
         let events = PerfDataProto::decode(&bytes[..]).expect("a PerfDataProto").events;
         let sample = events.iter().position(|event| event.sample_event.is_some()).expect("a sample");
@@ -173,7 +172,7 @@ fn preserves_unknown_fields_in_every_message() {
 fn an_edited_message_keeps_extension_data() {
     for name in ["callgraph.data", "compressed.data", "big-endian.data"] {
         let exported = scratch(&format!("{name}.to-change.pb_data"));
-        assert_eq!(run(perfconv().arg(fixture(name)).args(["-q", "-f", "-o"]).arg(&exported)).status, 0);
+        succeed(perfconv().arg(fixture(name)).args(["-q", "-f", "-o"]).arg(&exported));
         let mut message = PerfDataProto::decode(&fs::read(&exported).expect("the file should have been written")[..])
             .expect("a PerfDataProto");
         let sample = message.events.iter().position(|event| event.sample_event.is_some()).expect("a sample");
@@ -182,7 +181,7 @@ fn an_edited_message_keeps_extension_data() {
         fs::write(&edited, message.encode_to_vec()).expect("the file should be writable");
         let ledger_of =
             |path: &Path| run(perfconv().arg(path).args(["-v", "-f", "-o"]).arg(scratch("edited.jsonl"))).stderr;
-        assert_eq!(run(perfconv().arg(&edited).args(["-q", "-f", "-o"]).arg(&data)).status, 0, "{name}");
+        succeed(perfconv().arg(&edited).args(["-q", "-f", "-o"]).arg(&data));
         let count = |ledger: &str, kind: &str| {
             let line = ledger.lines().find(|line| line.split(' ').next() == Some(kind)).map(str::to_owned);
             line.map_or(0, |line| line.split_whitespace().nth(1).and_then(|n| n.parse::<u64>().ok()).expect("a count"))

@@ -2,7 +2,7 @@
 
 use crate::common::files::{fixture, has_corpus, recordings};
 use crate::common::program::rewrite;
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, succeed};
 use perf_data::abi::Endian;
 use perf_data::container::read::{Container, ReadOptions, input::Input};
 use perf_data::stream::source::Source;
@@ -92,9 +92,9 @@ fn allow_mixed_keeps_recorder_defined_bytes() {
     let error = rewrite(&fixture("tracepoints.data"), &output, &["--endian", "big"]).unwrap_err();
     assert!(error.contains("raw data of samples (") && error.contains("--allow-mixed"), "{error}");
     assert!(!output.exists());
-    let run =
-        run(perfconv().arg(fixture("tracepoints.data")).args(["--endian", "big", "--allow-mixed", "-o"]).arg(&output));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(
+        perfconv().arg(fixture("tracepoints.data")).args(["--endian", "big", "--allow-mixed", "-o"]).arg(&output),
+    );
     assert!(run.warnings().iter().any(|line| line.contains("kept in the recorder's byte order")), "{}", run.stderr);
     // Converting to the current byte order changes nothing.
     rewrite(&fixture("tracepoints.data"), &output, &["--endian", "little"]).unwrap();

@@ -1,8 +1,8 @@
-//! Outputs that cannot be written completely, and a killed program: an error is reported, and the output is either the old one or
+//! Outputs that cannot be written completely: an error is reported, and the output is either the old one or
 //! the complete new one.
 
-use crate::common::files::{Files, files_in, fixture, has_temporary, is_temporary};
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::files::{Files, files_in, fixture};
+use crate::common::program::{for_each, perfconv, run, succeed};
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::container::write::frames::FrameOptions;
@@ -19,13 +19,10 @@ use perfconv::formats::{FORMATS, FormatWriter, pprof};
 use perfconv::profile::options::ProfileOptions;
 use perfconv::rewrite::framework::passes::Passes;
 use perfconv::rewrite::sort::{SortPass, Untimed};
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Cursor, ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Instant;
 
 /// A simulated disk that accepts a limited number of bytes, counting overwrites.
 struct Disk {
@@ -149,9 +146,6 @@ const KINDS: &[Kind] = &[
     ("tables", &["-t", "csv"]),
 ];
 
-/// How often each conversion is killed.
-const KILLS: u32 = 12;
-
 /// Other commands; `IN` stands for the input.
 const COMMANDS: &[Kind] = &[
     ("repaired.data", &["repair", "IN"]),
@@ -168,8 +162,7 @@ const COMMANDS: &[Kind] = &[
 
 /// Writes an output from another recording, to be replaced. Returns all files.
 fn old_output((name, args): Kind, dir: &Path) -> Files {
-    let run = run(perfconv().arg(fixture("two-events.data")).args(args).arg("-o").arg(dir.join(name)));
-    assert_eq!(run.status, 0, "{name}: {}", run.stderr);
+    succeed(perfconv().arg(fixture("two-events.data")).args(args).arg("-o").arg(dir.join(name)));
     files_in(dir)
 }
 
@@ -268,76 +261,4 @@ fn a_full_device_is_reported() {
         let sentence = run.failure().unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(sentence.contains("/dev/full: cannot write: No space left on device"), "{name}: {sentence}");
     }
-}
-
-/// The outputs that killed runs left.
-#[derive(Default)]
-struct KilledRuns {
-    old: usize,
-    new: usize,
-    temporary: usize,
-}
-
-fn kill_runs((name, args): Kind, moments: u32) -> KilledRuns {
-    let dir = tempfile::tempdir().unwrap();
-    let target = dir.path().join(name);
-    let command = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_perfconv"));
-        command.arg(fixture("lost.data")).args(args).args(["-f", "-q", "-o"]).arg(&target);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command
-    };
-    let started = Instant::now();
-    assert!(command().status().unwrap().success(), "{name}");
-    let duration = started.elapsed();
-    let new = files_in(dir.path());
-    let restore = || {
-        for entry in fs::read_dir(dir.path()).unwrap().flatten() {
-            let path = entry.path();
-            if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
-        }
-        old_output((name, args), dir.path())
-    };
-    let mut old = restore();
-    let mut killed = KilledRuns::default();
-    for moment in 0..moments {
-        let mut child = command().spawn().unwrap();
-        if moment + 1 < moments {
-            sleep(duration * moment / moments * 5 / 4);
-        } else {
-            // While it writes, however busy the machine is.
-            while child.try_wait().unwrap().is_none() && !has_temporary(dir.path()) {}
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let (temporary, found): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            files_in(dir.path()).into_iter().partition(|(file, _)| is_temporary(file));
-        match (found == old, found == new) {
-            (true, _) => killed.old += 1,
-            (_, true) => killed.new += 1,
-            _ => panic!("{name}, killed at moment {moment} of {moments}: {:?}", found.keys()),
-        }
-        killed.temporary += usize::from(!temporary.is_empty());
-        if found == new || !temporary.is_empty() {
-            old = restore();
-        }
-    }
-    killed
-}
-
-#[test]
-fn killing_the_program_leaves_the_old_or_the_new_output() {
-    let mut all = KilledRuns::default();
-    for &kind in KINDS {
-        let killed = kill_runs(kind, KILLS);
-        all = KilledRuns {
-            old: all.old + killed.old,
-            new: all.new + killed.new,
-            temporary: all.temporary + killed.temporary,
-        };
-    }
-    let KilledRuns { old, new, temporary } = all;
-    note!("killed {} times: {old} old outputs, {new} new ones, {temporary} with a temporary file left", old + new);
-    assert_eq!(old + new, KILLS as usize * KINDS.len());
-    assert!(old >= KINDS.len() && temporary > 0, "no run was killed while it was writing");
 }

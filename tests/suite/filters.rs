@@ -4,7 +4,7 @@ use crate::common::files::{corpus, fixture, has_corpus};
 use crate::common::filters::{Records, broken_rules, of_type, records};
 use crate::common::perf_script::script_by_perfconv;
 use crate::common::program::rewrite;
-use crate::common::program::{perfconv, profile, run};
+use crate::common::program::{perfconv, profile, run, succeed};
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::RecordType;
 use std::collections::BTreeSet;
@@ -16,8 +16,7 @@ fn events_are_given_as_a_list() {
     let dir = tempfile::tempdir().expect("a directory");
     let filter_events = |options: &[&str]| {
         let output = dir.path().join("out.data");
-        let run = run(perfconv().arg(fixture("tracepoints.data")).args(options).args(["-f", "-o"]).arg(&output));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(perfconv().arg(fixture("tracepoints.data")).args(options).args(["-f", "-o"]).arg(&output));
         fs::read(output).expect("the file should have been written")
     };
     let list = filter_events(&["--event", "sched:sched_switch, sched:sched_wakeup"]);
@@ -80,8 +79,7 @@ fn aux_areas_are_kept_with_a_valid_index_or_dropped_with_their_event() {
     for (args, pieces) in [(["--event", "intel_pt"], 2), (["--event", "cycles"], 0), (["--head", "3"], 2)] {
         for ending in [".data", ".pb_data", ".jsonl"] {
             let output = dir.path().join(format!("out{ending}"));
-            let run = run(perfconv().arg(&trace).args(["-f", "-q", "-o"]).arg(&output).args(args));
-            assert_eq!(run.status, 0, "{}", run.stderr);
+            succeed(perfconv().arg(&trace).args(["-f", "-q", "-o"]).arg(&output).args(args));
             rewrite(&output, &restored, &[]).unwrap();
             let (meta, records) = records(&restored).unwrap();
             assert_eq!(of_type(&records, RecordType::AUXTRACE).len(), pieces, "{args:?} {ending}");
@@ -103,8 +101,7 @@ fn profile_with_filters_equals_profile_of_filtered_recording() {
         ("callgraph.data", &["--head", "50", "--labels", "timestamp_ns"]),
     ] {
         let to_profile = |input: &Path, output: &Path, args: &[&str]| {
-            let run = run(perfconv().arg(input).args(["-f", "-q", "-o"]).arg(output).args(args));
-            assert_eq!(run.status, 0, "{name}: {}", run.stderr);
+            succeed(perfconv().arg(input).args(["-f", "-q", "-o"]).arg(output).args(args));
             profile(output)
         };
         rewrite(&fixture(name), &data, &args[..2]).unwrap();

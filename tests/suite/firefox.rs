@@ -2,7 +2,7 @@
 
 use crate::common::files::{self, fixture};
 use crate::common::firefox::{convert, key};
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, succeed};
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
 use std::path::Path;
@@ -104,7 +104,7 @@ fn context_switches_and_tracepoints_are_markers() {
     );
     let recording = directory.path().join("switches.data");
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/switches.toml");
-    assert_eq!(run(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q")).status, 0);
+    succeed(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q"));
     let switches = markers(&recording);
     assert!(switches.iter().any(|data| data["type"] == "Running"), "{switches:?}");
 }

@@ -2,7 +2,7 @@
 
 use crate::common::files::{self, Recording};
 use crate::common::folded::{Stacks, collapse, convert, stacks, with_symbols, without_operators};
-use crate::common::program::{self, perfconv, run};
+use crate::common::program::{self, perfconv, run, succeed};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -147,8 +147,7 @@ fn differential_flame_graphs_are_those_of_inferno() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (recording, files) = with_symbols("cxx");
     let base = directory.path().join("base.data");
-    let rewritten = run(perfconv().arg("rewrite").arg(&recording).args(["--time", "0%-60%", "-q", "-o"]).arg(&base));
-    assert_eq!(rewritten.status, 0, "{}", rewritten.stderr);
+    succeed(perfconv().arg("rewrite").arg(&recording).args(["--time", "0%-60%", "-q", "-o"]).arg(&base));
     let folded = |path: &Path| convert(path, &["-t", "folded", "--symfs", &files]).stdout;
     let (before, after) = (folded(&base), folded(&recording));
     let options = inferno::differential::Options { normalize: true, ..Default::default() };
@@ -182,8 +181,7 @@ fn stacks_are_cut_in_every_output_that_shows_them() {
             .args(["--symfs", &files, "--kallsyms", "/dev/null", "-f", "-o"])
             .arg(&output)
             .args(cuts);
-        let done = run(&mut command);
-        assert_eq!(done.status, 0, "{name} {cuts:?}: {}", done.stderr);
+        let done = succeed(&mut command);
         (std::fs::read(&output).unwrap(), done.stderr)
     };
     let folded = |cuts: &[&str]| stacks(&String::from_utf8(write("out.folded", cuts).0).unwrap());

@@ -2,7 +2,7 @@
 
 use crate::common::files::{fixture, has_corpus, recordings};
 use crate::common::program::rewrite;
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, succeed};
 use perf_data::abi::feature::FeatureId;
 use perf_data::container::read::{Container, ReadOptions, input::Input};
 use perf_data::stream::Sink;
@@ -149,8 +149,7 @@ fn edits_combine_with_container_and_format_conversions() {
         for ending in ["pb_data", "jsonl"] {
             let (carried, back) = (dir.path().join(format!("{name}.{ending}")), dir.path().join("back"));
             let args = ["--set", "hostname=there", "-o"];
-            let converted = run(perfconv().arg(fixture(name)).args(args).arg(&carried));
-            assert_eq!(converted.status, 0, "{name} to {ending}: {}", converted.stderr);
+            succeed(perfconv().arg(fixture(name)).args(args).arg(&carried));
             rewrite(&carried, &back, &[]).unwrap();
             assert_eq!(hostname(&back).as_deref(), Some("there"), "{name} via {ending}");
             let direct = dir.path().join("direct");

@@ -1,7 +1,7 @@
 //! Small inputs made to need much memory or time: they cost their own names, or are rejected.
 
 use super::memory::limited_to;
-use crate::common::program::{profile, run};
+use crate::common::program::{profile, run, succeed};
 use std::fs;
 use std::io::Write;
 
@@ -29,8 +29,7 @@ fn long_names_of_profiles_are_truncated() {
     let name = "n".repeat(1 << 20);
     let stacks: String = (0..2).map(|number| format!("root{number};{name} 1\n")).collect();
     fs::write(&path, stacks).expect("a separate file");
-    let converted = run(limited_to(100).arg(&path).arg("-o").arg(&out));
-    assert_eq!(converted.status, 0, "{}", converted.stderr);
+    succeed(limited_to(100).arg(&path).arg("-o").arg(&out));
     let longest = profile(&out).string_table.into_iter().max_by_key(String::len).unwrap_or_default();
     assert_eq!(longest.len(), 16 << 10);
     assert!(longest.ends_with("n..."), "the reader does not see that the name is truncated");

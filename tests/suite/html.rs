@@ -2,7 +2,7 @@
 
 use crate::common::files;
 use crate::common::html::{page, symbols};
-use crate::common::program::{perfconv, perfconv_with_signals, run};
+use crate::common::program::{perfconv, perfconv_with_signals, run, succeed};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -33,8 +33,7 @@ fn recordings_in_archives_are_compared() {
     for (recording, archive) in recordings.iter().zip(&archives) {
         let mut command = perfconv();
         command.arg("archive").arg(recording).arg("--symfs").arg(symbols().join("files")).arg("-o").arg(archive);
-        let run = run(command.arg("-q").env("HOME", "/nonexistent"));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(command.arg("-q").env("HOME", "/nonexistent"));
     }
     let convert = |input: &Path, base: &Path, output: &str, args: &[&str]| {
         let mut command = perfconv();

@@ -1,6 +1,6 @@
 //! Data of an imported profile that a recording has no field for is preserved in outputs that have one.
 
-use crate::common::program::{self, column, perfconv, run};
+use crate::common::program::{self, column, perfconv, run, succeed};
 use crate::common::work_dir::WorkDir;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -66,8 +66,7 @@ impl WorkDir {
     /// Converts an input. Returns the output and the messages.
     fn convert(&self, input: &Path, args: &[&str], output: &str) -> (PathBuf, String) {
         let output = self.path(output);
-        let run = run(perfconv().arg(input).args(args).arg("-f").arg("-o").arg(&output));
-        assert_eq!(run.status, 0, "{}: {}", input.display(), run.stderr);
+        let run = succeed(perfconv().arg(input).args(args).arg("-f").arg("-o").arg(&output));
         (output, run.stderr)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::common::files;
 use crate::common::imports::{exception, profile_path, recording_of_allocations, text};
-use crate::common::program::{self, column, for_each, perfconv, run};
+use crate::common::program::{self, column, for_each, perfconv, run, succeed, try_run};
 use perfconv::formats::pprof::proto::{Location, Mapping, Profile};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -92,11 +92,7 @@ fn profiles_survive_a_round_trip_through_a_recording() {
             if original.sample.is_empty() || labels != "comm" && !labels.split(',').all(has_label) {
                 continue;
             }
-            let imported =
-                run(perfconv().arg(path("original.pb.gz")).args(["-q", "-f", "-o"]).arg(path("imported.data")));
-            if imported.status != 0 {
-                return Err(imported.stderr);
-            }
+            try_run(perfconv().arg(path("original.pb.gz")).args(["-q", "-f", "-o"]).arg(path("imported.data")))?;
             let exported = convert(&path("imported.data"), "exported.pb.gz");
             if exported.status != 0 {
                 return Err(exported.stderr);
@@ -185,10 +181,8 @@ fn samples_without_a_time_take_that_of_their_neighbor() {
     let sample = |head: &str| format!("{head}\n\t 1000 main+0x0 (/bin/a)\n\n");
     let heads = ["a 7 cycles: ", "a 8 [000] 0.000005: faults: ", "a 7 cycles: ", "a 8 [000] 0.551615: faults: "];
     fs::write(path("in.script"), heads.map(sample).concat()).unwrap();
-    let imported = run(perfconv().arg(path("in.script")).arg("-o").arg(path("out.data")));
-    assert_eq!(imported.status, 0, "{}", imported.stderr);
-    let checked = run(perfconv().arg("check").arg(path("out.data")));
-    assert_eq!(checked.status, 0, "{}", checked.stderr);
+    succeed(perfconv().arg(path("in.script")).arg("-o").arg(path("out.data")));
+    succeed(perfconv().arg("check").arg(path("out.data")));
     let dump = run(perfconv().args(["dump", "--type", "SAMPLE"]).arg(path("out.data")));
     let text = String::from_utf8(dump.stdout).expect("text");
     let times: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("  time: ")).collect();
@@ -224,11 +218,8 @@ fn overlapping_mappings_are_mapped_at_most_once_per_stack() {
         sample.location_id = (1..=MAPS).map(|id| id * 7 % MAPS + 1).collect();
         profile.sample.extend(vec![sample; 10]);
         fs::write(path("in.pb"), prost::Message::encode_to_vec(&profile)).unwrap();
-        let imported =
-            run(perfconv().arg(path("in.pb")).args(["--values", "single", "-f", "-o"]).arg(path("out.data")));
-        assert_eq!(imported.status, 0, "{name}: {}", imported.stderr);
-        let checked = run(perfconv().arg("check").arg(path("out.data")));
-        assert_eq!(checked.status, 0, "{name}: {}", checked.stderr);
+        succeed(perfconv().arg(path("in.pb")).args(["--values", "single", "-f", "-o"]).arg(path("out.data")));
+        succeed(perfconv().arg("check").arg(path("out.data")));
         let len = fs::metadata(path("out.data")).unwrap().len();
         // A mapping and two words for each frame.
         assert!(len < 20 * MAPS * 150, "{name}: {len} bytes");

@@ -1,7 +1,7 @@
 //! `perfconv info`, and the summary without a command.
 
 use crate::common::files::{self, fixture};
-use crate::common::program::{self, perfconv, run};
+use crate::common::program::{self, perfconv, run, succeed};
 use perf_data::abi::sample_type::SampleType;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
@@ -84,8 +84,7 @@ fn suggested_commands_succeed() {
         for command in commands.into_iter().filter(|command| !command.starts_with("perfconv view")) {
             let program = Path::new(env!("CARGO_BIN_EXE_perfconv")).parent().unwrap();
             let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-            let done = run(Command::new("sh").args(["-c", command]).current_dir(&dir).env("PATH", path));
-            assert_eq!(done.status, 0, "{command}: {}", done.stderr);
+            succeed(Command::new("sh").args(["-c", command]).current_dir(&dir).env("PATH", path));
         }
         fs::remove_file(dir.path().join("out.pb.gz")).unwrap();
         fs::remove_file(dir.path().join("out.svg")).unwrap();

@@ -1,7 +1,7 @@
 //! Recordings of a killed `perf record`, on the machine that made them: without host name, architecture and build IDs, only the
 //! inodes of mapped files show that those are the recorded ones.
 
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -21,15 +21,14 @@ impl Recorded {
         let (program, json, data) =
             (directory.path().join("spin"), directory.path().join("in.jsonl"), directory.path().join("perf.data"));
         fs::copy(from.join("spin"), &program).unwrap();
-        let found = program.metadata().unwrap();
-        let (major, minor) = (found.dev() >> 8 & 0xfff, found.dev() & 0xff | found.dev() >> 12 & 0xfff00);
-        let inode = format!("\"maj\":{major},\"min\":{minor},\"ino\":{}", found.ino() + added);
+        let metadata = program.metadata().unwrap();
+        let (major, minor) = (metadata.dev() >> 8 & 0xfff, metadata.dev() & 0xff | metadata.dev() >> 12 & 0xfff00);
+        let inode = format!("\"maj\":{major},\"min\":{minor},\"ino\":{}", metadata.ino() + added);
         let text = fs::read_to_string(from.join(name)).unwrap();
         let text = text.replace("\"maj\":254,\"min\":0,\"ino\":10920171", &inode);
         let text = text.replace("/srv/app/reportsB/fail/interrupted-no-names/spin", program.to_str().unwrap());
         fs::write(&json, text).unwrap();
-        let run = run(perfconv().arg(&json).arg("-o").arg(&data));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(perfconv().arg(&json).arg("-o").arg(&data));
         Self { directory, data }
     }
 
@@ -41,8 +40,7 @@ impl Recorded {
     fn stacks(&self) -> (String, String) {
         let mut command = perfconv();
         command.arg(&self.data).args(["-t", "folded", "-o", "-"]).env("HOME", "/nonexistent");
-        let run = run(&mut command);
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        let run = succeed(&mut command);
         (String::from_utf8(run.stdout).unwrap(), run.stderr)
     }
 }
@@ -73,8 +71,7 @@ fn build_ids_come_from_files_with_the_recorded_inodes() {
     for (added, expected) in [(0, true), (1, false)] {
         let recorded = Recorded::new("fp.jsonl", added);
         let repaired = recorded.directory.path().join("repaired.data");
-        let run = run(perfconv().args(["repair", "-b"]).arg(&recorded.data).arg("-o").arg(&repaired));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(perfconv().args(["repair", "-b"]).arg(&recorded.data).arg("-o").arg(&repaired));
         let listed = self::run(perfconv().arg(&repaired).args(["-t", "jsonl", "-o", "-"])).stdout;
         let listed = String::from_utf8(listed).unwrap();
         let path = recorded.program().display().to_string();

@@ -3,7 +3,7 @@
 use crate::common::jit::{
     ADDRESS, CODE, DumpBuilder, Map, contents, dump_of_ours, ours, path, relocate, rewrite, rewrite_with, with_dump,
 };
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use perf_data::abi::Endian;
 use perf_data::abi::jitdump::header::JitDumpHeader;
 use perf_data::abi::jitdump::record::RecordKind;
@@ -142,7 +142,7 @@ fn rejects_recordings_without_dumps_or_with_another_clock() {
     assert_error(&plain, &["--perf-map"], "--perf-map: ");
     assert_error(&ours("java.data"), &["--jit"], "jit-11901.dump: jitdump not found; use --jit-dump DIR");
     let json = path(&dir, "clock.jsonl");
-    assert_eq!(run(perfconv().arg(ours("java.data")).arg("-o").arg(&json)).status, 0);
+    succeed(perfconv().arg(ours("java.data")).arg("-o").arg(&json));
     let text = fs::read_to_string(&json).unwrap();
     let others = text.replace("\"clockid\":1", "\"clockid\":7");
     assert_ne!(others, text);

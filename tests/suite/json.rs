@@ -2,7 +2,7 @@
 
 use crate::common::files::{Recording, fixture, has_corpus, recordings};
 use crate::common::json::to_json;
-use crate::common::program::{convert, perfconv, run};
+use crate::common::program::{convert, perfconv, run, succeed};
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::RecordType;
 use serde_json::Value as Json;
@@ -51,8 +51,7 @@ fn recompressing_a_pipe_updates_mmap_len() {
     assert!(small != lines, "the recording should have mmap_len");
     for (lines, mmap_len) in [(small.clone(), 4096), (small.replacen("\"period\":", "\"period\":1", 1), 524_288)] {
         fs::write(&json, lines).unwrap();
-        let imported = run(perfconv().arg(&json).arg("-f").arg("-o").arg(&output));
-        assert_eq!(imported.status, 0, "{}", imported.stderr);
+        succeed(perfconv().arg(&json).arg("-f").arg("-o").arg(&output));
         assert!(to_json(&output, &[]).contains(&format!("\"mmap_len\":{mmap_len}}}")), "{mmap_len}");
     }
 }
@@ -79,7 +78,7 @@ fn decoded_tracepoint_fields_are_ignored_on_import() {
             .unwrap()
             .replace(",\"tracepoint\":{\"", ",\"tracepoint\":{\"edited\":1.5,\"");
         fs::write(&json, file).unwrap();
-        assert_eq!(run(perfconv().arg(&json).arg("-f").arg("-o").arg(&output)).status, 0, "{}", recording.name);
+        succeed(perfconv().arg(&json).arg("-f").arg("-o").arg(&output));
         assert!(fs::read(&output).unwrap() == fs::read(&recording.path).unwrap(), "{}", recording.name);
     }
     note!("fields of tracepoints: in {fields} samples of {decoded} recordings, imported unchanged");

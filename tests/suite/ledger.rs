@@ -1,7 +1,7 @@
 //! The ledger is balanced: for every record type, read = emitted + used + not applicable + dropped.
 
 use crate::common::files::recordings;
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, run, succeed};
 
 #[test]
 fn ledger_is_balanced_for_every_record_type() {
@@ -32,7 +32,7 @@ fn outputs_without_the_hardware_trace_are_incomplete() {
     for (scenario, source) in sources {
         let toml = format!("{}/scenarios/{scenario}.toml", env!("CARGO_MANIFEST_DIR"));
         let data = dir.path().join(scenario).with_extension("data");
-        assert_eq!(run(perfconv().args(["synth", &toml, "-o"]).arg(&data)).status, 0);
+        succeed(perfconv().args(["synth", &toml, "-o"]).arg(&data));
         let converted = |format: &str| {
             let output = dir.path().join(format!("{scenario}-{format}"));
             run(perfconv().arg(&data).args(["--strict", "-t", format, "-o"]).arg(output))

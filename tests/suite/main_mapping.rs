@@ -1,7 +1,7 @@
 //! The main mapping of a profile: the recorded program.
 
 use crate::common::main_mapping::{SHIM, recording};
-use crate::common::program::{self, perfconv, run};
+use crate::common::program::{self, perfconv, succeed};
 use perfconv::synth::RecordingBuilder;
 use std::fs;
 use std::path::Path;
@@ -11,8 +11,7 @@ fn mappings(recording: &RecordingBuilder, args: &[&str]) -> Vec<String> {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let (data, output) = (dir.path().join("perf.data"), dir.path().join("out.pb.gz"));
     fs::write(&data, recording.to_bytes().expect("a recording")).expect("the file should be writable");
-    let run = run(perfconv().arg(&data).args(["-q", "-o"]).arg(&output).args(args));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg(&data).args(["-q", "-o"]).arg(&output).args(args));
     names(&output)
 }
 
@@ -68,8 +67,7 @@ fn each_part_of_a_split_has_its_own_main_program() {
     let (data, parts) = (dir.path().join("perf.data"), dir.path().join("parts"));
     let system = recording("perf record -a", Some(-1), &[(7, "/bin/a", 5), (8, "/bin/b", 5), (8, "/bin/c", 9)]);
     fs::write(&data, system.to_bytes().expect("a recording")).expect("the file should be writable");
-    let run = run(perfconv().arg(&data).args(["-q", "--split-by", "pid", "-o"]).arg(&parts));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg(&data).args(["-q", "--split-by", "pid", "-o"]).arg(&parts));
     let first = |name: &str| names(&parts.join(name)).swap_remove(0);
     assert_eq!([first("7.pb.gz"), first("8.pb.gz")], ["/bin/a", "/bin/c"]);
 }

@@ -1,7 +1,7 @@
 //! Runs the program with limited memory: hostile and sparse inputs do not need more.
 
 use crate::common::files::fixture;
-use crate::common::program::{Run, perfconv, run};
+use crate::common::program::{Run, perfconv, run, succeed};
 use perf_data::abi::Endian;
 use perf_data::container::write::file::FileWriter;
 use std::fs;
@@ -32,8 +32,7 @@ fn create_compressed(dir: &Path) -> PathBuf {
         perfconv().args(["synth", scenario, "--scale", "300", "-o"]).arg(&plain),
         perfconv().arg("rewrite").arg(&plain).args(["--compress", "-o"]).arg(&path),
     ] {
-        let output = run(command);
-        assert_eq!(output.status, 0, "{}", output.stderr);
+        succeed(command);
     }
     path
 }
@@ -95,8 +94,7 @@ fn highly_compressed_data_is_decompressed_in_pieces() {
         packed(&names[2], "zeros.data.zst", [recording].into_iter().chain(zeros)),
     ] {
         assert!(fs::metadata(&path).expect("the file should exist").len() < 1 << 20, "{}", path.display());
-        let checked = run(limited_to(60).args(["info", "--stats", "--spool-dir"]).arg(dir.path()).arg(&path));
-        assert_eq!(checked.status, 0, "{}: {}", path.display(), checked.stderr);
+        succeed(limited_to(60).args(["info", "--stats", "--spool-dir"]).arg(dir.path()).arg(&path));
     }
 }
 

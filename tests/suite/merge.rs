@@ -3,7 +3,7 @@
 use crate::common::files::fixture;
 use crate::common::merge::{merge, merge_into_a_pipe, merge_one_recording, merge_tracepoints, separate_processes};
 use crate::common::perf_script::script_by_perfconv;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -28,7 +28,7 @@ fn offset_pids_applies_to_virtual_machines() {
     let dir = tempfile::tempdir().unwrap();
     let [guests, output] = ["guests.data", "merged.data"].map(|name| dir.path().join(name));
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/guests.toml");
-    assert_eq!(run(perfconv().args(["synth", scenario, "-q", "-o"]).arg(&guests)).status, 0);
+    succeed(perfconv().args(["synth", scenario, "-q", "-o"]).arg(&guests));
     let merged = merge(&[&guests, &guests], &output, &["-q", "--offset-pids"]);
     assert_eq!(merged.status, 0, "{}", merged.stderr);
     let json = run(perfconv().arg(&output).args(["-q", "-t", "jsonl", "-o", "-"]));
@@ -44,7 +44,7 @@ fn warns_of_a_recording_that_is_merged_twice() {
     let output = dir.path().join("merged.data");
     let [copy, json] = ["copy.data", "plain.jsonl"].map(|name| dir.path().join(name));
     fs::copy(fixture("plain.data"), &copy).unwrap();
-    assert_eq!(run(perfconv().arg(fixture("plain.data")).args(["-q", "-o"]).arg(&json)).status, 0);
+    succeed(perfconv().arg(fixture("plain.data")).args(["-q", "-o"]).arg(&json));
     let plain = fixture("plain.data");
     for second in [&plain, &copy, &json] {
         let run = merge(&[&plain, second], &output, &["--strict"]);
@@ -80,8 +80,7 @@ fn rejects_incompatible_recordings_with_the_reason() {
     let plain = fixture("plain.data");
     let rewrite = |name: &str, of: &str, args: &[&str]| {
         let path = dir.path().join(name);
-        let run = run(perfconv().arg("rewrite").arg(fixture(of)).args(["-q", "-o"]).arg(&path).args(args));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(perfconv().arg("rewrite").arg(fixture(of)).args(["-q", "-o"]).arg(&path).args(args));
         path
     };
     let host = rewrite("host.data", "compressed.data", &["--set", "hostname=elsewhere"]);

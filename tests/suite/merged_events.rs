@@ -1,6 +1,6 @@
 //! Events that are one to the user: of the PMUs of different cores, and of user and kernel mode.
 
-use crate::common::program::{Run, column, decode, perfconv, run};
+use crate::common::program::{Run, column, decode, perfconv, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,13 @@ const HYBRID: &str = include_str!("../../scenarios/hybrid.toml");
 fn recording(directory: &Path, scenario: &str) -> PathBuf {
     let (toml, data) = (directory.join("events.toml"), directory.join("events.data"));
     fs::write(&toml, scenario).unwrap();
-    let run = run(perfconv().arg("synth").arg(&toml).arg("-o").arg(&data).arg("-f"));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg("synth").arg(&toml).arg("-o").arg(&data).arg("-f"));
     data
 }
 
 fn converted(data: &Path, args: &[&str]) -> Run {
     let mut command = perfconv();
-    let run = run(command.arg(data).args(["-o", "-"]).args(args).env("HOME", "/nonexistent"));
-    assert_eq!(run.status, 0, "{args:?}: {}", run.stderr);
-    run
+    succeed(command.arg(data).args(["-o", "-"]).args(args).env("HOME", "/nonexistent"))
 }
 
 fn total(folded: &Run) -> u64 {

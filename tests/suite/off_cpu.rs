@@ -1,6 +1,6 @@
 //! Samples of `perf record --off-cpu`.
 
-use crate::common::program::{column, decode, perfconv, run};
+use crate::common::program::{column, decode, perfconv, run, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,8 +12,7 @@ fn direct() -> PathBuf {
 
 /// The output of a conversion to standard output.
 fn bytes(input: &Path, args: &[&str]) -> Vec<u8> {
-    let run = run(perfconv().arg(input).args(args).args(["-o", "-"]).env("HOME", "/nonexistent"));
-    assert_eq!(run.status, 0, "{args:?}: {}", run.stderr);
+    let run = succeed(perfconv().arg(input).args(args).args(["-o", "-"]).env("HOME", "/nonexistent"));
     run.stdout
 }
 
@@ -24,8 +23,7 @@ fn converted(input: &Path, args: &[&str]) -> String {
 /// Writes a recording to a file of the directory.
 fn recording(directory: &Path, command: &mut Command) -> PathBuf {
     let path = directory.join("off.data");
-    let run = run(command.arg("-o").arg(&path));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(command.arg("-o").arg(&path));
     path
 }
 

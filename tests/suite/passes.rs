@@ -2,7 +2,7 @@
 
 use crate::common::files::{corpus, fixture, fixtures, has_corpus};
 use crate::common::passes::{addresses, convert};
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, run, succeed};
 use crate::common::quipper::{masked, scratch, strict};
 use perfconv::formats::quipper::proto::PerfDataProto;
 use prost::Message;
@@ -107,8 +107,7 @@ fn passes_apply_to_perf_json_and_csv() {
         let tables = |input: &Path, args: &[&str]| {
             let dir = tempfile::tempdir().unwrap();
             let tables = dir.path().join("tables");
-            let run = run(perfconv().arg(input).args(["-t", "csv", "--symbols", "no", "-o"]).arg(&tables).args(args));
-            assert_eq!(run.status, 0, "{name}: {}", run.stderr);
+            succeed(perfconv().arg(input).args(["-t", "csv", "--symbols", "no", "-o"]).arg(&tables).args(args));
             fs::read_to_string(tables.join("results.csv")).unwrap()
         };
         assert_eq!(tables(&fixture(name), &["--pass", ALL]), tables(&passed, &[]), "{name}");
@@ -119,8 +118,7 @@ fn passes_apply_to_perf_json_and_csv() {
 fn an_input_directory_is_never_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let input = dir.path().join("in.dir");
-    let copied = run(perfconv().arg(fixture("threads.dir")).args(["-t", "perf.data", "-o"]).arg(&input));
-    assert_eq!(copied.status, 0, "{}", copied.stderr);
+    succeed(perfconv().arg(fixture("threads.dir")).args(["-t", "perf.data", "-o"]).arg(&input));
     let before = fs::read(input.join("data")).unwrap();
     for more in [&["--pass", "remap"][..], &[]] {
         let run = run(perfconv().arg(&input).args(["-t", "perf.data", "-f", "-o"]).arg(&input).args(more));

@@ -1,7 +1,7 @@
 //! Unusual file names and file types as inputs and outputs.
 
 use crate::common::files::fixture;
-use crate::common::program::{Run, perfconv, run};
+use crate::common::program::{Run, perfconv, run, succeed};
 use perf_data::abi::Endian;
 use perf_data::abi::attr::Attr;
 use perf_data::abi::record::RecordType;
@@ -124,9 +124,9 @@ fn reads_open_file_descriptors() {
     assert_eq!(expected.status, 0);
     for name in ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
         let file = File::open(fixture("callgraph.data")).unwrap();
-        let found = run(perfconv().stdin(file).args([name, "-q", "-t", "pprof", "-o", "-"]));
-        assert_eq!((found.status, &*found.stderr), (0, ""), "{name}");
-        assert!(found.stdout == expected.stdout, "{name}: outputs differ");
+        let result = run(perfconv().stdin(file).args([name, "-q", "-t", "pprof", "-o", "-"]));
+        assert_eq!((result.status, &*result.stderr), (0, ""), "{name}");
+        assert!(result.stdout == expected.stdout, "{name}: outputs differ");
     }
     let (reader, mut writer) = io::pipe().unwrap();
     let bytes = fs::read(fixture("pipe.data")).unwrap();
@@ -134,22 +134,22 @@ fn reads_open_file_descriptors() {
     let mut command = perfconv();
     command.args(["/dev/fd/0", "-q", "-t", "pprof", "-o", "-"]).stdin(reader);
     let writing = std::thread::spawn(move || writer.write_all(&bytes));
-    let found = run(&mut command);
+    let result = run(&mut command);
     writing.join().unwrap().unwrap();
-    assert_eq!((found.status, found.stdout == by_path.stdout), (0, true), "{}", found.stderr);
+    assert_eq!((result.status, result.stdout == by_path.stdout), (0, true), "{}", result.stderr);
 }
 
 /// Makes a command run as an unprivileged user if the tests run as root.
 fn as_nobody(command: &mut Command) -> &mut Command {
-    if fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0) {
+    if fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0) {
         command.uid(65534).gid(65534);
     }
     command
 }
 
 fn failure_as_nobody(args: &[&OsStr]) -> String {
-    let found: Run = run(as_nobody(perfconv().args(args)));
-    found.failure().unwrap_or_else(|error| panic!("{args:?}: {error}")).to_owned()
+    let result: Run = run(as_nobody(perfconv().args(args)));
+    result.failure().unwrap_or_else(|error| panic!("{args:?}: {error}")).to_owned()
 }
 
 #[test]
@@ -243,13 +243,12 @@ fn reports_missing_permissions_and_writes_nothing() {
     let sentence = failure_as_nobody(&[&[gz.as_os_str(), option, to_open.as_os_str()][..], &spool].concat());
     assert!(sentence.contains("cannot spool to a temporary file"), "{sentence}");
     for (temp, names) in [("read-only", vec!["in.data"]), ("open", vec!["in.data", "in.data.zst", "secret.data"])] {
-        let mut found: Vec<_> = fs::read_dir(path(temp)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        found.sort();
-        assert_eq!(found, names, "{temp}");
+        let mut existing: Vec<_> = fs::read_dir(path(temp)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        existing.sort();
+        assert_eq!(existing, names, "{temp}");
     }
     // Nothing is written next to the input.
-    let found = run(as_nobody(perfconv().arg(&closed).arg("-o").arg(&to_open)));
-    assert_eq!(found.status, 0, "{}", found.stderr);
+    succeed(as_nobody(perfconv().arg(&closed).arg("-o").arg(&to_open)));
 }
 
 #[test]
@@ -293,6 +292,11 @@ fn reads_records_beyond_four_gigabytes() {
     assert_eq!((ledger.messages(), offsets.0.len()), (&[][..], 11));
     assert_eq!(offsets.0[1] - offsets.0[0], 32 + 48 + HOLE);
     let output = tempfile::tempdir().unwrap();
-    let found = run(perfconv().arg(path.path()).arg("-o").arg(output.path().join("out.pb.gz")));
-    assert_eq!(found.ledger().map(|ledger| (ledger.samples_in, ledger.samples_out)), Ok((11, 11)), "{}", found.stderr);
+    let result = run(perfconv().arg(path.path()).arg("-o").arg(output.path().join("out.pb.gz")));
+    assert_eq!(
+        result.ledger().map(|ledger| (ledger.samples_in, ledger.samples_out)),
+        Ok((11, 11)),
+        "{}",
+        result.stderr
+    );
 }

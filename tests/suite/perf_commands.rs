@@ -2,7 +2,7 @@
 //! and the perf behind it in PATH.
 
 use crate::common::files::fixture;
-use crate::common::program::{Run, perfconv, run};
+use crate::common::program::{Run, perfconv, run, succeed};
 use std::env;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -16,15 +16,13 @@ fn perf(args: &[&str]) -> Run {
 /// `perf ARGS -i callgraph.data`, with the text on standard output.
 fn on_recording(command: &str, args: &[&str]) -> String {
     let recording = fixture("callgraph.data");
-    let output = run(perfconv().args(["perf", command, "-i"]).arg(&recording).args(args));
-    assert_eq!(output.status, 0, "{command} {args:?}: {}", output.stderr);
+    let output = succeed(perfconv().args(["perf", command, "-i"]).arg(&recording).args(args));
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// `perfconv callgraph.data -t perf-script ARGS`.
 fn converted(args: &[&str]) -> String {
-    let output = run(perfconv().arg(fixture("callgraph.data")).args(["-t", "perf-script", "-q"]).args(args));
-    assert_eq!(output.status, 0, "{}", output.stderr);
+    let output = succeed(perfconv().arg(fixture("callgraph.data")).args(["-t", "perf-script", "-q"]).args(args));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -174,8 +172,7 @@ fn refuses_what_the_text_cannot_show() {
 /// A directory with `perf` linked to this program.
 fn linked() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
-    let output = run(perfconv().args(["perf", "--install"]).arg(directory.path()));
-    assert_eq!(output.status, 0, "{}", output.stderr);
+    succeed(perfconv().args(["perf", "--install"]).arg(directory.path()));
     directory
 }
 
@@ -195,8 +192,7 @@ fn behaves_as_perf_under_its_name() {
     let directory = linked();
     let link = directory.path().join("perf");
     assert_eq!(fs::canonicalize(&link).unwrap(), fs::canonicalize(env!("CARGO_BIN_EXE_perfconv")).unwrap());
-    let again = run(perfconv().args(["perf", "--install"]).arg(directory.path()));
-    assert_eq!(again.status, 0, "{}", again.stderr);
+    succeed(perfconv().args(["perf", "--install"]).arg(directory.path()));
     let recording = fixture("callgraph.data");
     let args = ["script", "-F", "comm,ip", "-i", recording.to_str().unwrap()];
     let output = in_path(directory.path(), &[], &args);
@@ -267,10 +263,8 @@ fn inject_and_data_convert_write_files() {
     let directory = tempfile::tempdir().unwrap();
     let (recording, injected, json) =
         (fixture("callgraph.data"), directory.path().join("out.data"), directory.path().join("out.json"));
-    let output = run(perfconv().args(["perf", "inject", "-b", "-i"]).arg(&recording).arg("-o").arg(&injected));
-    assert_eq!(output.status, 0, "{}", output.stderr);
-    let output = run(perfconv().args(["perf", "data", "convert", "-i"]).arg(&injected).arg("--to-json").arg(&json));
-    assert_eq!(output.status, 0, "{}", output.stderr);
+    succeed(perfconv().args(["perf", "inject", "-b", "-i"]).arg(&recording).arg("-o").arg(&injected));
+    succeed(perfconv().args(["perf", "data", "convert", "-i"]).arg(&injected).arg("--to-json").arg(&json));
     assert!(fs::read_to_string(&json).unwrap().contains("\"linux-perf-json-version\""));
     let output = run(perfconv().args(["perf", "inject", "--itrace", "-i"]).arg(&recording));
     assert!(output.status == 129 && output.stderr.contains("--itrace is not supported"), "{}", output.stderr);
@@ -290,8 +284,7 @@ fn script_prints_source_files_without_directories() {
     let lines = |more: &[&str]| {
         let mut command = perfconv();
         command.args(["script", "-F", "ip,sym,srcline", "-i"]).arg(symbols.join("cxx.data"));
-        let output = run(command.arg("--symfs").arg(symbols.join("files")).args(more).env("HOME", "/nonexistent"));
-        assert_eq!(output.status, 0, "{}", output.stderr);
+        let output = succeed(command.arg("--symfs").arg(symbols.join("files")).args(more).env("HOME", "/nonexistent"));
         let text = String::from_utf8(output.stdout).unwrap();
         text.lines()
             .filter(|line| line.contains(".cc:") || line.contains(".cpp:"))

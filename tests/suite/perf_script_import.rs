@@ -1,18 +1,16 @@
 //! Text of perf script as an input: any fields, any comm, and lines that are not part of a sample.
 
 use crate::common::files::fixture;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 /// The number of samples of each folded stack of an input.
 fn folded(input: &Path, options: &[&str]) -> (BTreeMap<String, u64>, String) {
-    let run = run(perfconv()
-        .arg(input)
-        .args(["-t", "folded", "--weight", "samples", "--symbols", "no", "-o", "-"])
-        .args(options));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(
+        perfconv().arg(input).args(["-t", "folded", "--weight", "samples", "--symbols", "no", "-o", "-"]).args(options),
+    );
     let text = String::from_utf8(run.stdout).unwrap();
     let stacks = text.lines().map(|line| line.rsplit_once(' ').unwrap());
     (stacks.map(|(stack, count)| (stack.to_owned(), count.parse().unwrap())).collect(), run.stderr)
@@ -63,8 +61,8 @@ fn all_samples_of_a_text_are_read_whatever_its_fields_and_comms() {
         let expected: u64 = folded(&recording, &[]).0.values().sum();
         for fields in FIELDS {
             let Some(text) = script(&recording, fields) else { continue };
-            let found: u64 = imported(&text).0.values().sum();
-            assert_eq!(found, expected, "{name}, {fields}");
+            let samples: u64 = imported(&text).0.values().sum();
+            assert_eq!(samples, expected, "{name}, {fields}");
             texts += 1;
         }
     }
@@ -115,19 +113,20 @@ const OTHERS: [&str; 22] = [
     "misc",
 ];
 
-/// The text with those of these fields that the samples have.
-fn script_with_available(recording: &Path, fields: &[&str]) -> String {
-    let mut fields = fields.to_vec();
+/// The text with those of these fields that the samples have. The others are added to `missing`.
+fn script_with_available(recording: &Path, fields: &[&str], missing: &mut Vec<String>) -> String {
     loop {
+        let fields: Vec<_> =
+            fields.iter().copied().filter(|field| !missing.iter().any(|other| other == field)).collect();
         let mut command = perfconv();
         command.arg(recording).args(["-t", "perf-script", "--symbols", "no", "-q", "-o", "-", "-F", &fields.join(",")]);
         let run = run(&mut command);
         if run.status == 0 {
             return String::from_utf8_lossy(&run.stdout).into_owned();
         }
-        let missing = run.stderr.split_once(" have no '").and_then(|(_, rest)| rest.split('\'').next());
-        let missing = missing.unwrap_or_else(|| panic!("{}: {fields:?}: {}", recording.display(), run.stderr));
-        fields.retain(|field| *field != missing);
+        let field = run.stderr.split_once(" have no '").and_then(|(_, rest)| rest.split('\'').next());
+        let field = field.unwrap_or_else(|| panic!("{}: {fields:?}: {}", recording.display(), run.stderr));
+        missing.push(field.to_owned());
     }
 }
 
@@ -144,14 +143,14 @@ fn samples_are_read_back_with_any_other_fields() {
     for scenario in ["lbr", "memory", "registers"] {
         let toml = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(scenario).with_extension("toml");
         let data = directory.path().join(scenario);
-        let run = run(perfconv().arg("synth").arg(&toml).arg("-o").arg(&data));
-        assert_eq!(run.status, 0, "{}: {}", toml.display(), run.stderr);
+        succeed(perfconv().arg("synth").arg(&toml).arg("-o").arg(&data));
         recordings.push(data);
     }
     let (mut texts, mut seed) = (0, 1_u64);
     for recording in &recordings {
         let (expected, _) = folded(recording, &[]);
         let expected: u64 = expected.values().sum();
+        let mut missing = Vec::new();
         for identifying in identifying {
             let chosen = OTHERS.iter().filter(|_| {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -159,7 +158,7 @@ fn samples_are_read_back_with_any_other_fields() {
             });
             let fields: Vec<_> =
                 [&["event", "ip", "sym"], identifying].concat().into_iter().chain(chosen.copied()).collect();
-            let text = script_with_available(recording, &fields);
+            let text = script_with_available(recording, &fields, &mut missing);
             let (read, messages) = imported(&text);
             assert_eq!(read.values().sum::<u64>(), expected, "{}: {fields:?}: {messages}", recording.display());
             texts += 1;

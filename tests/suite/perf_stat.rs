@@ -1,7 +1,7 @@
 //! Recordings of `perf stat`: the summary of their counters.
 
 use crate::common::files;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use serde_json::Value;
 use std::path::Path;
 use tempfile::tempdir;
@@ -11,7 +11,7 @@ fn summary_prints_counters_and_suggests_csv() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("stat.data");
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/perf-stat.toml");
-    assert_eq!(run(perfconv().arg("synth").arg(scenario).args(["-q", "-o"]).arg(&path)).status, 0);
+    succeed(perfconv().arg("synth").arg(scenario).args(["-q", "-o"]).arg(&path));
     let stdout = |args: &[&str]| {
         let run = run(perfconv().args(args));
         assert_eq!((run.status, &*run.stderr), (0, ""), "{args:?}");

@@ -3,7 +3,7 @@
 use crate::common::files::fixture;
 use crate::common::pprof::{column_sums, validate};
 use crate::common::profiles::{LABELS_BY_FIXTURE, convert};
-use crate::common::program::{self, Run, perfconv, run};
+use crate::common::program::{self, Run, perfconv, run, succeed};
 use perfconv::formats::pprof::proto::Profile;
 use perfconv::profile::labels::Label;
 use std::collections::BTreeSet;
@@ -40,8 +40,7 @@ fn every_label_is_written() {
         for label in *labels {
             let dir = tempfile::tempdir().unwrap();
             let output = dir.path().join("out.pb.gz");
-            let run = run(perfconv().arg(fixture(input)).args(["--labels", label, "-o"]).arg(&output));
-            assert_eq!(run.status, 0, "{label}: {}", run.stderr);
+            succeed(perfconv().arg(fixture(input)).args(["--labels", label, "-o"]).arg(&output));
             let profile = program::profile(&output);
             validate(&profile).unwrap();
             assert!(!label_values(&profile, label).is_empty(), "{label} of {input}");
@@ -86,8 +85,7 @@ fn label_values_match_the_recording() {
 fn data_source_and_snoop_labels_match_the_recording() {
     let dir = tempfile::tempdir().unwrap();
     let (lines, edited) = (dir.path().join("out.jsonl"), dir.path().join("edited.jsonl"));
-    let run = run(perfconv().arg(fixture("weight.data")).arg("-o").arg(&lines));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg(fixture("weight.data")).arg("-o").arg(&lines));
     // PERF_MEM_SNOOP_HIT and PERF_MEM_SNOOP_HITM.
     let mut snooped = [4, 16].iter().cycle();
     let mut count = 0;

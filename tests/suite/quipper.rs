@@ -1,7 +1,7 @@
 //! PerfDataProto: round trips, and messages of quipper as inputs.
 
 use crate::common::files::fixture;
-use crate::common::program::{convert, for_each, perfconv, run};
+use crate::common::program::{convert, for_each, perfconv, run, succeed};
 use crate::common::quipper::{import_messages, masked, scratch};
 use perf_data::abi::feature::{Feature, FeatureId};
 use perf_data::abi::sample::regs::{Regs, RegsAbi};
@@ -39,7 +39,7 @@ fn empty_string_features_export_as_empty_strings() {
     let empty = StringAndMd5sumPrefix { value: Some(vec![]), value_md5_prefix: Some(15_284_527_576_400_310_788) };
     for fidelity in ["strict", "perf-converter", "lossless"] {
         let args = ["--quipper", fidelity, "-f", "-q", "-o"];
-        assert_eq!(run(perfconv().arg(&data).args(args).arg(&message)).status, 0);
+        succeed(perfconv().arg(&data).args(args).arg(&message));
         let fields = PerfDataProto::decode(&fs::read(&message).expect("the file should have been written")[..])
             .expect("a PerfDataProto");
         let texts = fields.string_metadata.expect("strings");
@@ -54,7 +54,7 @@ fn empty_string_features_export_as_empty_strings() {
         assert!(found.iter().all(|text| text.as_ref() == Some(&empty)), "{fidelity}: {found:?}");
     }
     let back = scratch("empty-strings.back.data");
-    assert_eq!(run(perfconv().arg(&message).args(["-f", "-q", "-o"]).arg(&back)).status, 0);
+    succeed(perfconv().arg(&message).args(["-f", "-q", "-o"]).arg(&back));
     assert!(fs::read(&back).expect("the file should have been written") == bytes);
 }
 
@@ -75,12 +75,12 @@ fn compressed_samples_with_user_stacks_export_like_uncompressed_ones() {
     let [plain, compressed] = ["stacks.data", "stacks.zstd.data"].map(scratch);
     fs::write(&plain, recording.to_bytes().expect("a recording")).expect("the file should be writable");
     let args = ["--compress", "-f", "-q", "-o"];
-    assert_eq!(run(perfconv().arg("rewrite").arg(&plain).args(args).arg(&compressed)).status, 0);
+    succeed(perfconv().arg("rewrite").arg(&plain).args(args).arg(&compressed));
     for fidelity in ["strict", "perf-converter"] {
         let [plain, compressed] = [&plain, &compressed].map(|input| {
             let output = scratch("stacks.pb_data");
             let args = ["--quipper", fidelity, "-f", "-q", "-o"];
-            assert_eq!(run(perfconv().arg(input).args(args).arg(&output)).status, 0);
+            succeed(perfconv().arg(input).args(args).arg(&output));
             let bytes = fs::read(output).expect("the file should have been written");
             // Only one of them has the feature COMPRESSED.
             masked(&bytes)
@@ -96,7 +96,7 @@ fn compressed_samples_with_user_stacks_export_like_uncompressed_ones() {
 #[test]
 fn rejects_invalid_messages_without_writing() {
     let good = scratch("good.pb_data");
-    assert_eq!(run(perfconv().arg(fixture("callgraph.data")).args(["-q", "-f", "-o"]).arg(&good)).status, 0);
+    succeed(perfconv().arg(fixture("callgraph.data")).args(["-q", "-f", "-o"]).arg(&good));
     let good = fs::read(good).expect("the file should have been written");
     let message = PerfDataProto::decode(&good[..]).expect("a PerfDataProto");
     let events_only = PerfDataProto { events: message.events.clone(), ..PerfDataProto::default() }.encode_to_vec();
@@ -124,7 +124,7 @@ fn rejects_invalid_messages_without_writing() {
 #[test]
 fn random_corruption_causes_no_panic() {
     let good = scratch("to-corrupt.pb_data");
-    assert_eq!(run(perfconv().arg(fixture("two-events.data")).args(["-q", "-f", "-o"]).arg(&good)).status, 0);
+    succeed(perfconv().arg(fixture("two-events.data")).args(["-q", "-f", "-o"]).arg(&good));
     let good = fs::read(good).expect("the file should have been written");
     let mut state = 1_u64;
     let mut random = || {
@@ -166,7 +166,7 @@ fn compressed_messages_round_trip() {
             run(perfconv().arg(fixture("callgraph.data")).args(["-q", "-f", "-o"]).arg(&message_path)).status,
             0
         );
-        assert_eq!(run(perfconv().arg(&message_path).args(["-q", "-f", "-o"]).arg(&back)).status, 0);
+        succeed(perfconv().arg(&message_path).args(["-q", "-f", "-o"]).arg(&back));
         assert!(fs::read(&back).expect("the file should have been written") == plain, "{ending}");
     }
 }
@@ -177,8 +177,8 @@ fn text_form_round_trips() {
     for name in ["callgraph.data", "pipe-tracepoints.data", "group-read.data", "big-endian.data"] {
         let (message_path, back) = (scratch(&format!("{name}.pb_text")), scratch(&format!("{name}.of-text")));
         let to_perf = ["-t", "perf.data", "-q", "-f", "-o"];
-        assert_eq!(run(perfconv().arg(fixture(name)).args(["-q", "-f", "-o"]).arg(&message_path)).status, 0);
-        assert_eq!(run(perfconv().arg(&message_path).args(to_perf).arg(&back)).status, 0, "{name}");
+        succeed(perfconv().arg(fixture(name)).args(["-q", "-f", "-o"]).arg(&message_path));
+        succeed(perfconv().arg(&message_path).args(to_perf).arg(&back));
         assert!(
             fs::read(&back).expect("the file should have been written") == fs::read(fixture(name)).expect("a fixture"),
             "{name}"

@@ -1,7 +1,7 @@
 //! Inputs are recognized by content, whatever their names; outputs by name.
 
 use crate::common::files::fixture;
-use crate::common::program::{Run, perfconv, run};
+use crate::common::program::{Run, perfconv, run, succeed};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use perfconv::formats::FORMATS;
@@ -18,8 +18,7 @@ const FOLDED: &str = "main;work;inner loop 2\nmain;other 1\n";
 
 fn convert_fixture(dir: &Path, format: &str) -> Vec<u8> {
     let path = dir.join("written.pb");
-    let run = run(perfconv().arg(fixture("callgraph.data")).args(["-f", "-q", "-t", format, "-o"]).arg(&path));
-    assert_eq!(run.status, 0, "{format}: {}", run.stderr);
+    succeed(perfconv().arg(fixture("callgraph.data")).args(["-f", "-q", "-t", format, "-o"]).arg(&path));
     fs::read(path).expect("the file should have been written")
 }
 
@@ -168,8 +167,9 @@ fn recognizes_files_of_other_programs() {
             .filter(|path| !is_other(path))
             .filter_map(|path| {
                 let start = start(path).expect("reading should succeed");
-                let found = by_content(FORMATS, &start).map(|format| format.name);
-                (!start.is_empty() && found != Some(expected)).then(|| format!("{}: {found:?}", path.display()))
+                let recognized = by_content(FORMATS, &start).map(|format| format.name);
+                (!start.is_empty() && recognized != Some(expected))
+                    .then(|| format!("{}: {recognized:?}", path.display()))
             })
             .collect();
         assert!(unknown.is_empty(), "{expected}: {} of {}:\n{}", unknown.len(), files.len(), unknown.join("\n"));

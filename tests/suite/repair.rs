@@ -1,7 +1,7 @@
 //! `perfconv repair`: interrupted, truncated and corrupt recordings become intact, and keep all samples.
 
 use crate::common::files::{fixture, has_corpus, recordings};
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, succeed};
 use crate::common::repair::{read, repair};
 
 #[test]
@@ -28,8 +28,7 @@ fn repaired_recordings_are_intact_and_keep_all_samples() {
 fn restores_features_from_records() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("repaired.data");
-    let run = run(perfconv().arg("repair").arg(fixture("killed.data")).arg("-o").arg(&output));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(perfconv().arg("repair").arg(fixture("killed.data")).arg("-o").arg(&output));
     let warnings = run.warnings();
     let reconstructed = "perfconv: reconstructed from records: EVENT_DESC";
     assert!(run.stderr.lines().any(|line| line.starts_with(reconstructed)), "{}", run.stderr);

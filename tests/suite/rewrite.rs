@@ -1,7 +1,7 @@
 //! `perfconv rewrite`, `perfconv inject`, `--sort`, and the ledger of rewrite passes.
 
 use crate::common::files::{fixture, has_corpus, recordings};
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, run, succeed};
 use crate::common::rewrite::{SortResult, sort};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,8 +35,7 @@ fn rewrite_without_passes_preserves_all_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("out.pb");
     for name in ["callgraph.data", "pipe-compressed.data", "killed.data", "truncated.data", "big-endian.data"] {
-        let run = run(perfconv().arg("rewrite").arg(fixture(name)).args(["-f", "-o"]).arg(&output));
-        assert_eq!(run.status, 0, "{name}: {}", run.stderr);
+        succeed(perfconv().arg("rewrite").arg(fixture(name)).args(["-f", "-o"]).arg(&output));
         assert!(fs::read(&output).unwrap() == fs::read(fixture(name)).unwrap(), "{name}: other bytes");
     }
     let other = run(perfconv().arg("rewrite").arg(fixture("plain.data")).args(["-t", "pprof", "-o", "unused"]));
@@ -54,8 +53,7 @@ fn inject_accepts_the_inputs_and_outputs_of_perf_inject() {
     let output = dir.path().join("out.data");
     fs::write(&output, "something that is overwritten").unwrap();
     // A pipe written to a named file becomes a file, and standard output is a pipe.
-    let named = run(perfconv().args(["inject", "-i"]).arg(fixture("pipe.data")).arg("-o").arg(&output));
-    assert_eq!(named.status, 0, "{}", named.stderr);
+    succeed(perfconv().args(["inject", "-i"]).arg(fixture("pipe.data")).arg("-o").arg(&output));
     assert_eq!(fs::read(&output).unwrap()[8], 104);
     let input = fs::File::open(fixture("callgraph.data")).unwrap();
     let piped = run(perfconv().arg("inject").stdin(Stdio::from(input)));
@@ -80,8 +78,7 @@ fn ledger_counts_records_dropped_by_passes() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("out.data");
     let args = ["--pass", "discard-unused", "--sort", "-v", "-o"];
-    let run = run(perfconv().arg(fixture("callgraph.data")).args(args).arg(&output));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(perfconv().arg(fixture("callgraph.data")).args(args).arg(&output));
     let mut rows = BTreeMap::new();
     for line in run.stderr.lines() {
         let cells: Vec<_> = line.split_whitespace().collect();

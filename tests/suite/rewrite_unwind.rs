@@ -1,6 +1,6 @@
 //! Recordings whose stack dumps were replaced by call chains (`rewrite --unwind`).
 
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use perf_data::abi::Endian;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::record::{Body, CpuMode};
@@ -143,8 +143,7 @@ fn events_with_other_fields_and_containers_of_both_byte_orders() {
         let rewrite = |input: &str, output: &str, args: &[&str]| {
             let mut command = perfconv();
             command.arg("rewrite").arg(path(input)).args(["-f", "-o"]).arg(path(output)).args(args);
-            let run = run(command.env("HOME", "/nonexistent"));
-            assert_eq!(run.status, 0, "{input} {args:?}: {}", run.stderr);
+            succeed(command.env("HOME", "/nonexistent"));
         };
         rewrite("file", "pipe", &["--container", "pipe"]);
         rewrite("file", "dir", &["--container", "dir"]);

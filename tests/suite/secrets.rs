@@ -2,8 +2,8 @@
 //! path, warnings, functions or titles.
 
 use super::anonymize::secrets;
-use crate::common::files::fixture;
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::files::{self, fixture};
+use crate::common::program::{for_each, perfconv, run, succeed};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
@@ -56,15 +56,6 @@ fn views(bytes: Vec<u8>) -> Vec<Vec<u8>> {
     views
 }
 
-/// All files below a path.
-fn files(path: &Path, found: &mut Vec<PathBuf>) {
-    if !path.is_dir() {
-        found.push(path.to_owned());
-        return;
-    }
-    fs::read_dir(path).unwrap().for_each(|entry| files(&entry.unwrap().path(), found));
-}
-
 /// The names and contents of everything that an anonymizing conversion writes; `None` if the format cannot be written from it.
 fn written(input: &Path, format: &str, more: &[&str]) -> Option<Vec<Vec<u8>>> {
     let directory = tempfile::tempdir().unwrap();
@@ -76,13 +67,8 @@ fn written(input: &Path, format: &str, more: &[&str]) -> Option<Vec<Vec<u8>>> {
         assert_eq!(run.status, 1, "{}: {format}: {}", input.display(), run.stderr);
         return None;
     }
-    let mut found = Vec::new();
-    files(directory.path(), &mut found);
-    let contents = found.iter().flat_map(|file| {
-        let name = file.strip_prefix(directory.path()).unwrap().as_os_str().as_encoded_bytes().to_vec();
-        views(fs::read(file).unwrap()).into_iter().chain([name])
-    });
-    Some(contents.collect())
+    let files = files::files_in(directory.path());
+    Some(files.into_iter().flat_map(|(name, bytes)| views(bytes).into_iter().chain([name.into_bytes()])).collect())
 }
 
 /// Copies an input below a directory with a secret name.
@@ -119,7 +105,7 @@ fn named_recording(directory: &Path) -> Secret {
     let secret_directory = directory.join(PLACE);
     let (edited, path) = (secret_directory.join("edited.jsonl"), secret_directory.join("classified-input.data"));
     fs::write(&edited, text).unwrap();
-    assert_eq!(run(perfconv().arg(&edited).args(["-q", "-o"]).arg(&path)).status, 0);
+    succeed(perfconv().arg(&edited).args(["-q", "-o"]).arg(&path));
     let mut strings: BTreeSet<Vec<u8>> = names[..3].iter().map(|(.., name)| name.as_bytes().to_vec()).collect();
     strings.insert("classified-input".into());
     Secret { name: "named recording".to_owned(), path, strings }
@@ -164,8 +150,7 @@ fn profiles(directory: &Path) -> Vec<Secret> {
         let path = place.join(format!("profile.{format}"));
         let mut command = perfconv();
         command.arg(symbols.join("words.data")).args(["-t", format, "-q", "-o"]).arg(&path);
-        let run = run(command.arg("--symfs").arg(symbols.join("files")).env("HOME", "/nonexistent"));
-        assert_eq!(run.status, 0, "{format}: {}", run.stderr);
+        succeed(command.arg("--symfs").arg(symbols.join("files")).env("HOME", "/nonexistent"));
         let mut strings: BTreeSet<Vec<u8>> = [PLACE, "count_words", "words.c"].map(Into::into).into();
         strings.retain(|secret| {
             secret == PLACE.as_bytes() || {
@@ -186,7 +171,7 @@ fn no_output_of_any_format_contains_a_string_of_its_input() {
     let neutral = ["callgraph", "tracepoints"].map(|scenario| {
         let path = directory.path().join(scenario);
         let toml = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(scenario).with_extension("toml");
-        assert_eq!(run(perfconv().arg("synth").arg(toml).arg("-o").arg(&path)).status, 0);
+        succeed(perfconv().arg("synth").arg(toml).arg("-o").arg(&path));
         path
     });
     let formats = formats();
@@ -197,7 +182,12 @@ fn no_output_of_any_format_contains_a_string_of_its_input() {
     assert!(own.len() + 3 >= formats.len(), "only {:?} of {formats:?}", own.keys());
 
     let inputs: Vec<_> = recordings(directory.path()).into_iter().chain(profiles(directory.path())).collect();
-    let jobs: Vec<_> = inputs.iter().flat_map(|input| own.keys().map(move |format| (input, *format))).collect();
+    let jobs = inputs.iter().enumerate().flat_map(|(number, input)| {
+        // By default, each format is written from every other input.
+        let is_selected = move |format: usize| files::uses_all() || (number + format).is_multiple_of(2);
+        own.keys().enumerate().filter(move |(format, _)| is_selected(*format)).map(move |(_, format)| (input, *format))
+    });
+    let jobs: Vec<_> = jobs.collect();
     let results = for_each(&jobs, |&(input, format)| {
         let Some(contents) = written(&input.path, format, &[]) else { return (0, 0, Vec::new()) };
         let is_in = |contents: &[Vec<u8>], secret: &[u8]| {
@@ -214,7 +204,7 @@ fn no_output_of_any_format_contains_a_string_of_its_input() {
     let leaks: Vec<_> = results.into_iter().flat_map(|(.., leaks)| leaks).collect();
     note!("{outputs} outputs of {} inputs in {} formats: {searches} searches for strings", inputs.len(), own.len());
     assert!(leaks.is_empty(), "{} leaks:\n{}", leaks.len(), leaks[..leaks.len().min(40)].join("\n"));
-    assert!(outputs >= 150 && searches >= 5_000, "only {outputs} outputs, {searches} searches");
+    assert!(outputs >= 140 && searches >= 3_000, "only {outputs} outputs, {searches} searches");
 }
 
 /// The files of a split are named after what they contain.

@@ -1,10 +1,11 @@
-//! Ends every command that writes, and three that read, with signals at random moments: the output is the old one or complete,
-//! inputs are unchanged, and temporary files are left only by SIGKILL, under recognizable names.
+//! Ends every command that writes, and three that read, with signals at their start, while they write, and when they have
+//! ended: the output is the old one or complete, inputs are unchanged, and temporary files are left only by SIGKILL, under
+//! recognizable names.
 //!
-//! The moments are reproducible within the clock's accuracy. `PERFCONV_TEST_ALL=1` tests many more.
+//! `PERFCONV_TEST_ALL=1` tests many more moments, some of them by the clock.
 
-use crate::common::files::{Files, files_in, fixture, has_temporary, is_temporary};
-use crate::common::program::{for_each, perfconv, perfconv_with_signals, run};
+use crate::common::files::{Files, files_in, fixture, is_temporary};
+use crate::common::program::{for_each, perfconv, perfconv_with_signals, run, succeed};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeMap;
@@ -51,50 +52,51 @@ const RUNS: &[Run] = &[
 
 const SIGNALS: [(&str, i32); 3] = [("INT", 2), ("TERM", 15), ("KILL", 9)];
 
-/// The number of moments of each command and signal.
-fn moments() -> u32 {
-    if env::var_os("PERFCONV_TEST_ALL").is_some() { 250 } else { 4 }
+/// The number of random moments of each command and signal.
+fn random_moments() -> u64 {
+    if env::var_os("PERFCONV_TEST_ALL").is_some() { 250 } else { 1 }
 }
 
-/// A directory with inputs, outputs and temporary files.
-struct WorkDir {
+/// A directory with the inputs of all commands.
+fn inputs() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    // Large enough to be interrupted while it is read.
+    let merged = run(perfconv()
+        .arg("merge")
+        .args([&fixture("callgraph.data"); 4])
+        .args(["--offset-pids", "-q", "-o"])
+        .arg(path("IN")));
+    assert_eq!(merged.status, 0, "{}", merged.stderr);
+    fs::copy(fixture("callgraph.data"), path("OTHER")).unwrap();
+    for name in ["IN", "OTHER"] {
+        fs::copy(path(name), path(&format!("{name}2"))).unwrap();
+        for (command, ending) in [("convert", "jsonl"), ("convert", "pb_data"), ("archive", "tar.zst")] {
+            let converted = path(&format!("{name}.{ending}"));
+            succeed(perfconv().arg(command).arg(path(name)).args(["-q", "-o"]).arg(converted));
+        }
+        // Each function is in a file of its own, so that many directories are created.
+        let stack = |n| format!("\t1000 f{n}+0x0 (/bin/{n}/a)\n\n");
+        let samples = (0..20_000).map(|n| format!("{name} 1 [000] {n}.000000: 5 cycles:\n{}", stack(n % 100)));
+        fs::write(path(&format!("{name}.txt")), samples.collect::<String>()).unwrap();
+    }
+    fs::write(path("KEY"), [7; 32]).unwrap();
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/callgraph.toml");
+    fs::copy(scenario, path("SCENARIO")).unwrap();
+    dir
+}
+
+/// A directory for the outputs and temporary files of a command.
+struct WorkDir<'a> {
+    inputs: &'a Path,
     dir: TempDir,
-    inputs: Files,
 }
 
-impl WorkDir {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["in", "out", "spool"] {
-            fs::create_dir(dir.path().join(name)).unwrap();
-        }
-        let inputs = dir.path().join("in");
-        // Large enough to be interrupted while it is read.
-        let merged = run(perfconv()
-            .arg("merge")
-            .args([&fixture("callgraph.data"); 4])
-            .args(["--offset-pids", "-q", "-o"])
-            .arg(inputs.join("IN")));
-        assert_eq!(merged.status, 0, "{}", merged.stderr);
-        fs::copy(fixture("callgraph.data"), inputs.join("OTHER")).unwrap();
-        for name in ["IN", "OTHER"] {
-            let input = inputs.join(name);
-            fs::copy(&input, inputs.join(format!("{name}2"))).unwrap();
-            for (command, ending) in [("convert", "jsonl"), ("convert", "pb_data"), ("archive", "tar.zst")] {
-                let converted = inputs.join(format!("{name}.{ending}"));
-                let output = run(perfconv().arg(command).arg(&input).args(["-q", "-o"]).arg(converted));
-                assert_eq!(output.status, 0, "{name}.{ending}: {}", output.stderr);
-            }
-            // Each function is in a file of its own, so that many directories are created.
-            let stack = |n| format!("\t1000 f{n}+0x0 (/bin/{n}/a)\n\n");
-            let samples = (0..20_000).map(|n| format!("{name} 1 [000] {n}.000000: 5 cycles:\n{}", stack(n % 100)));
-            fs::write(inputs.join(format!("{name}.txt")), samples.collect::<String>()).unwrap();
-        }
-        fs::write(inputs.join("KEY"), [7; 32]).unwrap();
-        let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/callgraph.toml");
-        fs::copy(scenario, inputs.join("SCENARIO")).unwrap();
-        let inputs = files_in(&inputs);
-        Self { dir, inputs }
+impl<'a> WorkDir<'a> {
+    fn new(inputs: &'a Path) -> Self {
+        let work = Self { inputs, dir: tempfile::tempdir().unwrap() };
+        work.restore(&Files::new());
+        work
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -107,10 +109,10 @@ impl WorkDir {
             match arg {
                 // The old output is written from another input.
                 input if input.starts_with("IN") && is_old => {
-                    command.arg(self.path("in").join(input.replacen("IN", "OTHER", 1)))
+                    command.arg(self.inputs.join(input.replacen("IN", "OTHER", 1)))
                 }
-                "OTHER" | "KEY" | "SCENARIO" => command.arg(self.path("in").join(arg)),
-                input if input.starts_with("IN") => command.arg(self.path("in").join(input)),
+                "OTHER" | "KEY" | "SCENARIO" => command.arg(self.inputs.join(arg)),
+                input if input.starts_with("IN") => command.arg(self.inputs.join(input)),
                 out if out.starts_with("OUT") => command.arg(self.path("out").join(out)),
                 other => command.arg(other),
             };
@@ -122,24 +124,62 @@ impl WorkDir {
         command
     }
 
-    /// Restores the old output.
-    fn restore_output(&self, args: &[&str]) -> Files {
-        for dir in ["out", "spool"] {
-            fs::remove_dir_all(self.path(dir)).unwrap();
-            fs::create_dir(self.path(dir)).unwrap();
-        }
-        if !args.iter().any(|arg| arg.starts_with("OUT")) {
-            return BTreeMap::new();
-        }
-        let output = self.command(args, true).output().unwrap();
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        if args[0] == "synth" {
-            // The only scenario would give the same output.
-            let out = self.path("out/OUT.data");
-            fs::copy(self.path("in/OTHER"), out).unwrap();
-        }
-        files_in(&self.path("out"))
+    /// The output of an uninterrupted run, and how long it took.
+    fn output(&self, args: &[&str], is_old: bool) -> (Files, Duration) {
+        let started = Instant::now();
+        let done = self.command(args, is_old).output().unwrap();
+        assert!(
+            done.status.code().is_some_and(|code| code <= 1),
+            "{args:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+        (files_in(&self.path("out")), started.elapsed())
     }
+
+    /// The output that an interrupted run would replace.
+    fn old_output(&self, args: &[&str]) -> Files {
+        match args[0] {
+            // The only scenario would give the same output.
+            "synth" => Files::from([("OUT.data".to_owned(), fs::read(self.inputs.join("OTHER")).unwrap())]),
+            _ => self.output(args, true).0,
+        }
+    }
+
+    /// Removes temporary files, and replaces the output.
+    fn restore(&self, output: &Files) {
+        for dir in ["out", "spool"] {
+            let path = self.path(dir);
+            if path.exists() {
+                fs::remove_dir_all(&path).unwrap();
+            }
+            fs::create_dir(path).unwrap();
+        }
+        for (name, bytes) in output {
+            let path = self.path("out").join(name);
+            // Directories precede the files in them.
+            if name.ends_with('/') { fs::create_dir(path) } else { fs::write(path, bytes) }.unwrap();
+        }
+    }
+
+    /// The size of all temporary files; `None` if there are none.
+    fn temporary_size(&self) -> Option<u64> {
+        let sizes = ["out", "spool"].map(|dir| size_of_temporary(&self.path(dir), false));
+        sizes.into_iter().flatten().reduce(|sum, size| sum + size)
+    }
+}
+
+/// The size of temporary files below a directory. Files may be renamed and removed meanwhile.
+fn size_of_temporary(path: &Path, is_inside: bool) -> Option<u64> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let sizes = entries.filter_map(|entry| {
+        let is_temporary = is_inside || is_temporary(&entry.file_name().to_string_lossy());
+        let metadata = entry.metadata().ok()?;
+        match metadata.is_dir() {
+            true => size_of_temporary(&entry.path(), is_temporary).or(is_temporary.then_some(0)),
+            false => is_temporary.then_some(metadata.len()),
+        }
+    });
+    sizes.reduce(|sum, size| sum + size)
 }
 
 /// The results of interrupted runs.
@@ -153,17 +193,18 @@ struct Interrupted {
 }
 
 /// Whether every file is an old or a new one, and no file that should exist is missing.
-fn is_mix(found: &Files, old: &Files, new: &Files) -> bool {
-    let is_one = |(path, bytes): (&String, &Vec<u8>)| [old, new].iter().any(|files| files.get(path) == Some(bytes));
-    found.iter().all(is_one) && old.keys().all(|path| found.contains_key(path) || !new.contains_key(path))
+fn is_mix(files: &Files, old: &Files, new: &Files) -> bool {
+    let is_one =
+        |(path, bytes): (&String, &Vec<u8>)| [old, new].iter().any(|expected| expected.get(path) == Some(bytes));
+    files.iter().all(is_one) && old.keys().all(|path| files.contains_key(path) || !new.contains_key(path))
 }
 
 /// When a signal is sent.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     Start,
-    /// As soon as there is a temporary file.
-    Writing,
+    /// As soon as there are temporary files, of this size.
+    Written(u64),
     After(Duration),
     End,
 }
@@ -174,26 +215,19 @@ fn has_ended(process: u32) -> bool {
     stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'))
 }
 
-fn wait_for_end(process: u32) {
-    while !has_ended(process) {
-        thread::sleep(Duration::from_millis(1));
+/// Waits until a process has ended, or a condition holds. Without a pause, the process would wait for a CPU.
+fn wait_until(process: u32, is_reached: impl Fn() -> bool) {
+    while !is_reached() && !has_ended(process) {
+        thread::sleep(Duration::from_micros(200));
     }
 }
 
-fn interrupt(&(name, args): &Run) -> Interrupted {
-    let work = WorkDir::new();
-    work.restore_output(args);
-    let duration = (0..5).map(|_| {
-        let started = Instant::now();
-        let done = work.command(args, false).output().unwrap();
-        assert!(done.status.code().is_some_and(|code| code <= 1), "{name}: {}", String::from_utf8_lossy(&done.stderr));
-        started.elapsed()
-    });
-    let mut duration: Vec<_> = duration.collect();
-    duration.sort();
-    let duration = duration[duration.len() / 2];
-    let new = files_in(&work.path("out"));
-    let mut old = work.restore_output(args);
+fn interrupt(&(name, args): &Run, inputs: &Path) -> Interrupted {
+    let work = WorkDir::new(inputs);
+    let old = work.old_output(args);
+    work.restore(&old);
+    let (new, duration) = work.output(args, false);
+    work.restore(&old);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(name.len() as u64);
     let mut interrupted = Interrupted::default();
     let mut end = |(signal, number): (&str, i32), moment: Moment| {
@@ -201,12 +235,11 @@ fn interrupt(&(name, args): &Run) -> Interrupted {
         let child = work.command(args, false).spawn().unwrap();
         match moment {
             Moment::Start => {}
-            Moment::After(time) => thread::sleep(time.min(Duration::from_secs(10))),
-            Moment::Writing => {
-                let is_writing = || ["out", "spool"].iter().any(|dir| has_temporary(&work.path(dir)));
-                while !is_writing() && !has_ended(child.id()) {}
+            Moment::Written(size) => {
+                wait_until(child.id(), || work.temporary_size().is_some_and(|written| written >= size));
             }
-            Moment::End => wait_for_end(child.id()),
+            Moment::After(time) => thread::sleep(time),
+            Moment::End => wait_until(child.id(), || false),
         }
         let killed = Command::new("kill").args(["-s", signal, &child.id().to_string()]).stderr(Stdio::null()).status();
         assert!(killed.is_ok());
@@ -219,45 +252,53 @@ fn interrupt(&(name, args): &Run) -> Interrupted {
         // It may have printed its messages already.
         let stderr = String::from_utf8_lossy(&ended.stderr);
         assert!(!stderr.contains("panicked"), "{context}: {stderr}");
-        let (temporary, found): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        let (temporary, files): (BTreeMap<_, _>, BTreeMap<_, _>) =
             files_in(&work.path("out")).into_iter().partition(|(file, _)| is_temporary(file));
         let spooled = files_in(&work.path("spool"));
         assert!(spooled.keys().all(|file| is_temporary(file)), "{context}: {:?}", spooled.keys());
         let has_temporary = !(temporary.is_empty() && spooled.is_empty());
         assert!(!has_temporary || number == 9, "{context}: {:?} are left, {:?}", temporary.keys(), spooled.keys());
-        match (found == old, found == new) {
+        match (files == old, files == new) {
             (true, _) => interrupted.old += 1,
             (_, true) => interrupted.new += 1,
             // Each of several outputs is replaced at its own moment.
-            _ if args.contains(&"--out-dir") && is_mix(&found, &old, &new) => interrupted.mixed += 1,
-            _ => panic!("{context}: unexpected files: {:?}", found.keys()),
+            _ if args.contains(&"--out-dir") && is_mix(&files, &old, &new) => interrupted.mixed += 1,
+            _ => panic!("{context}: unexpected files: {:?}", files.keys()),
         }
         interrupted.temporary += usize::from(has_temporary);
-        if found != old || has_temporary {
-            old = work.restore_output(args);
+        if files != old || has_temporary {
+            work.restore(&old);
         }
         interrupted.old
     };
+    let size: u64 = new.values().map(|bytes| bytes.len() as u64).sum();
+    let is_written = args.iter().any(|arg| arg.starts_with("OUT"));
     for signal in SIGNALS {
         end(signal, Moment::Start);
-        end(signal, Moment::Writing);
-        // At a random moment in each part of twice the duration.
-        for moment in 2..moments() - 1 {
-            let share = (f64::from(moment) + (random.next_u64() % 1000) as f64 / 1000.0) / f64::from(moments());
-            end(signal, Moment::After(duration.mul_f64(2.0 * share)));
+        if is_written {
+            end(signal, Moment::Written(0));
         }
-        end(signal, Moment::End);
+        for number in 0..random_moments() {
+            // What is read before anything is written has no event that is visible outside. By default, time is not used.
+            if is_written && number % 2 == 0 {
+                end(signal, Moment::Written(random.next_u64() % (size + 1)));
+            } else {
+                end(signal, Moment::After(duration.mul_f64(1.5 * (random.next_u64() % 1000) as f64 / 1000.0)));
+            }
+        }
     }
+    end(SIGNALS[0], Moment::End);
     // A busy machine may deliver all signals after the end of short runs.
-    let is_written = args.iter().any(|arg| arg.starts_with("OUT"));
     while is_written && end(SIGNALS[0], Moment::Start) == 0 {}
-    assert!(files_in(&work.path("in")) == work.inputs, "{name}: inputs should be unchanged");
     interrupted
 }
 
 #[test]
 fn a_signal_at_any_moment_leaves_the_old_or_the_complete_output() {
-    let all = for_each(RUNS, interrupt);
+    let inputs = inputs();
+    let files = files_in(inputs.path());
+    let all = for_each(RUNS, |run| interrupt(run, inputs.path()));
+    assert!(files_in(inputs.path()) == files, "inputs should be unchanged");
     let mut out = io::stderr();
     for ((name, args), Interrupted { old, new, mixed, temporary }) in RUNS.iter().zip(&all) {
         let some = if *mixed > 0 { format!(", {mixed} mixed") } else { String::new() };
@@ -273,6 +314,6 @@ fn a_signal_at_any_moment_leaves_the_old_or_the_complete_output() {
         sum(|interrupted| interrupted.temporary),
     );
     writeln!(out, "{} signals: {old} old, {new} new, {temporary} with a temporary file", old + new).unwrap();
-    assert!(old + new >= RUNS.len() * SIGNALS.len() * moments() as usize);
+    assert!(old + new >= RUNS.len() * SIGNALS.len() * 2);
     assert!(temporary > 0, "no signal came during a write");
 }

@@ -1,6 +1,6 @@
 //! Files that symbolization cannot use: a message names the object and the file, and the conversion goes on without their names.
 
-use crate::common::program::{Run, perfconv, profile, run};
+use crate::common::program::{Run, perfconv, profile, succeed};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,11 @@ fn converted(symfs: &Path, options: &[&str]) -> (Run, usize) {
     // The kernel of this machine may be the recorded one.
     let recording = directory.path().join("c.data");
     let foreign = ["-q", "--set", "hostname=other", "-o"];
-    assert_eq!(run(perfconv().arg(in_repository("c.data")).args(foreign).arg(&recording)).status, 0);
+    succeed(perfconv().arg(in_repository("c.data")).args(foreign).arg(&recording));
     let output = directory.path().join("out.pb.gz");
     let mut command = perfconv();
     command.arg(recording).args(["-v", "-o"]).arg(&output).arg("--symfs").arg(symfs);
-    let run = run(command.args(options).env("HOME", "/nonexistent"));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(command.args(options).env("HOME", "/nonexistent"));
     assert!(run.stderr.contains(": 1348 samples in, 1348 out, 0 dropped ]"), "{}", run.stderr);
     let profile = profile(&output);
     let named = profile.function.iter().filter(|function| {
@@ -156,10 +155,9 @@ fn kallsyms_in_a_directory_are_used() {
     let directory = tempfile::tempdir().unwrap();
     let recording = directory.path().join("recording");
     let options = ["-q", "--set", "hostname=other", "--container", "dir", "-o"];
-    assert_eq!(run(perfconv().arg("rewrite").arg(in_repository("c.data")).args(options).arg(&recording)).status, 0);
+    succeed(perfconv().arg("rewrite").arg(in_repository("c.data")).args(options).arg(&recording));
     let names = || {
-        let run = run(perfconv().arg(&recording).args(["-q", "-t", "perf-script"]).env("HOME", "/nonexistent"));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        let run = succeed(perfconv().arg(&recording).args(["-q", "-t", "perf-script"]).env("HOME", "/nonexistent"));
         String::from_utf8(run.stdout).unwrap().matches(" every_function+0x").count()
     };
     assert_eq!(names(), 0);

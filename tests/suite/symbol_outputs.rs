@@ -1,6 +1,6 @@
 //! Functions, inlined functions and lines in outputs.
 
-use crate::common::program::{perfconv, profile, run};
+use crate::common::program::{perfconv, profile, run, succeed};
 use crate::common::symbol_outputs::{by_function, convert, demangled, files, plain, recording, samples};
 use perfconv::formats::pprof::proto::Profile;
 use std::collections::BTreeSet;
@@ -32,8 +32,7 @@ fn frames_have_the_functions_of_the_goldens() {
         command.arg(&recording).arg("--symfs").arg(corpus.join("symfs"));
         command.arg("--kallsyms").arg(corpus.join("symfs/proc/kallsyms"));
         command.args(["-t", "perf-script", "--no-inline", "-q"]).env("HOME", "/nonexistent");
-        let ours = run(&mut command);
-        assert_eq!(ours.status, 0, "{name}: {}", ours.stderr);
+        let ours = succeed(&mut command);
         let ours = samples(&String::from_utf8(ours.stdout).unwrap());
         for ((version, part), total) in GOLDENS.iter().zip(&mut totals) {
             let Ok(golden) = fs::read(corpus.join("golden").join(format!("{name}.{part}.noinline.txt.zst"))) else {
@@ -70,8 +69,7 @@ fn pprof_has_lines_inlined_functions_and_system_names() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("out.pb.gz");
     let convert_with = |args: &[&str]| {
-        let run = run(convert("cxx", &["-f", "-o"]).arg(&path).args(args));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(convert("cxx", &["-f", "-o"]).arg(&path).args(args));
         profile(&path)
     };
     let profile = convert_with(&[]);
@@ -147,11 +145,10 @@ fn pprof_mappings_are_marked_as_symbolized_if_any_location_is() {
     let converted = |name: &str, args: &[&str]| {
         // The kernel of this machine may be the recorded one.
         let foreign_host = ["-f", "-q", "--set", "hostname=other", "-o"];
-        assert_eq!(run(perfconv().arg(recording(name)).args(foreign_host).arg(&foreign)).status, 0);
+        succeed(perfconv().arg(recording(name)).args(foreign_host).arg(&foreign));
         let mut command = perfconv();
         command.arg(&foreign).arg("--symfs").arg(files()).args(["-f", "-o"]).arg(&path).args(args);
-        let run = run(command.env("HOME", "/nonexistent"));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(command.env("HOME", "/nonexistent"));
         profile(&path)
     };
     let (all, none) = ([true; 4], [false; 4]);
@@ -175,7 +172,7 @@ fn pprof_mappings_are_marked_as_symbolized_if_any_location_is() {
     if let Some(corpus) = corpus() {
         let mut command = perfconv();
         command.arg(corpus.join("rec/d-fp-cxx.data")).arg("--symfs").arg(corpus.join("symfs"));
-        assert_eq!(run(command.args(["-f", "-q", "-o"]).arg(&path)).status, 0);
+        succeed(command.args(["-f", "-q", "-o"]).arg(&path));
         let profile = crate::common::program::profile(&path);
         let of_mapping = |id: u64| profile.location.iter().filter(move |location| location.mapping_id == id);
         for mapping in &profile.mapping {
@@ -196,8 +193,7 @@ fn pprof_mappings_are_marked_as_symbolized_if_any_location_is() {
 fn no_symbols_are_read_if_none_are_wanted() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("out.pb.gz");
-    let run_no = run(convert("c", &["--symbols", "no", "-o"]).arg(&path));
-    assert_eq!(run_no.status, 0, "{}", run_no.stderr);
+    let run_no = succeed(convert("c", &["--symbols", "no", "-o"]).arg(&path));
     let profile = profile(&path);
     let names = profile.function.iter().map(|function| &*profile.string_table[function.name as usize]);
     let named: Vec<_> = names.filter(|name| !name.contains('+') && *name != "[unknown]").collect();
@@ -253,8 +249,7 @@ fn json_and_tables_have_functions() {
 
     let dir = tempfile::tempdir().unwrap();
     let tables = dir.path().join("tables");
-    let done = run(convert("c", &["-t", "csv", "-q", "-o"]).arg(&tables));
-    assert_eq!(done.status, 0, "{}", done.stderr);
+    succeed(convert("c", &["-t", "csv", "-q", "-o"]).arg(&tables));
     let results = fs::read_to_string(tables.join("results.csv")).unwrap();
     let mut lines = results.lines();
     assert!(lines.next().unwrap().ends_with(",symbol,inlined,source_file,line"), "{results:.200}");
@@ -280,9 +275,9 @@ fn check_reports_objects_without_functions() {
     };
     let files = files();
     let files = files.to_str().unwrap();
-    let found = check(&["--symfs", files]);
-    let text = String::from_utf8_lossy(&found.stdout).into_owned();
-    assert_eq!(found.status, 3, "{text} {}", found.stderr);
+    let result = check(&["--symfs", files]);
+    let text = String::from_utf8_lossy(&result.stdout).into_owned();
+    assert_eq!(result.status, 3, "{text} {}", result.stderr);
     let mut lines = text.lines();
     assert!(
         lines

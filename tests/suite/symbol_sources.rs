@@ -1,6 +1,6 @@
 //! Functions from sources other than object files at their recorded paths: BPF programs, simpleperf, containers, code images.
 
-use crate::common::program::{perfconv, profile, run};
+use crate::common::program::{perfconv, profile, run, succeed};
 use crate::common::symbol_sources::in_repository;
 use linux_perf_data::{PerfFileReader, SimpleperfFileRecord, SimpleperfTypeSpecificInfo, simpleperf_dso_type};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,7 @@ use std::time::{Duration, Instant};
 fn script(recording: &Path, args: &[&str]) -> String {
     let mut command = perfconv();
     command.arg(recording).args(["-t", "perf-script", "-q"]).args(args).env("HOME", "/nonexistent");
-    let run = run(&mut command);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(&mut command);
     String::from_utf8(run.stdout).unwrap()
 }
 
@@ -52,7 +51,7 @@ fn bpf_programs_have_functions_and_lines() {
 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out.pb.gz");
-    assert_eq!(run(perfconv().arg(&recording).args(["-q", "-o"]).arg(&path)).status, 0);
+    succeed(perfconv().arg(&recording).args(["-q", "-o"]).arg(&path));
     let profile = profile(&path);
     let text = |id: i64| &*profile.string_table[id as usize];
     let function = profile.function.iter().find(|function| text(function.name).ends_with("_count")).unwrap();
@@ -66,7 +65,7 @@ fn functions_in_json_lines_are_those_of_the_text_and_ignored_on_import() {
     let (recording, files) = (in_repository("symbols/c.data"), in_repository("symbols/files"));
     let mut command = perfconv();
     command.arg(&recording).arg("--symfs").arg(&files).args(["--decode", "symbols", "-q", "-o"]).arg(&lines);
-    assert_eq!(run(command.env("HOME", "/nonexistent")).status, 0);
+    succeed(command.env("HOME", "/nonexistent"));
     let json = fs::read_to_string(&lines).unwrap();
     let functions = |line| {
         let object: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -84,7 +83,7 @@ fn functions_in_json_lines_are_those_of_the_text_and_ignored_on_import() {
     ours.sort();
     expected.sort();
     assert!(ours == expected && ours.len() > 4000, "{} and {} functions", ours.len(), expected.len());
-    assert_eq!(run(perfconv().arg(&lines).args(["-q", "-o"]).arg(&copy)).status, 0);
+    succeed(perfconv().arg(&lines).args(["-q", "-o"]).arg(&copy));
     assert!(fs::read(&copy).unwrap() == fs::read(&recording).unwrap());
     // Options of symbols have no effect without them.
     let misplaced = run(perfconv().arg(&recording).args(["--no-inline", "-t", "jsonl"]));
@@ -222,8 +221,7 @@ fn of_this_machine(recording: &Path, output: &Path, change: impl Fn(String) -> S
         let value = fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap();
         command.args(["--set", &format!("{name}={}", value.trim_end())]);
     }
-    let run = run(&mut command);
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(&mut command);
 }
 
 /// The JSON Lines of `jitmap.data` as of another process.
@@ -310,8 +308,7 @@ fn the_perf_map_of_a_container_has_the_process_id_inside() {
 /// text.
 fn packed_map(recording: &Path, pid: u32, text: &str) -> (Option<Vec<u8>>, bool) {
     let archive = recording.with_extension("tar");
-    let packed = run(perfconv().args(["archive", "-q", "-f", "-o"]).arg(&archive).arg(recording));
-    assert_eq!(packed.status, 0, "{}", packed.stderr);
+    succeed(perfconv().args(["archive", "-q", "-f", "-o"]).arg(&archive).arg(recording));
     let bytes = fs::read(&archive).unwrap();
     let mut tar = tar::Archive::new(&bytes[..]);
     let maps = tar.entries().unwrap().map(Result::unwrap).filter_map(|mut entry| {
@@ -375,8 +372,7 @@ fn profiles_have_the_functions_of_code_images_that_they_write() {
         if !args.is_empty() {
             command.arg("--jit-dump").arg(&dump).arg("--jit-dir").arg(&images);
         }
-        let run = run(&mut command);
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        let run = succeed(&mut command);
         let text = String::from_utf8(run.stdout).unwrap();
         let functions = frames(&text).filter(|(.., file)| file.ends_with("/jit-11901.so"));
         functions.map(|(address, function, _)| (address, function.to_owned())).collect::<Vec<_>>()
@@ -385,7 +381,7 @@ fn profiles_have_the_functions_of_code_images_that_they_write() {
     let named = directory.path().join("named.data");
     let mut command = perfconv();
     command.arg(&recording).args(["--jit", "-q", "-o"]).arg(&named).arg("--jit-dump").arg(&dump);
-    assert_eq!(run(&mut command).status, 0);
+    succeed(&mut command);
     let in_two_steps = of_image(&named, &[], "two");
     assert_eq!(in_one_step, in_two_steps);
     assert!(in_one_step.iter().any(|(_, function)| function == "Interpreter"), "{in_one_step:?}");
@@ -395,7 +391,7 @@ fn profiles_have_the_functions_of_code_images_that_they_write() {
     let by_function = |labels: &[&str]| {
         let mut command = perfconv();
         command.arg(&recording).args(["--jit", "-q", "-f", "-o"]).arg(&pprof).arg("--jit-dump").arg(&dump).args(labels);
-        assert_eq!(run(command.env("HOME", "/nonexistent")).status, 0);
+        succeed(command.env("HOME", "/nonexistent"));
         let profile = profile(&pprof);
         let mut counts = BTreeMap::<String, i64>::new();
         for sample in &profile.sample {

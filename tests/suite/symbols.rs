@@ -155,16 +155,16 @@ fn archives_contain_all_that_symbolization_needs() {
             output_text(input, &[options, &with_lines].concat(), &home)
         };
         // No files of this machine, which may run the recorded kernel.
-        let (expected, found) = (text(&recording, &files), text(&archive, &["--symfs".as_ref(), home.as_os_str()]));
+        let (expected, archived) = (text(&recording, &files), text(&archive, &["--symfs".as_ref(), home.as_os_str()]));
         let lines = |text: &str| text.lines().filter(|line| line.starts_with("  ")).count();
         note!(
             "{}: {} of {} lines, {}",
             recording.display(),
-            lines(&found),
+            lines(&archived),
             lines(&expected),
             String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default()
         );
-        assert!(lines(&expected) > 50 && found == expected);
+        assert!(lines(&expected) > 50 && archived == expected);
         let unpacked = directory.path().join("unpacked");
         let mut perfconv = Command::new(env!("CARGO_BIN_EXE_perfconv"));
         let status = perfconv.args(["archive", "-q", "--unpack", "-o"]).arg(&unpacked).arg(&archive).status();

@@ -1,7 +1,8 @@
 //! Recordings with bits that decide a layout and that perfconv does not know: the fields before the unknown ones are used, the
 //! others are bytes, which come back and are named in a warning.
 
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::files::uses_all;
+use crate::common::program::{for_each, perfconv, run, succeed};
 use perf_data::abi::Endian;
 use std::fs;
 use std::path::Path;
@@ -116,13 +117,16 @@ impl Case {
     }
 }
 
+/// Recordings with each unknown bit, by default a third of them, and register ABIs.
 fn cases() -> Vec<Case> {
+    let one_of = if uses_all() { 1 } else { 3 };
     let sample_types = (25..64).map(|bit| Case { sample_type: FIELDS | 1 << bit, ..KNOWN });
     let read_formats = (5..64).map(|bit| Case { sample_type: FIELDS | READ, read_format: 1 << bit, ..KNOWN });
     let branches =
         (20..64).map(|bit| Case { sample_type: FIELDS | BRANCH_STACK, branch_sample_type: 8 | 1 << bit, ..KNOWN });
     let abis = [3, 4, 5, 6, 8, 1 << 32 | 2, 1 << 63].map(|abi| Case { abi, ..KNOWN });
-    let little: Vec<_> = sample_types.chain(read_formats).chain(branches).chain(abis).collect();
+    let bits = sample_types.chain(read_formats).chain(branches).step_by(one_of);
+    let little: Vec<_> = bits.chain(abis).collect();
     let big = little.iter().step_by(7).map(|case| Case { endian: Endian::Big, ..*case });
     little.iter().copied().chain(big).collect()
 }
@@ -180,11 +184,11 @@ fn problem(case: Case, other_formats: bool) -> Option<String> {
 fn fields_before_unknown_ones_are_used_and_all_bytes_come_back() {
     let cases = cases();
     let numbered: Vec<_> = cases.iter().copied().enumerate().collect();
-    let results = for_each(&numbered, |&(index, case)| problem(case, index % 10 == 0));
+    let results = for_each(&numbered, |&(index, case)| problem(case, index % 4 == 0));
     let problems: Vec<_> = cases.iter().zip(results).filter_map(|(case, problem)| Some((case, problem?))).collect();
     note!("{} recordings", cases.len());
     assert!(problems.is_empty(), "{} of {}: {:#?}", problems.len(), cases.len(), &problems[..problems.len().min(4)]);
-    assert!(cases.len() > 150, "{}", cases.len());
+    assert!(cases.len() > 60, "{}", cases.len());
 }
 
 /// The same recording without unknown bits, as a control of the test.
@@ -194,8 +198,7 @@ fn known_layouts_are_used_as_a_whole() {
         let dir = tempfile::tempdir().unwrap();
         let [input, output] = ["in.data", "out.folded"].map(|name| dir.path().join(name));
         fs::write(&input, Case { endian, ..KNOWN }.bytes()).unwrap();
-        let folded = run(perfconv().arg(&input).arg("-o").arg(&output));
-        assert_eq!(folded.status, 0, "{}", folded.stderr);
+        let folded = succeed(perfconv().arg(&input).arg("-o").arg(&output));
         assert!(!folded.stderr.contains("in part"), "{}", folded.stderr);
         assert!(fs::read_to_string(output).unwrap().starts_with("prog;"));
     }
@@ -208,14 +211,12 @@ fn trailers_with_an_unknown_word_are_not_used() {
     let [input, json, back, quipper] =
         ["in.data", "out.jsonl", "back.data", "out.quipper"].map(|name| dir.path().join(name));
     fs::write(&input, case.bytes()).unwrap();
-    let export = run(perfconv().arg(&input).args(["--strict", "-o"]).arg(&json));
-    assert_eq!(export.status, 0, "{}", export.stderr);
+    let export = succeed(perfconv().arg(&input).args(["--strict", "-o"]).arg(&json));
     assert!(export.stderr.contains("2 records whose sample_id has an unknown layout"), "{}", export.stderr);
     assert!(!fs::read_to_string(&json).unwrap().contains("\"sample_id\""), "they would be misread");
-    assert_eq!(run(perfconv().arg(&input).args(["-t", "quipper", "-o"]).arg(&quipper)).status, 0);
+    succeed(perfconv().arg(&input).args(["-t", "quipper", "-o"]).arg(&quipper));
     for lossless in [&json, &quipper] {
-        let import = run(perfconv().arg(lossless).args(["-f", "-o"]).arg(&back));
-        assert_eq!(import.status, 0, "{}", import.stderr);
+        succeed(perfconv().arg(lossless).args(["-f", "-o"]).arg(&back));
         assert!(fs::read(&back).unwrap() == case.bytes(), "{}", lossless.display());
     }
     let known = Case { extends_trailers: false, ..case };

@@ -1,7 +1,7 @@
 //! Unwound stack dumps of real recordings in each output, compared with perf.
 
 use super::fuzz_corpus::fuzz;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,7 @@ fn convert(args: &[&str]) -> Command {
 }
 
 fn output(args: &[&str]) -> (String, String) {
-    let run = run(&mut convert(args));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(&mut convert(args));
     (String::from_utf8(run.stdout).unwrap(), run.stderr)
 }
 
@@ -81,8 +80,7 @@ fn signal_handlers_cold_code_linkage_tables_and_the_vdso_are_unwound() {
     let mut command = perfconv();
     command.arg(directory().join("detour.data")).arg("--symfs").arg(directory().join("files"));
     command.arg("--buildid-dir").arg(directory().join("files/cache"));
-    let run = run(command.args(["-t", "perf-script", "--no-inline"]).env("HOME", "/nonexistent"));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(command.args(["-t", "perf-script", "--no-inline"]).env("HOME", "/nonexistent"));
     let mut counts: BTreeMap<Vec<String>, usize> = BTreeMap::new();
     for mut stack in stacks(&String::from_utf8(run.stdout).unwrap()) {
         if stack.starts_with(&["_start".to_owned(), "run".to_owned()]) {
@@ -109,8 +107,7 @@ fn stacks_equal_the_call_chains_of_the_same_samples() {
         let mut command = perfconv();
         command.arg(directory().join("both.data")).arg("--symfs").arg(directory().join("files"));
         let run =
-            run(command.args(["-t", "perf-json", "--no-inline", "-o", "-"]).args(args).env("HOME", "/nonexistent"));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+            succeed(command.args(["-t", "perf-json", "--no-inline", "-o", "-"]).args(args).env("HOME", "/nonexistent"));
         let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
         let chain = |sample: &serde_json::Value| -> Vec<u64> {
             let frames = sample["callchain"].as_array().unwrap().iter();

@@ -1,6 +1,6 @@
 //! Each output that shows stacks has the same unwound ones.
 
-use crate::common::program::{for_each, perfconv, profile, run};
+use crate::common::program::{for_each, perfconv, profile, succeed};
 use flate2::read::GzDecoder;
 use perfconv::Recording;
 use perfconv::recording::SymbolOptions;
@@ -44,8 +44,7 @@ impl Input {
         let cache = self.cache(directory.path());
         command.arg(&self.recording).arg("--symfs").arg(&self.files).arg("--buildid-dir").arg(cache);
         command.args(["--kallsyms", "/dev/null", "-q", "-o"]).arg(&output).args(args).env("HOME", "/nonexistent");
-        let run = run(command.args((!self.is_inlined).then_some("--no-inline")));
-        assert_eq!(run.status, 0, "{name} of {}: {}", self.recording.display(), run.stderr);
+        succeed(command.args((!self.is_inlined).then_some("--no-inline")));
         read(&output)
     }
 

@@ -1,6 +1,6 @@
 //! Unwound stacks, compared with those that the recorded programs wrote themselves (`roundtrip/symbols/witness.c`).
 
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, succeed};
 use perfconv::Recording;
 use perfconv::recording::SymbolOptions;
 use std::collections::BTreeMap;
@@ -67,12 +67,10 @@ fn stacks_are_those_that_the_programs_wrote() {
 fn edited(edit: impl Fn(&str) -> String) -> Vec<(u64, Vec<u64>)> {
     let directory = tempfile::tempdir().unwrap();
     let [lines, data] = ["edited.jsonl", "edited.data"].map(|name| directory.path().join(name));
-    let exported = run(perfconv().arg(fixtures().join("witness-gcc.data")).args(["-t", "jsonl", "-o", "-"]));
-    assert_eq!(exported.status, 0, "{}", exported.stderr);
+    let exported = succeed(perfconv().arg(fixtures().join("witness-gcc.data")).args(["-t", "jsonl", "-o", "-"]));
     let text = String::from_utf8(exported.stdout).unwrap();
     fs::write(&lines, text.lines().map(|line| edit(line) + "\n").collect::<String>()).unwrap();
-    let imported = run(perfconv().arg(&lines).arg("-o").arg(&data));
-    assert_eq!(imported.status, 0, "{}", imported.stderr);
+    succeed(perfconv().arg(&lines).arg("-o").arg(&data));
     unwound(Recording::open(&data).unwrap())
 }
 

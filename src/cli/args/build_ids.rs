@@ -13,9 +13,9 @@ pub(crate) struct BuildIdSearchArgs {
 impl BuildIdSearchArgs {
     /// The first of these options that was given.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
-        let FindOptions { known_build_ids: known, symfs, buildid_dir } = &self.find;
+        let FindOptions { known_build_ids, symfs, buildid_dir } = &self.find;
         let given = [
-            (known.is_some(), "--known-build-ids"),
+            (known_build_ids.is_some(), "--known-build-ids"),
             (symfs.is_some(), "--symfs"),
             (buildid_dir.is_some(), "--buildid-dir"),
         ];

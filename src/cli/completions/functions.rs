@@ -21,7 +21,8 @@ use std::time::Duration;
 /// How long functions are looked up: users wait for completions, and the program ends when there are none.
 const TIME: Duration = Duration::from_millis(1000);
 
-/// Maximum number of names that are offered.
+/// Maximum number of names that are offered: bash asks before it lists more than 100
+/// (`completion-query-items`), and large programs have far more than these.
 const MAX_NAMES: usize = 5000;
 
 /// The functions with samples in the recording on the command line; none if it takes too long to find them.

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest time to wait before another attempt.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Maximum size of an answer.
+/// Maximum size of an answer. Only its start is shown, and a server may send without end.
 const MAX_ANSWER: u64 = 1 << 20;
 
 /// Number of characters of an answer that a message shows.

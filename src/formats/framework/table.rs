@@ -16,9 +16,9 @@ pub fn by_file_name(formats: &'static [Format], name: &str) -> Option<(&'static 
     let is_extension = |extension: &str| stem.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.'));
     let all = formats.iter().flat_map(|format| format.extensions.iter().map(move |extension| (format, extension)));
     // The longest extension is the most specific.
-    let found =
+    let longest =
         all.filter(|(_, (extension, _))| is_extension(extension)).max_by_key(|(_, (extension, _))| extension.len());
-    let (format, &(_, usual)) = found?;
+    let (format, &(_, usual)) = longest?;
     Some((format, if asked_for.is_empty() { Vec::from_iter(usual) } else { asked_for }))
 }
 

@@ -27,8 +27,8 @@ impl Strings<'_> {
     }
 }
 
-/// Writes the JSON object with its length, then each column with its length: functions (name, file, whether of the kernel), places
-/// (function, source file, line, whether inlined), nodes (how much less deep than a child of the node before, place) and rows (node
+/// Writes the JSON object with its length, then each column with its length: functions (name, file, whether of the kernel), frames
+/// (function, source file, line, whether inlined), nodes (how much less deep than a child of the node before, frame) and rows (node
 /// since the one before, event, thread, interval of time, whether of the base, samples, value).
 ///
 /// # Errors
@@ -40,13 +40,13 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
     column(&mut tree.functions.iter().map(|function| strings.id(function.name)));
     column(&mut tree.functions.iter().map(|function| strings.id(function.dso)));
     column(&mut tree.functions.iter().map(|function| function.is_kernel.into()));
-    column(&mut tree.places.iter().map(|place| place.function.into()));
-    column(&mut tree.places.iter().map(|place| strings.id(place.file)));
-    column(&mut tree.places.iter().map(|place| place.line.max(0) as u64));
-    column(&mut tree.places.iter().map(|place| place.is_inlined.into()));
+    column(&mut tree.frames.iter().map(|frame| frame.function.into()));
+    column(&mut tree.frames.iter().map(|frame| strings.id(frame.file)));
+    column(&mut tree.frames.iter().map(|frame| frame.line.max(0) as u64));
+    column(&mut tree.frames.iter().map(|frame| frame.is_inlined.into()));
     let before = [0].into_iter().chain(tree.nodes.iter().map(|(depth, _)| *depth));
     column(&mut before.zip(&tree.nodes).map(|(before, (depth, _))| u64::from(before + 1 - depth)));
-    column(&mut tree.nodes.iter().map(|(_, place)| (*place).into()));
+    column(&mut tree.nodes.iter().map(|(_, frame)| (*frame).into()));
     let before = [0].into_iter().chain(tree.rows.iter().map(|(key, _)| key.node));
     column(&mut before.zip(&tree.rows).map(|(before, (key, _))| (key.node - before).into()));
     let keys: [fn(&TreeKey) -> u64; 4] =

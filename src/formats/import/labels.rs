@@ -15,11 +15,11 @@ pub(super) struct LabelFields {
 }
 
 impl LabelFields {
-    /// Maximum size of a string.
+    /// Maximum size of a string. Every sample has room for the longest of its event, so that one long label would enlarge all.
     const MAX_STRING: u64 = 1024;
     /// Maximum size of all fields of an event: the call chain must fit into the record of at most 64 KiB, too.
     const MAX_SIZE: u64 = 48 << 10;
-    /// Maximum number of fields of all events.
+    /// Maximum number of fields of all events: each event has a format file that lists all fields.
     const MAX_FIELDS: usize = 1 << 18;
 
     /// Determines the fields for the labels of a profile.

@@ -133,8 +133,8 @@ macro_rules! integers {
     ($($method:ident)*) => {
         $(
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-                let found = self.visitor(visitor);
-                self.inner.deserialize_any(Integer(found))
+                let visitor = self.visitor(visitor);
+                self.inner.deserialize_any(Integer(visitor))
             }
         )*
     };
@@ -145,8 +145,8 @@ macro_rules! forward {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(
             fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, D::Error> {
-                let found = self.visitor(visitor);
-                self.inner.$method($($argument,)* found)
+                let visitor = self.visitor(visitor);
+                self.inner.$method($($argument,)* visitor)
             }
         )*
     };

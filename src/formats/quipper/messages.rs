@@ -14,7 +14,7 @@ use perf_data::container::walk::{Damage, DamageKind};
 use perf_data::error::{Error, Result};
 use prost::Message;
 
-/// Maximum number of warnings about invalid events.
+/// Maximum number of warnings about invalid events, as many as the ledger stores of a recording.
 const WARNINGS: usize = 100;
 
 /// Maximum memory of a message that is encoded in two bytes.

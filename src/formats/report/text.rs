@@ -107,7 +107,7 @@ impl<'a> Page<'a> {
         let mut sections = Vec::new();
         for &event in &self.profile.has_samples {
             let all = total(self.profile, event);
-            let section = |selection: &LocationSelection, what: &str, list: fn(&Neighbors) -> &[Neighbor]| {
+            let section = |selection: &LocationSelection, relation: &str, list: fn(&Neighbors) -> &[Neighbor]| {
                 let LocationSelection { title, is_selected } = selection;
                 let neighbors = Neighbors::new(self.profile, self.locations, rows(self.profile, event), is_selected);
                 if neighbors.total == Counts::default() {
@@ -115,7 +115,7 @@ impl<'a> Page<'a> {
                 }
                 let (total, own) = (neighbors.total.percent_of(all), neighbors.own.percent_of(all));
                 let mut text = self.heading(event, all);
-                line!(text, "{what} of {title}: total {total:.2}%, self {own:.2}%");
+                line!(text, "{relation} of {title}: total {total:.2}%, self {own:.2}%");
                 line!(text, "  share   samples  function");
                 let list = list(&neighbors);
                 let printed = &list[..list.len().min(self.settings.limit)];

@@ -25,14 +25,14 @@ pub(super) fn check(attr: &Attr, mut report: impl FnMut(Rule, String)) {
     if !attr.tail.is_empty() {
         report(Rule::Unknown, format!("perf_event_attr has {} bytes of unknown fields", attr.tail.len()));
     }
-    for (field, bits, known) in [
+    for (field, bits, known_bits) in [
         ("sample_type", attr.sample_type.bits(), SampleType::KNOWN.bits()),
         ("read_format", attr.read_format.bits(), ReadFormat::KNOWN.bits()),
         ("branch_sample_type", attr.branch_sample_type.bits(), BranchSampleType::KNOWN.bits()),
         ("flags", attr.flags.bits(), FLAGS),
     ] {
-        if bits & !known != 0 {
-            report(Rule::Unknown, format!("{field} has unknown bits {:#x}", bits & !known));
+        if bits & !known_bits != 0 {
+            report(Rule::Unknown, format!("{field} has unknown bits {:#x}", bits & !known_bits));
         }
     }
 }

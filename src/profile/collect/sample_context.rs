@@ -39,7 +39,8 @@ struct CachedContext {
 }
 
 impl SampleContexts {
-    /// Number of cached processes.
+    /// Number of cached processes, by the last bits of their IDs: samples of a CPU alternate between few. One that collides is
+    /// looked up again.
     const LATEST: usize = 16;
 
     pub(crate) fn new(options: &ProfileOptions) -> Self {

@@ -233,7 +233,7 @@ fn simpleperf(meta: &Meta) -> SimpleperfSource {
     SimpleperfSource::new(section(simpleperf::FILE), section(simpleperf::FILE2))
 }
 
-/// Maximum size of a kernel.
+/// Maximum size of a kernel: on x86-64, modules begin 1 GiB after its image at the latest.
 const MAX_KERNEL: u64 = 1 << 30;
 
 /// The reference symbol of a kernel mapping, which its name ends in: `[kernel.kallsyms]_text`.

@@ -8,7 +8,7 @@ use perf_data::abi::hex::{from_hex, to_hex};
 /// Buffer size of readers for a path, with its NUL.
 const PATH_MAX: usize = 4096;
 
-/// Maximum number of cached names.
+/// Maximum number of cached names. A replacement depends on the name and the key alone, so that any can be computed again.
 const CACHED_NAMES: usize = 1 << 16;
 
 /// A cache of replacements by name.

@@ -20,7 +20,7 @@ const CUTS: [u64; 9] =
 /// Number of ranges collected before overlapping ones are merged.
 const MANY: usize = 1 << 18;
 
-/// How many positions are tried before falling back to packing.
+/// How many positions are tried before falling back to packing: when so many are taken, the region is almost full.
 const TRIES: usize = 64;
 
 /// Number of cached pages.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// recordings), and those that readers treat as negative.
 const PID_RANGES: [u32; 4] = [1, 1 << 22, 1 << 31, u32::MAX];
 
-/// Maximum number of cached event IDs.
+/// Maximum number of cached event IDs. A replacement depends on the ID and the key alone, so that any can be computed again.
 const CACHED_IDS: usize = 1 << 16;
 
 /// The first time of a recording whose times are replaced: one second.

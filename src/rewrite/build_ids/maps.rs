@@ -90,11 +90,7 @@ impl Pass for BuildIdMapsPass {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
-        Some(match self.scope {
-            // The file of a sample is the one that was mapped at its time.
-            Scope::Hit => PreScan::in_time_order(&mut self.scan),
-            Scope::All => PreScan::in_file_order(&mut self.scan),
-        })
+        Some(self.scan.pre_scan())
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {

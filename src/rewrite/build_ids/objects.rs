@@ -1,6 +1,7 @@
 //! Collects the mapped files, and those that contain samples.
 
 use crate::rewrite::framework::mmap::{Mmap, Names};
+use crate::rewrite::framework::pass::PreScan;
 use crate::rewrite::quipper::remap::branches;
 use hashbrown::{HashMap, HashSet};
 use perf_data::abi::bytes::{ByteReader, Words};
@@ -107,7 +108,7 @@ pub struct ObjectScan {
     pub meta: Option<Meta>,
 }
 
-/// Maximum number of remembered addresses.
+/// Maximum number of remembered addresses. Then all are forgotten: to look one up again changes nothing.
 const MAX_LOOKED_UP: usize = 1 << 20;
 
 impl ObjectScan {
@@ -129,6 +130,15 @@ impl ObjectScan {
     /// Also finds the processes with samples in JIT code if all objects are wanted. The records must arrive in time order.
     pub fn with_processes(self) -> Self {
         Self { looks_up: true, ..self }
+    }
+
+    /// The scan as the pre-scan of a pass that does not need the processes.
+    pub(super) fn pre_scan(&mut self) -> PreScan<'_> {
+        match self.scope {
+            // The file of a sample is the one that was mapped at its time.
+            Scope::Hit => PreScan::in_time_order(self),
+            Scope::All => PreScan::in_file_order(self),
+        }
     }
 
     /// The mappings and processes at the end of the recording, if samples are looked up.

@@ -96,11 +96,7 @@ impl Pass for BuildIdTablePass {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
-        (!self.is_scanned).then(|| match self.scope {
-            // The file of a sample is the one that was mapped at its time.
-            Scope::Hit => PreScan::in_time_order(&mut self.scan),
-            Scope::All => PreScan::in_file_order(&mut self.scan),
-        })
+        (!self.is_scanned).then(|| self.scan.pre_scan())
     }
 
     fn edits(&self) -> bool {

@@ -184,7 +184,7 @@ fn lay_out(file: &MapFile, memory: &BTreeMap<u64, u64>, image: &mut Image) -> Op
             }
         };
         let function = ImageFunction { name: name.clone(), size: end - start, ..ImageFunction::default() };
-        if offset.and_then(|place| image.offset(place + (start - from), function)).is_none() {
+        if offset.and_then(|base| image.offset(base + (start - from), function)).is_none() {
             outside += 1;
         }
     }

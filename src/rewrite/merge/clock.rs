@@ -22,7 +22,8 @@ pub(crate) const REALTIME: i32 = 0;
 /// International atomic time: the wall clock without leap seconds.
 const TAI: i32 = 11;
 
-/// Maximum difference of two readings of a clock's offset from the wall clock, which is adjusted over time; in nanoseconds.
+/// Maximum difference of two readings of a clock's offset from the wall clock, in nanoseconds. Recordings of one boot differ by what
+/// NTP adjusted meanwhile, those of different boots by the time between these, which is longer than a second.
 const TOLERANCE: u64 = 1_000_000_000;
 
 /// The clock that a recording selected; `None` for perf's default.

@@ -16,7 +16,7 @@ pub(crate) fn adapt(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<
     if !is_unknown {
         adapt_layout(attr, version, notes);
     }
-    attr.flags = known_bits(attr.flags, version.attr_flags(), "flags", notes);
+    attr.flags = supported_bits(attr.flags, version.attr_flags(), "flags", notes);
     if version < PerfVersion::AUX_ACTION && attr.aux_action != AuxAction::empty() {
         attr.aux_action = AuxAction::empty();
         notes.insert("AUX area actions of events".to_owned());
@@ -37,15 +37,20 @@ fn adapt_layout(attr: &mut Attr, version: PerfVersion, notes: &mut BTreeSet<Stri
         // Older versions read the same 8 bytes as one weight.
         attr.sample_type.insert(SampleType::WEIGHT);
     }
-    attr.sample_type = known_bits(attr.sample_type, version.sample_type(), "sample fields", notes);
-    attr.read_format = known_bits(attr.read_format, version.read_format(), "counter values", notes);
+    attr.sample_type = supported_bits(attr.sample_type, version.sample_type(), "sample fields", notes);
+    attr.read_format = supported_bits(attr.read_format, version.read_format(), "counter values", notes);
     let branches = version.branch_sample_type();
-    attr.branch_sample_type = known_bits(attr.branch_sample_type, branches, "branch stack fields", notes);
+    attr.branch_sample_type = supported_bits(attr.branch_sample_type, branches, "branch stack fields", notes);
 }
 
-/// Returns the known bits, and notes the names of the others.
-fn known_bits<F: Flags<Bits = u64> + Copy>(bits: F, known: F, description: &str, notes: &mut BTreeSet<String>) -> F {
-    let unknown = F::from_bits_retain(bits.bits() & !known.bits());
+/// Returns the bits that the version supports, and notes the names of the others.
+fn supported_bits<F: Flags<Bits = u64> + Copy>(
+    bits: F,
+    supported: F,
+    description: &str,
+    notes: &mut BTreeSet<String>,
+) -> F {
+    let unknown = F::from_bits_retain(bits.bits() & !supported.bits());
     let mut named = 0;
     for (name, bit) in unknown.iter_names() {
         named |= bit.bits();
@@ -54,5 +59,5 @@ fn known_bits<F: Flags<Bits = u64> + Copy>(bits: F, known: F, description: &str,
     if unknown.bits() & !named != 0 {
         notes.insert(format!("{description}: {:#x}", unknown.bits() & !named));
     }
-    F::from_bits_retain(bits.bits() & known.bits())
+    F::from_bits_retain(bits.bits() & supported.bits())
 }

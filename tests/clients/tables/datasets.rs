@@ -3,7 +3,7 @@
 use super::super::programs;
 use super::{read, totals_of};
 use crate::common::files::{fixture, fixtures, is_temporary};
-use crate::common::program::{for_each, perfconv, perfconv_with_signals, run};
+use crate::common::program::{for_each, perfconv, perfconv_with_signals, run, succeed};
 use crate::common::tables::convert;
 use crate::common::tables::{TABLES, paths, recordings};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn a_union_of_datasets_equals_a_dataset_of_all() {
@@ -20,9 +20,7 @@ fn a_union_of_datasets_equals_a_dataset_of_all() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let of_machines = recordings(directory.path(), 20);
     let (all, union) = (directory.path().join("all"), directory.path().join("union"));
-    let output =
-        run(perfconv().args(&of_machines).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&all));
-    assert_eq!(output.status, 0, "{}", output.stderr);
+    succeed(perfconv().args(&of_machines).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&all));
     let numbers: Vec<_> = (0..of_machines.len()).collect();
     for_each(&numbers, |&number| {
         convert(&of_machines[number], &directory.path().join(format!("ds{number}")), &["--symbols", "no"]).unwrap();
@@ -53,8 +51,7 @@ fn converting_a_recording_again_replaces_its_rows() {
     let inputs = [fixture("callgraph.data"), fixture("tracepoints.data")];
     let mut seen = Vec::new();
     for args in [&["--append"][..], &["--append"], &["-f"], &["--append", "--symbols", "no"]] {
-        let output = run(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-o"]).arg(&dataset).args(args));
-        assert_eq!(output.status, 0, "{args:?}: {}", output.stderr);
+        succeed(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-o"]).arg(&dataset).args(args));
         let read = read(clients, std::slice::from_ref(&dataset)).remove(0).unwrap();
         seen.push((paths(&dataset), totals_of(&read)));
     }
@@ -140,19 +137,28 @@ fn compacted_tables_have_the_rows_of_the_dataset() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let inputs = recordings(directory.path(), 20);
     let dataset = directory.path().join("dataset");
-    let output =
-        run(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&dataset));
-    assert_eq!(output.status, 0, "{}", output.stderr);
+    succeed(perfconv().args(&inputs).args(["-t", "parquet", "-q", "-J", "2", "--symbols", "no", "-o"]).arg(&dataset));
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/spark.md");
     let compact = directory.path().join("compact");
-    let found = programs::python(clients, include_str!("compact.py"), &[&page, &dataset, &compact]).unwrap();
-    let found: Value = serde_json::from_str(&found).unwrap();
-    let rows = found["rows"].as_object().unwrap();
-    assert!(rows.len() >= 5 && rows["samples"] == 20 * 377 && rows["recordings"] == 20, "{found}");
-    assert_eq!(found["differ"], 0, "{found}");
+    let result = programs::python(clients, include_str!("compact.py"), &[&page, &dataset, &compact]).unwrap();
+    let result: Value = serde_json::from_str(&result).unwrap();
+    let rows = result["rows"].as_object().unwrap();
+    assert!(rows.len() >= 5 && rows["samples"] == 20 * 377 && rows["recordings"] == 20, "{result}");
+    assert_eq!(result["differ"], 0, "{result}");
     let (before, after) = (paths(&dataset).len(), paths(&compact).len());
     assert_eq!((before, after), (20 * TABLES, rows.len()));
-    note!("tables: {before} files compacted to {after} with the same rows: {found}");
+    note!("tables: {before} files compacted to {after} with the same rows: {result}");
+}
+
+/// The number of tables below a directory. Files may be renamed and removed meanwhile.
+fn count_tables(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let count = |entry: fs::DirEntry| match entry.file_name().to_string_lossy() {
+        name if is_temporary(&name) => 0,
+        name if name.ends_with(".parquet") => 1,
+        _ => count_tables(&entry.path()),
+    };
+    entries.map(count).sum()
 }
 
 #[test]
@@ -169,31 +175,29 @@ fn a_killed_conversion_leaves_only_whole_files() {
             .arg(&dataset);
         command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program runs")
     };
-    let uninterrupted = (0..3).map(|_| {
-        let _ = fs::remove_dir_all(&dataset);
-        let began = Instant::now();
-        assert!(start().wait().unwrap().success());
-        began.elapsed()
-    });
-    let whole = uninterrupted.min().unwrap();
+    assert!(start().wait().unwrap().success());
     let expected = paths(&dataset);
+    let existing = || if dataset.exists() { paths(&dataset) } else { Vec::new() };
     let (mut killed, mut partial, mut incomplete) = (0, 0, 0);
     for moment in 0..24 {
         fs::remove_dir_all(&dataset).unwrap();
         let mut child = start();
-        thread::sleep(whole * moment / 24 + Duration::from_micros(100));
+        // Once a share of the files exists.
+        while child.try_wait().unwrap().is_none() && count_tables(&dataset) < expected.len() * moment / 24 {
+            thread::sleep(Duration::from_micros(200));
+        }
         child.kill().unwrap();
         killed += usize::from(child.wait().unwrap().signal() == Some(9));
-        let found = if dataset.exists() { paths(&dataset) } else { Vec::new() };
-        let complete: Vec<_> = found.iter().filter_map(|path| path.strip_prefix("recordings/")).collect();
+        let existing = existing();
+        let complete: Vec<_> = existing.iter().filter_map(|path| path.strip_prefix("recordings/")).collect();
         partial += usize::from(!complete.is_empty() && complete.len() < inputs.len());
         // A recording in the last table is in all others.
         for partition in &complete {
-            let tables = found.iter().filter(|path| path.ends_with(partition)).count();
+            let tables = existing.iter().filter(|path| path.ends_with(partition)).count();
             assert_eq!(tables, TABLES, "{partition}");
         }
         // The rows of an incomplete recording are no part of the dataset.
-        for path in found.iter().filter(|path| !complete.iter().any(|partition| path.ends_with(partition))) {
+        for path in existing.iter().filter(|path| !complete.iter().any(|partition| path.ends_with(partition))) {
             fs::remove_file(dataset.join(path)).unwrap();
             incomplete += 1;
         }
@@ -208,6 +212,6 @@ fn a_killed_conversion_leaves_only_whole_files() {
         "tables: {killed} conversions killed, {partial} with a part of the recordings; \
          {incomplete} files of incomplete recordings ignored"
     );
-    // Fewer on a busy machine than 24, on which a run may end earlier than the first.
+    // Fewer than 24 on a busy machine: a run may end while its files are counted.
     assert!(killed >= 6 && partial >= 1, "{killed} killed, {partial} with a part of the recordings");
 }

@@ -8,7 +8,7 @@ mod spark;
 
 use super::programs;
 use crate::common::files::{self, Recording};
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, succeed, try_run};
 use crate::common::tables::convert;
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
@@ -99,10 +99,7 @@ fn single_tables_have_the_samples_and_functions_of_the_profile() {
         totals::compare(&format!("single table (.{extension})"), &files::fixtures(), 20, |recording, expected| {
             let directory = tempfile::tempdir().expect("a temporary directory");
             let output = directory.path().join(format!("out.{extension}"));
-            let run = run(perfconv().arg(&recording.path).arg("-o").arg(&output).args(["-q", "--symbols", "no"]));
-            if run.status != 0 {
-                return Err(run.stderr);
-            }
+            try_run(perfconv().arg(&recording.path).arg("-o").arg(&output).args(["-q", "--symbols", "no"]))?;
             let found: Value = serde_json::from_str(&programs::python(clients, SINGLE, &[&output])?)
                 .map_err(|error| error.to_string())?;
             let sums = expected.values().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
@@ -114,14 +111,15 @@ fn single_tables_have_the_samples_and_functions_of_the_profile() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (table, folded) = (directory.path().join("out.parquet"), directory.path().join("out.folded"));
     for (output, args) in [(&table, &[][..]), (&folded, &["--weight", "samples"])] {
-        let run = run(perfconv()
-            .arg(symbols.join("words.data"))
-            .arg("--symfs")
-            .arg(symbols.join("files"))
-            .arg("-o")
-            .arg(output)
-            .args(args));
-        assert_eq!(run.status, 0, "{}", run.stderr);
+        succeed(
+            perfconv()
+                .arg(symbols.join("words.data"))
+                .arg("--symfs")
+                .arg(symbols.join("files"))
+                .arg("-o")
+                .arg(output)
+                .args(args),
+        );
     }
     let found: Value = serde_json::from_str(&programs::python(clients, SINGLE, &[&table]).unwrap()).unwrap();
     let mut functions = std::collections::BTreeMap::<String, u64>::new();

@@ -2,7 +2,7 @@
 
 use super::super::programs;
 use crate::common::files::{corpus, fixture};
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, run, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,7 @@ fn symbols() -> [PathBuf; 2] {
 
 /// The output of the program.
 fn output(input: &Path, args: &[&str]) -> String {
-    let run = run(perfconv().arg(input).arg("--symfs").arg(&symbols()[1]).args(args).args(["-q", "-o", "-"]));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = succeed(perfconv().arg(input).arg("--symfs").arg(&symbols()[1]).args(args).args(["-q", "-o", "-"]));
     String::from_utf8(run.stdout).expect("UTF-8")
 }
 
@@ -64,13 +63,14 @@ pub(super) fn inputs() -> (Vec<PathBuf>, Option<PathBuf>) {
 
 pub(super) fn dataset(directory: &Path, inputs: &[PathBuf]) -> PathBuf {
     let dataset = directory.join("dataset");
-    let run = run(perfconv()
-        .args(inputs)
-        .arg("--symfs")
-        .arg(&symbols()[1])
-        .args(["-q", "-t", "parquet", "--append", "-o"])
-        .arg(&dataset));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(
+        perfconv()
+            .args(inputs)
+            .arg("--symfs")
+            .arg(&symbols()[1])
+            .args(["-q", "-t", "parquet", "--append", "-o"])
+            .arg(&dataset),
+    );
     dataset
 }
 
@@ -79,10 +79,10 @@ fn queries_in_duckdb_have_the_results_of_other_outputs() {
     let Some(clients) = programs::directory() else { return };
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (inputs, waiting) = inputs();
-    let found = query(clients, &dataset(directory.path(), &inputs), "duckdb");
+    let results = query(clients, &dataset(directory.path(), &inputs), "duckdb");
     let mut compared = 0;
 
-    let stacks = found["folded stacks"].iter().map(|row| (text(&row[0]).to_owned(), number(&row[1]))).collect();
+    let stacks = results["folded stacks"].iter().map(|row| (text(&row[0]).to_owned(), number(&row[1]))).collect();
     assert_eq!(folded(&inputs, "period"), stacks);
     compared += stacks.len();
 
@@ -98,36 +98,34 @@ fn queries_in_duckdb_have_the_results_of_other_outputs() {
         let mut sorted: Vec<_> = expected.iter().map(|(name, count)| (name.as_str(), *count)).collect();
         sorted.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
         sorted.truncate(20);
-        let rows: Vec<_> = found[query].iter().map(|row| (text(&row[0]), number(&row[1]))).collect();
+        let rows: Vec<_> = results[query].iter().map(|row| (text(&row[0]), number(&row[1]))).collect();
         assert_eq!(rows, sorted, "{query}");
         compared += rows.len();
     }
 
     let mut lines = BTreeMap::<(String, String), u64>::new();
     let csv = directory.path().join("csv");
-    let run =
-        run(perfconv().arg(&inputs[5]).arg("--symfs").arg(&symbols()[1]).args(["-q", "-t", "csv", "-o"]).arg(&csv));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(perfconv().arg(&inputs[5]).arg("--symfs").arg(&symbols()[1]).args(["-q", "-t", "csv", "-o"]).arg(&csv));
     for line in fs::read_to_string(csv.join("results.csv")).expect("a table").lines().skip(1) {
         let cells: Vec<_> = line.rsplitn(7, ',').collect();
         *lines.entry((cells[1].to_owned(), cells[0].to_owned())).or_default() +=
             cells[5].parse::<u64>().expect("a count");
     }
-    for row in found["hottest lines"].iter().filter(|row| text(&row[0]).ends_with("words.c")) {
+    for row in results["hottest lines"].iter().filter(|row| text(&row[0]).ends_with("words.c")) {
         let key = (text(&row[0]).to_owned(), text(&row[1]).to_owned());
         // A line can be in several functions.
         assert!(lines[&key] >= number(&row[3]), "{row:?}, {lines:?}");
         compared += 1;
     }
-    let most = found["hottest lines"].iter().find(|row| text(&row[2]) == "find").expect("a line of find");
+    let most = results["hottest lines"].iter().find(|row| text(&row[2]) == "find").expect("a line of find");
     assert_eq!(number(&most[3]), lines[&(text(&most[0]).to_owned(), text(&most[1]).to_owned())]);
 
     let samples: u64 = own.values().sum();
-    let sum = |query: &str, column: usize| found[query].iter().map(|row| number(&row[column])).sum::<u64>();
+    let sum = |query: &str, column: usize| results[query].iter().map(|row| number(&row[column])).sum::<u64>();
     assert_eq!([sum("hosts", 2), sum("cgroups", 3), sum("percentiles by second", 2)], [samples; 3]);
     assert_eq!(sum("hosts", 1), inputs.len() as u64);
-    assert!(found["cgroups"].iter().any(|row| text(&row[1]).starts_with('/')), "{:?}", found["cgroups"]);
-    compared += found["cgroups"].len() + found["percentiles by second"].len() + found["hosts"].len();
+    assert!(results["cgroups"].iter().any(|row| text(&row[1]).starts_with('/')), "{:?}", results["cgroups"]);
+    compared += results["cgroups"].len() + results["percentiles by second"].len() + results["hosts"].len();
 
     if let Some(waiting) = waiting {
         let dataset = dataset(&directory.path().join("dataset"), std::slice::from_ref(&waiting));
@@ -174,25 +172,24 @@ fn builds_are_compared_by_the_shares_of_their_functions() {
     let [words, _] = symbols();
     // The first half of the samples, with another build ID.
     let half = directory.path().join("half.data");
-    let rewrite = run(perfconv().arg("rewrite").arg(&words).args(["--head", "250", "-q", "-o"]).arg(&half));
-    assert_eq!(rewrite.status, 0, "{}", rewrite.stderr);
+    succeed(perfconv().arg("rewrite").arg(&words).args(["--head", "250", "-q", "-o"]).arg(&half));
     let json = run(perfconv().arg(&half).args(["-t", "jsonl", "-q"]));
     let json = String::from_utf8(json.stdout).expect("UTF-8");
     let (other, edited) = (directory.path().join("other.data"), directory.path().join("other.jsonl"));
     let ids = json.split("\"build_id\":\"").skip(1).filter_map(|rest| rest.split('"').next());
     let reversed = |json: String, id: &str| json.replace(id, &id.chars().rev().collect::<String>());
     fs::write(&edited, ids.fold(json.clone(), reversed)).expect("a file");
-    let imported = run(perfconv().arg(&edited).args(["-q", "-o"]).arg(&other));
-    assert_eq!(imported.status, 0, "{}", imported.stderr);
+    succeed(perfconv().arg(&edited).args(["-q", "-o"]).arg(&other));
     let dataset = directory.path().join("dataset");
     let inputs = [&words, &other];
-    let run = run(perfconv()
-        .args(inputs)
-        .arg("--symfs")
-        .arg(&symbols()[1])
-        .args(["--symbols", "force", "-q", "-t", "parquet", "-o"])
-        .arg(&dataset));
-    assert_eq!(run.status, 0, "{}", run.stderr);
+    succeed(
+        perfconv()
+            .args(inputs)
+            .arg("--symfs")
+            .arg(&symbols()[1])
+            .args(["--symbols", "force", "-q", "-t", "parquet", "-o"])
+            .arg(&dataset),
+    );
     let share = |input: &PathBuf, name: &str| {
         let stacks = folded(std::slice::from_ref(input), "samples");
         let of = |wanted: &dyn Fn(&str) -> bool| -> u64 {
@@ -204,8 +201,8 @@ fn builds_are_compared_by_the_shares_of_their_functions() {
         };
         of(&|leaf| leaf == name) as f64 * 100.0 / of(&|leaf| !leaf.starts_with('[')) as f64
     };
-    let found = query(clients, &dataset, "duckdb");
-    let row = found["builds"].iter().find(|row| text(&row[1]) == "find").expect("a row of find");
+    let results = query(clients, &dataset, "duckdb");
+    let row = results["builds"].iter().find(|row| text(&row[1]) == "find").expect("a row of find");
     let shares = [share(&words, "find"), share(&half, "find")];
     let [least, most] = [shares[0].min(shares[1]), shares[0].max(shares[1])];
     for (cell, expected) in row[2..].iter().zip([least, most, most - least]) {
@@ -226,8 +223,8 @@ fn data_sources_are_those_of_all_samples_that_have_one() {
             *expected.entry(line.trim().split(' ').next().unwrap_or("").to_owned()).or_default() += 1;
         }
     }
-    let found = query(clients, &dataset(directory.path(), &inputs), "duckdb");
-    let count: u64 = found["data sources"].iter().map(|row| number(&row[3])).sum();
-    assert_eq!(count, expected.values().sum::<u64>(), "{:?}, {expected:?}", found["data sources"]);
+    let results = query(clients, &dataset(directory.path(), &inputs), "duckdb");
+    let count: u64 = results["data sources"].iter().map(|row| number(&row[3])).sum();
+    assert_eq!(count, expected.values().sum::<u64>(), "{:?}, {expected:?}", results["data sources"]);
     assert!(count > 0);
 }

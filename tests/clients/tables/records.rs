@@ -3,7 +3,7 @@
 use super::super::programs;
 use super::read_each;
 use crate::common::files;
-use crate::common::program::{perfconv, run};
+use crate::common::program::{perfconv, try_run};
 use crate::common::tables::convert;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -28,10 +28,7 @@ def read(dataset):
 
 /// The objects of records and the contents of features in JSON Lines. Those of the last of several features of a number.
 fn lines(recording: &Path) -> Result<(Vec<Value>, BTreeMap<String, Value>), String> {
-    let run = run(perfconv().arg(recording).args(["-t", "jsonl", "-q", "-o", "-"]));
-    if run.status != 0 {
-        return Err(run.stderr);
-    }
+    let run = try_run(perfconv().arg(recording).args(["-t", "jsonl", "-q", "-o", "-"]))?;
     let (mut records, mut features) = (Vec::new(), BTreeMap::new());
     for line in run.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
         let mut object: Map<String, Value> = serde_json::from_slice(line).map_err(|error| error.to_string())?;

@@ -26,10 +26,10 @@ fn files_have_the_documented_columns_in_duckdb() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     convert(&fixture("tracepoints.data"), &directory.path().join("out"), &["--symbols", "no"]).unwrap();
     let text = programs::python(clients, DESCRIBE, &[&directory.path().join("out")]).unwrap();
-    let found: BTreeMap<String, Value> = serde_json::from_str(&text).unwrap();
+    let schemas: BTreeMap<String, Value> = serde_json::from_str(&text).unwrap();
     let mut compared = 0;
     for (name, columns) in describe().into_iter().filter(|(name, _)| table::ALL.contains(name)) {
-        let files = found.iter().filter(|(file, _)| file.split('/').next() == Some(name));
+        let files = schemas.iter().filter(|(file, _)| file.split('/').next() == Some(name));
         for (file, description) in files {
             assert_eq!(description["metadata"]["perfconv.schema_version"], SCHEMA_VERSION.to_string(), "{file}");
             let in_file = description["columns"].as_array().unwrap().iter();
@@ -43,6 +43,6 @@ fn files_have_the_documented_columns_in_duckdb() {
         }
     }
     assert!(compared > 100, "only {compared} columns compared");
-    let tracepoints = found.keys().filter(|file| file.starts_with("tracepoints/")).count();
+    let tracepoints = schemas.keys().filter(|file| file.starts_with("tracepoints/")).count();
     assert!(tracepoints > 0, "no table of a tracepoint");
 }

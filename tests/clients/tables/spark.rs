@@ -6,7 +6,7 @@ use super::queries::{self, Results};
 use super::read;
 use crate::common::files;
 use crate::common::oracle::note_missing_oracle;
-use crate::common::program::{for_each, perfconv, run, run_other};
+use crate::common::program::{for_each, perfconv, run_other, succeed};
 use crate::common::tables::convert;
 use crate::common::tables::recordings;
 use std::collections::BTreeSet;
@@ -58,15 +58,15 @@ fn queries_in_spark_have_the_results_of_duckdb() {
     let Some(text) = spark(clients, IN_PROCESS, queries::SCRIPT, &[&page, &dataset, Path::new("spark")]) else {
         return;
     };
-    let found: Results = serde_json::from_str(&text).expect("JSON");
+    let results: Results = serde_json::from_str(&text).expect("JSON");
     let expected = queries::query(clients, &dataset, "duckdb");
     let rows: usize = expected.values().map(Vec::len).sum();
-    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    assert_eq!(results.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (name, expected) in expected {
-        assert_eq!(found[&name], expected, "{name}");
+        assert_eq!(results[&name], expected, "{name}");
     }
-    note!("queries: {rows} rows of {} queries in Spark equal those in DuckDB", found.len());
-    assert!(found.len() >= 9 && rows > 100, "only {rows} rows of {} queries", found.len());
+    note!("queries: {rows} rows of {} queries in Spark equal those in DuckDB", results.len());
+    assert!(results.len() >= 9 && rows > 100, "only {rows} rows of {} queries", results.len());
 }
 
 #[test]
@@ -105,8 +105,7 @@ fn a_cluster_that_loses_an_executor_writes_no_row_twice() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let inputs = recordings(directory.path(), 6);
     let (on_one, on_cluster) = (directory.path().join("one"), directory.path().join("cluster"));
-    let one = run(perfconv().args(&inputs).args(["-t", "parquet", "--symbols", "no", "-q", "-o"]).arg(&on_one));
-    assert_eq!(one.status, 0, "{}", one.stderr);
+    succeed(perfconv().args(&inputs).args(["-t", "parquet", "--symbols", "no", "-q", "-o"]).arg(&on_one));
     let args = [&[&*on_cluster], &inputs.iter().map(|input| &**input).collect::<Vec<_>>()[..]].concat();
     let Some(text) = spark(clients, "local-cluster[2,1,512]", include_str!("spark.py"), &args) else {
         return;

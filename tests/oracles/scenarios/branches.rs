@@ -74,11 +74,11 @@ fn llvm_tools_count_the_branches_of_the_scenario() {
             .iter()
             .map(|((from, to), count)| format!("{:x}->{:x}:{count}", location(from), location(to)))
             .collect();
-        let mut found: Vec<_> = counted.lines().filter(|line| line.contains("->")).map(str::to_owned).collect();
+        let mut counts: Vec<_> = counted.lines().filter(|line| line.contains("->")).map(str::to_owned).collect();
         wanted.sort();
-        found.sort();
-        assert_eq!(found, wanted, "llvm-profgen: {counted}");
-        note!("llvm-profgen: the counts of {} branches match the scenario", found.len());
+        counts.sort();
+        assert_eq!(counts, wanted, "llvm-profgen: {counted}");
+        note!("llvm-profgen: the counts of {} branches match the scenario", counts.len());
     }
 }
 

@@ -93,11 +93,11 @@ impl Outcome {
         let expect = &scenario.expect;
         (self.has_perf, self.is_accepted) = (true, counts.status == 0 && counts.messages.is_empty());
         if counts.status == 0 && !expect.rejected.contains_key("perf") {
-            let found = (&counts.events, &counts.comms, &counts.functions);
+            let counted = (&counts.events, &counts.comms, &counts.functions);
             let wanted = (&expect.events, &expect.comms, &expect.functions);
             let is_partial = expect.reads.contains_key("perf") || expect.events.is_empty();
-            self.require(is_partial || found == wanted, || {
-                format!("perf script prints {found:?}, expected {wanted:?}")
+            self.require(is_partial || counted == wanted, || {
+                format!("perf script prints {counted:?}, expected {wanted:?}")
             });
             let branches = if expect.branches > 0 { perf_branches(output, images, home) } else { 0 };
             self.require(branches == expect.branches, || format!("perf prints {branches} branches"));
@@ -109,8 +109,8 @@ impl Outcome {
                 let percent = |count: u64| format!("{:.2}%", 100.0 * count as f64 / expect.samples as f64);
                 let wanted = expect.functions.iter().map(|(name, count)| (name.clone(), percent(*count)));
                 let wanted: BTreeMap<_, _> = wanted.collect();
-                let found = perf_percents(output, images, home);
-                self.require(found == wanted, || format!("perf report has {found:?}, expected {wanted:?}"));
+                let percents = perf_percents(output, images, home);
+                self.require(percents == wanted, || format!("perf report has {percents:?}, expected {wanted:?}"));
                 self.percents += wanted.len();
             }
             let header = perf(&["report", "--header-only"], output, images, home);
@@ -119,19 +119,19 @@ impl Outcome {
             let wanted = ["# cmdline : perf record".to_owned(), format!("# hostname : {}", machine.hostname)];
             self.require(wanted.iter().all(|text| header.contains(text)), || format!("the header is {header}"));
         }
-        let found = if counts.status == 0 { Ok(counts.samples) } else { Err(counts.messages) };
-        self.compare("perf", expect, Some(found));
+        let samples = if counts.status == 0 { Ok(counts.samples) } else { Err(counts.messages) };
+        self.compare("perf", expect, Some(samples));
         for output_check in &expect.perf {
             let args: Vec<_> = output_check.args.iter().map(String::as_str).collect();
             let run = perf(&args, output, images, home);
             let text = collapse_whitespace(&run.stdout);
             let mut rest = &text[..];
             for text in &output_check.shows {
-                let found = rest.find(text);
-                self.require(found.is_some(), || {
+                let position = rest.find(text);
+                self.require(position.is_some(), || {
                     format!("perf {args:?} does not print {text:?} in {rest:.3000}{:.300}", run.stderr)
                 });
-                rest = found.map_or("", |at| &rest[at + text.len()..]);
+                rest = position.map_or("", |at| &rest[at + text.len()..]);
                 self.texts += 1;
             }
         }

@@ -1,7 +1,7 @@
 //! Recordings that are converted back from datasets.
 
 use crate::common::files::{self, fixture};
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, perfconv, run, succeed, try_run};
 use crate::common::tables::convert;
 use crate::common::totals;
 use std::fs;
@@ -13,10 +13,7 @@ fn folded(recording: &Path, args: &[&str]) -> Result<Vec<String>, String> {
     // Without the build ID cache of the user, which may have objects of this machine.
     let mut command = perfconv();
     command.arg(recording).args(["-t", "folded", "--weight", "samples", "-q", "-o", "-"]).args(args);
-    let run = run(command.env("HOME", "/nonexistent"));
-    if run.status != 0 {
-        return Err(run.stderr);
-    }
+    let run = try_run(command.env("HOME", "/nonexistent"))?;
     let mut lines: Vec<_> = String::from_utf8_lossy(&run.stdout).lines().map(str::to_owned).collect();
     lines.sort();
     Ok(lines)
@@ -30,10 +27,7 @@ fn a_dataset_is_converted_back_with_samples_and_stacks() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let (dataset, back) = (directory.path().join("dataset"), directory.path().join("back.data"));
         convert(&recording.path, &dataset, &["--symbols", "no"])?;
-        let run = run(perfconv().arg(&dataset).arg("-o").arg(&back));
-        if run.status != 0 {
-            return Err(run.stderr);
-        }
+        try_run(perfconv().arg(&dataset).arg("-o").arg(&back))?;
         totals::check_equal(&totals::of_recording(&back)?, expected)
     });
 }
@@ -60,8 +54,7 @@ fn one_of_several_recordings_is_chosen_and_what_is_lost_is_reported() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (dataset, back) = (directory.path().join("dataset"), directory.path().join("back.data"));
     convert(&fixture("weight.data"), &dataset, &["--symbols", "no"]).unwrap();
-    let one = run(perfconv().arg(&dataset).arg("-o").arg(&back));
-    assert_eq!(one.status, 0, "{}", one.stderr);
+    let one = succeed(perfconv().arg(&dataset).arg("-o").arg(&back));
     let warnings = one.warnings().join("\n");
     assert!(
         warnings.contains("columns of samples that are not imported") && warnings.contains("data_src of 353"),

@@ -468,8 +468,8 @@ mod tests {
         let (mut padded, mut fixed, mut feature) =
             (PaddedStr::from(b"abc\0stale".to_vec()), FixedStr::<4>::new(b"abc"), PerfStr { bytes: b"abc".to_vec() });
         let fields = [TextPlace::from(&mut padded), TextPlace::from(&mut fixed), TextPlace::from(&mut feature)];
-        for place in fields {
-            let mut field = TextField::new("name", place);
+        for text in fields {
+            let mut field = TextField::new("name", text);
             assert_eq!(field.text(), b"abc");
             field.set(b"longer");
         }

@@ -65,13 +65,13 @@ bit_set! {
 impl SampleType {
     /// All bits with a known layout, those with a name.
     pub const KNOWN: Self = {
-        let (mut known, mut index) = (Self::empty(), 0);
+        let (mut named, mut index) = (Self::empty(), 0);
         while index < <Self as Flags>::FLAGS.len() {
             let flag = &<Self as Flags>::FLAGS[index];
-            known = if flag.is_named() { known.union(*flag.value()) } else { known };
+            named = if flag.is_named() { named.union(*flag.value()) } else { named };
             index += 1;
         }
-        known
+        named
     };
 
     /// What `--call-graph dwarf` adds: user registers and stack dump, which are adjacent in a sample.

@@ -62,7 +62,7 @@ impl PerfVersion {
 
     /// The attr flags that the version knows.
     pub fn attr_flags(self) -> AttrFlags {
-        self.known(ATTR_FLAGS, 40)
+        self.supported_bits(ATTR_FLAGS, 40)
     }
 
     /// The sample fields that the version knows.
@@ -73,16 +73,16 @@ impl PerfVersion {
 
     /// The read format bits that the version knows.
     pub fn read_format(self) -> ReadFormat {
-        self.known(READ_FORMATS, 5)
+        self.supported_bits(READ_FORMATS, 5)
     }
 
     /// The branch stack bits that the version knows.
     pub fn branch_sample_type(self) -> BranchSampleType {
-        self.known(BRANCH_SAMPLE_TYPES, 20)
+        self.supported_bits(BRANCH_SAMPLE_TYPES, 20)
     }
 
     /// The lowest `bits` bits, which are those of the newest version, except for those newer than this version.
-    fn known<F: bitflags::Flags<Bits = u64> + Copy>(self, newer: &[(F, Self)], bits: u32) -> F {
+    fn supported_bits<F: bitflags::Flags<Bits = u64> + Copy>(self, newer: &[(F, Self)], bits: u32) -> F {
         let unknown = newer.iter().filter(|(_, since)| *since > self).fold(0, |bits, (flag, _)| bits | flag.bits());
         F::from_bits_retain(((1 << bits) - 1) & !unknown)
     }

@@ -40,11 +40,15 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             unpacked: 256 << 20,
+            // 512 times perf's default ring buffer.
             frame: 256 << 20,
             piece: 256 << 10,
             about: 256 << 20,
+            // Four times perf's default AUX buffer, from which a record is filled.
             record: 16 << 20,
+            // 64 of the longest records without an AUX payload.
             damage: 4 << 20,
+            // Keys of 32 MiB. With the records of 48 MiB, sorting takes less than 100 MB.
             waiting: 2 << 20,
             waiting_bytes: 48 << 20,
         }

@@ -106,14 +106,14 @@ mod tests {
             let bytes = misframed(&data[..len]);
             assert_eq!(size(&bytes, Endian::Little), Some(bytes.len() as u64));
             assert_eq!(size(&bytes[..100], Endian::Little), Some(bytes.len() as u64));
-            let (records, mut found, mut at) = (reframed(&bytes, Endian::Little), Vec::<u8>::new(), 0);
+            let (records, mut compressed, mut at) = (reframed(&bytes, Endian::Little), Vec::<u8>::new(), 0);
             while at < records.len() {
                 let size = RecordHeader::peek(&records[at..], Endian::Little).unwrap().len();
                 assert!(size.is_multiple_of(8));
-                found.extend(compressed_bytes(&records[at..at + size], Endian::Little).unwrap());
+                compressed.extend(compressed_bytes(&records[at..at + size], Endian::Little).unwrap());
                 at += size;
             }
-            assert!(found == data[..len], "{len}");
+            assert!(compressed == data[..len], "{len}");
         }
     }
 

@@ -147,7 +147,8 @@ pub fn complete(bytes: &[u8], endian: Endian) -> (usize, WalkStep) {
     }
 }
 
-/// Number of consecutive valid records required to accept an offset after corrupt bytes.
+/// Number of consecutive valid records required to accept an offset after corrupt bytes: a few can be valid by chance, as the
+/// words of a call chain that look like headers.
 const MIN_CONSECUTIVE: usize = 6;
 
 /// The first offset after `from` where valid records begin: several in a row of known types and plausible sizes, or fewer that

@@ -29,7 +29,7 @@ impl Counts {
     /// Counts several records.
     pub fn add_many(&mut self, kind: RecordType, count: u64) {
         match self.low.get_mut(kind.0 as usize) {
-            Some(known) => *known += count,
+            Some(low) => *low += count,
             None => *self.high.entry(kind).or_default() += count,
         }
     }

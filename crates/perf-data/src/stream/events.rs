@@ -83,10 +83,10 @@ impl Events {
     pub fn add_or_extend(&mut self, attr: Attr, ids: Vec<u64>) {
         match ids.first().map(|id| self.by_id.get(id)) {
             Some(Some(&index)) => {
-                let known = &mut self.list[index as usize].ids;
+                let event_ids = &mut self.list[index as usize].ids;
                 for id in ids {
                     self.by_id.entry(id).or_insert_with(|| {
-                        known.push(id);
+                        event_ids.push(id);
                         index
                     });
                 }

@@ -121,8 +121,13 @@ impl Meta {
         features: BTreeMap<FeatureId, Bytes>,
         event_types: &[EventType],
     ) -> Self {
-        let (known, names, types) = (Events::default(), HashMap::new(), EventTypes::default());
-        let mut meta = Self { events: known, features, names, event_types: types, ..self.clone() };
+        let mut meta = Self {
+            events: Events::default(),
+            features,
+            names: HashMap::new(),
+            event_types: EventTypes::default(),
+            ..self.clone()
+        };
         events.for_each(|event| meta.events.add(event.attr, event.ids));
         meta.name_events();
         meta.group_events();

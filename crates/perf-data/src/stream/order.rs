@@ -217,8 +217,8 @@ mod tests {
         let recorded = [(5, 20), (3, 10), (4, 30), (2, 99), (1, 20)];
         for waiting in [2, 1000] {
             // A record of an unknown event has no time, and passes immediately.
-            let found = ordered(&[10, 20, 30], &recorded, 5, &[], waiting);
-            assert_eq!(found, [None, Some(1), Some(0), Some(2), Some(1)]);
+            let events = ordered(&[10, 20, 30], &recorded, 5, &[], waiting);
+            assert_eq!(events, [None, Some(1), Some(0), Some(2), Some(1)]);
         }
     }
 
@@ -227,10 +227,10 @@ mod tests {
         let recorded = [(5, 20), (3, 10), (4, 30), (2, 99), (1, 20)];
         for waiting in [2, 1000] {
             // Records owned by a single event are looked up again once there are others.
-            let found = ordered(&[10], &recorded, 3, &[20, 30], waiting);
-            assert_eq!(found, [None, Some(1), Some(0), Some(2), Some(1)]);
-            let found = ordered(&[10, 20], &recorded, 3, &[30], waiting);
-            assert_eq!(found, [None, None, Some(1), Some(0), Some(1)]);
+            let events = ordered(&[10], &recorded, 3, &[20, 30], waiting);
+            assert_eq!(events, [None, Some(1), Some(0), Some(2), Some(1)]);
+            let events = ordered(&[10, 20], &recorded, 3, &[30], waiting);
+            assert_eq!(events, [None, None, Some(1), Some(0), Some(1)]);
         }
     }
 }

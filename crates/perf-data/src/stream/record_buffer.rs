@@ -109,14 +109,14 @@ impl BlockBuffer {
 
     /// The block of a location.
     #[inline]
-    pub(super) fn block(&self, place: RecordPosition) -> &Block {
-        &self.blocks[self.index(place.number)].0
+    pub(super) fn block(&self, position: RecordPosition) -> &Block {
+        &self.blocks[self.index(position.number)].0
     }
 
     /// Releases a record that has been passed on.
     #[inline]
-    pub(super) fn release(&mut self, place: RecordPosition) {
-        let number = place.number;
+    pub(super) fn release(&mut self, position: RecordPosition) {
+        let number = position.number;
         if self.released.number != number {
             self.settle();
             self.released.number = number;
@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn single_record_blocks_are_packed_and_restored() {
         let mut buffer = BlockBuffer::default();
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         let mut add = |buffer: &mut BlockBuffer, block: &Block, at| {
-            places.push(buffer.add(&Raw::read(block, at, Endian::Little).unwrap()));
+            positions.push(buffer.add(&Raw::read(block, at, Endian::Little).unwrap()));
         };
         for number in 0..50_000 {
             add(&mut buffer, &block(u64::from(number) + 10, &[number], true), 0);
@@ -203,17 +203,17 @@ mod tests {
             }
         }
         assert!(buffer.blocks.len() < 100);
-        assert!(places.is_sorted(), "locations sort in order of arrival");
+        assert!(positions.is_sorted(), "locations sort in order of arrival");
         buffer.seal();
         let expected = (0..=20_000).chain([70, 71]).chain(20_001..50_000);
-        for (&place, number) in places.iter().zip(expected) {
-            let at = place.at as usize;
-            let block = buffer.block(place);
+        for (&position, number) in positions.iter().zip(expected) {
+            let at = position.at as usize;
+            let block = buffer.block(position);
             let unpack = packed_records::is_packed(block).then(|| packed_records::unpack(block, at).unwrap());
-            let (block, at) = unpack.as_ref().map_or((buffer.block(place), at), |block| (block, 0));
+            let (block, at) = unpack.as_ref().map_or((buffer.block(position), at), |block| (block, 0));
             assert_eq!(block.bytes[at + 8..at + 12], u32::to_le_bytes(number));
             assert_eq!((block.source, block.origin, block.base), (3, Origin::Frame, 1000 + block.serial));
-            buffer.release(place);
+            buffer.release(position);
         }
         buffer.settle();
         assert_eq!((buffer.blocks.len(), buffer.bytes_in_memory()), (0, 0));

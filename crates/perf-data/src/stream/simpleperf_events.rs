@@ -28,9 +28,9 @@ mod tests {
     #[test]
     fn events_have_names() {
         let events = b"clockid\0perf\0event_type_info\0cpu-cycles,0,0\nsched:sched_switch,2,47\nx\n,1,2\na,b,c\0end\0";
-        let found: Vec<_> = names(events).collect();
+        let event_names: Vec<_> = names(events).collect();
         let expected = [(AttrType::HARDWARE, 0, "cpu-cycles"), (AttrType::TRACEPOINT, 47, "sched:sched_switch")];
-        assert_eq!(found, expected);
+        assert_eq!(event_names, expected);
         for len in 0..events.len() {
             names(&events[..len]).for_each(drop);
         }

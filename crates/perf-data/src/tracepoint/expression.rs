@@ -273,7 +273,7 @@ pub fn flags<'a>(mut value: i64, separator: &'a str, names: &'a Names) -> Vec<Pr
 
 /// The name of a value, or the value itself.
 pub fn symbol(value: i64, names: &Names) -> PrintedPiece<'_> {
-    let name = names.iter().find(|(known, _)| *known == value);
+    let name = names.iter().find(|(number, _)| *number == value);
     name.map_or_else(|| (format!("{value:#x}").into(), false), |(_, name)| (name.into(), true))
 }
 

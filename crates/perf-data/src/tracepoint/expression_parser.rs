@@ -393,7 +393,7 @@ fn array(mut expression: Expression) -> Option<usize> {
 }
 
 fn operator_looseness(operator: &str) -> u8 {
-    OPERATORS.into_iter().find(|(known, _)| *known == operator).map_or(0, |(_, looseness)| looseness)
+    OPERATORS.into_iter().find(|(symbol, _)| *symbol == operator).map_or(0, |(_, looseness)| looseness)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub enum Elf {
 /// # Errors
 /// Fails if the file cannot be read.
 pub fn read(path: &Path) -> io::Result<Elf> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(Elf::Other);
     }
     let (cache, budget) = (ReadCache::new(recorded_file::open(path)?), Cell::new(MAX_BYTES));

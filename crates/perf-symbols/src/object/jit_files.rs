@@ -54,14 +54,14 @@ mod tests {
     #[test]
     fn locates_moved_files_in_the_users_paths() {
         let directory = tempfile::tempdir().unwrap();
-        let (place, recorded) = (directory.path().to_owned(), Path::new("/no/such/jit-17.dump"));
-        assert_eq!((locate(&[], recorded), locate(std::slice::from_ref(&place), recorded)), (None, None));
-        let below = place.join("no/such");
+        let (root, recorded) = (directory.path().to_owned(), Path::new("/no/such/jit-17.dump"));
+        assert_eq!((locate(&[], recorded), locate(std::slice::from_ref(&root), recorded)), (None, None));
+        let below = root.join("no/such");
         fs::create_dir_all(&below).unwrap();
         fs::write(below.join("jit-17.dump"), "").unwrap();
-        assert_eq!(locate(std::slice::from_ref(&place), recorded), Some(below.join("jit-17.dump")));
-        fs::write(place.join("jit-17.dump"), "").unwrap();
-        assert_eq!(locate(std::slice::from_ref(&place), recorded), Some(place.join("jit-17.dump")));
+        assert_eq!(locate(std::slice::from_ref(&root), recorded), Some(below.join("jit-17.dump")));
+        fs::write(root.join("jit-17.dump"), "").unwrap();
+        assert_eq!(locate(std::slice::from_ref(&root), recorded), Some(root.join("jit-17.dump")));
         assert_eq!(locate(&[below.join("jit-17.dump")], recorded), Some(below.join("jit-17.dump")));
         assert_eq!(locate(&[below.join("jit-18.dump")], recorded), None);
     }

@@ -33,7 +33,7 @@ fn machines(arch: &str) -> Option<&'static [elf::Machine]> {
 
 /// Whether a recorded architecture runs programs of a machine; true for unknown architectures.
 pub fn runs(arch: &str, machine: u32) -> bool {
-    machines(arch).is_none_or(|machines| machines.iter().any(|known| u32::from(known.0) == machine))
+    machines(arch).is_none_or(|machines| machines.iter().any(|supported| u32::from(supported.0) == machine))
 }
 
 /// ELF machine of native programs.

@@ -209,8 +209,8 @@ mod kind {
     use std::path::Path;
 
     pub(super) fn is_regular(path: &Path, follows: bool) -> io::Result<bool> {
-        let found = if follows { fs::metadata(path) } else { fs::symlink_metadata(path) };
-        found.map(|found| found.is_file())
+        let metadata = if follows { fs::metadata(path) } else { fs::symlink_metadata(path) };
+        metadata.map(|metadata| metadata.is_file())
     }
 
     pub(super) fn open(path: &Path, _: bool) -> io::Result<File> {

@@ -225,15 +225,15 @@ mod tests {
             EhFrame::new(&unwind.eh_frame, RunTimeEndian::Little);
         section.set_address_size(8);
         let bases = BaseAddresses::default().set_eh_frame(at);
-        let mut found = Vec::new();
+        let mut fdes = Vec::new();
         let mut entries = section.entries(&bases);
         while let Some(entry) = entries.next().unwrap() {
             if let CieOrFde::Fde(partial) = entry {
                 let fde = partial.parse(EhFrame::cie_from_offset).unwrap();
-                found.push((fde.initial_address(), fde.len(), fde.offset() as u64));
+                fdes.push((fde.initial_address(), fde.len(), fde.offset() as u64));
             }
         }
-        let [(first, 5, first_at), (last, 20, last_at)] = found[..] else { panic!("{found:x?}") };
+        let [(first, 5, first_at), (last, 20, last_at)] = fdes[..] else { panic!("{fdes:x?}") };
         assert_eq!([first, last], [places[0], places[2]], "invalid entries are omitted");
 
         let behind = unwind.eh_frame.len().next_multiple_of(4) as u64;

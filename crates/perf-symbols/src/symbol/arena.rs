@@ -23,10 +23,10 @@ impl<T> Arena<T> {
     pub(crate) fn add(&self, value: T) -> Option<&T> {
         let number = self.len.get() + 1;
         let chunk = number.ilog2() as usize;
-        let place = number - (1 << chunk);
+        let index = number - (1 << chunk);
         let values = self.chunks.get(chunk)?.get_or_init(|| (0..1 << chunk).map(|_| OnceCell::new()).collect());
         self.len.set(number);
-        Some(values.get(place)?.get_or_init(|| value))
+        Some(values.get(index)?.get_or_init(|| value))
     }
 }
 

@@ -220,7 +220,7 @@ impl<'a> GoTable<'a> {
     }
 
     /// File and line of an address in a function.
-    fn place(&self, function: GoFunction, address: u64) -> Option<(&'a [u8], u32)> {
+    fn file_and_line(&self, function: GoFunction, address: u64) -> Option<(&'a [u8], u32)> {
         let line = self.value(self.field(function, 5)?, function.entry, address)?;
         let file = self.value(self.field(function, 4)?, function.entry, address)?;
         let unit = self.field(function, 7)? as usize;
@@ -289,12 +289,12 @@ impl Lookup for GoTable<'_> {
             let Some((name, start_line, call)) = number.and_then(|number| self.inlined_call(calls, number)) else {
                 break;
             };
-            let (file, line) = self.place(function, at).unwrap_or_default();
+            let (file, line) = self.file_and_line(function, at).unwrap_or_default();
             on_frame(&FunctionFrame { name, start_line, file, line, is_inlined: true, ..FunctionFrame::default() });
             // The inlined call is represented by a no-op at this address.
             at = function.entry.wrapping_add(call);
         }
-        let (file, line) = self.place(function, at).unwrap_or_default();
+        let (file, line) = self.file_and_line(function, at).unwrap_or_default();
         let start_line = if self.version == Version::Go120 { self.field(function, 8).unwrap_or(0) } else { 0 };
         on_frame(&FunctionFrame {
             name,
@@ -371,8 +371,8 @@ mod tests {
     fn functions_and_lines() {
         let data = table();
         let table = parse(&data);
-        let found = [0xfff, 0x1000, 0x1008, 0x1012, 0x101f, 0x1020].map(|address| shown(&table, address));
-        assert_eq!(found, ["", "f main.go:7", "f main.go:9", "main main.go:7", "main main.go:9", ""]);
+        let frames = [0xfff, 0x1000, 0x1008, 0x1012, 0x101f, 0x1020].map(|address| shown(&table, address));
+        assert_eq!(frames, ["", "f main.go:7", "f main.go:9", "main main.go:7", "main main.go:9", ""]);
     }
 
     #[test]
@@ -383,8 +383,8 @@ mod tests {
         data.extend([2, 0].repeat(2 * STEPS_PER_ADDRESS));
         let at = data.len() - 4 * STEPS_PER_ADDRESS - values;
         let function = data.len() - 4 * STEPS_PER_ADDRESS - 80;
-        let place = function + 4 * 6;
-        data[place..place + 4].copy_from_slice(&((at + values - 96) as u32).to_le_bytes());
+        let line_table = function + 4 * 6;
+        data[line_table..line_table + 4].copy_from_slice(&((at + values - 96) as u32).to_le_bytes());
         data.extend([2, 40]);
         let table = parse(&data);
         let lines: Vec<String> = (0..20).map(|_| shown(&table, 0x1000)).collect();

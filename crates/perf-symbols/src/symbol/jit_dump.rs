@@ -37,18 +37,18 @@ impl JitDumpSource {
     }
 
     /// Candidates for the jitdump of a process with this ID in its own PID namespace.
-    fn places(&self, recorded: Option<&Path>, pid: u32, container: Option<&ContainerProcess>) -> Vec<PathBuf> {
+    fn paths(&self, recorded: Option<&Path>, pid: u32, container: Option<&ContainerProcess>) -> Vec<PathBuf> {
         let SearchOptions { symfs, perf_map_dirs, build_id_dirs, host, .. } = &*self.options;
         let name = format!("jit-{pid}.dump");
         let recorded_there = container.zip(recorded).and_then(|(process, path)| below(&process.root, path));
-        let mut places: Vec<PathBuf> = recorded_there.into_iter().collect();
+        let mut paths: Vec<PathBuf> = recorded_there.into_iter().collect();
         match (symfs, recorded) {
-            (Some(root), Some(path)) => places.extend(below(root, path).into_iter().chain([root.join(&name)])),
-            (Some(root), None) => places.push(root.join(&name)),
-            (None, Some(path)) if host.is_none() && path.is_absolute() => places.push(path.to_owned()),
+            (Some(root), Some(path)) => paths.extend(below(root, path).into_iter().chain([root.join(&name)])),
+            (Some(root), None) => paths.push(root.join(&name)),
+            (None, Some(path)) if host.is_none() && path.is_absolute() => paths.push(path.to_owned()),
             (None, _) => {}
         }
-        places.extend(perf_map_dirs.iter().map(|directory| directory.join(&name)));
+        paths.extend(perf_map_dirs.iter().map(|directory| directory.join(&name)));
         // Process IDs of another machine may be those of other programs here.
         let is_of_machine = |cache: &&PathBuf| symfs.as_ref().map_or(host.is_none(), |root| cache.starts_with(root));
         for cache in build_id_dirs.iter().filter(is_of_machine) {
@@ -56,11 +56,11 @@ impl JitDumpSource {
                 fs::read_dir(cache.join("jit")).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
             // The names end in the date.
             directories.sort_unstable_by(|a, b| b.cmp(a));
-            places.extend(directories.iter().map(|directory| directory.join(&name)).filter(|path| path.is_file()));
+            paths.extend(directories.iter().map(|directory| directory.join(&name)).filter(|path| path.is_file()));
         }
         let mut seen = HashSet::new();
-        places.retain(|place| seen.insert(place.clone()));
-        places
+        paths.retain(|path| seen.insert(path.clone()));
+        paths
     }
 }
 
@@ -80,8 +80,8 @@ impl JitDumpSource {
         let archived = key.pid.into_iter().flat_map(|pid| {
             self.options.archive_dirs.iter().map(move |directory| (process_file(directory, pid, JIT_DUMP), None))
         });
-        let places = self.places(recorded, pid, container.as_ref()).into_iter().map(|path| (path, Some(pid)));
-        for (path, pid) in archived.chain(places) {
+        let paths = self.paths(recorded, pid, container.as_ref()).into_iter().map(|path| (path, Some(pid)));
+        for (path, pid) in archived.chain(paths) {
             let bytes = self.options.read_code_map(&path, key.pid.or(pid).unwrap_or_default());
             let dump = read(bytes, pid);
             let outcome = dump.as_ref().map_or_else(Outcome::clone, |_| Outcome::Used);
@@ -270,11 +270,11 @@ mod tests {
         let names = |pid, recorded: Option<&str>| {
             let jit_dump = recorded.map(PathBuf::from);
             let key = ObjectKey { path: "//anon".into(), pid: Some(pid), jit_dump, ..ObjectKey::default() };
-            let (mut attempts, mut found) = (Vec::new(), Vec::new());
+            let (mut attempts, mut functions) = (Vec::new(), Vec::new());
             if let Some(opened) = source.open(&key, &mut attempts) {
-                opened.with_lookup(&mut |lookup| found = [0x1000, 0x2000].map(|at| shown(lookup, at)).to_vec());
+                opened.with_lookup(&mut |lookup| functions = [0x1000, 0x2000].map(|at| shown(lookup, at)).to_vec());
             }
-            found
+            functions
         };
         assert_eq!(names(7, Some("/home/x/jit-3.dump")), ["recorded+0x0 :0", "stub+0x0 :0"]);
         assert_eq!(names(7, None), ["by_process+0x0 :0", "stub+0x0 :0"]);

@@ -55,7 +55,7 @@ impl Kallsyms {
                     ends.push(address);
                 }
                 let reference = REFERENCES.into_iter().find(|&reference| is_function && reference == name);
-                let reference = reference.filter(|reference| references.iter().all(|(known, _)| known != reference));
+                let reference = reference.filter(|reference| references.iter().all(|(added, _)| added != reference));
                 references.extend(reference.map(|reference| (reference, address)));
             }
             if is_function && address == 0 {

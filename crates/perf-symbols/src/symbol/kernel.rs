@@ -218,9 +218,9 @@ mod tests {
     }
 
     fn look_up(kernel: &dyn OpenedObject, address: u64) -> Vec<String> {
-        let mut found = Vec::new();
-        kernel.with_lookup(&mut |lookup| found = names(lookup, address));
-        found
+        let mut functions = Vec::new();
+        kernel.with_lookup(&mut |lookup| functions = names(lookup, address));
+        functions
     }
 
     #[test]
@@ -271,15 +271,15 @@ mod tests {
     fn another_kernel_is_recognized_by_its_size() {
         let reference = |size| Reference { symbol: "_text".to_owned(), address: 0xffff_ffff_9900_0000, size };
         let text = &format!("{TEXT}ffffffff81000777 D _edata\nffffffff81000555 T _etext\n");
-        let found = |text, size| {
+        let outcome = |text, size| {
             let (kernel, attempts) = open(text, Some(reference(size)));
             (kernel.is_some(), attempts.last().unwrap().outcome.clone())
         };
         for size in [None, Some(0x555), Some(0x777)] {
-            assert_eq!(found(text, size), (true, Outcome::Used));
+            assert_eq!(outcome(text, size), (true, Outcome::Used));
         }
-        assert_eq!(found(text, Some(0x556)), (false, Outcome::Mismatch(Mismatch::KernelSize(0x777))));
-        assert_eq!(found(TEXT, Some(0x556)), (true, Outcome::Used), "its size is unknown");
+        assert_eq!(outcome(text, Some(0x556)), (false, Outcome::Mismatch(Mismatch::KernelSize(0x777))));
+        assert_eq!(outcome(TEXT, Some(0x556)), (true, Outcome::Used), "its size is unknown");
     }
 
     #[test]

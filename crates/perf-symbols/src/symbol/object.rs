@@ -97,7 +97,7 @@ impl Object {
     /// If the file cannot be read.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
         // Not a missing file, which the search reports differently.
-        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Ok(None);
         }
         Ok(Self::parse(path, recorded_file::read(path)?))
@@ -333,8 +333,8 @@ impl Object {
     pub fn bytes_at(&self, address: u64) -> &[u8] {
         let offset = |section: &ObjectSection| address.checked_sub(section.address).filter(|&at| at < section.size);
         let holds = |section: &&ObjectSection| section.address != 0 && section.kind != SHT_NOBITS.0;
-        let found = self.sections.iter().filter(holds).find_map(|section| Some((section, offset(section)?)));
-        found.and_then(|(section, offset)| self.raw(section).get(offset as usize..)).unwrap_or_default()
+        let section = self.sections.iter().filter(holds).find_map(|section| Some((section, offset(section)?)));
+        section.and_then(|(section, offset)| self.raw(section).get(offset as usize..)).unwrap_or_default()
     }
 
     /// The address of a file offset: in the segment that contains it, or else in one whose pages include it. For kernel modules,

@@ -99,8 +99,10 @@ mod tests {
         assert!(source.open(&key("//anon", 8), &mut attempts).is_none());
         assert_eq!(attempts.remove(0).outcome, Outcome::NotFound);
         let map = source.open(&key("//anon", 7), &mut attempts).unwrap();
-        let mut found = Vec::new();
-        map.with_lookup(&mut |lookup| found = [0x10, 0x19, 0x20, 0x28].map(|at| names(lookup, at).join(";")).to_vec());
-        assert_eq!(found, ["old", "new", "stays", ""]);
+        let mut functions = Vec::new();
+        map.with_lookup(&mut |lookup| {
+            functions = [0x10, 0x19, 0x20, 0x28].map(|at| names(lookup, at).join(";")).to_vec()
+        });
+        assert_eq!(functions, ["old", "new", "stays", ""]);
     }
 }

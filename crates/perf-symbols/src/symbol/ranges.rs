@@ -57,7 +57,7 @@ impl Ranges {
 mod tests {
     use super::*;
 
-    fn found(ranges: &[(u64, u64)], addresses: &[u64]) -> Vec<Option<usize>> {
+    fn find_all(ranges: &[(u64, u64)], addresses: &[u64]) -> Vec<Option<usize>> {
         let ranges = Ranges::new(ranges.iter().copied());
         addresses.iter().map(|&address| ranges.find(address)).collect()
     }
@@ -81,13 +81,13 @@ mod tests {
             Some(3),
             None,
         ];
-        assert_eq!(found(&ranges, &addresses), expected);
+        assert_eq!(find_all(&ranges, &addresses), expected);
     }
 
     #[test]
     fn adjacent_and_nested_ranges_that_end_together() {
-        assert_eq!(found(&[(0, 10), (5, 10), (10, 11)], &[4, 9, 10, 11]), [Some(0), Some(1), Some(2), None]);
-        assert_eq!(found(&[(0, u64::MAX)], &[u64::MAX - 1]), [Some(0)]);
-        assert_eq!(found(&[], &[0]), [None]);
+        assert_eq!(find_all(&[(0, 10), (5, 10), (10, 11)], &[4, 9, 10, 11]), [Some(0), Some(1), Some(2), None]);
+        assert_eq!(find_all(&[(0, u64::MAX)], &[u64::MAX - 1]), [Some(0)]);
+        assert_eq!(find_all(&[], &[0]), [None]);
     }
 }

@@ -106,7 +106,7 @@ impl RelocationTarget<'_> {
             let size = size(self.object.machine(), relocation.r_type(endian).0)?;
             let value = self.address::<S>(relocation.r_sym(endian))?;
             let offset = relocation.r_offset(endian).into();
-            let addend = place(bytes, offset, size)?;
+            let addend = field_mut(bytes, offset, size)?;
             let addend = addend.iter().enumerate().fold(0u64, |sum, (at, &byte)| {
                 let at = if endian == Endianness::Big { size - 1 - at } else { at };
                 sum | u64::from(byte) << (8 * at)
@@ -125,10 +125,10 @@ impl RelocationTarget<'_> {
     }
 
     fn store(&self, bytes: &mut [u8], offset: u64, size: usize, value: u64) -> Option<()> {
-        let place = place(bytes, offset, size)?;
+        let field = field_mut(bytes, offset, size)?;
         match self.object.endian() {
-            Endianness::Little => place.copy_from_slice(&value.to_le_bytes()[..size]),
-            Endianness::Big => place.copy_from_slice(&value.to_be_bytes()[8 - size..]),
+            Endianness::Little => field.copy_from_slice(&value.to_le_bytes()[..size]),
+            Endianness::Big => field.copy_from_slice(&value.to_be_bytes()[8 - size..]),
         }
         Some(())
     }
@@ -138,7 +138,7 @@ fn items<T: Pod>(data: &[u8]) -> &[T] {
     pod::slice_from_bytes(data, data.len() / size_of::<T>()).map_or(&[][..], |(list, _)| list)
 }
 
-fn place(bytes: &mut [u8], offset: u64, size: usize) -> Option<&mut [u8]> {
+fn field_mut(bytes: &mut [u8], offset: u64, size: usize) -> Option<&mut [u8]> {
     bytes.get_mut(usize::try_from(offset).ok()?..)?.get_mut(..size)
 }
 

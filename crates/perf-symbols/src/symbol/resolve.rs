@@ -90,7 +90,7 @@ struct Opened {
     /// Addresses to look up.
     addresses: Vec<LookupAddress>,
     /// For each request, the index of each of its addresses in `addresses`.
-    places: Vec<(usize, Vec<Option<u32>>)>,
+    indices: Vec<(usize, Vec<Option<u32>>)>,
 }
 
 /// A share of an object's addresses.
@@ -127,7 +127,7 @@ impl Symbolizer {
         let task = progress.begin(Work::ResolvingAddresses, "", Some(addresses));
         let jobs: Vec<Mutex<Option<LookupPart>>> =
             parts(&opened, threads).into_iter().map(|part| Mutex::new(Some(part))).collect();
-        let places: Vec<_> = opened.iter().map(|opened| opened.places.clone()).collect();
+        let indices: Vec<_> = opened.iter().map(|opened| opened.indices.clone()).collect();
         let mut reports: Vec<_> = groups.iter().zip(&opened).map(|(group, opened)| report(group, opened)).collect();
         // From here on only the parts own the objects: each object is dropped with its last part.
         drop(opened);
@@ -152,9 +152,9 @@ impl Symbolizer {
         }
         let mut numbers: Vec<Vec<u32>> = vec![Vec::new(); requests.len()];
         for (first, (request, list)) in
-            firsts.iter().zip(places).flat_map(|(first, lists)| lists.into_iter().map(move |list| (first, list)))
+            firsts.iter().zip(indices).flat_map(|(first, lists)| lists.into_iter().map(move |list| (first, list)))
         {
-            numbers[request] = list.into_iter().map(|place| place.map_or(u32::MAX, |place| first + place)).collect();
+            numbers[request] = list.into_iter().map(|index| index.map_or(u32::MAX, |index| first + index)).collect();
         }
         let symbols = Symbols::new(whole, numbers);
         count(&symbols, &groups, &mut reports);
@@ -187,11 +187,11 @@ impl Symbolizer {
         addresses.dedup();
         // Indexes have 32 bits, of which all ones stands for an unknown address.
         addresses.truncate(u32::MAX as usize - 1);
-        let place = |address: LookupAddress| addresses.binary_search(&address).ok().map(|place| place as u32);
-        let places = lists
+        let index = |address: LookupAddress| addresses.binary_search(&address).ok().map(|index| index as u32);
+        let indices = lists
             .into_iter()
-            .map(|(number, list)| (number, list.into_iter().map(|address| address.and_then(place)).collect()));
-        Opened { places: places.collect(), object, attempts, addresses }
+            .map(|(number, list)| (number, list.into_iter().map(|address| address.and_then(index)).collect()));
+        Opened { indices: indices.collect(), object, attempts, addresses }
     }
 
     fn find(&self, key: &ObjectKey) -> CachedObject {
@@ -277,8 +277,8 @@ fn count(symbols: &Symbols, groups: &[Group<'_>], reports: &mut [ObjectReport]) 
     for (group, report) in groups.iter().zip(reports) {
         report.addresses = 0;
         for (number, request) in &group.requests {
-            for place in 0..request.addresses.list().len() {
-                let frames = symbols.frames(*number, place);
+            for index in 0..request.addresses.list().len() {
+                let frames = symbols.frames(*number, index);
                 report.addresses += 1;
                 report.with_function += u64::from(frames.last().is_some_and(|frame| frame.function.is_some()));
                 report.with_line += u64::from(frames.first().is_some_and(|frame| frame.line != 0));
@@ -329,8 +329,8 @@ mod tests {
             Symbolizer::with_sources(options, vec![Arc::new(Numbers)]).resolve(requests);
         let mut names = vec![format!("{} functions", symbols.functions().len())];
         for (number, request) in requests.iter().enumerate() {
-            for place in 0..request.addresses.list().len() {
-                let frame = symbols.frames(number, place).first();
+            for index in 0..request.addresses.list().len() {
+                let frame = symbols.frames(number, index).first();
                 let id = frame.and_then(|frame| frame.function);
                 let name = id.map_or("?".to_owned(), |id| {
                     format!("{id} {}", String::from_utf8_lossy(symbols.name(symbols.function(id).unwrap().name)))

@@ -160,7 +160,7 @@ enum ProtoValue<'a> {
 /// Calls a function with the number and the value of each field of a message.
 fn each_field<'a>(
     mut bytes: Bytes<'a>,
-    mut found: impl FnMut(u64, ProtoValue<'a>) -> gimli::Result<()>,
+    mut on_field: impl FnMut(u64, ProtoValue<'a>) -> gimli::Result<()>,
 ) -> gimli::Result<()> {
     while !bytes.is_empty() {
         let tag = bytes.read_uleb128()?;
@@ -174,7 +174,7 @@ fn each_field<'a>(
             }
             _ => return Err(gimli::Error::UnsupportedOffset),
         };
-        found(tag >> 3, value)?;
+        on_field(tag >> 3, value)?;
     }
     Ok(())
 }
@@ -213,9 +213,9 @@ mod tests {
     fn shown(source: &SimpleperfSource, path: &str, offset: u64) -> Option<Vec<String>> {
         let key = ObjectKey { path: path.into(), ..ObjectKey::default() };
         let object = source.open(&key, &mut Vec::new())?;
-        let mut found = Vec::new();
-        object.with_lookup(&mut |lookup| found = names(lookup, object.address_of_offset(offset).unwrap()));
-        Some(found)
+        let mut functions = Vec::new();
+        object.with_lookup(&mut |lookup| functions = names(lookup, object.address_of_offset(offset).unwrap()));
+        Some(functions)
     }
 
     /// An object of FILE with a symbol `f` of 16 bytes.

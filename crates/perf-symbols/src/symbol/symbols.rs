@@ -319,9 +319,9 @@ mod tests {
             table.look_up(&OneFunction, LookupAddress { address, is_caller });
         }
         let symbols = Symbols::new(table, vec![(0..7).collect()]);
-        let found = (0..7).map(|index| (symbols.frames(0, index).len(), symbols.symbol_offset(0, index)));
+        let resolved = (0..7).map(|index| (symbols.frames(0, index).len(), symbols.symbol_offset(0, index)));
         let none = (0, None);
-        assert_eq!(found.collect::<Vec<_>>(), [(1, Some(-1)), none, none, (1, Some(50)), (1, Some(99)), none, none]);
+        assert_eq!(resolved.collect::<Vec<_>>(), [(1, Some(-1)), none, none, (1, Some(50)), (1, Some(99)), none, none]);
     }
 
     #[test]

@@ -317,9 +317,9 @@ mod tests {
     #[test]
     fn rows_are_found_without_a_search_table() {
         let mut cfi = Cfi::new(file(".eh_frame", &eh_frame(&[0x3000, 0x1000])));
-        let found = rows(&mut cfi, &[0x1003, 0x1004, 0x100f, 0x1010, 0x3000, 0xfff]);
+        let ranges = rows(&mut cfi, &[0x1003, 0x1004, 0x100f, 0x1010, 0x3000, 0xfff]);
         let [start, rest] = [(0x1000..0x1004, 8), (0x1004..0x1010, 32)].map(Some);
-        assert_eq!(found, [start, rest.clone(), rest, None, Some((0x3000..0x3004, 8)), None]);
+        assert_eq!(ranges, [start, rest.clone(), rest, None, Some((0x3000..0x3004, 8)), None]);
     }
 
     #[test]
@@ -350,7 +350,7 @@ mod tests {
         let mut cfi = Cfi::new(file(".eh_frame", &bytes));
         // Enough for two rows, but not for three.
         cfi.bytes_left = 2 * bytes.len() as u64;
-        let found = rows(&mut cfi, &[0x1000, 0x1008, 0x1000]);
-        assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, false]);
+        let ranges = rows(&mut cfi, &[0x1000, 0x1008, 0x1000]);
+        assert_eq!(ranges.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, false]);
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) struct JitCode {
     functions: JitFunctions,
     /// Address of each function in the image, if it has CFI.
-    places: Vec<Option<u64>>,
+    image_addresses: Vec<Option<u64>>,
 }
 
 impl JitCode {
@@ -24,22 +24,22 @@ impl JitCode {
         let end = dump.events.iter().map(|event| event.address).max().unwrap_or(0);
         let target = machine::target(machine::for_jit_dump(dump.header.elf_mach, None), dump.endian, end);
         let (functions, mut image) = (JitFunctions::new(dump), Image::new(target));
-        let place = |function: &ImageFunction| match function.eh_frame.is_empty() {
+        let add_to_image = |function: &ImageFunction| match function.eh_frame.is_empty() {
             true => None,
             false => image.push(function.clone()),
         };
-        let places: Vec<_> = functions.list().iter().map(place).collect();
-        if places.iter().all(Option::is_none) {
+        let image_addresses: Vec<_> = functions.list().iter().map(add_to_image).collect();
+        if image_addresses.iter().all(Option::is_none) {
             return None;
         }
         let mut file = Vec::new();
         image.write(&mut file).ok()?;
-        Some((Self { functions, places }, Object::parse(Path::new(""), file.into())?))
+        Some((Self { functions, image_addresses }, Object::parse(Path::new(""), file.into())?))
     }
 
     /// The address in the image of an address of the process.
     pub(crate) fn address(&self, address: u64) -> Option<u64> {
         let (function, offset) = self.functions.find(address)?;
-        Some((*self.places.get(function)?)? + offset)
+        Some((*self.image_addresses.get(function)?)? + offset)
     }
 }

@@ -295,8 +295,8 @@ impl ScenarioLines<'_> {
 /// Valid scheduling intervals in nanoseconds: one percent must not round to 0, and the maximum is an hour.
 const SWITCH_INTERVALS: RangeInclusive<u64> = 100..=3_600_000_000_000;
 
-/// Maximum number of CPUs, since each has its own IDs.
+/// Maximum number of CPUs, each of which has an ID for each event: as many as Linux supports on 64-bit Arm.
 const MAX_CPUS: u32 = 4096;
 
-/// Maximum number of event IDs.
+/// Maximum number of event IDs, which are in memory: in an ID_INDEX, each takes 32 bytes.
 const MAX_IDS: usize = 1 << 20;

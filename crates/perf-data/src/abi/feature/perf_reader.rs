@@ -122,7 +122,7 @@ impl PerfReader {
 }
 
 fn version(feature: &Feature) -> Option<Rejection> {
-    let (version, known) = match feature {
+    let (version, supported) = match feature {
         Feature::Caches(caches) => (caches.version.into(), 1..=1),
         Feature::MemTopology(topology) => (topology.version, 1..=1),
         Feature::ClockData(clocks) => (clocks.version.into(), 1..=1),
@@ -131,7 +131,7 @@ fn version(feature: &Feature) -> Option<Rejection> {
         _ => return None,
     };
     let problem = || format!("version {version} is not supported by any perf");
-    (!known.contains(&version)).then(|| Rejection::by_all(RejectionKind::Version, problem()))
+    (!supported.contains(&version)).then(|| Rejection::by_all(RejectionKind::Version, problem()))
 }
 
 /// Limits on counts that perf 7.1 and newer check.

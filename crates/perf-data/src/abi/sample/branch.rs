@@ -135,20 +135,20 @@ roles! { BranchEntry { from: address(UNKNOWN), to: address(UNKNOWN), flags: numb
 /// Without a branch stack, the kernel writes only `nr` = 0, without `hw_idx` even if requested. The second argument of decoding
 /// states whether an empty stack has `hw_idx`.
 #[binrw]
-#[br(import(what: BranchSampleType, hw_idx_if_empty: bool))]
+#[br(import(branch_sample_type: BranchSampleType, hw_idx_if_empty: bool))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchStack {
     #[br(temp)]
     #[bw(calc = entries.len() as u64)]
     nr: u64,
     /// Index of the newest entry in the hardware's ring buffer.
-    #[br(if(what.contains(BranchSampleType::HW_INDEX) && (nr > 0 || hw_idx_if_empty)))]
+    #[br(if(branch_sample_type.contains(BranchSampleType::HW_INDEX) && (nr > 0 || hw_idx_if_empty)))]
     pub hw_idx: Option<u64>,
     /// The entries, newest first.
     #[br(parse_with = counted::items, args(nr))]
     pub entries: Vec<BranchEntry>,
     /// Event counts, one word for each entry, or none.
-    #[br(parse_with = counted::u64s, args(if what.contains(BranchSampleType::COUNTERS) { nr } else { 0 }))]
+    #[br(parse_with = counted::u64s, args(if branch_sample_type.contains(BranchSampleType::COUNTERS) { nr } else { 0 }))]
     pub counters: Vec<u64>,
 }
 
@@ -168,15 +168,20 @@ pub struct BranchStackView<'a> {
 impl<'a> BranchStackView<'a> {
     /// Decodes the structure at the front of `reader`; `None` if the bytes are too few. `hw_idx_if_empty` states whether an empty
     /// stack has `hw_idx`.
-    pub fn take(reader: &mut ByteReader<'a>, what: BranchSampleType, hw_idx_if_empty: bool) -> Option<Self> {
+    pub fn take(
+        reader: &mut ByteReader<'a>,
+        branch_sample_type: BranchSampleType,
+        hw_idx_if_empty: bool,
+    ) -> Option<Self> {
         let nr = reader.u64()?;
-        let hw_idx = if what.contains(BranchSampleType::HW_INDEX) && (nr > 0 || hw_idx_if_empty) {
+        let hw_idx = if branch_sample_type.contains(BranchSampleType::HW_INDEX) && (nr > 0 || hw_idx_if_empty) {
             Some(reader.u64()?)
         } else {
             None
         };
         let entries = reader.words(nr.checked_mul(3)?)?;
-        let counters = if what.contains(BranchSampleType::COUNTERS) { Some(reader.words(nr)?) } else { None };
+        let counters =
+            if branch_sample_type.contains(BranchSampleType::COUNTERS) { Some(reader.words(nr)?) } else { None };
         Some(Self { hw_idx, entries, counters })
     }
 

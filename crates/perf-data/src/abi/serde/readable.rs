@@ -111,13 +111,13 @@ pub(crate) struct Text<'a> {
 
 impl<'a> Text<'a> {
     /// The string stored in `place`; `usual` gives the default size for its length.
-    pub(crate) fn of(place: &'a [u8], usual: impl FnOnce(usize) -> usize) -> Self {
-        let text = crate::abi::text::until_nul(place);
-        let padding = &place[text.len()..];
+    pub(crate) fn of(stored: &'a [u8], usual: impl FnOnce(usize) -> usize) -> Self {
+        let text = crate::abi::text::until_nul(stored);
+        let padding = &stored[text.len()..];
         let is_zero = padding.len() <= MAX_ZEROS && padding.iter().all(|&byte| byte == 0);
         Self {
             text: text.into(),
-            room: (place.len() != usual(text.len())).then_some(place.len()),
+            room: (stored.len() != usual(text.len())).then_some(stored.len()),
             padding: (!is_zero).then_some(padding.into()),
         }
     }

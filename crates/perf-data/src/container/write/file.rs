@@ -180,8 +180,9 @@ mod tests {
                 let read = FileSections::read("test", &bytes, endian).unwrap();
                 assert_eq!((&read.attrs[..], &read.event_types[..]), (&events[..], &types[..]));
                 assert_eq!(bytes[read.data], *records);
-                let found: BTreeMap<_, _> = read.features.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect();
-                assert_eq!(&found, features);
+                let read_features: BTreeMap<_, _> =
+                    read.features.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect();
+                assert_eq!(&read_features, features);
                 assert!(read.damage.is_empty(), "{events_first} {records:?}: {:?}", read.damage);
             }
         }

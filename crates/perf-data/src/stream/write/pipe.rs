@@ -73,7 +73,7 @@ impl<W: Write> ToPipe<W> {
         }
         let last = features.keys().copied().rfind(|&id| pipe::has_feature(id));
         self.write(&match self.form.features_known {
-            Some(known) => pipe::mark(known, endian)?,
+            Some(supported) => pipe::mark(supported, endian)?,
             None => pipe::feature_end(last, endian)?,
         })?;
         if let Some(bytes) = features.get(&FeatureId::TRACING_DATA) {

@@ -353,9 +353,9 @@ impl<'a> Parser<'a> {
             Some((arguments, constraint))
         };
         let is_conversion = std::mem::take(&mut self.is_conversion);
-        let found = self.nested(read);
+        let arguments = self.nested(read);
         (self.is_conversion, self.last_name) = (is_conversion, last_name);
-        found
+        arguments
     }
 
     pub(super) fn template_argument(&mut self) -> Option<Id> {

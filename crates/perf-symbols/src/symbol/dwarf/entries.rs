@@ -205,25 +205,26 @@ mod tests {
     use super::super::functions::{Depth, Functions};
 
     /// The functions found at 0x1000, in a type that refers to an offset as the next entry, and at 0x2000, after the type.
-    fn found(sibling: u32) -> ([bool; 2], bool) {
+    fn find_functions(sibling: u32) -> ([bool; 2], bool) {
         let inside = entry(FUNCTION, 0x1000, 0x10);
         let kind = [&[TYPE][..], &sibling.to_le_bytes(), &inside, &[END, END]].concat();
         let entries = [kind, entry(FUNCTION, 0x2000, 0x10), vec![END]].concat();
-        let mut found = ([false; 2], false);
+        let mut find_functions = ([false; 2], false);
         with_unit(&entries, |view, budget| {
             let functions = Functions::new(view, budget, Depth::Outer);
-            found = ([0x1000, 0x2000].map(|address| functions.find(address).is_some()), functions.is_partial());
+            find_functions =
+                ([0x1000, 0x2000].map(|address| functions.find(address).is_some()), functions.is_partial());
         });
-        found
+        find_functions
     }
 
     #[test]
     fn children_are_passed_over_only_forward_in_the_unit() {
         // The header has 11 bytes, the entry of the unit 13, that of the type 5, the function in it 13, and two ends follow.
         let next = 11 + 13 + 5 + 13 + 2;
-        assert_eq!(found(next), ([false, true], true));
+        assert_eq!(find_functions(next), ([false, true], true));
         for wrong in [0, 11, 24, 29, 1000, u32::MAX] {
-            assert_eq!(found(wrong), ([true, true], false), "{wrong}");
+            assert_eq!(find_functions(wrong), ([true, true], false), "{wrong}");
         }
     }
 }

@@ -193,23 +193,23 @@ mod tests {
             let (table, opened) = (&table, &opened);
             DwarfLookup::new(DwarfFiles { main: &object, supplementary, package, split, table, opened, has_lines })
         };
-        let found = |lookup: &DwarfLookup<'_>| {
-            let mut found = Vec::new();
+        let frames = |lookup: &DwarfLookup<'_>| {
+            let mut frames = Vec::new();
             for address in [0x1000, 0x1007, 0x1008, 0x1018, 0x2000] {
                 lookup.look_up(address, &mut |frame| {
-                    found.push((String::from_utf8_lossy(frame.name).into_owned(), frame.line, frame.symbol_start));
+                    frames.push((String::from_utf8_lossy(frame.name).into_owned(), frame.line, frame.symbol_start));
                 });
             }
-            found
+            frames
         };
         let line = |name: &str, line, start| (name.to_owned(), line, Some(start));
         let [first, second] = [0x1000, 0x1010];
-        let with_lines = found(&lookup(true));
+        let with_lines = frames(&lookup(true));
         assert_eq!(
             with_lines,
             [line("first", 10, first), line("first", 10, first), line("first", 11, first), line("second", 21, second)]
         );
         let names = with_lines.into_iter().map(|(name, _, start)| (name, 0, start));
-        assert!(names.eq(found(&lookup(false))));
+        assert!(names.eq(frames(&lookup(false))));
     }
 }

@@ -79,10 +79,10 @@ mod tests {
             // The header has 11 bytes, the entry of the unit 13, those of types 5.
             let outer = 11 + 13;
             let inner = outer + 5;
-            let found = |offset| scopes.find(UnitOffset(offset)).map(|scope| scope.0);
+            let find = |offset| scopes.find(UnitOffset(offset)).map(|scope| scope.0);
             let [first, second, third] = [inner + 5, inner + 5 + 15, inner + 5 + 15 + 15];
-            assert_eq!([first, second, third].map(found), [Some(inner), Some(outer), None]);
-            assert_eq!([inner, outer, 0, usize::MAX].map(found), [Some(outer), None, None, None]);
+            assert_eq!([first, second, third].map(find), [Some(inner), Some(outer), None]);
+            assert_eq!([inner, outer, 0, usize::MAX].map(find), [Some(outer), None, None, None]);
         });
     }
 }

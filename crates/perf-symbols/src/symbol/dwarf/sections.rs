@@ -77,7 +77,7 @@ pub(crate) fn split_units(main: &Object, package: Option<&Object>) -> Vec<SplitU
     while let Ok(Some(header)) = units.next() {
         let Ok(unit) = dwarf.unit(header) else { continue };
         let Some(id) = unit.dwo_id else { continue };
-        let is_packed = |package: &DwarfPackage<_>| package.find_cu(id, &dwarf).is_ok_and(|found| found.is_some());
+        let is_packed = |package: &DwarfPackage<_>| package.find_cu(id, &dwarf).is_ok_and(|unit| unit.is_some());
         if !package.as_ref().is_some_and(is_packed) {
             let name = unit.dwo_name().ok().flatten().and_then(|name| dwarf.attr_string(&unit, name).ok());
             list.push(split_unit(unit.comp_dir, name, id));

@@ -96,7 +96,7 @@ fn add_unit_ranges(view: UnitView<'_, '_>, budget: &Budget, add: &mut dyn FnMut(
 mod tests {
     use super::*;
 
-    fn found(list: &[(u64, u64, u32)], address: u64) -> Vec<usize> {
+    fn units(list: &[(u64, u64, u32)], address: u64) -> Vec<usize> {
         let range = |&(start, end, unit)| UnitRange { addresses: start..end, unit, least_start: 0 };
         UnitRanges::sorted(list.iter().map(range).collect()).find(address).collect()
     }
@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn all_units_with_an_address() {
         let list = [(0, 100, 0), (10, 20, 1), (15, 40, 2), (50, 60, 1)];
-        let at = |address| found(&list, address);
+        let at = |address| units(&list, address);
         assert_eq!((at(5), at(16), at(20), at(55)), (vec![0], vec![1, 2, 0], vec![2, 0], vec![1, 0]));
-        assert_eq!((at(99), at(100), found(&[], 1)), (vec![0], vec![], vec![]));
+        assert_eq!((at(99), at(100), units(&[], 1)), (vec![0], vec![], vec![]));
     }
 }

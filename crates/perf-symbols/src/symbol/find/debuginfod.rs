@@ -294,8 +294,8 @@ mod tests {
         let (url, requests) = server(vec![Answer::File(file.clone())]);
         let cache = tempfile::tempdir().unwrap();
         let client = Debuginfod::new(&url, cache.path(), limits(), None).unwrap();
-        let found = fetch(&client, Role::DebugFile);
-        assert_eq!((fs::read(found.path.unwrap()).unwrap(), found.outcomes), (file, vec![Outcome::Downloaded]));
+        let fetched = fetch(&client, Role::DebugFile);
+        assert_eq!((fs::read(fetched.path.unwrap()).unwrap(), fetched.outcomes), (file, vec![Outcome::Downloaded]));
         let [path] = &requests.join().unwrap()[..] else { panic!("one request") };
         assert!(path.starts_with("/buildid/") && path.ends_with("/debuginfo"), "{path}");
         let inside = fs::read_dir(cache.path().join(path.split('/').nth(2).unwrap())).unwrap();
@@ -314,8 +314,8 @@ mod tests {
         let missing = Outcome::Unsuitable("the server has no such file");
         assert_eq!(fetch(&client, Role::DebugFile).outcomes, [missing.clone(), missing.clone()]);
         assert!(fetch(&client, Role::DebugFile).outcomes.is_empty());
-        let found = fetch(&client, Role::Object);
-        assert_eq!((found.path.is_some(), found.outcomes), (true, vec![missing, Outcome::Downloaded]));
+        let fetched = fetch(&client, Role::Object);
+        assert_eq!((fetched.path.is_some(), fetched.outcomes), (true, vec![missing, Outcome::Downloaded]));
     }
 
     #[test]

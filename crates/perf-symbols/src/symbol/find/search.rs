@@ -370,8 +370,8 @@ mod tests {
 
     fn search(options: &SearchOptions, key: &ObjectKey) -> (Option<Object>, Vec<Outcome>) {
         let mut attempts = Vec::new();
-        let found = Search::new(options, key, &mut attempts).object();
-        (found, attempts.into_iter().map(|attempt| attempt.outcome).collect())
+        let object = Search::new(options, key, &mut attempts).object();
+        (object, attempts.into_iter().map(|attempt| attempt.outcome).collect())
     }
 
     #[test]
@@ -385,18 +385,18 @@ mod tests {
         write("bin/app");
         let mut options = SearchOptions::default().with_symfs(directory.path());
         let key = ObjectKey { path: "/bin/app".into(), ..ObjectKey::default() };
-        let (found, outcomes) = search(&options, &key);
+        let (object, outcomes) = search(&options, &key);
         assert_eq!(outcomes, [Outcome::Used]);
-        let id = found.unwrap().build_id().unwrap();
+        let id = object.unwrap().build_id().unwrap();
         let other = ObjectKey { build_id: Id::new(&[7; 20]), ..key.clone() };
         let mismatch = Mismatch::BuildId(Some(id));
-        let (found, outcomes) = search(&options, &other);
-        assert!(found.is_none() && outcomes.contains(&Outcome::Mismatch(mismatch)));
+        let (object, outcomes) = search(&options, &other);
+        assert!(object.is_none() && outcomes.contains(&Outcome::Mismatch(mismatch)));
         let sized = ObjectKey { size: Some(1), ..key.clone() };
         assert!(search(&options, &sized).0.is_none());
         options.policy = Policy::Force;
-        let (found, outcomes) = search(&options, &other);
-        assert!(found.is_some() && outcomes.last() == Some(&Outcome::Forced(mismatch)));
+        let (object, outcomes) = search(&options, &other);
+        assert!(object.is_some() && outcomes.last() == Some(&Outcome::Forced(mismatch)));
         let gone = ObjectKey { path: "/bin/gone".into(), build_id: Some(id), ..ObjectKey::default() };
         assert!(search(&options, &gone).0.is_none());
         let cached = candidate_paths::in_cache(Path::new(".debug"), &gone.path, &id, &["elf"]).remove(0);

@@ -86,7 +86,7 @@ impl Architecture {
     pub fn find(arch: Option<&str>, machine: Option<u16>, is_64: bool) -> Option<&'static Self> {
         let runs = |of: &Self| match arch.filter(|arch| machine::by_arch(arch).is_some()) {
             Some(arch) => of.machines.iter().any(|machine| machine::runs(arch, machine.0.into())),
-            None => machine.is_some_and(|machine| of.machines.iter().any(|known| known.0 == machine)),
+            None => machine.is_some_and(|machine| of.machines.iter().any(|supported| supported.0 == machine)),
         };
         let size = if is_64 { 8 } else { 4 };
         ALL.into_iter().find(|of| of.pointer_size == size && runs(of))
@@ -105,7 +105,7 @@ impl Architecture {
     /// perf's number of the register in which a call leaves its return address; `None` if calls push it.
     pub fn link_register(&self) -> Option<u8> {
         let column = Some(self.return_address).filter(|_| !self.pushes_return_address)?;
-        let number = self.columns.iter().position(|known| *known == Some(column))?;
+        let number = self.columns.iter().position(|tracked| *tracked == Some(column))?;
         u8::try_from(number).ok()
     }
 
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn link_registers_have_their_number_in_perf() {
         let numbers = ALL.map(|arch| (arch.machines[0], arch.link_register()));
-        let of = |machine| numbers.iter().find(|(known, _)| *known == machine).and_then(|(_, number)| *number);
+        let of = |machine| numbers.iter().find(|(other, _)| *other == machine).and_then(|(_, number)| *number);
         assert_eq!([elf::EM_AARCH64, elf::EM_ARM, elf::EM_RISCV].map(of), [Some(30), Some(14), Some(1)]);
         assert_eq!([elf::EM_X86_64, elf::EM_386].map(of), [None, None]);
     }
