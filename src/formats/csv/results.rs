@@ -80,7 +80,7 @@ impl Results {
         sources: &SymbolSources,
     ) -> Result<Option<Unsymbolized>> {
         let (mut mappings, mut frames) = (Mappings::new(sources.has_objects()), Stacks::default());
-        let mut frame = |id, ip| frames.frame_id(mappings.frame(id, session.map(id), ip, false));
+        let mut frame = |id, ip| frames.frame_id(mappings.frame(id, || session.map(id), ip, false));
         // The order of the map differs from run to run.
         let mut results: Vec<_> = self.0.iter().map(|(&key, &sum)| (key, sum)).collect();
         results.sort_by_key(|(key, _)| *key);

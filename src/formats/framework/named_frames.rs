@@ -182,7 +182,7 @@ impl NamedFrames {
         after: impl FnOnce(&mut Vec<u8>),
     ) -> FrameId {
         let Self { mappings, stacks, frames, .. } = self;
-        let id = || stacks.frame_id(mappings.frame(key.map, map, key.at, key.ip != key.at));
+        let id = || stacks.frame_id(mappings.frame(key.map, || map, key.at, key.ip != key.at));
         let number = frames.number(key, id, before, after);
         text.push(FRAME);
         text.extend_from_slice(&number.to_le_bytes());

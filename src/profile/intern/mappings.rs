@@ -10,6 +10,7 @@ use perf_data::session::address_space::AddressSpace;
 use perf_data::session::map::{Map, MapId};
 use perf_data::stream::meta::Meta;
 use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
+use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
 /// Interned mappings.
@@ -47,7 +48,13 @@ impl Mappings {
 
     /// The frame of an address in a session map.
     #[inline]
-    pub(crate) fn frame(&mut self, map_id: MapId, map: &Map, address: u64, is_caller: bool) -> Frame {
+    pub(crate) fn frame<M: Borrow<Map>>(
+        &mut self,
+        map_id: MapId,
+        map: impl FnOnce() -> M,
+        address: u64,
+        is_caller: bool,
+    ) -> Frame {
         let Mapped { mapping, offset } = self.mapped(map_id, map);
         Frame { place: Place::In(mapping), address: address.wrapping_add(offset), is_caller }
     }
@@ -57,19 +64,21 @@ impl Mappings {
     pub(crate) fn frame_at(&mut self, maps: &AddressSpace, at: Address) -> Option<Frame> {
         let Address { address, space, is_caller } = at;
         if let Some(id) = maps.map_at(space, address) {
-            return Some(self.frame(id, maps.map(id), address, is_caller));
+            return Some(self.frame(id, || maps.map(id), address, is_caller));
         }
         // A signal handler returns to the start of the trampoline, with which a mapping can begin.
         let start = address.saturating_add(1);
         let id = if is_caller { maps.map_at(space, start) } else { None }?;
-        Some(self.frame(id, maps.map(id), start, false))
+        Some(self.frame(id, || maps.map(id), start, false))
     }
 
-    fn mapped(&mut self, map_id: MapId, map: &Map) -> Mapped {
+    fn mapped<M: Borrow<Map>>(&mut self, map_id: MapId, map: impl FnOnce() -> M) -> Mapped {
         let index = map_id.0 as usize;
         if let Some(&Some(mapped)) = self.by_map.get(index) {
             return mapped;
         }
+        let map = map();
+        let map = map.borrow();
         let mapping = self.number(map);
         let offset = self.list[mapping as usize].start.wrapping_sub(map.start);
         let mapped = Mapped { mapping, offset };
@@ -125,7 +134,7 @@ mod tests {
         let mut mappings = Mappings::default();
         let libc = Map::new(0x7000, 0x3000, 0x1000, b"/lib/libc.so.6", Some(&[1]));
         let frame = |mappings: &mut Mappings, id, map: &Map, address| {
-            let Frame { place: Place::In(mapping), address, .. } = mappings.frame(MapId(id), map, address, false)
+            let Frame { place: Place::In(mapping), address, .. } = mappings.frame(MapId(id), || map, address, false)
             else {
                 panic!("the address is in the map")
             };

@@ -4,7 +4,7 @@ use super::map::{Map, MapId};
 use super::maps::Maps;
 use super::process::ProcessMaps;
 use super::space::Space;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// The mappings that a process sees, and those of the kernel, at a time. It shares them with the
 /// [`Session`](super::Session), which leaves them as they are, so that another thread can resolve addresses of earlier samples.
@@ -13,11 +13,22 @@ pub struct AddressSpace {
     pub(super) process: Option<ProcessMaps>,
     pub(super) kernel: Maps,
     pub(super) guest_kernel: Maps,
-    pub(super) maps: MapList,
+    pub(super) maps: SharedMaps,
 }
 
-/// All mappings of a session so far, by their IDs. Others may read it while the session adds to it.
-pub(super) type MapList = Arc<boxcar::Vec<Map>>;
+/// All mappings of a session so far, by their IDs, which others read while the session adds to them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SharedMaps(Arc<RwLock<Vec<Arc<Map>>>>);
+
+impl SharedMaps {
+    pub(super) fn push(&self, map: Arc<Map>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(map);
+    }
+
+    fn get(&self, id: MapId) -> Arc<Map> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)[id.0 as usize])
+    }
+}
 
 impl AddressSpace {
     /// The mapping at an address of a space.
@@ -26,9 +37,9 @@ impl AddressSpace {
         map_at(self.process.as_ref(), [&self.kernel, &self.guest_kernel], space, address)
     }
 
-    /// A mapping by ID.
-    pub fn map(&self, id: MapId) -> &Map {
-        &self.maps[id.0 as usize]
+    /// A mapping by ID. Waits while the session adds one.
+    pub fn map(&self, id: MapId) -> Arc<Map> {
+        self.maps.get(id)
     }
 
     /// Changes with the kernel mappings, which all processes share.

@@ -24,7 +24,7 @@ use crate::abi::record::task::Task;
 use crate::abi::record::{CpuMode, Misc, RecordType};
 use crate::stream::meta::Meta;
 use crate::stream::raw::Raw;
-use address_space::{AddressSpace, MapList, map_at};
+use address_space::{AddressSpace, SharedMaps, map_at};
 use hashbrown::HashMap;
 use map::{Map, MapId};
 use maps::Maps;
@@ -54,8 +54,10 @@ pub struct Session {
     kernel: Maps,
     guest_kernel: Maps,
     /// All different mappings so far.
-    maps: MapList,
-    map_ids: HashMap<Map, MapId>,
+    maps: Vec<Arc<Map>>,
+    /// The same for other threads.
+    shared_maps: SharedMaps,
+    map_ids: HashMap<Arc<Map>, MapId>,
     /// Names of threads and cgroups, interned.
     pub names: Names,
     cgroups: HashMap<u64, NameId>,
@@ -230,8 +232,15 @@ impl Session {
     }
 
     fn map_id(&mut self, map: Map) -> MapId {
-        let Self { maps, map_ids, .. } = self;
-        *map_ids.entry(map).or_insert_with_key(|map| MapId(maps.push(map.clone()) as u32))
+        let Self { maps, shared_maps, map_ids, .. } = self;
+        if let Some(&id) = map_ids.get(&map) {
+            return id;
+        }
+        let (map, id) = (Arc::new(map), MapId(maps.len() as u32));
+        maps.push(Arc::clone(&map));
+        shared_maps.push(Arc::clone(&map));
+        map_ids.insert(map, id);
+        id
     }
 
     fn comm(&mut self, comm: Comm, misc: Misc) {
@@ -343,7 +352,7 @@ impl Session {
             process: self.processes.get(&pid).map(|process| process.maps().clone()),
             kernel: self.kernel.clone(),
             guest_kernel: self.guest_kernel.clone(),
-            maps: Arc::clone(&self.maps),
+            maps: self.shared_maps.clone(),
         }
     }
 
