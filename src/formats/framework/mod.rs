@@ -13,6 +13,7 @@ pub(crate) mod json_text;
 pub(crate) mod message;
 pub(crate) mod named_frames;
 pub mod output;
+pub(crate) mod printed_maps;
 #[cfg(feature = "protobuf")]
 pub(crate) mod protobuf;
 pub mod recognize;

@@ -3,6 +3,7 @@
 use super::converter::{ConvertOptions, Converter};
 use super::named_frames;
 use super::named_frames::{NamedFrames, TextFrame};
+use super::printed_maps::PrintedMaps;
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::collect::omissions;
 use crate::profile::collect::weights::Weights;
@@ -199,6 +200,8 @@ pub(crate) struct SampleState {
     events: Vec<String>,
     /// Once there is a sample.
     pub listed_kernel: Option<ListedKernel>,
+    /// Used by perf script text.
+    pub printed_maps: PrintedMaps,
 }
 
 impl SampleState {
@@ -284,6 +287,7 @@ pub(crate) fn begin<'a, F: SampleFormat + 'a>(
             printed: PrintedText::default(),
             events: Vec::new(),
             listed_kernel: None,
+            printed_maps: PrintedMaps::default(),
         },
         ledger: Ledger::default(),
         samples: 0,

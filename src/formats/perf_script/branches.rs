@@ -6,7 +6,6 @@ use super::printer::Printer;
 use super::style::Style;
 use crate::formats::framework::sample_writer::SampleState;
 use perf_data::abi::sample::branch::{BranchFlags, BranchType};
-use perf_data::session::kernel_names::ListedKernel;
 use perf_data::session::map::MapId;
 use perf_data::session::space::Space;
 use std::io::Write;
@@ -79,11 +78,11 @@ fn print(printer: &mut Printer<'_>, before: &str, out: &mut Vec<u8>, end: PrintE
     }
 }
 
-fn dso(printer: &Printer<'_>, map: Option<MapId>, out: &mut Vec<u8>) {
+fn dso(printer: &mut Printer<'_>, map: Option<MapId>, out: &mut Vec<u8>) {
     if printer.fields.has(DSO) {
-        let SampleState { session, listed_kernel, .. } = &*printer.state;
-        let file = |map| ListedKernel::printed_file(listed_kernel.as_ref(), session.map(map));
-        let name = map.map_or("[unknown]".into(), file);
+        let SampleState { session, listed_kernel, printed_maps, .. } = &mut *printer.state;
+        let printed = map.map(|map| printed_maps.map(map, session.map(map), listed_kernel.as_ref()));
+        let name = printed.map_or("[unknown]", |map| &*map.file);
         let space = if printer.style == Style::Perf612 { " " } else { "" };
         let _ = write!(out, "{space}({name})");
     }

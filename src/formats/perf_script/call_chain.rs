@@ -5,13 +5,13 @@ use super::number;
 use super::printer::Printer;
 use super::style::Style;
 use crate::formats::framework::named_frames::{FrameKey, TextFrame};
+use crate::formats::framework::printed_maps::PrintedMap;
 use crate::formats::framework::sample_writer::{Chain, ChainFrame, SampleState};
 use crate::profile::symbolize::function_name::with_version;
 use crate::profile::symbolize::symbols::{Line, Symbols};
 use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample_type::SampleType;
-use perf_data::session::kernel_names::ListedKernel;
-use perf_data::session::map::{Map, MapId};
+use perf_data::session::map::MapId;
 use perf_data::session::space::Space;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -99,27 +99,26 @@ struct PrintedFrame {
 
 fn frame(state: &mut SampleState, frame: PrintedFrame, fields: FieldSet, out: &mut Vec<u8>) {
     let PrintedFrame { ip, at, space, map, is_relative } = frame;
-    let SampleState { named, session, listed_kernel, .. } = state;
-    let printed = |map: &Map| if is_relative { map.printed_address(ip) } else { ip };
+    let SampleState { named, session, listed_kernel, printed_maps, .. } = state;
+    let printed = map.map(|id| printed_maps.map(id, session.map(id), listed_kernel.as_ref()));
+    let address = printed.filter(|_| is_relative).map_or(ip, |map| map.address(ip));
     let Some((named, id)) = named.as_mut().zip(map).filter(|_| fields.has(SYM | SRCLINE)) else {
         named.iter_mut().for_each(|named| named.count_outside(space));
-        let map = map.map(|id| session.map(id));
-        number::address(out, map.map_or(ip, printed));
+        number::address(out, address);
         if fields.has(SYM) {
             out.extend_from_slice(b" [unknown]");
         }
-        return file_part(listed_kernel.as_ref(), map, ip, fields, out);
+        return file_part(printed, ip, fields, out);
     };
-    let map = session.map(id);
     let form = frame_form(fields) | bit(ip != at, form::RETURN) | bit(is_relative, form::RELATIVE);
     let before = |out: &mut Vec<u8>| {
-        number::address(out, printed(map));
+        number::address(out, address);
         if fields.has(SYM) {
             out.push(b' ');
         }
     };
-    let after = |out: &mut Vec<u8>| file_part(listed_kernel.as_ref(), Some(map), ip, fields, out);
-    named.append_stack_frame(out, FrameKey { map: id, ip, at, form }, map, before, after);
+    let after = |out: &mut Vec<u8>| file_part(printed, ip, fields, out);
+    named.append_stack_frame(out, FrameKey { map: id, ip, at, form }, session.map(id), before, after);
 }
 
 /// The form of frames with these fields.
@@ -136,17 +135,17 @@ fn bit(is_set: bool, bit: u8) -> u8 {
 }
 
 /// The file of a frame with a leading space, if it is printed.
-fn file_part(kernel: Option<&ListedKernel>, map: Option<&Map>, ip: u64, fields: FieldSet, out: &mut Vec<u8>) {
+fn file_part(map: Option<&PrintedMap>, ip: u64, fields: FieldSet, out: &mut Vec<u8>) {
     if !fields.has(DSO | DSOFF) {
         return;
     }
     out.extend_from_slice(b" (");
     match map {
         Some(map) => {
-            out.extend_from_slice(ListedKernel::printed_file(kernel, map).as_bytes());
+            out.extend_from_slice(map.file.as_bytes());
             if fields.has(DSOFF) {
                 // Writing to a vector cannot fail.
-                let _ = write!(out, "+{:#x}", map.printed_address(ip));
+                let _ = write!(out, "+{:#x}", map.address(ip));
             }
         }
         None => out.extend_from_slice(b"[unknown]"),
@@ -162,8 +161,9 @@ pub(super) fn symbol(printer: &mut Printer<'_>, address: u64, out: &mut Vec<u8>)
         out.push(b' ');
         symbol_at(printer, address, map, out);
     }
-    let SampleState { session, listed_kernel, .. } = &*printer.state;
-    file_part(listed_kernel.as_ref(), map.map(|id| session.map(id)), address, printer.fields, out);
+    let SampleState { session, listed_kernel, printed_maps, .. } = &mut *printer.state;
+    let printed = map.map(|id| printed_maps.map(id, session.map(id), listed_kernel.as_ref()));
+    file_part(printed, address, printer.fields, out);
 }
 
 /// The symbol of an address.
