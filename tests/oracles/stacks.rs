@@ -79,7 +79,8 @@ fn compare(recording: &Recording) -> Result<Result<u64, &'static str>, String> {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let output = dir.path().join("out.pb.gz");
     // perf cannot unwind without the recorded files, either.
-    let run = program::run(program::perfconv().arg(&recording.path).arg("-o").arg(&output).arg("--no-unwind"));
+    let options = ["--no-unwind", "--unmapped", "keep"];
+    let run = program::run(program::perfconv().arg(&recording.path).arg("-o").arg(&output).args(options));
     if run.status != 0 {
         let records = Scan::read(&recording.path).records;
         return if records == 0 { Ok(Err("unreadable")) } else { Err(format!("{records} records: {}", run.stderr)) };
