@@ -52,7 +52,7 @@ type Golden = (PathBuf, PathBuf);
 
 /// The fixtures that perf_to_profile can convert.
 fn fixture_goldens() -> Vec<Golden> {
-    goldens(&fixture(""), &fixture("perf_to_profile"))
+    goldens(&fixture(""), &fixture("../perf_to_profile"))
 }
 
 /// The recordings of the corpus that perf_to_profile can convert.
