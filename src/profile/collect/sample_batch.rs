@@ -50,6 +50,23 @@ pub(crate) enum UseOfStack {
     Sample(u32),
 }
 
+impl UseOfStack {
+    /// The key of the cache for a sample: samples of one row with the same key have the same stack.
+    #[inline]
+    pub(crate) fn key(
+        self,
+        view: ViewId,
+        (ip, mode): (Option<u64>, CpuMode),
+        chain: &[[u8; 8]],
+    ) -> StackCacheKey<'_, 3> {
+        let [row, event] = match self {
+            Self::Row { row, event, .. } => [row, event],
+            Self::Sample(_) => [0; 2],
+        };
+        StackCacheKey { view: [view, row, event], ip, mode, chain }
+    }
+}
+
 /// A sample whose stack is to be resolved.
 pub(crate) struct UnresolvedSample<'a> {
     /// Key of the cache of stacks.
@@ -113,14 +130,10 @@ impl SampleBatch {
             let chain = &self.chains[start..end as usize];
             start = end as usize;
             let (view, space) = &self.spaces[space as usize];
-            let [row, event] = match use_of_stack {
-                UseOfStack::Row { row, event, .. } => [row, event],
-                UseOfStack::Sample(_) => [0; 2],
-            };
             let words = |endian| ByteReader::new(chain.as_flattened(), endian).words(chain.len() as u64);
             let callchain = self.endian.filter(|_| has_chain).and_then(words);
             UnresolvedSample {
-                key: StackCacheKey { view: [*view, row, event], ip, mode, chain },
+                key: use_of_stack.key(*view, (ip, mode), chain),
                 space,
                 stack: SampledStack { ip, space: mode.into(), callchain, calls: None, repeats_leaf },
                 use_of_stack,

@@ -24,7 +24,15 @@ pub(crate) struct StackCollector {
     batch: SampleBatch,
     /// Number of samples whose stacks are returned.
     samples: u32,
+    /// Whether stacks are handed over. Those that recur are found in the cache in less time than it takes to copy them, so that
+    /// this begins once half of the samples have new ones.
+    has_threads: bool,
+    /// Number of samples that were counted since it was last decided.
+    counted: usize,
 }
+
+/// Number of samples after which it is decided whether stacks are handed over.
+const DECIDED_AFTER: usize = 1 << 13;
 
 /// All stacks, and what was counted.
 pub(crate) struct CollectedStacks {
@@ -41,7 +49,7 @@ pub(crate) struct CollectedStacks {
 impl StackCollector {
     pub(crate) fn new(options: StackOptions) -> Self {
         let direct = StackCounter::new(options);
-        Self { direct, options, lanes: None, batch: SampleBatch::default(), samples: 0 }
+        Self { direct, options, ..Self::default() }
     }
 
     /// The number of the next sample whose stack is to be returned.
@@ -64,6 +72,17 @@ impl StackCollector {
         session: &Session,
         use_of_stack: UseOfStack,
     ) {
+        if !self.has_threads {
+            let chain = sampled.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
+            let key = use_of_stack.key(viewer.view, (sampled.ip, mode), chain);
+            self.direct.sample(&key, || session.address_space(viewer.pid), sampled, use_of_stack);
+            self.counted += 1;
+            if self.counted == DECIDED_AFTER {
+                self.has_threads = self.direct.misses > DECIDED_AFTER / 2;
+                (self.counted, self.direct.misses) = (0, 0);
+            }
+            return;
+        }
         if self.batch.is_full(sampled.callchain) {
             self.hand_over();
         }
@@ -97,6 +116,7 @@ impl StackCollector {
             }
         };
         let mut direct = self.direct;
+        direct.finish();
         direct.ends.push((u32::MAX, direct.resolver.stacks.count()));
         // The first of those with the same number.
         counters.insert(0, direct);

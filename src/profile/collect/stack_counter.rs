@@ -19,6 +19,8 @@ pub(crate) struct StackCounter {
     /// Keyed by the version of the address space, the row's [part and labels](super::parts::packed), and its event.
     cache: StackCache<3>,
     repeats_leaf: bool,
+    /// Number of samples whose stacks were not in the cache.
+    pub misses: usize,
     /// By part.
     pub rows: Vec<Rows>,
     /// Samples whose stacks were requested, with their places in the cache until these are known.
@@ -61,6 +63,7 @@ impl StackCounter {
             resolver: options.resolver(),
             cache: StackCache::default(),
             repeats_leaf: options.as_recorded,
+            misses: 0,
             rows: Vec::new(),
             waiting: Vec::new(),
             sample_stacks: Vec::new(),
@@ -71,17 +74,29 @@ impl StackCounter {
     /// Adds a batch; each has a higher number than those before.
     pub(crate) fn add(&mut self, batch: SampleBatch) {
         for UnresolvedSample { key, space, stack, use_of_stack } in batch.samples(self.repeats_leaf) {
-            let cached = self.cached(&key, || space, &stack);
-            match use_of_stack {
-                UseOfStack::Row { value, .. } => self.cache.count(cached, value),
-                UseOfStack::Sample(number) => self.waiting.push((number, cached)),
-            }
-            if self.resolver.is_batch_full() {
-                self.intern_batch();
-            }
+            self.sample(&key, || space, &stack, use_of_stack);
         }
         self.intern_batch();
         self.ends.push((batch.number, self.resolver.stacks.count()));
+    }
+
+    /// Adds a sample.
+    #[inline]
+    pub(crate) fn sample<S: Borrow<AddressSpace>>(
+        &mut self,
+        key: &StackCacheKey<'_, 3>,
+        space: impl FnOnce() -> S,
+        sampled: &SampledStack<'_>,
+        use_of_stack: UseOfStack,
+    ) {
+        let cached = self.cached(key, space, sampled);
+        match use_of_stack {
+            UseOfStack::Row { value, .. } => self.cache.count(cached, value),
+            UseOfStack::Sample(number) => self.waiting.push((number, cached)),
+        }
+        if self.resolver.is_batch_full() {
+            self.intern_batch();
+        }
     }
 
     /// The stack of a sample, at once.
@@ -109,6 +124,7 @@ impl StackCounter {
             if !self.cache.has_room(key) {
                 self.add_counted();
             }
+            self.misses += 1;
             let cached = self.cache.insert(key);
             self.resolver.add_to_batch(space().borrow(), key.view[0], sampled, cached);
             cached

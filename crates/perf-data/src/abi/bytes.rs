@@ -223,7 +223,9 @@ impl<'a> Words<'a> {
             Endian::Little => word.to_le_bytes(),
             Endian::Big => word.to_be_bytes(),
         };
-        self.as_chunks().contains(&recorded)
+        let word = u64::from_ne_bytes(recorded);
+        // Without an early end, several words are compared at once.
+        self.as_chunks().iter().fold(false, |has, bytes| has | (u64::from_ne_bytes(*bytes) == word))
     }
 
     /// The integers, in order.
