@@ -279,7 +279,7 @@ fn interrupt(&(name, args): &Run, inputs: &Path) -> Interrupted {
             end(signal, Moment::Written(0));
         }
         for number in 0..random_moments() {
-            // What is read before anything is written has no event that is visible outside. By default, time is not used.
+            // Until the first write, nothing outside shows how far the program is: these moments are chosen by the clock.
             if is_written && number % 2 == 0 {
                 end(signal, Moment::Written(random.next_u64() % (size + 1)));
             } else {

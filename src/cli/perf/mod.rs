@@ -92,12 +92,12 @@ pub(super) fn instead_with_sort_key(typed: &[OsString], key: &str) -> Option<Str
     if name != "report" {
         return None;
     }
-    Some(match report::known(key)? {
-        report::KnownKey::Column => "rows are sorted by their samples anyway, so leave it out".to_owned(),
-        report::KnownKey::Answered => {
+    Some(match report::sort_key_support(key)? {
+        report::SortKeySupport::Column => "rows are sorted by their samples anyway, so leave it out".to_owned(),
+        report::SortKeySupport::Answered => {
             commands::with_arguments("use 'perfconv perf report ARGUMENTS'", &with_named_input(arguments), "")
         }
-        report::KnownKey::Refused => "perfconv does not support it".to_owned(),
+        report::SortKeySupport::Refused => "perfconv does not support it".to_owned(),
     })
 }
 

@@ -96,10 +96,6 @@ impl SampleBatch {
             || chain.zip(self.endian).is_some_and(|(chain, endian)| chain.endian() != endian)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.samples.is_empty()
-    }
-
     /// Adds a sample, of a version of an address space.
     #[inline]
     pub(crate) fn add(

@@ -102,25 +102,23 @@ impl StackCollector {
 
     /// Waits for all stacks, and joins them.
     pub(crate) fn finish(mut self) -> CollectedStacks {
+        let batch = std::mem::take(&mut self.batch);
         let mut counters = match self.lanes.take() {
             Some(mut lanes) => {
-                lanes.give(std::mem::take(&mut self.batch));
+                lanes.give(batch);
                 lanes.finish()
             }
             // Less than a batch is not worth a thread.
-            None if self.batch.is_empty() => Vec::new(),
             None => {
-                let mut counter = StackCounter::new(self.options);
-                counter.add(std::mem::take(&mut self.batch));
-                vec![counter]
+                self.direct.add(batch);
+                Vec::new()
             }
         };
-        let mut direct = self.direct;
-        direct.finish();
-        direct.ends.push((u32::MAX, direct.resolver.stacks.count()));
-        // The first of those with the same number.
-        counters.insert(0, direct);
+        // Its stacks come before those of the threads with the same number.
+        counters.insert(0, self.direct);
         counters.iter_mut().for_each(StackCounter::finish);
+        let direct = &mut counters[0];
+        direct.ends.push((u32::MAX, direct.resolver.stacks.count()));
         Joined::new(self.options.resolver(), self.samples as usize).join(counters)
     }
 }

@@ -78,8 +78,8 @@ keys! {
 }
 
 impl HistogramKey {
-    /// Whether it is a key of branches only.
-    pub fn is_of_branches(self) -> bool {
+    /// Whether only branches have it.
+    pub fn requires_branches(self) -> bool {
         match self {
             Self::Pid | Self::Comm | Self::Dso | Self::Symbol | Self::Cpu | Self::Ipc => false,
             Self::DsoFrom

@@ -42,7 +42,7 @@ impl PaddedStr {
 
 impl Serialize for PaddedStr {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Text::of(&self.bytes, Self::default_size).serialize(serializer)
+        Text::from_stored(&self.bytes, Self::default_size).serialize(serializer)
     }
 }
 
@@ -80,7 +80,7 @@ impl<const N: usize> FixedStr<N> {
 
 impl<const N: usize> Serialize for FixedStr<N> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Text::of(&self.0, |_| N).serialize(serializer)
+        Text::from_stored(&self.0, |_| N).serialize(serializer)
     }
 }
 

@@ -124,23 +124,23 @@ fn column(option: &str, name: &str) -> Result<PerfColumn, Failure> {
     let answered = HistogramKey::ALL.iter().filter(|key| !key.is_ipc());
     let names = || answered.clone().map(|key| key.name()).collect::<Vec<_>>().join(", ");
     let reason = || format!("use {}, or the real perf", names());
-    let found = answered.clone().find(|answered| answered.name() == *key);
-    found.map(|&key| PerfColumn::Key(key)).ok_or_else(|| refused(option, key, &reason()))
+    let same = answered.clone().find(|answered| answered.name() == *key);
+    same.map(|&key| PerfColumn::Key(key)).ok_or_else(|| refused(option, key, &reason()))
 }
 
 /// What a key or column of perf's `--sort` is, for people who give it to another command; `None` if perf has none of this name.
-pub(in crate::cli::perf) fn known(name: &str) -> Option<KnownKey> {
+pub(in crate::cli::perf) fn sort_key_support(name: &str) -> Option<SortKeySupport> {
     if PERF_COLUMNS.iter().any(|(column, _)| *column == name) {
-        return Some(KnownKey::Column);
+        return Some(SortKeySupport::Column);
     }
     PERF_KEYS.contains(&name).then(|| match column("sort", name) {
-        Ok(_) => KnownKey::Answered,
-        Err(_) => KnownKey::Refused,
+        Ok(_) => SortKeySupport::Answered,
+        Err(_) => SortKeySupport::Refused,
     })
 }
 
 /// A name that perf accepts in `--sort`.
-pub(in crate::cli::perf) enum KnownKey {
+pub(in crate::cli::perf) enum SortKeySupport {
     /// A column of numbers.
     Column,
     /// A key that is answered.

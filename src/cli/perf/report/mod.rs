@@ -5,7 +5,7 @@ mod fields;
 mod options;
 mod stats;
 
-pub(super) use fields::{KnownKey, known};
+pub(super) use fields::{SortKeySupport, sort_key_support};
 pub(super) use options::OPTIONS;
 
 use super::header::{self, Then};
@@ -179,7 +179,7 @@ fn counts_branches(meta: Option<&Meta>, given: &Given, path: &Path) -> Result<bo
 fn check_keys(report: &PerfReport, given: &Given) -> Result<(), Failure> {
     let refused = |problem: String| Err(Failure::Usage(format!("perf report: {problem}")));
     if !report.counts_branches {
-        let key = report.all_keys().find(|key| key.is_of_branches());
+        let key = report.all_keys().find(|key| key.requires_branches());
         return key
             .map_or(Ok(()), |key| refused(format!("'{}' is a key of branches, which rows are not of", key.name())));
     }

@@ -49,7 +49,7 @@ impl PerfStr {
 
 impl Serialize for PerfStr {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Text::of(&self.bytes, Self::default_size).serialize(serializer)
+        Text::from_stored(&self.bytes, Self::default_size).serialize(serializer)
     }
 }
 

@@ -110,8 +110,8 @@ pub(crate) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// The string stored in `place`; `usual` gives the default size for its length.
-    pub(crate) fn of(stored: &'a [u8], usual: impl FnOnce(usize) -> usize) -> Self {
+    /// The string in stored bytes; `usual` gives the default size for its length.
+    pub(crate) fn from_stored(stored: &'a [u8], usual: impl FnOnce(usize) -> usize) -> Self {
         let text = crate::abi::text::until_nul(stored);
         let padding = &stored[text.len()..];
         let is_zero = padding.len() <= MAX_ZEROS && padding.iter().all(|&byte| byte == 0);
