@@ -14,8 +14,8 @@ fn pages_of_such_recordings_open() {
     let hostile = ["red\x1b[31m\u{9b}", "rlo\u{202e}eman", "</script>\u{2028}", "שלום"];
     let mut browser = Browser::start(1000, 800);
     for (recording, samples) in [
-        (Recording::of("app", &[&long[0], &long[1]]), 100.0),
-        (Recording::of("\x1b\u{202e}", &hostile), 100.0),
+        (Recording::with_functions("app", &[&long[0], &long[1]]), 100.0),
+        (Recording::with_functions("\x1b\u{202e}", &hostile), 100.0),
         (Recording::with_threads(), 10_000.0),
         (Recording::with_events(), 1.0),
         (Recording::without_samples(), 0.0),

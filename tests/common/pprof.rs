@@ -62,9 +62,9 @@ fn check_output(recording: &Recording, pprof: Option<&Path>) -> Result<Outcome, 
 pub(crate) fn find_pprof() -> Option<PathBuf> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pprof");
-    let found = std::env::split_paths(&on_path).map(|dir| dir.join("pprof")).chain([built.clone()]);
-    if let Some(found) = found.into_iter().find(|path| path.is_file()) {
-        return Some(found);
+    let mut programs = std::env::split_paths(&on_path).map(|dir| dir.join("pprof")).chain([built.clone()]);
+    if let Some(program) = programs.find(|path| path.is_file()) {
+        return Some(program);
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/install-pprof.sh");
     let output = Command::new("sh").arg(script).arg(&built).output().expect("sh should run");

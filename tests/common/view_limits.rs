@@ -36,7 +36,7 @@ impl Recording {
     }
 
     /// A recording in which a thread of this name spends equal time in each of these functions.
-    pub(crate) fn of(comm: &str, functions: &[&str]) -> Self {
+    pub(crate) fn with_functions(comm: &str, functions: &[&str]) -> Self {
         let each = 100 / functions.len();
         let first = 100 - each * (functions.len() - 1);
         let stack = |(index, name): (usize, &&str)| {

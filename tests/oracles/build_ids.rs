@@ -194,9 +194,9 @@ fn difference(perf: &BTreeMap<String, String>, ours: &BTreeMap<String, String>) 
 #[test]
 fn build_ids_match_perf_inject() {
     let Some(workspace) = workspace() else { return };
-    let known = format!("00112233445566778899aabbccddeeff00112233 {},aabb /no/such", workspace.text("with-id"));
+    let ids = format!("00112233445566778899aabbccddeeff00112233 {},aabb /no/such", workspace.text("with-id"));
     let mut compared = 0;
-    for args in [&["-b"][..], &["--buildid-all"], &["-b", "--known-build-ids", &known]] {
+    for args in [&["-b"][..], &["--buildid-all"], &["-b", "--known-build-ids", &ids]] {
         for (program, _) in PROGRAMS {
             let input = workspace.path(&format!("{program}.data"));
             let by_perf = workspace.path("perf-inject.data");
@@ -387,8 +387,8 @@ fn ignores_a_file_that_is_not_the_recorded_one() {
         id,
         "a file that is not ELF with that ID should be ignored"
     );
-    let (known, _, warnings) = rewrite_and_find(&["--known-build-ids", &format!("aabb {name}")]);
-    assert_eq!((known.as_deref(), warnings.len()), (Some("aabb"), 0));
+    let (recorded, _, warnings) = rewrite_and_find(&["--known-build-ids", &format!("aabb {name}")]);
+    assert_eq!((recorded.as_deref(), warnings.len()), (Some("aabb"), 0));
     fs::create_dir(&program).unwrap();
     assert_ignored("another inode");
 }

@@ -43,17 +43,17 @@ fn callgrind_annotate_totals_equal_the_profile() {
         let events = text.lines().find_map(|line| line.strip_prefix("events: ")).ok_or("no events")?;
         let annotated = annotate(&output, &[])?;
         let total = annotated.lines().find(|line| line.ends_with("PROGRAM TOTALS")).ok_or("no totals")?;
-        let mut found: BTreeMap<String, u64> = BTreeMap::new();
+        let mut totals: BTreeMap<String, u64> = BTreeMap::new();
         // Events can have the same name.
         events
             .split(' ')
             .zip(costs(total).0)
-            .for_each(|(event, cost)| *found.entry(event.to_owned()).or_default() += cost);
+            .for_each(|(event, cost)| *totals.entry(event.to_owned()).or_default() += cost);
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
         for ((_, event), (_, value)) in expected {
             *sums.entry(event.replace([',', ' '], "_")).or_default() += value;
         }
-        if found == sums { Ok(()) } else { Err(format!("{found:?}, expected {sums:?}")) }
+        if totals == sums { Ok(()) } else { Err(format!("{totals:?}, expected {sums:?}")) }
     });
 }
 
@@ -72,19 +72,19 @@ fn own_costs_are_those_of_the_report() {
         let report = report(&symbols.join(name), &files);
         let annotated = annotate(&output, &[]).expect("an annotated profile");
         let table = annotated.split("file:function").nth(1).unwrap_or_default();
-        let mut found: BTreeMap<String, u64> = BTreeMap::new();
+        let mut functions: BTreeMap<String, u64> = BTreeMap::new();
         for line in table.lines().skip(2).take_while(|line| !line.is_empty()) {
-            let (numbers, place) = costs(line);
+            let (numbers, function) = costs(line);
             // FILE:FUNCTION [OBJECT]
-            let place = place.rsplit_once(" [").map_or(place, |(place, _)| place);
-            *found.entry(place.to_owned()).or_default() += numbers.first().copied().unwrap_or(0);
+            let function = function.rsplit_once(" [").map_or(function, |(function, _)| function);
+            *functions.entry(function.to_owned()).or_default() += numbers.first().copied().unwrap_or(0);
         }
         for entry in &report {
             let expected = entry["self"]["value"].as_u64().expect("a value");
             let file = entry["srcfile"].as_str().filter(|file| !file.is_empty()).unwrap_or("???");
-            let place = format!("{file}:{}", entry["sym"].as_str().unwrap_or_default());
-            let shown = found.get(&place).copied().unwrap_or(0);
-            assert_eq!(shown, expected, "{name}: {place}: {found:#?}");
+            let function = format!("{file}:{}", entry["sym"].as_str().unwrap_or_default());
+            let shown = functions.get(&function).copied().unwrap_or(0);
+            assert_eq!(shown, expected, "{name}: {function}: {functions:#?}");
             compared += 1;
         }
     }

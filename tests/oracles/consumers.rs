@@ -42,7 +42,8 @@ fn other_readers_find_all_samples_in_plain_files() {
     let mut counts: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
     let (mut failures, mut missing) = (Vec::new(), Vec::new());
     for &input in INPUTS {
-        let listed = recordings.iter().find(|recording| recording.name == input).and_then(|found| found.listed_samples);
+        let listed =
+            recordings.iter().find(|recording| recording.name == input).and_then(|recording| recording.listed_samples);
         let output = dir.path().join(format!("{input}.plain.data"));
         // perf 6.1 accepts no attrs larger than its own.
         let args = ["-q", "--decompress", "--container", "file", "--perf-version", "6.1", "-o"];
@@ -53,7 +54,9 @@ fn other_readers_find_all_samples_in_plain_files() {
                     let (files, all) = counts.entry(name).or_default();
                     (*files, *all) = (*files + 1, *all + samples);
                 }
-                Some(found) => failures.push(format!("{name} with {input}: {found:?}, expected {listed:?} samples")),
+                Some(counted) => {
+                    failures.push(format!("{name} with {input}: {counted:?}, expected {listed:?} samples"))
+                }
                 None if missing.contains(name) => {}
                 None => missing.push(name),
             }
@@ -96,11 +99,11 @@ pub(super) fn perfparser(path: &Path) -> Option<Result<u64, String>> {
 /// Finds Debian's hotspot-perfparser, in a directory of the machine's architecture.
 pub(super) fn find_perfparser() -> Option<PathBuf> {
     let dirs = fs::read_dir("/usr/lib").ok()?.flatten();
-    let found = dirs.map(|dir| dir.path().join("libexec/hotspot-perfparser")).find(|path| path.is_file());
-    if found.is_none() {
+    let program = dirs.map(|dir| dir.path().join("libexec/hotspot-perfparser")).find(|path| path.is_file());
+    if program.is_none() {
         note_missing_oracle("hotspot-perfparser");
     }
-    found
+    program
 }
 
 /// Conditions under which perf_data_converter rejects a recording or skips records.

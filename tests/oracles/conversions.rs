@@ -115,7 +115,7 @@ struct Comparisons {
 
 fn compare(recording: &Recording) -> Comparisons {
     let mut comparisons = Comparisons::default();
-    let Some(facts) = Facts::of(recording) else { return comparisons };
+    let Some(facts) = Facts::read(recording) else { return comparisons };
     let dir = tempfile::tempdir().expect("a temporary directory");
     let written: Vec<_> = SAME_ENDIAN
         .iter()
@@ -171,7 +171,7 @@ impl Sink for Nothing {
 const PERF_6_1_ATTR: u32 = 128;
 
 impl Facts {
-    fn of(recording: &Recording) -> Option<Self> {
+    fn read(recording: &Recording) -> Option<Self> {
         let source = Source::open(Input::Path(recording.path.clone()), ReadOptions::default()).ok()?;
         let (meta, ledger) = source.run(&mut Nothing).ok()?;
         let attrs = || meta.events.list().iter().map(|event| &event.attr);

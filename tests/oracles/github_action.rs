@@ -37,23 +37,23 @@ fn steps_report_and_compare_a_recording() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let place = directory.path();
+    let workspace = directory.path();
     let symbols = Path::new(REPOSITORY).join("roundtrip/symbols");
-    fs::copy(symbols.join("words.data"), place.join("new.data")).unwrap();
-    std::os::unix::fs::symlink(symbols.join("files"), place.join("files")).unwrap();
-    let done = run_steps(place, "", "");
+    fs::copy(symbols.join("words.data"), workspace.join("new.data")).unwrap();
+    std::os::unix::fs::symlink(symbols.join("files"), workspace.join("files")).unwrap();
+    let done = run_steps(workspace, "", "");
     assert_eq!(done.status, 0, "{}", done.stderr);
-    let summary = fs::read_to_string(place.join("summary.md")).unwrap();
+    let summary = fs::read_to_string(workspace.join("summary.md")).unwrap();
     assert!(summary.starts_with("# Profile") && summary.contains("`find`"), "{summary}");
-    assert!(fs::read_to_string(place.join("out/profile.html")).unwrap().starts_with("<!DOCTYPE html>"));
+    assert!(fs::read_to_string(workspace.join("out/profile.html")).unwrap().starts_with("<!DOCTYPE html>"));
 
     let mut base = perfconv();
-    base.arg(place.join("new.data")).args(["-q", "--time", "0%-40%", "-o"]).arg(place.join("base.data"));
+    base.arg(workspace.join("new.data")).args(["-q", "--time", "0%-40%", "-o"]).arg(workspace.join("base.data"));
     succeed(&mut base);
-    assert_eq!(run_steps(place, "base.data", "90").status, 0);
-    let summary = fs::read_to_string(place.join("summary.md")).unwrap();
-    assert!(summary.contains("## Changes since the base") && place.join("out/diff.html").exists(), "{summary}");
-    let failed = run_steps(place, "base.data", "0.5");
+    assert_eq!(run_steps(workspace, "base.data", "90").status, 0);
+    let summary = fs::read_to_string(workspace.join("summary.md")).unwrap();
+    assert!(summary.contains("## Changes since the base") && workspace.join("out/diff.html").exists(), "{summary}");
+    let failed = run_steps(workspace, "base.data", "0.5");
     let text = String::from_utf8_lossy(&failed.stdout).into_owned();
     assert!(failed.status == 1 && text.contains("::error::the share of "), "{text} {}", failed.stderr);
 }

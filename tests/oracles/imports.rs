@@ -55,10 +55,10 @@ fn perf_report(recording: &Path, images: &Path, event: usize, home: &Path) -> Op
 }
 
 /// Describes shares that differ by more than perf's rounding.
-fn compare(expected: &Shares, found: &Shares) -> Vec<String> {
+fn compare(expected: &Shares, reported: &Shares) -> Vec<String> {
     let mut differing = Vec::new();
-    for name in expected.keys().chain(found.keys()) {
-        let (one, other) = (expected.get(name).copied().unwrap_or(0.0), found.get(name).copied().unwrap_or(0.0));
+    for name in expected.keys().chain(reported.keys()) {
+        let (one, other) = (expected.get(name).copied().unwrap_or(0.0), reported.get(name).copied().unwrap_or(0.0));
         if (one - other).abs() > 0.011 {
             differing.push(format!("{name}: {one:.3} and {other:.3}"));
         }
@@ -86,10 +86,10 @@ fn perf_report_prints_functions_of_imported_profiles() {
         succeed(perfconv().arg(&input).args(["-f", "-o"]).arg(&output));
         let images = dir.path().join("out.data.images");
         let expected: Shares = expected.into_iter().filter(|(_, share)| *share > 0.0).collect();
-        if let Some(found) = perf_report(&output, &images, event, dir.path()) {
-            let differing = compare(&expected, &found);
-            assert!(differing.is_empty(), "{}:\n{}\n{found:?}", input.display(), differing.join("\n"));
-            functions += found.len();
+        if let Some(reported) = perf_report(&output, &images, event, dir.path()) {
+            let differing = compare(&expected, &reported);
+            assert!(differing.is_empty(), "{}:\n{}\n{reported:?}", input.display(), differing.join("\n"));
+            functions += reported.len();
         }
         let back = dir.path().join("back.pb.gz");
         let run = program::run(perfconv().arg(&output).args(["-q", "-f", "-o"]).arg(&back));
@@ -145,27 +145,27 @@ fn assert_named_by_images(input: &Path, back: &Profile, images: &Path) -> usize 
         symbol.map_or(format!("{offset:#x}"), |(_, _, name)| name.clone())
     };
     let names: HashMap<_, _> = back.location.iter().map(|location| (location.id, name_of(location))).collect();
-    let mut found = BTreeMap::<Vec<String>, Vec<i64>>::new();
+    let mut stacks = BTreeMap::<Vec<String>, Vec<i64>>::new();
     // The export may have a column that counts samples for a column of the import without values.
     let is_empty = |column: usize| original.sample.iter().all(|sample| sample.value[column] == 0);
     let columns = original.sample_type.iter().enumerate().map(|(index, kind)| {
         let kind = column(&original, kind);
-        let found = back.sample_type.iter().position(|other| column(back, other) == kind);
+        let column = back.sample_type.iter().position(|other| column(back, other) == kind);
         // No samples are written for a column without values.
-        assert!(found.is_some() || is_empty(index), "{kind:?} is missing in the export");
-        found
+        assert!(column.is_some() || is_empty(index), "{kind:?} is missing in the export");
+        column
     });
     let columns: Vec<_> = columns.collect();
     for sample in &back.sample {
         let stack = sample.location_id.iter().map(|id| names[id].clone()).collect();
-        let sums = found.entry(stack).or_insert_with(|| vec![0; columns.len()]);
+        let sums = stacks.entry(stack).or_insert_with(|| vec![0; columns.len()]);
         sums.iter_mut().zip(&columns).for_each(|(sum, column)| *sum += column.map_or(0, |column| sample.value[column]));
     }
     expected.retain(|_, values| values.iter().any(|value| *value != 0));
     let only = |a: &BTreeMap<Vec<String>, Vec<i64>>, b: &BTreeMap<Vec<String>, Vec<i64>>| {
         a.iter().find(|(stack, values)| b.get(*stack) != Some(*values)).map(|found| format!("{found:?}"))
     };
-    assert_eq!(only(&expected, &found), None, "{}: {:?}", input.display(), only(&found, &expected));
+    assert_eq!(only(&expected, &stacks), None, "{}: {:?}", input.display(), only(&stacks, &expected));
     expected.len()
 }
 
@@ -304,9 +304,9 @@ fn perf_prints_tracepoint_fields_of_other_labels() {
     let (output, expected) = recording_of_allocations(dir.path());
     let printed = perf_script(&output, None, Some("event,trace"), false, dir.path()).expect("perf should print it");
     let of_space = printed.lines().filter_map(|line| line.trim().strip_prefix("alloc_space: bytes="));
-    let mut found: Vec<i64> = of_space.map(|bytes| bytes.trim().parse().unwrap()).collect();
-    found.sort_unstable();
-    assert_eq!(found, expected);
-    note!("imports: perf script prints the fields of {} samples of one event", found.len());
-    assert!(!found.is_empty());
+    let mut sizes: Vec<i64> = of_space.map(|bytes| bytes.trim().parse().unwrap()).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, expected);
+    note!("imports: perf script prints the fields of {} samples of one event", sizes.len());
+    assert!(!sizes.is_empty());
 }

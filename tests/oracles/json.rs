@@ -116,10 +116,10 @@ fn with_switches(dir: &Path) -> Vec<(&'static str, PathBuf)> {
         assert!(to_json(&output, &[]).contains(r#"{"record":"COMPRESSED"#), "{}", path.display());
         ("compressed", output)
     };
-    let mut found: Vec<_> = plain.iter().enumerate().map(compressed).collect();
-    found.extend(plain.into_iter().map(|path| ("plain", path)));
-    found.extend(with_auxtrace().map(|path| ("with AUX area data", path)));
-    found
+    let mut recordings: Vec<_> = plain.iter().enumerate().map(compressed).collect();
+    recordings.extend(plain.into_iter().map(|path| ("plain", path)));
+    recordings.extend(with_auxtrace().map(|path| ("with AUX area data", path)));
+    recordings
 }
 
 #[test]

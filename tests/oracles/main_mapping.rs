@@ -43,8 +43,8 @@ fn pprof_prints_the_main_program_except_for_system_wide_recordings() {
     let failures = for_each(&expected, |&(name, expected)| {
         let recording =
             recordings.iter().find(|recording| recording.name == name).expect("the manifest should list it");
-        let found = file_line(&pprof, &recording.path);
-        (found.as_ref().map(Option::as_deref) != Ok(expected)).then(|| format!("{name}: {found:?}"))
+        let line = file_line(&pprof, &recording.path);
+        (line.as_ref().map(Option::as_deref) != Ok(expected)).then(|| format!("{name}: {line:?}"))
     });
     let failures: Vec<_> = failures.into_iter().flatten().collect();
     assert!(failures.is_empty(), "{failures:?}");

@@ -39,14 +39,14 @@ fn compare(recordings: &[&Recording]) -> Outcome {
     let run = merge(&paths, &output, &[]);
     if run.status != 0 {
         let why = run.stderr.lines().last().unwrap_or_default().to_owned();
-        let known = [
+        let refusals = [
             "it uses",
             "clocks of different machines cannot be compared",
             "clock started at another time",
             "its kernel",
         ];
-        return match known.iter().find(|known| why.contains(**known)) {
-            Some(known) => Outcome::Skipped(format!("rejected: ... {known} ...")),
+        return match refusals.iter().find(|refusals| why.contains(**refusals)) {
+            Some(refusal) => Outcome::Skipped(format!("rejected: ... {refusal} ...")),
             None if why.contains("it is a perf stat recording") => {
                 Outcome::Skipped("refused: it is a perf stat recording".to_owned())
             }

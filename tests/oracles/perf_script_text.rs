@@ -367,9 +367,9 @@ fn is_big_endian(path: &Path) -> bool {
 fn without_exited_threads(ours: &str, perfs: &str) -> Option<(String, String)> {
     let (ours, perfs) = (samples(ours), samples(perfs));
     let is_known = |sample: &str| !sample.trim_start().starts_with(':');
-    let known = || ours.iter().zip(&perfs).filter(|(_, perfs)| is_known(perfs));
-    let is_any = ours.len() == perfs.len() && known().count() < ours.len();
-    is_any.then(|| (known().map(|(ours, _)| *ours).collect(), known().map(|(_, perfs)| *perfs).collect()))
+    let comparable = || ours.iter().zip(&perfs).filter(|(_, perfs)| is_known(perfs));
+    let is_any = ours.len() == perfs.len() && comparable().count() < ours.len();
+    is_any.then(|| (comparable().map(|(ours, _)| *ours).collect(), comparable().map(|(_, perfs)| *perfs).collect()))
 }
 
 /// The lines of each sample.

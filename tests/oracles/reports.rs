@@ -124,9 +124,9 @@ fn compare(ours: &Report, perfs: &Report, has_children: bool) -> Result<usize, S
         let empty = Entries::new();
         // Perf shows the modifiers of events whose names are not recorded.
         let only = || ours.values().next().filter(|_| ours.len() == 1 && perfs.len() == 1);
-        let found = ours.get(event).or_else(only).unwrap_or(&empty);
+        let rows = ours.get(event).or_else(only).unwrap_or(&empty);
         for (keys, (share, samples, period)) in expected {
-            let entry = found.get(keys);
+            let entry = rows.get(keys);
             let is_equal = entry.is_some_and(|(our_share, our_samples, our_period)| {
                 let has_share = has_children && !share.is_empty() && !our_share.is_empty();
                 (our_samples, our_period) == (samples, period) && (!has_share || is_close(share, our_share))
@@ -141,7 +141,7 @@ fn compare(ours: &Report, perfs: &Report, has_children: bool) -> Result<usize, S
         let is_further = |(keys, entry): &(&String, &(String, u64, u64))| {
             !expected.contains_key(*keys) && (has_callers || entry.1 > 0)
         };
-        if let Some((further, _)) = found.iter().find(is_further) {
+        if let Some((further, _)) = rows.iter().find(is_further) {
             return Err(format!("{event}: {further} is not in the report of perf"));
         }
     }
@@ -188,13 +188,13 @@ fn counts_of_threads_and_objects_are_those_of_perf_report() {
             Ok(report) => report,
             Err(reason) => return Ok(Err(reason)),
         };
-        let Ok(found) = ours(&recording.path, "comm,dso", None) else { return Ok(Err("unreadable")) };
-        if found.has_stack_dumps {
+        let Ok(report) = ours(&recording.path, "comm,dso", None) else { return Ok(Err("unreadable")) };
+        if report.has_stack_dumps {
             return Ok(Err("perf unwinds stack dumps with the files of this machine"));
         }
-        let compared = compare(&found.report, &expected, has_children);
+        let compared = compare(&report.report, &expected, has_children);
         if compared.is_err()
-            && compare(&without_assumptions(&found.report), &without_assumptions(&expected), false).is_ok()
+            && compare(&without_assumptions(&report.report), &without_assumptions(&expected), false).is_ok()
         {
             return Ok(Err("equal but for callers and unmapped code"));
         }
@@ -214,8 +214,8 @@ fn counts_of_threads_and_objects_are_those_of_perf_report() {
         failures.len()
     );
     // Mostly recordings of simpleperf, which perf reads differently.
-    let known = if files::uses_all() { 3 } else { 1 };
-    assert!(failures.len() <= known, "{}", failures.join("\n"));
+    let accepted = if files::uses_all() { 3 } else { 1 };
+    assert!(failures.len() <= accepted, "{}", failures.join("\n"));
     failures.iter().for_each(|failure| note!("  {failure}"));
     assert!(compared >= enough("reports", ONE_OF, 420, 10), "compared only {compared} recordings");
 }
@@ -243,16 +243,16 @@ fn counts_of_functions_are_those_of_perf_report() {
     for (name, at_least) in [("c", 15), ("words", 4), ("cxx", 20)] {
         let path = directory.join(name).with_extension("data");
         let mut expected = with_plain_names(&perfs(&path, "sym", true, Some(&symfs)).expect("a report of perf"));
-        let mut found = with_plain_names(&ours(&path, "sym", Some(&symfs)).expect("a report").report);
+        let mut report = with_plain_names(&ours(&path, "sym", Some(&symfs)).expect("a report").report);
         // Perf does not know the functions of PLT entries, nor those of kernels and libraries whose files are not in the directory.
-        found.iter_mut().for_each(|(event, entries)| entries.retain(|name, _| expected[event].contains_key(name)));
+        report.iter_mut().for_each(|(event, entries)| entries.retain(|name, _| expected[event].contains_key(name)));
         // Demanglers disagree about few names.
         expected.iter_mut().for_each(|(event, entries)| {
             let before = entries.len();
-            entries.retain(|name, _| found[event].contains_key(name));
+            entries.retain(|name, _| report[event].contains_key(name));
             assert!(before - entries.len() <= 2, "{before} functions in perf, {} of them here", entries.len());
         });
-        let equal = compare(&found, &expected, true);
+        let equal = compare(&report, &expected, true);
         note!("report: {name}: functions equal to perf report: {equal:?}");
         assert!(equal.expect("equal reports") >= at_least, "{name}");
     }

@@ -34,12 +34,12 @@ fn pprof_shows_what_it_shows_when_it_symbolizes_itself() {
         let ours = profile(&named);
         let is_of_program = |name: &String| !name.contains("+0x") && !name.contains("[unknown]");
         let (ours, theirs) = (by_function(&ours), by_function(&decode(&fs::read(&by_pprof).unwrap())));
-        let known: BTreeMap<_, _> = ours.iter().filter(|(name, _)| is_of_program(name)).collect();
-        for (function, samples) in &known {
+        let of_program: BTreeMap<_, _> = ours.iter().filter(|(name, _)| is_of_program(name)).collect();
+        for (function, samples) in &of_program {
             assert_eq!(theirs.get(*function), Some(*samples), "{name}: {function}");
         }
-        assert!(known.values().copied().sum::<i64>() > 900, "{name}: {known:?}");
-        functions += known.len();
+        assert!(of_program.values().copied().sum::<i64>() > 900, "{name}: {of_program:?}");
+        functions += of_program.len();
     }
     note!("symbols: {functions} functions have the samples that pprof counts");
     assert!(functions >= 12, "compared too little");

@@ -14,20 +14,20 @@ pub(super) type Frame = (String, String, u32);
 
 /// What a symbolizer says of each address: lines of its functions and places, behind a line with the address.
 pub(super) fn answers(text: &str) -> Option<Vec<Vec<Frame>>> {
-    let (mut found, mut name): (Vec<Vec<Frame>>, Option<&str>) = (Vec::new(), None);
+    let (mut answers_by_address, mut name): (Vec<Vec<Frame>>, Option<&str>) = (Vec::new(), None);
     for line in text.lines().filter(|line| !line.is_empty()) {
         let digits = line.strip_prefix("0x").unwrap_or_default();
         if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            found.push(Vec::new());
+            answers_by_address.push(Vec::new());
         } else if let Some(function) = name.take() {
             let (file, number) = place(line);
             let function = if function.contains('$') { unescaped(function) } else { function.to_owned() };
-            found.last_mut()?.push((function, file, number));
+            answers_by_address.last_mut()?.push((function, file, number));
         } else {
             name = Some(line);
         }
     }
-    Some(found)
+    Some(answers_by_address)
 }
 
 /// `FILE:LINE`, maybe with a column or a discriminator.
@@ -270,8 +270,8 @@ impl Names {
         }
         let mut aliases = HashMap::<String, String>::new();
         for names in by_address.into_values() {
-            let known = names.iter().find_map(|name| aliases.get(name)).or(names.iter().min());
-            let first = known.cloned().unwrap_or_default();
+            let first = names.iter().find_map(|name| aliases.get(name)).or(names.iter().min());
+            let first = first.cloned().unwrap_or_default();
             aliases.extend(names.into_iter().map(|name| (name, first.clone())));
         }
         Self { aliases }
@@ -290,7 +290,7 @@ impl Names {
         Self { aliases }
     }
 
-    fn of(&self, name: &str) -> String {
+    fn canonical(&self, name: &str) -> String {
         let name = loose(name);
         self.aliases.get(&name).cloned().unwrap_or(name)
     }
@@ -306,15 +306,15 @@ fn accepted(names: &Names, llvm: &[Frame], addr2line: &[Frame]) -> Vec<Vec<Strin
     // addr2line reads no split DWARF, llvm-symbolizer no names that dwz moved.
     let depth = if llvm.iter().any(|frame| frame.0 != "??") { llvm.len() } else { addr2line.len() };
     let outermost = addr2line.last().map(|frame| &frame.0);
-    let of = |place: usize| {
-        let is_outermost = place + 1 == depth;
-        let llvm = llvm.get(place).filter(|frame| is_known(frame));
+    let names_at = |depth_of_frame: usize| {
+        let is_outermost = depth_of_frame + 1 == depth;
+        let llvm = llvm.get(depth_of_frame).filter(|frame| is_known(frame));
         // addr2line gives an inlined function without a linkage name that of the symbol.
-        let addr2line = addr2line.get(place).filter(|frame| is_known(frame));
+        let addr2line = addr2line.get(depth_of_frame).filter(|frame| is_known(frame));
         let addr2line = addr2line.filter(|frame| llvm.is_some() || is_outermost || Some(&frame.0) != outermost);
-        llvm.into_iter().chain(addr2line).map(|frame| names.of(&frame.0)).collect()
+        llvm.into_iter().chain(addr2line).map(|frame| names.canonical(&frame.0)).collect()
     };
-    (0..depth).map(of).collect()
+    (0..depth).map(names_at).collect()
 }
 
 /// Whether a name is that of another symbolizer, which shows names without linkage names without their scopes.
@@ -331,27 +331,28 @@ pub(super) fn compare(names: &Names, ours: &[Vec<Frame>], llvm: &[Vec<Frame>], a
         if knows_any && !llvm.iter().any(is_known) {
             continue;
         }
-        let own = |place: usize| frames.get(place).map(|own| names.of(&own.0));
+        let own = |depth: usize| frames.get(depth).map(|own| names.canonical(&own.0));
         for (golden, share) in [(llvm, &mut result.llvm), (addr2line, &mut result.addr2line)] {
-            let known = golden.iter().enumerate().filter(|(_, frame)| is_known(frame));
-            known
-                .for_each(|(place, frame)| share.add(own(place).is_some_and(|own| is_same(&own, &names.of(&frame.0)))));
+            let named = golden.iter().enumerate().filter(|(_, frame)| is_known(frame));
+            named.for_each(|(depth, frame)| {
+                share.add(own(depth).is_some_and(|own| is_same(&own, &names.canonical(&frame.0))))
+            });
         }
         let accepted = accepted(names, llvm, addr2line);
-        for (place, names) in accepted.iter().enumerate().filter(|(_, names)| !names.is_empty()) {
-            let is_equal = own(place).is_some_and(|own| names.iter().any(|name| is_same(&own, name)));
+        for (depth, names) in accepted.iter().enumerate().filter(|(_, names)| !names.is_empty()) {
+            let is_equal = own(depth).is_some_and(|own| names.iter().any(|name| is_same(&own, name)));
             result.either.add(is_equal);
             if !is_equal {
-                result.differences.push(format!("#{number}.{place} name {names:?} | {:?}", own(place)));
+                result.differences.push(format!("#{number}.{depth} name {names:?} | {:?}", own(depth)));
             }
         }
-        for (place, (a, b)) in llvm.iter().zip(addr2line).enumerate() {
+        for (depth, (a, b)) in llvm.iter().zip(addr2line).enumerate() {
             if llvm.len() == addr2line.len() && (&a.1, a.2) == (&b.1, b.2) && a.2 != 0 {
-                let own = frames.get(place).map(|own| (&own.1, own.2));
+                let own = frames.get(depth).map(|own| (&own.1, own.2));
                 let is_equal = own == Some((&a.1, a.2));
                 result.places.add(is_equal);
                 if !is_equal {
-                    result.differences.push(format!("#{number}.{place} line {}:{} | {own:?}", a.1, a.2));
+                    result.differences.push(format!("#{number}.{depth} line {}:{} | {own:?}", a.1, a.2));
                 }
             }
         }

@@ -83,8 +83,8 @@ fn cpp_libraries() -> Vec<PathBuf> {
     let files = [Some(system), corpus].into_iter().flatten().filter_map(|path| fs::read_dir(path).ok()).flatten();
     let library = |entry: fs::DirEntry| {
         let name = entry.file_name().into_string().ok()?;
-        let place = NAMES.iter().position(|start| name.starts_with(start))?;
-        Some((place, entry.path().canonicalize().ok()?))
+        let rank = NAMES.iter().position(|start| name.starts_with(start))?;
+        Some((rank, entry.path().canonicalize().ok()?))
     };
     let libraries: BTreeSet<(usize, PathBuf)> = files.filter_map(|entry| library(entry.ok()?)).collect();
     libraries.into_iter().map(|(_, path)| path).collect()
@@ -204,8 +204,8 @@ fn kernel_modules_have_their_functions_inlined_functions_and_lines() {
         let addresses = offsets.iter().map(|offset| section.address - base + offset).collect();
         let requests = [Request::new(key(object.build_id()), Addresses::Offsets(addresses))];
         let resolved = Symbolizer::new(Options::default(), search.clone()).resolve(&requests);
-        for (place, expected) in expected.iter().enumerate() {
-            let frames = resolved.symbols.frames(0, place).iter().map(|frame| {
+        for (index, expected) in expected.iter().enumerate() {
+            let frames = resolved.symbols.frames(0, index).iter().map(|frame| {
                 let function = frame.function.and_then(|id| resolved.symbols.function(id));
                 let name = function.map_or(&b"??"[..], |function| resolved.symbols.name(function.name));
                 (String::from_utf8_lossy(name).into_owned(), frame.line)
@@ -213,7 +213,7 @@ fn kernel_modules_have_their_functions_inlined_functions_and_lines() {
             let own: Vec<_> = frames.collect();
             // binutils takes padding for a part of the function before it.
             if own.first().is_some_and(|(name, _)| name != "??") {
-                assert_eq!(&own, expected, "{name}+{:#x}", offsets[place]);
+                assert_eq!(&own, expected, "{name}+{:#x}", offsets[index]);
                 compared += 1;
                 with_inlined += usize::from(own.len() > 1);
             }

@@ -73,10 +73,10 @@ fn all_formats() -> (Formats, bool) {
             continue;
         }
         for system in data.files.systems.into_iter().filter(|system| system.name.to_string() != "ftrace") {
-            let known = formats.entry(system.name.to_string()).or_default();
+            let texts = formats.entry(system.name.to_string()).or_default();
             for format in system.formats {
-                if !known.contains(&format.text) {
-                    known.push(format.text);
+                if !texts.contains(&format.text) {
+                    texts.push(format.text);
                 }
             }
         }

@@ -161,14 +161,19 @@ impl Sink for Samples {
             let view = SampleView::read(raw.body(), &event.layout, raw.endian()).ok()?;
             let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT;
             let tracepoint = self.tracepoints.get(event.attr.config).filter(|_| is_tracepoint)?;
-            Some(tracepoint.values(view.raw?).map(|(field, value)| (field.name.clone(), of(&value))).collect())
+            Some(
+                tracepoint
+                    .values(view.raw?)
+                    .map(|(field, value)| (field.name.clone(), compared_value(&value)))
+                    .collect(),
+            )
         });
         self.list.push(fields);
         Ok(())
     }
 }
 
-fn of(value: &FieldValue<'_>) -> ComparedValue {
+fn compared_value(value: &FieldValue<'_>) -> ComparedValue {
     match value {
         FieldValue::Signed(number) => ComparedValue::Number(*number as u64),
         FieldValue::Unsigned(number) | FieldValue::Pointer(number) => ComparedValue::Number(*number),
@@ -215,7 +220,7 @@ fn compare_anonymized(recording: &Recording) -> Result<Result<usize, String>, &'
         if rewrite.status == 0 { Ok(path) } else { Err(rewrite.stderr) }
     };
     let plain = rewrite_to("plain.data", &[]).map_err(|_| "cannot be converted for perf 6.1")?;
-    let (before, known) = run_perf(&plain).filter(|(samples, _)| *samples > 0).ok_or("perf prints no samples")?;
+    let (before, warnings) = run_perf(&plain).filter(|(samples, _)| *samples > 0).ok_or("perf prints no samples")?;
     let anonymous = match rewrite_to("anonymous.data", &["--anonymize"]) {
         Ok(path) => path,
         Err(what) => return Ok(Err(what)),
@@ -225,8 +230,8 @@ fn compare_anonymized(recording: &Recording) -> Result<Result<usize, String>, &'
         return Ok(Err(String::from_utf8_lossy(&checked.stdout).into_owned()));
     }
     Ok(match run_perf(&anonymous) {
-        Some((samples, messages)) if samples == before && messages.is_subset(&known) => Ok(samples),
-        other => Err(format!("{before} samples with {known:?}, anonymized {other:?}")),
+        Some((samples, messages)) if samples == before && messages.is_subset(&warnings) => Ok(samples),
+        other => Err(format!("{before} samples with {warnings:?}, anonymized {other:?}")),
     })
 }
 

@@ -72,7 +72,7 @@ enum Comparison {
 }
 
 impl Comparison {
-    fn of(
+    fn new(
         ours: &[(u64, String)],
         theirs: &[(u64, String)],
         is_same: impl Fn(&(u64, String), &(u64, String)) -> bool,
@@ -103,7 +103,7 @@ fn compare(
     assert_eq!(ours.len(), theirs.len(), "{name}");
     let (mut counts, mut worse) = (Counts::new(), Vec::new());
     for (ours, theirs) in ours.iter().zip(theirs) {
-        let comparison = Comparison::of(ours, theirs, is_same);
+        let comparison = Comparison::new(ours, theirs, is_same);
         *counts.entry(comparison).or_default() += 1;
         if matches!(comparison, Comparison::Shorter | Comparison::Differing) {
             worse.push(format!("{name}: {ours:x?} instead of {theirs:x?}"));

@@ -10,12 +10,12 @@ use std::path::Path;
 fn totals_of(trace: &Value, has_threads: bool) -> Result<Totals, String> {
     let mut totals = Totals::new();
     let frames = trace["stackFrames"].as_object().ok_or("no stackFrames")?;
-    let known = |frame: &Value| frame.is_null() || frames.contains_key(&frame.to_string());
-    if !frames.values().all(|frame| known(&frame["parent"])) {
+    let is_frame = |frame: &Value| frame.is_null() || frames.contains_key(&frame.to_string());
+    if !frames.values().all(|frame| is_frame(&frame["parent"])) {
         return Err("a caller does not exist".to_owned());
     }
     for sample in trace["samples"].as_array().ok_or("no samples")? {
-        if !known(&sample["sf"]) || !sample["ts"].is_number() {
+        if !is_frame(&sample["sf"]) || !sample["ts"].is_number() {
             return Err(format!("invalid sample {sample}"));
         }
         let thread = if has_threads { format!("{}/{}", sample["pid"], sample["tid"]) } else { String::new() };

@@ -55,9 +55,9 @@ fn check_dump(recording: &Recording) -> Result<Option<usize>, String> {
         let mut words = head.split(' ');
         let offset_text = words.next().unwrap_or_default().rsplit(':').next().unwrap_or_default().trim_end_matches('+');
         let expected = (format!("{offset:#x}"), format!("{kind}"), format!("size={size}"));
-        let found =
+        let printed_head =
             (offset_text.to_owned(), words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default());
-        if found != (expected.0, expected.1, &expected.2) {
+        if printed_head != (expected.0, expected.1, &expected.2) {
             return Err(format!("{head} is printed for the {kind} of {size} bytes at {offset:#x}"));
         }
     }

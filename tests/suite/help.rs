@@ -118,8 +118,8 @@ fn long_help_groups_options_under_headings() {
     ];
     let mut from = 0;
     for heading in headings {
-        let place = text[from..].find(&format!("\n{heading}"));
-        from += place.unwrap_or_else(|| panic!("{heading} is missing, or in another order:\n{text}"));
+        let at = text[from..].find(&format!("\n{heading}"));
+        from += at.unwrap_or_else(|| panic!("{heading} is missing, or in another order:\n{text}"));
     }
     for (option, formats) in [
         ("--compat", "pprof: "),

@@ -125,15 +125,15 @@ fn reports_corrupt_compression_and_content_in_one_line() {
 
 /// Finds files of other programs by the end of their names.
 fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         match entry.path() {
-            path if path.is_dir() => found.extend(files(&path, end)),
-            path if path.to_string_lossy().ends_with(end) => found.push(path),
+            path if path.is_dir() => paths.extend(files(&path, end)),
+            path if path.to_string_lossy().ends_with(end) => paths.push(path),
             _ => {}
         }
     }
-    found
+    paths
 }
 
 #[test]

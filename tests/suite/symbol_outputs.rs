@@ -41,15 +41,15 @@ fn frames_have_the_functions_of_the_goldens() {
             let golden = samples(&String::from_utf8_lossy(&zstd::decode_all(&golden[..]).unwrap()));
             assert_eq!(golden.len(), ours.len(), "{name}: samples");
             let (mut named, mut same, mut mangled) = (0, 0, 0);
-            for ((_, expected), (_, found)) in golden.iter().zip(&ours) {
-                for (expected, found) in expected.iter().zip(found).filter(|(expected, _)| expected.0 != "[unknown]") {
+            for ((_, expected), (_, shown)) in golden.iter().zip(&ours) {
+                for (expected, shown) in expected.iter().zip(shown).filter(|(expected, _)| expected.0 != "[unknown]") {
                     // perf 6.12 does not demangle all names of Rust, and others in part.
                     if expected.0.starts_with("_R") || expected.0.starts_with("_ZN") || expected.0.contains("$u7b$") {
                         mangled += 1;
                         continue;
                     }
                     named += 1;
-                    same += usize::from(plain(&expected.0) == plain(&found.0));
+                    same += usize::from(plain(&expected.0) == plain(&shown.0));
                 }
             }
             let skipped = format!("{mangled} that it does not demangle skipped");
@@ -164,7 +164,8 @@ fn pprof_mappings_are_marked_as_symbolized_if_any_location_is() {
     let of_kernel =
         |kallsyms: &Path| flags(&converted("c", &["--kallsyms", kallsyms.to_str().unwrap()]), "[kernel.kallsyms]_text");
     assert_eq!(of_kernel(&kallsyms), [true, false, false, false]);
-    let first = profile.location.iter().filter(|location| location.address >> 63 == 1).map(|place| place.address).min();
+    let first =
+        profile.location.iter().filter(|location| location.address >> 63 == 1).map(|location| location.address).min();
     let part = format!("{:x} T later\nffffffff8220bb08 T _etext\n", first.unwrap() + 1);
     fs::write(&kallsyms, part).unwrap();
     assert_eq!(of_kernel(&kallsyms), [true, false, false, false]);

@@ -283,7 +283,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn of(arch: Arch) -> Self {
+    fn new(arch: Arch) -> Self {
         Self {
             arch,
             ignored: 0,
@@ -400,7 +400,7 @@ const COMPLETE: [&str; 3] = ["leaf+4", "work+7", "main+7"];
 
 #[test]
 fn each_architecture_unwinds_through_its_registers() {
-    let unwound: Vec<_> = ALL.iter().map(|&arch| (arch.name, arch.is_64, Scene::of(arch).frames())).collect();
+    let unwound: Vec<_> = ALL.iter().map(|&arch| (arch.name, arch.is_64, Scene::new(arch).frames())).collect();
     let is_complete = |frames: &[String], messages: &str| frames == COMPLETE && messages == "[] []";
     let failed: Vec<_> = unwound.iter().filter(|(.., (frames, messages))| !is_complete(frames, messages)).collect();
     assert!(failed.is_empty(), "{failed:#?}");
@@ -410,7 +410,7 @@ fn each_architecture_unwinds_through_its_registers() {
 #[test]
 fn code_of_jitdumps_is_unwound_by_its_unwinding_information() {
     for arch in ALL {
-        let (frames, messages) = Scene { is_jit: true, ..Scene::of(arch) }.frames();
+        let (frames, messages) = Scene { is_jit: true, ..Scene::new(arch) }.frames();
         assert_eq!(frames, COMPLETE, "{} {messages}", arch.name);
         assert_eq!(messages, "[] []", "{}", arch.name);
     }
@@ -419,7 +419,7 @@ fn code_of_jitdumps_is_unwound_by_its_unwinding_information() {
 #[test]
 fn authentication_codes_and_instruction_sets_are_no_part_of_addresses() {
     for (arch, ignored) in [(AARCH64, 0x2a << 48), (ARM, 1)] {
-        let (frames, messages) = Scene { ignored, ..Scene::of(arch) }.frames();
+        let (frames, messages) = Scene { ignored, ..Scene::new(arch) }.frames();
         assert_eq!(frames, COMPLETE, "{} {messages}", arch.name);
     }
 }
@@ -428,7 +428,7 @@ fn authentication_codes_and_instruction_sets_are_no_part_of_addresses() {
 fn a_stack_ends_where_its_dump_ends() {
     for arch in ALL {
         let dumped = Some((WORK + 1) * arch.word());
-        let (frames, messages) = Scene { dumped, ..Scene::of(arch) }.frames();
+        let (frames, messages) = Scene { dumped, ..Scene::new(arch) }.frames();
         assert_eq!(frames, COMPLETE[..2], "{}", arch.name);
         assert!(messages.contains("longer than their dumps: 1 of 1"), "{messages}");
     }
@@ -437,7 +437,7 @@ fn a_stack_ends_where_its_dump_ends() {
 #[test]
 fn a_recorded_call_chain_continues_a_truncated_stack_unless_disabled() {
     let kernel_frames = vec![0xffff_ffff_8100_0010];
-    let scene = || Scene { dumped: Some((WORK + 1) * 8), has_chain: true, ..Scene::of(X86_64) };
+    let scene = || Scene { dumped: Some((WORK + 1) * 8), has_chain: true, ..Scene::new(X86_64) };
     let (frames, messages) = Scene { kernel_frames: kernel_frames.clone(), ..scene() }.frames();
     assert_eq!(frames, [&["0xffffffff81000010"], &COMPLETE[..]].concat());
     assert!(messages.contains("continue with their recorded call chain: 1 of 1"), "{messages}");
@@ -453,11 +453,11 @@ fn a_recorded_call_chain_continues_a_truncated_stack_unless_disabled() {
 #[test]
 fn frames_are_limited() {
     let options = |options: SymbolOptions| options.max_stack(NonZeroUsize::new(2).unwrap());
-    let (frames, messages) = Scene { options, ..Scene::of(X86_64) }.frames();
+    let (frames, messages) = Scene { options, ..Scene::new(X86_64) }.frames();
     assert_eq!(frames, COMPLETE[..2]);
     assert!(messages.contains("longer than the limit: 1 of 1"), "{messages}");
     let options = |options: SymbolOptions| options.without_unwinding();
-    let (frames, messages) = Scene { options, ..Scene::of(X86_64) }.frames();
+    let (frames, messages) = Scene { options, ..Scene::new(X86_64) }.frames();
     assert_eq!(frames, COMPLETE[..1]);
     assert!(messages.contains("dumps are not unwound"), "{messages}");
 }
@@ -465,13 +465,13 @@ fn frames_are_limited() {
 #[test]
 fn kernel_frames_precede_unwound_ones() {
     let kernel_frames = vec![0xffff_ffff_8100_0010, 0xffff_ffff_8100_0200];
-    let (frames, _) = Scene { kernel_frames, ..Scene::of(X86_64) }.frames();
+    let (frames, _) = Scene { kernel_frames, ..Scene::new(X86_64) }.frames();
     assert_eq!(frames, ["0xffffffff81000010", "0xffffffff810001ff", "leaf+4", "work+7", "main+7"]);
 }
 
 #[test]
 fn a_dump_takes_precedence_over_a_branch_call_stack() {
-    let scene = || Scene { calls: &[(Place::Main, 7, Place::Work)], ..Scene::of(X86_64) };
+    let scene = || Scene { calls: &[(Place::Main, 7, Place::Work)], ..Scene::new(X86_64) };
     let (frames, messages) = scene().frames();
     assert_eq!((&frames[..], &*messages), (&COMPLETE.map(str::to_owned)[..], "[] []"));
     let options = |options: SymbolOptions| options.without_unwinding();
@@ -488,7 +488,7 @@ fn a_branch_call_stack_continues_a_truncated_stack_unless_disabled() {
         [((WORK + 1) * 8, vec![]), (0, vec![]), ((WORK + 1) * 8, vec![0xffff_ffff_8100_0010])]
     {
         let scene =
-            || Scene { dumped: Some(dumped.max(8)), calls, kernel_frames: kernel_frames.clone(), ..Scene::of(X86_64) };
+            || Scene { dumped: Some(dumped.max(8)), calls, kernel_frames: kernel_frames.clone(), ..Scene::new(X86_64) };
         let (frames, messages) = scene().frames();
         let of_dump: &[_] = if dumped == 0 { &["leaf+4", "work+3"] } else { &COMPLETE[..2] };
         let kernel: &[_] = if kernel_frames.is_empty() { &[] } else { &["0xffffffff81000010"] };
@@ -500,7 +500,7 @@ fn a_branch_call_stack_continues_a_truncated_stack_unless_disabled() {
         assert!(messages.contains("longer than their dumps: 1 of 1"), "{messages}");
     }
     // Without the call into its last function, a stack is not continued.
-    let (frames, messages) = Scene { dumped: Some((WORK + 1) * 8), calls: &calls[1..], ..Scene::of(X86_64) }.frames();
+    let (frames, messages) = Scene { dumped: Some((WORK + 1) * 8), calls: &calls[1..], ..Scene::new(X86_64) }.frames();
     assert_eq!(frames, COMPLETE[..2]);
     assert!(messages.contains("longer than their dumps: 1 of 1"), "{messages}");
 }
@@ -508,7 +508,7 @@ fn a_branch_call_stack_continues_a_truncated_stack_unless_disabled() {
 #[test]
 fn a_dump_takes_precedence_over_a_deferred_call_chain() {
     let kernel_frames = vec![0xffff_ffff_8100_0010];
-    let scene = || Scene { has_deferred: true, kernel_frames: kernel_frames.clone(), ..Scene::of(X86_64) };
+    let scene = || Scene { has_deferred: true, kernel_frames: kernel_frames.clone(), ..Scene::new(X86_64) };
     let (frames, messages) = scene().frames();
     let of_kernel = "0xffffffff81000010";
     let expected = [&[of_kernel][..], &COMPLETE].concat();
@@ -520,10 +520,10 @@ fn a_dump_takes_precedence_over_a_deferred_call_chain() {
 
 #[test]
 fn a_dump_without_needed_registers_is_reported() {
-    let (frames, messages) = Scene { has_ip: false, ..Scene::of(X86_64) }.frames();
+    let (frames, messages) = Scene { has_ip: false, ..Scene::new(X86_64) }.frames();
     assert_eq!(frames, COMPLETE[..1]);
     assert!(messages.contains("cannot be unwound: 1"), "{messages}");
-    let (frames, messages) = Scene::of(Arch { name: "alpha", ..X86_64 }).frames();
+    let (frames, messages) = Scene::new(Arch { name: "alpha", ..X86_64 }).frames();
     assert_eq!(frames, COMPLETE[..1]);
     assert!(messages.contains("cannot be unwound: 1"), "{messages}");
 }

@@ -23,7 +23,7 @@ fn long_names_are_shortened_for_people() {
     const LONG: usize = 15_000;
     let long = ["a".repeat(LONG), format!("ns::{}::end", "b".repeat(LONG)), "é".repeat(LONG / 2)];
     let name = "c".repeat(LONG);
-    let recording = Recording::of("app", &[&long[0], &long[1], &long[2], &name, "plain"]);
+    let recording = Recording::with_functions("app", &[&long[0], &long[1], &long[2], &name, "plain"]);
     for (format, args, limit) in [
         ("report", &[][..], 30_000),
         ("report", &["--symbol", &name], 20_000),
@@ -81,7 +81,7 @@ fn names_in_messages_and_the_summary_are_shortened() {
 fn names_control_no_terminal() {
     let names =
         ["red\x1b[31m", "c1\u{9b}2J", "tab\tdelete\x7f", "rlo\u{202e}eman", "\u{2066}isolate", "a;b", "שלום", "مرحبا"];
-    let recording = Recording::of("\x1b]0;t\x07\u{202e}", &names);
+    let recording = Recording::with_functions("\x1b]0;t\x07\u{202e}", &names);
     let folded = recording.text("folded", &["--weight", "samples"]);
     let root = r"\u{1b}]0:t\u{7}\u{202e}";
     let expected = [
@@ -115,7 +115,7 @@ fn names_control_no_terminal() {
 
 #[test]
 fn stacks_of_folded_text_have_no_empty_names() {
-    let recording = Recording::of("", &["main"]);
+    let recording = Recording::with_functions("", &["main"]);
     assert_eq!(recording.text("folded", &["--weight", "samples"]), ":100;main 100\n");
     fs::write(recording.at("in.folded"), "main;closure 5 12\nmain;closure 7 3\nmain;leaf 5\n").expect("folded stacks");
     let image = run(perfconv().arg(recording.at("in.folded")).args(["-t", "flamegraph", "-o", "-", "-q"]));
@@ -188,7 +188,7 @@ fn views_warn_of_recordings_without_samples() {
 fn equal_names_are_in_memory_once() {
     let names: Vec<_> = ('a'..='j').map(|letter| letter.to_string().repeat(MEGABYTE)).collect();
     let names: Vec<_> = names.iter().map(String::as_str).collect();
-    let recording = Recording::of("app", &names);
+    let recording = Recording::with_functions("app", &names);
     let lines = run(perfconv().arg(recording.at("in.data")).args(["-t", "jsonl", "-o", "-", "-q"])).stdout;
     let lines = String::from_utf8(lines).expect("UTF-8");
     let of_thread = |line: &str, tid: u32| line.replace("\"tid\":100}", &format!("\"tid\":{tid}}}")) + "\n";

@@ -44,7 +44,7 @@ use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::thread_map::ThreadMap;
 use perf_data::abi::record::{CpuMode, RecordType};
 use perf_data::abi::sample::branch::BranchFlags;
-use perf_data::abi::sample::callchain::Context;
+use perf_data::abi::sample::callchain::deferred_cookie;
 use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::BranchSampleType;
@@ -240,7 +240,7 @@ impl<'a> Collector<'a> {
         let callchain = view.callchain.filter(|_| needs_callers);
         let sampled =
             SampledStack { ip: view.ip, space: mode.into(), callchain, calls, repeats_leaf: self.as_recorded };
-        let has_cookie = callchain.is_some_and(|chain| chain.has(Context::USER_DEFERRED.0));
+        let has_cookie = callchain.and_then(deferred_cookie).is_some();
         if calls.is_some() || self.data_addresses || has_cookie {
             let data = view.addr.filter(|&data| self.data_addresses && data != 0);
             let resolved = self.stacks.direct.resolver.stack(&self.session, viewer, &sampled, data);

@@ -2,7 +2,7 @@
 
 use hashbrown::HashSet;
 use perf_data::abi::bytes::{ByteReader, Words};
-use perf_data::abi::sample::callchain::Context;
+use perf_data::abi::sample::callchain::deferred_cookie;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
@@ -17,7 +17,7 @@ pub(crate) struct DeferredChains(HashSet<Chain>);
 impl DeferredChains {
     /// Adds the chain that a sample refers to, if any.
     pub(crate) fn wanted_by(&mut self, sample: &SampleView<'_>) {
-        if let Some(cookie) = sample.callchain.as_ref().and_then(cookie) {
+        if let Some(cookie) = sample.callchain.and_then(deferred_cookie) {
             self.0.insert((sample.task.map_or(0, |(_, tid)| tid), cookie));
         }
     }
@@ -36,12 +36,6 @@ impl DeferredChains {
     pub(crate) fn extend(&mut self, others: &Self) {
         self.0.extend(&others.0);
     }
-}
-
-/// The cookie of the deferred chain that completes a call chain. Such a call chain ends with USER_DEFERRED and the cookie.
-pub(crate) fn cookie(chain: &Words<'_>) -> Option<u64> {
-    let mut last = chain.iter().skip(chain.len().checked_sub(2)?);
-    (last.next()? == Context::USER_DEFERRED.0).then(|| last.next()).flatten()
 }
 
 /// Decodes a CALLCHAIN_DEFERRED record; `None` if it is malformed.

@@ -1,7 +1,6 @@
 //! Adapts records to a version of perf.
 
 use super::deferred::Deferred;
-use crate::rewrite::filter::deferred::cookie;
 use crate::rewrite::framework::replacement::{RecordBuffer, reencode_with};
 use perf_data::abi::read_format::{ReadFormat, ReadValues};
 use perf_data::abi::record::cpu_map::{CpuMapData, CpuMapType, CpuSet};
@@ -9,6 +8,7 @@ use perf_data::abi::record::event_update::EventUpdateValue;
 use perf_data::abi::record::mmap2::MappedFile;
 use perf_data::abi::record::{Body, Misc, Record, RecordHeader, RecordType};
 use perf_data::abi::sample::Sample;
+use perf_data::abi::sample::callchain::deferred_cookie;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample::weight::Weight;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
@@ -122,7 +122,7 @@ impl<'a> ForVersion<'a> {
         }
         let waits = if version < PerfVersion::DEFERRED_CALLCHAINS {
             let view = SampleView::read(raw.body(), layout, raw.endian()).ok();
-            view.and_then(|view| Some((view.task.map_or(0, |(_, tid)| tid), cookie(&view.callchain?)?)))
+            view.and_then(|view| Some((view.task.map_or(0, |(_, tid)| tid), deferred_cookie(view.callchain?)?)))
         } else {
             None
         };

@@ -15,7 +15,7 @@ pub(crate) struct Tools {
     /// Has `perfconv` and stand-ins.
     directory: tempfile::TempDir,
     /// Which programs exist.
-    found: Mutex<HashMap<String, bool>>,
+    installed: Mutex<HashMap<String, bool>>,
     /// Whether pages may call programs that this machine need not have.
     with_others: bool,
 }
@@ -42,7 +42,7 @@ impl Tools {
             fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).expect("a temporary file");
             symlink(program, directory.path().join("perfconv")).expect("a temporary directory");
         }
-        Self { directory, found: Mutex::default(), with_others }
+        Self { directory, installed: Mutex::default(), with_others }
     }
 
     /// A script in a directory, with standard output and standard error in one stream.
@@ -67,8 +67,8 @@ impl Tools {
     /// Whether a program that a block needs exists, and may be called.
     pub(crate) fn has(&self, program: &str) -> bool {
         let is_ours = program == "parquet" || program.starts_with("example:");
-        let mut found = self.found.lock().expect("no thread panics");
-        (is_ours || self.with_others) && *found.entry(program.to_owned()).or_insert_with(|| self.find(program))
+        let mut installed = self.installed.lock().expect("no thread panics");
+        (is_ours || self.with_others) && *installed.entry(program.to_owned()).or_insert_with(|| self.find(program))
     }
 
     /// Why a block is skipped that needs a program. Fails if this program must be installed.

@@ -89,8 +89,8 @@ fn damaged_datasets_are_errors_or_are_read() {
                     0 => bytes.clear(),
                     // The footer is at the end.
                     1..16 => {
-                        let place = bytes.len() - 1 - at * at * 7 % (bytes.len() - 1);
-                        bytes[place] ^= 0x55;
+                        let changed = bytes.len() - 1 - at * at * 7 % (bytes.len() - 1);
+                        bytes[changed] ^= 0x55;
                     }
                     _ => bytes.truncate(bytes.len() * (at - 16) / 8),
                 }

@@ -216,18 +216,6 @@ impl<'a> Words<'a> {
         self.bytes.as_chunks().0
     }
 
-    /// Whether any is this one.
-    #[inline]
-    pub fn has(&self, word: u64) -> bool {
-        let recorded = match self.endian {
-            Endian::Little => word.to_le_bytes(),
-            Endian::Big => word.to_be_bytes(),
-        };
-        let word = u64::from_ne_bytes(recorded);
-        // Without an early end, several words are compared at once.
-        self.as_chunks().iter().fold(false, |has, bytes| has | (u64::from_ne_bytes(*bytes) == word))
-    }
-
     /// The integers, in order.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {

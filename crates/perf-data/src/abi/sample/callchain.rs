@@ -2,7 +2,7 @@
 
 use super::field::FieldKind;
 use super::value::FieldValue;
-use crate::abi::bytes::{ByteReader, ByteWriter, Words};
+use crate::abi::bytes::{ByteReader, ByteWriter, Integer, Words};
 use crate::abi::counted;
 use crate::abi::open_enum::open_enum;
 use crate::abi::record::CpuMode;
@@ -52,6 +52,15 @@ impl Context {
             _ => return None,
         })
     }
+}
+
+/// The cookie of the CALLCHAIN_DEFERRED record that has the user frames of a call chain: its last word, after
+/// [`Context::USER_DEFERRED`].
+#[inline]
+pub fn deferred_cookie(chain: Words<'_>) -> Option<u64> {
+    let last = chain.as_chunks().last_chunk::<2>()?;
+    let [marker, cookie] = last.map(|word| u64::from_bytes(word, chain.endian()));
+    (marker == Context::USER_DEFERRED.0).then_some(cookie)
 }
 
 /// A call chain: `u64 nr; u64 ips[nr]`.
