@@ -13,6 +13,7 @@ use perf_data::error::{Error, Result};
 use perf_data::session::Session;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::slices::Slices;
+use perf_data::session::thread_name::unnamed_thread;
 use perf_data::stream::meta::Meta;
 use std::sync::Arc;
 
@@ -63,6 +64,8 @@ labels! {
     Comm = "comm", None, SampleType::TID;
     /// Thread name.
     ThreadComm = "thread_comm", None, SampleType::TID;
+    /// Thread name, or `:TID` for a thread without one, or an empty one: perf prints the former so.
+    ThreadName = "thread_name", None, SampleType::TID;
     /// User-defined type of the thread.
     ThreadType = "thread_type", None, SampleType::TID;
     /// CPU number.
@@ -249,6 +252,12 @@ impl LabelReader {
             Label::Tid => view.task.map(|(_, tid)| tid.into()),
             Label::Comm => comm.map(name),
             Label::ThreadComm => session.thread(view.task?.1)?.comm.map(name),
+            Label::ThreadName => {
+                let tid = view.task?.1;
+                let recorded = session.thread(tid).and_then(|thread| thread.comm);
+                let recorded = recorded.filter(|&comm| !session.names.name(comm).is_empty());
+                Some(name(recorded.unwrap_or_else(|| session.names.id(unnamed_thread(tid).as_bytes()))))
+            }
             Label::ThreadType => {
                 let kind = self.thread_types.get(&view.task?.1)?;
                 Some(name(session.names.id(kind.as_bytes())))

@@ -14,7 +14,7 @@ pub struct ProfileOptions {
     /// Labels of samples if none are selected, where the recording has them; by default [these](Self::DEFAULT_LABELS).
     pub default_labels: Option<&'static [Label]>,
     /// Labels that samples always have, where the recording has them, whichever are selected.
-    pub required_labels: &'static [Label],
+    pub required_labels: Vec<Label>,
     /// Names of the selected events, with or without modifiers; all events if empty.
     pub events: Vec<String>,
     /// Write one profile for each of these.

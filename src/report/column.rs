@@ -4,7 +4,6 @@ use super::location::{LocationId, Locations};
 use crate::profile::labels::Label;
 use crate::profile::{Row, Tables};
 use perf_data::session::names::NameId;
-use perf_data::session::thread_name::unnamed_thread;
 
 /// A value: a name, a number or nothing.
 pub(super) type Cell = Option<u64>;
@@ -69,17 +68,8 @@ pub(super) const EVENT: Column = Column {
     text: |value, tables, _| tables.events[value as usize].name.clone(),
 };
 
-/// Marks the ID of a thread in place of its name, if that is unknown: each has a row of its own. As in perf, 0 is the idle thread.
-const UNNAMED: u64 = 1 << 32;
-
 pub(super) const COMM: Column = Column {
-    label: Some(Label::ThreadComm),
-    cell: CellSource::Sample(|row, tables| {
-        let value = |label| tables.labels.value(row.labels, label);
-        value(Label::ThreadComm).or_else(|| value(Label::Tid).map(|tid| UNNAMED | tid))
-    }),
-    text: |value, tables, _| match value {
-        UNNAMED.. => unnamed_thread(value as u32).into_owned(),
-        _ => String::from_utf8_lossy(tables.names.name(NameId(value as u32))).into_owned(),
-    },
+    label: Some(Label::ThreadName),
+    cell: CellSource::Sample(|row, tables| tables.labels.value(row.labels, Label::ThreadName)),
+    text: |value, tables, _| String::from_utf8_lossy(tables.names.name(NameId(value as u32))).into_owned(),
 };

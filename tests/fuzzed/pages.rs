@@ -52,7 +52,7 @@ pub fn page(bytes: &[u8]) {
     let bytes = profile.encode_to_vec();
     let Ok(imported) = pprof::import(&mut &bytes[..], "fuzzed", &ImportOptions::default()) else { return };
     let source = Source::open(imported.input(), ReadOptions::default()).expect("an imported recording");
-    let options = ProfileOptions { required_labels: LABELS, timeline: true, ..ProfileOptions::default() };
+    let options = ProfileOptions { required_labels: LABELS.to_vec(), timeline: true, ..ProfileOptions::default() };
     let Ok((profile, _)) = conversion::profile(source, &options) else { return };
     let (mut html, mut graph) = (Html::default(), Flamegraph::default());
     (html.title, graph.title) = (Some(title.clone()), Some(title));

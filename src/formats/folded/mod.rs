@@ -26,8 +26,9 @@ pub const FORMAT: Format = Format {
     ..Format::new("folded", "folded stacks, for flame graph tools")
 };
 
-/// Labels by default: those that the first frame needs.
-pub const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm];
+/// Labels by default: that of the first frame. The ID of each thread would be a label of its own, so that memory would grow with
+/// their number.
+pub const LABELS: &[Label] = &[Label::ThreadName];
 
 /// Folded stacks with these options.
 #[derive(Clone, Debug, Default)]

@@ -76,7 +76,7 @@ fn check_events(profile: &Profile) -> Result<()> {
 }
 
 /// The frames before the first recorded one: the thread, as `comm`, `comm-PID` or `comm-PID/TID`, then other labels. By default,
-/// the thread ID only replaces a missing name.
+/// the thread ID of an imported profile only replaces a missing name.
 fn roots(labels: &[LabelValue], tables: &Tables, has_default_labels: bool) -> Vec<Vec<u8>> {
     let name = |value: u64| tables.names.name(NameId(value as u32));
     let (mut comm, mut pid, mut tid) = (None, None, None);
@@ -84,7 +84,7 @@ fn roots(labels: &[LabelValue], tables: &Tables, has_default_labels: bool) -> Ve
     for label in labels {
         let LabelKey::Known(kind) = label.key else { continue };
         match kind {
-            Label::Comm | Label::ThreadComm => comm = Some(name(label.value)),
+            Label::Comm | Label::ThreadComm | Label::ThreadName => comm = Some(name(label.value)),
             Label::Pid => pid = Some(label.value as u32 as i32),
             Label::Tid => tid = Some(label.value as u32 as i32),
             _ if kind.unit().is_some() => roots.push(format!("{} {}", kind.key(), label.value).into_bytes()),

@@ -104,8 +104,8 @@ pub trait ProfileFormat {
     }
 
     /// Labels that the format cannot do without, such as those of its time axis.
-    fn required_labels(&self) -> &'static [Label] {
-        &[]
+    fn required_labels(&self) -> Vec<Label> {
+        Vec::new()
     }
 
     /// Whether it needs the [timeline](crate::profile::options::ProfileOptions::timeline).

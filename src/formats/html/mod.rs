@@ -68,8 +68,8 @@ impl ProfileFormat for Html {
         Some(&[])
     }
 
-    fn required_labels(&self) -> &'static [Label] {
-        LABELS
+    fn required_labels(&self) -> Vec<Label> {
+        LABELS.to_vec()
     }
 
     fn has_times(&self) -> bool {

@@ -20,7 +20,6 @@ use crate::report::top::{ReportEntry, Top};
 use perf_data::error::{Error, Result};
 use perf_data::stream::events::EventIndex;
 use std::io::Write;
-use std::sync::LazyLock;
 
 /// Reports.
 pub const FORMAT: Format = Format {
@@ -36,10 +35,6 @@ pub const MARKDOWN: Format = Format {
     functions: ShowsFunctions::Always,
     ..Format::new("markdown", "compact report in Markdown")
 };
-
-/// Labels that keys need.
-static LABELS: LazyLock<Vec<Label>> =
-    LazyLock::new(|| ReportKey::NAMES.iter().filter_map(|(_, key)| key.label()).collect());
 
 /// A report with these options.
 #[derive(Clone, Debug, Default)]
@@ -142,7 +137,7 @@ impl Settings {
     fn new(report: &Report) -> Self {
         let Contents { no_children, percent_limit, limit, json, csv, .. } = report.contents;
         Self {
-            keys: if report.group_by.is_empty() { ReportKey::DEFAULT.to_owned() } else { report.group_by.clone() },
+            keys: report.keys().to_owned(),
             by_total: !no_children,
             percent_limit: percent_limit.unwrap_or(0.0),
             limit: limit.map_or(if json || csv { usize::MAX } else { MAX_ENTRIES }, |limit| limit as usize),
@@ -181,6 +176,13 @@ fn total(profile: &Profile, event: EventIndex) -> Counts {
     rows(profile, event).map(Counts::from).sum()
 }
 
+impl Report {
+    /// What samples are grouped by.
+    fn keys(&self) -> &[ReportKey] {
+        if self.group_by.is_empty() { ReportKey::DEFAULT } else { &self.group_by }
+    }
+}
+
 impl OutputFormat for Report {
     fn format(&self) -> &'static Format {
         &FORMAT
@@ -196,8 +198,8 @@ impl ProfileFormat for Report {
         Some(&[])
     }
 
-    fn required_labels(&self) -> &'static [Label] {
-        &LABELS
+    fn required_labels(&self) -> Vec<Label> {
+        self.keys().iter().filter_map(|key| key.label()).collect()
     }
 
     /// Writes a report; an error if the profile has no function of a requested name.

@@ -53,10 +53,11 @@ impl SampleContexts {
             .clone()
             .or_else(|| own.clone())
             .unwrap_or_else(|| options.default_labels.unwrap_or(ProfileOptions::DEFAULT_LABELS).to_vec());
-        for label in options.required_labels {
+        for &label in &options.required_labels {
             // The fields of the recording that the imported profile has no values for are placeholders.
-            if !labels.contains(label) && own.as_ref().is_none_or(|own| own.contains(label)) {
-                labels.push(*label);
+            let recorded = if label == Label::ThreadName { Label::ThreadComm } else { label };
+            if !labels.contains(&label) && own.as_ref().is_none_or(|own| own.contains(&recorded)) {
+                labels.push(label);
             }
         }
         // Samples of a process may be in several cgroups. A split by event is applied later, for each event of a sample.

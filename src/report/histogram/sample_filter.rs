@@ -31,7 +31,7 @@ impl SampleFilter {
             list.is_empty() || label(key).is_some_and(|value| list.iter().any(|&id| u64::from(id) == value))
         };
         let has_comm = || {
-            let comm = label(Label::ThreadComm).map(|comm| tables.names.name(NameId(comm as u32)));
+            let comm = label(Label::ThreadName).map(|comm| tables.names.name(NameId(comm as u32)));
             comms.is_empty() || comm.is_some_and(|comm| comms.iter().any(|wanted| wanted.as_bytes() == comm))
         };
         if !(has_number(pids, Label::Pid) && has_number(tids, Label::Tid) && has_comm()) {

@@ -105,15 +105,6 @@ impl PerfReport {
     }
 }
 
-/// The labels of samples that keys and filters use.
-const LABELS: &[Label] = &[Label::Pid, Label::Tid, Label::ThreadComm, Label::Cpu];
-
-/// The same without CPUs, by which rows would only be divided.
-const LABELS_WITHOUT_CPU: &[Label] = &[Label::Pid, Label::Tid, Label::ThreadComm];
-
-/// The labels of branches: perf prints the address space of their sample.
-const LABELS_OF_BRANCHES: &[Label] = &[Label::Pid, Label::Tid, Label::ThreadComm, Label::Cpu, Label::ExecutionMode];
-
 impl OutputFormat for PerfReport {
     fn format(&self) -> &'static Format {
         &FORMAT
@@ -138,11 +129,16 @@ impl ProfileFormat for PerfReport {
         Some(&[])
     }
 
-    fn required_labels(&self) -> &'static [Label] {
+    fn required_labels(&self) -> Vec<Label> {
+        let mut labels = vec![Label::Pid, Label::Tid, Label::ThreadName];
         if self.counts_branches {
-            return LABELS_OF_BRANCHES;
+            // perf prints the address space of a branch's sample.
+            labels.extend([Label::Cpu, Label::ExecutionMode]);
+        } else if self.shows(HistogramKey::Cpu) {
+            // Rows would only be divided by CPUs that are not shown.
+            labels.push(Label::Cpu);
         }
-        if self.shows(HistogramKey::Cpu) { LABELS } else { LABELS_WITHOUT_CPU }
+        labels
     }
 
     fn is_as_recorded(&self) -> bool {
