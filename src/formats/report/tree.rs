@@ -1,0 +1,128 @@
+//! Trees of calls as text.
+
+use super::style::line;
+use super::text::{Page, join_events};
+use super::{rows, total};
+use crate::report::function_tree::{FunctionTree, TreeDirection};
+use crate::report::tree_lines::{ChainLink, TreeLimits, TreeLine, TreeLines};
+use perf_data::printable;
+
+/// Characters of the names of a line up to which it takes another one.
+const WIDTH: usize = 100;
+
+/// Characters of a name.
+const MAX_NAME: usize = 200;
+
+/// The characters of a tree.
+struct Drawing {
+    /// Before a line with others below the same parent, and before the last one.
+    branches: [&'static str; 2],
+    /// Before the lines below such lines.
+    below: [&'static str; 2],
+    /// Between a function and the next one of its line, by direction.
+    calls: &'static str,
+    called_by: &'static str,
+    times: &'static str,
+    ellipsis: &'static str,
+}
+
+const UNICODE: Drawing = Drawing {
+    branches: ["├─ ", "└─ "],
+    below: ["│  ", "   "],
+    calls: "→ ",
+    called_by: "← ",
+    times: "×",
+    ellipsis: "…",
+};
+
+const ASCII: Drawing = Drawing {
+    branches: ["|- ", "`- "],
+    below: ["|  ", "   "],
+    calls: "-> ",
+    called_by: "<- ",
+    times: "x",
+    ellipsis: "...",
+};
+
+impl Page<'_> {
+    /// The calls of each event.
+    pub(super) fn trees(&self, direction: TreeDirection, is_ascii: bool) -> String {
+        let drawing = if is_ascii { &ASCII } else { &UNICODE };
+        let tree = |&event| {
+            let tree = FunctionTree::new(self.profile, self.locations, rows(self.profile, event), direction);
+            self.heading(event, total(self.profile, event)) + &self.tree(&tree, direction, drawing)
+        };
+        join_events(self.profile.has_samples.iter().map(tree), "\n")
+    }
+
+    fn tree(&self, tree: &FunctionTree, direction: TreeDirection, drawing: &Drawing) -> String {
+        let limits = TreeLimits { percent: self.settings.percent_limit, lines: self.settings.limit };
+        let lines = TreeLines::new(tree, limits);
+        let percent = |counts| self.style.percent(crate::report::Counts::percent_of(counts, tree.total()));
+        let (heading, arrow) = match direction {
+            TreeDirection::Callees => ("  total     self  function", drawing.calls),
+            TreeDirection::Callers => ("  share  function", drawing.called_by),
+        };
+        let mut text = String::new();
+        line!(text, "{heading}");
+        // Whether each line above is the last below its parent; lines of the first level have no branches.
+        let mut above: Vec<bool> = Vec::new();
+        for TreeLine { level, is_last, chain, cut, usage } in &lines.list {
+            above.truncate(*level);
+            above.push(*is_last);
+            let indent =
+                |below: &[bool]| below.iter().map(|last| drawing.below[usize::from(*last)]).collect::<String>();
+            let (branch, next) = match level {
+                0 => (String::new(), String::new()),
+                _ => (indent(&above[1..*level]) + drawing.branches[usize::from(*is_last)], indent(&above[1..=*level])),
+            };
+            let own = match direction {
+                TreeDirection::Callers => String::new(),
+                TreeDirection::Callees if chain.is_empty() => " ".repeat(9),
+                TreeDirection::Callees => format!("  {}", percent(usage.own)),
+            };
+            let mut parts = self.chain_lines(chain, arrow, drawing);
+            if chain.is_empty() {
+                parts.push(format!("{} {cut} more", drawing.ellipsis));
+            }
+            for (index, part) in parts.iter().enumerate() {
+                match index {
+                    0 => line!(text, "{}{own}  {branch}{part}", percent(usage.total)),
+                    _ => line!(text, "{}{next}{part}", " ".repeat(heading.len() - "function".len())),
+                }
+            }
+        }
+        if lines.cut > 0 {
+            let (cut, share) = (lines.cut, lines.cut_samples.percent_of(tree.total()));
+            let calls = if cut == 1 { "1 more call" } else { &format!("{cut} more calls") };
+            line!(
+                text,
+                "{calls} below the limit, with {share:.2}% of the samples; choose another with --percent-limit"
+            );
+        }
+        text
+    }
+
+    /// The functions of a line, on as many lines as they need.
+    fn chain_lines(&self, chain: &[ChainLink], arrow: &str, drawing: &Drawing) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for (index, link) in chain.iter().enumerate() {
+            let name = match *link {
+                ChainLink::Omitted(count) => format!("{} {count} more {}", drawing.ellipsis, drawing.ellipsis),
+                ChainLink::Function(function, times) => {
+                    let name = printable::short(&self.locations.text(function.name), MAX_NAME).into_owned();
+                    if times > 1 { format!("{name} {}{times}", drawing.times) } else { name }
+                }
+            };
+            let part = if index > 0 { format!("{arrow}{name}") } else { name };
+            match lines.last_mut() {
+                Some(line) if line.chars().count() + part.chars().count() < WIDTH => {
+                    line.push(' ');
+                    line.push_str(&part);
+                }
+                _ => lines.push(part),
+            }
+        }
+        lines
+    }
+}
