@@ -32,6 +32,7 @@ mod progress;
 mod push;
 mod report;
 mod split;
+mod ssh;
 mod standard_streams;
 mod synth;
 mod temporary_outputs;
@@ -39,6 +40,7 @@ mod unknown_command;
 mod usage;
 mod version;
 mod view;
+mod viewer;
 
 use args::{Cli, Command, Deferred};
 use clap::Parser;

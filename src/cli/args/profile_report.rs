@@ -36,7 +36,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, conflicts_with = "no_children")]
     pub children: bool,
 
-    /// Show how the shares of functions differ from those in this recording [default of --sort: dso,sym]
+    /// Show how the shares of functions differ from those in this recording [default of --sort: sym]
     #[arg(
         long,
         value_name = "BASE",

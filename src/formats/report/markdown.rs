@@ -68,15 +68,15 @@ fn changes(base: &Profile, profile: &Profile, comparison: &Comparison, limit: us
     let ([before, after], [total_before, total_after]) = (comparison.events, comparison.totals);
     let mut text = format!(
         "\n## Changes: {}\n\nBefore: {}\n\n\
-         | before | after | change | noise | function | object |\n|---:|---:|---:|---:|---|---|\n",
+         | before | after | change | noise | function |\n|---:|---:|---:|---:|---|\n",
         plain(&event_line(&profile.tables, after, total_after)),
         plain(&event_line(&base.tables, before, total_before)),
     );
     for entry in comparison.entries.iter().take(limit) {
         let ([before, after], change, noise) = (entry.shares, entry.change(), entry.noise);
         let mark = if entry.is_noise() { "~ " } else { "" };
-        let (dso, sym) = (code(&entry.cells[0]), code(&entry.cells[1]));
-        text += &format!("| {before:.1}% | {after:.1}% | {mark}{change:+.1} | {noise:.1} | {sym} | {dso} |\n");
+        let name = code(&entry.cells[0]);
+        text += &format!("| {before:.1}% | {after:.1}% | {mark}{change:+.1} | {noise:.1} | {name} |\n");
     }
     text
 }

@@ -185,8 +185,8 @@ const MAX_ENTRIES: usize = 1000;
 /// Share in percent below which calls of a tree are cut by default.
 const TREE_LIMIT: f64 = 0.5;
 
-/// What a comparison groups by: names of threads often differ between two recordings.
-const COMPARED_KEYS: &[ReportKey] = &[ReportKey::Dso, ReportKey::Sym];
+/// What a comparison groups by: names of threads and of files, which contain versions, often differ between two recordings.
+const COMPARED_KEYS: &[ReportKey] = &[ReportKey::Sym];
 
 /// Values of the options of a report.
 struct Settings {
