@@ -29,7 +29,7 @@ pub(crate) struct ReportArgs {
     pub input_option: Option<PathBuf>,
 
     /// What samples are grouped by, separated by commas [default: comm,dso,sym]
-    #[arg(short, long = "sort", visible_alias = "group-by", value_name = "KEYS", value_delimiter = ',', value_parser = ReportKey::parser())]
+    #[arg(short, long = "sort", visible_alias = "group-by", value_name = "KEYS", value_delimiter = ',', value_parser = ReportKey::parser(), conflicts_with = "tree")]
     pub sort: Vec<ReportKey>,
 
     /// Also count samples in what a function calls (the default)

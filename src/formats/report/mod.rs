@@ -56,7 +56,13 @@ pub struct Report {
     /// What samples are grouped by, separated by commas [default: comm,dso,sym].
     #[cfg_attr(
         feature = "cli",
-        arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = ReportKey::parser())
+        arg(
+            long,
+            value_name = "KEYS",
+            value_delimiter = ',',
+            value_parser = ReportKey::parser(),
+            conflicts_with = "tree"
+        )
     )]
     pub group_by: Vec<ReportKey>,
 

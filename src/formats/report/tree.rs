@@ -3,6 +3,7 @@
 use super::style::line;
 use super::text::{Page, join_events};
 use super::{rows, total};
+use crate::report::Counts;
 use crate::report::function_tree::{FunctionTree, TreeDirection};
 use crate::report::tree_lines::{ChainLink, TreeLimits, TreeLine, TreeLines};
 use perf_data::printable;
@@ -16,7 +17,7 @@ const MAX_NAME: usize = 200;
 /// The characters of a tree.
 struct Drawing {
     /// Before a line with others below the same parent, and before the last one.
-    branches: [&'static str; 2],
+    forks: [&'static str; 2],
     /// Before the lines below such lines.
     below: [&'static str; 2],
     /// Between a function and the next one of its line, by direction.
@@ -26,23 +27,29 @@ struct Drawing {
     ellipsis: &'static str,
 }
 
-const UNICODE: Drawing = Drawing {
-    branches: ["├─ ", "└─ "],
-    below: ["│  ", "   "],
-    calls: "→ ",
-    called_by: "← ",
-    times: "×",
-    ellipsis: "…",
-};
+const UNICODE: Drawing =
+    Drawing {
+        forks: ["├─ ", "└─ "], below: ["│  ", "   "], calls: "→ ", called_by: "← ", times: "×", ellipsis: "…"
+    };
 
 const ASCII: Drawing = Drawing {
-    branches: ["|- ", "`- "],
+    forks: ["|- ", "`- "],
     below: ["|  ", "   "],
     calls: "-> ",
     called_by: "<- ",
     times: "x",
     ellipsis: "...",
 };
+
+impl Drawing {
+    /// What is before a line, and before those that continue it. By level down to the line: whether it is the last below its parent.
+    /// Lines of the first level have no branches.
+    fn branches(&self, is_last: &[bool]) -> (String, String) {
+        let [_, above @ .., last] = is_last else { return (String::new(), String::new()) };
+        let above: String = above.iter().map(|last| self.below[usize::from(*last)]).collect();
+        (format!("{above}{}", self.forks[usize::from(*last)]), format!("{above}{}", self.below[usize::from(*last)]))
+    }
+}
 
 impl Page<'_> {
     /// The calls of each event.
@@ -58,47 +65,34 @@ impl Page<'_> {
     fn tree(&self, tree: &FunctionTree, direction: TreeDirection, drawing: &Drawing) -> String {
         let limits = TreeLimits { percent: self.settings.percent_limit, lines: self.settings.limit };
         let lines = TreeLines::new(tree, limits);
-        let percent = |counts| self.style.percent(crate::report::Counts::percent_of(counts, tree.total()));
+        let percent = |counts: Counts| self.style.percent(counts.percent_of(tree.total()));
         let (heading, arrow) = match direction {
             TreeDirection::Callees => ("  total     self  function", drawing.calls),
             TreeDirection::Callers => ("  share  function", drawing.called_by),
         };
         let mut text = String::new();
         line!(text, "{heading}");
-        // Whether each line above is the last below its parent; lines of the first level have no branches.
+        let margin = " ".repeat(heading.len() - "function".len());
         let mut above: Vec<bool> = Vec::new();
         for TreeLine { level, is_last, chain, cut, usage } in &lines.list {
             above.truncate(*level);
             above.push(*is_last);
-            let indent =
-                |below: &[bool]| below.iter().map(|last| drawing.below[usize::from(*last)]).collect::<String>();
-            let (branch, next) = match level {
-                0 => (String::new(), String::new()),
-                _ => (indent(&above[1..*level]) + drawing.branches[usize::from(*is_last)], indent(&above[1..=*level])),
-            };
+            let (branch, below) = drawing.branches(&above);
             let own = match direction {
                 TreeDirection::Callers => String::new(),
                 TreeDirection::Callees if chain.is_empty() => " ".repeat(9),
                 TreeDirection::Callees => format!("  {}", percent(usage.own)),
             };
-            let mut parts = self.chain_lines(chain, arrow, drawing);
-            if chain.is_empty() {
-                parts.push(format!("{} {cut} more", drawing.ellipsis));
-            }
-            for (index, part) in parts.iter().enumerate() {
-                match index {
-                    0 => line!(text, "{}{own}  {branch}{part}", percent(usage.total)),
-                    _ => line!(text, "{}{next}{part}", " ".repeat(heading.len() - "function".len())),
-                }
-            }
+            let mut parts = self.chain_lines(chain, arrow, drawing).into_iter();
+            let first = parts.next().unwrap_or_else(|| format!("{} {cut} more", drawing.ellipsis));
+            line!(text, "{}{own}  {branch}{first}", percent(usage.total));
+            parts.for_each(|part| line!(text, "{margin}{below}{part}"));
         }
         if lines.cut > 0 {
-            let (cut, share) = (lines.cut, lines.cut_samples.percent_of(tree.total()));
-            let calls = if cut == 1 { "1 more call" } else { &format!("{cut} more calls") };
-            line!(
-                text,
-                "{calls} below the limit, with {share:.2}% of the samples; choose another with --percent-limit"
-            );
+            let calls = if lines.cut == 1 { "call" } else { "calls" };
+            let share = lines.cut_samples.percent_of(tree.total());
+            let limits = "choose others with --percent-limit and --limit";
+            line!(text, "{} more {calls} below the limits, with {share:.2}% of the samples; {limits}", lines.cut);
         }
         text
     }
@@ -110,7 +104,9 @@ impl Page<'_> {
             let name = match *link {
                 ChainLink::Omitted(count) => format!("{} {count} more {}", drawing.ellipsis, drawing.ellipsis),
                 ChainLink::Function(function, times) => {
-                    let name = printable::short(&self.locations.text(function.name), MAX_NAME).into_owned();
+                    let name = self.locations.text(function.name);
+                    // Shortened names have an ellipsis.
+                    let name = printable::short(&name, MAX_NAME).replace('…', drawing.ellipsis);
                     if times > 1 { format!("{name} {}{times}", drawing.times) } else { name }
                 }
             };
