@@ -111,9 +111,12 @@ fn kept(tree: &FunctionTree, limits: TreeLimits) -> Vec<bool> {
     nodes.clone().filter_map(|node| tree.continuation(node)).for_each(|node| is_continued[node as usize] = true);
     let is_large = |node: &u32| tree.usage(*node).total.percent_of(tree.total()) >= limits.percent;
     let mut first: Vec<u32> = nodes.filter(|&node| !is_continued[node as usize]).filter(is_large).collect();
-    first.sort_unstable_by_key(|&node| (Reverse(tree.usage(node).total), node));
+    if first.len() > limits.lines {
+        first.select_nth_unstable_by_key(limits.lines, |&node| (Reverse(tree.usage(node).total), node));
+        first.truncate(limits.lines);
+    }
     let mut is_kept = vec![false; tree.len() + 1];
-    first.iter().take(limits.lines).for_each(|&node| is_kept[node as usize] = true);
+    first.iter().for_each(|&node| is_kept[node as usize] = true);
     is_kept
 }
 
