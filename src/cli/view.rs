@@ -78,14 +78,14 @@ fn serve(directory: &Path, viewer: Viewer, address: SocketAddr, no_open: bool) -
     let ip = served.ip();
     if !is_private {
         print_message(format_args!(
-            "perfconv: warning: other machines can reach {ip}: whoever learns the address can read the {noun}, which is not encrypted"
+            "perfconv: warning: other machines can reach {ip}: anyone who learns the address can read the {noun}, which is not encrypted"
         ));
     }
     if let Some(session) = SshSession::current().filter(|_| is_private) {
         let command = session.forwarding(served);
         print_message(format_args!("perfconv: to open it on the machine from which you use ssh, run there: {command}"));
     }
-    let to = if is_private { "this machine".to_owned() } else { format!("whoever can reach {ip}") };
+    let to = if is_private { "this machine".to_owned() } else { format!("all machines that can reach {ip}") };
     print_message(format_args!("perfconv: serving the {noun} to {to}; press Ctrl-C to end"));
     server.run().map_err(failed)
 }

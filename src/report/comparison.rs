@@ -117,7 +117,7 @@ impl Side {
     }
 }
 
-/// The events that both profiles have, by name. The only event of each is compared whatever its name is, such as cycles and cpu-clock.
+/// The events that both profiles have, by name. If each has only one, these are compared, such as cycles and cpu-clock.
 fn common_events(profiles: [&Profile; 2]) -> Result<Vec<[EventIndex; 2]>> {
     let name = |side: usize, event: EventIndex| &*profiles[side].tables.events[event as usize].name;
     let events = profiles.map(|profile| profile.has_samples.iter().copied().collect::<Vec<_>>());

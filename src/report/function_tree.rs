@@ -1,7 +1,7 @@
 //! Calls as a tree of functions: from the roots of the stacks to what they call, or from the functions with samples to their
 //! callers.
 //!
-//! Unlike in the call tree of a page, a node is a function whatever its lines are, and the samples are those of one event. All
+//! Unlike in the call tree of a page, a node is a function with all its lines, and the samples are those of one event. All
 //! steps are loops over nodes, since stacks of a corrupt recording can be of any depth.
 
 use super::location::{LocationId, Locations};

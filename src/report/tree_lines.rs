@@ -5,35 +5,35 @@ use super::{Counts, Usage};
 use std::cmp::Reverse;
 use std::iter::successors;
 
-/// Level below which nodes are cut: deeper ones are indented too far to be read.
+/// Level below which nodes are omitted: deeper ones are indented too far to be read.
 const MAX_LEVEL: usize = 64;
 
 /// Maximum number of functions of a line, of which more are omitted in the middle.
 const MAX_CHAIN: usize = 16;
 
-/// Share in percent from which nodes that are cut have a line below their parent.
-const MIN_CUT: f64 = 0.5;
+/// Share in percent from which nodes that are omitted have a line below their parent.
+const MIN_OMITTED: f64 = 0.5;
 
 /// Which nodes have lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TreeLimits {
     /// Minimum share of the event.
     pub percent: f64,
-    /// Maximum number of lines, without those for nodes that are cut.
+    /// Maximum number of lines, without those for nodes that are omitted.
     pub lines: usize,
 }
 
-/// A line: a node, followed by its only child as long as this has all samples; or the nodes below the same parent that are cut.
+/// A line: a node, followed by its only child as long as this has all samples; or the nodes below the same parent that are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TreeLine {
     /// Number of lines above it on the way from the root.
     pub level: usize,
     /// Whether it is the last line below its parent.
     pub is_last: bool,
-    /// The functions; empty if the line stands for nodes that are cut.
+    /// The functions; empty if the line stands for nodes that are omitted.
     pub chain: Vec<ChainLink>,
-    /// Number of nodes that are cut.
-    pub cut: usize,
+    /// Number of nodes that are omitted.
+    pub omitted: usize,
     /// Samples of the last function.
     pub usage: Usage,
 }
@@ -41,9 +41,9 @@ pub(crate) struct TreeLine {
 /// Part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChainLink {
-    /// A function, so many times in succession.
+    /// A function, and how many times it is called in succession.
     Function(NamedFunction, usize),
-    /// So many functions that are omitted.
+    /// Number of functions that are omitted.
     Omitted(usize),
 }
 
@@ -52,15 +52,15 @@ pub(crate) enum ChainLink {
 pub(crate) struct TreeLines {
     pub list: Vec<TreeLine>,
     /// Number of nodes without a line of their own.
-    pub cut: usize,
+    pub omitted: usize,
     /// Samples of these nodes.
-    pub cut_samples: Counts,
+    pub omitted_samples: Counts,
 }
 
 impl TreeLines {
     /// The lines of a tree, in depth-first order.
     pub(crate) fn new(tree: &FunctionTree, limits: TreeLimits) -> Self {
-        let mut lines = Self { cut: tree.len(), ..Self::default() };
+        let mut lines = Self { omitted: tree.len(), ..Self::default() };
         let is_kept = kept(tree, limits);
         let mut pending = Vec::new();
         lines.below(tree, &is_kept, (0, 0), limits.percent, &mut pending);
@@ -68,7 +68,7 @@ impl TreeLines {
             if let Some(node) = node {
                 let chain: Vec<u32> = successors(Some(node), |&node| tree.continuation(node)).collect();
                 let last = chain.last().copied().unwrap_or(node);
-                lines.cut -= chain.len();
+                lines.omitted -= chain.len();
                 lines.below(tree, &is_kept, (last, line.level + 1), limits.percent, &mut pending);
                 line.chain = shortened(links(tree, &chain));
                 line.usage = tree.usage(last);
@@ -87,14 +87,14 @@ impl TreeLines {
         percent: f64,
         pending: &mut Vec<(Option<u32>, TreeLine)>,
     ) {
-        let (kept, cut): (Vec<u32>, Vec<u32>) =
+        let (kept, omitted): (Vec<u32>, Vec<u32>) =
             tree.children(parent).iter().partition(|&&node| level <= MAX_LEVEL && is_kept[node as usize]);
-        let total: Counts = cut.iter().map(|&node| tree.usage(node).total).sum();
-        self.cut_samples += total;
+        let total: Counts = omitted.iter().map(|&node| tree.usage(node).total).sum();
+        self.omitted_samples += total;
         let first = pending.len();
-        if !cut.is_empty() && total.percent_of(tree.total()) >= percent.max(MIN_CUT) {
+        if !omitted.is_empty() && total.percent_of(tree.total()) >= percent.max(MIN_OMITTED) {
             let usage = Usage { total, ..Usage::default() };
-            pending.push((None, TreeLine { level, cut: cut.len(), usage, ..TreeLine::default() }));
+            pending.push((None, TreeLine { level, omitted: omitted.len(), usage, ..TreeLine::default() }));
         }
         pending.extend(kept.into_iter().rev().map(|node| (Some(node), TreeLine { level, ..TreeLine::default() })));
         if let Some((_, last)) = pending.get_mut(first) {
@@ -149,25 +149,25 @@ mod tests {
             ChainLink::Omitted(count) => format!("({count})"),
         };
         let chain: Vec<_> = line.chain.iter().map(link).collect();
-        let chain = if chain.is_empty() { format!("{} cut", line.cut) } else { chain.join(">") };
+        let chain = if chain.is_empty() { format!("{} omitted", line.omitted) } else { chain.join(">") };
         format!("{} {chain} {}/{}", line.level, line.usage.total.samples, line.usage.own.samples)
     }
 
     fn lines(stacks: &[(&[u32], u64)], percent: f64, lines: usize) -> (Vec<String>, usize, u64) {
         let lines = TreeLines::new(&test_tree(stacks), TreeLimits { percent, lines });
-        (lines.list.iter().map(text).collect(), lines.cut, lines.cut_samples.samples)
+        (lines.list.iter().map(text).collect(), lines.omitted, lines.omitted_samples.samples)
     }
 
     const STACKS: &[(&[u32], u64)] =
         &[(&[0, 1, 2], 60), (&[0, 1, 3, 3, 3, 4], 30), (&[0, 1], 5), (&[0, 1, 5], 2), (&[0, 1, 6], 2), (&[7], 1)];
 
     #[test]
-    fn chains_are_one_line_and_small_nodes_are_cut() {
+    fn chains_are_one_line_and_small_nodes_are_omitted() {
         let all = ["0 f0>f1 99/5", "1 f2 60/60", "1 f3x3>f4 30/30", "1 f5 2/2", "1 f6 2/2", "0 f7 1/1"];
         assert_eq!(lines(STACKS, 0.0, 100), (all.map(str::to_owned).into(), 0, 0));
-        let large = ["0 f0>f1 99/5", "1 f2 60/60", "1 f3x3>f4 30/30", "1 2 cut 4/0"];
+        let large = ["0 f0>f1 99/5", "1 f2 60/60", "1 f3x3>f4 30/30", "1 2 omitted 4/0"];
         assert_eq!(lines(STACKS, 3.0, 100), (large.map(str::to_owned).into(), 3, 5));
-        let first = ["0 f0>f1 99/5", "1 f2 60/60", "1 3 cut 34/0", "0 1 cut 1/0"];
+        let first = ["0 f0>f1 99/5", "1 f2 60/60", "1 3 omitted 34/0", "0 1 omitted 1/0"];
         assert_eq!(lines(STACKS, 0.0, 2), (first.map(str::to_owned).into(), 7, 35));
     }
 
@@ -180,13 +180,13 @@ mod tests {
     #[test]
     fn deep_stacks_are_bounded() {
         let deep: Vec<u32> = (0..200_000).collect();
-        let (chain, cut, _) = lines(&[(&deep, 3)], 0.0, 100);
-        assert_eq!((chain.len(), cut), (1, 0));
+        let (chain, omitted, _) = lines(&[(&deep, 3)], 0.0, 100);
+        assert_eq!((chain.len(), omitted), (1, 0));
         assert!(chain[0].contains("f7>(199985)>f199993>"), "{}", chain[0]);
         // Each call has a sample of its own.
         let stacks: Vec<(&[u32], u64)> = (1..2000).map(|len| (&deep[..len], 1)).collect();
-        let (levels, cut, samples) = lines(&stacks, 0.0, 1_000_000);
-        assert_eq!((levels.len(), cut), (MAX_LEVEL + 2, 1999 - MAX_LEVEL - 1));
-        assert_eq!(samples as usize, cut);
+        let (levels, omitted, samples) = lines(&stacks, 0.0, 1_000_000);
+        assert_eq!((levels.len(), omitted), (MAX_LEVEL + 2, 1999 - MAX_LEVEL - 1));
+        assert_eq!(samples as usize, omitted);
     }
 }

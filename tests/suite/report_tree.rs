@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 fn lines(tree: &str) -> Vec<(String, u64, u64, u64)> {
     let text = report(&[tree, "--json", "--percent-limit", "0", "--limit", "1000000"]);
     let json: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(json["events"][0]["cut"]["calls"], 0, "{}", json["events"]);
+    assert_eq!(json["events"][0]["omitted"]["calls"], 0, "{}", json["events"]);
     let line = |line: &Value| {
         let samples = |of: &str| line[of]["samples"].as_u64().expect("a number");
         let first = &line["calls"][0];
@@ -42,7 +42,7 @@ fn trees_have_the_samples_of_the_functions() {
 }
 
 #[test]
-fn small_calls_are_cut_and_counted() {
+fn small_calls_are_omitted_and_counted() {
     let text = report(&["--tree", "--ascii", "--percent-limit", "4.7"]);
     let expected = "\
  22.84%    0.46%  [libstdc++.so.6.0.30]

@@ -121,8 +121,8 @@ pub(super) fn write_trees(
             let lines = TreeLines::new(&tree, limits);
             let name = &profile.tables.events[event as usize].name;
             let Counts { samples, value } = tree.total();
-            let cut = json!({ "calls": lines.cut, "total": counts(lines.cut_samples) });
-            events.push(json!({ "event": name, "samples": samples, "value": value, "cut": cut }));
+            let omitted = json!({ "calls": lines.omitted, "total": counts(lines.omitted_samples) });
+            events.push(json!({ "event": name, "samples": samples, "value": value, "omitted": omitted }));
             for line in lines.list.iter().filter(|line| !line.chain.is_empty()) {
                 let calls: Vec<_> = line.chain.iter().map(|link| call(link, locations)).collect();
                 let (total, own) = (counts(line.usage.total), counts(line.usage.own));

@@ -117,7 +117,7 @@ pub struct Contents {
     pub list: Option<String>,
 
     /// Print the tree of calls: callees from the roots of the stacks, or callers from the functions with the most samples. By
-    /// default, calls below 0.5 % of the event are cut.
+    /// default, calls below 0.5 % of the event are omitted.
     #[cfg_attr(
         feature = "cli",
         arg(
@@ -188,7 +188,7 @@ pub struct Markdown {
 /// Number of entries of a list of text by default.
 const MAX_ENTRIES: usize = 1000;
 
-/// Share in percent below which calls of a tree are cut by default.
+/// Share in percent below which calls of a tree are omitted by default.
 const TREE_LIMIT: f64 = 0.5;
 
 /// What a comparison groups by: names of threads and of files, which contain versions, often differ between two recordings.

@@ -74,7 +74,7 @@ impl Page<'_> {
         line!(text, "{heading}");
         let margin = " ".repeat(heading.len() - "function".len());
         let mut above: Vec<bool> = Vec::new();
-        for TreeLine { level, is_last, chain, cut, usage } in &lines.list {
+        for TreeLine { level, is_last, chain, omitted, usage } in &lines.list {
             above.truncate(*level);
             above.push(*is_last);
             let (branch, below) = drawing.branches(&above);
@@ -84,15 +84,15 @@ impl Page<'_> {
                 TreeDirection::Callees => format!("  {}", percent(usage.own)),
             };
             let mut parts = self.chain_lines(chain, arrow, drawing).into_iter();
-            let first = parts.next().unwrap_or_else(|| format!("{} {cut} more", drawing.ellipsis));
+            let first = parts.next().unwrap_or_else(|| format!("{} {omitted} more", drawing.ellipsis));
             line!(text, "{}{own}  {branch}{first}", percent(usage.total));
             parts.for_each(|part| line!(text, "{margin}{below}{part}"));
         }
-        if lines.cut > 0 {
-            let calls = if lines.cut == 1 { "call" } else { "calls" };
-            let share = lines.cut_samples.percent_of(tree.total());
+        if lines.omitted > 0 {
+            let calls = if lines.omitted == 1 { "call" } else { "calls" };
+            let share = lines.omitted_samples.percent_of(tree.total());
             let limits = "choose others with --percent-limit and --limit";
-            line!(text, "{} more {calls} below the limits, with {share:.2}% of the samples; {limits}", lines.cut);
+            line!(text, "{} more {calls} below the limits, with {share:.2}% of the samples; {limits}", lines.omitted);
         }
         text
     }
