@@ -78,6 +78,8 @@ mod suite {
     mod quipper;
     mod recognition;
     mod repair;
+    mod report_diff;
+    mod report_tree;
     mod reports;
     mod rewrite;
     mod rewrite_unwind;
@@ -105,4 +107,5 @@ mod suite {
     mod unwind_outputs;
     mod unwind_witness;
     mod view_limits;
+    mod viewers;
 }

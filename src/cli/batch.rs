@@ -1,7 +1,7 @@
 //! `perfconv *.data --out-dir DIR`: converts several recordings, each to its own output.
 
 use super::args::ConvertArgs;
-use super::convert::{Conversion, INCOMPLETE};
+use super::convert::Conversion;
 use super::failure::Failure;
 use super::output::create_directories;
 use super::report::print_message;
@@ -59,11 +59,11 @@ pub(super) fn run(args: &ConvertArgs, directory: &Path) -> Result<ExitCode, Fail
 
 /// Converts each recording to its output, several at a time. A recording that cannot be converted does not stop the others.
 pub(super) fn convert_each(args: &ConvertArgs, conversion: &Conversion, jobs: &[(&PathBuf, PathBuf)]) -> ExitCode {
-    let (mut failed, mut incomplete) = (0, 0);
+    let (mut failed, mut status) = (0, 0);
     let convert = |(input, output): &(&PathBuf, PathBuf)| conversion.convert(args, (*input).clone(), output);
     let threads = args.read.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     in_order(threads, jobs, convert, |converted| match converted {
-        Ok(converted) => incomplete += usize::from(converted.report(args) != 0),
+        Ok(converted) => status = converted.report(args).max(status),
         Err(failure) => {
             failure.report();
             failed += 1;
@@ -72,11 +72,7 @@ pub(super) fn convert_each(args: &ConvertArgs, conversion: &Conversion, jobs: &[
     if failed > 0 {
         print_message(format_args!("perfconv: {failed} of {} recordings could not be converted", jobs.len()));
     }
-    match (failed, incomplete) {
-        (0, 0) => ExitCode::SUCCESS,
-        (0, _) => ExitCode::from(INCOMPLETE),
-        _ => ExitCode::FAILURE,
-    }
+    if failed > 0 { ExitCode::FAILURE } else { ExitCode::from(status) }
 }
 
 /// Extension of an output of this format, compression included.

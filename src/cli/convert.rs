@@ -4,7 +4,7 @@ use super::args::{COMPARING, ConvertArgs, UNWINDING, WhichArg, flags};
 use super::failure::Failure;
 use super::input::{self, InputRecording};
 use super::output;
-use super::report::{self, Report};
+use super::report::{self, Report, print_message};
 use super::{batch, dataset, progress};
 use perf_data::abi::record::RecordType;
 use perf_data::container::access::Access;
@@ -39,6 +39,9 @@ use std::sync::Arc;
 
 /// Exit status of `--strict` if something is missing from the output.
 pub(super) const INCOMPLETE: u8 = 3;
+
+/// Exit status of `--fail-above` if a function grew by more.
+const EXCEEDED: u8 = 4;
 
 /// Converts a recording, or several recordings to a directory.
 ///
@@ -118,7 +121,7 @@ impl Converted {
         report::warnings(&self.converted.ledger, false);
     }
 
-    /// Reports the result as the arguments ask for, and returns the exit status.
+    /// Reports the result as the arguments ask for, and returns the exit status. What exceeds limits is an error.
     pub(super) fn report(&self, args: &ConvertArgs) -> u8 {
         if !args.quiet {
             let Self { converted, input, output } = self;
@@ -131,8 +134,15 @@ impl Converted {
             };
             report.print(args.report, args.verbose);
         }
+        for message in &self.converted.exceeded {
+            print_message(format_args!("perfconv: {message}"));
+        }
         let is_incomplete = args.strict && self.converted.ledger.is_incomplete();
-        if is_incomplete { INCOMPLETE } else { 0 }
+        match (self.converted.exceeded.is_empty(), is_incomplete) {
+            (false, _) => EXCEEDED,
+            (true, true) => INCOMPLETE,
+            (true, false) => 0,
+        }
     }
 }
 
@@ -160,7 +170,7 @@ impl Conversion {
             return Err(Failure::Usage(format!("{} can be read but not written", description.name)));
         };
         if args.diff.is_some() && !COMPARING.contains(&description.name) {
-            let names = COMPARING.join(" and ");
+            let names = COMPARING.join(", ");
             return Err(Failure::Usage(format!("--diff applies to {names}, not to {}", description.name)));
         }
         let (is_profile, is_direct) = match format.writer() {

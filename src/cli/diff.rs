@@ -84,7 +84,7 @@ fn compare(args: DiffArgs) -> Result<ExitCode, Failure> {
     if !summary.is_same() && !args.json && !args.stats {
         // People who know perf diff expect functions.
         print_message(format_args!(
-            "perfconv: these are records; to compare functions: perfconv {1} -o out.html --diff {0}",
+            "perfconv: these are records; to compare functions: perfconv report {1} --diff {0}",
             args.first.display(),
             args.second.display()
         ));

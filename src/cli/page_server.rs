@@ -1,10 +1,11 @@
-//! Serves a page to browsers of this machine, for those that cannot open files.
+//! Serves a page, or the profile that a web page shows, to browsers: for those that cannot open files, or are on another machine.
 
-use super::page_request::is_asked_for;
+use super::page_request::{self, PageRequest};
+use super::viewer::Viewer;
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,32 +36,44 @@ pub(super) fn is_needed() -> bool {
     browser.is_ok_and(|name| !name.is_empty() && Path::new(SNAPS).join(name).exists())
 }
 
-/// A server of one page.
+/// A server of one file.
 pub(super) struct PageServer {
     listener: TcpListener,
+    viewer: Viewer,
     page: Arc<[u8]>,
     path: String,
 }
 
 impl PageServer {
-    /// Serves a file on a free port. Its path in the address is not guessable, so that other users do not find it.
+    /// Serves the file of a viewer in a directory. Its path in the address is not guessable, so that other users do not find it.
     ///
     /// # Errors
-    /// If the file cannot be read, or no port can be opened.
-    pub(super) fn new(file: &Path) -> io::Result<Self> {
+    /// If the file cannot be read, or the port cannot be opened.
+    pub(super) fn new(directory: &Path, viewer: Viewer, address: SocketAddr) -> io::Result<Self> {
         let mut secret = [0; 16];
         getrandom::fill(&mut secret).map_err(io::Error::other)?;
         let name: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        Ok(Self { listener, page: fs::read(file)?.into(), path: format!("/{name}/profile.html") })
+        let page = fs::read(directory.join(viewer.file_name()))?.into();
+        let path = format!("/{name}/{}", viewer.file_name());
+        Ok(Self { listener: TcpListener::bind(address)?, viewer, page, path })
     }
 
-    /// The address of the page.
+    /// The address and port that it serves.
     ///
     /// # Errors
     /// If the system does not know the port.
-    pub(super) fn address(&self) -> io::Result<String> {
-        Ok(format!("http://{}{}", self.listener.local_addr()?, self.path))
+    pub(super) fn socket(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// The address of the file for browsers. All addresses of this machine are represented by its name, which other machines may know.
+    pub(super) fn address(&self, socket: SocketAddr) -> String {
+        let host = match host_name().filter(|_| socket.ip().is_unspecified()) {
+            Some(name) => format!("{name}:{}", socket.port()),
+            None if socket.ip().is_unspecified() => SocketAddr::new(LOCALHOST, socket.port()).to_string(),
+            None => socket.to_string(),
+        };
+        format!("http://{host}{}", self.path)
     }
 
     /// Answers requests until the program ends.
@@ -68,9 +81,8 @@ impl PageServer {
     /// # Errors
     /// If the system does not know the port.
     pub(super) fn run(self) -> io::Result<()> {
-        let port = self.listener.local_addr()?.port();
-        let hosts = ["127.0.0.1", "localhost"].map(|host| format!("{host}:{port}"));
-        let served = Arc::new(ServedPage { page: self.page, path: self.path, hosts });
+        let hosts = hosts(self.listener.local_addr()?);
+        let served = Arc::new(ServedPage { viewer: self.viewer, page: self.page, path: self.path, hosts });
         let mut open = VecDeque::new();
         loop {
             // Fails if the program has too many open files, or the other end has gone.
@@ -95,6 +107,24 @@ impl PageServer {
     }
 }
 
+/// Where a server listens that only this machine can reach.
+const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// Accepted values of the header Host, for a server that only this machine can reach: a web page whose domain resolves to this machine
+/// sends another one. Other machines can reach the server by any name.
+fn hosts(socket: SocketAddr) -> Option<Vec<String>> {
+    let port = socket.port();
+    let local = || vec![socket.to_string(), format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+    socket.ip().is_loopback().then(local)
+}
+
+/// The name of this machine.
+fn host_name() -> Option<String> {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    let is_plain = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
+    Some(name.trim().to_owned()).filter(|name| is_plain(name))
+}
+
 /// A connection, closed by whoever drops it last.
 struct Connection {
     stream: TcpStream,
@@ -114,28 +144,37 @@ fn close_oldest(open: &mut VecDeque<Weak<Connection>>) -> bool {
 
 /// The page and who may ask for it.
 struct ServedPage {
+    viewer: Viewer,
     page: Arc<[u8]>,
     path: String,
-    /// Accepted values of the header Host: a web page whose domain resolves to this machine sends another one.
-    hosts: [String; 2],
+    hosts: Option<Vec<String>>,
 }
 
 impl ServedPage {
     fn answer(&self, connection: &Connection) -> io::Result<()> {
         let mut stream = &connection.stream;
         let request = read_request(stream)?;
-        let (status, body) = match is_asked_for(&request, &self.path, &self.hosts) {
-            true => ("200 OK", &*self.page),
-            false => ("404 Not Found", &b""[..]),
+        let request = page_request::parse(&request, &self.path, self.hosts.as_deref());
+        let (status, body) = match request {
+            Some(PageRequest::Get) => ("200 OK", &*self.page),
+            // Asks whether a web page may load the file.
+            Some(PageRequest::Options) if self.viewer.origin().is_some() => ("204 No Content", &b""[..]),
+            _ => ("404 Not Found", &b""[..]),
         };
+        let (size, media_type) = (body.len(), self.viewer.media_type());
+        let origin = self.viewer.origin().filter(|_| request.is_some());
+        let access = origin.map_or(String::new(), |origin| {
+            // Chrome asks for the permission to load files of this machine.
+            let private = "Access-Control-Allow-Private-Network: true";
+            format!("Access-Control-Allow-Origin: {origin}\r\nAccess-Control-Allow-Methods: GET\r\n{private}\r\nVary: Origin\r\n")
+        });
         // A connection that does not know the path may still be closed in favor of others.
         connection.is_answered.store(!body.is_empty(), Ordering::Relaxed);
         stream.set_write_timeout(Some(TIMEOUT))?;
-        let size = body.len();
         // The address is a secret: neither a cache nor the Referer header may disclose the page or its path.
         write!(
             stream,
-            "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {size}\r\n\
+            "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {size}\r\n{access}\
              Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
         )?;
         stream.write_all(body)

@@ -13,13 +13,14 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// If the arguments are invalid, the recording cannot be read, or the output cannot be written.
-pub(super) fn run(args: ReportArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(mut args: ReportArgs) -> Result<ExitCode, Failure> {
     let on_terminal = args.output == Path::new("-") && io::stdout().is_terminal();
     let has_color = match args.color {
         ColorArg::Auto => on_terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         ColorArg::Always => true,
         ColorArg::Never => false,
     };
+    args.contents.ascii |= !is_utf8_locale();
     let pager = if on_terminal && !args.no_pager { Pager::start() } else { None };
     let done = args.conversion(has_color).map_err(Failure::Usage).and_then(convert::run);
     match pager {
@@ -30,4 +31,12 @@ pub(super) fn run(args: ReportArgs) -> Result<ExitCode, Failure> {
             if matches!(done, Err(Failure::BrokenPipe)) { Ok(ExitCode::SUCCESS) } else { done }
         }
     }
+}
+
+/// Whether the locale's characters are in UTF-8, by the first of the variables that determine it.
+fn is_utf8_locale() -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
+    let locale = names.filter_map(env::var_os).find(|value| !value.is_empty()).unwrap_or_default();
+    let locale = locale.to_string_lossy().to_ascii_lowercase();
+    ["utf-8", "utf8"].iter().any(|encoding| locale.contains(encoding))
 }

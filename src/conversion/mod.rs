@@ -90,6 +90,8 @@ pub struct Converted {
     pub images: Option<String>,
     /// Frames without function names, by object; `None` if the output has no frames.
     pub unsymbolized: Option<Unsymbolized>,
+    /// Messages on what exceeds limits that the format's options set.
+    pub exceeded: Vec<String>,
 }
 
 /// Shows the [ledger](Converted::ledger).
@@ -257,9 +259,9 @@ impl Conversion<'_> {
             converted.base = Some(ledger);
             target.base = Some(Arc::new(profiles.into_iter().next().unwrap_or_default()));
         }
-        let (ledger, written, unsymbolized) =
-            profiles::run(recording.input(), self.read, &mut self.passes, &target, output, &options)?;
-        converted.unsymbolized = Some(unsymbolized);
-        Ok((ledger, written))
+        let written = profiles::run(recording.input(), self.read, &mut self.passes, &target, output, &options)?;
+        converted.unsymbolized = Some(written.unsymbolized);
+        converted.exceeded = written.exceeded;
+        Ok((written.ledger, written.pending))
     }
 }

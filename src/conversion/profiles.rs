@@ -32,8 +32,15 @@ pub(crate) struct ProfileTarget<'a> {
     pub base: Option<Arc<Profile>>,
 }
 
-/// A written profile: the ledger, the pending output, and the frames without function names.
-pub(crate) type Written<'a> = (Ledger, PendingOutput<'a>, Unsymbolized);
+/// A written profile.
+pub(crate) struct WrittenProfile<'a> {
+    pub ledger: Ledger,
+    pub pending: PendingOutput<'a>,
+    /// Frames without function names.
+    pub unsymbolized: Unsymbolized,
+    /// What [exceeds](ProfileFormat::exceeded) limits.
+    pub exceeded: Vec<String>,
+}
 
 /// Writes a recording as a profile, or split into several. Some formats can show how it differs from a `base`.
 ///
@@ -46,7 +53,7 @@ pub(crate) fn run<'a>(
     target: &ProfileTarget<'_>,
     output: &'a Output,
     options: &ProfileOptions,
-) -> Result<Written<'a>> {
+) -> Result<WrittenProfile<'a>> {
     let ProfileTarget { format, envelopes, .. } = *target;
     // An imported profile is in memory anyway, and its symbols are looked up once all samples are known.
     let streamed = format.streamed().filter(|_| options.symbols.imported.is_none());
@@ -54,11 +61,12 @@ pub(crate) fn run<'a>(
     match streamed {
         _ if options.split.is_some() => {
             let (profiles, ledger) = passed_profiles(input, read, passes, options)?;
-            let written = output.fill_directory(|directory| {
+            let pending = output.fill_directory(|directory| {
                 write_each(&profiles, directory, target)?;
                 output.check_replaced(directory)
             })?;
-            Ok((ledger, written, count_unsymbolized(&profiles)))
+            let unsymbolized = count_unsymbolized(&profiles);
+            Ok(WrittenProfile { ledger, pending, unsymbolized, exceeded: Vec::new() })
         }
         Some(begin) if is_unique => stream_samples(input, read, passes, options, begin, output, envelopes),
         _ => {
@@ -66,8 +74,8 @@ pub(crate) fn run<'a>(
             let unsymbolized = count_unsymbolized(&profiles);
             let profile = profiles.into_iter().next().unwrap_or_default();
             let profile = Profile { base: target.base.clone(), ..profile };
-            let written = output.write(|out| envelopes.around(out, |out| format.write(&profile, out)))?;
-            Ok((ledger, written, unsymbolized))
+            let pending = output.write(|out| envelopes.around(out, |out| format.write(&profile, out)))?;
+            Ok(WrittenProfile { ledger, pending, unsymbolized, exceeded: format.exceeded(&profile)? })
         }
     }
 }
@@ -87,16 +95,16 @@ fn stream_samples<'a>(
     begin: BeginStreamed,
     output: &'a Output,
     envelopes: &Envelopes,
-) -> Result<Written<'a>> {
+) -> Result<WrittenProfile<'a>> {
     let mut result = (Ledger::default(), Unsymbolized::default());
-    let written = output.write(|out| {
+    let pending = output.write(|out| {
         envelopes.around(out, |out| {
             result = streamed(input, read, passes, options, begin, out)?;
             Ok(())
         })
     })?;
     let (ledger, unsymbolized) = result;
-    Ok((ledger, written, unsymbolized))
+    Ok(WrittenProfile { ledger, pending, unsymbolized, exceeded: Vec::new() })
 }
 
 /// Options of a profile with what its format needs.

@@ -17,7 +17,9 @@
 
 pub(crate) mod call_tree;
 mod column;
+pub(crate) mod comparison;
 pub(crate) mod facts;
+pub mod function_tree;
 pub(crate) mod histogram;
 pub mod key;
 pub mod location;
@@ -26,6 +28,7 @@ pub(crate) mod source_lines;
 #[cfg(test)]
 mod test_column;
 pub mod top;
+pub(crate) mod tree_lines;
 
 use crate::profile::Row;
 use std::cmp::Reverse;

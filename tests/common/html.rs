@@ -1,8 +1,11 @@
-//! Pages, and the samples that they contain.
+//! Pages, the samples that they contain, and servers of pages.
 
 use crate::common::program::{perfconv, run};
 use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 
 pub(crate) fn symbols() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols")
@@ -35,4 +38,21 @@ pub(crate) fn reported(recording: &Path, args: &[&str]) -> Vec<(String, u64, u64
             (entry["sym"].as_str().unwrap_or_default().to_owned(), number(entry, "self"), number(entry, "total"))
         })
         .collect()
+}
+
+/// The host and the path of the page that a server prints.
+pub(crate) fn address(server: &mut Child) -> (String, String) {
+    let mut address = String::new();
+    BufReader::new(server.stdout.take().expect("standard output")).read_line(&mut address).expect("an address");
+    let (host, path) = address.trim().strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect(&address);
+    (host.to_owned(), path.to_owned())
+}
+
+/// The response to a request.
+pub(crate) fn requested(host: &str, request: &str) -> String {
+    let mut connection = TcpStream::connect(host).expect("a connection");
+    connection.write_all(request.as_bytes()).expect("a request");
+    let mut response = String::new();
+    connection.read_to_string(&mut response).expect("a response");
+    response
 }

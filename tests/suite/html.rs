@@ -1,10 +1,10 @@
 //! Pages: their contents, and the server of `perfconv view`.
 
 use crate::common::files;
-use crate::common::html::{page, symbols};
+use crate::common::html::{address, page, requested, symbols};
 use crate::common::program::{perfconv, perfconv_with_signals, run, succeed};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Stdio;
@@ -103,23 +103,6 @@ fn view_serves_a_page_to_browsers_of_this_machine() {
     assert_eq!(fs::read_dir(directory.path()).expect("the directory").count(), 0, "the page is in memory");
     server.kill().expect("the end");
     server.wait().expect("the end");
-}
-
-/// The host and the path of the page that a server prints.
-fn address(server: &mut std::process::Child) -> (String, String) {
-    let mut address = String::new();
-    BufReader::new(server.stdout.take().expect("standard output")).read_line(&mut address).expect("an address");
-    let (host, path) = address.trim().strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect(&address);
-    (host.to_owned(), path.to_owned())
-}
-
-/// The first line of a response, and the rest.
-fn requested(host: &str, request: &str) -> String {
-    let mut connection = TcpStream::connect(host).expect("a connection");
-    connection.write_all(request.as_bytes()).expect("a request");
-    let mut response = String::new();
-    connection.read_to_string(&mut response).expect("a response");
-    response
 }
 
 /// More idle connections than the server may open files, and requests of pages of other sites, whose names lead to this machine.

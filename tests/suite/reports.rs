@@ -47,6 +47,39 @@ fn shows_the_text_of_source_files() {
     assert!(text.contains("\n                      2  int work() {\n"), "{text}");
 }
 
+#[test]
+fn lists_the_lines_of_each_function() {
+    let text = report(&["--list", "::(heap|string)_phase$"]);
+    let functions: Vec<_> = text.lines().filter(|line| line.contains(" in /srv/sym/src/foundry.cpp: ")).collect();
+    assert_eq!(functions.len(), 2, "{text}");
+    assert!(functions[0].starts_with("foundry::v2::heap_phase in /srv/sym/src/foundry.cpp: 11.46%"), "{text}");
+    assert!(functions[1].starts_with("foundry::v2::string_phase in /srv/sym/src/foundry.cpp: 4.58%"), "{text}");
+    let one = report(&["--list", "foundry::v2::heap_phase"]);
+    assert_eq!(one, report(&["--lines", "foundry::v2::heap_phase"]), "one function is the same list");
+    let limited = report(&["--list", "_phase$", "--percent-limit", "5"]);
+    assert!(!limited.contains("string_phase") && limited.ends_with("1 more entry below the limit\n"), "{limited}");
+}
+
+#[test]
+fn source_files_are_looked_up_below_symfs_first() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (root, source) = (directory.path().join("root"), directory.path().join("work.c"));
+    let copy = root.join(source.strip_prefix("/").expect("an absolute path"));
+    std::fs::create_dir_all(copy.parent().expect("a directory")).expect("directories");
+    std::fs::write(&copy, "\n\nold();\n").expect("a copy");
+    std::fs::write(&source, "\n\nnew();\n").expect("a source file");
+    let profile = directory.path().join("in.pb");
+    std::fs::write(&profile, pprof_of_one_line(&source.display().to_string())).expect("a profile");
+    let list = |args: &[&str]| {
+        let run = run(perfconv().arg("report").arg(&profile).args(["--list", "work", "-q"]).args(args));
+        String::from_utf8(run.stdout).expect("UTF-8")
+    };
+    assert!(list(&[]).contains("3  new();"), "{}", list(&[]));
+    assert!(list(&["--symfs", &root.display().to_string()]).contains("3  old();"));
+    std::fs::remove_file(&copy).expect("a file");
+    assert!(list(&["--symfs", &root.display().to_string()]).contains("3  new();"));
+}
+
 /// A pprof profile of one sample in line 3 of a file.
 fn pprof_of_one_line(file: &str) -> Vec<u8> {
     use perfconv::formats::pprof::proto::{Function, Line, Location, Profile, Sample, ValueType};

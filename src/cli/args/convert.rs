@@ -82,11 +82,11 @@ pub(crate) struct ConvertArgs {
     #[arg(skip)]
     pub format: Option<Arc<dyn OutputFormat>>,
 
-    /// flamegraph, html: Show how the shares of functions differ from those in this recording
+    /// flamegraph, html, report, markdown: Show how the shares of functions differ from those in this recording
     #[arg(
         long,
         value_name = "BASE",
-        conflicts_with = "split_by",
+        conflicts_with_all = ["split_by", "callers", "callees", "symbol", "lines", "list", "tree"],
         value_parser = existing_path(),
         help_heading = SINGLE_FORMATS
     )]

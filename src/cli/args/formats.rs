@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use perfconv::formats::{FORMATS, Format, OutputFormat, ShowsFunctions, recording};
 
 /// Formats that show how a recording differs from another.
-pub(crate) const COMPARING: [&str; 2] = ["flamegraph", "html"];
+pub(crate) const COMPARING: [&str; 4] = ["flamegraph", "html", "report", "markdown"];
 
 /// The arguments of a command with the options of all formats. The format that the command selects determines which are parsed.
 #[derive(Clone, Debug, Default)]

@@ -35,9 +35,12 @@ const COMMON: [(&str, &str); 8] = [
 ];
 
 /// The same of `report`, in addition.
-const COMMON_OF_REPORT: [(&str, &str); 6] = [
+const COMMON_OF_REPORT: [(&str, &str); 9] = [
     ("sort", "What samples are grouped by, such as dso or comm,sym"),
     ("limit", "Print at most N entries of each list"),
+    ("tree", "Print the tree of calls"),
+    ("diff", "Show how the shares of functions differ from those in BASE"),
+    ("list", "Print the source lines of each function that matches"),
     ("lines", "Print the source lines of a function"),
     ("symbol", "Print the callers and callees of a function"),
     ("callers", "Print the callers of a function"),

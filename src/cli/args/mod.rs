@@ -111,6 +111,7 @@ Exit status:
   1    failure
   2    usage error
   3    with --strict: something is missing from the output
+  4    with --fail-above: a function grew by more
   141  the reader closed the pipe
   If a signal ends the program, shells report 128 plus its number";
 
@@ -200,7 +201,7 @@ Examples:
 const DIFF_AFTER_HELP: &str = "\
 Lines with ! are in both recordings with different values, lines with - only in the first, lines with + only in the second.
 
-To compare where time is spent: perfconv NEW.data -o out.html --diff OLD.data, or perf diff OLD.data NEW.data.
+To compare where time is spent: perfconv report NEW.data --diff OLD.data, or as a page perfconv NEW.data -o out.html --diff OLD.data.
 
 Exit status: 0 no differences, 1 differences, 2 cannot compare or usage error.";
 

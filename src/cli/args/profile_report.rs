@@ -4,7 +4,7 @@ use super::help::{INPUT, OUTPUT, PROFILES, REPORT, headed};
 use super::passes::ReadingPasses;
 use super::profile::ProfileArgs;
 use super::symbols::SymbolArgs;
-use super::{ConvertArgs, ReadArgs, default_input, file_mode};
+use super::{ConvertArgs, ReadArgs, default_input, existing_path, file_mode};
 use clap::{Args, ValueEnum};
 use perf_data::container::access::FileMode;
 use perf_data::container::write::envelope::strip;
@@ -29,12 +29,22 @@ pub(crate) struct ReportArgs {
     pub input_option: Option<PathBuf>,
 
     /// What samples are grouped by, separated by commas [default: comm,dso,sym]
-    #[arg(short, long = "sort", visible_alias = "group-by", value_name = "KEYS", value_delimiter = ',', value_parser = ReportKey::parser())]
+    #[arg(short, long = "sort", visible_alias = "group-by", value_name = "KEYS", value_delimiter = ',', value_parser = ReportKey::parser(), conflicts_with = "tree")]
     pub sort: Vec<ReportKey>,
 
     /// Also count samples in what a function calls (the default)
     #[arg(long, conflicts_with = "no_children")]
     pub children: bool,
+
+    /// Show how the shares of functions differ from those in this recording [default of --sort: sym]
+    #[arg(
+        long,
+        value_name = "BASE",
+        conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "tree"],
+        value_parser = existing_path(),
+        help_heading = REPORT
+    )]
+    pub diff: Option<PathBuf>,
 
     #[command(flatten)]
     pub contents: Contents,
@@ -100,7 +110,7 @@ impl ReportArgs {
         let output = self.output;
         let mut contents = self.contents;
         let extension = extension(&output);
-        let names = [&contents.callers, &contents.callees, &contents.symbol, &contents.lines];
+        let names = [&contents.callers, &contents.callees, &contents.symbol, &contents.lines, &contents.list];
         let is_list = names.into_iter().all(Option::is_none);
         let has_form = contents.csv || contents.json;
         let mut is_markdown = false;
@@ -108,6 +118,11 @@ impl ReportArgs {
             Some(form @ ("csv" | "json" | "md" | "markdown")) if !is_list => {
                 return Err(format!(
                     "-o: callers, callees and lines are text, not .{form}; choose another name, such as x.txt"
+                ));
+            }
+            Some(form @ ("csv" | "md" | "markdown")) if contents.tree.is_some() => {
+                return Err(format!(
+                    "-o: a tree of calls is text or JSON, not .{form}; choose another name, such as x.txt"
                 ));
             }
             Some("csv") => contents.csv |= !has_form,
@@ -125,11 +140,13 @@ impl ReportArgs {
         let (format, name): (Arc<dyn OutputFormat>, _) = if is_markdown {
             let mut markdown = Markdown::default();
             markdown.limit = contents.limit;
+            markdown.fail_above = contents.fail_above;
             (Arc::new(markdown), MARKDOWN.name)
         } else {
             let mut report = Report::default();
             report.group_by = self.sort;
             report.contents = contents;
+            report.source_root = self.passes.0.find.symfs.clone().filter(|root| !root.as_os_str().is_empty());
             report.color = if has_color { Color::Always } else { Color::Never };
             (Arc::new(report), FORMAT.name)
         };
@@ -139,6 +156,7 @@ impl ReportArgs {
             to: Some(name.to_owned()),
             force: self.force,
             mode: self.mode,
+            diff: self.diff,
             profile: ProfileArgs::with_cuts(self.cuts),
             read: self.read,
             passes: self.passes.0,

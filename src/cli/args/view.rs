@@ -6,11 +6,12 @@ use super::passes::ReadingPasses;
 use super::profile::ProfileArgs;
 use super::symbols::SymbolArgs;
 use super::{ConvertArgs, ReadArgs, default_input};
-use clap::Args;
-use perfconv::formats::html::{FORMAT, Html};
+use crate::cli::viewer::Viewer;
+use clap::{Args, value_parser};
+use perfconv::formats::html::Html;
 use perfconv::profile::stack_cuts::StackCuts;
+use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Arguments of `view`.
 #[derive(Args, Debug)]
@@ -31,6 +32,22 @@ pub(crate) struct ViewArgs {
     /// Serve the page on 127.0.0.1 until interrupted, for a browser that cannot open files; the default for browsers in snaps
     #[arg(long)]
     pub serve: bool,
+
+    /// Serve the page on this port until interrupted [default of --serve: a free one]
+    #[arg(long, value_name = "PORT", value_parser = value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+
+    /// Serve the page on this address until interrupted, 0.0.0.0 for all of this machine [default of --serve: 127.0.0.1]
+    #[arg(long, value_name = "ADDR")]
+    pub bind: Option<IpAddr>,
+
+    /// Show the profile in the Firefox Profiler, profiler.firefox.com, to which it is served on 127.0.0.1 until interrupted
+    #[arg(long, conflicts_with_all = ["speedscope", "bind", "title", "diff"])]
+    pub firefox: bool,
+
+    /// Show the profile in www.speedscope.app, to which it is served on 127.0.0.1 until interrupted
+    #[arg(long, conflicts_with_all = ["bind", "title", "diff"])]
+    pub speedscope: bool,
 
     #[command(flatten)]
     pub page: Html,
@@ -62,15 +79,25 @@ pub(crate) struct ViewArgs {
 }
 
 impl ViewArgs {
-    /// The equivalent conversion to a page at a path.
+    /// What shows the recording.
+    pub(crate) fn viewer(&self) -> Viewer {
+        match self {
+            Self { firefox: true, .. } => Viewer::Firefox,
+            Self { speedscope: true, .. } => Viewer::Speedscope,
+            _ => Viewer::Page,
+        }
+    }
+
+    /// The equivalent conversion to the file of the viewer at a path.
     pub(crate) fn conversion(self, output: PathBuf) -> ConvertArgs {
+        let (format_name, format) = self.viewer().format(self.page);
         ConvertArgs {
             inputs: vec![self.input_option.unwrap_or(self.input)],
             output: Some(output),
-            to: Some(FORMAT.name.to_owned()),
+            to: Some(format_name.to_owned()),
             read: self.read,
             passes: self.passes.0,
-            format: Some(Arc::new(self.page)),
+            format: Some(format),
             diff: self.diff,
             profile: ProfileArgs::with_cuts(self.cuts),
             symbols: self.symbols,

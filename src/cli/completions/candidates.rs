@@ -33,7 +33,7 @@ fn with_value(arg: Arg) -> Arg {
         "event" => arg.add(ArgValueCompleter::new(events)),
         "comm" => arg.add(names(|recorded| recorded.comms)),
         "dso" => arg.add(names(|recorded| recorded.objects)),
-        "callers" | "callees" | "symbol" | "lines" | "base" | "skip-after" => {
+        "callers" | "callees" | "symbol" | "lines" | "list" | "base" | "skip-after" => {
             arg.add(ArgValueCompleter::new(functions))
         }
         "pid" => arg.add(ArgValueCandidates::new(|| recorded(|recorded| numbered(recorded.processes)))),

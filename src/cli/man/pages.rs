@@ -41,14 +41,22 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("DEBUGINFOD_URLS", "Servers of --debuginfod, separated by spaces."),
     ("DEBUGINFOD_CACHE_PATH", "Cache of debuginfod clients, instead of ~/.cache/debuginfod_client."),
     ("DEBUGINFOD_TIMEOUT", "Seconds to wait for the answer of a server."),
+    ("LC_ALL, LC_CTYPE, LANG", "Locale: trees are drawn in ASCII if its characters are not in UTF-8."),
     ("NO_COLOR", "If it is set and not empty, text is not colored."),
     ("PERFCONV_PAGER, PAGER", "Pager of text on a terminal."),
     ("TMPDIR", "Directory for temporary files."),
 ];
 
 const OF_OBJECTS: &[&str] = &["DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_TIMEOUT", "TMPDIR"];
-const OF_TEXT: &[&str] =
-    &["DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_TIMEOUT", "NO_COLOR", "PERFCONV_PAGER, PAGER", "TMPDIR"];
+const OF_TEXT: &[&str] = &[
+    "DEBUGINFOD_URLS",
+    "DEBUGINFOD_CACHE_PATH",
+    "DEBUGINFOD_TIMEOUT",
+    "LC_ALL, LC_CTYPE, LANG",
+    "NO_COLOR",
+    "PERFCONV_PAGER, PAGER",
+    "TMPDIR",
+];
 const OF_RECORDINGS: &[&str] = &["TMPDIR"];
 
 /// The page of the program and those of its commands.
@@ -285,12 +293,16 @@ pub(super) const PAGES: &[Page] = &[
         command: Some("report"),
         description: &[
             "Prints the functions with the most samples, in total and by themselves, by any of perf's sort keys; or the callers, \
-             callees and lines of one function.",
+             callees and lines of one function; or the tree of calls.",
+            "With --diff, it prints how the shares of functions differ from those in another recording, and marks changes that can \
+             be chance. With --fail-above, the exit status is 4 if a function grew by more.",
         ],
         examples: &[
             ("Print the functions with the most samples", "perfconv report"),
             ("Print the callers and callees of a function", "perfconv report --symbol main"),
             ("Group by thread and source file", "perfconv report --sort comm,srcfile --limit 20"),
+            ("Print the tree of calls", "perfconv report --tree"),
+            ("Compare two recordings", "perfconv report new.data --diff old.data"),
             ("Write a table", "perfconv report --csv -o functions.csv"),
         ],
         files: &[INPUT, OBJECTS],
@@ -303,10 +315,13 @@ pub(super) const PAGES: &[Page] = &[
         description: &[
             "Writes a page with a flame graph, a heat map of time and a table of functions to a temporary directory, and opens \
              it in the browser. The page is one file; 'perfconv IN -o page.html' keeps it.",
+            "With --serve, --port or --bind, the page is served until the program is interrupted, also to a browser at the other end \
+             of ssh. With --firefox or --speedscope, the profile is served to the web page of these viewers.",
         ],
         examples: &[
             ("Show perf.data", "perfconv view"),
             ("Show the samples of one program", "perfconv view perf.data --comm nginx"),
+            ("Show it in the Firefox Profiler", "perfconv view perf.data --firefox"),
         ],
         files: &[INPUT, OBJECTS],
         environment: OF_OBJECTS,

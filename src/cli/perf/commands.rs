@@ -98,7 +98,7 @@ pub(super) const COMMANDS: &[PerfCommand] = &[
         "use 'perfconv archive' to pack the objects of a recording, and --unpack to unpack them to ~/.debug",
     ),
     replaced("c2c", ACCESSES),
-    namesake("diff", "use 'perfconv NEW.data -o out.html --diff OLD.data'"),
+    namesake("diff", "use 'perfconv report NEW.data --diff OLD.data'"),
     replaced("kmem", EVENTS),
     replaced("kwork", EVENTS),
     replaced("lock", EVENTS),

@@ -98,6 +98,15 @@ pub trait ProfileFormat {
     /// If the format cannot represent the profile, and errors of `out`.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()>;
 
+    /// Messages on what exceeds a limit that the options set, such as functions that take longer than before. The profile is written
+    /// all the same.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    fn exceeded(&self, _: &Profile) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     /// Labels of samples by default, if not those of [all profiles](crate::profile::options::ProfileOptions::DEFAULT_LABELS).
     fn labels(&self) -> Option<&'static [Label]> {
         None

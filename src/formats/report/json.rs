@@ -1,13 +1,18 @@
 //! Reports as JSON.
 
-use super::Settings;
+use super::{Settings, rows};
 use crate::profile::Profile;
+use crate::report::comparison::{ComparedEntry, Comparison};
 use crate::report::facts::{facts, warnings};
+use crate::report::function_tree::{FunctionTree, NamedFunction, TreeDirection};
 use crate::report::location::Locations;
 use crate::report::top::ReportEntry;
+use crate::report::tree_lines::{ChainLink, TreeLimits, TreeLines};
+use crate::report::{Counts, Usage};
 use perf_data::error::{Error, Result};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// Writes one object: entries, events with their counts, facts of the recording, and warnings.
 ///
@@ -36,18 +41,122 @@ fn write_object(profile: &Profile, locations: &Locations, settings: &Settings, o
             separator = ",";
         }
     }
+    write_end(profile, events, out)
+}
+
+/// Writes the end of an object: events with their counts, facts of the recording, and warnings.
+fn write_end(profile: &Profile, events: Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
     let facts: Map<String, Value> =
         facts(profile).into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
     let (events, facts, warnings) = (json!(events), json!(facts), json!(warnings(profile)));
     writeln!(out, "],\"events\":{events},\"facts\":{facts},\"warnings\":{warnings}}}")
 }
 
-fn object(entry: &ReportEntry, event: &str, settings: &Settings) -> Map<String, Value> {
-    let (total, own) = (entry.usage.total, entry.usage.own);
-    let cells = settings.keys.iter().zip(&entry.cells);
-    let mut object: Map<_, _> = cells.map(|(key, cell)| (key.name().to_owned(), (&**cell).into())).collect();
+/// Writes one object with the entries of comparisons: counts before and after, and the change of the share in percentage points.
+///
+/// # Errors
+/// Errors of `out`.
+pub(super) fn write_comparisons(
+    [base, profile]: [&Profile; 2],
+    comparisons: &[Comparison],
+    settings: &Settings,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let (mut events, mut separator) = (Vec::new(), "");
+    let mut write = || {
+        out.write_all(b"{\"entries\":[")?;
+        for comparison in comparisons {
+            let [before, after] = comparison.events;
+            let name = &profile.tables.events[after as usize].name;
+            let [counts_before, counts_after] = comparison.totals.map(counts);
+            let before = &base.tables.events[before as usize].name;
+            events
+                .push(json!({ "event": name, "event_before": before, "before": counts_before, "after": counts_after }));
+            for entry in settings.compared(comparison) {
+                out.write_all(separator.as_bytes())?;
+                serde_json::to_writer(&mut *out, &compared(entry, name, settings))?;
+                separator = ",";
+            }
+        }
+        write_end(profile, std::mem::take(&mut events), out)
+    };
+    write().map_err(Error::Output)
+}
+
+fn compared(entry: &ComparedEntry, event: &str, settings: &Settings) -> Map<String, Value> {
+    let [before, after] =
+        entry.usage.map(|Usage { own, total }| json!({ "total": counts(total), "self": counts(own) }));
+    let mut object = cells(settings, &entry.cells);
     object.insert("event".to_owned(), event.into());
-    object.insert("total".to_owned(), json!({ "samples": total.samples, "value": total.value }));
-    object.insert("self".to_owned(), json!({ "samples": own.samples, "value": own.value }));
+    object.insert("before".to_owned(), before);
+    object.insert("after".to_owned(), after);
+    object.insert("change".to_owned(), rounded(entry.change()));
+    object.insert("noise".to_owned(), rounded(entry.noise));
+    object.insert("is_noise".to_owned(), entry.is_noise().into());
+    object
+}
+
+/// A number of percentage points with four decimals.
+fn rounded(points: f64) -> Value {
+    ((points * 1e4).round() / 1e4).into()
+}
+
+/// Writes one object with the lines of the tree of calls of each event.
+///
+/// # Errors
+/// Errors of `out`.
+pub(super) fn write_trees(
+    profile: &Profile,
+    locations: &Locations,
+    settings: &Settings,
+    direction: TreeDirection,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut write = || {
+        let (mut events, mut separator) = (Vec::new(), "");
+        out.write_all(b"{\"lines\":[")?;
+        for &event in &profile.has_samples {
+            let tree = FunctionTree::new(profile, locations, rows(profile, event), direction);
+            let limits = TreeLimits { percent: settings.percent_limit, lines: settings.limit };
+            let lines = TreeLines::new(&tree, limits);
+            let name = &profile.tables.events[event as usize].name;
+            let Counts { samples, value } = tree.total();
+            let omitted = json!({ "calls": lines.omitted, "total": counts(lines.omitted_samples) });
+            events.push(json!({ "event": name, "samples": samples, "value": value, "omitted": omitted }));
+            for line in lines.list.iter().filter(|line| !line.chain.is_empty()) {
+                let calls: Vec<_> = line.chain.iter().map(|link| call(link, locations)).collect();
+                let (total, own) = (counts(line.usage.total), counts(line.usage.own));
+                let object = json!({ "event": name, "level": line.level, "calls": calls, "total": total, "self": own });
+                write!(out, "{separator}{object}")?;
+                separator = ",";
+            }
+        }
+        write_end(profile, events, out)
+    };
+    write().map_err(Error::Output)
+}
+
+fn call(link: &ChainLink, locations: &Locations) -> Value {
+    match *link {
+        ChainLink::Function(NamedFunction { name, dso }, times) => {
+            json!({ "sym": locations.text(name), "dso": locations.text(dso), "times": times })
+        }
+        ChainLink::Omitted(omitted) => json!({ "omitted": omitted }),
+    }
+}
+
+fn counts(counts: Counts) -> Value {
+    json!({ "samples": counts.samples, "value": counts.value })
+}
+
+fn cells(settings: &Settings, cells: &[Arc<str>]) -> Map<String, Value> {
+    settings.keys.iter().zip(cells).map(|(key, cell)| (key.name().to_owned(), (&**cell).into())).collect()
+}
+
+fn object(entry: &ReportEntry, event: &str, settings: &Settings) -> Map<String, Value> {
+    let mut object = cells(settings, &entry.cells);
+    object.insert("event".to_owned(), event.into());
+    object.insert("total".to_owned(), counts(entry.usage.total));
+    object.insert("self".to_owned(), counts(entry.usage.own));
     object
 }

@@ -1,9 +1,10 @@
 //! Compact reports in Markdown, for issues, pull requests and assistants.
 
 use super::style::event_line;
-use super::{rows, total};
+use super::{COMPARED_KEYS, rows, total};
 use crate::profile::Profile;
 use crate::report::Counts;
+use crate::report::comparison::Comparison;
 use crate::report::facts::{facts, warnings};
 use crate::report::key::ReportKey;
 use crate::report::location::{LocationId, Locations};
@@ -30,10 +31,10 @@ const MAX_FRAMES: usize = 4;
 /// Events of a page.
 const MAX_EVENTS: usize = 2;
 
-/// Writes facts, functions, stacks, lines and warnings.
+/// Writes facts, how functions changed if the profile is compared with another, functions, stacks, lines and warnings.
 ///
 /// # Errors
-/// Errors of `out`.
+/// If the profiles have no event in common, and errors of `out`.
 pub(super) fn write(profile: &Profile, limit: Option<usize>, out: &mut dyn Write) -> Result<()> {
     let limit = limit.unwrap_or(ENTRIES);
     let locations = Locations::new(&profile.tables);
@@ -41,6 +42,10 @@ pub(super) fn write(profile: &Profile, limit: Option<usize>, out: &mut dyn Write
     facts(profile).iter().for_each(|(name, value)| page += &format!("- {name}: {}\n", plain(value)));
     let mut events: Vec<_> = profile.has_samples.iter().map(|&event| (total(profile, event), event)).collect();
     events.sort_unstable_by_key(|(counts, _)| Reverse(counts.samples));
+    if let Some(base) = &profile.base {
+        let comparisons = Comparison::list([base, profile], COMPARED_KEYS, true)?;
+        comparisons.iter().take(MAX_EVENTS).for_each(|comparison| page += &changes(base, profile, comparison, limit));
+    }
     for &(all, event) in events.iter().take(MAX_EVENTS) {
         page += &format!("\n## {}\n", plain(&event_line(&profile.tables, event, all)));
         page += &functions(profile, &locations, (event, all), limit);
@@ -56,6 +61,24 @@ pub(super) fn write(profile: &Profile, limit: Option<usize>, out: &mut dyn Write
         warnings.iter().take(limit.div_ceil(2)).for_each(|warning| page += &format!("- {}\n", plain(warning)));
     }
     out.write_all(page.as_bytes()).map_err(Error::Output)
+}
+
+/// The functions that changed most.
+fn changes(base: &Profile, profile: &Profile, comparison: &Comparison, limit: usize) -> String {
+    let ([before, after], [total_before, total_after]) = (comparison.events, comparison.totals);
+    let mut text = format!(
+        "\n## Changes: {}\n\nBefore: {}\n\n\
+         | before | after | change | noise | function |\n|---:|---:|---:|---:|---|\n",
+        plain(&event_line(&profile.tables, after, total_after)),
+        plain(&event_line(&base.tables, before, total_before)),
+    );
+    for entry in comparison.entries.iter().take(limit) {
+        let ([before, after], change, noise) = (entry.shares, entry.change(), entry.noise);
+        let mark = if entry.is_noise() { "~ " } else { "" };
+        let name = code(&entry.cells[0]);
+        text += &format!("| {before:.1}% | {after:.1}% | {mark}{change:+.1} | {noise:.1} | {name} |\n");
+    }
+    text
 }
 
 fn functions(profile: &Profile, locations: &Locations, (event, all): (EventIndex, Counts), limit: usize) -> String {

@@ -1,11 +1,14 @@
-//! Reports: the functions with the most samples, callers and callees, and source lines, as text, CSV, JSON or Markdown.
+//! Reports: the functions with the most samples, callers and callees, trees of calls, source lines, and comparisons of two
+//! recordings, as text, CSV, JSON or Markdown.
 
+mod comparison;
 mod csv;
 mod json;
 mod markdown;
 pub mod perf;
 mod style;
 mod text;
+mod tree;
 
 use super::{Format, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
@@ -14,12 +17,16 @@ use crate::option_values::{number_in, percent};
 use crate::profile::labels::Label;
 use crate::profile::{Profile, Row};
 use crate::report::Counts;
+use crate::report::comparison::{ComparedEntry, Comparison};
+use crate::report::function_tree::TreeDirection;
 use crate::report::key::ReportKey;
 use crate::report::location::Locations;
+use crate::report::source_lines::SourceFiles;
 use crate::report::top::{ReportEntry, Top};
 use perf_data::error::{Error, Result};
 use perf_data::stream::events::EventIndex;
 use std::io::Write;
+use std::path::PathBuf;
 
 /// Reports.
 pub const FORMAT: Format = Format {
@@ -44,7 +51,13 @@ pub struct Report {
     /// What samples are grouped by, separated by commas [default: comm,dso,sym].
     #[cfg_attr(
         feature = "cli",
-        arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = ReportKey::parser())
+        arg(
+            long,
+            value_name = "KEYS",
+            value_delimiter = ',',
+            value_parser = ReportKey::parser(),
+            conflicts_with = "tree"
+        )
     )]
     pub group_by: Vec<ReportKey>,
 
@@ -55,6 +68,10 @@ pub struct Report {
     /// When to color the text.
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHEN", default_value_t))]
     pub color: Color,
+
+    /// Copy of the recorded machine's root directory, in which source files are looked up before their recorded paths.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    pub source_root: Option<PathBuf>,
 }
 
 /// Which functions a report shows, and how.
@@ -90,13 +107,52 @@ pub struct Contents {
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", conflicts_with_all = ["callers", "callees", "symbol"]))]
     pub lines: Option<String>,
 
+    /// Print the source lines of each function that the name, as for --callers, selects, those with the most samples first.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "REGEX", conflicts_with_all = ["callers", "callees", "symbol", "lines"]))]
+    pub list: Option<String>,
+
+    /// Print the tree of calls: callees from the roots of the stacks, or callers from the functions with the most samples. By
+    /// default, calls below 0.5 % of the event are omitted.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_enum,
+            value_name = "DIRECTION",
+            num_args = 0..=1,
+            require_equals = true,
+            default_missing_value = "callees",
+            conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "no_children"]
+        )
+    )]
+    pub tree: Option<TreeDirection>,
+
+    /// Draw the tree of calls in ASCII [default: if the locale is not UTF-8].
+    #[cfg_attr(feature = "cli", arg(long, requires = "tree"))]
+    pub ascii: bool,
+
+    /// Exit with status 4 if the share of a function grew by more than this many percentage points, and by more than can be chance.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PERCENT", value_parser = percent, requires = "diff"))]
+    pub fail_above: Option<f64>,
+
     /// Print one JSON object.
-    #[cfg_attr(feature = "cli", arg(long, conflicts_with_all = ["csv", "callers", "callees", "symbol", "lines"]))]
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with_all = ["csv", "callers", "callees", "symbol", "lines", "list"]))]
     pub json: bool,
 
     /// Print comma-separated values.
-    #[cfg_attr(feature = "cli", arg(long, conflicts_with_all = ["json", "callers", "callees", "symbol", "lines"]))]
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, conflicts_with_all = ["json", "callers", "callees", "symbol", "lines", "list", "tree"])
+    )]
     pub csv: bool,
+}
+
+impl Contents {
+    /// Whether the report lists all functions, which it can compare with those of another recording.
+    fn shows_functions(&self) -> bool {
+        let Self { callers, callees, symbol, lines, list, tree, .. } = self;
+        [callers, callees, symbol, lines, list].into_iter().all(Option::is_none) && tree.is_none()
+    }
 }
 
 /// When text is colored.
@@ -118,10 +174,20 @@ pub struct Markdown {
     /// Print at most N entries of each list [default: 10].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = number_in::<u32>(1, i32::MAX as u32)))]
     pub limit: Option<u32>,
+
+    /// Exit with status 4 if the share of a function grew by more than this many percentage points, and by more than can be chance.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "PERCENT", value_parser = percent, requires = "diff"))]
+    pub fail_above: Option<f64>,
 }
 
 /// Number of entries of a list of text by default.
 const MAX_ENTRIES: usize = 1000;
+
+/// Share in percent below which calls of a tree are omitted by default.
+const TREE_LIMIT: f64 = 0.5;
+
+/// What a comparison groups by: names of threads and of files, which contain versions, often differ between two recordings.
+const COMPARED_KEYS: &[ReportKey] = &[ReportKey::Sym];
 
 /// Values of the options of a report.
 struct Settings {
@@ -134,13 +200,14 @@ struct Settings {
 }
 
 impl Settings {
-    fn new(report: &Report) -> Self {
-        let Contents { no_children, percent_limit, limit, json, csv, .. } = report.contents;
+    fn new(report: &Report, is_comparison: bool) -> Self {
+        let Contents { no_children, percent_limit, limit, json, csv, tree, .. } = report.contents;
+        let has_all = (json || csv) && tree.is_none();
         Self {
-            keys: report.keys().to_owned(),
+            keys: report.keys(is_comparison).to_owned(),
             by_total: !no_children,
-            percent_limit: percent_limit.unwrap_or(0.0),
-            limit: limit.map_or(if json || csv { usize::MAX } else { MAX_ENTRIES }, |limit| limit as usize),
+            percent_limit: percent_limit.unwrap_or(if tree.is_some() { TREE_LIMIT } else { 0.0 }),
+            limit: limit.map_or(if has_all { usize::MAX } else { MAX_ENTRIES }, |limit| limit as usize),
             has_default_limit: limit.is_none(),
         }
     }
@@ -166,6 +233,20 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// How a profile differs from an earlier one.
+    fn comparisons(&self, base: &Profile, profile: &Profile) -> Result<Vec<Comparison>> {
+        Comparison::list([base, profile], &self.keys, self.by_total)
+    }
+
+    /// The compared entries that the limits permit.
+    fn compared<'a>(&self, comparison: &'a Comparison) -> impl Iterator<Item = &'a ComparedEntry> + use<'a> {
+        let percent_limit = self.percent_limit;
+        let is_large = move |entry: &&ComparedEntry| entry.shares.iter().any(|share| *share >= percent_limit);
+        comparison.entries.iter().filter(is_large).take(self.limit)
+    }
+}
+
 /// The rows of an event.
 fn rows(profile: &Profile, event: EventIndex) -> impl Iterator<Item = &Row> {
     profile.rows.iter().filter(move |row| row.event == event)
@@ -178,8 +259,9 @@ fn total(profile: &Profile, event: EventIndex) -> Counts {
 
 impl Report {
     /// What samples are grouped by.
-    fn keys(&self) -> &[ReportKey] {
-        if self.group_by.is_empty() { ReportKey::DEFAULT } else { &self.group_by }
+    fn keys(&self, is_comparison: bool) -> &[ReportKey] {
+        let default = if is_comparison { COMPARED_KEYS } else { ReportKey::DEFAULT };
+        if self.group_by.is_empty() { default } else { &self.group_by }
     }
 }
 
@@ -199,29 +281,51 @@ impl ProfileFormat for Report {
     }
 
     fn required_labels(&self) -> Vec<Label> {
-        self.keys().iter().filter_map(|key| key.label()).collect()
+        self.keys(false).iter().filter_map(|key| key.label()).collect()
     }
 
     /// Writes a report; an error if the profile has no function of a requested name.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
-        let (settings, locations) = (Settings::new(self), Locations::new(&profile.tables));
-        let Contents { callers, callees, symbol, lines, .. } = &self.contents;
-        if self.contents.json {
-            return json::write(profile, &locations, &settings, out);
-        }
-        if self.contents.csv {
-            return csv::write(profile, &locations, &settings, out);
+        let base = profile.base.as_deref().filter(|_| self.contents.shows_functions());
+        let (settings, locations) = (Settings::new(self, base.is_some()), Locations::new(&profile.tables));
+        let Contents { callers, callees, symbol, lines, list, tree, json, csv, ascii, .. } = &self.contents;
+        let comparisons = base.map(|base| Ok((base, settings.comparisons(base, profile)?))).transpose()?;
+        match (&comparisons, tree) {
+            (Some((base, comparisons)), _) if *json => {
+                return json::write_comparisons([base, profile], comparisons, &settings, out);
+            }
+            (Some((_, comparisons)), _) if *csv => return csv::write_comparisons(profile, comparisons, &settings, out),
+            (None, Some(direction)) if *json => {
+                return json::write_trees(profile, &locations, &settings, *direction, out);
+            }
+            (None, None) if *json => return json::write(profile, &locations, &settings, out),
+            (None, None) if *csv => return csv::write(profile, &locations, &settings, out),
+            _ => {}
         }
         let page = text::Page::new(profile, &locations, &settings, self.color == Color::Always);
-        let text = match lines {
-            Some(name) => page.lines(name)?,
-            None => match (callers.as_ref().or(symbol.as_ref()), callees.as_ref().or(symbol.as_ref())) {
-                (None, None) => page.functions(),
-                (callers, callees) => page.neighbors(callers.map(|name| &**name), callees.map(|name| &**name))?,
-            },
+        let files = SourceFiles::new(self.source_root.as_deref());
+        let (callers, callees) = (callers.as_ref().or(symbol.as_ref()), callees.as_ref().or(symbol.as_ref()));
+        let text = match (&comparisons, tree, lines, list) {
+            (Some((base, comparisons)), ..) => page.comparisons(base, comparisons),
+            (None, Some(direction), ..) => page.trees(*direction, *ascii),
+            (None, None, Some(name), _) => page.lines(name, false, files)?,
+            (None, None, None, Some(name)) => page.lines(name, true, files)?,
+            (None, None, None, None) if callers.is_none() && callees.is_none() => page.functions(),
+            (None, None, None, None) => page.neighbors(callers.map(|name| &**name), callees.map(|name| &**name))?,
         };
         out.write_all(text.as_bytes()).map_err(Error::Output)
     }
+
+    fn exceeded(&self, profile: &Profile) -> Result<Vec<String>> {
+        exceeded(profile, &Settings::new(self, true), self.contents.fail_above)
+    }
+}
+
+/// Messages on the functions that grew by more than a number of percentage points.
+fn exceeded(profile: &Profile, settings: &Settings, fail_above: Option<f64>) -> Result<Vec<String>> {
+    let Some((limit, base)) = fail_above.zip(profile.base.as_deref()) else { return Ok(Vec::new()) };
+    let comparisons = settings.comparisons(base, profile)?;
+    Ok(comparisons.iter().flat_map(|comparison| comparison::grown(profile, comparison, limit)).collect())
 }
 
 impl OutputFormat for Markdown {
@@ -241,5 +345,9 @@ impl ProfileFormat for Markdown {
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         markdown::write(profile, self.limit.map(|limit| limit as usize), out)
+    }
+
+    fn exceeded(&self, profile: &Profile) -> Result<Vec<String>> {
+        exceeded(profile, &Settings::new(&Report::default(), true), self.fail_above)
     }
 }

@@ -29,10 +29,30 @@ impl Style {
         }
     }
 
+    /// A change in percentage points, with a sign. One that can be chance is marked.
+    pub(super) fn change(self, points: f64, is_noise: bool) -> String {
+        let text = format!("{points:>+8.2}{}", if is_noise { '~' } else { ' ' });
+        match points {
+            _ if is_noise => text,
+            0.0.. => self.paint("31", &text),
+            _ => self.paint("32", &text),
+        }
+    }
+
     fn paint(self, code: &str, text: &str) -> String {
         if self.has_color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }
+
+/// Appends a line to a string, which cannot fail.
+macro_rules! line {
+    ($text:expr, $($arg:tt)*) => {{
+        use std::fmt::Write as _;
+        let _ = writeln!($text, $($arg)*);
+    }};
+}
+
+pub(super) use line;
 
 /// Event with its counts: `cycles: 377 samples, 94250000 ns`.
 pub(super) fn event_line(tables: &Tables, event: EventIndex, counts: Counts) -> String {

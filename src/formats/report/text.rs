@@ -1,17 +1,19 @@
 //! Reports as text.
 
-use super::style::{Style, event_line};
+use super::style::{Style, event_line, line};
 use super::{Settings, rows, total};
 use crate::profile::Profile;
 use crate::report::Counts;
-use crate::report::location::{LocationSelection, Locations};
+use crate::report::location::{Location, LocationSelection, Locations};
 use crate::report::neighbors::{Neighbor, Neighbors};
-use crate::report::source_lines::SourceLines;
+use crate::report::source_lines::{SourceFiles, SourceLines};
 use crate::report::top::{ReportEntry, Top};
 use perf_data::error::Result;
 use perf_data::printable;
+use perf_data::session::names::NameId;
 use perf_data::stream::events::EventIndex;
-use std::fmt::Write;
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Number of lines around those with samples.
 const CONTEXT: i64 = 2;
@@ -24,17 +26,10 @@ const MAX_EVENTS: usize = 100;
 
 /// A report as text.
 pub(super) struct Page<'a> {
-    profile: &'a Profile,
-    locations: &'a Locations,
-    settings: &'a Settings,
-    style: Style,
-}
-
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr, $($arg:tt)*) => {{
-        let _ = writeln!($text, $($arg)*);
-    }};
+    pub profile: &'a Profile,
+    pub locations: &'a Locations,
+    pub settings: &'a Settings,
+    pub style: Style,
 }
 
 impl<'a> Page<'a> {
@@ -57,37 +52,43 @@ impl<'a> Page<'a> {
     }
 
     /// Line with the name and the counts of an event.
-    fn heading(&self, event: EventIndex, all: Counts) -> String {
+    pub(super) fn heading(&self, event: EventIndex, all: Counts) -> String {
         self.style.heading(&event_line(&self.profile.tables, event, all)) + "\n"
     }
 
     fn list(&self, top: &Top, text: &mut String) {
         let entries: Vec<_> = self.settings.entries(top).collect();
-        let names: Vec<Vec<_>> =
-            entries.iter().map(|entry| entry.cells.iter().map(|cell| printable::name(cell)).collect()).collect();
-        let width = |column: usize, key: &str| {
-            let widths = names.iter().map(|cells| cells[column].chars().count());
-            widths.max().unwrap_or(0).min(MAX_WIDTH).max(key.len())
-        };
-        let keys: Vec<_> = self.settings.keys.iter().map(|key| key.name()).collect();
-        let widths: Vec<_> = keys.iter().enumerate().map(|(column, key)| width(column, key)).collect();
-        let joined = |cells: &mut dyn Iterator<Item = &str>| {
-            let padded = cells.zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
-            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-        };
-        line!(text, "  total     self   samples  {}", joined(&mut keys.iter().copied()));
-        for (ReportEntry { usage, .. }, (cells, entry)) in entries.iter().zip(names.iter().zip(&entries)) {
-            let all = top.event_total(entry);
+        let (keys, names) = self.columns(entries.iter().map(|entry| &*entry.cells));
+        line!(text, "  total     self   samples  {keys}");
+        for (entry, names) in entries.iter().zip(names) {
+            let (ReportEntry { usage, .. }, all) = (entry, top.event_total(entry));
             let (total, own) =
                 (self.style.percent(usage.total.percent_of(all)), self.style.percent(usage.own.percent_of(all)));
             let samples = if self.settings.by_total { usage.total.samples } else { usage.own.samples };
-            line!(text, "{total}  {own}  {samples:>8}  {}", joined(&mut cells.iter().map(|cell| &**cell)));
+            line!(text, "{total}  {own}  {samples:>8}  {names}");
         }
         self.omitted(top.entries.len(), entries.len(), text);
     }
 
+    /// The keys, and the cells of entries below them in aligned columns.
+    pub(super) fn columns<'b>(&self, entries: impl Iterator<Item = &'b [Arc<str>]>) -> (String, Vec<String>) {
+        let keys: Vec<_> = self.settings.keys.iter().map(|key| Cow::Borrowed(key.name())).collect();
+        let names: Vec<Vec<_>> =
+            entries.map(|cells| cells.iter().map(|cell| printable::name(cell)).collect()).collect();
+        let width = |(column, key): (usize, &Cow<'_, str>)| {
+            let widths = names.iter().map(|cells| cells[column].chars().count());
+            widths.max().unwrap_or(0).min(MAX_WIDTH).max(key.len())
+        };
+        let widths: Vec<_> = keys.iter().enumerate().map(width).collect();
+        let joined = |cells: &Vec<Cow<'_, str>>| {
+            let padded = cells.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
+            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        };
+        (joined(&keys), names.iter().map(joined).collect())
+    }
+
     /// Line with the number of entries that are not printed, if any.
-    fn omitted(&self, all: usize, printed: usize, text: &mut String) {
+    pub(super) fn omitted(&self, all: usize, printed: usize, text: &mut String) {
         let entries = match all - printed {
             0 => return,
             1 => "1 more entry".to_owned(),
@@ -147,29 +148,43 @@ impl<'a> Page<'a> {
         line!(text, "{percent}  {:>8}  {name}{at}", counts.samples);
     }
 
-    /// The source lines of functions.
+    /// The source lines of functions: of all that a text selects together, or of each by itself, those with the most samples first.
     ///
     /// # Errors
     /// If there is no such function.
-    pub(super) fn lines(&self, name: &str) -> Result<String> {
+    pub(super) fn lines(&self, name: &str, is_each: bool, mut files: SourceFiles<'_>) -> Result<String> {
         let LocationSelection { title, is_selected } = self.locations.select(name)?;
+        let group = |location: &Location| if is_each { location.function.0 } else { 0 };
+        let selected = self.locations.list().iter().zip(is_selected);
+        let groups: Vec<_> = selected.map(|(location, is_selected)| is_selected.then(|| group(location))).collect();
         let mut sections = Vec::new();
         for &event in &self.profile.has_samples {
             let all = total(self.profile, event);
-            let lines = SourceLines::new(self.profile, self.locations, rows(self.profile, event), &is_selected);
-            let section = |lines: &SourceLines| self.heading(event, all) + &self.source(lines, &title, all);
-            let event_sections: Vec<_> = lines.iter().map(section).collect();
-            if !event_sections.is_empty() {
-                sections.push(event_sections.join("\n"));
+            let mut lists = SourceLines::new(self.profile, self.locations, rows(self.profile, event), &groups);
+            let count = lists.len();
+            if is_each {
+                lists.retain(|lines| lines.total.percent_of(all) >= self.settings.percent_limit);
+                lists.truncate(self.settings.limit);
+            }
+            let section = |lines: &SourceLines| {
+                let function = is_each.then(|| self.locations.text(NameId(lines.group)));
+                let title = function.as_deref().map_or(Cow::Borrowed(&*title), printable::name);
+                self.heading(event, all) + &self.source(lines, &title, all, &mut files)
+            };
+            let event_sections: Vec<_> = lists.iter().map(section).collect();
+            let mut text = event_sections.join("\n");
+            self.omitted(count, lists.len(), &mut text);
+            if !text.is_empty() {
+                sections.push(text);
             }
         }
         Ok(join_events(sections.into_iter(), "\n"))
     }
 
-    fn source(&self, lines: &SourceLines, title: &str, all: Counts) -> String {
+    fn source(&self, lines: &SourceLines, title: &str, all: Counts, files: &mut SourceFiles<'_>) -> String {
         let mut text = String::new();
         let share = lines.total.percent_of(all);
-        let source = lines.text(CONTEXT);
+        let source = lines.text(CONTEXT, files);
         let note = match (&source, lines.file.is_empty()) {
             (_, true) => "; its lines are unknown",
             (None, _) => "; its source file was not found, so only line numbers are shown",
@@ -197,7 +212,7 @@ impl<'a> Page<'a> {
 }
 
 /// The texts of at most [`MAX_EVENTS`] events with a separator between them, and the number of others.
-fn join_events(texts: impl ExactSizeIterator<Item = String>, separator: &str) -> String {
+pub(super) fn join_events(texts: impl ExactSizeIterator<Item = String>, separator: &str) -> String {
     let omitted = texts.len().saturating_sub(MAX_EVENTS);
     let mut texts: Vec<_> = texts.take(MAX_EVENTS).collect();
     if omitted > 0 {
