@@ -13,6 +13,8 @@ export CARGO_INCREMENTAL=0
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 profile=${PROFILE:-dist}
+# Packages are built once and run often: optimized as a whole.
+export CARGO_PROFILE_DIST_LTO=${CARGO_PROFILE_DIST_LTO:-fat} CARGO_PROFILE_DIST_CODEGEN_UNITS=${CARGO_PROFILE_DIST_CODEGEN_UNITS:-1}
 mkdir -p "${CARGO_TARGET_DIR:-target}"
 target_dir=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 # Paths of this machine stay out of the program.

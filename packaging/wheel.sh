@@ -9,6 +9,8 @@ cd "$(dirname "$0")/.."
 
 export CARGO_INCREMENTAL=0
 profile=${PROFILE:-dist}
+# Packages are built once and run often: optimized as a whole.
+export CARGO_PROFILE_DIST_LTO=${CARGO_PROFILE_DIST_LTO:-fat} CARGO_PROFILE_DIST_CODEGEN_UNITS=${CARGO_PROFILE_DIST_CODEGEN_UNITS:-1}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 if [ -z "${PROGRAM-}" ]; then
     cargo build --locked --profile "$profile" --features debuginfod,parquet,push --bin perfconv
