@@ -8,6 +8,7 @@ use super::symbols::SymbolArgs;
 use super::{ConvertArgs, ReadArgs, default_input};
 use clap::Args;
 use perfconv::formats::html::{FORMAT, Html};
+use perfconv::profile::options::FunctionNames;
 use perfconv::profile::stack_cuts::StackCuts;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,6 +48,10 @@ pub(crate) struct ViewArgs {
     #[command(flatten, next_help_heading = PROFILES)]
     pub cuts: StackCuts,
 
+    /// How to show names of functions
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, help_heading = PROFILES)]
+    pub names: FunctionNames,
+
     #[command(flatten)]
     pub symbols: SymbolArgs,
 
@@ -72,7 +77,7 @@ impl ViewArgs {
             passes: self.passes.0,
             format: Some(Arc::new(self.page)),
             diff: self.diff,
-            profile: ProfileArgs::with_cuts(self.cuts),
+            profile: ProfileArgs::with_cuts(self.cuts, self.names),
             symbols: self.symbols,
             quiet: self.quiet,
             ..ConvertArgs::default()

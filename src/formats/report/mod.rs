@@ -12,6 +12,7 @@ use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, 
 #[cfg(feature = "cli")]
 use crate::option_values::{number_in, percent};
 use crate::profile::labels::Label;
+use crate::profile::options::FunctionNames;
 use crate::profile::{Profile, Row};
 use crate::report::Counts;
 use crate::report::key::ReportKey;
@@ -26,6 +27,7 @@ use std::sync::LazyLock;
 pub const FORMAT: Format = Format {
     output: Some(OutputType::of::<Report>()),
     functions: ShowsFunctions::Always,
+    has_short_names: true,
     ..Format::new("report", "functions with the most samples, as text")
 };
 
@@ -34,6 +36,7 @@ pub const MARKDOWN: Format = Format {
     extensions: &[("md", None), ("markdown", None)],
     output: Some(OutputType::of::<Markdown>()),
     functions: ShowsFunctions::Always,
+    has_short_names: true,
     ..Format::new("markdown", "compact report in Markdown")
 };
 
@@ -202,12 +205,15 @@ impl ProfileFormat for Report {
 
     /// Writes a report; an error if the profile has no function of a requested name.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
-        let (settings, locations) = (Settings::new(self), Locations::new(&profile.tables));
-        let Contents { callers, callees, symbol, lines, .. } = &self.contents;
-        if self.contents.json {
+        let settings = Settings::new(self);
+        let Contents { callers, callees, symbol, lines, json, csv, .. } = &self.contents;
+        // Programs that read them may compare names with those in other files.
+        let names = if *json || *csv { FunctionNames::Full } else { profile.tables.function_names };
+        let locations = Locations::with_names(&profile.tables, names);
+        if *json {
             return json::write(profile, &locations, &settings, out);
         }
-        if self.contents.csv {
+        if *csv {
             return csv::write(profile, &locations, &settings, out);
         }
         let page = text::Page::new(profile, &locations, &settings, self.color == Color::Always);

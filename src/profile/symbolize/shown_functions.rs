@@ -1,0 +1,108 @@
+//! The names under which outputs for people show the functions of a profile.
+//!
+//! Each function is shortened once. Where different functions have the same short name, it is extended by what they differ in, such as
+//! a template argument; otherwise they are different functions with the same name.
+
+use super::function_name::{CodeKind, ShownFunction, is_go_symbol, is_jit};
+use super::symbols::{FunctionId, Symbols};
+use crate::profile::{Frame, MappingId};
+use hashbrown::{HashMap, HashSet};
+use perf_data::session::map::Map;
+
+/// Maximum number of characters that are added to tell functions apart.
+const MAX_ADDED: usize = 40;
+
+/// Functions of a profile with their names.
+#[derive(Debug, Default)]
+pub(crate) struct ShownFunctions {
+    /// By mapping.
+    code: Vec<CodeKind>,
+    /// By ID and the code that it is in: the index in `list`; `None` if its name is unknown.
+    indexes: HashMap<(FunctionId, CodeKind), Option<u32>>,
+    list: Vec<ShownFunction>,
+}
+
+impl ShownFunctions {
+    /// Names the functions of frames.
+    pub(crate) fn new(frames: &[Frame], mappings: &[Map], symbols: &Symbols) -> Self {
+        let mut functions = Self { code: code_kinds(frames, mappings, symbols), ..Self::default() };
+        let mut by_name: HashMap<String, u32> = HashMap::new();
+        for (id, frame) in (0..).zip(frames) {
+            let code = functions.code_kind(frame.mapping());
+            for line in symbols.lines(id) {
+                let Self { indexes, list, .. } = &mut functions;
+                indexes.entry((line.function, code)).or_insert_with(|| {
+                    let function = ShownFunction::new(*symbols.function(line.function)?, symbols, code)?;
+                    Some(*by_name.entry(function.full.clone()).or_insert_with(|| {
+                        list.push(function);
+                        list.len() as u32 - 1
+                    }))
+                });
+            }
+        }
+        functions.tell_apart();
+        functions
+    }
+
+    fn code_kind(&self, mapping: Option<MappingId>) -> CodeKind {
+        mapping.map_or(CodeKind::Native, |mapping| self.code[mapping as usize])
+    }
+
+    /// A function in a mapping; `None` if its name is unknown.
+    pub(crate) fn get(&self, function: FunctionId, mapping: Option<MappingId>) -> Option<&ShownFunction> {
+        let index = *self.indexes.get(&(function, self.code_kind(mapping)))?;
+        index.map(|index| &self.list[index as usize])
+    }
+
+    /// Extends equal short names.
+    fn tell_apart(&mut self) {
+        let mut by_short: HashMap<&str, Vec<u32>> = HashMap::new();
+        for (index, function) in (0..).zip(&self.list) {
+            by_short.entry(&function.short.text).or_default().push(index);
+        }
+        let equal = by_short.into_values().filter(|group| group.len() > 1);
+        let extended: Vec<_> = equal.flat_map(|group| extended_names(&group, &self.list)).collect();
+        for (index, name) in extended {
+            self.list[index as usize].short.text = name;
+        }
+    }
+}
+
+/// What the mappings contain, by their functions.
+fn code_kinds(frames: &[Frame], mappings: &[Map], symbols: &Symbols) -> Vec<CodeKind> {
+    let mut kinds: Vec<_> =
+        mappings.iter().map(|map| if is_jit(map) { CodeKind::Jit } else { CodeKind::Native }).collect();
+    for (id, frame) in (0..).zip(frames) {
+        let Some(kind) = frame.mapping().map(|mapping| &mut kinds[mapping as usize]) else { continue };
+        let mut functions = symbols.lines(id).iter().filter_map(|line| symbols.function(line.function));
+        if *kind == CodeKind::Native && functions.any(|function| is_go_symbol(symbols.name(function.system_name))) {
+            *kind = CodeKind::Go;
+        }
+    }
+    kinds
+}
+
+/// The names of functions of equal short names, with the part that differs most, if it is not too long.
+fn extended_names(group: &[u32], functions: &[ShownFunction]) -> Vec<(u32, String)> {
+    let shorts = || group.iter().map(|&index| &functions[index as usize].short);
+    let fewest_omissions = shorts().map(|short| short.omissions.len()).min().unwrap_or(0);
+    let mut best = (1, None);
+    for omission in 0..fewest_omissions {
+        let most_parts = shorts().map(|short| short.omissions[omission].parts.len()).max().unwrap_or(0);
+        for part in 0..most_parts {
+            let part_text = |parts: &[String]| parts.get(part).cloned();
+            let parts: Vec<_> = shorts().map(|short| part_text(&short.omissions[omission].parts)).collect();
+            let is_short = |text: &Option<String>| text.as_ref().is_none_or(|text| text.chars().count() <= MAX_ADDED);
+            let different: HashSet<_> = parts.iter().collect();
+            if different.len() > best.0 && parts.iter().all(is_short) {
+                best = (different.len(), Some((omission, part)));
+            }
+        }
+    }
+    let Some((omission, part)) = best.1 else { return Vec::new() };
+    let named = group.iter().filter_map(|&index| {
+        let name = functions[index as usize].short.with_part(omission, part)?;
+        Some((index, name))
+    });
+    named.collect()
+}
