@@ -85,6 +85,7 @@ mod suite {
     mod scenarios;
     mod secrets;
     mod shells;
+    mod short_names;
     mod signals;
     mod speedscope;
     mod split;

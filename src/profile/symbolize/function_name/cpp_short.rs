@@ -12,7 +12,7 @@ struct Scanner<'a> {
     name: &'a str,
     at: usize,
     short: ShortName,
-    /// Length of what precedes the name of a function that this is code for, such as `virtual thunk to `.
+    /// Length of the [prefix].
     prefix: usize,
     is_conversion: bool,
 }
@@ -20,9 +20,18 @@ struct Scanner<'a> {
 /// The short form of a demangled name.
 pub(super) fn shorten(name: &str) -> ShortName {
     let name = &*with_std_names(name);
-    let mut scanner = Scanner { name, at: 0, short: ShortName::default(), prefix: 0, is_conversion: false };
+    let prefix = prefix(name);
+    let short = ShortName::unchanged(&name[..prefix]);
+    let mut scanner = Scanner { name, at: prefix, short, prefix, is_conversion: false };
     while scanner.at < name.len() && scanner.step().is_some() {}
     scanner.short
+}
+
+/// Length of what precedes the name of a function or variable that this is code or data for, such as `virtual thunk to `.
+fn prefix(name: &str) -> usize {
+    let is_word = |at: usize| name[..at].bytes().all(|byte| byte.is_ascii_alphabetic() || b" -".contains(&byte));
+    let prefixes = [" for ", " to "].iter().filter_map(|word| Some((name.find(word)?, word.len())));
+    prefixes.filter(|&(at, _)| is_word(at)).map(|(at, len)| at + len).min().unwrap_or(0)
 }
 
 /// Whether a text ends with a word, not with a longer one.
@@ -171,18 +180,12 @@ impl Scanner<'_> {
         let is_operator = [" new", " delete", " co_await"].iter().any(|word| rest.starts_with(word))
             && ends_with_word(&self.short.text, "operator")
             || self.short.text.ends_with("operator\"\"");
-        let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic() || b" -".contains(&byte));
         if rest.starts_with(" [clone ") {
             return None;
         }
         // The arguments of `operator<< <int>`.
         if self.is_conversion || is_operator || rest.starts_with(" <") {
             self.take(1);
-        } else if let Some(word) = [" for ", " to "].iter().find(|word| rest.starts_with(**word))
-            && is_word(&self.short.text)
-        {
-            self.take(word.len());
-            self.prefix = self.short.text.len();
         } else {
             // What precedes is a type that is returned.
             self.short.truncate(self.prefix);

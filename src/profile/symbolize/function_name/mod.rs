@@ -136,19 +136,25 @@ impl Language {
         }
     }
 
-    /// The short form of a common name, never empty.
+    /// The short form of a common name: never empty, and the short form of itself. Other text than names of the language is shown
+    /// unchanged.
     fn shorten(self, name: &str) -> ShortName {
-        let short = match self {
+        let short = self.shorten_once(name);
+        let is_name = !short.text.trim().is_empty() && self.shorten_once(&short.text).text == short.text;
+        if is_name { short } else { ShortName::unchanged(name) }
+    }
+
+    fn shorten_once(self, name: &str) -> ShortName {
+        match self {
             Self::Cpp => cpp_short::shorten(name),
             Self::Rust => rust::shorten(name),
             Self::Go => go::shorten(name),
             Self::Java => java::shorten(name),
             Self::V8 => script::shorten_v8(name),
-            Self::Python => script::shorten_python(name).unwrap_or_default(),
+            Self::Python => script::shorten_python(name).unwrap_or_else(|| ShortName::unchanged(name)),
             Self::Net => script::shorten_net(name),
             Self::Other => ShortName::unchanged(name),
-        };
-        if short.text.trim().is_empty() { ShortName::unchanged(name) } else { short }
+        }
     }
 }
 
