@@ -114,6 +114,20 @@ mod tests {
     }
 
     #[test]
+    fn functions_are_selected_by_shown_or_full_names() {
+        let functions = [("sort<...>", "void sort<int>"), ("sort<...>", "void sort<long>"), ("find", "int find<int>")];
+        let selected = |text| SelectedFunctions::with_full_names(text, functions).unwrap();
+        assert_eq!(selected("void sort<long>").full_names, ["void sort<long>"]);
+        let both = selected("sort<...>");
+        assert_eq!(
+            (both.title(), both.full_names),
+            ("sort<...>".to_owned(), vec!["void sort<int>", "void sort<long>"])
+        );
+        assert_eq!(selected("int>").full_names, ["int find<int>", "void sort<int>"]);
+        assert_eq!(selected("find<").title(), "find");
+    }
+
+    #[test]
     fn unknown_functions_are_reported_with_similar_ones() {
         let error = |text| SelectedFunctions::new(text, NAMES).unwrap_err().to_string();
         let expected = "no sample has a function 'cuont_word'; did you mean 'count_word' or 'count_words'?";

@@ -44,7 +44,7 @@ class FunctionTable {
     const rows = entries.slice(0, MAX_ROWS).map((entry) => {
       const { name, full, dso } = tree.functions[entry.func];
       const button = element("button", name);
-      button.title = full;
+      if (full !== name) button.title = full;
       button.dataset.key = entry.func;
       button.addEventListener("click", () => this.onSelect(entry.func));
       const row = element("tr", null, element("td", percent(entry.self, whole)), element("td", percent(entry.total, whole)));
@@ -77,8 +77,9 @@ class FunctionTable {
       const items = entries.slice(0, 50).map(({ func, source, weight }) => {
         const item = element("li", `${percent(weight, tree.total[0])} `);
         if (isNamed && func >= 0) {
-          const button = element("button", tree.functions[func].name);
-          button.title = tree.functions[func].full;
+          const { name, full } = tree.functions[func];
+          const button = element("button", name);
+          if (full !== name) button.title = full;
           button.addEventListener("click", () => this.onSelect(func));
           item.append(button);
         } else if (isNamed) {

@@ -106,3 +106,77 @@ fn extended_names(group: &[u32], functions: &[ShownFunction]) -> Vec<(u32, Strin
     });
     named.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Place;
+    use crate::profile::symbolize::symbols::{Function, Line};
+
+    /// The short names of functions with these linker symbols, each in a frame of a mapping.
+    fn short_names(functions: &[(&str, &str)], map: Map) -> Vec<String> {
+        let mut symbols = Symbols::default();
+        let frame = |address| Frame { place: Place::In(0), address, is_caller: false };
+        let frames: Vec<_> = (0..functions.len() as u64).map(frame).collect();
+        for (frame, (name, system_name)) in (0..).zip(functions) {
+            let [name, system_name, file] = [name, system_name, ""].map(|name| symbols.name_id(name.as_bytes()));
+            let function = symbols.function_id(Function { name, system_name, file, start_line: 0 });
+            symbols.set_lines(frame, &[Line { function, line: 0, column: 0 }], None);
+        }
+        let shown = ShownFunctions::new(&frames, &[map], &symbols);
+        let name = |id| shown.get(symbols.lines(id)[0].function, Some(0)).map_or("", |function| &function.short.text);
+        (0..functions.len() as u32).map(|id| name(id).to_owned()).collect()
+    }
+
+    fn program() -> Map {
+        Map::new(0x1000, 0x1000, 0, b"/bin/app", None)
+    }
+
+    fn cpp_names(names: &[&str]) -> Vec<String> {
+        let functions: Vec<_> = names.iter().map(|&name| (name, "_Z1f")).collect();
+        short_names(&functions, program())
+    }
+
+    #[test]
+    fn equal_short_names_have_what_differs() {
+        let names = cpp_names(&["void sort<int*, Less>(int*)", "void sort<long*, Less>(long*)", "void find<int>(int)"]);
+        assert_eq!(names, ["sort<int*, ...>", "sort<long*, ...>", "find<...>"]);
+        let names = cpp_names(&["T<int, std::vector<int> >::f()", "T<int, std::set<int> >::f()"]);
+        assert_eq!(names, ["T<..., std::vector<...>>::f", "T<..., std::set<...>>::f"]);
+        // The argument in which most functions differ.
+        let names = cpp_names(&["void f<int, A>()", "void f<int, B>()", "void f<long, C>()"]);
+        assert_eq!(names, ["f<..., A>", "f<..., B>", "f<..., C>"]);
+        let names = cpp_names(&[
+            "g(int)::{lambda(int)#1}::operator()(int) const",
+            "g(char)::{lambda(int)#1}::operator()(int) const",
+        ]);
+        assert_eq!(names, ["g(int)::{lambda#1}::operator()", "g(char)::{lambda#1}::operator()"]);
+    }
+
+    #[test]
+    fn functions_are_not_told_apart_by_long_text() {
+        let [a, b] = ["A", "B"].map(|name| name.repeat(MAX_ADDED + 1));
+        let names = cpp_names(&[&format!("void f<{a}>()"), &format!("void f<{b}>()")]);
+        assert_eq!(names, ["f<...>", "f<...>"]);
+    }
+
+    #[test]
+    fn packages_and_types_tell_functions_apart() {
+        let go = ["runtime.main", "github.com/a/x.F", "github.com/b/x.F"].map(|name| (name, name));
+        assert_eq!(short_names(&go, program()), ["runtime.main", "github.com/a/x.F", "github.com/b/x.F"]);
+        // Without a symbol of the runtime, these are no names of Go.
+        assert_eq!(short_names(&go[1..2], program()), ["github.com/a/x.F"]);
+        let rust = ["core::ptr::drop_in_place<alloc::vec::Vec<u8>>", "core::ptr::drop_in_place<alloc::string::String>"];
+        let names = short_names(&rust.map(|name| (name, "_RNvC1a1f")), program());
+        assert_eq!(names, ["core::ptr::drop_in_place<Vec<...>>", "core::ptr::drop_in_place<String>"]);
+        let memory = Map { pid: Some(7), ..Map::new(0x1000, 0x1000, 0, b"//anon", None) };
+        let python = ["py::load:/srv/a.py", "py::load:/srv/b.py", "py::main:/srv/a.py"].map(|name| (name, name));
+        assert_eq!(short_names(&python, memory), ["load (a.py)", "load (b.py)", "main"]);
+    }
+
+    #[test]
+    fn clones_are_one_function() {
+        let clones = ["scan", "scan.part.0", "scan.cold"].map(|name| (name, name));
+        assert_eq!(short_names(&clones, program()), ["scan"; 3]);
+    }
+}

@@ -84,7 +84,8 @@ enum Language {
     V8,
     Python,
     Net,
-    /// Names of C, or of a language without long names.
+    C,
+    /// Names that are shown unchanged.
     Other,
 }
 
@@ -99,12 +100,12 @@ impl Language {
         if is_cpp(function, symbols) {
             return Self::Cpp;
         }
-        // As JVMTI agents write it: `Ljava/util/HashMap;get(Ljava/lang/Object;)Ljava/lang/Object;`.
+        // As agents of Java virtual machines write it: `Ljava/util/HashMap;get(Ljava/lang/Object;)Ljava/lang/Object;`.
         if is_demangled && symbol.starts_with(b"L") && symbol.contains(&b';') {
             return Self::Java;
         }
         match code {
-            CodeKind::Native => Self::Other,
+            CodeKind::Native => Self::C,
             CodeKind::Go => Self::Go,
             CodeKind::Jit => Self::from_generated(&String::from_utf8_lossy(name)),
         }
@@ -128,11 +129,11 @@ impl Language {
     /// The name of a function without what differs between parts, clones and tiers of it.
     fn common_name(self, name: &str) -> &str {
         match self {
-            Self::Rust | Self::Other => clones::without_suffixes(name),
+            Self::Rust | Self::C => clones::without_suffixes(name),
             Self::V8 => script::v8_function(name).unwrap_or(name),
             Self::Net => script::net_method(name).unwrap_or(name),
             Self::Java => java::without_marker(name),
-            Self::Cpp | Self::Go | Self::Python => name,
+            Self::Cpp | Self::Go | Self::Python | Self::Other => name,
         }
     }
 
@@ -153,7 +154,7 @@ impl Language {
             Self::V8 => script::shorten_v8(name),
             Self::Python => script::shorten_python(name).unwrap_or_else(|| ShortName::unchanged(name)),
             Self::Net => script::shorten_net(name),
-            Self::Other => ShortName::unchanged(name),
+            Self::C | Self::Other => ShortName::unchanged(name),
         }
     }
 }

@@ -322,6 +322,9 @@ fn parts_clones_and_tiers_are_one_function() {
     for name in [".cold", "scan.cold.x", "scan.lto_priv.0", "scan.part", "scan.12"] {
         assert_eq!(full(name, CodeKind::Native), name);
     }
+    for code in [CodeKind::Go, CodeKind::Jit] {
+        assert_eq!(full("scan.cold", code), "scan.cold");
+    }
     for tier in ["LazyCompile:*", "JS:~", "JS:^", "JS:+", "JS:"] {
         assert_eq!(full(&format!("{tier}f /x.js:1:2"), CodeKind::Jit), "f /x.js:1:2");
     }
@@ -334,7 +337,8 @@ fn parts_clones_and_tiers_are_one_function() {
     assert_eq!(source("py::f:/srv/x.py"), Some(("/srv/x.py".to_owned(), 0)));
 }
 
-const LANGUAGES: [Language; 8] = [
+const LANGUAGES: [Language; 9] = [
+    Language::C,
     Language::Cpp,
     Language::Rust,
     Language::Go,
