@@ -77,7 +77,7 @@ struct Functions {
     column_number: Vec<()>,
 }
 
-fn are_absent(names: &Vec<Option<u32>>) -> bool {
+fn are_absent(names: &[Option<u32>]) -> bool {
     names.iter().all(Option::is_none)
 }
 
