@@ -12,6 +12,9 @@ use perf_data::session::map::Map;
 /// Maximum number of characters that are added to tell functions apart.
 const MAX_ADDED: usize = 40;
 
+/// Maximum number of omissions of a name that are compared: names of corrupt files can have thousands.
+const MAX_COMPARED: usize = 16;
+
 /// Functions of a profile with their names.
 #[derive(Debug, Default)]
 pub(crate) struct ShownFunctions {
@@ -87,12 +90,11 @@ fn extended_names(group: &[u32], functions: &[ShownFunction]) -> Vec<(u32, Strin
     let shorts = || group.iter().map(|&index| &functions[index as usize].short);
     let fewest_omissions = shorts().map(|short| short.omissions.len()).min().unwrap_or(0);
     let mut best = (1, None);
-    for omission in 0..fewest_omissions {
+    for omission in 0..fewest_omissions.min(MAX_COMPARED) {
         let most_parts = shorts().map(|short| short.omissions[omission].parts.len()).max().unwrap_or(0);
         for part in 0..most_parts {
-            let part_text = |parts: &[String]| parts.get(part).cloned();
-            let parts: Vec<_> = shorts().map(|short| part_text(&short.omissions[omission].parts)).collect();
-            let is_short = |text: &Option<String>| text.as_ref().is_none_or(|text| text.chars().count() <= MAX_ADDED);
+            let parts: Vec<_> = shorts().map(|short| short.omissions[omission].parts.get(part)).collect();
+            let is_short = |text: &Option<&String>| text.is_none_or(|text| text.chars().count() <= MAX_ADDED);
             let different: HashSet<_> = parts.iter().collect();
             if different.len() > best.0 && parts.iter().all(is_short) {
                 best = (different.len(), Some((omission, part)));

@@ -1,4 +1,6 @@
-//! Names that are demangled from C++: their brackets, operators and parameters.
+//! Names that are demangled from C++: their operators and parameters.
+
+use super::brackets::Brackets;
 
 /// Whether a text ends with a word whose parentheses belong to a type: `decltype (...)`, `int __vector(4)`, `_BitInt(8)`.
 pub(super) fn ends_with_type_keyword(before: &[u8]) -> bool {
@@ -25,37 +27,6 @@ pub(super) fn without_qualifiers(text: &[u8]) -> &[u8] {
     const QUALIFIERS: [&[u8]; 4] = [b" const", b" volatile", b" &&", b" &"];
     let rest = QUALIFIERS.iter().find_map(|qualifier| text.strip_prefix(*qualifier));
     rest.map_or(text, without_qualifiers)
-}
-
-/// Brackets that are open, of which `>` closes only `<`: in parentheses it is an operator.
-#[derive(Default)]
-pub(super) struct Brackets {
-    /// One bit each, the innermost one the lowest: 1 for `<`. Those around the innermost 128 are taken for others.
-    are_angles: u128,
-    pub(super) depth: usize,
-}
-
-impl Brackets {
-    pub(super) fn open(&mut self, bracket: u8) {
-        self.are_angles = self.are_angles << 1 | u128::from(bracket == b'<');
-        self.depth += 1;
-    }
-
-    pub(super) fn close(&mut self, bracket: u8) {
-        if bracket == b'>' && self.are_angles & 1 == 0 {
-            return;
-        }
-        // A `<` in parentheses that are closed is an operator.
-        while bracket != b'>' && self.depth > 1 && self.are_angles & 1 == 1 {
-            self.pop();
-        }
-        self.pop();
-    }
-
-    fn pop(&mut self) {
-        self.are_angles >>= 1;
-        self.depth = self.depth.saturating_sub(1);
-    }
 }
 
 /// Symbols of operators, before others that they begin with.

@@ -1,6 +1,7 @@
 //! Short names of C++: without return types, parameters, qualifiers and ABI tags, with template arguments folded.
 
-use super::cpp::{Brackets, OperatorName, after_parentheses, declarator, ends_with_type_keyword, operator};
+use super::brackets;
+use super::cpp::{OperatorName, after_parentheses, declarator, ends_with_type_keyword, operator};
 use super::short_name::ShortName;
 use super::std_names::with_std_names;
 
@@ -53,35 +54,12 @@ fn shorten_argument(argument: &str) -> String {
     short + &argument[at..]
 }
 
-/// The end of the brackets that open here, and the ranges of what commas separate in them.
+/// The end of the brackets that open here, and what commas separate in them.
 fn bracketed(name: &str, open: usize) -> (usize, Vec<&str>) {
-    let bytes = name.as_bytes();
-    let (mut brackets, mut arguments) = (Brackets::default(), Vec::new());
-    let (mut at, mut start) = (open, open + 1);
-    while let Some(&byte) = bytes.get(at) {
-        if byte == b'o'
-            && let Some(OperatorName::Symbol(len)) = operator(bytes, at)
-        {
-            at += b"operator".len() + len;
-            continue;
-        }
-        match byte {
-            b'<' | b'{' | b'[' | b'(' => brackets.open(byte),
-            b'>' if bytes[..at].ends_with(b"-") => {}
-            b'>' | b'}' | b']' | b')' => brackets.close(byte),
-            b',' if brackets.depth == 1 => {
-                arguments.push(name[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
-        at += 1;
-        if brackets.depth == 0 {
-            arguments.push(name[start.min(at - 1)..at - 1].trim());
-            return (at, arguments);
-        }
-    }
-    (name.len(), arguments)
+    brackets::bracketed(name, open, |at| match operator(name.as_bytes(), at) {
+        Some(OperatorName::Symbol(len)) => "operator".len() + len,
+        _ => 0,
+    })
 }
 
 impl Scanner<'_> {

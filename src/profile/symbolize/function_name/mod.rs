@@ -1,5 +1,6 @@
 //! Names of functions as reports show them.
 
+mod brackets;
 mod clones;
 mod cpp;
 mod cpp_short;

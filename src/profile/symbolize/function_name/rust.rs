@@ -1,7 +1,7 @@
 //! Short names of Rust: without hashes and disambiguators of crates, with generic arguments folded, and types in the brackets of an
 //! implementation without their modules.
 
-use super::cpp::Brackets;
+use super::brackets::bracketed;
 use super::short_name::ShortName;
 
 /// Number of generic arguments that are compared between functions of equal short names.
@@ -38,7 +38,7 @@ fn append(name: &str, is_type: bool, has_parts: bool, short: &mut ShortName) {
                 at += 1;
             }
             '<' => {
-                let (end, mut arguments) = bracketed(name, at);
+                let (end, mut arguments) = bracketed(name, at, |_| 0);
                 arguments.truncate(if has_parts { MAX_ARGUMENTS } else { 0 });
                 let shortened = arguments.into_iter().map(|argument| {
                     let mut short = ShortName::default();
@@ -55,7 +55,7 @@ fn append(name: &str, is_type: bool, has_parts: bool, short: &mut ShortName) {
                 at += 1;
             }
             '{' => {
-                let (end, _) = bracketed(name, at);
+                let (end, _) = bracketed(name, at, |_| 0);
                 short.push(&name[at..end]);
                 at = end;
             }
@@ -95,27 +95,4 @@ fn disambiguator(text: &str) -> usize {
     let digits = text.strip_prefix('[').and_then(|text| text.split_once(']')).map_or("", |(digits, _)| digits);
     let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_hex { digits.len() + 2 } else { 0 }
-}
-
-/// The end of the brackets that open here, and what commas separate in them.
-fn bracketed(name: &str, open: usize) -> (usize, Vec<&str>) {
-    let bytes = name.as_bytes();
-    let (mut brackets, mut arguments, mut start) = (Brackets::default(), Vec::new(), open + 1);
-    for at in open..name.len() {
-        match bytes[at] {
-            byte @ (b'<' | b'{' | b'[' | b'(') => brackets.open(byte),
-            b'>' if bytes[..at].ends_with(b"-") => {}
-            byte @ (b'>' | b'}' | b']' | b')') => brackets.close(byte),
-            b',' if brackets.depth == 1 => {
-                arguments.push(name[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
-        if brackets.depth == 0 {
-            arguments.push(name[start.min(at)..at].trim());
-            return (at + 1, arguments);
-        }
-    }
-    (name.len(), arguments)
 }
