@@ -3,7 +3,8 @@
 use super::short_name::ShortName;
 
 /// How V8 marks the tier of a function, after the kind of its code.
-const V8_KINDS: [&str; 6] = ["JS:", "LazyCompile:", "Function:", "Eval:", "Script:", "Callback:"];
+const V8_KINDS: [&str; 7] =
+    ["JS:", "LazyCompile:", "Function:", "InterpretedFunction:", "Eval:", "Script:", "Callback:"];
 const V8_TIERS: [char; 4] = ['*', '~', '^', '+'];
 
 /// Tiers of .NET, and `Instrumented` before or after one.
@@ -20,10 +21,15 @@ const NET_TIERS: [&str; 10] = [
     "Unknown",
 ];
 
-/// A function of V8 with its position, without the kind and tier of its code.
+/// What the names of files begin with, after a space.
+const V8_FILES: [&str; 3] = [" /", " file:", " node:"];
+
+/// A function of V8 with its position, without the kind and tier of its code, which some versions omit.
 pub(super) fn v8_function(name: &str) -> Option<&str> {
-    let function = V8_KINDS.iter().find_map(|kind| name.strip_prefix(kind))?;
-    let function = function.strip_prefix(V8_TIERS).unwrap_or(function);
+    let function = match V8_KINDS.iter().find_map(|kind| name.strip_prefix(kind)) {
+        Some(function) => function.strip_prefix(V8_TIERS).unwrap_or(function),
+        None => Some(name).filter(|name| V8_FILES.iter().any(|start| name.contains(start)))?,
+    };
     V8Function::new(function).map(|_| function)
 }
 
@@ -40,7 +46,7 @@ impl<'a> V8Function<'a> {
         let (position, column) = function.rsplit_once(':')?;
         let (position, line) = position.rsplit_once(':')?;
         // Paths and names of functions, such as `get size`, may contain spaces.
-        let space = [" /", " file:", " node:"].iter().find_map(|start| position.find(start));
+        let space = V8_FILES.iter().find_map(|start| position.find(start));
         let (name, file) = position.split_at(space.or_else(|| position.rfind(' '))?);
         let file = &file[1..];
         (is_number(column) && is_number(line) && !file.is_empty()).then_some(Self { name, file, line })
