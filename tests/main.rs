@@ -87,6 +87,7 @@ mod suite {
     mod scenarios;
     mod secrets;
     mod shells;
+    mod short_names;
     mod signals;
     mod speedscope;
     mod split;

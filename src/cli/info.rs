@@ -123,10 +123,12 @@ fn hottest(recording: &InputRecording, read: &ReadOptions, args: &ConvertArgs) -
         imported: recording.imported().cloned(),
         objects: objects.map(|objects| Arc::new(objects.without_unwinding())),
     };
-    let options = ProfileOptions { labels: Some(Vec::new()), leaves_only: true, symbols, ..ProfileOptions::default() };
+    let names = args.profile.contents.names;
+    let options =
+        ProfileOptions { labels: Some(Vec::new()), leaves_only: true, symbols, names, ..ProfileOptions::default() };
     let (profiles, _) = passed_profiles(recording.input(), read, &mut Passes::default(), &options)?;
     let Some(profile) = profiles.first() else { return Ok(Vec::new()) };
-    let locations = Locations::new(&profile.tables);
+    let locations = Locations::with_names(&profile.tables, profile.tables.function_names);
     let lists = profile.has_samples.iter().map(|&event| {
         let top = Top::new(profile, &locations, Some(event), &[ReportKey::Sym, ReportKey::Dso], false);
         (event, top.totals.get(&event).copied().unwrap_or_default(), top)

@@ -11,38 +11,63 @@ const MAX_LISTED: usize = 5;
 /// Number of functions that a message suggests.
 const MAX_SUGGESTED: usize = 3;
 
-/// Names that a text selects: the one that it is, otherwise the only one that contains it, otherwise those that it matches as a
-/// regular expression.
+/// Functions that a text selects by their shown or full names: those that it names, otherwise the only one whose name contains it,
+/// otherwise those whose names it matches as a regular expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelectedFunctions<'a> {
-    /// The names, without duplicates; at least one.
+    /// The shown names, without duplicates; at least one.
     pub names: Vec<&'a str>,
+    /// The full names.
+    pub full_names: Vec<&'a str>,
 }
 
 impl<'a> SelectedFunctions<'a> {
-    /// Selects names.
+    /// Selects functions that are shown with their full names.
     ///
     /// # Errors
     /// If the text selects none, with similar names.
     pub fn new(text: &str, names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        let mut names: Vec<_> = names.into_iter().collect();
-        names.sort_unstable();
-        names.dedup();
+        Self::with_full_names(text, names.into_iter().map(|name| (name, name)))
+    }
+
+    /// Selects functions by their shown or full names.
+    ///
+    /// # Errors
+    /// If the text selects none, with similar names.
+    pub fn with_full_names(text: &str, functions: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self> {
+        let mut functions: Vec<_> = functions.into_iter().collect();
+        functions.sort_unstable();
+        functions.dedup();
+        let with_name = |is_selected: &dyn Fn(&str) -> bool| -> Vec<_> {
+            functions.iter().copied().filter(|(name, full)| is_selected(name) || is_selected(full)).collect()
+        };
         // Views escape and shorten names; both forms can be given.
-        let is_exact = |name: &&str| *name == text || printable::name(name) == text;
-        if let Some(exact) = names.iter().copied().find(is_exact) {
-            return Ok(Self { names: vec![exact] });
+        let is_exact = |name: &str| name == text || printable::name(name) == text;
+        let exact = with_name(&is_exact);
+        if !exact.is_empty() {
+            return Ok(Self::from_functions(exact));
         }
-        let containing: Vec<_> = names.iter().copied().filter(|name| !text.is_empty() && name.contains(text)).collect();
+        let containing = with_name(&|name| !text.is_empty() && name.contains(text));
         if containing.len() == 1 {
-            return Ok(Self { names: containing });
+            return Ok(Self::from_functions(containing));
         }
         let matching = match Regex::new(text).ok().filter(|_| !text.is_empty()) {
-            Some(pattern) => names.iter().copied().filter(|name| pattern.is_match(name)).collect(),
+            Some(pattern) => with_name(&|name| pattern.is_match(name)),
             // Names such as `operator()(` are no regular expressions.
             None => containing,
         };
-        if matching.is_empty() { Err(no_function(text, &names)) } else { Ok(Self { names: matching }) }
+        if matching.is_empty() {
+            let mut names: Vec<_> = functions.iter().map(|(name, _)| *name).collect();
+            names.dedup();
+            return Err(no_function(text, &names));
+        }
+        Ok(Self::from_functions(matching))
+    }
+
+    fn from_functions(functions: Vec<(&'a str, &'a str)>) -> Self {
+        let (mut names, full_names): (Vec<_>, _) = functions.into_iter().unzip();
+        names.dedup();
+        Self { names, full_names }
     }
 
     /// The names as one text: `count_word`, or `2 functions (count_word, count_words)`.
@@ -86,6 +111,20 @@ mod tests {
         assert_eq!(selected("count"), ["count_word", "count_words"]);
         let title = SelectedFunctions::new("count", NAMES).unwrap().title();
         assert_eq!(title, "2 functions (count_word, count_words)");
+    }
+
+    #[test]
+    fn functions_are_selected_by_shown_or_full_names() {
+        let functions = [("sort<...>", "void sort<int>"), ("sort<...>", "void sort<long>"), ("find", "int find<int>")];
+        let selected = |text| SelectedFunctions::with_full_names(text, functions).unwrap();
+        assert_eq!(selected("void sort<long>").full_names, ["void sort<long>"]);
+        let both = selected("sort<...>");
+        assert_eq!(
+            (both.title(), both.full_names),
+            ("sort<...>".to_owned(), vec!["void sort<int>", "void sort<long>"])
+        );
+        assert_eq!(selected("int>").full_names, ["int find<int>", "void sort<int>"]);
+        assert_eq!(selected("find<").title(), "find");
     }
 
     #[test]

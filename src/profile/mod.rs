@@ -24,6 +24,7 @@ use hashbrown::HashMap;
 use imported::ImportedProfile;
 use intern::stacks::{StackId, Stacks};
 use labels::{LabelSets, LabelsId};
+use options::FunctionNames;
 use perf_data::session::map::Map;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::space::Space;
@@ -103,6 +104,8 @@ pub struct Tables {
     pub names: Names,
     /// Symbols of frames.
     pub symbols: Symbols,
+    /// How outputs for people show names of functions.
+    pub function_names: FunctionNames,
     /// Why frames of mappings have no symbols.
     pub objects: ObjectReports,
     /// What threads did, if [requested](options::ProfileOptions::timeline).

@@ -37,6 +37,8 @@ pub struct ProfileOptions {
     pub branches: Option<BranchFlags>,
     /// Which frames are cut from stacks.
     pub cuts: StackCuts,
+    /// How outputs for people show names of functions.
+    pub names: FunctionNames,
     /// User-defined types of threads, by thread ID.
     pub thread_types: HashMap<u32, String>,
     /// Where to look up the symbols of frames; the profile that the recording was converted from also defines labels and header.
@@ -51,6 +53,17 @@ impl ProfileOptions {
     pub(crate) fn unmapped(&self) -> Unmapped {
         if self.symbols.imported.is_some() { Unmapped::Keep } else { self.cuts.unmapped }
     }
+}
+
+/// How outputs for people show names of functions. Others have full names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum FunctionNames {
+    /// Without arguments of templates, returned types, parameters, hashes, packages and tiers
+    #[default]
+    Short,
+    /// As in the symbols, without parameters of C++
+    Full,
 }
 
 /// The criterion of a split.

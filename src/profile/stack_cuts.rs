@@ -4,12 +4,14 @@
 //! Frames are cut after their functions are known. A frame is kept or cut with the functions inlined into it.
 
 use super::function_selection::SelectedFunctions;
-use super::{Profile, Row};
+use super::{Frame, Profile, Row};
 use crate::profile::intern::stacks::{FrameId, Stacks};
 use crate::profile::symbolize::function_name::without_own_parameters;
+use crate::profile::symbolize::shown_functions::ShownFunctions;
 use crate::profile::symbolize::symbols::Symbols;
 use hashbrown::HashMap;
 use perf_data::error::Result;
+use perf_data::session::map::Map;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -69,10 +71,12 @@ impl StackCuts {
     pub(super) fn apply<'a>(
         &self,
         stacks: &mut Stacks,
+        mappings: &[Map],
         symbols: &Symbols,
         profiles: impl Iterator<Item = &'a mut Profile>,
     ) -> Result<String> {
-        let functions = FrameFunctions::new(stacks.frames().len(), symbols);
+        let shown = ShownFunctions::new(stacks.frames(), mappings, symbols);
+        let functions = FrameFunctions::new(&shown, stacks.frames(), symbols);
         let base = self.base.as_deref().map(|name| functions.matching(name)).transpose()?;
         let skip_after = self.skip_after.as_deref().map(|name| functions.matching(name)).transpose()?;
         let cut = |stack: &[FrameId]| {
@@ -146,26 +150,30 @@ fn merged(rows: Vec<Row>) -> Vec<Row> {
 
 /// The functions of frames, by name.
 struct FrameFunctions<'a> {
-    /// By frame: its functions, innermost first.
-    names: Vec<Vec<Cow<'a, str>>>,
+    /// By frame: the shown and full names of its functions, innermost first.
+    names: Vec<Vec<(&'a str, Cow<'a, str>)>>,
 }
 
 impl<'a> FrameFunctions<'a> {
-    fn new(frames: usize, symbols: &'a Symbols) -> Self {
-        let name = |function: u32| {
-            let function = symbols.function(function)?;
-            Some(String::from_utf8_lossy(without_own_parameters(*function, symbols)))
+    fn new(shown: &'a ShownFunctions, frames: &[Frame], symbols: &'a Symbols) -> Self {
+        let names = |(id, frame): (FrameId, &Frame)| {
+            let functions = symbols.lines(id).iter().filter_map(|line| {
+                let function = symbols.function(line.function)?;
+                let full = String::from_utf8_lossy(without_own_parameters(*function, symbols));
+                let short = shown.get(line.function, frame.mapping()).map_or("", |function| &function.short.text);
+                Some((short, full))
+            });
+            functions.collect()
         };
-        let names = |frame: FrameId| symbols.lines(frame).iter().filter_map(|line| name(line.function)).collect();
-        Self { names: (0..frames as FrameId).map(names).collect() }
+        Self { names: (0..).zip(frames).map(names).collect() }
     }
 
     /// By frame: whether it is in a function that a text selects.
     fn matching(&self, text: &str) -> Result<Vec<bool>> {
-        let all: HashSet<&str> = self.names.iter().flatten().map(|name| &**name).collect();
-        let selected = SelectedFunctions::new(text, all)?;
-        let selected: HashSet<&str> = selected.names.into_iter().collect();
-        Ok(self.names.iter().map(|names| names.iter().any(|name| selected.contains(&**name))).collect())
+        let all: HashSet<_> = self.names.iter().flatten().map(|(short, full)| (*short, &**full)).collect();
+        let selected = SelectedFunctions::with_full_names(text, all)?;
+        let selected: HashSet<&str> = selected.full_names.into_iter().collect();
+        Ok(self.names.iter().map(|names| names.iter().any(|(_, full)| selected.contains(&**full))).collect())
     }
 
     /// Whether two frames are in the same known functions.
@@ -178,8 +186,8 @@ impl<'a> FrameFunctions<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::Place;
     use crate::profile::symbolize::symbols::{Function, Line};
-    use crate::profile::{Frame, Place};
 
     /// Cuts the stack `main`, `eval`, `eval`, `add`, `eval`, outermost first.
     fn cut(cuts: &StackCuts) -> Result<(String, String)> {
@@ -192,10 +200,11 @@ mod tests {
             let function = symbols.function_id(Function { name, system_name: name, file: name, start_line: 0 });
             symbols.set_lines(frame, &[Line { function, line: 0, column: 0 }], None);
         }
+        let maps = [Map::new(0x1000, 0x1000, 0, b"/bin/eval", None)];
         let stack = stacks.stack_id(&frames);
         let row = Row { stack, labels: 0, event: 0, samples: 2, value: 2 };
         let mut profile = Profile { rows: vec![row], ..Profile::default() };
-        let message = cuts.apply(&mut stacks, &symbols, std::iter::once(&mut profile))?;
+        let message = cuts.apply(&mut stacks, &maps, &symbols, std::iter::once(&mut profile))?;
         let kept = stacks.stack(profile.rows[0].stack).iter().rev();
         Ok((kept.map(|&frame| names[frame as usize]).collect::<Vec<_>>().join(";"), message))
     }

@@ -7,7 +7,7 @@ use crate::formats::framework::table::{by_file_name, with_compression};
 use crate::formats::omitted::omitted_file_format;
 use crate::formats::{FORMATS, Format, OutputFormat};
 use crate::profile::labels::Label;
-use crate::profile::options::ProfileOptions;
+use crate::profile::options::{FunctionNames, ProfileOptions};
 use crate::profile::stack_cuts::StackCuts;
 use crate::rewrite::Anonymize;
 use crate::rewrite::anonymize::key::Key;
@@ -80,6 +80,12 @@ impl<'a> Convert<'a> {
     /// Cuts frames from stacks, if the output is a profile.
     pub fn cut_stacks(mut self, cuts: StackCuts) -> Self {
         self.profile.cuts = cuts;
+        self
+    }
+
+    /// Sets how outputs for people show names of functions.
+    pub fn names(mut self, names: FunctionNames) -> Self {
+        self.profile.names = names;
         self
     }
 

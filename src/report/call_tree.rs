@@ -11,7 +11,7 @@ use perf_data::stream::events::EventIndex;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TreeFunction {
-    /// Its name, or that of the file in brackets if it is unknown.
+    /// Its full name, or that of the file in brackets if it is unknown.
     pub name: NameId,
     /// Name of the file or memory with the code.
     pub dso: NameId,
@@ -91,6 +91,8 @@ pub(crate) struct CallTree {
     /// Names that the rest refers to.
     pub names: Names,
     pub functions: Vec<TreeFunction>,
+    /// Short names of functions, by the full ones from which they differ.
+    pub short_names: HashMap<NameId, NameId>,
     pub frames: Vec<TreeFrame>,
     /// Depth and frame of each node, without the root.
     pub nodes: Vec<(u32, u32)>,
@@ -107,6 +109,7 @@ pub(crate) struct CallTree {
 struct Builder {
     names: Names,
     functions: Interned<TreeFunction>,
+    short_names: HashMap<NameId, NameId>,
     frames: Interned<TreeFrame>,
     /// Parent and frame of each node but the root, whose index is 0: the node of index `i` is at `i - 1`.
     nodes: Interned<(u32, u32)>,
@@ -152,6 +155,7 @@ impl CallTree {
         let mut builder = Builder {
             names: Names::default(),
             functions: Interned::default(),
+            short_names: HashMap::new(),
             frames: Interned::default(),
             nodes: Interned::default(),
             events: Vec::new(),
@@ -169,7 +173,7 @@ impl CallTree {
 impl Builder {
     fn add(&mut self, profile: &Profile, slots: Slots, is_base: bool) {
         let tables = &*profile.tables;
-        let locations = Locations::new(tables);
+        let locations = Locations::with_names(tables, tables.function_names);
         let frames: Vec<u32> = (0..locations.list().len() as LocationId).map(|id| self.frame(id, &locations)).collect();
         // By number: hashing would take longer than all else, because most samples of a long recording are rows of their own.
         let mut by_stack: Vec<Option<u32>> = vec![None; tables.stacks.count()];
@@ -199,10 +203,13 @@ impl Builder {
     fn frame(&mut self, id: LocationId, locations: &Locations) -> u32 {
         let location = locations.get(id);
         let mut name = |id: NameId| self.names.id(locations.text(id).as_bytes());
-        let function =
-            TreeFunction { name: name(location.function), dso: name(location.dso), is_kernel: location.is_kernel };
-        let file = name(location.file);
-        let function = self.functions.id(function);
+        let (full, dso, file) = (name(location.function), name(location.dso), name(location.file));
+        let short = self.names.id(locations.function_name(location.function).as_bytes());
+        if short != full {
+            // The profile that is compared with may have other functions of this short name, and thus another one for this.
+            self.short_names.entry(full).or_insert(short);
+        }
+        let function = self.functions.id(TreeFunction { name: full, dso, is_kernel: location.is_kernel });
         self.frames.id(TreeFrame { function, file, line: location.line, is_inlined: location.is_inlined })
     }
 
@@ -250,6 +257,7 @@ impl Builder {
         CallTree {
             names: self.names,
             functions: self.functions.into_list(),
+            short_names: self.short_names,
             frames: self.frames.into_list(),
             nodes: list,
             events: self.events,

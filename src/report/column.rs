@@ -52,8 +52,14 @@ pub(super) const PID: Column = label!(Pid, pid => pid as i32);
 pub(super) const TID: Column = label!(Tid, tid => tid as i32);
 pub(super) const CPU: Column = label!(Cpu, cpu => cpu);
 pub(super) const DSO: Column = location!(dso);
-pub(super) const SYM: Column = location!(function);
 pub(super) const SRCFILE: Column = location!(file);
+
+/// The value is the full name.
+pub(super) const SYM: Column = Column {
+    label: None,
+    cell: CellSource::Location(|id, locations| Some(locations.get(id).function.0.into())),
+    text: |value, _, locations| locations.function_name(NameId(value as u32)).into_owned(),
+};
 
 /// The value is a location of the line.
 pub(super) const SRCLINE: Column = Column {

@@ -2,7 +2,10 @@
 
 use crate::profile::function_selection::SelectedFunctions;
 use crate::profile::intern::stacks::FrameId;
-use crate::profile::symbolize::function_name::without_own_parameters;
+use crate::profile::options::FunctionNames;
+use crate::profile::symbolize::function_name::{ShownFunction, without_own_parameters};
+use crate::profile::symbolize::shown_functions::ShownFunctions;
+use crate::profile::symbolize::symbols::Line;
 use crate::profile::{Frame, Tables};
 use hashbrown::{HashMap, HashSet};
 use perf_data::error::Result;
@@ -19,7 +22,8 @@ pub type LocationId = u32;
 /// A place in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// Name of the function, without parameters; if it is unknown, the name of the file in brackets.
+    /// Full name of the function, without parameters; if it is unknown, the name of the file in brackets. Equal for what is
+    /// [shown](Locations::function_name) as one function.
     pub function: NameId,
     /// Name of the file or memory with the code, without directories.
     pub dso: NameId,
@@ -46,10 +50,23 @@ pub struct LocationSelection {
     pub is_selected: Vec<bool>,
 }
 
+/// The function of a frame.
+struct FrameFunction {
+    /// Its full name; `None` if it is unknown.
+    name: Option<NameId>,
+    /// Path of its source file; empty if unknown.
+    file: NameId,
+    start_line: i64,
+}
+
 /// The locations of all frames of a profile.
 #[derive(Debug, Default)]
 pub struct Locations {
     names: Names,
+    /// Short names of functions, where they differ from the full ones.
+    short_names: HashMap<NameId, String>,
+    /// Other names of functions, with those that they are shown as: of parts, clones and tiers.
+    other_names: HashSet<(NameId, NameId)>,
     list: Vec<Location>,
     by_location: HashMap<Location, LocationId>,
     /// By location: the first one in its line.
@@ -60,12 +77,19 @@ pub struct Locations {
 }
 
 impl Locations {
-    /// Determines the locations of frames.
+    /// Determines the locations of frames, whose functions have full names.
     pub fn new(tables: &Tables) -> Self {
+        Self::with_names(tables, FunctionNames::Full)
+    }
+
+    /// Determines the locations of frames, with these names of functions.
+    pub fn with_names(tables: &Tables, names: FunctionNames) -> Self {
         let mut locations = Self::default();
+        let shown = (names == FunctionNames::Short)
+            .then(|| ShownFunctions::new(tables.stacks.frames(), &tables.mappings, &tables.symbols));
         for (id, &frame) in (0..).zip(tables.stacks.frames()) {
             let first = locations.location_ids.len() as u32;
-            locations.add(id, frame, tables);
+            locations.add(id, frame, tables, shown.as_ref());
             locations.frames.push(first..locations.location_ids.len() as u32);
         }
         let mut lines = HashMap::new();
@@ -74,7 +98,7 @@ impl Locations {
         locations
     }
 
-    fn add(&mut self, id: FrameId, frame: Frame, tables: &Tables) {
+    fn add(&mut self, id: FrameId, frame: Frame, tables: &Tables, shown: Option<&ShownFunctions>) {
         let map = frame.mapping().map(|mapping| &tables.mappings[mapping as usize]);
         let file = map.map_or(Cow::Borrowed(&b"[unknown]"[..]), Map::printed_file);
         let last = file.rsplit(|&byte| byte == b'/').next().filter(|last| !last.is_empty());
@@ -87,20 +111,21 @@ impl Locations {
         let (is_kernel, symbols) = (tables.is_kernel_frame(frame), &tables.symbols);
         let lines = symbols.lines(id);
         for (depth, line) in lines.iter().enumerate() {
-            let function = symbols.function(line.function);
-            let name = function.map_or(&b""[..], |&function| without_own_parameters(function, symbols));
-            let is_named = !name.is_empty();
-            let location = Location {
-                function: if is_named { self.names.id(name) } else { self.unknown(file) },
+            let FrameFunction { name, file: source, start_line } = match shown {
+                Some(shown) => self.short_function(*line, frame, tables, shown),
+                None => self.full_function(*line, tables),
+            };
+            let function = name.unwrap_or_else(|| self.unknown(file));
+            self.push(Location {
+                function,
                 dso,
-                file: self.names.id(function.map_or(&b""[..], |function| symbols.name(function.file))),
+                file: source,
                 line: line.line,
-                start_line: function.map_or(0, |function| function.start_line),
-                is_named,
+                start_line,
+                is_named: name.is_some(),
                 is_kernel,
                 is_inlined: depth + 1 < lines.len() || symbols.is_inlined(id),
-            };
-            self.push(location);
+            });
         }
         if lines.is_empty() {
             let (function, file) = (self.unknown(file), self.names.id(b""));
@@ -116,6 +141,33 @@ impl Locations {
                 is_inlined: false,
             });
         }
+    }
+
+    fn full_function(&mut self, line: Line, tables: &Tables) -> FrameFunction {
+        let symbols = &tables.symbols;
+        let function = symbols.function(line.function);
+        let name = function.map_or(&b""[..], |&function| without_own_parameters(function, symbols));
+        FrameFunction {
+            name: (!name.is_empty()).then(|| self.names.id(name)),
+            file: self.names.id(function.map_or(&b""[..], |function| symbols.name(function.file))),
+            start_line: function.map_or(0, |function| function.start_line),
+        }
+    }
+
+    fn short_function(&mut self, line: Line, frame: Frame, tables: &Tables, shown: &ShownFunctions) -> FrameFunction {
+        let mut function = self.full_function(line, tables);
+        let Some(ShownFunction { full, short }) = shown.get(line.function, frame.mapping()) else { return function };
+        let name = self.names.id(full.as_bytes());
+        self.other_names.extend(function.name.filter(|&other| other != name).map(|other| (other, name)));
+        function.name = Some(name);
+        if short.text != *full {
+            self.short_names.entry(name).or_insert_with(|| short.text.clone());
+        }
+        if let Some((file, start_line)) = short.source.as_ref().filter(|_| self.names.name(function.file).is_empty()) {
+            function.file = self.names.id(file.as_bytes());
+            function.start_line = *start_line;
+        }
+        function
     }
 
     /// The name that stands for unknown functions of a file.
@@ -163,6 +215,14 @@ impl Locations {
         String::from_utf8_lossy(self.names.name(id))
     }
 
+    /// The name under which a function is shown, by that of [`Location::function`].
+    pub fn function_name(&self, function: NameId) -> Cow<'_, str> {
+        match self.short_names.get(&function) {
+            Some(name) => Cow::Borrowed(name),
+            None => self.text(function),
+        }
+    }
+
     /// Source file and line, `file:line`; empty if unknown.
     pub fn source(&self, location: &Location) -> String {
         match (self.names.name(location.file), location.line) {
@@ -177,11 +237,17 @@ impl Locations {
     /// # Errors
     /// If it selects none.
     pub fn select(&self, text: &str) -> Result<LocationSelection> {
-        let texts: HashMap<NameId, Cow<'_, str>> =
-            self.list.iter().map(|location| (location.function, self.text(location.function))).collect();
-        let selected = SelectedFunctions::new(text, texts.values().map(|name| &**name))?;
-        let names: HashSet<&str> = selected.names.iter().copied().collect();
-        let is_selected = self.list.iter().map(|location| names.contains(&*texts[&location.function])).collect();
+        let functions: HashSet<NameId> = self.list.iter().map(|location| location.function).collect();
+        let own_names = functions.iter().map(|&function| (function, function));
+        let names: Vec<_> = own_names.chain(self.other_names.iter().copied()).collect();
+        let texts: Vec<_> =
+            names.iter().map(|&(full, function)| (self.function_name(function), self.text(full))).collect();
+        let selected = SelectedFunctions::with_full_names(text, texts.iter().map(|(name, full)| (&**name, &**full)))?;
+        let full_names: HashSet<&str> = selected.full_names.iter().copied().collect();
+        let is_named = texts.iter().map(|(_, full)| full_names.contains(&**full));
+        let functions: HashSet<NameId> =
+            names.iter().zip(is_named).filter(|(_, is_named)| *is_named).map(|(&(_, function), _)| function).collect();
+        let is_selected = self.list.iter().map(|location| functions.contains(&location.function)).collect();
         Ok(LocationSelection { title: selected.title(), is_selected })
     }
 }

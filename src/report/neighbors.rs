@@ -54,7 +54,7 @@ impl Calls {
 
     fn sorted(self, locations: &Locations) -> Vec<Neighbor> {
         let mut names: HashMap<NameId, Arc<str>> = HashMap::new();
-        let mut shared = |name| names.entry(name).or_insert_with(|| locations.text(name).into()).clone();
+        let mut shared = |name| names.entry(name).or_insert_with(|| locations.function_name(name).into()).clone();
         let neighbor = |((function, site), (counts, _)): (Call, (Counts, usize))| Neighbor {
             function: function.map(|(name, _)| shared(name)),
             dso: function.map_or(String::new(), |(_, dso)| locations.text(dso).into_owned()),

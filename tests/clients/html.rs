@@ -74,7 +74,7 @@ fn pages_draw_zoom_search_filter_and_sort() {
 
     let mut expected = reported(&recording, &[]);
     for (sort, key) in [("self", 1), ("total", 2)] {
-        let rows = functions(&open(&html, &format!("view=functions&sort={sort}")));
+        let rows = functions(&open(&html, &format!("view=functions&names=full&sort={sort}")));
         let weights: Vec<_> = rows.iter().map(|row| if key == 1 { row.1 } else { row.2 }).collect();
         assert!(weights.is_sorted_by(|a, b| a >= b), "{sort}: {weights:?}");
         let mut rows = rows;
@@ -91,6 +91,41 @@ fn pages_draw_zoom_search_filter_and_sort() {
     );
     let info = open(&html, "view=info");
     assert!(info.contains("<dt>host</dt><dd>vm</dd>") && info.contains("innermost frames have no function name"));
+}
+
+/// Short names by default, full ones on request; the search finds both.
+#[test]
+fn names_are_short_or_full() {
+    if !programs::has_browser() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (recording, html) = (symbols().join("cxx.data"), directory.path().join("page.html"));
+    page(&recording, &html, &[]);
+    let (short, full) = ("std::sort_heap<...>", "void std::sort_heap<unsigned int*, foundry::v2::ByHeat>");
+    let has = |fragment: &str, name: &str| {
+        let functions = functions(&open(&html, &format!("view=functions{fragment}")));
+        functions.iter().any(|(function, ..)| function == name)
+    };
+    assert!(has("", short) && !has("", full) && has("&names=full", full) && !has("&names=full", short));
+    let status = |fragment: &str| text(&open(&html, fragment), "status").to_owned();
+    let found = status("search=sort_heap%3C%5C.%5C.%5C.%3E");
+    assert!(found.ends_with("; search: 8.94%"), "{found}");
+    for fragment in ["search=void std::sort_heap%3Cunsigned", "names=full&search=sort_heap%3C%5C.%5C.%5C.%3E"] {
+        assert_eq!(status(fragment), found, "{fragment}");
+    }
+    for name in [short, full] {
+        let zoomed = text(&open(&html, &format!("zoom={}", name.replace('<', "%3C"))), "zoomed").to_owned();
+        assert_eq!(zoomed, "std::sort_heap&lt;...&gt;");
+    }
+
+    let image = directory.path().join("image.svg");
+    page(&recording, &image, &["--width", "1800"]);
+    let document = programs::browse(&format!("file://{}", image.display()));
+    let labels: Vec<_> =
+        document.split("<text").skip(1).filter_map(|text| text.split_once('>')?.1.split('<').next()).collect();
+    assert!(labels.iter().any(|label| label.trim() == "std::sort_heap&lt;...&gt;"), "{labels:?}");
+    assert!(labels.iter().all(|label| !label.contains("unsigned int*")), "{labels:?}");
 }
 
 #[test]

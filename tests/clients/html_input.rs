@@ -54,7 +54,8 @@ fn a_drag_over_the_timeline_filters_the_page() {
     }
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (recording, html) = (symbols().join("cxx.data"), directory.path().join("page.html"));
-    page(&recording, &html, &[]);
+    // The report has full names.
+    page(&recording, &html, &["--names", "full"]);
     let first = first_time(&recording);
     let mut browser = Browser::start(1000, 800);
     // To the right, to the left, out of the canvas, and a click.

@@ -88,13 +88,30 @@ fn assert_page(page: &str) {
     };
     let header: Value = serde_json::from_slice(block().expect("an object")).expect("JSON");
     let columns: Vec<Vec<u64>> = std::iter::from_fn(block).map(numbers).collect();
-    let [names, objects, _, functions, files, _, _, steps, places, nodes, events, threads, _, _, samples, values] =
-        &columns[..]
+    let [
+        names,
+        short_names,
+        objects,
+        _,
+        functions,
+        files,
+        _,
+        _,
+        steps,
+        places,
+        nodes,
+        events,
+        threads,
+        _,
+        _,
+        samples,
+        values,
+    ] = &columns[..]
     else {
         panic!("{} columns", columns.len())
     };
     let count = |name: &str| header[name].as_array().map_or(0, Vec::len) as u64;
-    assert!(names.iter().chain(objects).chain(files).all(|&name| name < count("strings")));
+    assert!(names.iter().chain(short_names).chain(objects).chain(files).all(|&name| name < count("strings")));
     assert!(functions.iter().all(|&function| function < names.len() as u64));
     assert!(steps.len() == places.len() && places.iter().all(|&place| place < functions.len() as u64));
     // Node 0 is the root, which has no place.

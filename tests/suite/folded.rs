@@ -163,7 +163,8 @@ fn differential_flame_graphs_are_those_of_inferno() {
     let mut expected = Vec::new();
     inferno::flamegraph::from_lines(&mut options, lines, &mut expected).expect("a flame graph");
     let base = base.display().to_string();
-    let image = convert(&recording, &["-t", "flamegraph", "--symfs", &files, "--diff", &base]);
+    // Those of short names have both names.
+    let image = convert(&recording, &["-t", "flamegraph", "--symfs", &files, "--names", "full", "--diff", &base]);
     assert_eq!((image.status, &*image.stderr), (0, ""));
     let colors = String::from_utf8_lossy(&image.stdout).matches("rgb(2").count();
     assert!(image.stdout == expected && colors > 10, "{} bytes instead of {}", image.stdout.len(), expected.len());

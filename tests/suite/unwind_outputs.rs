@@ -31,8 +31,8 @@ const OUTPUTS: [Output; 7] = [
     ("out.folded", &["-t", "folded", "--weight", "samples"], folded),
     ("tables", &["-t", "csv", "--stacks"], csv),
     ("out.pb.gz", &["-t", "pprof"], pprof),
-    ("out.speedscope.json", &["-t", "speedscope"], speedscope),
-    ("out.fx.json.gz", &["-t", "firefox"], firefox),
+    ("out.speedscope.json", &["-t", "speedscope", "--names", "full"], speedscope),
+    ("out.fx.json.gz", &["-t", "firefox", "--names", "full"], firefox),
 ];
 
 impl Input {

@@ -154,7 +154,11 @@ fn own<A: Args>() -> Vec<Arg> {
 /// The argument without the position in help that clap gave it in its own command.
 /// Whether an option of profiles applies to a format.
 fn applies(argument: &Arg, format: &Format) -> bool {
-    format.shows_stacks() || format.has_stack_tables && argument.get_id() == "unmapped"
+    match argument.get_id().as_str() {
+        "names" => format.has_short_names,
+        "unmapped" => format.shows_stacks() || format.has_stack_tables,
+        _ => format.shows_stacks(),
+    }
 }
 
 fn unplaced(argument: Arg) -> Arg {

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use perf_data::error::Result;
 use perfconv::formats::{FORMATS, FormatWriter};
 use perfconv::profile::labels::Label;
-use perfconv::profile::options::{ProfileOptions, SplitBy};
+use perfconv::profile::options::{FunctionNames, ProfileOptions, SplitBy};
 use perfconv::profile::stack_cuts::StackCuts;
 use perfconv::profile::thread_types::read_thread_types;
 use std::path::PathBuf;
@@ -43,6 +43,10 @@ pub(crate) struct ProfileContentArgs {
     #[command(flatten, next_help_heading = PROFILES)]
     pub cuts: StackCuts,
 
+    /// How to show names of functions in outputs for people
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, help_heading = PROFILES)]
+    pub names: FunctionNames,
+
     /// File with a thread ID and its thread type on each line, for the label thread_type
     #[arg(long, value_name = "FILE", value_parser = file(), help_heading = PROFILES)]
     pub thread_types: Option<PathBuf>,
@@ -72,9 +76,9 @@ pub(crate) enum LostArg {
 }
 
 impl ProfileArgs {
-    /// Profiles whose stacks are cut.
-    pub(crate) fn with_cuts(cuts: StackCuts) -> Self {
-        Self { contents: ProfileContentArgs { cuts, ..ProfileContentArgs::default() }, split_by: None }
+    /// Profiles whose stacks are cut, with these names of functions.
+    pub(crate) fn with_cuts(cuts: StackCuts, names: FunctionNames) -> Self {
+        Self { contents: ProfileContentArgs { cuts, names, ..ProfileContentArgs::default() }, split_by: None }
     }
 
     /// Checks the labels.
@@ -99,7 +103,7 @@ impl ProfileArgs {
     /// # Errors
     /// If the file of thread types cannot be read.
     pub(crate) fn options(&self, events: Vec<String>) -> Result<ProfileOptions> {
-        let ProfileContentArgs { labels, lost, data_addresses, cuts, thread_types } = &self.contents;
+        let ProfileContentArgs { labels, lost, data_addresses, cuts, names, thread_types } = &self.contents;
         let mut options = ProfileOptions::default();
         let selected = labels.iter().filter_map(|key| Label::by_key(key)).collect();
         options.labels = (!labels.is_empty()).then_some(selected);
@@ -113,6 +117,7 @@ impl ProfileArgs {
         options.lost_as_samples = *lost == LostArg::AsSamples;
         options.data_addresses = *data_addresses;
         options.cuts = cuts.clone();
+        options.names = *names;
         options.thread_types = thread_types.as_deref().map(read_thread_types).transpose()?.unwrap_or_default();
         Ok(options)
     }

@@ -11,6 +11,7 @@ use perf_data::container::write::envelope::strip;
 use perfconv::formats::framework::table::by_file_name;
 use perfconv::formats::report::{Color, Contents, FORMAT, MARKDOWN, Markdown, Report};
 use perfconv::formats::{FORMATS, OutputFormat};
+use perfconv::profile::options::FunctionNames;
 use perfconv::profile::stack_cuts::StackCuts;
 use perfconv::report::key::ReportKey;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,10 @@ pub(crate) struct ReportArgs {
 
     #[command(flatten, next_help_heading = PROFILES)]
     pub cuts: StackCuts,
+
+    /// How to show names of functions
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, help_heading = PROFILES)]
+    pub names: FunctionNames,
 
     #[command(flatten)]
     pub symbols: SymbolArgs,
@@ -157,7 +162,7 @@ impl ReportArgs {
             force: self.force,
             mode: self.mode,
             diff: self.diff,
-            profile: ProfileArgs::with_cuts(self.cuts),
+            profile: ProfileArgs::with_cuts(self.cuts, self.names),
             read: self.read,
             passes: self.passes.0,
             format: Some(format),

@@ -9,6 +9,7 @@ use super::{ConvertArgs, ReadArgs, default_input};
 use crate::cli::viewer::Viewer;
 use clap::{Args, value_parser};
 use perfconv::formats::html::Html;
+use perfconv::profile::options::FunctionNames;
 use perfconv::profile::stack_cuts::StackCuts;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -64,6 +65,10 @@ pub(crate) struct ViewArgs {
     #[command(flatten, next_help_heading = PROFILES)]
     pub cuts: StackCuts,
 
+    /// How to show names of functions
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, help_heading = PROFILES)]
+    pub names: FunctionNames,
+
     #[command(flatten)]
     pub symbols: SymbolArgs,
 
@@ -99,7 +104,7 @@ impl ViewArgs {
             passes: self.passes.0,
             format: Some(format),
             diff: self.diff,
-            profile: ProfileArgs::with_cuts(self.cuts),
+            profile: ProfileArgs::with_cuts(self.cuts, self.names),
             symbols: self.symbols,
             quiet: self.quiet,
             ..ConvertArgs::default()

@@ -5,7 +5,7 @@ use crate::formats::folded::{Folded, FrameNames};
 use crate::formats::framework::converter::ConvertOptions;
 use crate::profile::collect::collector::Collector;
 use crate::profile::labels::Label;
-use crate::profile::options::ProfileOptions;
+use crate::profile::options::{FunctionNames, ProfileOptions};
 use csv::Writer;
 use hashbrown::HashMap;
 use perf_data::error::{Error, Result};
@@ -54,7 +54,7 @@ impl StackTable {
         out.write_record(["event", "pid", "stack", "samples", "period"]).map_err(failed)?;
         for profile in &profiles {
             let tables = &*profile.tables;
-            let mut frames = FrameNames::new(tables, &Folded::default(), printable::escape);
+            let mut frames = FrameNames::new(tables, &Folded::default(), printable::escape, FunctionNames::Full);
             let (mut stacks, mut stack): (Slices<NameId>, _) = (Slices::default(), Vec::new());
             let mut sums: HashMap<RowKey, (u64, u64)> = HashMap::new();
             for row in &profile.rows {
@@ -65,7 +65,7 @@ impl StackTable {
                 *samples += row.samples;
                 *period = period.saturating_add(row.value);
             }
-            let names = frames.into_names();
+            let (names, _) = frames.into_names();
             let text = |stack| stacks.get(stack).iter().map(|&id| names.name(id)).collect::<Vec<_>>().join(&b';');
             let row = |((event, pid, stack), (samples, period))| (event, Reverse(samples), pid, text(stack), period);
             let mut rows: Vec<_> = sums.into_iter().map(row).collect();

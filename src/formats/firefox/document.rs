@@ -160,6 +160,8 @@ pub(super) struct FrameTable {
 #[serde(rename_all = "camelCase")]
 pub(super) struct FuncTable {
     pub name: IndexColumn,
+    /// In files of perfconv, where they differ from the shown names.
+    pub full_name: Option<IndexColumn>,
     /// Before version 70, the library's resource.
     pub resource: Option<IndexColumn>,
     /// Before version 58.

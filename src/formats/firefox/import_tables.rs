@@ -129,10 +129,10 @@ impl<'a> ImportedTables<'a> {
             func.len(),
             columns.into_iter().chain([("column", column), ("lib", lib), ("flags", flags)]),
         )?;
-        let FuncTable { name, resource, file_name, source, line_number, flags } = functions;
+        let FuncTable { name, full_name, resource, file_name, source, line_number, flags } = functions;
         let columns =
             [("resource", resource), ("fileName", file_name), ("source", source), ("lineNumber", line_number)];
-        check("funcTable", name.len(), columns.into_iter().chain([("flags", flags)]))?;
+        check("funcTable", name.len(), columns.into_iter().chain([("fullName", full_name), ("flags", flags)]))?;
         let (known_stacks, known_frames) = (vec![None; frame.len()], vec![None; func.len()]);
         let stack = Vec::new();
         Ok(Self { strings, sources, stacks, frames, functions, resources, libs, known_stacks, known_frames, stack })
@@ -233,12 +233,13 @@ impl<'a> ImportedTables<'a> {
 
     /// A function and its name.
     fn function(&self, row: u32, frame: u32, profile: &mut SourceProfile) -> Result<(SourceFunction, &'a str)> {
-        let FuncTable { name, file_name, source, line_number, flags, .. } = self.functions;
+        let FuncTable { name, full_name, file_name, source, line_number, flags, .. } = self.functions;
         if row as usize >= name.len() {
             return Err(format!("frameTable.func[{frame}]: {row} does not exist"));
         }
         let flags = flags.as_ref();
-        let name = name.get(row).ok_or_else(|| format!("funcTable.name[{row}]: missing"))?;
+        let full_name = full_name.as_ref().and_then(|names| names.get(row));
+        let name = full_name.or_else(|| name.get(row)).ok_or_else(|| format!("funcTable.name[{row}]: missing"))?;
         let name = self.string(name, || format!("funcTable.name[{row}]"))?;
         let source = value(source, row, flags, function_flags::HAS_SOURCE);
         let file = match (source, self.sources) {

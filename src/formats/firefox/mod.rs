@@ -35,6 +35,7 @@ pub const FORMAT: Format = Format {
     extensions: &[("fx.json", None)],
     output: Some(OutputType::of::<Firefox>()),
     functions: ShowsFunctions::Always,
+    has_short_names: true,
     reader: FormatReader::Import(import),
     recognizes,
     is_distinctive: true,

@@ -64,6 +64,9 @@ struct Sources {
 struct Functions {
     length: usize,
     name: Vec<u32>,
+    /// Not in the format: the full names of functions with short ones, for an import.
+    #[serde(skip_serializing_if = "are_absent")]
+    full_name: Vec<Option<u32>>,
     #[serde(rename = "isJS")]
     is_js: Vec<bool>,
     #[serde(rename = "relevantForJS")]
@@ -72,6 +75,10 @@ struct Functions {
     source: Vec<Option<u32>>,
     line_number: Vec<Option<i64>>,
     column_number: Vec<()>,
+}
+
+fn are_absent(names: &[Option<u32>]) -> bool {
+    names.iter().all(Option::is_none)
 }
 
 #[derive(Default, Serialize)]
@@ -130,7 +137,7 @@ impl<'a> SharedTables<'a> {
             native_symbols: NativeSymbols::default(),
             lookup: Lookup {
                 tables,
-                locations: Locations::new(tables),
+                locations: Locations::with_names(tables, tables.function_names),
                 strings: HashMap::new(),
                 sources: HashMap::new(),
                 functions: HashMap::new(),
@@ -253,11 +260,15 @@ impl<'a> SharedTables<'a> {
     /// A function. One without a name is named by its address, which symbol servers replace.
     fn function(&mut self, location: LocationId, address: i64, mapping: Option<u32>) -> u32 {
         let location = *self.lookup.locations.get(location);
-        let name = match location.is_named || address < 0 {
+        let full_name = match location.is_named || address < 0 {
             true => self.lookup.locations.text(location.function).into_owned(),
             false => format!("{address:#x}"),
         };
-        let name = self.string(Cow::Owned(name));
+        let name = match location.is_named {
+            true => self.lookup.locations.function_name(location.function).into_owned(),
+            false => full_name.clone(),
+        };
+        let (name, full_name) = (self.string(Cow::Owned(name)), self.string(Cow::Owned(full_name)));
         let file = self.lookup.locations.text(location.file).into_owned();
         let source = (!file.is_empty()).then(|| {
             let file = self.string(Cow::Owned(file));
@@ -271,9 +282,10 @@ impl<'a> SharedTables<'a> {
         });
         let resource = mapping.map_or(-1, i64::from);
         let table = &mut self.func_table;
-        *self.lookup.functions.entry((name, resource, location.start_line, source)).or_insert_with(|| {
+        *self.lookup.functions.entry((full_name, resource, location.start_line, source)).or_insert_with(|| {
             table.length += 1;
             table.name.push(name);
+            table.full_name.push((full_name != name).then_some(full_name));
             table.is_js.push(false);
             table.relevant_for_js.push(false);
             table.resource.push(resource);

@@ -1,5 +1,7 @@
 //! Flame graphs: an SVG image with search and zoom, drawn by the inferno library.
 
+mod short_names;
+
 use super::folded::{self, Folded, FoldedStacks};
 use super::{Format, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
@@ -8,11 +10,13 @@ use crate::option_values::number_in;
 use crate::profile::Profile;
 use crate::profile::event::Unit;
 use crate::profile::labels::Label;
+use hashbrown::HashMap;
 use inferno::differential;
 use inferno::flamegraph::color::{BasicPalette, MultiPalette};
 use inferno::flamegraph::{self, Direction, Options, Palette};
 use perf_data::error::{Error, Result};
 use perf_data::printable;
+use short_names::{joined_names, write_short_names};
 use std::io::Write;
 
 /// Flame graphs.
@@ -20,6 +24,7 @@ pub const FORMAT: Format = Format {
     extensions: &[("svg", None)],
     output: Some(OutputType::of::<Flamegraph>()),
     functions: ShowsFunctions::Always,
+    has_short_names: true,
     ..Format::new("flamegraph", "SVG image of all stacks, with search and zoom")
 };
 
@@ -137,8 +142,13 @@ impl ProfileFormat for Flamegraph {
 
     /// Draws the stacks; an error if the profile has several events or no samples.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
-        let stacks = |profile| FoldedStacks::new(profile, &self.stacks, printable::name);
-        let mut lines = lines(&stacks(profile)?);
+        let names = profile.tables.function_names;
+        let stacks = |profile| FoldedStacks::with_names(profile, &self.stacks, printable::name, names);
+        let (after, before) = (stacks(profile)?, profile.base.as_deref().map(stacks).transpose()?);
+        // A function of both profiles has the name that it has in this one.
+        let short_names = [before.as_ref(), Some(&after)].into_iter().flatten().flat_map(FoldedStacks::short_names);
+        let short_names: HashMap<_, _> = short_names.collect();
+        let mut lines = lines(&after, &short_names);
         if lines.is_empty() {
             return Err(Error::invalid("the profile has no samples to draw".to_owned()));
         }
@@ -154,12 +164,18 @@ impl ProfileFormat for Flamegraph {
         if self.stacks.weight.is_period() {
             options.count_name = unit(profile).to_owned();
         }
-        if let Some(base) = &profile.base {
-            lines = differences(&self::lines(&stacks(base)?), &lines)?;
+        if let Some(before) = &before {
+            lines = differences(&self::lines(before, &short_names), &lines)?;
         }
         // Equal profiles are equal images.
         options.deterministic = true;
-        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), out).map_err(Error::Output)
+        let lines = lines.iter().map(String::as_str);
+        if short_names.is_empty() {
+            return flamegraph::from_lines(&mut options, lines, out).map_err(Error::Output);
+        }
+        let mut image = Vec::new();
+        flamegraph::from_lines(&mut options, lines, &mut image).map_err(Error::Output)?;
+        write_short_names(&String::from_utf8_lossy(&image), out).map_err(Error::Output)
     }
 }
 
@@ -172,9 +188,13 @@ fn unit(profile: &Profile) -> &'static str {
     }
 }
 
-/// Folded stacks.
-fn lines(stacks: &FoldedStacks) -> Vec<String> {
-    stacks.sorted().map(|(frames, count)| line(frames, count)).collect()
+/// Folded stacks, in which short names precede full ones.
+fn lines(stacks: &FoldedStacks, short_names: &HashMap<&[u8], &str>) -> Vec<String> {
+    let named = |frame: &[u8]| match short_names.get(frame) {
+        Some(short) => joined_names(short, &String::from_utf8_lossy(frame)),
+        None => String::from_utf8_lossy(frame).into_owned(),
+    };
+    stacks.sorted().map(|(frames, count)| line(frames.map(named), count)).collect()
 }
 
 /// Folded stacks with the counts of two profiles, those of the first scaled to the total of the second.
@@ -190,8 +210,8 @@ fn differences(before: &[String], after: &[String]) -> Result<Vec<String>> {
 }
 
 /// A folded stack. The library would take a number at the end of the last name for a count.
-fn line<'a>(frames: impl Iterator<Item = &'a [u8]>, count: u64) -> String {
-    let stack = frames.map(|frame| String::from_utf8_lossy(frame)).collect::<Vec<_>>().join(";");
+fn line(frames: impl Iterator<Item = String>, count: u64) -> String {
+    let stack = frames.collect::<Vec<_>>().join(";");
     match stack.rsplit_once(' ') {
         Some((start, end)) if end.starts_with(|char: char| char.is_ascii_digit()) => {
             format!("{start}\u{a0}{end} {count}")

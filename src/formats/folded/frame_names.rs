@@ -2,8 +2,11 @@
 
 use super::{Folded, FrameKind};
 use crate::profile::intern::stacks::{FrameId, StackId};
-use crate::profile::symbolize::function_name::without_parameters;
+use crate::profile::options::FunctionNames;
+use crate::profile::symbolize::function_name::{is_jit, without_parameters};
 use crate::profile::{Frame, Tables};
+use crate::report::location::Locations;
+use hashbrown::HashMap;
 use perf_data::session::map::{Map, cut_name};
 use perf_data::session::names::{NameId, Names};
 use std::borrow::Cow;
@@ -22,6 +25,10 @@ pub(crate) struct FrameNames<'a> {
     marks_inlined: bool,
     marks_jit: bool,
     names: Names,
+    /// The locations of frames, if functions have short names.
+    locations: Option<Locations>,
+    /// Short names, by the names from which they differ.
+    short_names: HashMap<NameId, String>,
     /// By frame: its functions in `functions`, outermost first.
     frames: Vec<Option<Range<u32>>>,
     functions: Vec<NameId>,
@@ -30,7 +37,7 @@ pub(crate) struct FrameNames<'a> {
 
 impl<'a> FrameNames<'a> {
     /// Creates names without frames.
-    pub(crate) fn new(tables: &'a Tables, options: &Folded, show: Show) -> Self {
+    pub(crate) fn new(tables: &'a Tables, options: &Folded, show: Show, names: FunctionNames) -> Self {
         let marks = |kind| options.annotate.contains(&kind);
         Self {
             tables,
@@ -40,6 +47,8 @@ impl<'a> FrameNames<'a> {
             marks_inlined: marks(FrameKind::Inlined),
             marks_jit: marks(FrameKind::Jit),
             names: Names::default(),
+            locations: (names == FunctionNames::Short).then(|| Locations::with_names(tables, names)),
+            short_names: HashMap::new(),
             frames: vec![None; tables.stacks.frames().len()],
             functions: Vec::new(),
             text: Vec::new(),
@@ -59,9 +68,9 @@ impl<'a> FrameNames<'a> {
         self.text.extend((self.show)(&name).bytes().map(|byte| if byte == b';' { b':' } else { byte }));
     }
 
-    /// The interned names.
-    pub(crate) fn into_names(self) -> Names {
-        self.names
+    /// The interned names, and the short ones of functions by those from which they differ.
+    pub(crate) fn into_names(self) -> (Names, HashMap<NameId, String>) {
+        (self.names, self.short_names)
     }
 
     /// Appends the names of a stack, root first.
@@ -96,14 +105,19 @@ impl<'a> FrameNames<'a> {
         for (depth, line) in lines.iter().enumerate().rev() {
             let function = symbols.function(line.function);
             let name = function.map_or(&b""[..], |&function| without_parameters(function, symbols));
+            let short = if name.is_empty() { None } else { self.short_name(frame, depth) };
             self.text.clear();
             if name.is_empty() {
                 self.unknown(stack_frame, map);
+            } else if let Some((full, _)) = &short {
+                self.text.extend_from_slice(full);
             } else {
                 self.push_name(name);
             }
             let is_inlined = depth + 1 < lines.len() || symbols.is_inlined(frame);
-            self.push(stack_frame, map, is_inlined);
+            let id = self.push(stack_frame, map, is_inlined);
+            self.short_names
+                .extend(short.filter(|(full, short)| full != short.as_bytes()).map(|(_, short)| (id, short)));
         }
         if lines.is_empty() {
             self.text.clear();
@@ -111,6 +125,19 @@ impl<'a> FrameNames<'a> {
             self.push(stack_frame, map, false);
         }
         first..self.functions.len() as u32
+    }
+
+    /// The full and the short name of a function at a frame, if functions have short names.
+    fn short_name(&mut self, frame: FrameId, depth: usize) -> Option<(Vec<u8>, String)> {
+        let locations = self.locations.as_ref()?;
+        let function = locations.get(*locations.frame_locations(frame).get(depth)?).function;
+        let [full, short] = [locations.text(function).into_owned(), locations.function_name(function).into_owned()]
+            .map(|name| {
+                self.text.clear();
+                self.push_name(name.as_bytes());
+                self.text.clone()
+            });
+        Some((full, String::from_utf8_lossy(&short).into_owned()))
     }
 
     /// Writes the name of a frame without symbols: its file in brackets.
@@ -127,7 +154,7 @@ impl<'a> FrameNames<'a> {
     }
 
     /// Adds the function whose name was written.
-    fn push(&mut self, frame: Frame, map: Option<&Map>, is_inlined: bool) {
+    fn push(&mut self, frame: Frame, map: Option<&Map>, is_inlined: bool) -> NameId {
         let is_kernel = self.tables.is_kernel_frame(frame);
         if is_inlined && self.marks_inlined {
             self.text.extend_from_slice(b"_[i]");
@@ -136,12 +163,8 @@ impl<'a> FrameNames<'a> {
         } else if self.marks_jit && map.is_some_and(is_jit) {
             self.text.extend_from_slice(b"_[j]");
         }
-        self.functions.push(self.names.id(&self.text));
+        let id = self.names.id(&self.text);
+        self.functions.push(id);
+        id
     }
-}
-
-/// Whether a mapping is code that a process generated, or its image.
-fn is_jit(map: &Map) -> bool {
-    let name = map.filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    map.pid.is_some() || name.starts_with(b"jitted-") || name.starts_with(b"perf-") && name.ends_with(b".map")
 }

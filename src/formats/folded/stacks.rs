@@ -3,7 +3,9 @@
 use super::Folded;
 use super::frame_names::{FrameNames, Show};
 use crate::profile::labels::{Label, LabelKey, LabelValue};
+use crate::profile::options::FunctionNames;
 use crate::profile::{Profile, Tables};
+use hashbrown::HashMap;
 use perf_data::error::{Error, Result};
 use perf_data::printable;
 use perf_data::session::names::{NameId, Names};
@@ -17,6 +19,8 @@ const MAX_LISTED: usize = 10;
 pub struct FoldedStacks {
     names: Names,
     stacks: Slices<NameId>,
+    /// Short names of functions, by the names from which they differ, without the suffixes of kinds.
+    short_names: HashMap<NameId, String>,
     /// By stack.
     counts: Vec<u64>,
 }
@@ -27,9 +31,14 @@ impl FoldedStacks {
     /// # Errors
     /// If the profile has samples of several events.
     pub fn new(profile: &Profile, options: &Folded, show: Show) -> Result<Self> {
+        Self::with_names(profile, options, show, FunctionNames::Full)
+    }
+
+    /// As [`new`](Self::new), with short names of functions if requested: parts, clones and tiers of a function are one.
+    pub(crate) fn with_names(profile: &Profile, options: &Folded, show: Show, names: FunctionNames) -> Result<Self> {
         check_events(profile)?;
         let tables = &*profile.tables;
-        let mut frames = FrameNames::new(tables, options, show);
+        let mut frames = FrameNames::new(tables, options, show, names);
         let by_period = options.weight.is_period();
         let mut stacks: Slices<NameId> = Slices::default();
         let (mut counts, mut stack) = (Vec::new(), Vec::new());
@@ -45,7 +54,13 @@ impl FoldedStacks {
             }
             counts[index] = counts[index].saturating_add(tables.events[row.event as usize].weight(row, by_period));
         }
-        Ok(Self { names: frames.into_names(), stacks, counts })
+        let (names, short_names) = frames.into_names();
+        Ok(Self { names, short_names, stacks, counts })
+    }
+
+    /// The short names of functions, by their names in the stacks, from which they differ.
+    pub(crate) fn short_names(&self) -> impl Iterator<Item = (&[u8], &str)> {
+        self.short_names.iter().map(|(&id, short)| (self.names.name(id), &**short))
     }
 
     /// The stacks with their counts, sorted by the names of their frames. Stacks without a count are omitted.

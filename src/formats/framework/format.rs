@@ -33,6 +33,8 @@ pub struct Format {
     pub functions: ShowsFunctions,
     /// Whether it has tables of stacks, in which [unmapped](crate::profile::stack_cuts::Unmapped) addresses may be merged.
     pub has_stack_tables: bool,
+    /// Whether it is for people, who may have it show functions with [short](crate::profile::options::FunctionNames) names.
+    pub has_short_names: bool,
     /// Whether an output can store these unknown fields.
     pub keeps: fn(&RetainedFields) -> bool,
 }
@@ -87,6 +89,7 @@ impl Format {
             is_distinctive: false,
             functions: ShowsFunctions::Never,
             has_stack_tables: false,
+            has_short_names: false,
             keeps: RetainedFields::is_empty,
         }
     }

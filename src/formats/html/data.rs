@@ -27,8 +27,8 @@ impl Strings<'_> {
     }
 }
 
-/// Writes the JSON object with its length, then each column with its length: functions (name, file, whether of the kernel), frames
-/// (function, source file, line, whether inlined), nodes (how much less deep than a child of the node before, frame) and rows (node
+/// Writes the JSON object with its length, then each column with its length: functions (full and short name, file, whether of the kernel),
+/// frames (function, source file, line, whether inlined), nodes (how much less deep than a child of the node before, frame) and rows (node
 /// since the one before, event, thread, interval of time, whether of the base, samples, value).
 ///
 /// # Errors
@@ -38,6 +38,8 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
     let mut columns: Vec<Vec<u8>> = Vec::new();
     let mut column = |values: &mut dyn Iterator<Item = u64>| columns.push(encoded(values));
     column(&mut tree.functions.iter().map(|function| strings.id(function.name)));
+    let short = |name| tree.short_names.get(&name).copied().unwrap_or(name);
+    column(&mut tree.functions.iter().map(|function| strings.id(short(function.name))));
     column(&mut tree.functions.iter().map(|function| strings.id(function.dso)));
     column(&mut tree.functions.iter().map(|function| function.is_kernel.into()));
     column(&mut tree.frames.iter().map(|frame| frame.function.into()));

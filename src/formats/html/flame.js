@@ -107,7 +107,7 @@ class FlameGraph {
       return change > 0 ? `rgb(240,${pale},${pale})` : `rgb(${pale},${pale},240)`;
     }
     let hash = 0;
-    for (let i = 0; i < func.name.length; i++) hash = (hash * 31 + func.name.charCodeAt(i)) >>> 0;
+    for (let i = 0; i < func.full.length; i++) hash = (hash * 31 + func.full.charCodeAt(i)) >>> 0;
     return func.isKernel ? `hsl(${190 + (hash % 25)} 60% ${66 + (hash % 9)}%)` : `hsl(${18 + (hash % 34)} 85% ${62 + (hash % 10)}%)`;
   }
 

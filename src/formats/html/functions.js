@@ -42,8 +42,9 @@ class FunctionTable {
       return cell;
     }));
     const rows = entries.slice(0, MAX_ROWS).map((entry) => {
-      const { name, dso } = tree.functions[entry.func];
+      const { name, full, dso } = tree.functions[entry.func];
       const button = element("button", name);
+      if (full !== name) button.title = full;
       button.dataset.key = entry.func;
       button.addEventListener("click", () => this.onSelect(entry.func));
       const row = element("tr", null, element("td", percent(entry.self, whole)), element("td", percent(entry.total, whole)));
@@ -76,7 +77,9 @@ class FunctionTable {
       const items = entries.slice(0, 50).map(({ func, source, weight }) => {
         const item = element("li", `${percent(weight, tree.total[0])} `);
         if (isNamed && func >= 0) {
-          const button = element("button", tree.functions[func].name);
+          const { name, full } = tree.functions[func];
+          const button = element("button", name);
+          if (full !== name) button.title = full;
           button.addEventListener("click", () => this.onSelect(func));
           item.append(button);
         } else if (isNamed) {
@@ -87,10 +90,11 @@ class FunctionTable {
       });
       return [element("h3", title), element("ul", null, ...items)];
     };
-    const { name, dso } = tree.functions[selected];
+    const { name, full, dso } = tree.functions[selected];
     const hasFocus = this.details.contains(document.activeElement);
     this.details.replaceChildren(
       element("h2", name),
+      ...(full === name ? [] : [element("p", full)]),
       element("p", dso),
       ...list("Callers", callers, true),
       ...list("Callees", callees, true),

@@ -25,6 +25,7 @@ pub const FORMAT: Format = Format {
     extensions: &[("html", None), ("htm", None)],
     output: Some(OutputType::of::<Html>()),
     functions: ShowsFunctions::Always,
+    has_short_names: true,
     ..Format::new("html", "page with flame graph, timeline, functions")
 };
 

@@ -1,7 +1,7 @@
 const byId = (id) => document.getElementById(id);
 
 /** State of the page. The fragment of its address contains it, so that a link shows the same. */
-const state = { view: "flame", event: 0, thread: "", search: "", zoom: "", reverse: "", from: "", to: "", sort: "self", function: "", weight: "value" };
+const state = { view: "flame", event: 0, thread: "", search: "", zoom: "", reverse: "", names: "", from: "", to: "", sort: "self", function: "", weight: "value" };
 
 const readState = () => {
   for (const [key, value] of new URLSearchParams(location.hash.slice(1))) if (key in state) state[key] = value;
@@ -18,9 +18,9 @@ const matcher = (text) => {
   if (!text) return null;
   try {
     const pattern = new RegExp(text, "i");
-    return (func) => pattern.test(func.name) || pattern.test(func.dso);
+    return (func) => pattern.test(func.short) || pattern.test(func.full) || pattern.test(func.dso);
   } catch {
-    return (func) => func.name.includes(text) || func.dso.includes(text);
+    return (func) => func.short.includes(text) || func.full.includes(text) || func.dso.includes(text);
   }
 };
 
@@ -71,7 +71,8 @@ const start = async () => {
     writeState();
     show(isNewSelection);
   };
-  const names = (path) => path.map((func) => tree.functions[func].name).join(";");
+  // Full names are those of single functions.
+  const names = (path) => path.map((func) => tree.functions[func].full).join(";");
   const flame = new FlameGraph(byId("flame"), tree, {
     onZoom: (path) => {
       flame.focused = path;
@@ -90,7 +91,7 @@ const start = async () => {
   const heat = new HeatMap(byId("heat"), tree, (from, to) => change({ from, to }, true));
   const table = new FunctionTable(byId("table"), byId("details"), tree, {
     onSelect: (func) => {
-      change({ function: tree.functions[func].name });
+      change({ function: tree.functions[func].full });
       const { top } = byId("details").getBoundingClientRect();
       if (top < 0 || top > window.innerHeight) byId("details").scrollIntoView();
     },
@@ -99,18 +100,20 @@ const start = async () => {
 
   const unit = () => (state.weight === "samples" ? "samples" : header.events[state.event]?.[1] ?? "");
   const describe = ({ func, total, base }) => {
-    const name = func < 0 ? "all" : `${tree.functions[func].name} (${tree.functions[func].dso})`;
-    const text = `${name}: ${amount(total, unit())}, ${percent(total, tree.total[0])}`;
-    return header.isDiff ? `${text}; before ${percent(base, tree.totalBase[0])}` : text;
+    const { short, full, name, dso } = func < 0 ? { name: "all" } : tree.functions[func];
+    let text = `${func < 0 ? name : `${name} (${dso})`}: ${amount(total, unit())}, ${percent(total, tree.total[0])}`;
+    if (header.isDiff) text += `; before ${percent(base, tree.totalBase[0])}`;
+    return short === full ? text : `${text}\n${name === full ? short : full}`;
   };
 
+  const isNamed = (func, name) => tree.functions[func].full === name || tree.functions[func].short === name;
   /** The path of functions with these names, or to the largest frame of a single name. */
   const findPath = (wanted) => {
     const list = wanted.split(";");
     const path = [];
     let frame = tree.root(flame.isReversed);
     for (const name of list) {
-      const child = tree.children(frame).find((child) => tree.functions[child.func].name === name);
+      const child = tree.children(frame).find((child) => isNamed(child.func, name));
       if (!child) break;
       path.push(child.func);
       frame = child;
@@ -118,7 +121,7 @@ const start = async () => {
     return path.length === list.length ? path : null;
   };
   const findFrame = (name) => {
-    const found = (flame.frames ?? []).filter((frame) => frame.func >= 0 && tree.functions[frame.func].name === name);
+    const found = (flame.frames ?? []).filter((frame) => frame.func >= 0 && isNamed(frame.func, name));
     return found.sort((a, b) => b.total - a.total)[0]?.path ?? [];
   };
 
@@ -140,6 +143,8 @@ const start = async () => {
     byId("thread").value = state.thread;
     byId("weight").value = state.weight;
     byId("reverse").ariaPressed = String(flame.isReversed);
+    tree.showNames(state.names === "full");
+    byId("names").ariaPressed = String(state.names === "full");
     byId("all-time").hidden = state.from === "" && state.to === "";
     byId("unzoom").hidden = state.zoom === "";
     const whole = tree.total[0];
@@ -160,11 +165,12 @@ const start = async () => {
         flame.zoomed = findFrame(state.zoom);
         flame.draw();
       }
-      byId("zoomed").textContent = flame.zoomed.length > 0 ? names(flame.zoomed.slice(-1)) : "";
+      byId("zoomed").textContent = flame.zoomed.length > 0 ? flame.name(flame.zoomed.at(-1)) : "";
     }
     if (state.view === "functions") {
       table.sort = state.sort;
-      const index = tree.functions.findIndex((func) => func.name === state.function);
+      const exact = tree.functions.findIndex((func) => func.full === state.function);
+      const index = exact < 0 ? tree.functions.findIndex((func) => func.short === state.function) : exact;
       table.selected = index < 0 ? null : index;
       table.draw();
     }
@@ -176,6 +182,9 @@ const start = async () => {
   byId("thread").addEventListener("change", (event) => change({ thread: event.target.value, zoom: "" }, true));
   byId("weight").addEventListener("change", (event) => change({ weight: event.target.value }, true));
   byId("reverse").addEventListener("click", () => change({ reverse: state.reverse === "1" ? "" : "1", zoom: "" }));
+  const toggleNames = () => change({ names: state.names === "full" ? "" : "full" });
+  byId("names").hidden = !tree.hasShortNames;
+  byId("names").addEventListener("click", toggleNames);
   byId("all-time").addEventListener("click", () => change({ from: "", to: "" }, true));
   byId("unzoom").addEventListener("click", () => change({ zoom: "" }));
   byId("theme").addEventListener("click", () => {
@@ -195,6 +204,8 @@ const start = async () => {
       byId("search").focus();
     } else if (event.key === "r") {
       change({ reverse: state.reverse === "1" ? "" : "1", zoom: "" });
+    } else if (event.key === "f" && tree.hasShortNames) {
+      toggleNames();
     } else if (["1", "2", "3"].includes(event.key)) {
       change({ view: ["flame", "functions", "info"][event.key - 1] });
     } else if (event.key.startsWith("Arrow") && state.view === "flame") {

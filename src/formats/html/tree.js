@@ -1,10 +1,17 @@
 /** The calls of a profile, and the weights of the samples that are selected. Node 0 is the root. */
 class Tree {
   constructor({ header, columns }) {
-    const [names, dsos, kernel, placeFunction, files, lines, inlined, steps, places, rowNodes, ...rows] = columns;
+    const [names, shortNames, dsos, kernel, placeFunction, files, lines, inlined, steps, places, rowNodes, ...rows] = columns;
     this.header = header;
     const text = (id) => header.strings[id];
-    this.functions = Array.from(names, (name, i) => ({ name: text(name), dso: text(dsos[i]), isKernel: kernel[i] === 1 }));
+    this.functions = Array.from(names, (name, i) => ({
+      name: text(shortNames[i]),
+      short: text(shortNames[i]),
+      full: text(name),
+      dso: text(dsos[i]),
+      isKernel: kernel[i] === 1,
+    }));
+    this.hasShortNames = this.functions.some(({ short, full }) => short !== full);
     this.places = Array.from(placeFunction, (func, i) => ({
       func,
       source: text(files[i]) === "" ? "" : lines[i] > 0 ? `${text(files[i])}:${lines[i]}` : text(files[i]),
@@ -21,6 +28,11 @@ class Tree {
     Object.assign(this, { rowEvent: events, rowThread: threads, rowSlot: slots, rowBase: bases, samples, values });
     this.slots = 1;
     for (let i = 0; i < slots.length; i++) this.slots = Math.max(this.slots, slots[i] + 1);
+  }
+
+  /** Selects the names that functions are shown with. */
+  showNames(areFull) {
+    for (const func of this.functions) func.name = areFull ? func.full : func.short;
   }
 
   readNodes(steps, places) {

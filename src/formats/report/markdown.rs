@@ -37,7 +37,7 @@ const MAX_EVENTS: usize = 2;
 /// If the profiles have no event in common, and errors of `out`.
 pub(super) fn write(profile: &Profile, limit: Option<usize>, out: &mut dyn Write) -> Result<()> {
     let limit = limit.unwrap_or(ENTRIES);
-    let locations = Locations::new(&profile.tables);
+    let locations = Locations::with_names(&profile.tables, profile.tables.function_names);
     let mut page = "# Profile\n\n".to_owned();
     facts(profile).iter().for_each(|(name, value)| page += &format!("- {name}: {}\n", plain(value)));
     let mut events: Vec<_> = profile.has_samples.iter().map(|&event| (total(profile, event), event)).collect();
@@ -99,7 +99,7 @@ fn stacks(profile: &Profile, locations: &Locations, (event, all): (EventIndex, C
     let mut text = "\nStacks, innermost function first:\n\n".to_owned();
     for (stack, counts) in stacks.into_iter().take(limit) {
         let frames: Vec<_> = locations.stack_locations(profile.tables.stacks.stack(stack)).collect();
-        let name = |&id: &LocationId| code(&locations.text(locations.get(id).function));
+        let name = |&id: &LocationId| code(&locations.function_name(locations.get(id).function));
         let mut names: Vec<_> = frames.iter().take(MAX_FRAMES).map(name).collect();
         if frames.len() > MAX_FRAMES {
             names.push(format!("{} more", frames.len() - MAX_FRAMES));

@@ -15,6 +15,7 @@ use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, 
 #[cfg(feature = "cli")]
 use crate::option_values::{number_in, percent};
 use crate::profile::labels::Label;
+use crate::profile::options::FunctionNames;
 use crate::profile::{Profile, Row};
 use crate::report::Counts;
 use crate::report::comparison::{ComparedEntry, Comparison};
@@ -32,6 +33,7 @@ use std::path::PathBuf;
 pub const FORMAT: Format = Format {
     output: Some(OutputType::of::<Report>()),
     functions: ShowsFunctions::Always,
+    has_short_names: true,
     ..Format::new("report", "functions with the most samples, as text")
 };
 
@@ -40,6 +42,7 @@ pub const MARKDOWN: Format = Format {
     extensions: &[("md", None), ("markdown", None)],
     output: Some(OutputType::of::<Markdown>()),
     functions: ShowsFunctions::Always,
+    has_short_names: true,
     ..Format::new("markdown", "compact report in Markdown")
 };
 
@@ -287,8 +290,11 @@ impl ProfileFormat for Report {
     /// Writes a report; an error if the profile has no function of a requested name.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let base = profile.base.as_deref().filter(|_| self.contents.shows_functions());
-        let (settings, locations) = (Settings::new(self, base.is_some()), Locations::new(&profile.tables));
+        let settings = Settings::new(self, base.is_some());
         let Contents { callers, callees, symbol, lines, list, tree, json, csv, ascii, .. } = &self.contents;
+        // Programs that read them may compare names with those in other files.
+        let names = if *json || *csv { FunctionNames::Full } else { profile.tables.function_names };
+        let locations = Locations::with_names(&profile.tables, names);
         let comparisons = base.map(|base| Ok((base, settings.comparisons(base, profile)?))).transpose()?;
         match (&comparisons, tree) {
             (Some((base, comparisons)), _) if *json => {

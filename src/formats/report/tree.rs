@@ -104,7 +104,7 @@ impl Page<'_> {
             let name = match *link {
                 ChainLink::Omitted(count) => format!("{} {count} more {}", drawing.ellipsis, drawing.ellipsis),
                 ChainLink::Function(function, times) => {
-                    let name = self.locations.text(function.name);
+                    let name = self.locations.function_name(function.name);
                     // Shortened names have an ellipsis.
                     let name = printable::short(&name, MAX_NAME).replace('…', drawing.ellipsis);
                     if times > 1 { format!("{name} {}{times}", drawing.times) } else { name }

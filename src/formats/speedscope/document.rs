@@ -61,10 +61,20 @@ impl<'de: 'a, 'a> Deserialize<'de> for DocumentFrames<'a> {
 pub(super) struct ImportedFrame<'a> {
     #[serde(borrow)]
     pub name: JsonText<'a>,
+    /// In files of perfconv, if the name is shortened.
+    #[serde(borrow, rename = "fullName")]
+    pub full_name: Option<JsonText<'a>>,
     #[serde(borrow)]
     pub file: Option<JsonText<'a>>,
     pub line: Option<Number>,
     pub col: Option<Number>,
+}
+
+impl ImportedFrame<'_> {
+    /// The name of the function.
+    pub(super) fn full_name(&self) -> &str {
+        self.full_name.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// A profile, usually of a thread: with samples and weights, or with events.

@@ -19,6 +19,9 @@ pub(super) struct SpeedscopeFrames {
 #[derive(Serialize)]
 pub(super) struct SpeedscopeFrame {
     name: String,
+    /// Not in the schema, which allows other fields: the full name, for an import.
+    #[serde(rename = "fullName", skip_serializing_if = "Option::is_none")]
+    full_name: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     file: String,
     #[serde(skip_serializing_if = "is_unknown")]
@@ -32,7 +35,7 @@ fn is_unknown(line: &i64) -> bool {
 impl SpeedscopeFrames {
     /// The frames of a profile: functions, each with its first line, or with `has_lines` lines of functions.
     pub(super) fn new(tables: &Tables, has_lines: bool) -> Self {
-        let locations = Locations::new(tables);
+        let locations = Locations::with_names(tables, tables.function_names);
         let (mut indexes, mut list, mut by_location) = (HashMap::new(), Vec::new(), Vec::new());
         for (id, location) in (0..).zip(locations.list()) {
             let line = if has_lines { location.line } else { 0 };
@@ -57,7 +60,9 @@ impl SpeedscopeFrames {
         let source = locations.text(location.file);
         let file = if source.is_empty() { locations.text(location.dso) } else { source };
         let line = if *has_lines { location.line } else { location.start_line };
-        SpeedscopeFrame { name: locations.text(location.function).into_owned(), file: file.into_owned(), line }
+        let (name, full_name) = (locations.function_name(location.function), locations.text(location.function));
+        let full_name = (name != full_name).then(|| full_name.into_owned());
+        SpeedscopeFrame { name: name.into_owned(), full_name, file: file.into_owned(), line }
     }
 
     /// Indexes of the frames of a stack, root first.

@@ -103,9 +103,9 @@ impl SpeedscopeReader {
                     self.profile.mappings.len() as u32 - 1
                 })
             });
-            let name = self.profile.name(&frame.name);
+            let name = self.profile.name(frame.full_name());
             let file = file.filter(|_| mapped.is_none()).map(|file| self.profile.name(file));
-            let is_first_line = lines.get(&(&*frame.name, frame.file.as_deref())) == Some(&frame.line);
+            let is_first_line = lines.get(&(frame.full_name(), frame.file.as_deref())) == Some(&frame.line);
             let start_line = if is_first_line { line } else { 0 };
             let function = SourceFunction { name, system_name: Some(name), file, start_line };
             let function = Some(self.profile.function(function));
@@ -236,7 +236,7 @@ impl SpeedscopeReader {
 fn first_lines<'a>(frames: &'a [ImportedFrame<'_>]) -> HashMap<(&'a str, Option<&'a str>), Option<Number>> {
     let mut lines = HashMap::new();
     for frame in frames {
-        let line = lines.entry((&*frame.name, frame.file.as_deref())).or_insert(frame.line);
+        let line = lines.entry((frame.full_name(), frame.file.as_deref())).or_insert(frame.line);
         if *line != frame.line {
             *line = None;
         }

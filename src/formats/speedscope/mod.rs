@@ -28,6 +28,7 @@ pub const FORMAT: Format = Format {
     extensions: &[("speedscope.json", None)],
     output: Some(OutputType::of::<Speedscope>()),
     functions: ShowsFunctions::Always,
+    has_short_names: true,
     reader: FormatReader::Import(import),
     recognizes,
     is_distinctive: true,

@@ -29,7 +29,7 @@ use crate::profile::intern::stack_cache::StackCacheKey;
 use crate::profile::intern::stacks::StackId;
 use crate::profile::labels;
 use crate::profile::labels::{Label, LabelKey, LabelSets, LabelValue, LabelledSample, LabelsId};
-use crate::profile::options::{ProfileOptions, SplitBy};
+use crate::profile::options::{FunctionNames, ProfileOptions, SplitBy};
 use crate::profile::perf_event_name::perf_event_names;
 use crate::profile::stack_cuts::StackCuts;
 use crate::profile::symbolize::{SymbolSources, Symbolization};
@@ -73,6 +73,7 @@ pub(crate) struct Collector<'a> {
     as_recorded: bool,
     branches: Option<BranchFlags>,
     cuts: StackCuts,
+    names: FunctionNames,
     /// Labels that the user selected, which the recording must have.
     selected_labels: Vec<Label>,
     has_selected_labels: bool,
@@ -158,6 +159,7 @@ impl<'a> Collector<'a> {
             data_addresses: options.data_addresses,
             leaves_only: options.leaves_only,
             cuts: options.cuts.clone(),
+            names: options.names,
             timeline: options.timeline.then(Timeline::default),
             selected_labels: options.labels.clone().unwrap_or_default(),
             has_selected_labels: options.labels.is_some(),
@@ -490,7 +492,7 @@ impl<'a> Collector<'a> {
         let (symbols, objects) = symbolization.finish();
         if self.cuts.is_any() {
             let profiles = parts.iter_mut().map(|(profile, _)| profile);
-            self.ledger.change(self.cuts.apply(&mut stacks, &symbols, profiles)?);
+            self.ledger.change(self.cuts.apply(&mut stacks, &mappings, &symbols, profiles)?);
         }
         stacks.seal();
         let tables = Arc::new(Tables {
@@ -499,6 +501,7 @@ impl<'a> Collector<'a> {
             thread_comms,
             mappings,
             symbols,
+            function_names: self.names,
             objects,
             imported,
             stacks,

@@ -2,6 +2,7 @@
 
 pub(crate) mod function_name;
 mod objects;
+pub(crate) mod shown_functions;
 pub mod symbols;
 pub mod unsymbolized;
 
