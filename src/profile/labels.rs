@@ -364,6 +364,7 @@ mod tests {
             "pid 7",
             "tid 8",
             "comm make",
+            "thread_name :8",
             "thread_type worker",
             "cpu 3",
             "timestamp_ns 99",

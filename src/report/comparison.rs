@@ -10,6 +10,7 @@ use super::key::ReportKey;
 use super::location::Locations;
 use super::top::{ReportEntry, Top};
 use super::{Counts, Usage};
+use crate::profile::options::FunctionNames;
 use crate::profile::{Profile, Row};
 use hashbrown::HashMap;
 use perf_data::error::{Error, Result};
@@ -61,18 +62,40 @@ impl ComparedEntry {
 
 impl Comparison {
     /// Compares the events of two profiles, the earlier one first, by keys: either the samples with a group anywhere in the stack or
-    /// those in it itself.
+    /// those in it itself. Functions are compared by their full names, since what is needed to tell short ones apart depends on the
+    /// other functions of a profile.
     ///
     /// # Errors
     /// If the profiles have no event in common.
-    pub(crate) fn list(profiles: [&Profile; 2], keys: &[ReportKey], by_total: bool) -> Result<Vec<Self>> {
+    pub(crate) fn list(
+        profiles: [&Profile; 2],
+        keys: &[ReportKey],
+        by_total: bool,
+        names: FunctionNames,
+    ) -> Result<Vec<Self>> {
         let locations = profiles.map(|profile| Locations::new(&profile.tables));
         let compare = |events: [EventIndex; 2]| {
             let [before, after] =
                 [0, 1].map(|side| Side::new(profiles[side], &locations[side], events[side], keys, by_total));
             Self::new([before, after], by_total)
         };
-        Ok(common_events(profiles)?.into_iter().map(compare).collect())
+        let mut comparisons: Vec<_> = common_events(profiles)?.into_iter().map(compare).collect();
+        if names == FunctionNames::Short {
+            comparisons.iter_mut().for_each(|comparison| comparison.shorten_names(profiles, keys));
+        }
+        Ok(comparisons)
+    }
+
+    fn shorten_names(&mut self, profiles: [&Profile; 2], keys: &[ReportKey]) {
+        let Some(column) = keys.iter().position(|key| *key == ReportKey::Sym) else { return };
+        let locations = profiles.map(|profile| Locations::with_names(&profile.tables, FunctionNames::Short));
+        let names: HashMap<_, _> = locations.iter().flat_map(Locations::shown_names).collect();
+        for entry in &mut self.entries {
+            let cell = &mut entry.cells[column];
+            if let Some(&name) = names.get(&**cell) {
+                *cell = name.into();
+            }
+        }
     }
 
     fn new(sides: [Side; 2], by_total: bool) -> Self {

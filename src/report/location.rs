@@ -223,6 +223,11 @@ impl Locations {
         }
     }
 
+    /// The functions that are shown under other names than their full ones: the full and the shown name of each.
+    pub(crate) fn shown_names(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+        self.short_names.iter().map(|(&full, shown)| (self.text(full), &**shown))
+    }
+
     /// Source file and line, `file:line`; empty if unknown.
     pub fn source(&self, location: &Location) -> String {
         match (self.names.name(location.file), location.line) {

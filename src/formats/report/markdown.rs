@@ -43,7 +43,7 @@ pub(super) fn write(profile: &Profile, limit: Option<usize>, out: &mut dyn Write
     let mut events: Vec<_> = profile.has_samples.iter().map(|&event| (total(profile, event), event)).collect();
     events.sort_unstable_by_key(|(counts, _)| Reverse(counts.samples));
     if let Some(base) = &profile.base {
-        let comparisons = Comparison::list([base, profile], COMPARED_KEYS, true)?;
+        let comparisons = Comparison::list([base, profile], COMPARED_KEYS, true, profile.tables.function_names)?;
         comparisons.iter().take(MAX_EVENTS).for_each(|comparison| page += &changes(base, profile, comparison, limit));
     }
     for &(all, event) in events.iter().take(MAX_EVENTS) {

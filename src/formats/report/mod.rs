@@ -238,8 +238,8 @@ impl Settings {
 
 impl Settings {
     /// How a profile differs from an earlier one.
-    fn comparisons(&self, base: &Profile, profile: &Profile) -> Result<Vec<Comparison>> {
-        Comparison::list([base, profile], &self.keys, self.by_total)
+    fn comparisons(&self, base: &Profile, profile: &Profile, names: FunctionNames) -> Result<Vec<Comparison>> {
+        Comparison::list([base, profile], &self.keys, self.by_total, names)
     }
 
     /// The compared entries that the limits permit.
@@ -295,7 +295,7 @@ impl ProfileFormat for Report {
         // Programs that read them may compare names with those in other files.
         let names = if *json || *csv { FunctionNames::Full } else { profile.tables.function_names };
         let locations = Locations::with_names(&profile.tables, names);
-        let comparisons = base.map(|base| Ok((base, settings.comparisons(base, profile)?))).transpose()?;
+        let comparisons = base.map(|base| Ok((base, settings.comparisons(base, profile, names)?))).transpose()?;
         match (&comparisons, tree) {
             (Some((base, comparisons)), _) if *json => {
                 return json::write_comparisons([base, profile], comparisons, &settings, out);
@@ -330,7 +330,7 @@ impl ProfileFormat for Report {
 /// Messages on the functions that grew by more than a number of percentage points.
 fn exceeded(profile: &Profile, settings: &Settings, fail_above: Option<f64>) -> Result<Vec<String>> {
     let Some((limit, base)) = fail_above.zip(profile.base.as_deref()) else { return Ok(Vec::new()) };
-    let comparisons = settings.comparisons(base, profile)?;
+    let comparisons = settings.comparisons(base, profile, profile.tables.function_names)?;
     Ok(comparisons.iter().flat_map(|comparison| comparison::grown(profile, comparison, limit)).collect())
 }
 
