@@ -24,6 +24,7 @@ mod suite {
     mod docs;
     mod dump;
     mod edited_proto;
+    mod embedded_symbols;
     mod endian;
     mod faults;
     mod filters;

@@ -238,7 +238,7 @@ impl Conversion {
         // The output may contain data of these files, so only users who may read all of them may read it.
         let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::from_input(&file)));
         let read = args.read.options();
-        let reads_objects = format.shows_functions() || args.passes.has::<Unwind>();
+        let reads_objects = format.shows_functions() || args.passes.read_objects();
         let members = if reads_objects { Members::All } else { Members::Recording };
         let archive = open_archive(&input, members, &read)?;
         let recording = archive.as_ref().map_or(&*input, |archive| archive.recording());

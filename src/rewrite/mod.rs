@@ -23,6 +23,7 @@
 
 pub mod anonymize;
 pub mod build_ids;
+pub mod embedded_symbols;
 pub mod endian;
 pub mod filter;
 pub mod framework;
@@ -43,6 +44,7 @@ pub mod unwind;
 pub use anonymize::options::Anonymize;
 pub use build_ids::maps::BuildIdMaps;
 pub use build_ids::table::BuildIdTable;
+pub use embedded_symbols::{EmbedSymbols, StripSymbols};
 pub use filter::comm::Comm;
 pub use filter::cpu::Cpu;
 pub use filter::dso::Dso;

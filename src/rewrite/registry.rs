@@ -3,6 +3,7 @@
 use crate::rewrite::anonymize::options::ANONYMIZE;
 use crate::rewrite::build_ids::maps::BuildIdMaps;
 use crate::rewrite::build_ids::table::BuildIdTable;
+use crate::rewrite::embedded_symbols::{EmbedSymbols, StripSymbols};
 use crate::rewrite::filter::comm::Comm;
 use crate::rewrite::filter::cpu::Cpu;
 use crate::rewrite::filter::dso::Dso;
@@ -72,6 +73,13 @@ pub const PASSES: PassTable<'static> = &[
                 "Replace user stack dumps and user registers with unwound call chains",
             )
             .for_records(&["unwind", "keep_user_stack"]),
+            PassType::flagged::<EmbedSymbols>(
+                "embed-symbols",
+                "Store the names of the functions of all samples in the recording",
+            )
+            .for_records(&["embed-symbols"]),
+            PassType::flagged::<StripSymbols>("strip-symbols", "Remove the names of functions stored in the recording")
+                .for_records(&["strip-symbols"]),
             SCHED_STAT,
             quipper::PASS,
         ],
@@ -98,7 +106,8 @@ pub const JIT_DUMPS: PassType = PassType::flagged::<Jit>(
 const BUILD_ID_PASSES: &[&str] = &["build-ids", "buildid-all", "mmap2-buildids", "mmap2-buildid-all"];
 
 /// The arguments whose passes read the files of the recorded machine.
-const READING_FILES: &[&str] = &["build-ids", "buildid-all", "mmap2-buildids", "mmap2-buildid-all", "unwind"];
+const READING_FILES: &[&str] =
+    &["build-ids", "buildid-all", "mmap2-buildids", "mmap2-buildid-all", "unwind", "embed-symbols"];
 
 /// The arguments that refine passes, and need one of them.
 pub const SETTINGS: &[Setting] = &[

@@ -41,6 +41,10 @@ impl PassOptions for Unwind {
     fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
         Box::new(UnwindPass::new(Arc::clone(&context.objects), self.keep_user_stack, context.read.clone()))
     }
+
+    fn reads_objects(&self) -> bool {
+        true
+    }
 }
 
 /// Maximum size of a record without its header. Records have a multiple of 8 bytes.

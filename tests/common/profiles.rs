@@ -7,7 +7,10 @@ use perfconv::formats::pprof::proto::Profile;
 
 /// Fixtures whose samples have each label.
 pub(crate) const LABELS_BY_FIXTURE: &[(&str, &[&str])] = &[
-    ("system-wide.data", &["pid", "tid", "comm", "thread_comm", "cpu", "timestamp_ns", "execution_mode"]),
+    (
+        "system-wide.data",
+        &["pid", "tid", "comm", "thread_comm", "thread_name", "cpu", "timestamp_ns", "execution_mode"],
+    ),
     ("weight.data", &["data_src", "weight", "cache_latency", "total_latency"]),
     ("page-sizes.data", &["code_page_size", "data_page_size"]),
     ("cgroup.data", &["cgroup"]),

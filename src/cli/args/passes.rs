@@ -49,6 +49,11 @@ impl PassArgs {
         self.list.iter().map(|request| request.pass.clone()).collect()
     }
 
+    /// Whether a requested pass reads object files.
+    pub(crate) fn read_objects(&self) -> bool {
+        self.passes().iter().any(|pass| pass.reads_objects())
+    }
+
     /// Whether a pass of this type is requested.
     pub(crate) fn has<T: PassOptions>(&self) -> bool {
         requested::<T>(&self.passes()).next().is_some()

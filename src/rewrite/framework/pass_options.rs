@@ -22,6 +22,11 @@ pub trait PassOptions: Any + fmt::Debug + Send + Sync {
         PassOrder::BeforeAnonymizing
     }
 
+    /// Whether the pass reads [object files](PassContext::objects).
+    fn reads_objects(&self) -> bool {
+        false
+    }
+
     /// Whether the pass writes function names to files besides the output, which an anonymizing rewrite must not.
     fn writes_names(&self) -> bool {
         false
@@ -55,7 +60,7 @@ pub struct PassContext {
     pub access: Access,
     /// Where passes list the code images that they write.
     pub images: PendingImages,
-    /// How object files are searched, for passes that unwind.
+    /// How object files are searched, for passes that [read](PassOptions::reads_objects) them.
     pub objects: Arc<SymbolOptions>,
 }
 

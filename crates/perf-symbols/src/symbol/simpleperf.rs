@@ -184,7 +184,10 @@ impl Source for SimpleperfSource {
         // perf's name of the kernel ends in its reference symbol.
         let name = key.path.to_str()?;
         let name = if name.starts_with("[kernel.kallsyms]") { "[kernel.kallsyms]" } else { name };
-        let object = self.objects.get(Path::new(name))?;
+        // The names of code in memory are those of a process.
+        let map_file = key.pid.map(|pid| PathBuf::from(format!("/tmp/perf-{pid}.map")));
+        let own = map_file.and_then(|file| self.objects.get(&file));
+        let object = own.or_else(|| self.objects.get(Path::new(name)))?;
         Some(Box::new(Arc::clone(object)))
     }
 }

@@ -1,0 +1,97 @@
+//! Function names that travel inside a recording: `rewrite --embed-symbols`, `--strip-symbols`.
+
+use crate::common::program::{perfconv, run, succeed};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Recordings of roundtrip/symbols, with the passes that need their programs besides.
+const RECORDINGS: [(&str, &[&str]); 11] = [
+    ("words", &[]),
+    ("c", &[]),
+    ("cxx", &[]),
+    ("bpf", &[]),
+    ("jitmap", &[]),
+    ("both", &["--unwind"]),
+    ("detour", &["--unwind"]),
+    ("dwarf", &["--unwind"]),
+    ("witness-gcc", &["--unwind"]),
+    ("witness-clang", &["--unwind"]),
+    ("witness-i386", &["--unwind"]),
+];
+
+fn symbols() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols")
+}
+
+/// The program with this home, so that objects are found below `--symfs` only.
+fn perfconv_in(home: &Path) -> Command {
+    let mut command = perfconv();
+    command.env("HOME", home);
+    command
+}
+
+/// Folded stacks of a recording with functions, but without inlined ones.
+fn folded(recording: &Path, objects: &Path) -> String {
+    let mut command = perfconv_in(objects);
+    command.arg(recording).arg("--symfs").arg(objects).args(["--no-inline", "-q", "-t", "folded", "-o", "-"]);
+    String::from_utf8(succeed(&mut command).stdout).expect("UTF-8")
+}
+
+/// Writes a recording with names.
+fn embed(name: &str, passes: &[&str], output: &Path) {
+    let files = symbols().join("files");
+    let mut command = perfconv_in(output.parent().expect("a directory"));
+    command.arg("rewrite").arg(symbols().join(name).with_extension("data")).arg("--symfs").arg(&files);
+    succeed(command.args(passes).args(["--embed-symbols", "-q", "-o"]).arg(output));
+}
+
+#[test]
+fn stacks_are_those_with_the_objects() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let empty = directory.path().join("empty");
+    fs::create_dir(&empty).expect("a directory");
+    let mut stacks = 0;
+    for (name, passes) in RECORDINGS {
+        let output = directory.path().join(name).with_extension("data");
+        embed(name, passes, &output);
+        let expected = folded(&symbols().join(name).with_extension("data"), &symbols().join("files"));
+        assert_eq!(folded(&output, &empty), expected, "{name}");
+        stacks += expected.lines().count();
+        // In a pipe, they are in a record.
+        let pipe = directory.path().join(name).with_extension("pipe.data");
+        succeed(perfconv_in(&empty).arg("rewrite").arg(&output).args(["--container", "pipe", "-q", "-o"]).arg(&pipe));
+        assert_eq!(folded(&pipe, &empty), expected, "{name} in a pipe");
+    }
+    note!("{stacks} stacks of {} recordings are the same without their objects", RECORDINGS.len());
+    assert!(stacks > 800, "{stacks} stacks");
+}
+
+#[test]
+fn they_are_removed_on_request_and_by_anonymization() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let [named, stripped, anonymized] =
+        ["named", "stripped", "anonymized"].map(|name| directory.path().join(name).with_extension("data"));
+    let names = |path: &Path| {
+        let bytes = fs::read(path).expect("a recording");
+        memchr::memmem::find(&bytes, b"count_words").is_some()
+    };
+    embed("words", &[], &named);
+    succeed(
+        perfconv_in(directory.path()).arg("rewrite").arg(&named).args(["--strip-symbols", "-q", "-o"]).arg(&stripped),
+    );
+    succeed(
+        perfconv_in(directory.path()).arg("rewrite").arg(&named).args(["--anonymize", "-q", "-o"]).arg(&anonymized),
+    );
+    assert_eq!([&named, &stripped, &anonymized].map(|path| names(path)), [true, false, false]);
+
+    let again = directory.path().join("again.data");
+    let failed = run(perfconv().arg("rewrite").arg(&stripped).args(["--strip-symbols", "-o"]).arg(&again));
+    assert!(failed.stderr.contains("the recording has no names of functions") && !again.exists(), "{}", failed.stderr);
+    let empty = directory.path().join("empty");
+    fs::create_dir(&empty).expect("a directory");
+    let mut command = perfconv_in(&empty);
+    command.arg("rewrite").arg(&stripped).arg("--symfs").arg(&empty).args(["--embed-symbols", "-o"]).arg(&again);
+    let failed = run(&mut command);
+    assert!(failed.stderr.contains("no function of a sample is known") && !again.exists(), "{}", failed.stderr);
+}
