@@ -152,7 +152,8 @@ mod tests {
     use super::*;
     use perf_data::session::space::Space;
     use perf_symbols::symbol::simpleperf::SimpleperfSource;
-    use perf_symbols::symbol::{ObjectKey, Source};
+    use perf_symbols::symbol::ObjectKey;
+    use perf_symbols::symbol::source::Source;
 
     #[test]
     fn the_reader_finds_the_functions_again() {
