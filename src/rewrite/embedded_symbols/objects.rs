@@ -151,8 +151,8 @@ fn located(map: &Map, address: u64) -> (ObjectKind, u64) {
 mod tests {
     use super::*;
     use perf_data::session::space::Space;
-    use perf_symbols::symbol::simpleperf::SimpleperfSource;
     use perf_symbols::symbol::ObjectKey;
+    use perf_symbols::symbol::simpleperf::SimpleperfSource;
     use perf_symbols::symbol::source::Source;
 
     #[test]

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! * [`lookup`]: lookup of one address; [`source`]: the interface of symbol sources.
-//! * [`elf`]: object files with their debug files; [`find`]: finds these; [`object`]: one opened file; [`table`]: symbol
+//! * [`elf`]: object files with their debug files; [`find`]: finds these; [`object`]: one opened file, `debug_segments`: where its code was; [`table`]: symbol
 //!   tables; `dwarf`: debug information; `gopclntab`: the function table of Go programs.
 //! * [`kernel`]: kallsyms (text: `kallsyms`) and vmlinux; `relocation`: kernel modules.
 //! * [`bpf`]: BPF programs; [`simpleperf`]: symbols in recordings of simpleperf.
@@ -30,6 +30,7 @@ mod arena;
 pub mod bpf;
 mod cpp_name;
 pub mod custom;
+mod debug_segments;
 pub mod demangle;
 pub(crate) mod dwarf;
 pub mod elf;

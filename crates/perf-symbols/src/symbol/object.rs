@@ -1,6 +1,6 @@
 //! An opened ELF file: segments, sections, build ID. The file is untrusted.
 
-use super::{inflate, relocation};
+use super::{debug_segments, inflate, relocation};
 use crate::object::build_id::Id;
 use crate::object::build_id_note;
 use crate::object::recorded_file;
@@ -35,6 +35,8 @@ pub struct Segment {
     pub address: u64,
     /// Bytes in memory.
     pub memory_size: u64,
+    /// Alignment of the address, which is that of the offset.
+    pub alignment: u64,
     /// Whether it is executable.
     pub is_executable: bool,
     /// Whether it is writable, so that its contents in the file may not be those in memory.
@@ -136,12 +138,14 @@ impl Object {
             file_size: segment.p_filesz(endian).into(),
             address: segment.p_vaddr(endian).into(),
             memory_size: segment.p_memsz(endian).into(),
+            alignment: segment.p_align(endian).into(),
             is_executable: segment.p_flags(endian).0 & PF_X.0 != 0,
             is_writable: segment.p_flags(endian).0 & PF_W.0 != 0,
         };
         // If one kind of headers is invalid, the other kind can still be used.
         let headers = header.program_headers(endian, data).unwrap_or_default();
-        let segments = headers.iter().filter(loaded).map(segment).collect();
+        let mut segments: Vec<_> = headers.iter().filter(loaded).map(segment).collect();
+        debug_segments::restore_offsets(&mut segments);
         let names = header.section_headers(endian, data).and_then(|list| header.section_strings(endian, data, list));
         let section = |section: &H::SectionHeader| {
             let name = names.as_ref().ok().and_then(|names| section.name(endian, *names).ok()).unwrap_or_default();
@@ -449,6 +453,7 @@ pub(super) mod tests {
             file_size: 0x800,
             address,
             memory_size: 0x800,
+            alignment: 0x1000,
             is_executable,
             is_writable: false,
         };
