@@ -70,9 +70,6 @@ pub(crate) struct ViewArgs {
     pub names: FunctionNames,
 
     #[command(flatten)]
-    pub name_maps: NameMapArgs,
-
-    #[command(flatten)]
     pub symbols: SymbolArgs,
 
     #[command(flatten)]
@@ -107,7 +104,7 @@ impl ViewArgs {
             passes: self.passes.0,
             format: Some(format),
             diff: self.diff,
-            profile: ProfileArgs::with_cuts(self.cuts, self.names, self.name_maps),
+            profile: ProfileArgs::with_cuts(self.cuts, self.names, NameMapArgs::default()),
             symbols: self.symbols,
             quiet: self.quiet,
             ..ConvertArgs::default()
