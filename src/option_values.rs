@@ -30,10 +30,18 @@ pub fn name(text: &str) -> Result<String, String> {
 
 /// Parses the path of an existing file that is not a directory.
 pub fn file() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| match existing(path) {
+    PathBufValueParser::new().try_map(existing_file)
+}
+
+/// The path of an existing file that is not a directory.
+///
+/// # Errors
+/// If it is not.
+pub fn existing_file(path: PathBuf) -> Result<PathBuf, String> {
+    match existing(path) {
         Ok(path) if path.is_dir() => Err("is a directory; expected a file".to_owned()),
         existing => existing,
-    })
+    }
 }
 
 /// Parses the path of an existing directory.

@@ -31,6 +31,7 @@ mod suite {
     mod firefox;
     mod folded;
     mod fuzz_corpus;
+    mod groups;
     mod header_edits;
     mod help;
     mod hostile;

@@ -1,6 +1,6 @@
 //! `perfconv IN -o OUT`, `perfconv convert`, `rewrite` and `repair`.
 
-use super::args::{COMPARING, ConvertArgs, UNWINDING, WhichArg, flags};
+use super::args::{COMPARING, ConvertArgs, ProfileContentArgs, UNWINDING, WhichArg, flags};
 use super::failure::Failure;
 use super::input::{self, InputRecording};
 use super::output;
@@ -234,7 +234,8 @@ impl Conversion {
         };
         let requests = args.passes.passes();
         let jit_dumps = requested(&requests).flat_map(|jit: &Jit| jit.dumps.clone()).filter(|path| path.is_file());
-        let further = [&args.diff, &args.profile.contents.thread_types].into_iter().flatten().cloned();
+        let ProfileContentArgs { thread_types, name_maps, .. } = &args.profile.contents;
+        let further = [&args.diff, thread_types, &name_maps.cgroup_names].into_iter().flatten().cloned();
         // The output may contain data of these files, so only users who may read all of them may read it.
         let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::from_input(&file)));
         let read = args.read.options();

@@ -1,7 +1,9 @@
 //! Labels of samples: numbers and texts in addition to the stack.
 
+use super::cgroup_names::CgroupNames;
 use super::data_source;
 use super::imported::{ImportedProfile, ImportedValue};
+use super::thread_pool::pool_name;
 use hashbrown::HashMap;
 use perf_data::abi::record::CpuMode;
 use perf_data::abi::sample::branch::BranchFlags;
@@ -66,6 +68,8 @@ labels! {
     ThreadComm = "thread_comm", None, SampleType::TID;
     /// Thread name, or `:TID` for a thread without one, or an empty one: perf prints the former so.
     ThreadName = "thread_name", None, SampleType::TID;
+    /// Thread name with `<N>` for each number: that of a pool of threads whose names differ in numbers only.
+    ThreadPool = "thread_pool", None, SampleType::TID;
     /// User-defined type of the thread.
     ThreadType = "thread_type", None, SampleType::TID;
     /// CPU number.
@@ -74,7 +78,7 @@ labels! {
     TimestampNs = "timestamp_ns", Some("nanoseconds"), SampleType::TIME;
     /// `Host Kernel`, `Host User`, `Guest Kernel`, `Guest User` or `Hypervisor`.
     ExecutionMode = "execution_mode", None, SampleType::all();
-    /// Path of the cgroup.
+    /// Name that the user gave to the cgroup, or its path.
     Cgroup = "cgroup", None, SampleType::CGROUP;
     /// Data source of a memory access.
     DataSrc = "data_src", None, SampleType::DATA_SRC;
@@ -202,6 +206,10 @@ pub struct LabelReader {
     wanted: Vec<Label>,
     /// User-defined types of threads, by thread ID.
     thread_types: HashMap<u32, String>,
+    /// Names of cgroups.
+    cgroup_names: CgroupNames,
+    /// Names of thread pools, by thread name.
+    pools: HashMap<NameId, NameId>,
     /// IDs of texts that are not from the recording.
     texts: HashMap<&'static str, NameId>,
     /// The imported profile, whose own labels are read too.
@@ -210,10 +218,10 @@ pub struct LabelReader {
 
 impl LabelReader {
     /// Creates a reader of these labels.
-    pub fn new(mut wanted: Vec<Label>, thread_types: HashMap<u32, String>) -> Self {
+    pub fn new(mut wanted: Vec<Label>, thread_types: HashMap<u32, String>, cgroup_names: CgroupNames) -> Self {
         wanted.sort_unstable();
         wanted.dedup();
-        Self { wanted, thread_types, ..Self::default() }
+        Self { wanted, thread_types, cgroup_names, ..Self::default() }
     }
 
     /// Also reads the labels of an imported profile.
@@ -252,11 +260,14 @@ impl LabelReader {
             Label::Tid => view.task.map(|(_, tid)| tid.into()),
             Label::Comm => comm.map(name),
             Label::ThreadComm => session.thread(view.task?.1)?.comm.map(name),
-            Label::ThreadName => {
-                let tid = view.task?.1;
-                let recorded = session.thread(tid).and_then(|thread| thread.comm);
-                let recorded = recorded.filter(|&comm| !session.names.name(comm).is_empty());
-                Some(name(recorded.unwrap_or_else(|| session.names.id(unnamed_thread(tid).as_bytes()))))
+            Label::ThreadName => Some(name(thread_name(view.task?.1, session))),
+            Label::ThreadPool => {
+                let thread = thread_name(view.task?.1, session);
+                let pool = self.pools.entry(thread).or_insert_with(|| {
+                    let pool = pool_name(session.names.name(thread)).into_owned();
+                    session.names.id(&pool)
+                });
+                Some(name(*pool))
             }
             Label::ThreadType => {
                 let kind = self.thread_types.get(&view.task?.1)?;
@@ -265,7 +276,7 @@ impl LabelReader {
             Label::Cpu => view.cpu.map(|(cpu, _)| cpu.into()),
             Label::TimestampNs => view.time,
             Label::ExecutionMode => Some(name(self.text(execution_mode(mode)?, &mut session.names))),
-            Label::Cgroup => session.cgroup_path(view.cgroup?).map(name),
+            Label::Cgroup => self.cgroup_name(view.cgroup?, session).map(name),
             Label::DataSrc => Some(name(self.text(data_source::level(view.data_src?), &mut session.names))),
             Label::SnoopStatus => Some(name(self.text(data_source::snoop(view.data_src?)?, &mut session.names))),
             Label::Weight => view.weight,
@@ -276,6 +287,11 @@ impl LabelReader {
             Label::CodePageSize => view.code_page_size,
             Label::DataPageSize => view.data_page_size,
         }
+    }
+
+    /// What a cgroup is called: the name that the user gave to it, or its path, if that was recorded.
+    pub(crate) fn cgroup_name(&self, id: u64, session: &mut Session) -> Option<NameId> {
+        self.cgroup_names.name(id, session)
     }
 
     fn text(&mut self, text: &'static str, names: &mut Names) -> NameId {
@@ -300,6 +316,13 @@ pub fn check(selected: &[Label], meta: &Meta) -> Result<()> {
             Err(Error::input(&meta.files[0], None, problem))
         }
     }
+}
+
+/// The name of a thread, or `:TID` if it has none, or an empty one.
+fn thread_name(tid: u32, session: &mut Session) -> NameId {
+    let recorded = session.thread(tid).and_then(|thread| thread.comm);
+    let recorded = recorded.filter(|&comm| !session.names.name(comm).is_empty());
+    recorded.unwrap_or_else(|| session.names.id(unnamed_thread(tid).as_bytes()))
 }
 
 fn execution_mode(mode: CpuMode) -> Option<&'static str> {
@@ -337,7 +360,11 @@ mod tests {
     #[test]
     fn reads_the_labels_of_a_sample() {
         let mut session = Session::default();
-        let mut reader = LabelReader::new(Label::ALL.to_vec(), HashMap::from_iter([(8, "worker".to_owned())]));
+        let mut reader = LabelReader::new(
+            Label::ALL.to_vec(),
+            HashMap::from_iter([(8, "worker".to_owned())]),
+            CgroupNames::default(),
+        );
         let view = SampleView {
             task: Some((7, 8)),
             cpu: Some((3, 0)),
@@ -365,6 +392,7 @@ mod tests {
             "tid 8",
             "comm make",
             "thread_name :8",
+            "thread_pool :<N>",
             "thread_type worker",
             "cpu 3",
             "timestamp_ns 99",

@@ -3,6 +3,7 @@
 //! A sample takes this way: `unwind` replaces its stack dump by a call chain; [`collect`] determines its event, value and labels;
 //! [`intern`] resolves its stack to frames and numbers it; [`symbolize`] looks up the functions of the frames, once all are known.
 
+pub mod cgroup_names;
 pub mod collect;
 pub(crate) mod data_source;
 pub mod event;
@@ -15,6 +16,7 @@ pub(crate) mod perf_event_name;
 pub mod stack_cuts;
 pub mod symbolize;
 mod target;
+mod thread_pool;
 pub mod thread_types;
 pub mod timeline;
 pub(crate) mod unwind;

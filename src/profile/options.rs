@@ -1,5 +1,6 @@
 //! Options of profiles.
 
+use super::cgroup_names::CgroupNames;
 use super::labels::Label;
 use super::stack_cuts::{StackCuts, Unmapped};
 use super::symbolize::SymbolSources;
@@ -41,6 +42,8 @@ pub struct ProfileOptions {
     pub names: FunctionNames,
     /// User-defined types of threads, by thread ID.
     pub thread_types: HashMap<u32, String>,
+    /// Names of cgroups, instead of their paths.
+    pub cgroup_names: CgroupNames,
     /// Where to look up the symbols of frames; the profile that the recording was converted from also defines labels and header.
     pub symbols: SymbolSources,
 }

@@ -4,14 +4,16 @@ use super::location::{LocationId, Locations};
 use crate::profile::labels::Label;
 use crate::profile::{Row, Tables};
 use perf_data::session::names::NameId;
+use perf_data::session::thread_name::unnamed_thread;
+use std::borrow::Cow;
 
 /// A value: a name, a number or nothing.
 pub(super) type Cell = Option<u64>;
 
 /// The column of a key.
 pub(super) struct Column {
-    /// The label of samples that has its value; `None` if frames or the event have it.
-    pub label: Option<Label>,
+    /// The labels of samples that have its value; none if frames or the event have it.
+    pub labels: &'static [Label],
     /// Its values.
     pub cell: CellSource,
     /// Text of a value.
@@ -30,9 +32,35 @@ pub(super) enum CellSource {
 macro_rules! label {
     ($label:ident, $value:ident => $text:expr) => {
         Column {
-            label: Some(Label::$label),
+            labels: &[Label::$label],
             cell: CellSource::Sample(|row, tables| tables.labels.value(row.labels, Label::$label)),
             text: |$value, _, _| $text.to_string(),
+        }
+    };
+}
+
+/// A column of texts that samples have as a label.
+macro_rules! text_label {
+    ($label:ident) => {
+        Column {
+            labels: &[Label::$label],
+            cell: CellSource::Sample(|row, tables| tables.labels.value(row.labels, Label::$label)),
+            text: |value, tables, _| name(value as u32, tables),
+        }
+    };
+}
+
+/// A column of tasks that samples have as two labels: the ID and the name. The value is the ID, and that of the name below it.
+macro_rules! task {
+    ($id:ident, $name:ident) => {
+        Column {
+            labels: &[Label::$id, Label::$name],
+            cell: CellSource::Sample(|row, tables| {
+                let id = tables.labels.value(row.labels, Label::$id)?;
+                let name = tables.labels.value(row.labels, Label::$name).unwrap_or(NAMELESS.into());
+                Some(id << 32 | name)
+            }),
+            text: |value, tables, _| task_text((value >> 32) as u32, value as u32, tables),
         }
     };
 }
@@ -41,7 +69,7 @@ macro_rules! label {
 macro_rules! location {
     ($field:ident) => {
         Column {
-            label: None,
+            labels: &[],
             cell: CellSource::Location(|id, locations| Some(locations.get(id).$field.0.into())),
             text: |value, _, locations| locations.text(NameId(value as u32)).into_owned(),
         }
@@ -51,31 +79,45 @@ macro_rules! location {
 pub(super) const PID: Column = label!(Pid, pid => pid as i32);
 pub(super) const TID: Column = label!(Tid, tid => tid as i32);
 pub(super) const CPU: Column = label!(Cpu, cpu => cpu);
+pub(super) const COMM: Column = text_label!(ThreadName);
+pub(super) const COMM_NODIGIT: Column = text_label!(ThreadPool);
+pub(super) const PROGRAM: Column = text_label!(Comm);
+pub(super) const PROCESS: Column = task!(Pid, Comm);
+pub(super) const THREAD: Column = task!(Tid, ThreadName);
+pub(super) const CGROUP: Column = text_label!(Cgroup);
 pub(super) const DSO: Column = location!(dso);
 pub(super) const SRCFILE: Column = location!(file);
 
 /// The value is the full name.
 pub(super) const SYM: Column = Column {
-    label: None,
+    labels: &[],
     cell: CellSource::Location(|id, locations| Some(locations.get(id).function.0.into())),
     text: |value, _, locations| locations.function_name(NameId(value as u32)).into_owned(),
 };
 
 /// The value is a location of the line.
 pub(super) const SRCLINE: Column = Column {
-    label: None,
+    labels: &[],
     cell: CellSource::Location(|id, locations| Some(locations.first_of_line(id).into())),
     text: |value, _, locations| locations.source(locations.get(value as LocationId)),
 };
 
 pub(super) const EVENT: Column = Column {
-    label: None,
+    labels: &[],
     cell: CellSource::Sample(|row, _| Some(row.event.into())),
     text: |value, tables, _| tables.events[value as usize].name.clone(),
 };
 
-pub(super) const COMM: Column = Column {
-    label: Some(Label::ThreadName),
-    cell: CellSource::Sample(|row, tables| tables.labels.value(row.labels, Label::ThreadName)),
-    text: |value, tables, _| String::from_utf8_lossy(tables.names.name(NameId(value as u32))).into_owned(),
-};
+/// Stands for the ID of a name that a task lacks.
+const NAMELESS: u32 = u32::MAX;
+
+/// The text of a name.
+fn name(id: u32, tables: &Tables) -> String {
+    String::from_utf8_lossy(tables.names.name(NameId(id))).into_owned()
+}
+
+/// A process or thread: its name and ID, as in `make (7)`.
+fn task_text(id: u32, name_id: u32, tables: &Tables) -> String {
+    let recorded = (name_id != NAMELESS).then(|| name(name_id, tables)).filter(|name| !name.is_empty());
+    format!("{} ({})", recorded.map_or_else(|| unnamed_thread(id), Cow::Owned), id as i32)
+}

@@ -1,9 +1,11 @@
 //! What samples are grouped by, under perf's names of sort keys.
 
-use super::column::{self, Column};
+use super::column::{self, CellSource, Column};
+use super::location::Locations;
 #[cfg(test)]
 use super::test_column;
 use crate::profile::labels::Label;
+use crate::profile::{Row, Tables};
 
 /// Declares [`ReportKey`] from a table: variant, names of which all but the first are equivalent, and column.
 macro_rules! keys {
@@ -32,6 +34,14 @@ macro_rules! keys {
 keys! {
     /// Name of the thread.
     Comm = ["comm"] => column::COMM;
+    /// Name of the thread with `<N>` for each number: that of a pool.
+    CommNodigit = ["comm_nodigit", "pool"] => column::COMM_NODIGIT;
+    /// Name of the process.
+    Program = ["program"] => column::PROGRAM;
+    /// Name and ID of the process.
+    Process = ["process"] => column::PROCESS;
+    /// Name and ID of the thread.
+    Thread = ["thread"] => column::THREAD;
     /// File or memory with the code.
     Dso = ["dso"] => column::DSO;
     /// Function.
@@ -46,6 +56,8 @@ keys! {
     Tid = ["tid"] => column::TID;
     /// CPU.
     Cpu = ["cpu"] => column::CPU;
+    /// Path or name of the cgroup.
+    Cgroup = ["cgroup"] => column::CGROUP;
     /// Event.
     Event = ["event"] => column::EVENT;
     /// An example, in tests.
@@ -56,6 +68,11 @@ keys! {
 impl ReportKey {
     /// The default keys of `perf report`.
     pub const DEFAULT: &[Self] = &[Self::Comm, Self::Dso, Self::Sym];
+
+    /// Help of the option `--group-by`, which several formats have.
+    #[cfg(feature = "cli")]
+    pub(crate) const GROUP_BY_HELP: &str = "Keys by which samples are grouped, separated by commas: entries of a report \
+         [default: comm,dso,sym], or frames before the stacks";
 
     /// The key with this name.
     pub fn by_name(name: &str) -> Option<Self> {
@@ -75,8 +92,19 @@ impl ReportKey {
         Self::NAMES.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)
     }
 
-    /// The label of samples that has its value; `None` if frames or the event have it.
-    pub fn label(self) -> Option<Label> {
-        self.column().label
+    /// The labels of samples that have its value; none if frames or the event have it.
+    pub fn labels(self) -> &'static [Label] {
+        self.column().labels
+    }
+
+    /// Whether samples have its value; otherwise the locations in their stacks have it.
+    pub fn is_sample_key(self) -> bool {
+        matches!(self.column().cell, CellSource::Sample(_))
+    }
+
+    /// The text of the value that a sample has.
+    pub(crate) fn sample_text(self, row: &Row, tables: &Tables) -> Option<String> {
+        let Column { cell: CellSource::Sample(cell), text, .. } = self.column() else { return None };
+        cell(row, tables).map(|value| text(value, tables, &Locations::default()))
     }
 }

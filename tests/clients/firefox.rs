@@ -43,3 +43,24 @@ fn the_firefox_profiler_loads_profiles() {
         totals::check_equal(&totals, &counts)
     });
 }
+
+#[test]
+fn the_firefox_profiler_draws_other_events_as_counters() {
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let output = directory.path().join("out.fx.json.gz");
+    convert(&files::fixture("two-events.data"), &output, &["--symbols", "no"]).expect("a profile");
+    let session = FirefoxSession::load(clients, &output).expect("a session");
+    let listed = session.query(&["counter", "list"]).expect("counters");
+    let counters = listed["counters"].as_array().cloned().unwrap_or_default();
+    let tracks: Vec<_> = counters
+        .iter()
+        .map(|counter| {
+            let [label, pid, graph] =
+                ["label", "pid", "graphType"].map(|name| counter[name].as_str().unwrap_or_default());
+            (label, pid, graph, counter["rangeSampleCount"].as_u64())
+        })
+        .collect();
+    let track = |pid, samples| ("task-clock (ms)", pid, "line-rate", Some(samples));
+    assert_eq!(tracks, [track("203", 8), track("210", 3), track("211", 1)]);
+}

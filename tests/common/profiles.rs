@@ -14,6 +14,7 @@ pub(crate) const LABELS_BY_FIXTURE: &[(&str, &[&str])] = &[
     ("weight.data", &["data_src", "weight", "cache_latency", "total_latency"]),
     ("page-sizes.data", &["code_page_size", "data_page_size"]),
     ("cgroup.data", &["cgroup"]),
+    ("two-events.data", &["thread_pool"]),
 ];
 
 pub(crate) fn convert(input: &str, options: &[&str]) -> Profile {

@@ -2,7 +2,7 @@
 
 use crate::common::files::{self, fixture};
 use crate::common::firefox::{convert, key};
-use crate::common::program::{perfconv, succeed};
+use crate::common::program::{perfconv, run, succeed};
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
 use std::path::Path;
@@ -107,6 +107,36 @@ fn context_switches_and_tracepoints_are_markers() {
     succeed(perfconv().arg("synth").arg(scenario).arg("-o").arg(&recording).arg("-q"));
     let switches = markers(&recording);
     assert!(switches.iter().any(|data| data["type"] == "Running"), "{switches:?}");
+}
+
+#[test]
+fn other_events_are_counters_of_processes() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let output = directory.path().join("out.fx.json.gz");
+    let profile = convert(&fixture("two-events.data"), &output, &["--symbols", "no"]).expect("a profile");
+    let counters = profile["counters"].as_array().cloned().unwrap_or_default();
+    let processes: Vec<_> = counters.iter().map(|counter| counter["pid"].as_str().unwrap_or_default()).collect();
+    assert_eq!(processes, ["203", "210", "211"]);
+    let mut sum = 0.0;
+    for counter in &counters {
+        assert_eq!((&counter["name"], &counter["event"]), (&"task-clock (ms)".into(), &"task-clock".into()));
+        let thread = &profile["threads"][counter["mainThreadIndex"].as_u64().expect("a thread") as usize];
+        assert!(thread["pid"] == counter["pid"] && thread["isMainThread"] == true, "{thread}");
+        let column = |name: &str| -> Vec<f64> {
+            let values = counter["samples"][name].as_array().into_iter().flatten();
+            values.map(|value| value.as_f64().expect("a number")).collect()
+        };
+        let (times, counts) = (column("time"), column("count"));
+        assert!(times.is_sorted() && times.len() == counts.len() && counter["samples"]["length"] == times.len());
+        sum += counts.iter().sum::<f64>();
+    }
+    assert!((sum - 121.212_12).abs() < 1e-6, "{sum} ms");
+    // They repeat what threads have, so that an import loses nothing.
+    let imported = run(perfconv().arg(&output).args(["-t", "folded", "--event", "task-clock", "-o", "-"]));
+    assert!(imported.status == 0 && !imported.stderr.contains("counters"), "{}", imported.stderr);
+
+    let one = convert(&fixture("two-events.data"), &output, &["--symbols", "no", "--event", "cpu-clock"]);
+    assert_eq!(one.expect("a profile")["counters"], Value::Array(Vec::new()));
 }
 
 #[test]

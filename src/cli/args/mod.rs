@@ -40,6 +40,7 @@ pub(super) use man::{CompletionsArgs, ManArgs, ShellArg};
 pub(super) use merge::MergeArgs;
 pub(super) use passes::{PassArgs, flags};
 pub(super) use perf::PerfArgs;
+pub(super) use profile::ProfileContentArgs;
 pub(super) use profile_report::{ColorArg, ReportArgs};
 pub(super) use progress::ProgressArg;
 #[cfg(feature = "push")]

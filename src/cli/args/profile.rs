@@ -6,6 +6,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use perf_data::error::Result;
 use perfconv::formats::{FORMATS, FormatWriter};
+use perfconv::option_values::existing_file;
+use perfconv::profile::cgroup_names::CgroupNames;
 use perfconv::profile::labels::Label;
 use perfconv::profile::options::{FunctionNames, ProfileOptions, SplitBy};
 use perfconv::profile::stack_cuts::StackCuts;
@@ -50,6 +52,17 @@ pub(crate) struct ProfileContentArgs {
     /// File with a thread ID and its thread type on each line, for the label thread_type
     #[arg(long, value_name = "FILE", value_parser = file(), help_heading = PROFILES)]
     pub thread_types: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub name_maps: NameMapArgs,
+}
+
+/// Names that outputs show instead of recorded ones.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct NameMapArgs {
+    /// File with the path or ID of a cgroup and its name on each line: outputs show these names
+    #[arg(long = "map", value_name = "cgroup=FILE", value_parser = cgroup_file, help_heading = PROFILES)]
+    pub cgroup_names: Option<PathBuf>,
 }
 
 /// The criterion of a split.
@@ -76,9 +89,12 @@ pub(crate) enum LostArg {
 }
 
 impl ProfileArgs {
-    /// Profiles whose stacks are cut, with these names of functions.
-    pub(crate) fn with_cuts(cuts: StackCuts, names: FunctionNames) -> Self {
-        Self { contents: ProfileContentArgs { cuts, names, ..ProfileContentArgs::default() }, split_by: None }
+    /// Profiles whose stacks are cut, with these names of functions and others.
+    pub(crate) fn with_cuts(cuts: StackCuts, names: FunctionNames, name_maps: NameMapArgs) -> Self {
+        Self {
+            contents: ProfileContentArgs { cuts, names, name_maps, ..ProfileContentArgs::default() },
+            split_by: None,
+        }
     }
 
     /// Checks the labels.
@@ -101,9 +117,9 @@ impl ProfileArgs {
     /// The options of a profile of these events.
     ///
     /// # Errors
-    /// If the file of thread types cannot be read.
+    /// If a file of thread types or of names cannot be read.
     pub(crate) fn options(&self, events: Vec<String>) -> Result<ProfileOptions> {
-        let ProfileContentArgs { labels, lost, data_addresses, cuts, names, thread_types } = &self.contents;
+        let ProfileContentArgs { labels, lost, data_addresses, cuts, names, thread_types, name_maps } = &self.contents;
         let mut options = ProfileOptions::default();
         let selected = labels.iter().filter_map(|key| Label::by_key(key)).collect();
         options.labels = (!labels.is_empty()).then_some(selected);
@@ -119,8 +135,15 @@ impl ProfileArgs {
         options.cuts = cuts.clone();
         options.names = *names;
         options.thread_types = thread_types.as_deref().map(read_thread_types).transpose()?.unwrap_or_default();
+        options.cgroup_names =
+            name_maps.cgroup_names.as_deref().map(CgroupNames::read).transpose()?.unwrap_or_default();
         Ok(options)
     }
+}
+
+/// The file in `cgroup=FILE`.
+fn cgroup_file(value: &str) -> std::result::Result<PathBuf, String> {
+    existing_file(value.strip_prefix("cgroup=").ok_or("expected cgroup=FILE")?.into())
 }
 
 fn label_names() -> PossibleValuesParser {

@@ -2,7 +2,7 @@
 
 use super::help::{INPUT, OUTPUT, PROFILES, REPORT, headed};
 use super::passes::ReadingPasses;
-use super::profile::ProfileArgs;
+use super::profile::{NameMapArgs, ProfileArgs};
 use super::symbols::SymbolArgs;
 use super::{ConvertArgs, ReadArgs, default_input, existing_path, file_mode};
 use clap::{Args, ValueEnum};
@@ -56,6 +56,9 @@ pub(crate) struct ReportArgs {
     /// How to show names of functions
     #[arg(long, value_enum, value_name = "HOW", default_value_t, help_heading = PROFILES)]
     pub names: FunctionNames,
+
+    #[command(flatten)]
+    pub name_maps: NameMapArgs,
 
     #[command(flatten)]
     pub symbols: SymbolArgs,
@@ -162,7 +165,7 @@ impl ReportArgs {
             force: self.force,
             mode: self.mode,
             diff: self.diff,
-            profile: ProfileArgs::with_cuts(self.cuts, self.names),
+            profile: ProfileArgs::with_cuts(self.cuts, self.names, self.name_maps),
             read: self.read,
             passes: self.passes.0,
             format: Some(format),

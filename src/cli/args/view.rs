@@ -3,7 +3,7 @@
 use super::existing_path;
 use super::help::{INPUT, PAGE, PROFILES, headed};
 use super::passes::ReadingPasses;
-use super::profile::ProfileArgs;
+use super::profile::{NameMapArgs, ProfileArgs};
 use super::symbols::SymbolArgs;
 use super::{ConvertArgs, ReadArgs, default_input};
 use crate::cli::viewer::Viewer;
@@ -104,7 +104,7 @@ impl ViewArgs {
             passes: self.passes.0,
             format: Some(format),
             diff: self.diff,
-            profile: ProfileArgs::with_cuts(self.cuts, self.names),
+            profile: ProfileArgs::with_cuts(self.cuts, self.names, NameMapArgs::default()),
             symbols: self.symbols,
             quiet: self.quiet,
             ..ConvertArgs::default()

@@ -40,7 +40,7 @@ pub(super) struct Document<'a> {
     pub threads: Vec<ImportedThread<'a>>,
     #[serde(borrow)]
     pub shared: Option<SharedParts<'a>>,
-    pub counters: Option<Vec<IgnoredAny>>,
+    pub counters: Option<Vec<ImportedCounter>>,
 }
 
 #[derive(Deserialize)]
@@ -100,6 +100,13 @@ impl ImportedThread<'_> {
         let tables = [&self.js_allocations, &self.native_allocations].into_iter().flatten();
         tables.fold(0, |sum, rows| sum.saturating_add(rows.length))
     }
+}
+
+/// A counter.
+#[derive(Deserialize)]
+pub(super) struct ImportedCounter {
+    /// The event, in profiles of perfconv, whose samples threads have.
+    pub event: Option<IgnoredAny>,
 }
 
 /// The samples of a thread.

@@ -94,12 +94,13 @@ fn source_profile(
     profile.wall_clock_start = start.zip(first).map(|(start, first)| start.saturating_add(first).saturating_sub(START));
     profile.set_mean_periods();
     let sum = |count: fn(&ImportedThread<'_>) -> u64| document.threads.iter().map(count).fold(0, u64::saturating_add);
+    let other_counters = document.counters.iter().flatten().filter(|counter| counter.event.is_none());
     for (count, description) in [
         (reader.negative, "negative weights are omitted"),
         (reader.rounded, "weights are rounded to integers"),
         (sum(|thread| thread.marker_count()), "markers are omitted: they are not samples"),
         (sum(|thread| thread.allocation_count()), "allocations are omitted"),
-        (document.counters.as_ref().map_or(0, Vec::len) as u64, "counters are omitted"),
+        (other_counters.count() as u64, "counters are omitted"),
     ] {
         if count > 0 {
             profile.lost.push(format!("{count} {description}"));

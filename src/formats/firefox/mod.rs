@@ -1,9 +1,11 @@
 //! Processed profiles of the Firefox Profiler: a thread for each thread and event, with samples and markers.
 //!
-//! The version of the format is 60, the first with tables that threads share; the profiler upgrades it. The library
+//! The version of the format is 60, the first with tables that threads share; the profiler upgrades it. Counters of any kind are drawn
+//! since version 62, to which the upgrade adds how. The library
 //! fxprof-processed-profile is not used: its weights are 32-bit integers, too small for periods, and its frames have no inlined
 //! functions and lines.
 
+mod counters;
 mod document;
 mod import;
 mod import_frames;
@@ -23,6 +25,7 @@ use crate::formats::framework::tracks;
 use crate::formats::framework::tracks::{Track, tracks};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
+use counters::Counters;
 use perf_data::error::Result;
 use serde::Serialize;
 use serde_json::json;
@@ -46,12 +49,12 @@ pub const FORMAT: Format = Format {
 const VERSION: u32 = 60;
 
 #[derive(Serialize)]
-struct ProcessedProfile<T, S> {
+struct ProcessedProfile<T, C, S> {
     meta: serde_json::Value,
     libs: Vec<libs::Lib>,
     threads: T,
     pages: [(); 0],
-    counters: [(); 0],
+    counters: C,
     shared: S,
 }
 
@@ -111,7 +114,7 @@ impl ProfileFormat for Firefox {
             libs: libs::libs(&profile.tables),
             threads,
             pages: [],
-            counters: [],
+            counters: Counters::new(profile, &tracks, clock, by_period),
             shared,
         };
         json_text::write(&document, out)

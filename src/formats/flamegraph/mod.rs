@@ -2,13 +2,13 @@
 
 mod short_names;
 
-use super::folded::{self, Folded, FoldedStacks};
+use super::folded::{Folded, FoldedStacks};
 use super::{Format, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 #[cfg(feature = "cli")]
 use crate::option_values::number_in;
 use crate::profile::Profile;
-use crate::profile::event::Unit;
+use crate::profile::event::{ProfileEvent, Unit};
 use crate::profile::labels::Label;
 use hashbrown::HashMap;
 use inferno::differential;
@@ -27,6 +27,9 @@ pub const FORMAT: Format = Format {
     has_short_names: true,
     ..Format::new("flamegraph", "SVG image of all stacks, with search and zoom")
 };
+
+/// Number of events that a title lists.
+const MAX_LISTED: usize = 3;
 
 /// A flame graph with these options.
 #[derive(Clone, Debug, Default)]
@@ -137,10 +140,14 @@ impl OutputFormat for Flamegraph {
 
 impl ProfileFormat for Flamegraph {
     fn labels(&self) -> Option<&'static [Label]> {
-        Some(folded::LABELS)
+        Some(self.stacks.default_labels())
     }
 
-    /// Draws the stacks; an error if the profile has several events or no samples.
+    fn required_labels(&self) -> Vec<Label> {
+        self.stacks.group_labels()
+    }
+
+    /// Draws the stacks; an error if the profile has no samples, or several events, by which they are not grouped.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let names = profile.tables.function_names;
         let stacks = |profile| FoldedStacks::with_names(profile, &self.stacks, printable::name, names);
@@ -152,9 +159,11 @@ impl ProfileFormat for Flamegraph {
         if lines.is_empty() {
             return Err(Error::invalid("the profile has no samples to draw".to_owned()));
         }
-        let event = profile.has_samples.first().map_or("", |&event| &*profile.tables.events[event as usize].name);
         let mut options = Options::default();
-        options.title = printable::name(self.title.as_deref().unwrap_or(event)).into_owned();
+        options.title = match &self.title {
+            Some(title) => printable::name(title).into_owned(),
+            None => printable::list(events(profile).map(|event| &event.name), MAX_LISTED, "events"),
+        };
         options.colors = self.colors.palette();
         options.image_width = self.width.map(|width| width as usize);
         options.reverse_stack_order = self.reverse;
@@ -179,13 +188,14 @@ impl ProfileFormat for Flamegraph {
     }
 }
 
+/// The events with samples.
+fn events(profile: &Profile) -> impl ExactSizeIterator<Item = &ProfileEvent> {
+    profile.has_samples.iter().map(|&event| &profile.tables.events[event as usize])
+}
+
 /// Unit of the counts.
 fn unit(profile: &Profile) -> &'static str {
-    let event = profile.has_samples.first().map(|&event| &profile.tables.events[event as usize]);
-    match event.map(|event| event.unit) {
-        Some(Unit::Nanoseconds) => "ns",
-        _ => "events",
-    }
+    if events(profile).all(|event| event.unit == Unit::Nanoseconds) { "ns" } else { "events" }
 }
 
 /// Folded stacks, in which short names precede full ones.

@@ -2,6 +2,7 @@
 
 mod frame_names;
 mod import;
+mod root_frames;
 mod stacks;
 
 pub(super) use frame_names::FrameNames;
@@ -12,6 +13,7 @@ use super::{Format, FormatReader, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
+use crate::report::key::ReportKey;
 use perf_data::error::{Error, Result};
 use perf_data::printable;
 use std::io::Write;
@@ -55,6 +57,33 @@ pub struct Folded {
     /// Add the address to the names of frames whose function is unknown.
     #[cfg_attr(feature = "cli", arg(long))]
     pub addresses: bool,
+
+    /// The frames before the stack: the value of each of these keys, instead of the labels. With the event, the profile may have
+    /// several.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_name = "KEYS",
+            value_delimiter = ',',
+            value_parser = ReportKey::parser(),
+            help = ReportKey::GROUP_BY_HELP,
+            conflicts_with_all = ["tree", "labels"]
+        )
+    )]
+    pub group_by: Vec<ReportKey>,
+}
+
+impl Folded {
+    /// Labels by default: none if the stacks are grouped.
+    pub(super) fn default_labels(&self) -> &'static [Label] {
+        if self.group_by.is_empty() { LABELS } else { &[] }
+    }
+
+    /// The labels of the keys by which stacks are grouped.
+    pub(super) fn group_labels(&self) -> Vec<Label> {
+        self.group_by.iter().flat_map(|key| key.labels()).copied().collect()
+    }
 }
 
 /// What the count of a stack, or the width of a sample, is.
@@ -104,10 +133,15 @@ impl OutputFormat for Folded {
 
 impl ProfileFormat for Folded {
     fn labels(&self) -> Option<&'static [Label]> {
-        Some(LABELS)
+        Some(self.default_labels())
     }
 
-    /// Writes the stacks, sorted by frame names; an error if the profile has several events.
+    fn required_labels(&self) -> Vec<Label> {
+        self.group_labels()
+    }
+
+    /// Writes the stacks, sorted by frame names; an error if the profile has several events, by which they are not
+    /// grouped.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let stacks = FoldedStacks::new(profile, self, printable::escape)?;
         let mut line = Vec::new();

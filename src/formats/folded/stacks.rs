@@ -2,15 +2,15 @@
 
 use super::Folded;
 use super::frame_names::{FrameNames, Show};
-use crate::profile::labels::{Label, LabelKey, LabelValue};
+use super::root_frames::{check_keys, key_frames, label_frames};
+use crate::profile::Profile;
 use crate::profile::options::FunctionNames;
-use crate::profile::{Profile, Tables};
+use crate::report::key::ReportKey;
 use hashbrown::HashMap;
 use perf_data::error::{Error, Result};
 use perf_data::printable;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::slices::Slices;
-use perf_data::session::thread_name::unnamed_thread;
 
 /// Number of events that an error lists.
 const MAX_LISTED: usize = 10;
@@ -26,17 +26,20 @@ pub struct FoldedStacks {
 }
 
 impl FoldedStacks {
-    /// The stacks of a profile of one event.
+    /// The stacks of a profile.
     ///
     /// # Errors
-    /// If the profile has samples of several events.
+    /// If the profile has samples of several events, by which they are not grouped, or no values of a key by which they are.
     pub fn new(profile: &Profile, options: &Folded, show: Show) -> Result<Self> {
         Self::with_names(profile, options, show, FunctionNames::Full)
     }
 
     /// As [`new`](Self::new), with short names of functions if requested: parts, clones and tiers of a function are one.
     pub(crate) fn with_names(profile: &Profile, options: &Folded, show: Show, names: FunctionNames) -> Result<Self> {
-        check_events(profile)?;
+        if !options.group_by.contains(&ReportKey::Event) {
+            check_events(profile)?;
+        }
+        check_keys(&options.group_by, profile)?;
         let tables = &*profile.tables;
         let mut frames = FrameNames::new(tables, options, show, names);
         let by_period = options.weight.is_period();
@@ -44,9 +47,11 @@ impl FoldedStacks {
         let (mut counts, mut stack) = (Vec::new(), Vec::new());
         for row in &profile.rows {
             stack.clear();
-            for root in roots(tables.labels.labels(row.labels), tables, !profile.has_selected_labels) {
-                stack.push(frames.name_id(&root));
-            }
+            let roots = match &options.group_by[..] {
+                [] => label_frames(tables.labels.labels(row.labels), tables, !profile.has_selected_labels),
+                keys => key_frames(keys, row, tables),
+            };
+            stack.extend(roots.iter().map(|root| frames.name_id(root)));
             frames.append(row.stack, &mut stack);
             let index = stacks.id(&stack) as usize;
             if index == counts.len() {
@@ -85,38 +90,7 @@ fn check_events(profile: &Profile) -> Result<()> {
     let names = profile.has_samples.iter().map(|&event| &profile.tables.events[event as usize].name);
     let names = printable::list(names, MAX_LISTED, "events");
     Err(Error::invalid(format!(
-        "the profile has samples of several events: {names}; choose one with --event, or write a file for each with --split-by \
-         event"
+        "the profile has samples of several events: {names}; choose one with --event, write a file for each with --split-by \
+         event, or a frame for each with --group-by event"
     )))
-}
-
-/// The frames before the first recorded one: the thread, as `comm`, `comm-PID` or `comm-PID/TID`, then other labels. By default,
-/// the thread ID of an imported profile only replaces a missing name.
-fn roots(labels: &[LabelValue], tables: &Tables, has_default_labels: bool) -> Vec<Vec<u8>> {
-    let name = |value: u64| tables.names.name(NameId(value as u32));
-    let (mut comm, mut pid, mut tid) = (None, None, None);
-    let mut roots = Vec::new();
-    for label in labels {
-        let LabelKey::Known(kind) = label.key else { continue };
-        match kind {
-            Label::Comm | Label::ThreadComm | Label::ThreadName => comm = Some(name(label.value)),
-            Label::Pid => pid = Some(label.value as u32 as i32),
-            Label::Tid => tid = Some(label.value as u32 as i32),
-            _ if kind.unit().is_some() => roots.push(format!("{} {}", kind.key(), label.value).into_bytes()),
-            _ => roots.push([kind.key().as_bytes(), b" ", name(label.value)].concat()),
-        }
-    }
-    let unnamed = || Some(unnamed_thread(tid.or(pid)? as u32).into_owned().into_bytes());
-    let comm = comm.filter(|name| !name.is_empty());
-    let Some(mut root) = comm.map(<[u8]>::to_vec).or_else(unnamed) else { return roots };
-    // As in other tools, counts are separated by a space.
-    root.iter_mut().filter(|byte| **byte == b' ').for_each(|byte| *byte = b'_');
-    let pid_text = pid.map_or("?".to_owned(), |pid| pid.to_string());
-    if let Some(tid) = tid.filter(|_| !has_default_labels) {
-        root.extend_from_slice(format!("-{pid_text}/{tid}").as_bytes());
-    } else if pid.is_some() {
-        root.extend_from_slice(format!("-{pid_text}").as_bytes());
-    }
-    roots.insert(0, root);
-    roots
 }

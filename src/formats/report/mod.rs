@@ -51,7 +51,7 @@ pub const MARKDOWN: Format = Format {
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
 pub struct Report {
-    /// What samples are grouped by, separated by commas [default: comm,dso,sym].
+    /// What samples are grouped by [default: comm,dso,sym].
     #[cfg_attr(
         feature = "cli",
         arg(
@@ -59,7 +59,8 @@ pub struct Report {
             value_name = "KEYS",
             value_delimiter = ',',
             value_parser = ReportKey::parser(),
-            conflicts_with = "tree"
+            help = ReportKey::GROUP_BY_HELP,
+            conflicts_with_all = ["tree", "labels"]
         )
     )]
     pub group_by: Vec<ReportKey>,
@@ -284,7 +285,7 @@ impl ProfileFormat for Report {
     }
 
     fn required_labels(&self) -> Vec<Label> {
-        self.keys(false).iter().filter_map(|key| key.label()).collect()
+        self.keys(false).iter().flat_map(|key| key.labels()).copied().collect()
     }
 
     /// Writes a report; an error if the profile has no function of a requested name.

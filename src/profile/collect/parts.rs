@@ -90,13 +90,18 @@ impl Parts {
 }
 
 impl PartKey {
-    /// The key of a sample.
-    pub(crate) fn for_sample(split: Option<SplitBy>, pid: Option<u32>, cgroup: Option<u64>, session: &Session) -> Self {
+    /// The key of a sample, given the ID of its cgroup and what that is called.
+    pub(crate) fn for_sample(
+        split: Option<SplitBy>,
+        pid: Option<u32>,
+        cgroup: Option<(u64, Option<NameId>)>,
+        session: &Session,
+    ) -> Self {
         let key = match split {
             None => return Self::All,
             Some(SplitBy::Pid) => pid.map(Self::Pid),
             Some(SplitBy::Comm) => pid.and_then(|pid| session.process(pid)?.comm).map(Self::Name),
-            Some(SplitBy::Cgroup) => cgroup.map(|id| session.cgroup_path(id).map_or(Self::Cgroup(id), Self::Name)),
+            Some(SplitBy::Cgroup) => cgroup.map(|(id, name)| name.map_or(Self::Cgroup(id), Self::Name)),
             // A sample may have several events.
             Some(SplitBy::Event) => return Self::All,
         };

@@ -55,7 +55,10 @@ impl SampleContexts {
             .unwrap_or_else(|| options.default_labels.unwrap_or(ProfileOptions::DEFAULT_LABELS).to_vec());
         for &label in &options.required_labels {
             // The fields of the recording that the imported profile has no values for are placeholders.
-            let recorded = if label == Label::ThreadName { Label::ThreadComm } else { label };
+            let recorded = match label {
+                Label::ThreadName | Label::ThreadPool => Label::ThreadComm,
+                label => label,
+            };
             if !labels.contains(&label) && own.as_ref().is_none_or(|own| own.contains(&recorded)) {
                 labels.push(label);
             }
@@ -64,7 +67,8 @@ impl SampleContexts {
         let is_by_process = !has_imported
             && labels.iter().all(|label| matches!(label, Label::Pid | Label::Comm))
             && matches!(options.split, None | Some(SplitBy::Pid | SplitBy::Comm | SplitBy::Event));
-        let reader = LabelReader::new(labels, options.thread_types.clone()).with_imported(imported);
+        let reader = LabelReader::new(labels, options.thread_types.clone(), options.cgroup_names.clone())
+            .with_imported(imported);
         Self { split: options.split, reader, is_by_process, ..Self::default() }
     }
 
@@ -98,7 +102,9 @@ impl SampleContexts {
         let seen = session.mark_running(pid.unwrap_or(u32::MAX));
         labels.clear();
         self.reader.read(&LabelledSample { comm: seen.comm, ..sample }, session, labels);
-        let part = parts.index(PartKey::for_sample(self.split, pid, sample.view.cgroup, session));
+        let cgroup = sample.view.cgroup.filter(|_| self.split == Some(SplitBy::Cgroup));
+        let cgroup = cgroup.map(|id| (id, self.reader.cgroup_name(id, session)));
+        let part = parts.index(PartKey::for_sample(self.split, pid, cgroup, session));
         let labels = self.is_by_process.then(|| sets.id(labels));
         let context = SampleContext { view: seen.view, main_map: seen.main_map, part, labels };
         if let Some(pid) = pid.filter(|_| self.is_by_process) {
