@@ -107,7 +107,8 @@ class Filter {
 
   /** Fills the list of threads, or of what samples are grouped by. */
   fillThreads(list) {
-    const kinds = state.group in KINDS ? [state.group] : this.grouping("tid").count > 1 ? ["comm", "tid"] : ["comm"];
+    const names = this.grouping("comm").count > MAX_OPTIONS ? "pool" : "comm";
+    const kinds = state.group in KINDS ? [state.group] : this.grouping("tid").count > 1 ? [names, "tid"] : [names];
     if (this.listed !== kinds.join()) {
       this.listed = kinds.join();
       list.replaceChildren(new Option(`all ${KINDS[kinds.at(-1)].many}`, ""));

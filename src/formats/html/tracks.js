@@ -4,7 +4,7 @@ const TRACK_HEIGHT = 22;
 const MAX_TRACKS_HEIGHT = 240;
 /** Least width of a bar in pixels. Narrower ones would alternate with the time between samples. */
 const BIN_WIDTH = 4;
-/** Tracks that are shown at first, and what their number is multiplied with by each step. */
+/** Tracks of events, tracks of threads that are shown at first, and what the number of these is multiplied with by each step. */
 const FIRST_TRACKS = 8;
 const TRACKS_FACTOR = 5;
 
@@ -30,7 +30,7 @@ class Tracks {
       const { start } = this;
       this.start = null;
       if (start?.isDrag) this.onSelect(this.from, this.to, false);
-      else if (start && event.detail < 2) this.activate(this.index(event));
+      else if (start) this.activate(this.index(event));
     });
     canvas.addEventListener("dblclick", () => this.onReset());
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
@@ -48,7 +48,7 @@ class Tracks {
       return tracks.filter((track) => track.rows.length > 0).sort((a, b) => b.total - a.total);
     };
     this.words = grouping.words;
-    this.events = eventGrouping ? build(eventGrouping, includesOfEvents) : [];
+    this.events = eventGrouping ? build(eventGrouping, includesOfEvents).slice(0, FIRST_TRACKS) : [];
     this.tracks = build(grouping, includes);
     this.whole = this.tracks.reduce((sum, track) => sum + track.total, 0);
     this.isPicked = (track) => (track.grouping.isByEvent ? pickedEvents[Number(track.key)] : track.key === picked);
@@ -188,7 +188,8 @@ class Tracks {
     const { scroller, lines } = this;
     this.canvas.parentElement.style.height = `${AXIS_HEIGHT + lines * TRACK_HEIGHT}px`;
     const height = Math.min(AXIS_HEIGHT + lines * TRACK_HEIGHT, MAX_TRACKS_HEIGHT);
-    scroller.style.height = `${height}px`;
+    // Before the width is read: a canvas that is higher than its place would add a scroll bar.
+    scroller.style.height = this.canvas.style.height = `${height}px`;
     this.width = Math.max(1, scroller.clientWidth);
     const { left, width } = this;
     const context = (this.context = sized(this.canvas, width, height));
