@@ -180,4 +180,30 @@ fn events_are_summed_or_side_by_side() {
     assert_eq!(browser.text("document.getElementById('event').value"), "sum:ns");
     assert_eq!(samples(&mut browser), first + second);
     assert_eq!(first_level(&mut browser), ["cpu-clock:u (event)", "task-clock:u (event)"]);
+    browser.back();
+    assert_eq!(samples(&mut browser), second);
+}
+
+#[test]
+fn events_of_different_units_are_counted_by_samples() {
+    if !programs::has_browser() {
+        return;
+    }
+    let recording = Recording::new(
+        "about = \"Two units\"\nseed = 1\nduration = \"1s\"\n\
+         [[event]]\nname = \"cpu-clock:u\"\nrate = 100\n[[event]]\nname = \"page-faults\"\nrate = 20\n\
+         [[program]]\npath = \"/app\"\nfunctions = [\"main\"]\n\
+         [[process]]\npid = 1\ncomm = \"app\"\nprograms = [\"/app\"]\n\
+         [[process.thread]]\nstack = [{ percent = 100, frames = [\"main\"] }]\n",
+    );
+    let html = page_of(&recording);
+    let mut browser = Browser::start(1000, 800);
+    browser.open(&html, "");
+    assert_eq!(options(&mut browser, "event"), "cpu-clock:u,page-faults,all 2 events, by samples");
+    assert_eq!(options(&mut browser, "group"), "no groups,by event");
+    choose(&mut browser, "group", "event");
+    assert_eq!(first_level(&mut browser), ["cpu-clock:u (event)", "page-faults (event)"]);
+    assert_eq!((samples(&mut browser), weight(&mut browser)), (120.0, 120));
+    choose(&mut browser, "weight", "value");
+    assert_eq!(browser.text("document.getElementById('event').value"), "0", "values of different units are not added");
 }

@@ -134,7 +134,7 @@ fn the_heat_map_is_used_with_keys_and_hidden_for_short_recordings() {
     let (left, top) = (browser.number(&format!("{heat}.left")), browser.number(&format!("{heat}.top")));
     browser.hover((left + 20.0, top + 20.0));
     assert!(
-        tip(&mut browser).contains(" ms to ") && tip(&mut browser).contains("% of the selection"),
+        tip(&mut browser).contains(" ms to ") && tip(&mut browser).contains("% of all times"),
         "{}",
         tip(&mut browser)
     );

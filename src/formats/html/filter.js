@@ -43,10 +43,17 @@ class Filter {
     return sum ? sum[1] : this.tree.header.events[state.event]?.[1] ?? "";
   }
 
-  /** Whether each event is selected: one, or the sum of all with a unit. */
+  /** Whether each event is selected: one, the sum of all with a unit, or all, which have only numbers of samples in common. */
   get isEvent() {
     const isSum = state.event.startsWith("sum:");
-    return this.tree.header.events.map(([, unit], index) => (isSum ? unit === this.unit : index === Number(state.event)));
+    const isSelected = (unit, index) => state.event === "all" || (isSum ? unit === this.unit : index === Number(state.event));
+    return this.tree.header.events.map(([, unit], index) => isSelected(unit, index));
+  }
+
+  /** The state in which as many events as possible are side by side. */
+  get eventsSideBySide() {
+    const isAlone = this.tree.header.events.filter(([, unit]) => unit === this.unit).length < 2;
+    return isAlone || state.event === "all" ? { event: "all", weight: "samples" } : { event: `sum:${this.unit}` };
   }
 
   /** Whether each thread is selected. */
@@ -95,10 +102,12 @@ class Filter {
   fill(eventList, groupList) {
     const { events } = this.tree.header;
     events.forEach(([name], index) => eventList.append(new Option(name, index)));
-    for (const unit of new Set(events.map(([, unit]) => unit))) {
+    const units = new Set(events.map(([, unit]) => unit));
+    for (const unit of units) {
       const count = events.filter((event) => event[1] === unit).length;
       if (count > 1) eventList.append(new Option(`sum of ${count} events${unit ? ` (${unit})` : ""}`, `sum:${unit}`));
     }
+    if (units.size > 1) eventList.append(new Option(`all ${events.length} events, by samples`, "all"));
     eventList.hidden = events.length < 2;
     groupList.append(new Option("no groups", "none"));
     for (const kind of this.kinds) groupList.append(new Option(`by ${this.grouping(kind).words.one}`, kind));

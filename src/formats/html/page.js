@@ -64,7 +64,7 @@ const start = async () => {
   const selectSpan = (from, to, isKey) => change({ from, to }, isKey ? "span" : "");
   const heat = new HeatMap(byId("heat"), tree, {
     onSelect: selectSpan,
-    onHover: (slot, event) => showTip(slot && `${spanText(slot)}\n${amount(slot.weight, unit())}, ${percent(slot.weight, tree.total[0])} of the selection`, event),
+    onHover: (slot, event) => showTip(slot && `${spanText(slot)}\n${amount(slot.weight, unit())}, ${percent(slot.weight, slot.whole)} of all times`, event),
   });
   const tracks = new Tracks(byId("tracks"), tree, {
     onSelect: selectSpan,
@@ -187,15 +187,19 @@ const start = async () => {
 
   for (const view of ["flame", "functions", "info"]) byId(`${view}-tab`).addEventListener("click", () => change({ view }));
   byId("search").addEventListener("input", (event) => change({ search: event.target.value }, "search"));
-  byId("event").addEventListener("change", (event) => change({ event: event.target.value, zoom: "" }));
+  byId("event").addEventListener("change", (event) => {
+    const weight = event.target.value === "all" ? "samples" : state.weight;
+    change({ event: event.target.value, weight, zoom: "" });
+  });
   byId("group").addEventListener("change", (event) => {
     const group = event.target.value;
-    // Events with equal units are side by side.
-    const events = group === "event" && !state.event.startsWith("sum:") ? { event: `sum:${filter.unit}` } : {};
-    change({ group, zoom: "", ...events });
+    change({ group, zoom: "", ...(group === "event" ? filter.eventsSideBySide : {}) });
   });
   byId("thread").addEventListener("change", (event) => change({ thread: event.target.value, zoom: "" }));
-  byId("weight").addEventListener("change", (event) => change({ weight: event.target.value }));
+  byId("weight").addEventListener("change", (event) => {
+    const weight = event.target.value;
+    change({ weight, event: weight === "value" && state.event === "all" ? DEFAULTS.event : state.event });
+  });
   byId("reverse").addEventListener("click", () => change({ reverse: state.reverse === "1" ? "" : "1", zoom: "" }));
   byId("all-time").addEventListener("click", () => change({ from: "", to: "", window: "" }));
   byId("zoom-time").addEventListener("click", () => change({ window: `${state.from}-${state.to}` }));

@@ -19,7 +19,8 @@ class HeatMap {
       if (this.start !== null) this.drag(event);
       const slot = this.slot(event);
       const { slot: length } = tree.header;
-      this.onHover({ from: slot * length, to: (slot + 1) * length, weight: this.weights[slot] }, event);
+      const whole = this.weights.reduce((sum, weight) => sum + weight, 0);
+      this.onHover({ from: slot * length, to: (slot + 1) * length, weight: this.weights[slot], whole }, event);
     });
     canvas.addEventListener("pointerleave", () => this.onHover(null));
     canvas.addEventListener("pointerup", (event) => {
