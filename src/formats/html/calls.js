@@ -63,20 +63,26 @@ class Calls {
     return [...frames.values()].sort((a, b) => b.total - a.total || b.base - a.base || a.func - b.func);
   }
 
-  /** The part of these calls that leads to some nodes, without weights; `index` has the new number of each node. */
+  /** The part of these calls that leads to some nodes, without weights, and the numbers that these nodes have in it. */
   part(nodes) {
-    const isIn = new Set([0]);
-    for (const node of nodes) for (let at = node; !isIn.has(at); at = this.parent[at]) isIn.add(at);
-    const list = Int32Array.from(isIn).sort();
-    const index = new Map();
-    list.forEach((node, i) => index.set(node, i));
-    const parent = Int32Array.from(list, (node) => index.get(this.parent[node]));
-    const end = new Int32Array(list.length);
-    for (let i = list.length - 1; i >= 0; i--) {
-      end[i] = Math.max(end[i], i + 1);
-      if (i > 0) end[parent[i]] = Math.max(end[parent[i]], end[i]);
+    // One more than the new number of each node; 0 for those that are not in the part. Reused: a part is mostly much smaller.
+    const numbers = (this.numbers ??= new Int32Array(this.parent.length));
+    const list = [0];
+    numbers[0] = 1;
+    for (const node of nodes) {
+      for (let at = node; numbers[at] === 0; at = this.parent[at]) {
+        numbers[at] = 1;
+        list.push(at);
+      }
     }
-    return { calls: new Calls({ parent, func: Int32Array.from(list, (node) => this.func[node]), end }), index };
+    const sorted = Int32Array.from(list).sort();
+    sorted.forEach((node, i) => (numbers[node] = i + 1));
+    const parent = sorted.map((node) => numbers[this.parent[node]] - 1);
+    const own = nodes.map((node) => numbers[node] - 1);
+    for (const node of sorted) numbers[node] = 0;
+    const end = sorted.map((_, i) => i + 1);
+    for (let i = sorted.length - 1; i > 0; i--) end[parent[i]] = Math.max(end[parent[i]], end[i]);
+    return { calls: new Calls({ parent, func: sorted.map((node) => this.func[node]), end }), own };
   }
 }
 

@@ -89,12 +89,12 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
     Ok(())
 }
 
-/// Names of the input and of the one that it is compared with, without their directories if they differ; empty if unknown.
+/// Names of the input and of the one that it is compared with, without their directories; empty if unknown.
 fn files(profile: &Profile) -> [String; 2] {
-    let files = [Some(profile), profile.base.as_deref()];
-    let [file, base] = files.map(|profile| profile.and_then(|profile| profile.file.as_deref()).unwrap_or_default());
-    let is_same = base_name(file) == base_name(base);
-    [file, base].map(|file| printable::name(if is_same { file } else { base_name(file) }).into_owned())
+    [Some(profile), profile.base.as_deref()].map(|profile| {
+        let file = profile.and_then(|profile| profile.file.as_deref()).unwrap_or_default();
+        printable::name(base_name(file)).into_owned()
+    })
 }
 
 /// The last part of a path.

@@ -30,8 +30,9 @@ const start = async () => {
   byId("no-warnings").hidden = header.warnings.length > 0;
   if (header.warnings.length > 0) byId("info-tab").textContent = `Info (${header.warnings.length})`;
   byId("legend").hidden = !header.isDiff;
-  byId("file").textContent = header.files[0] || "this recording";
-  byId("base").textContent = header.files[1] || "the other recording";
+  const [file, base] = header.files;
+  byId("file").textContent = file || "this recording";
+  byId("base").textContent = base !== "" && base !== file ? base : `the other ${base || "recording"}`;
 
   /** Whether the latest change was of the same kind, and can be replaced in the history. */
   let latest = "";

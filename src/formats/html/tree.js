@@ -134,9 +134,9 @@ class Tree extends Calls {
   groupCalls({ func, rows }) {
     const group = this.groups.find((group) => group.func === func);
     if (!group.calls) {
-      const { calls, index } = this.part(Array.from(rows, (row) => this.rowNode[row]));
+      const { calls, own } = this.part(rows.map((row) => this.rowNode[row]));
       calls.clear();
-      for (const row of rows) this.count(calls, index.get(this.rowNode[row]), row);
+      rows.forEach((row, i) => this.count(calls, own[i], row));
       calls.sum();
       group.calls = calls;
     }
