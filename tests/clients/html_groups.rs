@@ -2,7 +2,7 @@
 
 use super::browser::Browser;
 use super::programs;
-use crate::common::html::{page, reported};
+use crate::common::html::{page, reported, symbols};
 use crate::common::view_limits::Recording;
 use std::path::PathBuf;
 
@@ -206,4 +206,25 @@ fn events_of_different_units_are_counted_by_samples() {
     assert_eq!((samples(&mut browser), weight(&mut browser)), (120.0, 120));
     choose(&mut browser, "weight", "value");
     assert_eq!(browser.text("document.getElementById('event').value"), "0", "values of different units are not added");
+}
+
+#[test]
+fn calls_of_a_group_are_those_of_its_samples() {
+    if !programs::has_browser() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let html = directory.path().join("page.html");
+    page(&symbols().join("cxx.data"), &html, &["--diff", &symbols().join("c.data").display().to_string()]);
+    let mut browser = Browser::start(1000, 800);
+    // As drawn in a page with a graph of equal width, with a level more for the group.
+    for reverse in ["", "&reverse=1"] {
+        let mut frames = |fragment: String| {
+            browser.open(&html, &fragment);
+            browser.number("Number(document.getElementById('flame').dataset.frames)")
+        };
+        let grouped = frames(format!("group=pool&zoom=smith{reverse}"));
+        let filtered = frames(format!("group=none&thread=pool:smith{reverse}"));
+        assert!(filtered > 5.0 && grouped == filtered + 1.0, "{reverse}: {grouped} {filtered}");
+    }
 }
