@@ -20,9 +20,9 @@ take() {
     chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=10000 --window-size="$size" \
         --user-data-dir="$directory/browser" --screenshot="$PWD/docs/$name.png" "$@" "file://$page" 2>/dev/null
 }
-take page-flame "$directory/page.html" 1000,520
-take page-functions "$directory/page.html#view=functions&function=foundry::v2::heap_phase" 1000,520 --force-dark-mode
-take page-diff "$directory/diff.html" 1000,520
+take page-flame "$directory/page.html" 1000,640
+take page-functions "$directory/page.html#view=functions&function=foundry::v2::heap_phase" 1000,640 --force-dark-mode
+take page-diff "$directory/diff.html" 1000,640
 
 # speedscope opens a script that contains the profile.
 [ -f target/tmp/clients/complete ] || sh tests/install-clients.sh target/tmp/clients

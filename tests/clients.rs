@@ -13,7 +13,9 @@ mod clients {
     mod docs;
     mod firefox;
     mod html;
+    mod html_groups;
     mod html_input;
+    mod html_tracks;
     mod manual;
     mod otlp;
     mod perf_replaced;

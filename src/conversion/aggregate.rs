@@ -53,7 +53,13 @@ pub fn passed_profiles(
     options: &ProfileOptions,
 ) -> Result<(Vec<Profile>, Ledger)> {
     let disclosure = passes.disclosure();
-    collected(Collector::new(options), &options.symbols, read.clone(), disclosure, |sink| passes.run(input, read, sink))
+    let file = disclosure.bypassing(Some(input.name()));
+    let (mut profiles, ledger) =
+        collected(Collector::new(options), &options.symbols, read.clone(), disclosure, |sink| {
+            passes.run(input, read, sink)
+        })?;
+    profiles.iter_mut().for_each(|profile| profile.file.clone_from(&file));
+    Ok((profiles, ledger))
 }
 
 fn collected<'a>(

@@ -163,6 +163,8 @@ pub struct Profile {
     pub tables: Arc<Tables>,
     /// Name of the part of a split.
     pub name: Option<String>,
+    /// Name of the input, unless the output is anonymized.
+    pub file: Option<String>,
     /// Values by stack, labels and event; with a timeline, one row for each sample, in time order.
     pub rows: Vec<Row>,
     /// With a timeline, the time of each row.

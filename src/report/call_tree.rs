@@ -1,9 +1,9 @@
-//! All stacks of a profile as a tree of calls, with the samples that end in each node by event, thread and time.
+//! All stacks of a profile as a tree of calls, with the samples that end in each node by event, thread, CPU and time.
 
 use super::Counts;
 use super::location::{LocationId, Locations};
+use crate::profile::Profile;
 use crate::profile::labels::{Label, LabelKey, LabelValue};
-use crate::profile::{Profile, Tables};
 use hashbrown::HashMap;
 use perf_data::session::interned::Interned;
 use perf_data::session::names::{NameId, Names};
@@ -32,13 +32,19 @@ pub(crate) struct TreeFrame {
     pub is_inlined: bool,
 }
 
-/// A thread with samples.
+/// A thread with samples, on a CPU if samples have one. Unknown fields are `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TreeThread {
-    /// Its name; `None` if unknown.
+    /// Its name.
     pub comm: Option<NameId>,
-    /// Its ID; `None` if unknown.
+    /// Its ID.
     pub tid: Option<u32>,
+    /// Name of its process.
+    pub program: Option<NameId>,
+    /// ID of its process.
+    pub pid: Option<u32>,
+    /// Number of the CPU.
+    pub cpu: Option<u32>,
 }
 
 /// Samples that end in a node.
@@ -180,7 +186,14 @@ impl Builder {
         let thread = |labels: &[LabelValue]| {
             let value =
                 |wanted| labels.iter().find(|label| label.key == LabelKey::Known(wanted)).map(|label| label.value);
-            self.thread(value(Label::ThreadComm), value(Label::Tid), tables)
+            let number = |wanted| value(wanted).map(|value| value as u32);
+            let mut name = |wanted| {
+                let name = tables.names.name(NameId(value(wanted)? as u32));
+                Some(self.names.id(String::from_utf8_lossy(name).as_bytes()))
+            };
+            let (comm, program) = (name(Label::ThreadComm), name(Label::Comm));
+            let (tid, pid, cpu) = (number(Label::Tid), number(Label::Pid), number(Label::Cpu));
+            self.threads.id(TreeThread { comm, tid, program, pid, cpu })
         };
         let threads: Vec<u32> = tables.labels.iter().map(thread).collect();
         let events: HashMap<EventIndex, u32> = profile
@@ -211,12 +224,6 @@ impl Builder {
         }
         let function = self.functions.id(TreeFunction { name: full, dso, is_kernel: location.is_kernel });
         self.frames.id(TreeFrame { function, file, line: location.line, is_inlined: location.is_inlined })
-    }
-
-    fn thread(&mut self, comm: Option<u64>, tid: Option<u64>, tables: &Tables) -> u32 {
-        let comm = comm.map(|comm| String::from_utf8_lossy(tables.names.name(NameId(comm as u32))));
-        let comm = comm.map(|comm| self.names.id(comm.as_bytes()));
-        self.threads.id(TreeThread { comm, tid: tid.map(|tid| tid as u32) })
     }
 
     fn event(&mut self, name: &str) -> u32 {

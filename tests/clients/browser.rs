@@ -71,8 +71,9 @@ impl Browser {
         value.as_f64().unwrap_or_else(|| panic!("{expression}: {value}"))
     }
 
-    /// Presses and releases a key, such as `r` or `Enter`.
+    /// Presses and releases a key, such as `r`, `Enter` or `Shift+ArrowLeft`.
     pub(super) fn press(&mut self, key: &str) {
+        let (modifiers, key) = key.strip_prefix("Shift+").map_or((0, key), |key| (8, key));
         let code = match key {
             "Enter" => 13,
             "Tab" => 9,
@@ -83,7 +84,7 @@ impl Browser {
             "ArrowDown" => 40,
             _ => 0,
         };
-        let mut down = json!({ "type": "keyDown", "key": key, "windowsVirtualKeyCode": code });
+        let mut down = json!({ "type": "keyDown", "key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers });
         if key == "Enter" {
             down["text"] = json!("\r");
         } else if code == 0 {
@@ -104,6 +105,30 @@ impl Browser {
             let event = json!({ "type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1 });
             self.request("Input.dispatchMouseEvent", event);
         }
+    }
+
+    /// Moves the mouse to a point.
+    pub(super) fn hover(&mut self, (x, y): (f64, f64)) {
+        self.request("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }));
+    }
+
+    /// Clicks twice at a point.
+    pub(super) fn double_click(&mut self, (x, y): (f64, f64)) {
+        for (kind, clicks) in [("mousePressed", 1), ("mouseReleased", 1), ("mousePressed", 2), ("mouseReleased", 2)] {
+            let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": clicks });
+            self.request("Input.dispatchMouseEvent", event);
+        }
+    }
+
+    /// Goes back in the history, and waits until the page has shown that.
+    pub(super) fn back(&mut self) {
+        let shown = "new Promise((done) => { addEventListener('popstate', () => setTimeout(() => done(true)), { once: true }); history.back(); })";
+        assert_eq!(self.evaluate(shown), true);
+    }
+
+    /// Shows the page as on the screen, or as on paper.
+    pub(super) fn set_medium(&mut self, medium: &str) {
+        self.request("Emulation.setEmulatedMedia", json!({ "media": medium }));
     }
 
     /// Sends a request and returns its result.

@@ -27,9 +27,10 @@ impl Strings<'_> {
     }
 }
 
-/// Writes the JSON object with its length, then each column with its length: functions (full and short name, file, whether of the kernel),
-/// frames (function, source file, line, whether inlined), nodes (how much less deep than a child of the node before, frame) and rows (node
-/// since the one before, event, thread, interval of time, whether of the base, samples, value).
+/// Writes the JSON object with its length, then each column with its length: functions (full and short name, file, whether of the
+/// kernel), frames (function, source file, line, whether inlined), nodes (how much less deep than a child of the node before, frame),
+/// threads (name, ID, name and ID of the process, CPU; each is 0 if unknown, or else one more) and rows (node since the one before,
+/// event, thread, interval of time, whether of the base, samples, value).
 ///
 /// # Errors
 /// Errors of `out`.
@@ -49,6 +50,11 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
     let before = [0].into_iter().chain(tree.nodes.iter().map(|(depth, _)| *depth));
     column(&mut before.zip(&tree.nodes).map(|(before, (depth, _))| u64::from(before + 1 - depth)));
     column(&mut tree.nodes.iter().map(|(_, frame)| (*frame).into()));
+    column(&mut tree.threads.iter().map(|thread| thread.comm.map_or(0, |comm| strings.id(comm) + 1)));
+    column(&mut tree.threads.iter().map(|thread| thread.tid.map_or(0, |tid| u64::from(tid) + 1)));
+    column(&mut tree.threads.iter().map(|thread| thread.program.map_or(0, |program| strings.id(program) + 1)));
+    column(&mut tree.threads.iter().map(|thread| thread.pid.map_or(0, |pid| u64::from(pid) + 1)));
+    column(&mut tree.threads.iter().map(|thread| thread.cpu.map_or(0, |cpu| u64::from(cpu) + 1)));
     let before = [0].into_iter().chain(tree.rows.iter().map(|(key, _)| key.node));
     column(&mut before.zip(&tree.rows).map(|(before, (key, _))| (key.node - before).into()));
     let keys: [fn(&TreeKey) -> u64; 4] =
@@ -65,18 +71,16 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
             Unit::Count => "",
         })
     };
-    let threads: Vec<_> =
-        tree.threads.iter().map(|thread| (thread.comm.map(|comm| strings.id(comm)), thread.tid)).collect();
     let header = json!({
         "title": title,
         "facts": facts(profile),
         "warnings": warnings(profile),
         "events": tree.events.iter().map(|name| (printable::name(name), unit(name))).collect::<Vec<_>>(),
-        "threads": threads,
         "slot": tree.slots.len,
         "inColumn": tree.slots.in_column,
         "hasTimes": profile.times.is_some_and(|(first, last)| first < last),
         "isDiff": profile.base.is_some(),
+        "files": files(profile),
         "strings": strings.list,
     });
     let header = serde_json::to_vec(&header)?;
@@ -85,6 +89,19 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
         out.write_all(block)?;
     }
     Ok(())
+}
+
+/// Names of the input and of the one that it is compared with, without their directories; empty if unknown.
+fn files(profile: &Profile) -> [String; 2] {
+    [Some(profile), profile.base.as_deref()].map(|profile| {
+        let file = profile.and_then(|profile| profile.file.as_deref()).unwrap_or_default();
+        printable::name(base_name(file)).into_owned()
+    })
+}
+
+/// The last part of a path.
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or(path)
 }
 
 /// Numbers of variable length: seven bits in each byte, the lowest first; all bytes but the last have the highest bit.

@@ -32,6 +32,7 @@ class FlameGraph {
       this.add(frame, 0, width, path.length, path.slice());
     }
     this.zoomed = path;
+    this.zoomedTotal = frame.total;
     this.layOut(frame, 0, frame.total > 0 ? width / frame.total : 0, path.length, path);
     const levels = this.frames.reduce((most, frame) => Math.max(most, frame.level), 0) + 1;
     const ratio = window.devicePixelRatio || 1;
@@ -63,8 +64,8 @@ class FlameGraph {
     }
   }
 
-  add({ func, total, base }, x, width, level, path) {
-    this.frames.push({ func, total, base, x, width, level, path });
+  add({ func, total, base, samples, self }, x, width, level, path) {
+    this.frames.push({ func, total, base, samples, self, x, width, level, path });
   }
 
   /** What weights of the base are multiplied with, so that both profiles have equal totals. */
@@ -99,7 +100,7 @@ class FlameGraph {
   color(frame) {
     if (frame.func < 0) return "#c8c8c8";
     const func = this.tree.functions[frame.func];
-    if (this.isMatch && this.isMatch(func)) return "#d56fe8";
+    if (!func.isGroup && this.isMatch && this.isMatch(func)) return "#d56fe8";
     if (this.tree.header.isDiff) {
       const base = frame.base * this.baseScale();
       const change = (frame.total - base) / Math.max(frame.total, base, 1);
@@ -108,6 +109,7 @@ class FlameGraph {
     }
     let hash = 0;
     for (let i = 0; i < func.full.length; i++) hash = (hash * 31 + func.full.charCodeAt(i)) >>> 0;
+    if (func.isGroup) return `hsl(${hash % 360} 30% 78%)`;
     return func.isKernel ? `hsl(${190 + (hash % 25)} 60% ${66 + (hash % 9)}%)` : `hsl(${18 + (hash % 34)} 85% ${62 + (hash % 10)}%)`;
   }
 

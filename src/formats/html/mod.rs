@@ -1,4 +1,5 @@
-//! A page in one file: flame graph, heat map of time, functions with their callers and callees, facts of the recording.
+//! A page in one file: flame graph, heat map of time, tracks of threads, functions with their callers and callees, facts of the
+//! recording.
 //!
 //! The program of the page is in the files beside this one. Its data is one block: a JSON object with names, then columns of
 //! variable-length numbers, compressed with deflate and encoded in Base64.
@@ -29,18 +30,24 @@ pub const FORMAT: Format = Format {
     ..Format::new("html", "page with flame graph, timeline, functions")
 };
 
-/// Threads.
-const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm];
+/// Threads, their processes and CPUs.
+const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm, Label::Pid, Label::Comm, Label::Cpu];
 
 const STYLE: &str = include_str!("page.css");
 const BODY: &str = include_str!("page.html");
 /// The parts of the program, in order.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("data.js"),
+    include_str!("axis.js"),
+    include_str!("calls.js"),
+    include_str!("groups.js"),
     include_str!("tree.js"),
     include_str!("flame.js"),
     include_str!("time.js"),
+    include_str!("tracks.js"),
     include_str!("functions.js"),
+    include_str!("state.js"),
+    include_str!("filter.js"),
     include_str!("page.js"),
 ];
 
@@ -49,7 +56,7 @@ const SCRIPTS: [&str; 6] = [
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
 pub struct Html {
-    /// Title of the page [default: that of the profile's event].
+    /// Title of the page [default: names of the input and of the recorded command].
     #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT", value_parser = crate::option_values::title))]
     pub title: Option<String>,
 }
@@ -78,11 +85,23 @@ impl ProfileFormat for Html {
     }
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
-        let event =
-            profile.events_by_samples().first().map_or("", |&event| &*profile.tables.events[event as usize].name);
-        let title = printable::name(self.title.as_deref().unwrap_or(event));
+        let title = self.title.clone().unwrap_or_else(|| default_title(profile));
+        let title = printable::name(&title);
         let tree = CallTree::new(profile, profile.base.as_deref());
         write_page(profile, &title, &tree, out).map_err(Error::Output)
+    }
+}
+
+/// Names of the input and of the recorded command, or else of the event with the most samples.
+fn default_title(profile: &Profile) -> String {
+    let (file, command) = (profile.file.as_deref().map(data::base_name), profile.tables.command.as_deref());
+    match (file, command) {
+        (Some(file), Some(command)) => format!("{file}: {command}"),
+        (Some(name), None) | (None, Some(name)) => name.to_owned(),
+        (None, None) => {
+            let event = profile.events_by_samples().first().copied();
+            event.map_or_else(String::new, |event| profile.tables.events[event as usize].name.clone())
+        }
     }
 }
 

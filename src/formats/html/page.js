@@ -1,18 +1,5 @@
 const byId = (id) => document.getElementById(id);
 
-/** State of the page. The fragment of its address contains it, so that a link shows the same. */
-const state = { view: "flame", event: 0, thread: "", search: "", zoom: "", reverse: "", names: "", from: "", to: "", sort: "self", function: "", weight: "value" };
-
-const readState = () => {
-  for (const [key, value] of new URLSearchParams(location.hash.slice(1))) if (key in state) state[key] = value;
-};
-
-const writeState = () => {
-  const defaults = { view: "flame", event: "0", sort: "self", weight: "value" };
-  const given = Object.entries(state).filter(([key, value]) => String(value) !== (defaults[key] ?? ""));
-  history.replaceState(null, "", given.length > 0 ? `#${new URLSearchParams(given)}` : location.pathname);
-};
-
 /** A predicate for functions, from the text of the search: a regular expression, or else a part of the name. */
 const matcher = (text) => {
   if (!text) return null;
@@ -33,43 +20,27 @@ const start = async () => {
   const tree = new Tree(parseData(await readData()));
   const { header } = tree;
   document.title = header.title;
-  byId("title").textContent = header.title;
+  byId("title").textContent = byId("title").title = header.title;
+  const filter = new Filter(tree);
   readState();
 
-  header.events.forEach(([name], index) => byId("event").append(new Option(name, index)));
-  byId("event").hidden = header.events.length < 2;
-  const comms = [...new Set(tree.threads.map((thread) => thread.comm))].sort();
-  const threads = tree.threads.map((thread, index) => ({ ...thread, index })).filter((thread) => thread.tid !== null);
-  byId("thread").append(new Option("all threads", ""));
-  comms.forEach((comm) => byId("thread").append(new Option(comm, `comm:${comm}`)));
-  if (threads.length > 1 && threads.length <= 2000) {
-    threads.forEach(({ comm, tid }) => byId("thread").append(new Option(`${comm} ${tid}`, `tid:${tid}`)));
-  }
+  filter.fill(byId("event"), byId("group"));
   header.facts.forEach(([name, value]) => byId("facts").append(element("dt", name), element("dd", value)));
   header.warnings.forEach((warning) => byId("warnings").append(element("li", warning)));
   byId("no-warnings").hidden = header.warnings.length > 0;
   if (header.warnings.length > 0) byId("info-tab").textContent = `Info (${header.warnings.length})`;
-  byId("time").hidden = !header.hasTimes;
+  byId("legend").hidden = !header.isDiff;
+  const [file, base] = header.files;
+  byId("file").textContent = file || "this recording";
+  byId("base").textContent = base !== "" && base !== file ? base : `the other ${base || "recording"}`;
 
-  const isThread = () => {
-    const [kind, ...rest] = state.thread.split(":");
-    const wanted = rest.join(":");
-    if (kind === "comm") return (index) => tree.threads[index].comm === wanted;
-    if (kind === "tid") return (index) => String(tree.threads[index].tid) === wanted;
-    return () => true;
-  };
-  const selection = () => ({
-    event: Number(state.event),
-    isThread: isThread(),
-    from: state.from === "" ? 0 : Number(state.from),
-    to: state.to === "" ? Infinity : Number(state.to),
-    bySamples: state.weight === "samples",
-  });
-
-  const change = (changes, isNewSelection = false) => {
+  /** Whether the latest change was of the same kind, and can be replaced in the history. */
+  let latest = "";
+  const change = (changes, continued = "") => {
     Object.assign(state, changes);
-    writeState();
-    show(isNewSelection);
+    writeState(continued !== "" && continued === latest);
+    latest = continued;
+    show();
   };
   // Full names are those of single functions.
   const names = (path) => path.map((func) => tree.functions[func].full).join(";");
@@ -79,16 +50,39 @@ const start = async () => {
       flame.zoomed = path;
       change({ zoom: names(path) });
     },
-    onHover: (frame, event) => {
-      const tip = byId("tip");
-      tip.hidden = !frame;
-      if (!frame) return;
-      tip.textContent = describe(frame);
-      tip.style.left = `${Math.min(event.clientX + 12, window.innerWidth - tip.offsetWidth - 8)}px`;
-      tip.style.top = `${Math.min(event.clientY + 16, window.innerHeight - tip.offsetHeight - 8)}px`;
-    },
+    onHover: (frame, event) => showTip(frame && describe(frame).join("\n"), event),
   });
-  const heat = new HeatMap(byId("heat"), tree, (from, to) => change({ from, to }, true));
+  const showTip = (text, event) => {
+    const tip = byId("tip");
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = text;
+    const left = Math.min(event.clientX + 12, window.innerWidth - tip.offsetWidth - 8);
+    tip.style.left = `${Math.max(left, 0)}px`;
+    const below = event.clientY + 16;
+    tip.style.top = `${below + tip.offsetHeight > window.innerHeight ? Math.max(event.clientY - tip.offsetHeight - 8, 0) : below}px`;
+  };
+  const spanText = ({ from, to }) => `${timeText(from, to - from, to)} to ${timeText(to, to - from, to)}`;
+  const selectSpan = (from, to, isKey) => change({ from, to }, isKey ? "span" : "");
+  const heat = new HeatMap(byId("heat"), tree, {
+    onSelect: selectSpan,
+    onHover: (slot, event) => showTip(slot && `${spanText(slot)}\n${amount(slot.weight, unit())}, ${percent(slot.weight, slot.whole)} of all times`, event),
+  });
+  const tracks = new Tracks(byId("tracks"), tree, {
+    onSelect: selectSpan,
+    onZoom: (from, to) => change({ window: from <= 0 && to >= tree.slots - 1 ? "" : `${from}-${to}` }, "window"),
+    onPick: ({ key, grouping }) => {
+      const thread = `${grouping.kind}:${key}`;
+      if (grouping.isByEvent) change({ event: key, zoom: "", group: state.group === "event" ? "none" : state.group });
+      else change({ thread: state.thread === thread ? "" : thread, zoom: "" });
+    },
+    onHover: (bin, event) => showTip(bin && trackText(bin), event),
+    onReset: () => change({ from: "", to: "", window: "" }),
+  });
+  const trackText = ({ label, unit, weight, total, whole, ...span }) => {
+    const share = whole === null ? "" : `, ${percent(total, whole)}`;
+    return `${label}: ${amount(total, unit)}${share}\n${spanText(span)}: ${amount(weight, unit)}`;
+  };
   const table = new FunctionTable(byId("table"), byId("details"), tree, {
     onSelect: (func) => {
       change({ function: tree.functions[func].full });
@@ -98,12 +92,18 @@ const start = async () => {
     onSort: (sort) => change({ sort }),
   });
 
-  const unit = () => (state.weight === "samples" ? "samples" : header.events[state.event]?.[1] ?? "");
-  const describe = ({ func, total, base }) => {
+  const unit = () => (state.weight === "samples" ? "samples" : filter.unit);
+  /** A frame's name, samples, own weight and shares, and its name in the other form. */
+  const describe = ({ func, total, base, samples, self }) => {
+    const whole = tree.total[0];
     const { short, full, name, dso } = func < 0 ? { name: "all" } : tree.functions[func];
-    let text = `${func < 0 ? name : `${name} (${dso})`}: ${amount(total, unit())}, ${percent(total, tree.total[0])}`;
-    if (header.isDiff) text += `; before ${percent(base, tree.totalBase[0])}`;
-    return short === full ? text : `${text}\n${name === full ? short : full}`;
+    const lines = [`${func < 0 ? name : `${name} (${dso})`}: ${amount(total, unit())}`];
+    if (unit() !== "samples") lines.push(`${samples.toLocaleString("en")} samples`);
+    lines.push(`${amount(self, unit())} self, ${percent(self, whole)}`, `${percent(total, whole)} of all`);
+    if (flame.zoomed.length > 0) lines.push(`${percent(total, flame.zoomedTotal)} of the zoomed frame`);
+    if (header.isDiff) lines.push(`${percent(base, tree.totalBase[0])} before`);
+    if (short !== full) lines.push(name === full ? short : full);
+    return lines;
   };
 
   const isNamed = (func, name) => tree.functions[func].full === name || tree.functions[func].short === name;
@@ -125,12 +125,31 @@ const start = async () => {
     return found.sort((a, b) => b.total - a.total)[0]?.path ?? [];
   };
 
+  const showTime = () => {
+    const { from, to } = filter.selection();
+    const shown = state.window === "" ? [0, tree.slots - 1] : state.window.split("-").map(Number);
+    byId("time").hidden = false;
+    byId("heat").hidden = !heat.isUseful;
+    Object.assign(heat, { from, to });
+    Object.assign(tracks, { from, to, window: shown });
+    if (heat.isUseful) heat.draw();
+    tracks.draw();
+    const time = (slot) => `${((slot * header.slot) / 1e9).toFixed(3)} s`;
+    byId("span").textContent = to === Infinity ? time(tree.slots) : `${time(from)} to ${time(to + 1)} of ${time(tree.slots)}`;
+  };
+
   let selected = null;
-  const show = (isNewSelection) => {
-    const key = JSON.stringify([state.event, state.thread, state.from, state.to, state.weight]);
-    if (key !== selected) tree.select(selection());
-    if (selected === null || isNewSelection || key !== selected) heat.weights = tree.timeline(selection());
+  let timeline = null;
+  const show = () => {
+    const common = [state.event, state.thread, state.weight, state.group];
+    const key = JSON.stringify([...common, state.from, state.to]);
+    if (key !== selected) tree.select(filter.selection(), filter.flameGrouping);
     selected = key;
+    if (header.hasTimes && JSON.stringify(common) !== timeline) {
+      heat.weights = tree.timeline(filter.wholeTime());
+      tracks.set(filter.tracks());
+      timeline = JSON.stringify(common);
+    }
     const isMatch = matcher(state.search);
     flame.isMatch = table.isMatch = isMatch;
     flame.isReversed = state.reverse === "1";
@@ -140,24 +159,21 @@ const start = async () => {
     }
     byId("search").value = state.search;
     byId("event").value = state.event;
-    byId("thread").value = state.thread;
+    byId("group").value = state.group;
+    filter.fillThreads(byId("thread"));
     byId("weight").value = state.weight;
     byId("reverse").ariaPressed = String(flame.isReversed);
     tree.showNames(state.names === "full");
     byId("names").ariaPressed = String(state.names === "full");
-    byId("all-time").hidden = state.from === "" && state.to === "";
+    byId("all-time").hidden = state.from === "" && state.to === "" && state.window === "";
+    byId("zoom-time").hidden = state.from === "" || state.window === `${state.from}-${state.to}`;
     byId("unzoom").hidden = state.zoom === "";
     const whole = tree.total[0];
     let text = `${tree.selectedSamples.toLocaleString("en")} samples, ${amount(whole, unit())}`;
     if (isMatch) text += `; search: ${percent(tree.matching(isMatch), whole)}`;
     byId("status").textContent = text;
     Object.assign(document.body.dataset, { samples: tree.selectedSamples, weight: whole });
-    if (header.hasTimes) {
-      [heat.from, heat.to] = [state.from === "" ? 0 : Number(state.from), state.to === "" ? Infinity : Number(state.to)];
-      heat.draw();
-      const time = (slot) => `${((slot * header.slot) / 1e9).toFixed(3)} s`;
-      byId("span").textContent = state.from === "" ? `${time(tree.slots)}` : `${time(heat.from)} to ${time(heat.to + 1)} of ${time(tree.slots)}`;
-    }
+    if (header.hasTimes) showTime();
     if (state.view === "flame") {
       flame.zoomed = state.zoom === "" ? [] : findPath(state.zoom) ?? [];
       flame.draw();
@@ -177,26 +193,40 @@ const start = async () => {
   };
 
   for (const view of ["flame", "functions", "info"]) byId(`${view}-tab`).addEventListener("click", () => change({ view }));
-  byId("search").addEventListener("input", (event) => change({ search: event.target.value }));
-  byId("event").addEventListener("change", (event) => change({ event: event.target.value, zoom: "" }, true));
-  byId("thread").addEventListener("change", (event) => change({ thread: event.target.value, zoom: "" }, true));
-  byId("weight").addEventListener("change", (event) => change({ weight: event.target.value }, true));
+  byId("search").addEventListener("input", (event) => change({ search: event.target.value }, "search"));
+  byId("event").addEventListener("change", (event) => {
+    const weight = event.target.value === "all" ? "samples" : state.weight;
+    change({ event: event.target.value, weight, zoom: "" });
+  });
+  byId("group").addEventListener("change", (event) => {
+    const group = event.target.value;
+    change({ group, zoom: "", ...(group === "event" ? filter.eventsSideBySide : {}) });
+  });
+  byId("thread").addEventListener("change", (event) => change({ thread: event.target.value, zoom: "" }));
+  byId("weight").addEventListener("change", (event) => {
+    const weight = event.target.value;
+    change({ weight, event: weight === "value" && state.event === "all" ? DEFAULTS.event : state.event });
+  });
   byId("reverse").addEventListener("click", () => change({ reverse: state.reverse === "1" ? "" : "1", zoom: "" }));
   const toggleNames = () => change({ names: state.names === "full" ? "" : "full" });
   byId("names").hidden = !tree.hasShortNames;
   byId("names").addEventListener("click", toggleNames);
-  byId("all-time").addEventListener("click", () => change({ from: "", to: "" }, true));
+  byId("all-time").addEventListener("click", () => change({ from: "", to: "", window: "" }));
+  byId("zoom-time").addEventListener("click", () => change({ window: `${state.from}-${state.to}` }));
   byId("unzoom").addEventListener("click", () => change({ zoom: "" }));
   byId("theme").addEventListener("click", () => {
     const isDark = getComputedStyle(document.documentElement).colorScheme === "dark";
     document.documentElement.dataset.theme = isDark ? "light" : "dark";
+    show();
   });
-  window.addEventListener("resize", () => show(false));
+  window.addEventListener("resize", show);
+  // Colors of canvases are those of the style sheet for the medium and the theme.
+  for (const query of ["print", "(prefers-color-scheme: dark)"]) window.matchMedia(query).addEventListener("change", show);
   window.addEventListener("keydown", (event) => {
     const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
     if (event.key === "Escape") {
       event.target.blur?.();
-      change(state.search ? { search: "" } : { zoom: "", from: "", to: "" }, true);
+      change(state.search ? { search: "" } : { zoom: "", from: "", to: "", window: "" });
     } else if (isTyping || event.ctrlKey || event.metaKey || event.altKey) {
       return;
     } else if (event.key === "/") {
@@ -211,16 +241,17 @@ const start = async () => {
     } else if (event.key.startsWith("Arrow") && state.view === "flame") {
       event.preventDefault();
       byId("flame").focus({ preventScroll: true });
-      byId("status").textContent = describe(flame.move(event.key));
+      byId("status").textContent = describe(flame.move(event.key)).join(", ");
     } else if (event.key === "Enter" && state.view === "flame" && flame.focused && !(event.target instanceof HTMLButtonElement)) {
       flame.onZoom(flame.focused);
     }
   });
-  window.addEventListener("hashchange", () => {
+  window.addEventListener("popstate", () => {
     readState();
-    show(true);
+    latest = "";
+    show();
   });
-  show(true);
+  show();
   document.body.dataset.ready = String(Math.round(performance.now()));
 };
 

@@ -1,7 +1,9 @@
-/** The calls of a profile, and the weights of the samples that are selected. Node 0 is the root. */
-class Tree {
+/** The calls of a profile, and the weights of the samples that are selected. */
+class Tree extends Calls {
   constructor({ header, columns }) {
-    const [names, shortNames, dsos, kernel, placeFunction, files, lines, inlined, steps, places, rowNodes, ...rows] = columns;
+    const [names, shortNames, dsos, kernel, placeFunction, files, lines, inlined, steps, places, ...rest] = columns;
+    const [comms, tids, programs, pids, cpus, rowNodes, ...rows] = rest;
+    super({});
     this.header = header;
     const text = (id) => header.strings[id];
     this.functions = Array.from(names, (name, i) => ({
@@ -12,22 +14,34 @@ class Tree {
       isKernel: kernel[i] === 1,
     }));
     this.hasShortNames = this.functions.some(({ short, full }) => short !== full);
+    this.ownFunctions = this.functions.length;
     this.places = Array.from(placeFunction, (func, i) => ({
       func,
       source: text(files[i]) === "" ? "" : lines[i] > 0 ? `${text(files[i])}:${lines[i]}` : text(files[i]),
       isInlined: inlined[i] === 1,
     }));
-    this.threads = header.threads.map(([comm, tid]) => ({
-      comm: comm === null ? (tid === 0 ? "swapper" : `:${tid}`) : text(comm),
-      tid,
-    }));
+    const number = (value) => (value === 0 ? null : value - 1);
+    const nameOr = (value, id) => (value > 0 ? text(value - 1) : id === null ? "unknown" : id === 0 ? "swapper" : `:${idText(id)}`);
+    this.threads = Array.from(tids, (_, i) => {
+      const [tid, pid, cpu] = [number(tids[i]), number(pids[i]), number(cpus[i])];
+      const [comm, program] = [nameOr(comms[i], tid), pid === null && programs[i] === 0 ? null : nameOr(programs[i], pid)];
+      return { comm, tid, program, pid, cpu };
+    });
     this.readNodes(steps, places);
     const [events, threads, slots, bases, samples, values] = rows;
     this.rowNode = Int32Array.from(rowNodes);
     for (let i = 1; i < rowNodes.length; i++) this.rowNode[i] += this.rowNode[i - 1];
     Object.assign(this, { rowEvent: events, rowThread: threads, rowSlot: slots, rowBase: bases, samples, values });
     this.slots = 1;
-    for (let i = 0; i < slots.length; i++) this.slots = Math.max(this.slots, slots[i] + 1);
+    this.threadSamples = new Float64Array(this.threads.length);
+    this.eventSamples = new Float64Array(header.events.length);
+    for (let i = 0; i < slots.length; i++) {
+      this.slots = Math.max(this.slots, slots[i] + 1);
+      if (bases[i] === 1) continue;
+      this.threadSamples[threads[i]] += samples[i];
+      this.eventSamples[events[i]] += samples[i];
+    }
+    this.groups = null;
   }
 
   /** Selects the names that functions are shown with. */
@@ -53,77 +67,92 @@ class Tree {
     }
   }
 
-  /** Selects samples, and computes the weights of all nodes. */
-  select({ event, isThread, from, to, bySamples }) {
-    const count = this.parent.length;
-    const weights = bySamples ? this.samples : this.values;
-    this.own = new Float64Array(count);
-    this.ownBase = new Float64Array(count);
-    this.selectedSamples = 0;
-    for (let row = 0; row < this.rowNode.length; row++) {
-      if (this.rowEvent[row] !== event) continue;
-      if (this.rowBase[row] === 1) {
-        this.ownBase[this.rowNode[row]] += weights[row];
-        continue;
-      }
-      const slot = this.rowSlot[row];
-      if (slot < from || slot > to || !isThread(this.rowThread[row])) continue;
-      this.own[this.rowNode[row]] += weights[row];
-      this.selectedSamples += this.samples[row];
-    }
-    this.total = this.own.slice();
-    this.totalBase = this.ownBase.slice();
-    for (let node = count - 1; node > 0; node--) {
-      this.total[this.parent[node]] += this.total[node];
-      this.totalBase[this.parent[node]] += this.totalBase[node];
+  /** A predicate for rows with selected samples. */
+  includes({ isEvent, isThread, isBaseThread, from, to }) {
+    return (row) => {
+      if (!isEvent[this.rowEvent[row]]) return false;
+      // Times of another recording cannot be compared.
+      if (this.rowBase[row] === 1) return isBaseThread[this.rowThread[row]];
+      return this.rowSlot[row] >= from && this.rowSlot[row] <= to && isThread[this.rowThread[row]];
+    };
+  }
+
+  /** Adds the samples of a row to a node of these calls or of a part of them. */
+  count(calls, node, row) {
+    if (this.rowBase[row] === 1) {
+      calls.ownBase[node] += this.weights[row];
+    } else {
+      calls.own[node] += this.weights[row];
+      calls.ownSamples[node] += this.samples[row];
     }
   }
 
-  /** Weights of the samples by interval of time, whatever interval is selected. */
-  timeline({ event, isThread, bySamples }) {
-    const weights = bySamples ? this.samples : this.values;
+  /** Selects samples, and computes the weights of all nodes. With a grouping, groups are the first level of the calls. */
+  select(selection, grouping) {
+    const includes = this.includes(selection);
+    this.weights = selection.bySamples ? this.samples : this.values;
+    this.clear();
+    for (let row = 0; row < this.rowNode.length; row++) if (includes(row)) this.count(this, this.rowNode[row], row);
+    this.sum();
+    this.selectedSamples = this.totalSamples[0];
+    this.functions.length = this.ownFunctions;
+    this.groups = grouping && this.groupFrames(grouping, grouping.rows(includes));
+  }
+
+  /** A frame for each group with samples, the largest first. Each group has a function of its own, for its name. */
+  groupFrames(grouping, rows) {
+    const frames = grouping.groups.map(({ key, label }, group) => {
+      const frame = { func: this.functions.length, key, rows: rows(group), total: 0, base: 0, samples: 0, self: 0 };
+      this.functions.push({ name: label, short: label, full: label, dso: grouping.words.one, isKernel: false, isGroup: true });
+      for (const row of frame.rows) {
+        if (this.rowBase[row] === 1) {
+          frame.base += this.weights[row];
+        } else {
+          frame.total += this.weights[row];
+          frame.samples += this.samples[row];
+          if (this.rowNode[row] === 0) frame.self += this.weights[row];
+        }
+      }
+      return frame;
+    });
+    return frames.filter((frame) => frame.rows.length > 0).sort((a, b) => b.total - a.total || b.base - a.base);
+  }
+
+  /** Weights of samples by interval of time. */
+  timeline(selection) {
+    const includes = this.includes(selection);
     const slots = new Float64Array(this.slots);
     for (let row = 0; row < this.rowNode.length; row++) {
-      if (this.rowEvent[row] === event && this.rowBase[row] === 0 && isThread(this.rowThread[row])) {
-        slots[this.rowSlot[row]] += weights[row];
-      }
+      if (this.rowBase[row] === 0 && includes(row)) slots[this.rowSlot[row]] += this.weights[row];
     }
     return slots;
   }
 
-  /** The frame of all stacks. Stacks are merged from their roots, or reversed from their leaves. */
   root(isReversed) {
-    if (!isReversed) return { func: -1, nodes: [0], weights: null, total: this.total[0], base: this.totalBase[0] };
-    const nodes = [];
-    for (let node = 1; node < this.own.length; node++) if (this.own[node] > 0 || this.ownBase[node] > 0) nodes.push(node);
-    const weights = nodes.map((node) => [this.own[node], this.ownBase[node]]);
-    return { func: -1, nodes, weights, isLeafLevel: true, total: this.total[0], base: this.totalBase[0] };
+    const root = super.root(isReversed);
+    return this.groups ? { ...root, isOfGroups: true, isReversed } : root;
   }
 
-  /** Frames that a frame calls, or that call it if stacks are reversed: one for each function, the largest first. */
   children(frame) {
-    const frames = new Map();
-    const add = (node, total, base, weight) => {
-      const func = this.func[node];
-      let child = frames.get(func);
-      if (!child) frames.set(func, (child = { func, nodes: [], weights: weight ? [] : null, total: 0, base: 0 }));
-      child.nodes.push(node);
-      if (weight) child.weights.push(weight);
-      child.total += total;
-      child.base += base;
-    };
-    for (let i = 0; i < frame.nodes.length; i++) {
-      const node = frame.nodes[i];
-      if (frame.weights) {
-        const next = frame.isLeafLevel ? node : this.parent[node];
-        if (next > 0) add(next, frame.weights[i][0], frame.weights[i][1], frame.weights[i]);
-      } else {
-        for (let child = node + 1; child < this.end[node]; child = this.end[child]) {
-          if (this.total[child] > 0 || this.totalBase[child] > 0) add(child, this.total[child], this.totalBase[child]);
-        }
-      }
+    if (frame.isOfGroups) return this.groups.map((group) => ({ ...group, isReversed: frame.isReversed }));
+    if (frame.rows) {
+      const calls = this.groupCalls(frame);
+      return calls.children(calls.root(frame.isReversed));
     }
-    return [...frames.values()].sort((a, b) => b.total - a.total || b.base - a.base || a.func - b.func);
+    return frame.calls === this ? super.children(frame) : frame.calls.children(frame);
+  }
+
+  /** The calls of a group. Computed when they are drawn: most of many groups are too narrow. */
+  groupCalls({ func, rows }) {
+    const group = this.groups.find((group) => group.func === func);
+    if (!group.calls) {
+      const { calls, own } = this.part(rows.map((row) => this.rowNode[row]));
+      calls.clear();
+      rows.forEach((row, i) => this.count(calls, own[i], row));
+      calls.sum();
+      group.calls = calls;
+    }
+    return group.calls;
   }
 
   /** Weight of the samples with a function for which `matches` is true anywhere in the stack. */
