@@ -2,7 +2,7 @@
 
 use perf_data::printable;
 
-/// Maximum number of known names that are listed.
+/// Maximum number of known names that are listed: more would move the message itself out of a terminal.
 const MAX_LISTED: usize = 100;
 
 /// The message that a name is none of the known ones:
@@ -57,7 +57,7 @@ fn distance_if_similar(lower: &str, candidate: &str) -> Option<usize> {
     (distance * 3 <= letters).then_some(distance)
 }
 
-/// Maximum number of names that are suggested.
+/// Maximum number of names that are suggested: the nearest ones; others are rarely meant.
 const MAX_NAMES: usize = 3;
 
 /// The number of letters to replace, insert, remove or exchange with the next to turn one word into the other.

@@ -18,10 +18,10 @@ use std::process::ExitCode;
 const DIFFERENT: u8 = 1;
 const FAILED: u8 = 2;
 
-/// Number of differences of one kind printed without `--verbose`.
+/// Number of differences of one kind printed without `--verbose`: one change often repeats in all records.
 const MAX_SIMILAR: u64 = 20;
 
-/// Maximum length of a printed value.
+/// Maximum length of a printed value, of which two are in a line.
 const MAX_VALUE_LEN: usize = 120;
 
 /// Compares two recordings.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 use std::io::{self, Write};
 
-/// Number of corruption warnings printed without `--verbose`.
+/// Number of corruption warnings printed without `--verbose`: they would move other messages out of a terminal.
 const MAX_WARNINGS: usize = 10;
 
 /// Number of objects without function names printed without `--verbose`.

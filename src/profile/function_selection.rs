@@ -5,10 +5,10 @@ use perf_data::error::{Error, Result};
 use perf_data::printable;
 use regex_lite::Regex;
 
-/// Number of functions that a title lists.
+/// Number of functions that a title lists, in about two lines of a terminal.
 const MAX_LISTED: usize = 5;
 
-/// Number of functions that a message suggests.
+/// Number of functions that a message suggests: the nearest ones; others are rarely meant.
 const MAX_SUGGESTED: usize = 3;
 
 /// Functions that a text selects by their shown or full names: those that it names, otherwise the only one whose name contains it,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Number of standard errors up to which a difference is taken for chance.
 const ERRORS: f64 = 2.0;
 
-/// Number of events that a message lists.
+/// Number of events that a message lists, in about two lines of a terminal.
 const MAX_LISTED: usize = 10;
 
 /// An event of two profiles.

@@ -12,7 +12,7 @@ pub(crate) fn facts(profile: &Profile) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Number of objects without function names that are listed.
+/// Number of objects without function names that are listed: the largest ones; all are in the message of `-v`.
 const MAX_OBJECTS: usize = 20;
 
 /// What is missing from the profile: problems of the recording, and the objects of frames without function names.

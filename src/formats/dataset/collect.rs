@@ -32,7 +32,7 @@ use perf_symbols::symbolizer::recorded_build_ids::BuildIds;
 /// Number of samples in a batch: symbols are looked up for many frames at once.
 const BATCH: usize = 1 << 16;
 
-/// Size of the variable parts of samples at which a batch ends.
+/// Size of the variable parts of samples at which a batch ends: the number of rows does not bound the memory of chains.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// A sample with its stack.

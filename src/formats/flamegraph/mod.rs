@@ -28,7 +28,7 @@ pub const FORMAT: Format = Format {
     ..Format::new("flamegraph", "SVG image of all stacks, with search and zoom")
 };
 
-/// Number of events that a title lists.
+/// Number of events that a title lists, in the width of an image.
 const MAX_LISTED: usize = 3;
 
 /// A flame graph with these options.

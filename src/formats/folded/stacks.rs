@@ -12,7 +12,7 @@ use perf_data::printable;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::slices::Slices;
 
-/// Number of events that an error lists.
+/// Number of events that an error lists, in about two lines of a terminal.
 const MAX_LISTED: usize = 10;
 
 /// The stacks of a profile by the names of their frames, root first: stacks whose frames have equal names are one.

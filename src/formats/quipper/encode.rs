@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes of messages per write.
+/// Bytes of messages per write, as many as a pipe holds.
 const BUFFER: usize = 1 << 16;
 
 /// Field numbers.

@@ -22,7 +22,7 @@ const MODELLED: u64 = 0x4003_fffe;
 pub(super) const FEATURES: u32 = 64;
 /// Offset of the bitmap in the file header.
 const BITS_AT: usize = 72;
-/// Limit for the CPUs of a CPU list.
+/// Limit for the CPUs of a CPU list: eight times the most that Linux supports (`CONFIG_NR_CPUS`).
 const MAX_CPUS: u32 = 1 << 16;
 
 /// The events of a recording: from the feature EVENT_DESC, or else from the header.

@@ -6,7 +6,7 @@ use crate::profile::Profile;
 use crate::report::comparison::{ComparedEntry, Comparison};
 use perf_data::printable;
 
-/// Number of functions that messages name.
+/// Number of functions that messages name; the report has all.
 const MAX_GROWN: usize = 20;
 
 impl Page<'_> {

@@ -19,16 +19,16 @@ use std::io::Write;
 /// Number of functions by default; of stacks and lines half as many.
 const ENTRIES: usize = 10;
 
-/// Characters of a name.
+/// Characters of a name, so that a table fits into a comment on a web page.
 const MAX_NAME: usize = 60;
 
-/// Characters of a fact or warning.
+/// Characters of a fact or warning, in two or three lines of such a comment.
 const MAX_TEXT: usize = 240;
 
-/// Frames of a stack.
+/// Frames of a stack: the innermost ones tell stacks apart.
 const MAX_FRAMES: usize = 4;
 
-/// Events of a page.
+/// Events of a page, which is to stay short enough for a comment.
 const MAX_EVENTS: usize = 2;
 
 /// Writes facts, how functions changed if the profile is compared with another, functions, stacks, lines and warnings.

@@ -184,7 +184,7 @@ pub struct Markdown {
     pub fail_above: Option<f64>,
 }
 
-/// Number of entries of a list of text by default.
+/// Number of entries of a list of text by default: about as many lines as terminals keep.
 const MAX_ENTRIES: usize = 1000;
 
 /// Share in percent below which calls of a tree are omitted by default.

@@ -21,7 +21,7 @@ const CONTEXT: i64 = 2;
 /// Widest column of names that others are aligned to.
 const MAX_WIDTH: usize = 40;
 
-/// Number of events whose texts are printed.
+/// Number of events whose texts are printed: a list of thousands of tracepoints is not read.
 const MAX_EVENTS: usize = 100;
 
 /// A report as text.

@@ -11,7 +11,7 @@ use perf_data::printable;
 /// Characters of the names of a line up to which it takes another one.
 const WIDTH: usize = 100;
 
-/// Characters of a name.
+/// Characters of a name: more than two lines of a terminal hide the tree.
 const MAX_NAME: usize = 200;
 
 /// The characters of a tree.

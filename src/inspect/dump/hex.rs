@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// Bytes on a line.
 const LINE: usize = 16;
 
-/// Maximum number of bytes that are formatted at once.
+/// Maximum number of bytes that are formatted at once: records of AUX data have megabytes.
 pub(super) const CHUNK: usize = 4096;
 
 /// Appends bytes, 16 on a line with their printable characters, numbered from `from`.

@@ -16,7 +16,7 @@ use perf_data::stream::raw::Raw;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Widest column of event names that others are aligned to.
+/// Widest column of event names that others are aligned to: one long name would move all counts out of a terminal.
 const MAX_WIDTH: usize = 200;
 
 /// The counters of a recording of `perf stat record`.

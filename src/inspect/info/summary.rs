@@ -8,7 +8,7 @@ use perf_data::printable;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 
-/// Number of events and record types that are listed.
+/// Number of events and record types that are listed, in the width of a terminal.
 const MAX_LISTED: usize = 4;
 
 /// Origin and contents of a recording, in at most a dozen lines.

@@ -89,7 +89,7 @@ impl MergedEvents {
 
     /// Messages about what is added up, with the recorded names of the events.
     pub(crate) fn messages(&self, events: &[Event]) -> impl Iterator<Item = String> {
-        /// Number of names in a message.
+        /// Number of names in a message, in about two lines of a terminal.
         const MAX_NAMES: usize = 8;
         self.groups.iter().map(|EventGroup { name, members }| {
             let names = members.iter().map(|&member| event_name(&events[member as usize]));

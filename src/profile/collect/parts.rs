@@ -165,7 +165,7 @@ impl Rows {
 
     /// Adds samples.
     pub(crate) fn add(&mut self, row: Row) {
-        /// Few rows are not worth merging.
+        /// Number of rows from which on they are merged: fewer take at most a megabyte.
         const MIN_ROWS: usize = 1 << 15;
         self.new.push(row);
         // A limit in proportion to the merged rows bounds how often each of them is compared and moved.

@@ -11,7 +11,7 @@ use perf_symbols::object::host::Host;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Maximum number of names in a note.
+/// Maximum number of names in a note, in about two lines of a terminal.
 const MAX_NAMES: usize = 5;
 
 /// The build IDs of objects, and why some have none.

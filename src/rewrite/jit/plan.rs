@@ -72,7 +72,7 @@ pub(crate) struct Plan {
     pub missing: Vec<String>,
 }
 
-/// Maximum number of names in a note.
+/// Maximum number of names in a note, in about two lines of a terminal.
 const MAX_NAMES: usize = 5;
 
 impl Plan {

@@ -113,7 +113,7 @@ pub fn are_parts(names: &[String]) -> bool {
     is_sliced || [By::Pid, By::Tid, By::Cpu, By::Comm, By::Event].into_iter().any(is_by)
 }
 
-/// Minimum digits in the name of a numbered part.
+/// Minimum digits in the name of a numbered part, so that programs list most of them in order.
 const MIN_WIDTH: usize = 3;
 
 /// Prefix of the names of parts.

@@ -101,7 +101,7 @@ struct LookupPart {
     threads: usize,
 }
 
-/// Number of addresses after which progress is noted.
+/// Number of addresses after which progress is noted: at each one, the shared counter would take time.
 const ADDRESSES_PER_STEP: usize = 256;
 
 /// Minimum number of addresses for which reading an object's units once more is worthwhile.

@@ -20,7 +20,7 @@ use toml::Spanned;
 /// Valid sizes of attrs, with room for future ones.
 const ATTR_SIZES: std::ops::RangeInclusive<u32> = Attr::SIZE_VER0 as u32..=1024;
 
-/// Maximum size of the user stack in a sample.
+/// Maximum size of the user stack in a sample, so that its other fields fit the record, too.
 const MAX_STACK: u32 = 32768;
 
 impl ScenarioLines<'_> {

@@ -21,7 +21,7 @@ type Parsed<T> = std::result::Result<T, String>;
 /// Sample fields derived from other parts of the scenario.
 const DERIVED: SampleType = SampleField::Callchain.up_to().difference(SampleType::ADDR).difference(SampleType::PERIOD);
 
-/// Maximum size of a user stack file.
+/// Maximum size of a user stack file: a record holds no more.
 const MAX_STACK: usize = 1 << 16;
 
 impl ScenarioLines<'_> {
