@@ -225,6 +225,6 @@ fn calls_of_a_group_are_those_of_its_samples() {
         };
         let grouped = frames(format!("group=pool&zoom=smith{reverse}"));
         let filtered = frames(format!("group=none&thread=pool:smith{reverse}"));
-        assert!(filtered >= 5.0 && grouped == filtered + 1.0, "{reverse}: {grouped} {filtered}");
+        assert!(filtered > 3.0 && grouped == filtered + 1.0, "{reverse}: {grouped} {filtered}");
     }
 }

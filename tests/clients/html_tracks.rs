@@ -159,7 +159,6 @@ fn tooltips_show_samples_and_shares() {
     assert_eq!(legend, "cxx.data compared with c.data:  larger share,  smaller share");
     let flame = "document.getElementById('flame').getBoundingClientRect()";
     let (left, top) = (browser.number(&format!("{flame}.left")), browser.number(&format!("{flame}.top")));
-    let level = browser.number("new URLSearchParams(location.hash.slice(1)).get('zoom').split(';').length");
     // A caller of the zoomed frame, which is as wide as the graph.
     browser.hover((left + 30.0, top + 2.5 * LINE));
     let parents = tip(&mut browser);
