@@ -99,6 +99,11 @@ fn assert_page(page: &str) {
         _,
         steps,
         places,
+        comms,
+        _,
+        programs,
+        _,
+        _,
         nodes,
         events,
         threads,
@@ -112,12 +117,14 @@ fn assert_page(page: &str) {
     };
     let count = |name: &str| header[name].as_array().map_or(0, Vec::len) as u64;
     assert!(names.iter().chain(short_names).chain(objects).chain(files).all(|&name| name < count("strings")));
+    // 0 stands for an unknown name.
+    assert!(comms.iter().chain(programs).all(|&name| name <= count("strings")));
     assert!(functions.iter().all(|&function| function < names.len() as u64));
     assert!(steps.len() == places.len() && places.iter().all(|&place| place < functions.len() as u64));
     // Node 0 is the root, which has no place.
     assert!(nodes.iter().sum::<u64>() <= places.len() as u64);
     assert!(events.iter().all(|&event| event < count("events")));
-    assert!(threads.iter().all(|&thread| thread < count("threads")));
+    assert!(threads.iter().all(|&thread| thread < comms.len() as u64));
     assert!(samples.len() == nodes.len() && values.len() == nodes.len());
     assert_printable(&header);
 }
