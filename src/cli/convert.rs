@@ -1,6 +1,6 @@
 //! `perfconv IN -o OUT`, `perfconv convert`, `rewrite` and `repair`.
 
-use super::args::{COMPARING, ConvertArgs, ProfileContentArgs, UNWINDING, WhichArg, flags};
+use super::args::{COMPARING, ConvertArgs, NAMING, ProfileContentArgs, UNWINDING, WhichArg, flags};
 use super::failure::Failure;
 use super::input::{self, InputRecording};
 use super::output;
@@ -22,6 +22,7 @@ use perfconv::formats::import::{CopyProfile, ImportOptions, Values};
 use perfconv::formats::omitted::{omitted, omitted_file_format};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, FormatWriter, OutputFormat, recording};
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
+use perfconv::rewrite::EmbedSymbols;
 use perfconv::rewrite::anonymize::options::Anonymize;
 use perfconv::rewrite::filter::event::Event;
 use perfconv::rewrite::framework::output::{RecordingForm, RecordingOptions};
@@ -156,11 +157,16 @@ impl Conversion {
         // Profiles are split into a directory, whose name has no extension.
         let to = args.to.as_deref().or(splits.then_some(DEFAULT_PROFILE.name));
         let (description, envelopes) = choose_format(output, to)?;
-        let unwinds = args.passes.has::<Unwind>();
-        if unwinds && args.symbols.symbols == WhichArg::No {
-            return Err(Failure::Usage("--unwind reads object files; remove --symbols no".to_owned()));
+        let (unwinds, stores_names) = (args.passes.has::<Unwind>(), args.passes.has::<EmbedSymbols>());
+        if (unwinds || stores_names) && args.symbols.symbols == WhichArg::No {
+            let flag = if unwinds { "--unwind" } else { "--embed-symbols" };
+            return Err(Failure::Usage(format!("{flag} reads object files; remove --symbols no")));
         }
-        let exempt = if unwinds { UNWINDING } else { &[] };
+        let exempt = match (stores_names, unwinds) {
+            (true, _) => NAMING,
+            (false, true) => UNWINDING,
+            (false, false) => &[],
+        };
         args.formats.check(FORMATS, description, exempt).map_err(Failure::Usage)?;
         let format = match &args.format {
             Some(format) => Some(Arc::clone(format)),

@@ -134,7 +134,7 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-/// What both programs find in the file system: debug files of this machine, and no build ID cache.
+/// What both programs find in the file system: debug files of this machine with their libraries, and no build ID cache.
 pub(super) struct ReportDirectory(TempDir);
 
 impl ReportDirectory {
@@ -144,6 +144,7 @@ impl ReportDirectory {
         let libraries = directory.path().join("symfs/usr/lib");
         fs::create_dir_all(&libraries).unwrap();
         symlink("/usr/lib/debug", libraries.join("debug")).unwrap();
+        link_libraries(&directory.path().join("symfs"));
         Self(directory)
     }
 
@@ -174,6 +175,20 @@ impl ReportDirectory {
             _ => Answer::Refused,
         };
         (answer, theirs.len())
+    }
+}
+
+/// Links the libraries below a directory whose debug files are often installed. perf takes the offsets in the segments of a debug file,
+/// which `objcopy` moved, for those of its program, if that is missing, and then prints names of other functions. Both programs use
+/// a library only if its build ID is the recorded one.
+pub(super) fn link_libraries(symfs: &Path) {
+    let libraries = format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let (from, to) = (Path::new("/").join(&libraries), symfs.join(&libraries));
+    fs::create_dir_all(&to).unwrap();
+    for name in ["libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"] {
+        if from.join(name).exists() && !to.join(name).exists() {
+            symlink(from.join(name), to.join(name)).unwrap();
+        }
     }
 }
 

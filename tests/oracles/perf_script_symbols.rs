@@ -1,5 +1,6 @@
 //! Functions in perf script text, compared with those that perf prints.
 
+use super::perf_commands::link_libraries;
 use super::perf_programs::{Perf, installed};
 use crate::common::program::{for_each, perfconv, run_other, with_time_limit};
 use crate::common::symbol_outputs::plain;
@@ -82,6 +83,7 @@ fn sets(directory: &Path) -> [Vec<Recording>; SETS.len()] {
         let both = directory.join(name);
         link_all(&both.join("usr/lib/debug"), Path::new("/usr/lib/debug"));
         link_all(&both, &symfs);
+        link_libraries(&both);
         both
     };
     let (of_own, of_corpus) =

@@ -58,6 +58,8 @@ fn stacks_are_those_with_the_objects() {
         let expected = folded(&symbols().join(name).with_extension("data"), &symbols().join("files"));
         assert_eq!(folded(&output, &empty), expected, "{name}");
         stacks += expected.lines().count();
+        let checked = succeed(perfconv().arg("check").arg(&output));
+        assert!(!String::from_utf8_lossy(&checked.stdout).contains("132"), "{name}");
         // In a pipe, they are in a record.
         let pipe = directory.path().join(name).with_extension("pipe.data");
         succeed(perfconv_in(&empty).arg("rewrite").arg(&output).args(["--container", "pipe", "-q", "-o"]).arg(&pipe));

@@ -49,7 +49,7 @@ pub(super) use read::ReadArgs;
 pub(super) use recording_output::RecordingOutputArgs;
 pub(super) use report::ReportArg;
 pub(super) use split::SplitArgs;
-pub(super) use symbols::{DemangleArg, SymbolArgs, SymbolFileArgs, UNWINDING, WhichArg};
+pub(super) use symbols::{DemangleArg, NAMING, SymbolArgs, SymbolFileArgs, UNWINDING, WhichArg};
 pub(super) use synth::SynthArgs;
 pub(super) use view::ViewArgs;
 

@@ -17,6 +17,10 @@ use std::path::PathBuf;
 /// The options that determine how stacks are unwound, and thus also apply to outputs without functions if stacks are to be.
 pub(crate) const UNWINDING: &[&str] = &["symbols", "debug_dir", "debuginfod", "max_stack", "no_splice"];
 
+/// The options that determine which functions are found, and thus also apply to recordings in which their names are stored.
+pub(crate) const NAMING: &[&str] =
+    &["symbols", "debug_dir", "debuginfod", "max_stack", "no_splice", "no_unwind", "vmlinux", "kallsyms"];
+
 /// Where functions are looked up.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SymbolArgs {

@@ -5,6 +5,7 @@ use super::tracepoints;
 use perf_data::abi::Endian;
 use perf_data::abi::feature::perf_reader::{PerfReader, Rejection, RejectionKind};
 use perf_data::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
+use perf_symbols::symbol::simpleperf::{FILE, FILE2};
 
 /// Checks a feature section.
 pub(super) fn check(
@@ -17,7 +18,9 @@ pub(super) fn check(
 ) {
     let section = FeatureSection::read(id, bytes, endian, context);
     if matches!(section.feature, Feature::Opaque(_)) {
-        if id.name().is_none() {
+        if [FILE, FILE2].contains(&id.0) {
+            // Names of functions, which perf does not define.
+        } else if id.name().is_none() {
             report(Rule::Unknown, format!("unknown feature of {} bytes", bytes.len()));
         } else {
             report(Rule::Undecodable, format!("its {} bytes do not have the layout of this feature", bytes.len()));
