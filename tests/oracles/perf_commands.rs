@@ -5,7 +5,6 @@ use crate::common::files::{Recording, enough, share, uses_all};
 use crate::common::program::{for_each, perfconv, run, run_other, with_time_limit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
@@ -34,8 +33,8 @@ const COMMANDS: [(&[&str], usize); 18] = [
 ];
 
 /// Options of `perf report` to compare, with the numbers of recordings up to [`MAX_REPORTED`] whose text must be equal: of the whole
-/// corpus and of the fixtures. The files of recorded machines are missing here, except those with debug symbols of this one; inlined
-/// functions are omitted, since perf 6.1 finds few of them.
+/// corpus and of the fixtures. The files of recorded machines are missing here; inlined functions are omitted, since perf 6.1 finds few
+/// of them.
 const REPORTS: [(&[&str], usize, usize); 9] = [
     (&["-g", "none"], 175, 13),
     (&[], 171, 13),
@@ -134,17 +133,13 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-/// What both programs find in the file system: debug files of this machine with their libraries, and no build ID cache.
+/// What both programs find in the file system: no files of the recorded machine, and no build ID cache.
 pub(super) struct ReportDirectory(TempDir);
 
 impl ReportDirectory {
     pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        // perf searches debug files below --symfs only.
-        let libraries = directory.path().join("symfs/usr/lib");
-        fs::create_dir_all(&libraries).unwrap();
-        symlink("/usr/lib/debug", libraries.join("debug")).unwrap();
-        link_libraries(&directory.path().join("symfs"));
+        fs::create_dir(directory.path().join("symfs")).unwrap();
         Self(directory)
     }
 
@@ -175,20 +170,6 @@ impl ReportDirectory {
             _ => Answer::Refused,
         };
         (answer, theirs.len())
-    }
-}
-
-/// Links the libraries below a directory whose debug files are often installed. perf takes the offsets in the segments of a debug file,
-/// which `objcopy` moved, for those of its program, if that is missing, and then prints names of other functions. Both programs use
-/// a library only if its build ID is the recorded one.
-pub(super) fn link_libraries(symfs: &Path) {
-    let libraries = format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH);
-    let (from, to) = (Path::new("/").join(&libraries), symfs.join(&libraries));
-    fs::create_dir_all(&to).unwrap();
-    for name in ["libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"] {
-        if from.join(name).exists() && !to.join(name).exists() {
-            symlink(from.join(name), to.join(name)).unwrap();
-        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Functions in perf script text, compared with those that perf prints.
 
-use super::perf_commands::link_libraries;
 use super::perf_programs::{Perf, installed};
 use crate::common::program::{for_each, perfconv, run_other, with_time_limit};
 use crate::common::symbol_outputs::plain;
@@ -104,6 +103,20 @@ fn link_all(to: &Path, from: &Path) {
             link_all(&to, &from);
         } else {
             symlink(from, to).unwrap();
+        }
+    }
+}
+
+/// Links the libraries below a directory whose debug files are often installed. perf takes the offsets in the segments of a debug file,
+/// which `objcopy` moved, for those of its program, if that is missing, and then prints names of other functions. Both programs use
+/// a library only if its build ID is the recorded one.
+fn link_libraries(symfs: &Path) {
+    let libraries = format!("usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let (from, to) = (Path::new("/").join(&libraries), symfs.join(&libraries));
+    fs::create_dir_all(&to).unwrap();
+    for name in ["libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"] {
+        if from.join(name).exists() && !to.join(name).exists() {
+            symlink(from.join(name), to.join(name)).unwrap();
         }
     }
 }

@@ -71,6 +71,10 @@ pub(crate) struct SymbolFileArgs {
     /// Copy of /proc/kallsyms of the recorded kernel
     #[arg(long, value_name = "FILE", value_parser = file(), help_heading = SYMBOLS)]
     pub kallsyms: Option<PathBuf>,
+
+    /// Whether debug files are searched below `--symfs` only, if that is given, as in perf.
+    #[arg(skip)]
+    pub only_below_symfs: bool,
 }
 
 /// Which object files are read.
@@ -142,6 +146,9 @@ impl SymbolArgs {
             WhichArg::Auto => options,
         };
         if let Some(symfs) = &find.symfs {
+            if self.files.only_below_symfs {
+                options = options.without_debug_dirs();
+            }
             options = options.symfs(symfs);
         }
         if let Some(directory) = &find.buildid_dir {

@@ -71,8 +71,8 @@ pub(super) fn check_contents(given: &Given, path: &Path) -> Result<(), Failure> 
 /// # Errors
 /// If a file does not exist.
 pub(super) fn symbols(given: &Given) -> Result<SymbolArgs, Failure> {
-    let files =
-        SymbolFileArgs { vmlinux: given.file("vmlinux")?, kallsyms: given.file("kallsyms")?, ..Default::default() };
+    let (vmlinux, kallsyms) = (given.file("vmlinux")?, given.file("kallsyms")?);
+    let files = SymbolFileArgs { vmlinux, kallsyms, only_below_symfs: true, ..Default::default() };
     Ok(SymbolArgs {
         files,
         no_inline: given.is_negated("inline"),

@@ -69,6 +69,13 @@ impl SymbolOptions {
         self.naming(directory.as_ref())
     }
 
+    /// Searches no debug files in directories of this machine, such as `/usr/lib/debug`.
+    #[must_use]
+    pub fn without_debug_dirs(mut self) -> Self {
+        self.search.debug_dirs.clear();
+        self
+    }
+
     /// Also searches debug files in a directory laid out as `/usr/lib/debug`, before other directories.
     #[must_use]
     pub fn debug_dir(mut self, directory: impl Into<PathBuf>) -> Self {
