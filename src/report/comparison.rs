@@ -62,7 +62,7 @@ impl ComparedEntry {
 
 impl Comparison {
     /// Compares the events of two profiles, the earlier one first, by keys: either the samples with a group anywhere in the stack or
-    /// those in it itself. Functions are compared by their full names, since what is needed to tell short ones apart depends on the
+    /// those in it itself. Functions are compared by their full names, since what is needed to distinguish short ones depends on the
     /// other functions of a profile.
     ///
     /// # Errors

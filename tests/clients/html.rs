@@ -109,10 +109,10 @@ fn names_are_short_or_full() {
     };
     assert!(has("", short) && !has("", full) && has("&names=full", full) && !has("&names=full", short));
     let status = |fragment: &str| text(&open(&html, fragment), "status").to_owned();
-    let found = status("search=sort_heap%3C%5C.%5C.%5C.%3E");
-    assert!(found.ends_with("; search: 8.94%"), "{found}");
+    let matched = status("search=sort_heap%3C%5C.%5C.%5C.%3E");
+    assert!(matched.ends_with("; search: 8.94%"), "{matched}");
     for fragment in ["search=void std::sort_heap%3Cunsigned", "names=full&search=sort_heap%3C%5C.%5C.%5C.%3E"] {
-        assert_eq!(status(fragment), found, "{fragment}");
+        assert_eq!(status(fragment), matched, "{fragment}");
     }
     for name in [short, full] {
         let zoomed = text(&open(&html, &format!("zoom={}", name.replace('<', "%3C"))), "zoomed").to_owned();

@@ -25,7 +25,7 @@ const MAX_NAME: usize = 60;
 /// Characters of a fact or warning, in two or three lines of such a comment.
 const MAX_TEXT: usize = 240;
 
-/// Frames of a stack: the innermost ones tell stacks apart.
+/// Frames of a stack: the innermost ones distinguish stacks.
 const MAX_FRAMES: usize = 4;
 
 /// Events of a page, which is to stay short enough for a comment.

@@ -9,7 +9,7 @@ use crate::profile::{Frame, MappingId};
 use hashbrown::{HashMap, HashSet};
 use perf_data::session::map::Map;
 
-/// Maximum number of characters that are added to tell functions apart.
+/// Maximum number of characters that are added to distinguish functions.
 const MAX_ADDED: usize = 40;
 
 /// Maximum number of omissions of a name that are compared: names of corrupt files can have thousands.

@@ -1,9 +1,9 @@
 //! Segments of debug files whose contents were removed.
 //!
-//! `objcopy --only-keep-debug` moves such segments to the start of the file, as `p_offset` says, so that they no longer tell where the
-//! contents are in the program. `eu-strip` leaves the offsets. Without the program itself, an address could then not be told from its
-//! file offset. Linkers place segments one after the other, each at the next offset that is its address modulo its alignment: GNU ld,
-//! gold and LLD do.
+//! `objcopy --only-keep-debug` moves such segments to the start of the file and changes their `p_offset`, which then is no longer the
+//! offset of their contents in the program; `eu-strip` keeps it. Without the program itself, file offsets can then not be converted to
+//! addresses. GNU ld, gold and LLD place segments one after the other, each at the next offset that equals its address modulo its
+//! alignment, so that the offsets can be computed.
 
 use super::object::Segment;
 

@@ -5,7 +5,7 @@ use super::short_name::ShortName;
 /// How a Java virtual machine or its profiler marks how a method is run.
 const MARKERS: [&str; 5] = ["_[j]", "_[i]", "_[0]", "_[1]", "_[k]"];
 
-/// A name without marks that tell how the method was compiled.
+/// A name without the markers of how the method was compiled.
 pub(super) fn without_marker(name: &str) -> &str {
     MARKERS.iter().find_map(|marker| name.strip_suffix(marker)).unwrap_or(name)
 }

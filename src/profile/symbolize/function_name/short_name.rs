@@ -1,4 +1,4 @@
-//! A short name under construction, with the text that it omits: what tells functions of equal short names apart.
+//! A short name under construction, with the text that it omits, which distinguishes functions with equal short names.
 
 use std::ops::Range;
 
