@@ -208,6 +208,8 @@ pub struct LabelReader {
     thread_types: HashMap<u32, String>,
     /// Names of cgroups.
     cgroup_names: CgroupNames,
+    /// Names that stand for those of threads without one, by thread ID.
+    unnamed: HashMap<u32, NameId>,
     /// Names of thread pools, by thread name.
     pools: HashMap<NameId, NameId>,
     /// IDs of texts that are not from the recording.
@@ -260,9 +262,9 @@ impl LabelReader {
             Label::Tid => view.task.map(|(_, tid)| tid.into()),
             Label::Comm => comm.map(name),
             Label::ThreadComm => session.thread(view.task?.1)?.comm.map(name),
-            Label::ThreadName => Some(name(thread_name(view.task?.1, session))),
+            Label::ThreadName => Some(name(self.thread_name(view.task?.1, session))),
             Label::ThreadPool => {
-                let thread = thread_name(view.task?.1, session);
+                let thread = self.thread_name(view.task?.1, session);
                 let pool = self.pools.entry(thread).or_insert_with(|| {
                     let pool = pool_name(session.names.name(thread)).into_owned();
                     session.names.id(&pool)
@@ -287,6 +289,14 @@ impl LabelReader {
             Label::CodePageSize => view.code_page_size,
             Label::DataPageSize => view.data_page_size,
         }
+    }
+
+    /// The name of a thread, or `:TID` if it has none, or an empty one.
+    fn thread_name(&mut self, tid: u32, session: &mut Session) -> NameId {
+        let recorded = session.thread(tid).and_then(|thread| thread.comm);
+        let recorded = recorded.filter(|&comm| !session.names.name(comm).is_empty());
+        let mut unnamed = || session.names.id(unnamed_thread(tid).as_bytes());
+        recorded.unwrap_or_else(|| *self.unnamed.entry(tid).or_insert_with(&mut unnamed))
     }
 
     /// What a cgroup is called: the name that the user gave to it, or its path, if that was recorded.
@@ -316,13 +326,6 @@ pub fn check(selected: &[Label], meta: &Meta) -> Result<()> {
             Err(Error::input(&meta.files[0], None, problem))
         }
     }
-}
-
-/// The name of a thread, or `:TID` if it has none, or an empty one.
-fn thread_name(tid: u32, session: &mut Session) -> NameId {
-    let recorded = session.thread(tid).and_then(|thread| thread.comm);
-    let recorded = recorded.filter(|&comm| !session.names.name(comm).is_empty());
-    recorded.unwrap_or_else(|| session.names.id(unnamed_thread(tid).as_bytes()))
 }
 
 fn execution_mode(mode: CpuMode) -> Option<&'static str> {
