@@ -97,6 +97,7 @@
 //! |---|---|
 //! | [`suggest`] | messages about unknown names |
 //! | `option_values` | parsers of the values of options, with the feature `cli` |
+//! | `protobuf` | fields of protobuf messages |
 //! | [`profile`] | interned stacks and values |
 //! | [`report`] | functions with the most samples, callers, callees and lines |
 //! | [`rewrite`] | passes over records |
@@ -116,6 +117,7 @@ pub mod inspect;
 #[cfg(feature = "cli")]
 pub mod option_values;
 pub mod profile;
+mod protobuf;
 pub mod recording;
 pub mod report;
 pub mod rewrite;

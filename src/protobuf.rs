@@ -1,6 +1,8 @@
-//! Writes fields of protobuf messages, faster than prost for messages that are written by the million.
+//! Writes fields of protobuf messages, faster than prost for messages that are written by the million, and without it where the
+//! feature `protobuf` is disabled.
 
 /// Maximum length of a varint.
+#[cfg(feature = "protobuf")]
 pub(crate) const LONGEST: usize = 10;
 /// Wire types of varints, and of length-delimited fields.
 const NUMBER: u32 = 0;
@@ -14,6 +16,7 @@ pub(crate) fn put(out: &mut Vec<u8>, field: u32, value: u64) {
 }
 
 /// Appends a number unless it is 0, the default of fields without presence.
+#[cfg(feature = "protobuf")]
 #[inline]
 pub(crate) fn put_nonzero(out: &mut Vec<u8>, field: u32, value: u64) {
     if value != 0 {
@@ -22,6 +25,7 @@ pub(crate) fn put_nonzero(out: &mut Vec<u8>, field: u32, value: u64) {
 }
 
 /// Appends packed numbers, of which there must be some.
+#[cfg(feature = "protobuf")]
 #[inline]
 pub(crate) fn put_packed(out: &mut Vec<u8>, field: u32, values: impl ExactSizeIterator<Item = u64>) {
     out.reserve(values.len() * LONGEST);
@@ -74,7 +78,7 @@ fn varint_len(value: u64) -> usize {
 
 /// Appends a varint.
 #[inline]
-fn varint(out: &mut Vec<u8>, value: u64) {
+pub(crate) fn varint(out: &mut Vec<u8>, value: u64) {
     if value < 0x80 { out.push(value as u8) } else { long_varint(out, value) }
 }
 
@@ -96,7 +100,7 @@ fn long_varint(out: &mut Vec<u8>, value: u64) {
     out.truncate(at + len);
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "protobuf"))]
 pub(crate) mod tests {
     use super::*;
     use proptest::collection::vec;

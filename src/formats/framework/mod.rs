@@ -14,8 +14,6 @@ pub(crate) mod message;
 pub(crate) mod named_frames;
 pub mod output;
 pub(crate) mod printed_maps;
-#[cfg(feature = "protobuf")]
-pub(crate) mod protobuf;
 pub mod recognize;
 pub mod retained_fields;
 pub(crate) mod sample_writer;

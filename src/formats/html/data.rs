@@ -2,6 +2,7 @@
 
 use crate::profile::Profile;
 use crate::profile::event::Unit;
+use crate::protobuf::varint;
 use crate::report::call_tree::{CallTree, TreeKey};
 use crate::report::facts::{facts, warnings};
 use hashbrown::HashMap;
@@ -104,15 +105,9 @@ pub(super) fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or(path)
 }
 
-/// Numbers of variable length: seven bits in each byte, the lowest first; all bytes but the last have the highest bit.
+/// Numbers of variable length, as in protobuf.
 fn encoded(values: &mut dyn Iterator<Item = u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for mut value in values {
-        while value > 0x7f {
-            bytes.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        bytes.push(value as u8);
-    }
+    values.for_each(|value| varint(&mut bytes, value));
     bytes
 }

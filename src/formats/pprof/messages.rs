@@ -2,7 +2,7 @@
 
 use super::proto;
 use super::strings::Strings;
-use crate::formats::framework::protobuf::{put_bytes, put_message, put_nonzero, put_packed};
+use crate::protobuf::{put_bytes, put_message, put_nonzero, put_packed};
 use prost::Message;
 use std::io::{self, Write};
 
@@ -131,7 +131,7 @@ fn put_location(out: &mut Vec<u8>, location: &proto::Location) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::framework::protobuf::tests::number;
+    use crate::protobuf::tests::number;
     use proptest::collection::vec;
     use proptest::prelude::*;
     use prost::encoding::message;

@@ -12,7 +12,7 @@ use super::unrepresented::{UnrepresentedRecords, spool};
 use super::wire::Fields;
 use super::{Fidelity, features};
 use crate::formats::framework::converter::{ConvertOptions, Converter};
-use crate::formats::framework::protobuf::put_bytes;
+use crate::protobuf::put_bytes;
 use bytes::Bytes;
 use hashbrown::HashSet;
 use perf_data::abi::Endian;

@@ -7,7 +7,7 @@ use super::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent, Splice}
 use super::stats::Stats;
 use super::{message_to_record, record_to_message, sample};
 use crate::formats::framework::converter::ConvertOptions;
-use crate::formats::framework::protobuf::put_message;
+use crate::protobuf::put_message;
 use perf_data::abi::record::{self, RecordHeader, RecordType};
 use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample::view::SampleView;

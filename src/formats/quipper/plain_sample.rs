@@ -5,7 +5,7 @@
 
 use super::encode::field;
 use super::sample::MODELLED;
-use crate::formats::framework::protobuf::{LONGEST, put, put_bytes, put_message};
+use crate::protobuf::{LONGEST, put, put_bytes, put_message};
 use perf_data::abi::record::RecordHeader;
 use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample::view::SampleView;
@@ -75,9 +75,9 @@ fn put_if(out: &mut Vec<u8>, number: u32, value: Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::framework::protobuf::tests::number;
     use crate::formats::quipper::proto::perf_data_proto::{EventHeader, PerfEvent, SampleEvent};
     use crate::formats::quipper::sample;
+    use crate::protobuf::tests::number;
     use perf_data::abi::Endian;
     use perf_data::abi::record::{Misc, RecordType};
     use proptest::collection::vec;

@@ -3,8 +3,8 @@
 use super::encode::field;
 use super::schema::{Kind, MESSAGES, PERF_DATA_PROTO, PERF_EVENT};
 use super::wire::Fields;
-use crate::formats::framework::protobuf::put_bytes;
 use crate::formats::framework::retained_fields::RetainedFields;
+use crate::protobuf::put_bytes;
 use std::collections::BTreeMap;
 
 /// Unknown fields of a PerfDataProto.

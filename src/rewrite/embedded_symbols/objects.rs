@@ -1,7 +1,7 @@
 //! The functions of each object that samples are in, and their encoding.
 
 use crate::profile::{Frame, Place, Profile};
-use gimli::leb128::write::unsigned;
+use crate::protobuf::{put, put_bytes, put_message};
 use perf_data::session::map::Map;
 use perf_symbols::symbol::simpleperf;
 use std::collections::BTreeMap;
@@ -104,12 +104,12 @@ impl EmbeddedObject {
         put(out, 2, self.kind as u64);
         put(out, 3, 0);
         for (&start, EmbeddedFunction { name, end }) in &self.functions {
-            let mut function = Vec::new();
-            put(&mut function, 1, start);
-            // Tools read sizes of 32 bits.
-            put(&mut function, 2, (end - start).min(u32::MAX.into()));
-            put_bytes(&mut function, 3, name);
-            put_bytes(out, 4, &function);
+            put_message(out, 4, |out| {
+                put(out, 1, start);
+                // Tools read sizes of 32 bits.
+                put(out, 2, (end - start).min(u32::MAX.into()));
+                put_bytes(out, 3, name);
+            });
         }
         match self.kind {
             ObjectKind::Elf => put_bytes(out, 6, OFFSET_0),
@@ -121,18 +121,6 @@ impl EmbeddedObject {
 
 /// The message of an object whose lowest address is at the start of its file.
 const OFFSET_0: &[u8] = &[1 << 3, 0];
-
-/// Appends a number as the field of a protobuf message.
-fn put(out: &mut Vec<u8>, field: u64, value: u64) {
-    // A vector accepts all bytes.
-    let _ = unsigned(out, field << 3).and_then(|_| unsigned(out, value));
-}
-
-/// Appends bytes, or a message, as the field of a protobuf message.
-fn put_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
-    let _ = unsigned(out, field << 3 | 2).and_then(|_| unsigned(out, bytes.len() as u64));
-    out.extend_from_slice(bytes);
-}
 
 /// The kind of the object of a mapping, and where an address is in it: the address itself, or an offset.
 fn located(map: &Map, address: u64) -> (ObjectKind, u64) {
