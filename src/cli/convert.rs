@@ -22,16 +22,15 @@ use perfconv::formats::import::{CopyProfile, ImportOptions, Values};
 use perfconv::formats::omitted::{omitted, omitted_file_format};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, FormatWriter, OutputFormat, recording};
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
-use perfconv::rewrite::EmbedSymbols;
 use perfconv::rewrite::anonymize::options::Anonymize;
 use perfconv::rewrite::filter::event::Event;
 use perfconv::rewrite::framework::output::{RecordingForm, RecordingOptions};
+use perfconv::rewrite::framework::pass_options::ObjectUse;
 use perfconv::rewrite::framework::pass_options::requested;
 use perfconv::rewrite::framework::pass_type::{Request, flag};
 use perfconv::rewrite::framework::passes::Passes;
 use perfconv::rewrite::jit::pass::Jit;
 use perfconv::rewrite::repair::Repair;
-use perfconv::rewrite::unwind::Unwind;
 use perfconv::suggest::unknown;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -157,15 +156,14 @@ impl Conversion {
         // Profiles are split into a directory, whose name has no extension.
         let to = args.to.as_deref().or(splits.then_some(DEFAULT_PROFILE.name));
         let (description, envelopes) = choose_format(output, to)?;
-        let (unwinds, stores_names) = (args.passes.has::<Unwind>(), args.passes.has::<EmbedSymbols>());
-        if (unwinds || stores_names) && args.symbols.symbols == WhichArg::No {
-            let flag = if unwinds { "--unwind" } else { "--embed-symbols" };
-            return Err(Failure::Usage(format!("{flag} reads object files; remove --symbols no")));
+        if let Some((request, _)) = args.passes.using_objects().next().filter(|_| args.symbols.symbols == WhichArg::No)
+        {
+            return Err(Failure::Usage(format!("{} reads object files; remove --symbols no", request.flag)));
         }
-        let exempt = match (stores_names, unwinds) {
-            (true, _) => NAMING,
-            (false, true) => UNWINDING,
-            (false, false) => &[],
+        let exempt = match args.passes.using_objects().map(|(_, object_use)| object_use).max() {
+            Some(ObjectUse::Naming) => NAMING,
+            Some(ObjectUse::Unwinding) => UNWINDING,
+            Some(ObjectUse::None) | None => &[],
         };
         args.formats.check(FORMATS, description, exempt).map_err(Failure::Usage)?;
         let format = match &args.format {
@@ -245,7 +243,7 @@ impl Conversion {
         // The output may contain data of these files, so only users who may read all of them may read it.
         let output = jit_dumps.chain(further).fold(output, |output, file| output.restricted(Access::from_input(&file)));
         let read = args.read.options();
-        let reads_objects = format.shows_functions() || args.passes.read_objects();
+        let reads_objects = format.shows_functions() || args.passes.using_objects().next().is_some();
         let members = if reads_objects { Members::All } else { Members::Recording };
         let archive = open_archive(&input, members, &read)?;
         let recording = archive.as_ref().map_or(&*input, |archive| archive.recording());

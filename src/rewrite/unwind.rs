@@ -7,7 +7,7 @@ use super::header::Header;
 use crate::profile::symbolize::SymbolOptions;
 use crate::profile::unwind::unwinding::Unwinding;
 use crate::rewrite::framework::pass::{Pass, PreScan};
-use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::pass_options::{ObjectUse, PassContext, PassOptions};
 use crate::rewrite::framework::replacement::RecordBuffer;
 use crate::rewrite::framework::sample_parts::{SampleParts, layout_with};
 use crate::rewrite::framework::spooled_chains::SpooledChains;
@@ -42,8 +42,8 @@ impl PassOptions for Unwind {
         Box::new(UnwindPass::new(Arc::clone(&context.objects), self.keep_user_stack, context.read.clone()))
     }
 
-    fn reads_objects(&self) -> bool {
-        true
+    fn object_use(&self) -> ObjectUse {
+        ObjectUse::Unwinding
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use perfconv::rewrite::build_ids::find::FindOptions;
-use perfconv::rewrite::framework::pass_options::{PassOptions, RequestedPass, in_order, requested};
+use perfconv::rewrite::framework::pass_options::{ObjectUse, PassOptions, RequestedPass, in_order, requested};
 use perfconv::rewrite::framework::pass_type::{PassType, Request, Setting, flag, is_given};
 use perfconv::rewrite::registry::{ANONYMIZING, BUILD_IDS, FILTERS, PASSES, PassTable, SETTINGS};
 
@@ -49,9 +49,10 @@ impl PassArgs {
         self.list.iter().map(|request| request.pass.clone()).collect()
     }
 
-    /// Whether a requested pass reads object files.
-    pub(crate) fn read_objects(&self) -> bool {
-        self.passes().iter().any(|pass| pass.reads_objects())
+    /// The requested passes that read object files, with the purpose.
+    pub(crate) fn using_objects(&self) -> impl Iterator<Item = (&Request, ObjectUse)> {
+        let uses = self.list.iter().map(|request| (request, request.pass.object_use()));
+        uses.filter(|(_, object_use)| *object_use != ObjectUse::None)
     }
 
     /// Whether a pass of this type is requested.

@@ -6,7 +6,7 @@ use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::{SymbolOptions, SymbolSources};
 use crate::profile::unwind::unwinding::Unwinding;
 use crate::rewrite::framework::pass::{Pass, PreScan};
-use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use crate::rewrite::framework::pass_options::{ObjectUse, PassContext, PassOptions};
 use crate::rewrite::header::Header;
 use perf_data::abi::feature::FeatureId;
 use perf_data::error::{Error, Result};
@@ -35,8 +35,8 @@ impl PassOptions for EmbedSymbols {
         })
     }
 
-    fn reads_objects(&self) -> bool {
-        true
+    fn object_use(&self) -> ObjectUse {
+        ObjectUse::Naming
     }
 }
 

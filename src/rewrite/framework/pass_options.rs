@@ -22,15 +22,27 @@ pub trait PassOptions: Any + fmt::Debug + Send + Sync {
         PassOrder::BeforeAnonymizing
     }
 
-    /// Whether the pass reads [object files](PassContext::objects).
-    fn reads_objects(&self) -> bool {
-        false
+    /// What the pass reads [object files](PassContext::objects) for.
+    fn object_use(&self) -> ObjectUse {
+        ObjectUse::None
     }
 
     /// Whether the pass writes function names to files besides the output, which an anonymizing rewrite must not.
     fn writes_names(&self) -> bool {
         false
     }
+}
+
+/// What a pass reads object files for, the least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ObjectUse {
+    /// It reads none.
+    #[default]
+    None,
+    /// To unwind stacks.
+    Unwinding,
+    /// For the names of functions, also after unwinding.
+    Naming,
 }
 
 /// A pass that is requested.
@@ -60,7 +72,7 @@ pub struct PassContext {
     pub access: Access,
     /// Where passes list the code images that they write.
     pub images: PendingImages,
-    /// How object files are searched, for passes that [read](PassOptions::reads_objects) them.
+    /// How object files are searched, for passes that [use](PassOptions::object_use) them.
     pub objects: Arc<SymbolOptions>,
 }
 
