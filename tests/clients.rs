@@ -15,6 +15,7 @@ mod clients {
     mod html;
     mod html_groups;
     mod html_input;
+    mod html_page;
     mod html_tracks;
     mod manual;
     mod otlp;

@@ -1,6 +1,7 @@
 //! Pages of recordings with several programs, processes, threads and events.
 
 use super::browser::Browser;
+use super::html_page::{frames, open_page, samples, status};
 use super::programs;
 use crate::common::html::{page, reported, symbols};
 use crate::common::view_limits::Recording;
@@ -60,16 +61,20 @@ pub(super) fn page_of(recording: &Recording) -> PathBuf {
     html
 }
 
-fn status(browser: &mut Browser) -> String {
-    browser.text("document.getElementById('status').textContent")
+/// The page of the servers, open in a browser; `None` if there is no browser.
+fn open_servers() -> Option<(Browser, Recording)> {
+    if !programs::has_browser() {
+        return None;
+    }
+    let recording = servers();
+    let html = page_of(&recording);
+    let mut browser = Browser::start(1000, 800);
+    browser.open(&html, "");
+    Some((browser, recording))
 }
 
 fn weight(browser: &mut Browser) -> u64 {
     browser.number("Number(document.body.dataset.weight)") as u64
-}
-
-fn samples(browser: &mut Browser) -> f64 {
-    browser.number("Number(document.body.dataset.samples)")
 }
 
 /// Chooses a value of a list.
@@ -102,13 +107,7 @@ fn first_level(browser: &mut Browser) -> Vec<String> {
 
 #[test]
 fn groups_are_the_first_level_and_a_filter() {
-    if !programs::has_browser() {
-        return;
-    }
-    let recording = servers();
-    let html = page_of(&recording);
-    let mut browser = Browser::start(1000, 800);
-    browser.open(&html, "");
+    let Some((mut browser, recording)) = open_servers() else { return };
     assert_eq!(browser.text("document.title"), "in.data: perf record");
     assert_eq!(
         options(&mut browser, "group"),
@@ -164,13 +163,7 @@ fn groups_are_the_first_level_and_a_filter() {
 
 #[test]
 fn events_are_summed_or_side_by_side() {
-    if !programs::has_browser() {
-        return;
-    }
-    let recording = servers();
-    let html = page_of(&recording);
-    let mut browser = Browser::start(1000, 800);
-    browser.open(&html, "");
+    let Some((mut browser, _recording)) = open_servers() else { return };
     assert_eq!(options(&mut browser, "event"), "cpu-clock:u,task-clock:u,sum of 2 events (ns)");
     let first = samples(&mut browser);
     choose(&mut browser, "event", "1");
@@ -210,21 +203,16 @@ fn events_of_different_units_are_counted_by_samples() {
 
 #[test]
 fn calls_of_a_group_are_those_of_its_samples() {
-    if !programs::has_browser() {
-        return;
-    }
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let html = directory.path().join("page.html");
-    page(&symbols().join("cxx.data"), &html, &["--diff", &symbols().join("c.data").display().to_string()]);
-    let mut browser = Browser::start(1000, 800);
+    let base = symbols().join("c.data").display().to_string();
+    let Some((mut browser, html, _directory)) = open_page("cxx.data", &["--diff", &base], "") else { return };
     // As drawn in a page with a graph of equal width, with a level more for the group.
     for reverse in ["", "&reverse=1"] {
-        let mut frames = |fragment: String| {
+        let mut drawn = |fragment: String| {
             browser.open(&html, &fragment);
-            browser.number("Number(document.getElementById('flame').dataset.frames)")
+            frames(&mut browser)
         };
-        let grouped = frames(format!("group=pool&zoom=smith{reverse}"));
-        let filtered = frames(format!("group=none&thread=pool:smith{reverse}"));
+        let grouped = drawn(format!("group=pool&zoom=smith{reverse}"));
+        let filtered = drawn(format!("group=none&thread=pool:smith{reverse}"));
         assert!(filtered > 3.0 && grouped == filtered + 1.0, "{reverse}: {grouped} {filtered}");
     }
 }

@@ -1,6 +1,7 @@
 //! Pages, used with the mouse, the keyboard and on a phone.
 
 use super::browser::Browser;
+use super::html_page::{frames, open_page, samples, status};
 use super::programs;
 use crate::common::html::{page, reported, symbols};
 use crate::common::program::{perfconv, run};
@@ -14,18 +15,6 @@ const FUNCTIONS: &str = "[...document.querySelectorAll('#table tbody tr')].map((
 
 /// Text of the focused element.
 const FOCUSED: &str = "document.activeElement.textContent";
-
-fn samples(browser: &mut Browser) -> f64 {
-    browser.number("Number(document.body.dataset.samples)")
-}
-
-fn frames(browser: &mut Browser) -> f64 {
-    browser.number("Number(document.getElementById('flame').dataset.frames)")
-}
-
-fn status(browser: &mut Browser) -> String {
-    browser.text("document.getElementById('status').textContent")
-}
 
 /// Name of the frame that the flame graph is zoomed to.
 fn zoomed(browser: &mut Browser) -> String {
@@ -100,14 +89,7 @@ fn a_drag_over_the_timeline_filters_the_page() {
 
 #[test]
 fn keys_search_zoom_and_reset() {
-    if !programs::has_browser() {
-        return;
-    }
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let html = directory.path().join("page.html");
-    page(&symbols().join("cxx.data"), &html, &[]);
-    let mut browser = Browser::start(1000, 800);
-    browser.open(&html, "");
+    let Some((mut browser, _html, _directory)) = open_page("cxx.data", &[], "") else { return };
     let all_frames = frames(&mut browser);
 
     // Down to the widest frame of each level, and back.
@@ -167,14 +149,7 @@ fn keys_search_zoom_and_reset() {
 
 #[test]
 fn the_page_is_used_without_a_mouse() {
-    if !programs::has_browser() {
-        return;
-    }
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let html = directory.path().join("page.html");
-    page(&symbols().join("cxx.data"), &html, &[]);
-    let mut browser = Browser::start(1000, 800);
-    browser.open(&html, "");
+    let Some((mut browser, _html, _directory)) = open_page("cxx.data", &[], "") else { return };
 
     // The Tab key reaches every control in the order of the document.
     let controls = "[...document.querySelectorAll('button, input, select, canvas[tabindex]')]\

@@ -2,6 +2,7 @@
 
 use super::browser::Browser;
 use super::html_groups::{page_of, servers};
+use super::html_page::{open_page, samples, status};
 use super::programs;
 use crate::common::html::{page, symbols};
 use crate::common::view_limits::Recording;
@@ -10,10 +11,6 @@ use crate::common::view_limits::Recording;
 const LEFT: f64 = 180.0;
 const AXIS: f64 = 18.0;
 const LINE: f64 = 22.0;
-
-fn samples(browser: &mut Browser) -> f64 {
-    browser.number("Number(document.body.dataset.samples)")
-}
 
 /// A number of the canvas of tracks: `tracks`, `lines` or `more`.
 fn count(browser: &mut Browser, name: &str) -> u32 {
@@ -39,14 +36,7 @@ fn tip(browser: &mut Browser) -> String {
 
 #[test]
 fn a_drag_or_keys_select_a_time_and_back_undoes_that() {
-    if !programs::has_browser() {
-        return;
-    }
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let html = directory.path().join("page.html");
-    page(&symbols().join("cxx.data"), &html, &[]);
-    let mut browser = Browser::start(1000, 800);
-    browser.open(&html, "");
+    let Some((mut browser, html, _directory)) = open_page("cxx.data", &[], "") else { return };
     let all = samples(&mut browser);
     let slots = browser.number("readData().then((data) => new Tree(parseData(data)).slots)");
 
@@ -116,15 +106,8 @@ fn a_drag_or_keys_select_a_time_and_back_undoes_that() {
 
 #[test]
 fn the_heat_map_is_used_with_keys_and_hidden_for_short_recordings() {
-    if !programs::has_browser() {
-        return;
-    }
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let html = directory.path().join("page.html");
-    let mut browser = Browser::start(1000, 800);
+    let Some((mut browser, html, _directory)) = open_page("cxx.data", &[], "") else { return };
     let is_hidden = "String(document.getElementById('heat').hidden)";
-    page(&symbols().join("cxx.data"), &html, &[]);
-    browser.open(&html, "");
     assert_eq!(browser.text(is_hidden), "false");
     browser.evaluate("document.getElementById('heat').focus()");
     browser.press("ArrowRight");
@@ -147,14 +130,9 @@ fn the_heat_map_is_used_with_keys_and_hidden_for_short_recordings() {
 
 #[test]
 fn tooltips_show_samples_and_shares() {
-    if !programs::has_browser() {
-        return;
-    }
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let html = directory.path().join("page.html");
-    page(&symbols().join("cxx.data"), &html, &["--diff", &symbols().join("c.data").display().to_string()]);
-    let mut browser = Browser::start(1000, 800);
-    browser.open(&html, "zoom=foundry::v2::heap_phase");
+    let base = symbols().join("c.data").display().to_string();
+    let opened = open_page("cxx.data", &["--diff", &base], "zoom=foundry::v2::heap_phase");
+    let Some((mut browser, ..)) = opened else { return };
     let legend = browser.text("document.getElementById('legend').textContent");
     assert_eq!(legend, "cxx.data compared with c.data:  larger share,  smaller share");
     let flame = "document.getElementById('flame').getBoundingClientRect()";
@@ -170,7 +148,7 @@ fn tooltips_show_samples_and_shares() {
     for _ in 0..6 {
         browser.press("ArrowDown");
     }
-    let status = browser.text("document.getElementById('status').textContent");
+    let status = status(&mut browser);
     let share = |end: &str| {
         let text = status.split(", ").find_map(|part| part.strip_suffix(end)).unwrap_or_else(|| panic!("{status}"));
         text.strip_suffix('%').and_then(|text| text.parse::<f64>().ok()).unwrap_or_else(|| panic!("{status}"))
