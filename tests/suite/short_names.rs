@@ -203,7 +203,7 @@ fn converted(data: &Path, files: &Path, args: &[&str]) -> String {
 }
 
 #[test]
-fn tiers_are_merged_and_files_tell_functions_apart() {
+fn tiers_are_merged_and_files_distinguish_functions() {
     let (_directory, data, files) = generated();
     let report = converted(&data, &files, &["-t", "report", "--group-by", "sym,srcfile"]);
     let rows: Vec<_> =

@@ -1,6 +1,6 @@
 //! Arguments of `convert`, `rewrite` and `repair`.
 
-use super::formats::FormatArgs;
+use super::formats::{FormatArgs, NOT_COMPARED};
 use super::help::{IMPORTING, INPUT, OUTPUT, SINGLE_FORMATS, for_recordings_only};
 use super::passes::PassArgs;
 use super::profile::ProfileArgs;
@@ -86,7 +86,8 @@ pub(crate) struct ConvertArgs {
     #[arg(
         long,
         value_name = "BASE",
-        conflicts_with_all = ["split_by", "callers", "callees", "symbol", "lines", "list", "tree"],
+        conflicts_with = "split_by",
+        conflicts_with_all = NOT_COMPARED,
         value_parser = existing_path(),
         help_heading = SINGLE_FORMATS
     )]

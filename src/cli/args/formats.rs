@@ -12,6 +12,9 @@ use perfconv::formats::{FORMATS, Format, OutputFormat, ShowsFunctions, recording
 /// Formats that show how a recording differs from another.
 pub(crate) const COMPARING: [&str; 4] = ["flamegraph", "html", "report", "markdown"];
 
+/// Options of reports on a single recording.
+pub(crate) const NOT_COMPARED: [&str; 6] = ["callers", "callees", "symbol", "lines", "list", "tree"];
+
 /// The arguments of a command with the options of all formats. The format that the command selects determines which are parsed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FormatArgs(ArgMatches);

@@ -1,5 +1,6 @@
 //! Arguments of `report`.
 
+use super::formats::NOT_COMPARED;
 use super::help::{INPUT, OUTPUT, PROFILES, REPORT, headed};
 use super::passes::ReadingPasses;
 use super::profile::{NameMapArgs, ProfileArgs};
@@ -41,7 +42,7 @@ pub(crate) struct ReportArgs {
     #[arg(
         long,
         value_name = "BASE",
-        conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "tree"],
+        conflicts_with_all = NOT_COMPARED,
         value_parser = existing_path(),
         help_heading = REPORT
     )]

@@ -43,7 +43,7 @@ impl ShownFunctions {
                 });
             }
         }
-        functions.tell_apart();
+        functions.extend_equal_names();
         functions
     }
 
@@ -57,8 +57,8 @@ impl ShownFunctions {
         index.map(|index| &self.list[index as usize])
     }
 
-    /// Extends equal short names.
-    fn tell_apart(&mut self) {
+    /// Extends equal short names, so that they distinguish functions.
+    fn extend_equal_names(&mut self) {
         let mut by_short: HashMap<&str, Vec<u32>> = HashMap::new();
         for (index, function) in (0..).zip(&self.list) {
             by_short.entry(&function.short.text).or_default().push(index);
@@ -156,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_not_told_apart_by_long_text() {
+    fn long_text_does_not_distinguish_functions() {
         let [a, b] = ["A", "B"].map(|name| name.repeat(MAX_ADDED + 1));
         let names = cpp_names(&[&format!("void f<{a}>()"), &format!("void f<{b}>()")]);
         assert_eq!(names, ["f<...>", "f<...>"]);
     }
 
     #[test]
-    fn packages_and_types_tell_functions_apart() {
+    fn packages_and_types_distinguish_functions() {
         let go = ["runtime.main", "github.com/a/x.F", "github.com/b/x.F"].map(|name| (name, name));
         assert_eq!(short_names(&go, program()), ["runtime.main", "github.com/a/x.F", "github.com/b/x.F"]);
         // Without a symbol of the runtime, these are no names of Go.

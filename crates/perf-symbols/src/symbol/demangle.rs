@@ -49,8 +49,8 @@ fn without_version(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether this is a Rust name: v0, or the legacy scheme, which is the C++ one with a hash of 16 digits at the end.
-fn is_rust(name: &str) -> bool {
+/// Whether this is a mangled Rust name: v0, or the legacy scheme, which is the C++ one with a hash of 16 digits at the end.
+pub fn is_rust(name: &str) -> bool {
     const HASH: usize = 16;
     let has_hash = |path: &str| {
         let hash = path.rfind("17h").and_then(|at| path[at + 3..].split_at_checked(HASH));

@@ -16,6 +16,7 @@ mod tests;
 use super::symbols::{Function, Symbols};
 use cpp::{after_parentheses, before_parameters};
 use perf_data::session::map::Map;
+use perf_symbols::symbol::demangle;
 use short_name::ShortName;
 use std::borrow::Cow;
 
@@ -187,15 +188,8 @@ impl ShownFunction {
     }
 }
 
-/// Whether the name of a function is demangled from a Rust one: of the v0 scheme, or with the hash of the legacy one.
+/// Whether the name of a function is demangled from a Rust one.
 fn is_rust(function: Function, symbols: &Symbols) -> bool {
-    let mangled = symbols.name(function.system_name);
-    let has_hash = || {
-        let hash = mangled.windows(20).position(|bytes| {
-            let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-            bytes.starts_with(b"17h") && bytes[3..19].iter().all(is_hex) && bytes[19] == b'E'
-        });
-        hash.is_some_and(|at| mangled[at + 20..].first().is_none_or(|&byte| byte == b'.'))
-    };
-    function.name != function.system_name && (mangled.starts_with(b"_R") || mangled.starts_with(b"_ZN") && has_hash())
+    let mangled = str::from_utf8(symbols.name(function.system_name));
+    function.name != function.system_name && mangled.is_ok_and(demangle::is_rust)
 }
