@@ -5,7 +5,7 @@ use crate::common::files::{Recording, enough, share, uses_all};
 use crate::common::program::{for_each, perfconv, run, run_other, with_time_limit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -125,6 +125,62 @@ fn reports_equal_those_of_perf() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
+/// Options of `perf diff` to compare.
+const DIFFS: [&[&str]; 9] = [
+    &[],
+    &["-c", "delta"],
+    &["-c", "ratio", "-p"],
+    &["-b"],
+    &["-q", "-t", ";"],
+    &["-s", "comm,dso"],
+    &["-s", "pid,sym"],
+    &["-s", "cpu"],
+    &["-p", "--time", "20%-70%"],
+];
+
+/// Share of the comparisons that may differ, in percent: perf divides by zero where an event has no samples before, and the reasons of
+/// reports without call chains.
+const MAX_DIFFERENT_DIFFS: usize = 10;
+
+/// Each recording is compared with its first 60 %, and with the recording after it.
+#[test]
+fn comparisons_equal_those_of_perf() {
+    if !has_perf() {
+        return;
+    }
+    let directory = ReportDirectory::new();
+    let recordings: Vec<_> =
+        share(ONE_REPORTED_OF).into_iter().filter(|recording| size(&recording.path) <= MAX_REPORTED).collect();
+    let starts = tempfile::tempdir().unwrap();
+    let numbered: Vec<_> = recordings.iter().enumerate().collect();
+    let pairs = for_each(&numbered, |(index, recording)| {
+        let start = starts.path().join(format!("{index}.data"));
+        let part = run(perfconv().arg("rewrite").arg(&recording.path).args(["--time", "0%-60%", "-o"]).arg(&start));
+        let next = recordings[(index + 1) % recordings.len()].path.clone();
+        let start = (part.status == 0).then(|| [start, recording.path.clone()]);
+        start.into_iter().chain([[recording.path.clone(), next]]).collect::<Vec<_>>()
+    });
+    let pairs: Vec<_> = pairs.into_iter().flatten().collect();
+    let mut all = [0; 2];
+    for args in DIFFS {
+        let results = for_each(&pairs, |pair| directory.compare_diff(args, pair));
+        let count = |wanted| results.iter().filter(|result| **result == wanted).count();
+        let (equal, different) = (count(Answer::Equal), count(Answer::Different));
+        let (refused, only_ours) = (count(Answer::Refused), count(Answer::OnlyOurs));
+        println!(
+            "perf diff {}: {equal} equal, {different} different, {refused} refused, {only_ours} without perf",
+            args.join(" ")
+        );
+        let named = results.iter().zip(&pairs).filter(|(result, _)| **result == Answer::Different);
+        println!("      different: {:?}", named.map(|(_, pair)| pair).collect::<Vec<_>>());
+        all = [all[0] + equal, all[1] + different];
+    }
+    let [equal, different] = all;
+    let enough = enough("perf diff", ONE_REPORTED_OF, 2300, 140);
+    assert!(equal >= enough, "{equal} comparisons are equal, at least {enough} expected");
+    assert!(different * 100 <= (equal + different) * MAX_DIFFERENT_DIFFS, "{different} of {}", equal + different);
+}
+
 /// Size of a file, or of the files in a directory.
 fn size(path: &Path) -> u64 {
     match fs::read_dir(path) {
@@ -173,6 +229,27 @@ impl ReportDirectory {
     }
 }
 
+impl ReportDirectory {
+    fn compare_diff(&self, args: &[&str], recordings: &[PathBuf; 2]) -> Answer {
+        let with_args = |mut command: Command| {
+            command.env("HOME", self.path()).args(["diff", "--force", "--symfs"]).arg(self.path().join("symfs"));
+            run_other(command.args(args).args(recordings))
+        };
+        let theirs = with_args(with_time_limit("perf"));
+        if theirs.status != 0 || UNREADABLE.iter().any(|problem| theirs.stderr.contains(problem)) {
+            return Answer::OnlyOurs;
+        }
+        let mut ours = perfconv();
+        ours.arg("perf");
+        let ours = with_args(ours);
+        match ours.status {
+            0 if ours.stdout == theirs.stdout => Answer::Equal,
+            0 => Answer::Different,
+            _ => Answer::Refused,
+        }
+    }
+}
+
 /// Messages of perf about recordings that it does not read to the end, with an exit status of 0.
 const UNREADABLE: [&str; 3] = ["failed to process type", "end of event", "Error:"];
 
@@ -204,7 +281,8 @@ fn every_option_of_perf_is_answered_or_refused() {
     if !has_perf() {
         return;
     }
-    let commands = [&["script"][..], &["report"], &["evlist"], &["buildid-list"], &["inject"], &["data", "convert"]];
+    let commands =
+        [&["script"][..], &["report"], &["diff"], &["evlist"], &["buildid-list"], &["inject"], &["data", "convert"]];
     for command in commands {
         let theirs = run_other(with_time_limit("perf").args(command).arg("-h"));
         let theirs = options(&theirs.stderr);

@@ -142,6 +142,11 @@ fn exit_status_is_that_of_perf() {
         (&["script", "-C", "0", "-i", recording], 255, "have no CPU"),
         (&["evlist", "-g", "-v", "-i", recording], 129, "--group cannot be used"),
         (&["data", "convert"], 255, "--to-json"),
+        (&["diff", "missing", recording], 255, "missing: cannot open"),
+        (&["diff", "-c", "cycles", recording, recording], 129, "--compute 'cycles' is not supported"),
+        (&["diff", "-s", "bogus", recording, recording], 129, "unknown --sort key: 'bogus'"),
+        (&["diff", "-s", "mispredict", recording, recording], 129, "is a key of branches"),
+        (&["diff", recording, recording, recording], 129, "two at a time"),
         (&["--bogus"], 129, "unknown option of perf"),
     ] {
         let output = perf(args);
@@ -167,6 +172,70 @@ fn refuses_what_the_text_cannot_show() {
     }
     let piped = run(perfconv().args(["perf", "script", "--header", "-i", "-"]));
     assert!(piped.status == 129 && piped.stderr.contains("--header needs a file"), "{}", piped.stderr);
+}
+
+/// The text was printed by perf 6.1.
+#[test]
+fn diff_compares_shares_of_functions() {
+    let directory = tempfile::tempdir().unwrap();
+    let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    let part = |time: &str, name: &str| {
+        let path = directory.path().join(name);
+        succeed(perfconv().arg("rewrite").arg(symbols.join("words.data")).args(["--time", time, "-o"]).arg(&path));
+    };
+    part("0%-40%", "perf.data.old");
+    part("50%-100%", "perf.data");
+    let diff = |args: &[&str]| {
+        let mut command = perfconv();
+        command.current_dir(directory.path()).args(["perf", "diff", "--symfs"]).arg(symbols.join("files"));
+        String::from_utf8(succeed(command.args(args)).stdout).unwrap()
+    };
+    let expected = "\
+# Event 'cpu-clock:u'
+#
+# Baseline  Delta Abs  Shared Object  Symbol           \n\
+# ........  .........  .............  .................
+#
+    29.35%     +6.27%  words          [.] find
+    10.45%     -5.59%  words          [.] count_word
+    10.95%     -2.85%  words          [.] hash
+    21.89%     +1.59%  words          [.] count_words
+     1.00%     +1.03%  words          [.] most_frequent
+    26.37%     -0.46%  words          [.] generate_text
+";
+    assert_eq!(diff(&[]), expected);
+    assert_eq!(diff(&["perf.data.old"]), expected);
+    let ratios = "     1.00%         2002002        2.500000         5005005  [.] most_frequent
+    29.35%        59059059        1.491525        88088088  [.] find
+    21.89%        44044044        1.318182        58058058  [.] count_words
+    26.37%        53053053        1.207547        64064064  [.] generate_text
+    10.95%        22022022        0.909091        20020020  [.] hash
+    10.45%        21021021        0.571429        12012012  [.] count_word
+";
+    assert_eq!(diff(&["-q", "-p", "-c", "ratio", "-s", "sym", "perf.data.old", "perf.data"]), ratios);
+    let selected = "72.84   ;+8.64%   ;words        ;[.] find\n27.16   ;-8.64%   ;words        ;[.] hash\n";
+    assert_eq!(diff(&["-q", "-t", ";", "-S", "find,hash", "--percentage", "relative"]), selected);
+}
+
+/// The table of docs/perf.md has the numbers of options of each command.
+#[test]
+fn documented_numbers_of_options_are_those_of_the_lists() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/perf.md")).unwrap();
+    let (_, table) = page.split_once("| command | options of perf 6.1 | answered | refused |").unwrap();
+    let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with("| `")).collect();
+    assert!(rows.len() >= 7, "{rows:?}");
+    for row in rows {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let command: Vec<_> = cells[1].trim_matches('`').split(' ').collect();
+        let usage = String::from_utf8(perf(&[&command[..], &["-h"]].concat()).stdout).unwrap();
+        // The style is an option of perfconv.
+        let options: Vec<_> =
+            usage.lines().filter(|line| line.contains("--") && !line.contains("--perf-style")).collect();
+        let refused = options.iter().filter(|line| line.contains(" not supported: ")).count();
+        let number = |cell: &str| cell.split(',').next().unwrap().parse::<usize>().unwrap();
+        let documented = [2, 3, 4].map(|cell| number(cells[cell]));
+        assert_eq!(documented, [options.len(), options.len() - refused, refused], "{row}");
+    }
 }
 
 /// A directory with `perf` linked to this program.

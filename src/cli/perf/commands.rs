@@ -1,7 +1,7 @@
 //! The table of perf's commands: which are answered, and what to use for the others.
 
 use super::option::PerfOption;
-use super::{Call, SCRIPT, buildid_list, data, evlist, inject, report, script};
+use super::{Call, SCRIPT, buildid_list, data, diff, evlist, inject, report, script};
 use crate::cli::failure::Failure;
 use crate::cli::report::shell_word;
 use std::ffi::OsString;
@@ -84,6 +84,7 @@ const EVENTS: &str = "use 'perfconv -t perf-script -o -' for the events, 'perfco
 pub(super) const COMMANDS: &[PerfCommand] = &[
     answered(SCRIPT, "Print samples as text", script::OPTIONS, script::run),
     answered("report", "Print functions, threads or files by their samples", report::OPTIONS, report::run),
+    answered("diff", "Compare the functions of two recordings", diff::OPTIONS, diff::run),
     answered("evlist", "List the events of a recording", evlist::OPTIONS, evlist::run)
         .hint(Hint::Perfconv("'perfconv info --events'")),
     answered("buildid-list", "List the build IDs of a recording", buildid_list::OPTIONS, buildid_list::run)
@@ -98,7 +99,6 @@ pub(super) const COMMANDS: &[PerfCommand] = &[
         "use 'perfconv archive' to pack the objects of a recording, and --unpack to unpack them to ~/.debug",
     ),
     replaced("c2c", ACCESSES),
-    namesake("diff", "use 'perfconv report NEW.data --diff OLD.data'"),
     replaced("kmem", EVENTS),
     replaced("kwork", EVENTS),
     replaced("lock", EVENTS),

@@ -12,6 +12,7 @@
 mod buildid_list;
 mod commands;
 mod data;
+mod diff;
 mod evlist;
 mod header;
 mod inject;

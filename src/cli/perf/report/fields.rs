@@ -72,7 +72,7 @@ const PERF_COLUMNS: [(&str, Option<PerfColumn>); 8] = [
 ///
 /// # Errors
 /// If one is unknown, or is not answered.
-pub(super) fn keys(list: &str) -> Result<Vec<HistogramKey>, Failure> {
+pub(in crate::cli::perf) fn keys(list: &str) -> Result<Vec<HistogramKey>, Failure> {
     let key = |name: &str| match column("sort", name)? {
         PerfColumn::Key(key) => Ok(key),
         _ => Err(refused("sort", name, "rows are sorted by overhead anyway; use --fields for the columns")),
@@ -119,7 +119,7 @@ fn column(option: &str, name: &str) -> Result<PerfColumn, Failure> {
         return column.ok_or_else(|| refused(option, name, "samples of kernel and user are not separate columns"));
     }
     let Some(key) = PERF_KEYS.iter().find(|key| key.starts_with(&lower)) else {
-        return Err(Failure::Usage(format!("perf report: unknown --{option} key: '{name}'")));
+        return Err(Failure::Usage(format!("unknown --{option} key: '{name}'")));
     };
     let answered = HistogramKey::ALL.iter().filter(|key| !key.is_ipc());
     let names = || answered.clone().map(|key| key.name()).collect::<Vec<_>>().join(", ");
@@ -150,5 +150,5 @@ pub(in crate::cli::perf) enum SortKeySupport {
 }
 
 fn refused(option: &str, name: &str, reason: &str) -> Failure {
-    Failure::Usage(format!("perf report: --{option} '{name}' is not supported: {reason}"))
+    Failure::Usage(format!("--{option} '{name}' is not supported: {reason}"))
 }

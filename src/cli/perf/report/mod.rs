@@ -5,23 +5,24 @@ mod fields;
 mod options;
 mod stats;
 
-pub(super) use fields::{SortKeySupport, sort_key_support};
+pub(super) use fields::{SortKeySupport, keys, sort_key_support};
 pub(super) use options::OPTIONS;
 
 use super::header::{self, Then};
 use super::option::{Given, list, parse};
 use super::{Call, input};
-use crate::cli::args::{ConvertArgs, PassArgs};
+use crate::cli::args::{ConvertArgs, PassArgs, SymbolArgs};
 use crate::cli::convert::Conversion;
 use crate::cli::failure::Failure;
 use crate::cli::report::print_message;
 use call_graph::{call_graph, has_percent};
-use fields::{added_key, columns, keys};
+use fields::{added_key, columns};
 use perf_data::abi::attr::AttrType;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::container::read::Container;
 use perf_data::stream::meta::Meta;
+use perfconv::formats::framework::output::OutputFormat;
 use perfconv::formats::report::FORMAT;
 use perfconv::formats::report::perf::{PerfReport, SampleFilter};
 use perfconv::inspect::info::Parts;
@@ -88,18 +89,9 @@ fn options(given: &Given) -> Result<PerfReport, Failure> {
     report.percent_limit =
         given.text("percent-limit").map(|limit| parse("percent-limit", &limit)).transpose()?.unwrap_or(0.0);
     report.filter = filter(given)?;
-    report.is_relative = match given.text("percentage").as_deref() {
-        None | Some("absolute") => false,
-        Some("relative") => true,
-        Some(other) => {
-            return Err(Failure::Usage(format!("--percentage '{other}': expected absolute or relative")));
-        }
-    };
+    report.is_relative = is_relative(given)?;
     report.max_stack = given.text("max-stack").map(|frames| parse("max-stack", &frames)).transpose()?;
-    report.separator = given.text("field-separator");
-    if report.separator.as_deref() == Some(".") {
-        return Err(Failure::Usage("'.' is the only non valid --field-separator argument".to_owned()));
-    }
+    report.separator = separator(given)?;
     report.widths = list(given, "column-widths")?;
     report.is_grouped = !given.is_negated("group");
     report.forces_group = given.has("group") || given.is_negated("group");
@@ -109,7 +101,36 @@ fn options(given: &Given) -> Result<PerfReport, Failure> {
     Ok(report)
 }
 
-fn filter(given: &Given) -> Result<SampleFilter, Failure> {
+/// Whether shares are those of the selected samples.
+///
+/// # Errors
+/// If the value is unknown.
+pub(super) fn is_relative(given: &Given) -> Result<bool, Failure> {
+    match given.text("percentage").as_deref() {
+        None | Some("absolute") => Ok(false),
+        Some("relative") => Ok(true),
+        Some(other) => Err(Failure::Usage(format!("--percentage '{other}': expected absolute or relative"))),
+    }
+}
+
+/// What separates columns.
+///
+/// # Errors
+/// If it is a dot.
+pub(super) fn separator(given: &Given) -> Result<Option<String>, Failure> {
+    match given.text("field-separator") {
+        Some(dot) if dot == "." => {
+            Err(Failure::Usage("'.' is the only non valid --field-separator argument".to_owned()))
+        }
+        separator => Ok(separator),
+    }
+}
+
+/// Which samples have rows.
+///
+/// # Errors
+/// If a value is invalid.
+pub(super) fn filter(given: &Given) -> Result<SampleFilter, Failure> {
     let mut filter = SampleFilter::default();
     filter.pids = list(given, "pid")?;
     filter.tids = list(given, "tid")?;
@@ -190,7 +211,15 @@ fn check_keys(report: &PerfReport, given: &Given) -> Result<(), Failure> {
 }
 
 /// Rejects recordings of which perf prints other rows.
-fn check_events(meta: &Meta, given: &Given, has_default_keys: bool, counts_branches: bool) -> Result<(), &'static str> {
+///
+/// # Errors
+/// If it is such a recording.
+pub(super) fn check_events(
+    meta: &Meta,
+    given: &Given,
+    has_default_keys: bool,
+    counts_branches: bool,
+) -> Result<(), &'static str> {
     let list = meta.events.list();
     if has_sample_type(meta, SampleType::READ) && counts_branches {
         return Err("has counters in samples, each of which would count the branches; use --no-branch-stack");
@@ -214,6 +243,22 @@ fn has_sample_type(meta: &Meta, field: SampleType) -> bool {
 
 /// The equivalent conversion.
 fn conversion(call: &Call<'_>, report: PerfReport) -> Result<ConvertArgs, Failure> {
+    let format: Arc<dyn OutputFormat> = Arc::new(report);
+    Ok(ConvertArgs {
+        inputs: vec![input::path(&call.given)],
+        ..report_arguments(call, format, input::symbols(&call.given)?)?
+    })
+}
+
+/// The arguments of a conversion to a report, without its input.
+///
+/// # Errors
+/// If an option is invalid.
+pub(super) fn report_arguments(
+    call: &Call<'_>,
+    format: Arc<dyn OutputFormat>,
+    symbols: SymbolArgs,
+) -> Result<ConvertArgs, Failure> {
     let Call { given, buildid_dir, .. } = call;
     let mut passes = PassArgs::default();
     passes.find.symfs = given.value("symfs").map(Into::into);
@@ -229,11 +274,10 @@ fn conversion(call: &Call<'_>, report: PerfReport) -> Result<ConvertArgs, Failur
         passes.list.push(Request { flag: "--time".to_owned(), for_records: None, pass: Arc::new(time) });
     }
     Ok(ConvertArgs {
-        inputs: vec![input::path(given)],
         to: Some(FORMAT.name.to_owned()),
-        format: Some(Arc::new(report)),
+        format: Some(format),
         passes,
-        symbols: input::symbols(given)?,
+        symbols,
         quiet: true,
         ..ConvertArgs::default()
     })

@@ -1,14 +1,17 @@
-//! Reports in the layout of `perf report --stdio`, for programs that parse its text.
+//! Reports in the layout of `perf report --stdio` and `perf diff`, for programs that parse their text.
 //!
 //! * `report::histogram`: the rows, by perf's rules.
 //! * `columns`: the columns with their headings and widths.
 //! * `call_graph`: the call chains of rows.
 //! * `text`: comments, headings and rows of each event.
+//! * `difference`: two recordings compared.
 
 mod call_graph;
 mod columns;
+mod difference;
 mod text;
 
+pub use self::difference::{PerfCompute, PerfDiff};
 pub use crate::report::histogram::chain_tree::{ChainOptions, ChainStyle};
 pub use crate::report::histogram::key::HistogramKey;
 pub use crate::report::histogram::sample_filter::SampleFilter;
