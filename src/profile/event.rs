@@ -3,7 +3,7 @@
 use super::Row;
 use super::imported::{ImportedProfile, SampleTypes};
 use perf_data::abi;
-use perf_data::abi::attr::{Attr, SoftwareEvent};
+use perf_data::abi::attr::{Attr, AttrType, SoftwareEvent};
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::group_desc::{Group, GroupDesc};
@@ -32,6 +32,8 @@ pub struct ProfileEvent {
     pub unit: Unit,
     /// Whether its values are times off the CPU.
     pub is_off_cpu: bool,
+    /// Whether each sample is an occurrence with its own time, rather than a number of them.
+    pub is_tracepoint: bool,
     /// Period between two samples, if it is fixed or follows from the frequency.
     pub period: Option<u64>,
     /// Its sample types in the imported profile.
@@ -67,7 +69,14 @@ impl From<&Event> for ProfileEvent {
     fn from(event: &Event) -> Self {
         let name = event_name(event);
         let unit = event.unit.as_deref().and_then(Unit::by_name).unwrap_or_else(|| Unit::counted_by(event));
-        Self { name, unit, is_off_cpu: event.is_off_cpu(), period: period(event), sample_types: None }
+        Self {
+            name,
+            unit,
+            is_off_cpu: event.is_off_cpu(),
+            is_tracepoint: event.attr.kind == AttrType::TRACEPOINT,
+            period: period(event),
+            sample_types: None,
+        }
     }
 }
 
@@ -135,7 +144,6 @@ fn is_clock(attr: &Attr) -> bool {
 mod tests {
     use super::*;
     use perf_data::abi::Endian;
-    use perf_data::abi::attr::AttrType;
 
     #[test]
     fn clocks_count_nanoseconds() {

@@ -4,6 +4,7 @@ use super::browser::Browser;
 use super::html_groups::{page_of, servers};
 use super::html_page::{open_page, samples, status};
 use super::programs;
+use crate::common::files::fixture;
 use crate::common::html::{page, symbols};
 use crate::common::view_limits::Recording;
 
@@ -213,6 +214,65 @@ fn click_last_line(browser: &mut Browser) {
     let bottom = browser.number("document.getElementById('tracks').getBoundingClientRect().bottom");
     let (x, _) = point(browser, 0.0, 0.1);
     browser.drag(&[(x, bottom - LINE / 2.0)]);
+}
+
+/// Records the calls of a method of the canvas while the page is drawn anew.
+fn drawn(browser: &mut Browser, method: &str, argument: &str) -> Vec<String> {
+    let record = format!(
+        "(() => {{ const calls = []; const {{ prototype }} = CanvasRenderingContext2D; const original = prototype.{method}; \
+         prototype.{method} = function (...args) {{ calls.push({argument}); return original.apply(this, args); }}; \
+         window.dispatchEvent(new Event('resize')); prototype.{method} = original; return calls; }})()"
+    );
+    serde_json::from_value(browser.evaluate(&record)).expect("a list of texts")
+}
+
+/// A name that does not fit keeps its end, if that tells it apart from another one.
+#[test]
+fn cut_names_of_different_functions_differ() {
+    let Some((mut browser, ..)) = open_page("cxx.data", &[], "") else { return };
+    let context =
+        "Object.assign(document.createElement('canvas').getContext('2d'), { font: '12px system-ui, sans-serif' })";
+    let names =
+        "['foundry::v2::Ingot::operator[]', 'foundry::v2::Ingot::operator bool', 'generate_text_of_words', 'main']";
+    let cut = |browser: &mut Browser, room: u32| -> Vec<String> {
+        let fit = format!(
+            "(() => {{ const [context, names] = [{context}, {names}]; const starts = sharedStarts(names); \
+             const labels = names.map((name) => fitted(context, name, {room}, starts.get(name))); \
+             if (labels.some((label) => context.measureText(label).width > {room} + 6)) throw labels; return labels; }})()"
+        );
+        serde_json::from_value(browser.evaluate(&fit)).expect("labels")
+    };
+    let labels = cut(&mut browser, 90);
+    assert!(labels[0].contains('…') && labels[0].ends_with("or[]"), "{labels:?}");
+    assert!(labels[1].contains('…') && labels[1].ends_with("bool"), "{labels:?}");
+    assert!(labels[2].starts_with("generate") && labels[2].ends_with('…') && labels[3] == "main", "{labels:?}");
+    // With little room, the start is all that is left.
+    assert!(cut(&mut browser, 30)[..3].iter().all(|label| label.ends_with('…')));
+
+    let labels = drawn(&mut browser, "fillText", "args[0]");
+    let cut: Vec<_> = labels.iter().filter(|label| label.contains('…') && !label.contains('%')).collect();
+    let with_end = cut.iter().filter(|label| !label.ends_with('…')).count();
+    assert!(cut.len() > 20 && with_end > 5, "{with_end} of {labels:?}");
+}
+
+#[test]
+fn tracks_of_events_are_lines_or_marks() {
+    if !programs::has_browser() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let html = directory.path().join("page.html");
+    let mut browser = Browser::start(1000, 800);
+    for (recording, is_counter) in [("two-events.data", true), ("tracepoints.data", false)] {
+        page(&fixture(recording), &html, &[]);
+        browser.open(&html, "");
+        let color = browser.text("styleColor('--event')");
+        let lines = drawn(&mut browser, "stroke", "this.strokeStyle");
+        let bars = drawn(&mut browser, "fillRect", "`${this.fillStyle} ${args[2]}`");
+        let marks = bars.iter().filter(|bar| **bar == format!("{color} 1")).count();
+        let lines = lines.iter().filter(|line| **line == color).count();
+        assert_eq!((lines == 2, marks > 2), (is_counter, !is_counter), "{recording}: {lines} lines, {marks} marks");
+    }
 }
 
 #[test]

@@ -64,19 +64,20 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
     column(&mut tree.rows.iter().map(|(_, counts)| counts.samples));
     column(&mut tree.rows.iter().map(|(_, counts)| counts.value));
 
-    let unit = |name: &String| {
+    let event = |name: &String| {
         let event = profile.tables.events.iter().find(|event| event.name == *name);
-        event.map_or("", |event| match event.unit {
+        let unit = event.map_or("", |event| match event.unit {
             Unit::Nanoseconds => "ns",
             Unit::Bytes => "bytes",
             Unit::Count => "",
-        })
+        });
+        json!([printable::name(name), unit, event.is_some_and(|event| event.is_tracepoint)])
     };
     let header = json!({
         "title": title,
         "facts": facts(profile),
         "warnings": warnings(profile),
-        "events": tree.events.iter().map(|name| (printable::name(name), unit(name))).collect::<Vec<_>>(),
+        "events": tree.events.iter().map(event).collect::<Vec<_>>(),
         "slot": tree.slots.len,
         "inColumn": tree.slots.in_column,
         "hasTimes": profile.times.is_some_and(|(first, last)| first < last),

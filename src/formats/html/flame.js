@@ -4,6 +4,8 @@ const FRAME_HEIGHT = 18;
 const MAX_LEVELS = 1000;
 /** Width in pixels below which frames are merged with the rest. */
 const MIN_WIDTH = 0.5;
+/** Width in pixels from which on frames have a label. */
+const MIN_LABEL_WIDTH = 24;
 
 /** A flame graph on a canvas. */
 class FlameGraph {
@@ -43,6 +45,8 @@ class FlameGraph {
     this.context.scale(ratio, ratio);
     this.context.font = "12px system-ui, sans-serif";
     this.context.textBaseline = "middle";
+    const labels = this.frames.filter(({ width }) => width >= MIN_LABEL_WIDTH).map(({ func }) => this.name(func));
+    this.sharedStarts = sharedStarts(labels);
     for (const frame of this.frames) this.drawFrame(frame);
     this.canvas.dataset.frames = this.frames.length;
   }
@@ -88,13 +92,11 @@ class FlameGraph {
       context.lineWidth = 2;
       context.strokeRect(frame.x + 1, y + 1, Math.max(frame.width - 2, 1), FRAME_HEIGHT - 3);
     }
-    if (frame.width < 24) return;
+    if (frame.width < MIN_LABEL_WIDTH) return;
     context.fillStyle = "#111";
-    const room = frame.width - 6;
-    let name = this.name(frame.func).slice(0, Math.ceil(room / 2));
-    const { width } = context.measureText(name);
-    if (width > room) name = `${name.slice(0, Math.max(Math.floor((name.length * room) / width) - 2, 1))}…`;
-    context.fillText(name, frame.x + 3, y + FRAME_HEIGHT / 2);
+    const name = this.name(frame.func);
+    const label = fitted(context, name, frame.width - 6, this.sharedStarts.get(name));
+    context.fillText(label, frame.x + 3, y + FRAME_HEIGHT / 2);
   }
 
   color(frame) {

@@ -36,9 +36,10 @@ const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm, Label::Pid, Label::Com
 const STYLE: &str = include_str!("page.css");
 const BODY: &str = include_str!("page.html");
 /// The parts of the program, in order.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 13] = [
     include_str!("data.js"),
     include_str!("axis.js"),
+    include_str!("label.js"),
     include_str!("calls.js"),
     include_str!("groups.js"),
     include_str!("tree.js"),

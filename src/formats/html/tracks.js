@@ -252,26 +252,30 @@ class Tracks {
     }
   }
 
+  /** Draws samples as bars, occurrences of a tracepoint as marks, and what another event counted as a line. */
   drawDensity(track, y, most) {
     const { context, left, width } = this;
     const { bins, scale } = this.bins(track);
     const [first, last] = this.window;
     const pixels = ((width - left) * scale) / (last + 1 - first);
-    context.fillStyle = styleColor(track.grouping.isByEvent ? "--event" : "--density");
-    context.globalAlpha = !track.grouping.isByEvent && this.hasPicked && !this.isPicked(track) ? 0.35 : 1;
+    const { isByEvent } = track.grouping;
+    const isTracepoint = isByEvent && this.tree.header.events[track.key][2];
+    const bottom = y + TRACK_HEIGHT - 1;
+    const height = (bin) => (bins[bin] === 0 ? 0 : Math.max(1, Math.min(bins[bin] / most, 1) * (TRACK_HEIGHT - 3)));
+    context.fillStyle = context.strokeStyle = styleColor(isByEvent ? "--event" : "--density");
+    if (isByEvent && !isTracepoint) {
+      context.beginPath();
+      for (let bin = 0; bin < bins.length; bin++) context.lineTo(left + (bin + 0.5) * pixels, bottom - height(bin));
+      context.stroke();
+      return;
+    }
+    context.globalAlpha = !isByEvent && this.hasPicked && !this.isPicked(track) ? 0.35 : 1;
     for (let bin = 0; bin < bins.length; bin++) {
       if (bins[bin] === 0) continue;
-      const height = Math.max(1, Math.min(bins[bin] / most, 1) * (TRACK_HEIGHT - 3));
-      context.fillRect(left + bin * pixels, y + TRACK_HEIGHT - 1 - height, Math.max(pixels, 1), height);
+      if (isTracepoint) context.fillRect(left + (bin + 0.5) * pixels - 0.5, y + 2, 1, TRACK_HEIGHT - 3);
+      else context.fillRect(left + bin * pixels, bottom - height(bin), Math.max(pixels, 1), height(bin));
     }
     context.globalAlpha = 1;
   }
 }
-
-/** A text, shortened to a width in pixels. */
-const fitted = (context, text, room) => {
-  const { width } = context.measureText(text);
-  if (width <= room) return text;
-  return `${text.slice(0, Math.max(Math.floor((text.length * room) / width) - 2, 1))}…`;
-};
 

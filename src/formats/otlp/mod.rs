@@ -142,6 +142,7 @@ mod tests {
             name: "cycles".into(),
             unit: Unit::Count,
             is_off_cpu: false,
+            is_tracepoint: false,
             period: Some(100),
             sample_types: None,
         };

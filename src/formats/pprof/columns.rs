@@ -118,6 +118,7 @@ mod tests {
             name: name.into(),
             unit,
             is_off_cpu: false,
+            is_tracepoint: false,
             period: None,
             sample_types: None,
         };
@@ -176,6 +177,7 @@ mod tests {
             name: "x".into(),
             unit: Unit::Count,
             is_off_cpu: false,
+            is_tracepoint: false,
             period: None,
             sample_types: Some(SampleTypes { samples: samples.map(kind), value: kind(value) }),
         };

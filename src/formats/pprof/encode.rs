@@ -408,6 +408,7 @@ mod tests {
                 name: "cpu-clock".into(),
                 unit: Unit::Nanoseconds,
                 is_off_cpu: false,
+                is_tracepoint: false,
                 period: Some(250),
                 sample_types: None,
             }],
