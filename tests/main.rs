@@ -81,6 +81,7 @@ mod suite {
     mod recognition;
     mod repair;
     mod report_diff;
+    mod report_json;
     mod report_tree;
     mod reports;
     mod rewrite;

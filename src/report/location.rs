@@ -237,6 +237,12 @@ impl Locations {
         }
     }
 
+    /// By location: the group in which the lines of a selected function are listed, one of all or one of each function.
+    pub fn groups(&self, is_selected: &[bool], is_each: bool) -> Vec<Option<u32>> {
+        let group = |location: &Location| if is_each { location.function.0 } else { 0 };
+        self.list.iter().zip(is_selected).map(|(location, is_selected)| is_selected.then(|| group(location))).collect()
+    }
+
     /// The functions that a text [selects](SelectedFunctions), in any file.
     ///
     /// # Errors

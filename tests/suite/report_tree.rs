@@ -124,6 +124,6 @@ fn a_tree_is_text_or_json() {
     for other in ["--csv", "--no-children", "--sort=dso", "--lines=main"] {
         assert!(message(&["--tree", other]).contains("cannot be used with"), "{other}");
     }
-    assert!(message(&["--tree", "-o", "x.csv"]).contains("a tree of calls is text or JSON, not .csv"));
+    assert!(message(&["--tree", "-o", "x.csv"]).contains("lines and trees are text or JSON, not .csv"));
     assert!(message(&["--tree=up"]).contains("callees, callers"));
 }

@@ -115,7 +115,7 @@ fn the_extension_of_the_output_selects_the_form() {
         assert!(status == 0 && text.starts_with(start), "{name}: {text}");
     }
     let (status, text) = report("y.csv", &["--callers", "main"]);
-    assert!(status == 2 && text.contains("callers, callees and lines are text"), "{text}");
+    assert!(status == 2 && text.contains("callers, callees, lines and trees are text or JSON, not .csv"), "{text}");
     let (status, text) = report("y.html", &[]);
     assert!(status == 2 && text.contains("writes html"), "{text}");
     assert_eq!(report("by.txt", &["--group-by", "dso"]).1, report("sort.txt", &["--sort", "dso"]).1);

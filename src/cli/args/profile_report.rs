@@ -124,14 +124,9 @@ impl ReportArgs {
         let has_form = contents.csv || contents.json;
         let mut is_markdown = false;
         match extension.as_deref() {
-            Some(form @ ("csv" | "json" | "md" | "markdown")) if !is_list => {
+            Some(form @ ("csv" | "md" | "markdown")) if !is_list || contents.tree.is_some() => {
                 return Err(format!(
-                    "-o: callers, callees and lines are text, not .{form}; choose another name, such as x.txt"
-                ));
-            }
-            Some(form @ ("csv" | "md" | "markdown")) if contents.tree.is_some() => {
-                return Err(format!(
-                    "-o: a tree of calls is text or JSON, not .{form}; choose another name, such as x.txt"
+                    "-o: callers, callees, lines and trees are text or JSON, not .{form}; choose another name, such as x.txt"
                 ));
             }
             Some("csv") => contents.csv |= !has_form,

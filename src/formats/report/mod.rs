@@ -1,6 +1,7 @@
 //! Reports: the functions with the most samples, callers and callees, trees of calls, source lines, and comparisons of two
 //! recordings, as text, CSV, JSON or Markdown.
 
+mod bounded;
 mod comparison;
 mod csv;
 mod json;
@@ -26,8 +27,10 @@ use crate::report::source_lines::SourceFiles;
 use crate::report::top::{ReportEntry, Top};
 use perf_data::error::{Error, Result};
 use perf_data::stream::events::EventIndex;
+use regex_lite::Regex;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Reports.
 pub const FORMAT: Format = Format {
@@ -91,6 +94,10 @@ pub struct Contents {
     #[cfg_attr(feature = "cli", arg(long, value_name = "PERCENT", value_parser = percent))]
     pub percent_limit: Option<f64>,
 
+    /// List only functions whose name matches this regular expression.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "REGEX", conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "tree"]))]
+    pub search: Option<String>,
+
     /// Print at most N entries of each list [default of text: 1000].
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = number_in::<u32>(1, i32::MAX as u32)))]
     pub limit: Option<u32>,
@@ -140,8 +147,19 @@ pub struct Contents {
     pub fail_above: Option<f64>,
 
     /// Print one JSON object.
-    #[cfg_attr(feature = "cli", arg(long, conflicts_with_all = ["csv", "callers", "callees", "symbol", "lines", "list"]))]
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with = "csv"))]
     pub json: bool,
+
+    /// Print at most so many bytes of JSON, as many entries as fit; the members omitted and next_offset say what follows.
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "N", requires = "json", value_parser = number_in::<u32>(bounded::MIN_BYTES, i32::MAX as u32))
+    )]
+    pub max_bytes: Option<u32>,
+
+    /// Begin with this entry of each list of JSON [default: 0].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", requires = "json"))]
+    pub offset: Option<u32>,
 
     /// Print comma-separated values.
     #[cfg_attr(
@@ -201,19 +219,35 @@ struct Settings {
     limit: usize,
     /// Whether the limit is the default.
     has_default_limit: bool,
+    /// What names of listed functions match, with the column that has them.
+    search: Option<(usize, Regex)>,
 }
 
 impl Settings {
-    fn new(report: &Report, is_comparison: bool) -> Self {
+    /// # Errors
+    /// If what is searched is no regular expression.
+    fn new(report: &Report, is_comparison: bool) -> Result<Self> {
         let Contents { no_children, percent_limit, limit, json, csv, tree, .. } = report.contents;
         let has_all = (json || csv) && tree.is_none();
-        Self {
-            keys: report.keys(is_comparison).to_owned(),
+        let keys = report.keys(is_comparison).to_owned();
+        let column = keys.iter().position(|key| *key == ReportKey::Sym);
+        let regex = |text: &String| {
+            Regex::new(text).map_err(|error| Error::invalid(format!("'{text}' is no regular expression: {error}")))
+        };
+        let search = column.zip(report.contents.search.as_ref().map(regex).transpose()?);
+        Ok(Self {
+            keys,
             by_total: !no_children,
             percent_limit: percent_limit.unwrap_or(if tree.is_some() { TREE_LIMIT } else { 0.0 }),
             limit: limit.map_or(if has_all { usize::MAX } else { MAX_ENTRIES }, |limit| limit as usize),
             has_default_limit: limit.is_none(),
-        }
+            search,
+        })
+    }
+
+    /// Whether a row is one of those that are searched.
+    fn is_searched(&self, cells: &[Arc<str>]) -> bool {
+        self.search.as_ref().is_none_or(|(column, regex)| regex.is_match(&cells[*column]))
     }
 
     /// The lists of a report: one of each event, or one of all if it is a key.
@@ -227,13 +261,14 @@ impl Settings {
     }
 
     /// The entries that the limits permit.
-    fn entries<'a>(&self, top: &'a Top) -> impl Iterator<Item = &'a ReportEntry> + use<'a> {
+    fn entries<'a>(&'a self, top: &'a Top) -> impl Iterator<Item = &'a ReportEntry> {
         let Self { by_total, percent_limit, limit, .. } = *self;
         let share = move |entry: &ReportEntry| {
             let counts = if by_total { entry.usage.total } else { entry.usage.own };
             counts.percent_of(top.event_total(entry))
         };
-        top.entries.iter().filter(move |entry| share(entry) >= percent_limit).take(limit)
+        let listed = move |entry: &&ReportEntry| share(entry) >= percent_limit && self.is_searched(&entry.cells);
+        top.entries.iter().filter(listed).take(limit)
     }
 }
 
@@ -244,10 +279,10 @@ impl Settings {
     }
 
     /// The compared entries that the limits permit.
-    fn compared<'a>(&self, comparison: &'a Comparison) -> impl Iterator<Item = &'a ComparedEntry> + use<'a> {
+    fn compared<'a>(&'a self, comparison: &'a Comparison) -> impl Iterator<Item = &'a ComparedEntry> {
         let percent_limit = self.percent_limit;
         let is_large = move |entry: &&ComparedEntry| entry.shares.iter().any(|share| *share >= percent_limit);
-        comparison.entries.iter().filter(is_large).take(self.limit)
+        comparison.entries.iter().filter(is_large).filter(|entry| self.is_searched(&entry.cells)).take(self.limit)
     }
 }
 
@@ -290,8 +325,28 @@ impl ProfileFormat for Report {
 
     /// Writes a report; an error if the profile has no function of a requested name.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let Contents { json, max_bytes, offset, .. } = &self.contents;
+        if !json || (max_bytes.is_none() && offset.is_none()) {
+            return self.write_all(profile, out);
+        }
+        let mut text = Vec::new();
+        self.write_all(profile, &mut text)?;
+        let report = serde_json::from_slice(&text).map_err(|error| Error::Output(error.into()))?;
+        let max_bytes = max_bytes.map_or(usize::MAX, |bytes| bytes as usize - "\n".len());
+        let part = bounded::bounded(report, offset.unwrap_or(0) as usize, max_bytes);
+        writeln!(out, "{part}").map_err(Error::Output)
+    }
+
+    fn exceeded(&self, profile: &Profile) -> Result<Vec<String>> {
+        exceeded(profile, &Settings::new(self, true)?, self.contents.fail_above)
+    }
+}
+
+impl Report {
+    /// Writes a report of any size.
+    fn write_all(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let base = profile.base.as_deref().filter(|_| self.contents.shows_functions());
-        let settings = Settings::new(self, base.is_some());
+        let settings = Settings::new(self, base.is_some())?;
         let Contents { callers, callees, symbol, lines, list, tree, json, csv, ascii, .. } = &self.contents;
         // Programs that read them may compare names with those in other files.
         let names = if *json || *csv { FunctionNames::Full } else { profile.tables.function_names };
@@ -305,13 +360,13 @@ impl ProfileFormat for Report {
             (None, Some(direction)) if *json => {
                 return json::write_trees(profile, &locations, &settings, *direction, out);
             }
-            (None, None) if *json => return json::write(profile, &locations, &settings, out),
+            (None, None) if *json => return self.write_json(profile, &locations, &settings, out),
             (None, None) if *csv => return csv::write(profile, &locations, &settings, out),
             _ => {}
         }
         let page = text::Page::new(profile, &locations, &settings, self.color == Color::Always);
         let files = SourceFiles::new(self.source_root.as_deref());
-        let (callers, callees) = (callers.as_ref().or(symbol.as_ref()), callees.as_ref().or(symbol.as_ref()));
+        let [callers, callees] = [callers, callees].map(|name| name.as_ref().or(symbol.as_ref()));
         let text = match (&comparisons, tree, lines, list) {
             (Some((base, comparisons)), ..) => page.comparisons(base, comparisons),
             (None, Some(direction), ..) => page.trees(*direction, *ascii),
@@ -323,8 +378,23 @@ impl ProfileFormat for Report {
         out.write_all(text.as_bytes()).map_err(Error::Output)
     }
 
-    fn exceeded(&self, profile: &Profile) -> Result<Vec<String>> {
-        exceeded(profile, &Settings::new(self, true), self.contents.fail_above)
+    /// Writes functions, their callers and callees, or their lines.
+    fn write_json(
+        &self,
+        profile: &Profile,
+        locations: &Locations,
+        settings: &Settings,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let Contents { callers, callees, symbol, lines, list, .. } = &self.contents;
+        if let Some(name) = lines.as_ref().or(list.as_ref()) {
+            let files = SourceFiles::new(self.source_root.as_deref());
+            return json::write_lines(profile, locations, settings, (name, list.is_some()), files, out);
+        }
+        match [callers, callees].map(|name| name.as_ref().or(symbol.as_ref()).map(String::as_str)) {
+            [None, None] => json::write(profile, locations, settings, out),
+            names => json::write_neighbors(profile, locations, settings, names, out),
+        }
     }
 }
 
@@ -355,6 +425,6 @@ impl ProfileFormat for Markdown {
     }
 
     fn exceeded(&self, profile: &Profile) -> Result<Vec<String>> {
-        exceeded(profile, &Settings::new(&Report::default(), true), self.fail_above)
+        exceeded(profile, &Settings::new(&Report::default(), true)?, self.fail_above)
     }
 }

@@ -4,7 +4,7 @@ use super::style::{Style, event_line, line};
 use super::{Settings, rows, total};
 use crate::profile::Profile;
 use crate::report::Counts;
-use crate::report::location::{Location, LocationSelection, Locations};
+use crate::report::location::{LocationSelection, Locations};
 use crate::report::neighbors::{Neighbor, Neighbors};
 use crate::report::source_lines::{SourceFiles, SourceLines};
 use crate::report::top::{ReportEntry, Top};
@@ -94,6 +94,10 @@ impl<'a> Page<'a> {
             1 => "1 more entry".to_owned(),
             omitted => format!("{omitted} more entries"),
         };
+        if self.settings.search.is_some() {
+            line!(text, "{entries} that do not match, or are below the limit");
+            return;
+        }
         let is_by_default = self.settings.has_default_limit && printed == self.settings.limit;
         line!(text, "{entries} below the limit{}", if is_by_default { "; choose another with --limit" } else { "" });
     }
@@ -154,9 +158,7 @@ impl<'a> Page<'a> {
     /// If there is no such function.
     pub(super) fn lines(&self, name: &str, is_each: bool, mut files: SourceFiles<'_>) -> Result<String> {
         let LocationSelection { title, is_selected } = self.locations.select(name)?;
-        let group = |location: &Location| if is_each { location.function.0 } else { 0 };
-        let selected = self.locations.list().iter().zip(is_selected);
-        let groups: Vec<_> = selected.map(|(location, is_selected)| is_selected.then(|| group(location))).collect();
+        let groups = self.locations.groups(&is_selected, is_each);
         let mut sections = Vec::new();
         for &event in &self.profile.has_samples {
             let all = total(self.profile, event);
