@@ -18,6 +18,7 @@ mod clients {
     mod html_page;
     mod html_tracks;
     mod manual;
+    mod mcp;
     mod otlp;
     mod perf_replaced;
     mod perf_script_clients;

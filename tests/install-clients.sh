@@ -11,6 +11,8 @@ python3 -m pip install --quiet --disable-pip-version-check --root-user-action ig
 # What builds and tests the Python package.
 python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target "$1/wheel" \
     maturin==1.16.0 mypy==2.4.1 pytest==9.2.0
+# Its dependencies need other versions than the packages above.
+python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target "$1/mcp" mcp==2.3.0
 # Large, so by itself: 450 MB.
 python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target "$1/spark" pyspark==4.3.0
 cp "$0" "$1/complete"

@@ -54,6 +54,7 @@ mod suite {
     mod main_mapping;
     mod manual;
     mod mappings;
+    mod mcp;
     mod memory;
     mod merge;
     mod merged_events;

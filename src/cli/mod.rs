@@ -18,6 +18,7 @@ mod help;
 mod info;
 mod input;
 mod man;
+mod mcp;
 mod merge;
 mod output;
 mod page_request;
@@ -142,6 +143,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::View(Deferred(args))) => view::run(*args),
         Some(Command::Diff(Deferred(args))) => diff::run(*args),
         Some(Command::Perf(Deferred(args))) => perf::run(&args.arguments),
+        Some(Command::Mcp(Deferred(args))) => mcp::run(*args),
         Some(Command::Completions(Deferred(args))) => completions::run(&args),
         Some(Command::Man(Deferred(args))) => man::run(*args),
         Some(Command::Help(Deferred(args))) => help::run(*args),

@@ -43,16 +43,24 @@ impl<'a> SourceFiles<'a> {
         Self { root, texts: HashMap::new(), left: MAX_SOURCE }
     }
 
+    /// No files: lines have no text.
+    pub(crate) fn none() -> Self {
+        Self { root: None, texts: HashMap::new(), left: 0 }
+    }
+
     /// The text of a file; `None` if it cannot be read.
     fn text(&mut self, file: &str) -> Option<Arc<str>> {
         if let Some(text) = self.texts.get(file) {
             return text.clone();
         }
+        if self.left == 0 {
+            return None;
+        }
         let recorded = Path::new(file);
         let below = recorded.strip_prefix("/").unwrap_or(recorded);
         let copy = self.root.map(|root| root.join(below));
         let opened = copy.into_iter().chain([recorded.to_owned()]).find_map(|path| recorded_file::open(&path).ok());
-        let text = opened.filter(|_| self.left > 0).and_then(|file| {
+        let text = opened.and_then(|file| {
             let mut bytes = Vec::new();
             self.left -= file.take(self.left).read_to_end(&mut bytes).ok()? as u64;
             Some(Arc::from(String::from_utf8_lossy(&bytes)))

@@ -24,6 +24,7 @@ const COMMANDS: &[&str] = &[
     "push",
     "diff",
     "perf",
+    "mcp",
     "completions",
     "man",
     "help",

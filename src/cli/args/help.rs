@@ -23,12 +23,11 @@ pub(super) const PAGE: &str = "Page";
 pub(super) const SINGLE_FORMATS: &str = "Options for specific formats";
 
 /// Options that `-h` shows of a command with more than [`MANY`], by their IDs, each with a short description.
-const COMMON: [(&str, &str); 8] = [
+const COMMON: [(&str, &str); 7] = [
     ("output", "File to write, or - for standard output"),
     ("to", "Output format [default: by the extension of OUT]"),
     ("force", "Overwrite an existing output"),
     ("event", "Keep only samples of these events"),
-    ("comm", "Keep only samples of threads with these names"),
     ("time", "Keep only samples of these times, e.g. 10%-20%"),
     ("anonymize", "Replace names, paths and addresses"),
     ("symfs", "Directory with the files of the recorded machine"),

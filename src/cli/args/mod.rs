@@ -10,6 +10,7 @@ mod help;
 mod inject;
 mod inspect;
 mod man;
+mod mcp;
 mod merge;
 mod passes;
 mod perf;
@@ -37,6 +38,7 @@ pub(super) use help::{HelpArgs, command, short_help};
 pub(super) use inject::InjectArgs;
 pub(super) use inspect::{DumpArgs, InfoArgs, OffsetArg, OrderArg};
 pub(super) use man::{CompletionsArgs, ManArgs, ShellArg};
+pub(super) use mcp::McpArgs;
 pub(super) use merge::MergeArgs;
 pub(super) use passes::{PassArgs, flags};
 pub(super) use perf::PerfArgs;
@@ -185,6 +187,9 @@ pub(super) enum Command {
     /// Answer a command of perf; 'perfconv script' is 'perf script'
     #[command(after_help = PERF_AFTER_HELP)]
     Perf(Deferred<PerfArgs>),
+    /// Answer questions of an agent about recordings
+    #[command(after_help = MCP_AFTER_HELP)]
+    Mcp(Deferred<McpArgs>),
     /// Print a script that completes command lines in a shell
     Completions(Deferred<CompletionsArgs>),
     /// Write manual pages to a directory
@@ -198,6 +203,13 @@ Examples:
   perfconv perf help                                 list the commands
   perfconv perf script -i perf.data -F comm,ip,sym   print samples
   perfconv perf --install DIR                        link DIR/perf to this program";
+
+const MCP_AFTER_HELP: &str = "\
+The protocol is the Model Context Protocol. A client runs this command itself; docs/agents.md in perfconv's source shows how.
+
+Examples:
+  perfconv mcp perf.data                             answer questions about a recording
+  perfconv mcp --root recordings -- --symfs files    about those in a directory, with their binaries";
 
 const DIFF_AFTER_HELP: &str = "\
 Lines with ! are in both recordings with different values, lines with - only in the first, lines with + only in the second.

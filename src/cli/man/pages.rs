@@ -235,7 +235,7 @@ pub(super) const PAGES: &[Page] = &[
     Page {
         command: Some("perf"),
         description: &[
-            "Answers perf's commands script, report, evlist, buildid-list, inject and data convert with perf's options, output and \
+            "Answers perf's commands script, report, diff, evlist, buildid-list, inject and data convert with perf's options, output and \
              exit status, for programs that call perf. Others are run by the perf that is next in PATH. The program does the same \
              if it is called perf; --install makes a link of that name.",
         ],
@@ -247,6 +247,23 @@ pub(super) const PAGES: &[Page] = &[
         environment: OF_OBJECTS,
         related: &["convert", "rewrite"],
         perf: Some("perf-script"),
+    },
+    Page {
+        command: Some("mcp"),
+        description: &[
+            "Answers questions about recordings by the Model Context Protocol, over standard input and output: a summary, functions, \
+             callers, callees, lines, the tree of calls, and what changed since another recording. An answer is the JSON of report, \
+             limited to a few kilobytes; it says how to ask for what follows.",
+            "Only recordings that are named, or in the directory of --root, are read. Source files are read only with --source.",
+        ],
+        examples: &[
+            ("Answer questions about a recording", "perfconv mcp perf.data"),
+            ("About those in a directory, with their binaries", "perfconv mcp --root recordings -- --symfs files"),
+        ],
+        files: &[INPUT, OBJECTS],
+        environment: OF_OBJECTS,
+        related: &["report"],
+        perf: None,
     },
     Page {
         command: Some("check"),

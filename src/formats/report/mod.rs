@@ -122,6 +122,10 @@ pub struct Contents {
     #[cfg_attr(feature = "cli", arg(long, value_name = "REGEX", conflicts_with_all = ["callers", "callees", "symbol", "lines"]))]
     pub list: Option<String>,
 
+    /// Do not read source files; print numbers of lines only.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub no_source: bool,
+
     /// Print the tree of calls: callees from the roots of the stacks, or callers from the functions with the most samples. By
     /// default, calls below 0.5 % of the event are omitted.
     #[cfg_attr(
@@ -365,7 +369,7 @@ impl Report {
             _ => {}
         }
         let page = text::Page::new(profile, &locations, &settings, self.color == Color::Always);
-        let files = SourceFiles::new(self.source_root.as_deref());
+        let files = self.source_files();
         let [callers, callees] = [callers, callees].map(|name| name.as_ref().or(symbol.as_ref()));
         let text = match (&comparisons, tree, lines, list) {
             (Some((base, comparisons)), ..) => page.comparisons(base, comparisons),
@@ -378,6 +382,10 @@ impl Report {
         out.write_all(text.as_bytes()).map_err(Error::Output)
     }
 
+    fn source_files(&self) -> SourceFiles<'_> {
+        if self.contents.no_source { SourceFiles::none() } else { SourceFiles::new(self.source_root.as_deref()) }
+    }
+
     /// Writes functions, their callers and callees, or their lines.
     fn write_json(
         &self,
@@ -388,7 +396,7 @@ impl Report {
     ) -> Result<()> {
         let Contents { callers, callees, symbol, lines, list, .. } = &self.contents;
         if let Some(name) = lines.as_ref().or(list.as_ref()) {
-            let files = SourceFiles::new(self.source_root.as_deref());
+            let files = self.source_files();
             return json::write_lines(profile, locations, settings, (name, list.is_some()), files, out);
         }
         match [callers, callees].map(|name| name.as_ref().or(symbol.as_ref()).map(String::as_str)) {
