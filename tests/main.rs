@@ -111,4 +111,5 @@ mod suite {
     mod unwind_witness;
     mod view_limits;
     mod viewers;
+    mod waits;
 }

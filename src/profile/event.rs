@@ -30,8 +30,8 @@ pub struct ProfileEvent {
     pub name: String,
     /// Unit of its values.
     pub unit: Unit,
-    /// Whether its values are times off the CPU.
-    pub is_off_cpu: bool,
+    /// Whether its values are CPU time, and no other time, such as that off the CPU.
+    pub is_cpu_time: bool,
     /// Period between two samples, if it is fixed or follows from the frequency.
     pub period: Option<u64>,
     /// Its sample types in the imported profile.
@@ -67,7 +67,8 @@ impl From<&Event> for ProfileEvent {
     fn from(event: &Event) -> Self {
         let name = event_name(event);
         let unit = event.unit.as_deref().and_then(Unit::by_name).unwrap_or_else(|| Unit::counted_by(event));
-        Self { name, unit, is_off_cpu: event.is_off_cpu(), period: period(event), sample_types: None }
+        let is_cpu_time = unit == Unit::Nanoseconds && !event.is_off_cpu();
+        Self { name, unit, is_cpu_time, period: period(event), sample_types: None }
     }
 }
 

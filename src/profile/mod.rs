@@ -20,6 +20,7 @@ mod thread_pool;
 pub mod thread_types;
 pub mod timeline;
 pub(crate) mod unwind;
+pub mod weight;
 
 use event::{EventGroup, ProfileEvent};
 use hashbrown::HashMap;

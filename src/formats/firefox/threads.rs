@@ -164,7 +164,7 @@ impl<'a> Threads<'a> {
             time: Each(move || rows().map(|row| clock.milliseconds(profile.occurrences[row].time))),
             weight: Each(move || rows().map(weighted)),
             // Clocks count the time on a CPU. profiler-cli does not end on an empty column.
-            thread_cpu_delta: (event.unit == Unit::Nanoseconds && !event.is_off_cpu && !track.rows.is_empty())
+            thread_cpu_delta: (event.is_cpu_time && !track.rows.is_empty())
                 .then_some(Each(move || rows().map(|row| profile.rows[row].value as f64 / 1e3))),
         }
     }
