@@ -120,6 +120,8 @@ pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -
         default_labels: format.labels(),
         required_labels: format.required_labels(),
         timeline: has_times,
+        value: if format.shows_scheduling() { SampleValue::OffCpu } else { options.value },
+        scheduling: format.shows_scheduling(),
         keeps_periods: format.has_columns(),
         as_recorded: format.is_as_recorded(),
         branches: format.branches(),

@@ -13,6 +13,7 @@ pub mod intern;
 pub mod labels;
 pub mod options;
 pub(crate) mod perf_event_name;
+pub mod scheduling;
 pub mod stack_cuts;
 pub mod symbolize;
 mod target;
@@ -32,6 +33,7 @@ use perf_data::session::map::Map;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::space::Space;
 use perf_data::stream::events::EventIndex;
+use scheduling::Scheduling;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -113,6 +115,8 @@ pub struct Tables {
     pub objects: ObjectReports,
     /// What threads did, if [requested](options::ProfileOptions::timeline).
     pub timeline: Timeline,
+    /// How threads were scheduled, if [requested](options::ProfileOptions::scheduling).
+    pub scheduling: Option<Scheduling>,
     /// Data of the profile that the recording was converted from.
     pub imported: Option<Arc<ImportedProfile>>,
     /// Names and values that describe the recording: perf version, host, CPU and so on, as far as known.

@@ -39,6 +39,8 @@ pub struct ProfileOptions {
     pub branches: Option<BranchFlags>,
     /// What samples are worth.
     pub value: SampleValue,
+    /// Also measure how threads were scheduled, if samples are worth their time off the CPU.
+    pub scheduling: bool,
     /// Keep the periods of samples beside their latency, as those of another event.
     pub keeps_periods: bool,
     /// Which frames are cut from stacks.

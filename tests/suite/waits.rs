@@ -241,12 +241,50 @@ fn latency_divides_by_the_running_threads() {
     assert_eq!(sums, [4_000_000, 3_000_000]);
 }
 
+/// As [`two_threads`]; thread 100 wakes 101 at 45 us.
+#[test]
+fn scheduling_of_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut recording = two_threads();
+    let format = Tracepoint::new("sched", "sched_waking").field("char comm[16]", 16, false).field("pid_t pid", 4, true);
+    let waking = recording.event(Event::named("sched:sched_waking").unwrap().formatted(format));
+    let own = [&[0; 16][..], &101_u32.to_le_bytes()].concat();
+    let raw = Some(Raw { data: Tracepoint::raw(2, 100, &own, Endian::Little) });
+    let (task, time) = (Some((100, 100)), Some(BEGIN + 45_000));
+    recording.sample(waking, Sample { ip: Some(APP), task, time, cpu: Some((1, 0)), raw, ..Sample::default() });
+    let input = written(directory.path(), &recording);
+    let report = |args: &[&str]| {
+        let run = succeed(perfconv().arg("report").arg(&input).args(["--sched", "--symbols", "no", "-q"]).args(args));
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let expected = "\
+comm,pid,tid,switches,running_ns,blocked_ns,uninterruptible_ns,preempted_ns,delayed_ns,worst_delay_ns,worst_delay_end_ns
+worker,100,101,2,45000,40000,0,0,15000,15000,1060000
+app,100,100,4,40000,30000,5000,20000,0,20000,1070000
+";
+    assert_eq!(report(&["--csv"]), expected);
+    let expected = "\
+2 threads: 0.085 ms on the CPU in 0.095 ms
+  running ms   blocked ms  uninterruptible  preempted ms   delayed ms  switches   worst delay ms at s  thread
+       0.045        0.040            0.000         0.000        0.015         2        0.015 0.001060  worker 100/101  in [libc.so] < [app]
+       0.040        0.030            0.005         0.020        0.000         4        0.020 0.001070  app 100/100  in [app] < [app]
+
+who woke whom
+   wakeups  threads
+         1  app 100/100 -> worker 100/101
+";
+    assert_eq!(report(&[]), expected);
+    assert!(report(&["--limit", "1"]).contains("1 more; choose another limit with --limit"));
+}
+
 #[test]
 fn recordings_without_switches_have_neither_waits_nor_latency() {
     let directory = tempfile::tempdir().unwrap();
     let (mut recording, event) = sampled();
     sample(&mut recording, event, 5, 100, APP);
     let input = written(directory.path(), &recording);
+    let report = run(perfconv().arg("report").arg(&input).arg("--sched"));
+    assert!(report.status == 1 && report.stderr.contains("does not show when threads wait"), "{}", report.stderr);
     for (args, hint) in [(&["--off-cpu"][..], "perf record --off-cpu"), (&["--value", "latency"], "--switch-events")] {
         let run = run(perfconv().arg(&input).args(["-t", "folded", "-o", "-"]).args(args));
         assert_eq!(run.status, 1, "{}", run.stderr);
@@ -279,11 +317,11 @@ fn fields_of_samples_and_tracepoints_are_values() {
     assert!(messages.contains("ret: omitted samples in which it is negative: 1"), "{messages}");
     let (text, _) = folded(&input, &["--value", "weight"]);
     assert_eq!(text, "app;[app] 31\n");
-    let run = succeed(perfconv().arg(&input).args(["-t", "pprof", "--value", "bytes_alloc", "-o", "-"]));
-    let profile = decode(&run.stdout);
+    let bytes = succeed(perfconv().arg(&input).args(["-t", "pprof", "--value", "bytes_alloc", "-o", "-"]));
+    let profile = decode(&bytes.stdout);
     let types: Vec<_> = profile.sample_type.iter().map(|kind| column(&profile, kind)).collect();
     assert_eq!(types, [("samples", "count"), ("bytes_alloc", "bytes")]);
-    let run = self::run(perfconv().arg(&input).args(["-t", "pprof", "--value", "colour", "-o", "-"]));
+    let run = run(perfconv().arg(&input).args(["-t", "pprof", "--value", "colour", "-o", "-"]));
     let message = "samples have no numeric field 'colour'; expected one of: latency, bytes_alloc, ret, weight";
     assert!(run.status == 1 && run.stderr.contains(message), "{}", run.stderr);
 }

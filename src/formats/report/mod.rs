@@ -6,6 +6,7 @@ mod csv;
 mod json;
 mod markdown;
 pub mod perf;
+mod scheduling;
 mod style;
 mod text;
 mod tree;
@@ -139,6 +140,16 @@ pub struct Contents {
     #[cfg_attr(feature = "cli", arg(long, value_name = "PERCENT", value_parser = percent, requires = "diff"))]
     pub fail_above: Option<f64>,
 
+    /// Print how threads were scheduled instead of functions: time on and off the CPU, delays, and who woke whom.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "tree", "json", "no_children", "percent_limit"]
+        )
+    )]
+    pub sched: bool,
+
     /// Print one JSON object.
     #[cfg_attr(feature = "cli", arg(long, conflicts_with_all = ["csv", "callers", "callees", "symbol", "lines", "list"]))]
     pub json: bool,
@@ -155,7 +166,7 @@ impl Contents {
     /// Whether the report lists all functions, which it can compare with those of another recording.
     fn shows_functions(&self) -> bool {
         let Self { callers, callees, symbol, lines, list, tree, .. } = self;
-        [callers, callees, symbol, lines, list].into_iter().all(Option::is_none) && tree.is_none()
+        [callers, callees, symbol, lines, list].into_iter().all(Option::is_none) && tree.is_none() && !self.sched
     }
 }
 
@@ -288,6 +299,10 @@ impl ProfileFormat for Report {
         self.keys(false).iter().flat_map(|key| key.labels()).copied().collect()
     }
 
+    fn shows_scheduling(&self) -> bool {
+        self.contents.sched
+    }
+
     /// Writes a report; an error if the profile has no function of a requested name.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let base = profile.base.as_deref().filter(|_| self.contents.shows_functions());
@@ -297,6 +312,16 @@ impl ProfileFormat for Report {
         let names = if *json || *csv { FunctionNames::Full } else { profile.tables.function_names };
         let locations = Locations::with_names(&profile.tables, names);
         let comparisons = base.map(|base| Ok((base, settings.comparisons(base, profile, names)?))).transpose()?;
+        if let Some(scheduling) = profile.tables.scheduling.as_ref().filter(|_| self.contents.sched) {
+            return match csv {
+                true => scheduling::write_csv(profile, scheduling, settings.limit, out),
+                false => {
+                    let style = style::Style { has_color: self.color == Color::Always };
+                    let text = scheduling::text(profile, scheduling, &locations, settings.limit, style);
+                    out.write_all(text.as_bytes()).map_err(Error::Output)
+                }
+            };
+        }
         match (&comparisons, tree) {
             (Some((base, comparisons)), _) if *json => {
                 return json::write_comparisons([base, profile], comparisons, &settings, out);

@@ -185,7 +185,7 @@ impl<'a> Collector<'a> {
             contexts: SampleContexts::new(options),
             symbols: options.symbols.clone(),
             values: Values::new(&value, options.keeps_periods),
-            off_cpu: is_off_cpu.then(|| Box::new(OffCpuSamples::new(has_state))),
+            off_cpu: is_off_cpu.then(|| Box::new(OffCpuSamples::new(has_state, options.scheduling))),
             value,
             as_recorded: options.as_recorded,
             branches: options.branches,
@@ -508,7 +508,7 @@ impl<'a> Collector<'a> {
         self.selection.check(meta)?;
         labels::check(&self.selected_labels, meta)?;
         mem::take(&mut self.values).finish(meta, &mut self.ledger)?;
-        self.off_cpu.take().map_or(Ok(()), |off_cpu| off_cpu.finish(meta, &mut self.ledger))?;
+        let scheduling = self.off_cpu.take().map(|off_cpu| off_cpu.finish(meta, &mut self.ledger)).transpose()?;
         for sample in self.waiting.take_all() {
             // The user frames of these samples never arrived; their kernel frames are kept.
             self.incomplete.deferred += 1;
@@ -532,6 +532,7 @@ impl<'a> Collector<'a> {
         for (part, counted) in list.iter_mut().zip(collected.take_rows()) {
             part.join(counted, |stack| collected.direct(stack), |sample| collected.sample_stacks[sample as usize]);
         }
+        let scheduling = scheduling.flatten().map(|scheduling| scheduling.finish(|stack| collected.direct(stack)));
         let CollectedStacks { mut stacks, mut mappings, .. } = collected;
         let imported = self.symbols.imported.clone();
         let mut events: Vec<_> =
@@ -593,6 +594,7 @@ impl<'a> Collector<'a> {
             imported,
             stacks,
             labels: self.label_sets,
+            scheduling,
             timeline: self.timeline.map(|timeline| timeline.finish(meta)).unwrap_or_default(),
             names: self.session.names,
             facts: facts(meta),

@@ -9,9 +9,10 @@ use super::dispatch::DecodedSample;
 use super::observation::Observation;
 use crate::profile::intern::resolver::Resolved;
 use crate::profile::labels::{Label, LabelKey, LabelValue, LabelledSample};
+use crate::profile::scheduling::SchedulingCollector;
 use crate::profile::timeline::Occurrence;
 use crate::profile::weight::off_cpu::{EndedWait, Waits};
-use crate::profile::weight::scheduler::{ContextSwitch, SchedulerEvent, SchedulerEvents};
+use crate::profile::weight::scheduler::{ContextSwitch, SchedulerEvent, SchedulerEvents, SwitchSource};
 use crate::profile::weight::value::derived;
 use perf_data::abi::record::task::Task;
 use perf_data::abi::record::{CpuMode, RecordType};
@@ -31,6 +32,8 @@ pub(super) struct OffCpuSamples {
     waits: Waits<HeldSample>,
     /// Whether samples have the label `state`.
     has_state: bool,
+    /// Measures the scheduling of threads, if requested.
+    scheduling: Option<SchedulingCollector>,
 }
 
 /// The latest sample of a thread, until a wait with its stack has ended.
@@ -42,21 +45,25 @@ struct HeldSample {
     main_map: Option<MapId>,
 }
 
-/// Whether the waits are samples of their own, of `perf record --off-cpu`. Switches are then not used, which would count them twice.
-fn has_recorded_waits(meta: &Meta) -> bool {
-    meta.events.list().iter().any(Event::is_off_cpu)
-}
-
 impl OffCpuSamples {
-    pub(super) fn new(has_state: bool) -> Self {
-        Self { has_state, ..Self::default() }
+    pub(super) fn new(has_state: bool, has_scheduling: bool) -> Self {
+        Self { has_state, scheduling: has_scheduling.then(SchedulingCollector::default), ..Self::default() }
+    }
+
+    /// Whether the waits are samples of their own, of `perf record --off-cpu`. Switches are then not used, which would count them
+    /// twice.
+    fn has_recorded_waits(&self, meta: &Meta) -> bool {
+        self.scheduling.is_none() && meta.events.list().iter().any(Event::is_off_cpu)
     }
 
     /// A thread was created or has exited, or events were lost.
     pub(super) fn record(&mut self, kind: RecordType, task: Option<Task>) {
         match (kind, task) {
             // perf writes those of threads that exist at the beginning, without a time.
-            (RecordType::FORK, Some(Task { tid, time, .. })) if is_time(time) => self.waits.begin(tid),
+            (RecordType::FORK, Some(Task { tid, time, .. })) if is_time(time) => {
+                self.waits.begin(tid);
+                self.scheduling.iter_mut().for_each(|scheduling| scheduling.begin(tid));
+            }
             (RecordType::EXIT, Some(Task { tid, .. })) => self.waits.exit(tid),
             (RecordType::LOST, _) => self.waits.lost(),
             _ => {}
@@ -67,10 +74,10 @@ impl OffCpuSamples {
     ///
     /// # Errors
     /// If the recording does not show when threads wait.
-    pub(super) fn finish(mut self, meta: &Meta, ledger: &mut Ledger) -> Result<()> {
+    pub(super) fn finish(mut self, meta: &Meta, ledger: &mut Ledger) -> Result<Option<SchedulingCollector>> {
         self.events.update(meta);
-        if has_recorded_waits(meta) {
-            return Ok(());
+        if self.has_recorded_waits(meta) {
+            return Ok(None);
         }
         if !self.events.has_tracepoint && !self.events.has_records && !meta.events.list().is_empty() {
             let problem = "the recording does not show when threads wait: it has neither context switches nor samples of \
@@ -90,17 +97,18 @@ impl OffCpuSamples {
         }
         ledger.change(counts.message());
         counts.warnings().for_each(|warning| ledger.note(warning));
-        Ok(())
+        Ok(self.scheduling)
     }
 }
 
 impl Collector<'_> {
     /// Uses a sample for the waits of threads. Returns whether it is a wait itself, to be added as any other sample.
     pub(super) fn observe_waits(&mut self, sample: DecodedSample<'_>) -> Result<bool> {
-        if sample.event.is_off_cpu() {
+        let Some(mut off_cpu) = self.off_cpu.take() else { return Ok(true) };
+        if sample.event.is_off_cpu() && off_cpu.scheduling.is_none() {
+            self.off_cpu = Some(off_cpu);
             return Ok(true);
         }
-        let Some(mut off_cpu) = self.off_cpu.take() else { return Ok(true) };
         let observed = self.observe_switch(&mut off_cpu, sample);
         self.off_cpu = Some(off_cpu);
         observed.map(|()| false)
@@ -108,7 +116,7 @@ impl Collector<'_> {
 
     fn observe_switch(&mut self, off_cpu: &mut OffCpuSamples, sample: DecodedSample<'_>) -> Result<()> {
         let DecodedSample { meta, raw, index, event, view } = sample;
-        if has_recorded_waits(meta) {
+        if off_cpu.has_recorded_waits(meta) {
             self.ledger.not_applicable(RecordType::SAMPLE, 1);
             return Ok(());
         }
@@ -131,17 +139,24 @@ impl Collector<'_> {
             self.ledger.not_applicable(RecordType::SAMPLE, 1);
         }
         match scheduler_event {
-            Some(SchedulerEvent::Switch(switch)) => self.add_switch(off_cpu, meta, switch),
-            _ => Ok(()),
+            Some(SchedulerEvent::Switch(switch)) => return self.add_switch(off_cpu, meta, switch),
+            Some(SchedulerEvent::Wakeup { woken }) => {
+                if let (Some(scheduling), Some((_, waker)), Some(time)) =
+                    (&mut off_cpu.scheduling, view.task, view.time)
+                {
+                    scheduling.wakeup(waker, woken, time, &self.session);
+                }
+            }
+            None => {}
         }
+        Ok(())
     }
 
     /// Uses a switch record for the waits of threads.
     pub(super) fn switch_record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
-        let Some(mut off_cpu) = self.off_cpu.take().filter(|_| !has_recorded_waits(meta)) else {
-            return Ok(Applied::NotApplicable);
-        };
-        let added = match off_cpu.events.record(meta, raw) {
+        let Some(mut off_cpu) = self.off_cpu.take() else { return Ok(Applied::NotApplicable) };
+        let has_recorded_waits = off_cpu.has_recorded_waits(meta);
+        let added = match off_cpu.events.record(meta, raw).filter(|_| !has_recorded_waits) {
             Some((switch, _)) => self.add_switch(&mut off_cpu, meta, switch).map(|()| Applied::Consumed),
             None => Ok(Applied::NotApplicable),
         };
@@ -163,6 +178,12 @@ impl Collector<'_> {
 
     /// Adds the wait that ends with a switch, if one does.
     fn add_switch(&mut self, off_cpu: &mut OffCpuSamples, meta: &Meta, switch: ContextSwitch) -> Result<()> {
+        // The tracepoint has the state and the next thread; the records repeat it.
+        let is_first = switch.source == SwitchSource::Tracepoint || !off_cpu.events.has_tracepoint;
+        if let Some(scheduling) = off_cpu.scheduling.as_mut().filter(|_| is_first) {
+            let stack = |tid| off_cpu.waits.sample(tid).map(|held| held.stack.stack);
+            scheduling.switch(switch, stack, &self.session);
+        }
         let wait = off_cpu.waits.switch(switch);
         wait.map_or(Ok(()), |wait| self.add_ended_wait(off_cpu, meta, wait))
     }

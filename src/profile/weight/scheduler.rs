@@ -78,8 +78,10 @@ pub(crate) struct ContextSwitch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SchedulerEvent {
     Switch(ContextSwitch),
-    /// This thread was made runnable.
-    Wakeup(u32),
+    /// This thread was made runnable by the one that is sampled.
+    Wakeup {
+        woken: u32,
+    },
 }
 
 /// Fields of a tracepoint of the scheduler.
@@ -92,6 +94,8 @@ enum Role {
     },
     Wakeup {
         pid: NumberField,
+        /// Whether it is `sched_wakeup`, which follows `sched_waking`.
+        is_second: bool,
     },
     /// The sampled thread stops running. Its samples are without a format in recordings of simpleperf.
     Stop,
@@ -108,6 +112,7 @@ pub(crate) struct SchedulerEvents {
     pub has_tracepoint: bool,
     /// Whether it has switch records.
     pub has_records: bool,
+    has_waking: bool,
     /// Whether some of these are of all threads of a CPU.
     pub is_cpu_wide: bool,
     /// Whether nothing but the next sample of a thread shows that it runs again: simpleperf records no switches in.
@@ -163,7 +168,9 @@ impl SchedulerEvents {
                     started: tid(next_pid, payload),
                 })
             }
-            Role::Wakeup { pid } => SchedulerEvent::Wakeup(tid(pid, payload)?),
+            // On the CPU of the woken thread, later, if that is another: sched_waking has the thread that wakes it.
+            Role::Wakeup { is_second: true, .. } if self.has_waking => return None,
+            Role::Wakeup { pid, .. } => SchedulerEvent::Wakeup { woken: tid(pid, payload)? },
             Role::Stop | Role::Other => return None,
         })
     }
@@ -192,6 +199,7 @@ impl SchedulerEvents {
         for event in &meta.events.list()[self.roles.len()..] {
             let role = self.role(event).unwrap_or(Role::Other);
             self.has_tracepoint |= matches!(role, Role::Switch { .. } | Role::Stop);
+            self.has_waking |= event_name(event).starts_with("sched:sched_waking");
             self.roles.push(role);
         }
     }
@@ -213,7 +221,9 @@ impl SchedulerEvents {
                 prev_state: field("prev_state")?,
                 next_pid: field("next_pid")?,
             }),
-            "sched_wakeup" | "sched_wakeup_new" | "sched_waking" => Some(Role::Wakeup { pid: field("pid")? }),
+            name @ ("sched_wakeup" | "sched_wakeup_new" | "sched_waking") => {
+                Some(Role::Wakeup { pid: field("pid")?, is_second: name == "sched_wakeup" })
+            }
             _ => None,
         }
     }
