@@ -190,9 +190,9 @@ fn switch_records_use_the_latest_sample() {
     recording.exit(Stamp::at(BEGIN + 40_000, 100, 102));
     let input = written(directory.path(), &recording);
     let (text, messages) = folded(&input, &["--off-cpu", "--labels", "comm,state"]);
-    let expected = "app;state preempted;[app] 15000\n\
-                    app;state unknown;[libc.so] 22000\n\
-                    app;state unknown;[unknown] 6000\n";
+    let expected = "app;state blocked;[libc.so] 22000\n\
+                    app;state blocked;[unknown] 6000\n\
+                    app;state preempted;[app] 15000\n";
     assert_eq!(text, expected, "{messages}");
     for message in [
         "time off the CPU: 0.000043 s in 4 waits\n",

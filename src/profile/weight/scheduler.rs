@@ -23,7 +23,7 @@ pub(crate) enum StopReason {
     Preempted,
     /// It has exited.
     Exited,
-    /// It waits or has been preempted: old switch records do not distinguish these.
+    /// It waits or has been preempted: switch records of an old or unknown kernel do not distinguish these.
     Unknown,
 }
 
@@ -113,6 +113,8 @@ pub(crate) struct SchedulerEvents {
     /// Whether it has switch records.
     pub has_records: bool,
     has_waking: bool,
+    /// See [`marks_preemption`].
+    marks_preemption: Option<bool>,
     /// Whether some of these are of all threads of a CPU.
     pub is_cpu_wide: bool,
     /// Whether nothing but the next sample of a thread shows that it runs again: simpleperf records no switches in.
@@ -130,7 +132,7 @@ impl SchedulerEvents {
         let misc = raw.header().misc;
         let stopped = misc.contains(Misc::SWITCH_OUT).then_some(match misc.contains(Misc::SWITCH_OUT_PREEMPT) {
             true => StopReason::Preempted,
-            // Linux before 4.17 does not set the bit.
+            false if *self.marks_preemption.get_or_insert_with(|| marks_preemption(meta)) => StopReason::Blocked,
             false => StopReason::Unknown,
         });
         let switch = ContextSwitch {
@@ -227,6 +229,13 @@ impl SchedulerEvents {
             _ => None,
         }
     }
+}
+
+/// Whether the kernel marks the switch records of preempted threads, which it does since Linux 4.17.
+fn marks_preemption(meta: &Meta) -> bool {
+    let release = meta.string(FeatureId::OSRELEASE).unwrap_or_default();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(4), Some(17))
 }
 
 #[cfg(test)]
