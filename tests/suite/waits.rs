@@ -241,6 +241,22 @@ fn latency_divides_by_the_running_threads() {
     assert_eq!(sums, [4_000_000, 3_000_000]);
 }
 
+/// In recordings of all CPUs, other processes do not count. Fractions add up.
+#[test]
+fn latency_from_tracepoints_is_by_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut recording = two_threads();
+    let clock = recording.event(Event::named("cpu-clock").unwrap().period(1_000_001));
+    recording.process(200, "other");
+    for (time, pid, tid, ip) in [(45, 100, 100, APP), (75, 100, 100, APP), (75, 100, 101, LIBC), (76, 200, 200, APP)] {
+        let time = Some(BEGIN + 1000 * time);
+        recording.sample(clock, Sample { ip: Some(ip), task: Some((pid, tid)), time, ..Sample::default() });
+    }
+    let input = written(directory.path(), &recording);
+    let (text, messages) = folded(&input, &["--value", "latency", "--event", "cpu-clock"]);
+    assert_eq!(text, "app;[app] 1500001\nother;[unknown] 1000001\nworker;[libc.so] 500001\n", "{messages}");
+}
+
 /// As [`two_threads`]; thread 100 wakes 101 at 45 us.
 #[test]
 fn scheduling_of_threads() {

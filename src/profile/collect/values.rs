@@ -5,6 +5,7 @@ use crate::profile::weight::field::FieldReader;
 use crate::profile::weight::parallelism::RunningThreads;
 use crate::profile::weight::scheduler::{SchedulerEvent, SchedulerEvents};
 use crate::profile::weight::value::{SampleValue, derived};
+use hashbrown::HashMap;
 use perf_data::abi::record::RecordType;
 use perf_data::error::{Error, Result};
 use perf_data::session::{Applied, Session};
@@ -33,6 +34,8 @@ pub(super) struct Latency {
     threads: RunningThreads,
     /// Number of samples by the number of threads that ran.
     samples: Vec<u64>,
+    /// By event, the fractions of values so far: periods of 1, as of tracepoints, would otherwise be 0.
+    fractions: HashMap<EventIndex, u128>,
 }
 
 impl Values {
@@ -59,7 +62,7 @@ impl Values {
                 let periods = weights.len();
                 weights.extend_from_within(..);
                 weights[periods..].iter_mut().for_each(|(event, value)| {
-                    (*event, *value) = (derived(*event), *value / count);
+                    (*event, *value) = (derived(*event), latency.share(*event, *value, count));
                 });
                 weights.drain(..if *keeps_periods { 0 } else { periods });
             }
@@ -133,6 +136,15 @@ impl Latency {
         }
         self.samples[index] += 1;
         count
+    }
+
+    /// A value of an event divided by the number of threads, rounded so that the sum is exact.
+    fn share(&mut self, event: EventIndex, value: u64, count: u64) -> u64 {
+        const BITS: u32 = 32;
+        let fraction = self.fractions.entry(event).or_default();
+        let share = (u128::from(value) << BITS) / u128::from(count) + *fraction;
+        *fraction = share & ((1 << BITS) - 1);
+        (share >> BITS) as u64
     }
 
     /// Uses a sample as evidence of what runs.
