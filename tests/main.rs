@@ -78,6 +78,7 @@ mod suite {
     #[cfg(feature = "push")]
     mod push;
     mod quipper;
+    mod ratios;
     mod recognition;
     mod repair;
     mod report_diff;

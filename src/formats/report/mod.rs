@@ -6,6 +6,7 @@ mod csv;
 mod json;
 mod markdown;
 pub mod perf;
+mod ratio;
 mod scheduling;
 mod style;
 mod text;
@@ -23,6 +24,7 @@ use crate::report::comparison::{ComparedEntry, Comparison};
 use crate::report::function_tree::TreeDirection;
 use crate::report::key::ReportKey;
 use crate::report::location::Locations;
+use crate::report::ratio::EventRatio;
 use crate::report::source_lines::SourceFiles;
 use crate::report::top::{ReportEntry, Top};
 use perf_data::error::{Error, Result};
@@ -150,6 +152,26 @@ pub struct Contents {
     )]
     pub sched: bool,
 
+    /// Print the ratio of two events, such as instructions/cycles or cache-misses/instructions*1000; or one of ipc, mpki,
+    /// branch-miss-rate, cache-miss-rate, whose events are known.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_name = "A/B[*K]",
+            conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "tree", "json", "sched", "off_cpu", "value"]
+        )
+    )]
+    pub ratio: Option<String>,
+
+    /// Title of the ratio.
+    #[cfg_attr(feature = "cli", arg(long = "as", value_name = "NAME", requires = "ratio"))]
+    pub ratio_title: Option<String>,
+
+    /// Sort by the ratio instead of its denominator.
+    #[cfg_attr(feature = "cli", arg(long, requires = "ratio"))]
+    pub by_ratio: bool,
+
     /// Print one JSON object.
     #[cfg_attr(feature = "cli", arg(long, conflicts_with_all = ["csv", "callers", "callees", "symbol", "lines", "list"]))]
     pub json: bool,
@@ -166,7 +188,10 @@ impl Contents {
     /// Whether the report lists all functions, which it can compare with those of another recording.
     fn shows_functions(&self) -> bool {
         let Self { callers, callees, symbol, lines, list, tree, .. } = self;
-        [callers, callees, symbol, lines, list].into_iter().all(Option::is_none) && tree.is_none() && !self.sched
+        [callers, callees, symbol, lines, list].into_iter().all(Option::is_none)
+            && tree.is_none()
+            && !self.sched
+            && self.ratio.is_none()
     }
 }
 
@@ -331,12 +356,23 @@ impl ProfileFormat for Report {
                 return json::write_trees(profile, &locations, &settings, *direction, out);
             }
             (None, None) if *json => return json::write(profile, &locations, &settings, out),
-            (None, None) if *csv => return csv::write(profile, &locations, &settings, out),
+            (None, None) if *csv && self.contents.ratio.is_none() => {
+                return csv::write(profile, &locations, &settings, out);
+            }
             _ => {}
+        }
+        let Contents { ratio, ratio_title, by_ratio, .. } = &self.contents;
+        let ratio = ratio.as_ref().map(|ratio| EventRatio::new(ratio, ratio_title.as_deref(), profile)).transpose()?;
+        if let Some(ratio) = ratio.as_ref().filter(|_| *csv) {
+            return ratio::write_csv(profile, &locations, &settings, (ratio, *by_ratio), out);
         }
         let page = text::Page::new(profile, &locations, &settings, self.color == Color::Always);
         let files = SourceFiles::new(self.source_root.as_deref());
         let (callers, callees) = (callers.as_ref().or(symbol.as_ref()), callees.as_ref().or(symbol.as_ref()));
+        if let Some(ratio) = &ratio {
+            let text = ratio::text(&page, ratio, *by_ratio);
+            return out.write_all(text.as_bytes()).map_err(Error::Output);
+        }
         let text = match (&comparisons, tree, lines, list) {
             (Some((base, comparisons)), ..) => page.comparisons(base, comparisons),
             (None, Some(direction), ..) => page.trees(*direction, *ascii),

@@ -87,11 +87,7 @@ pub(crate) enum SchedulerEvent {
 /// Fields of a tracepoint of the scheduler.
 #[derive(Debug)]
 enum Role {
-    Switch {
-        prev_pid: NumberField,
-        prev_state: NumberField,
-        next_pid: NumberField,
-    },
+    Switch(Box<SwitchFields>),
     Wakeup {
         pid: NumberField,
         /// Whether it is `sched_wakeup`, which follows `sched_waking`.
@@ -100,6 +96,14 @@ enum Role {
     /// The sampled thread stops running. Its samples are without a format in recordings of simpleperf.
     Stop,
     Other,
+}
+
+/// Fields of `sched_switch`.
+#[derive(Debug)]
+struct SwitchFields {
+    prev_pid: NumberField,
+    prev_state: NumberField,
+    next_pid: NumberField,
 }
 
 /// Decodes context switches and wakeups.
@@ -160,7 +164,8 @@ impl SchedulerEvents {
         }
         let (payload, tid) = (view.raw?, |field: &NumberField, payload| field.read(payload).map(|tid| tid as u32));
         Some(match role {
-            Role::Switch { prev_pid, prev_state, next_pid } => {
+            Role::Switch(fields) => {
+                let SwitchFields { prev_pid, prev_state, next_pid } = &**fields;
                 let reason = prev_state.read(payload).map_or(StopReason::Unknown, StopReason::from_task_state);
                 SchedulerEvent::Switch(ContextSwitch {
                     time: view.time?,
@@ -179,7 +184,7 @@ impl SchedulerEvents {
 
     /// Whether the stacks of an event's samples are those of threads that stop running.
     pub(crate) fn is_switch(&self, index: EventIndex) -> bool {
-        matches!(self.roles.get(index as usize), Some(Role::Switch { .. } | Role::Stop))
+        matches!(self.roles.get(index as usize), Some(Role::Switch(_) | Role::Stop))
     }
 
     /// Determines the roles of events that were not seen before.
@@ -200,7 +205,7 @@ impl SchedulerEvents {
         self.ends_with_samples = meta_info.is_some_and(|meta_info| simpleperf_events::traces_off_cpu(meta_info));
         for event in &meta.events.list()[self.roles.len()..] {
             let role = self.role(event).unwrap_or(Role::Other);
-            self.has_tracepoint |= matches!(role, Role::Switch { .. } | Role::Stop);
+            self.has_tracepoint |= matches!(role, Role::Switch(_) | Role::Stop);
             self.has_waking |= event_name(event).starts_with("sched:sched_waking");
             self.roles.push(role);
         }
@@ -218,11 +223,11 @@ impl SchedulerEvents {
         let field = |name| NumberField::new(tracepoint, name);
         // perf may have added modifiers.
         match name.strip_prefix("sched:")?.split(':').next()? {
-            "sched_switch" => Some(Role::Switch {
+            "sched_switch" => Some(Role::Switch(Box::new(SwitchFields {
                 prev_pid: field("prev_pid")?,
                 prev_state: field("prev_state")?,
                 next_pid: field("next_pid")?,
-            }),
+            }))),
             name @ ("sched_wakeup" | "sched_wakeup_new" | "sched_waking") => {
                 Some(Role::Wakeup { pid: field("pid")?, is_second: name == "sched_wakeup" })
             }
