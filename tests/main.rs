@@ -79,6 +79,7 @@ mod suite {
     #[cfg(feature = "push")]
     mod push;
     mod quipper;
+    mod ratios;
     mod recognition;
     mod repair;
     mod report_diff;
@@ -113,4 +114,5 @@ mod suite {
     mod unwind_witness;
     mod view_limits;
     mod viewers;
+    mod waits;
 }

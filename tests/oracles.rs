@@ -46,6 +46,7 @@ mod oracles {
     mod sample_counts;
     mod samples;
     mod scenarios;
+    mod scheduling;
     mod split;
     mod stack_readers;
     mod stacks;

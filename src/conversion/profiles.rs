@@ -6,6 +6,7 @@ use crate::formats::{FORMATS, Format};
 use crate::profile::Profile;
 use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::unsymbolized::Unsymbolized;
+use crate::profile::weight::SampleValue;
 use crate::rewrite::framework::passes::Passes;
 use perf_data::container::output::Output;
 use perf_data::container::output::file_names::FileNames;
@@ -56,7 +57,9 @@ pub(crate) fn run<'a>(
 ) -> Result<WrittenProfile<'a>> {
     let ProfileTarget { format, envelopes, .. } = *target;
     // An imported profile is in memory anyway, and its symbols are looked up once all samples are known.
-    let streamed = format.streamed().filter(|_| options.symbols.imported.is_none());
+    // Waits are no samples of the recording, which the format expects.
+    let is_streamed = options.symbols.imported.is_none() && options.value == SampleValue::Period;
+    let streamed = format.streamed().filter(|_| is_streamed);
     let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
     match streamed {
         _ if options.split.is_some() => {
@@ -117,6 +120,9 @@ pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -
         default_labels: format.labels(),
         required_labels: format.required_labels(),
         timeline: has_times,
+        value: if format.shows_scheduling() { SampleValue::OffCpu } else { options.value },
+        scheduling: format.shows_scheduling(),
+        keeps_periods: format.has_columns(),
         as_recorded: format.is_as_recorded(),
         branches: format.branches(),
         ..options

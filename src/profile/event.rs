@@ -1,6 +1,5 @@
 //! Names and units of a profile's events.
 
-use super::Row;
 use super::imported::{ImportedProfile, SampleTypes};
 use perf_data::abi;
 use perf_data::abi::attr::{Attr, AttrType, SoftwareEvent};
@@ -30,8 +29,8 @@ pub struct ProfileEvent {
     pub name: String,
     /// Unit of its values.
     pub unit: Unit,
-    /// Whether its values are times off the CPU.
-    pub is_off_cpu: bool,
+    /// Whether its values are CPU time, and no other time, such as that off the CPU.
+    pub is_cpu_time: bool,
     /// Whether each sample is an occurrence with its own time, rather than a number of them.
     pub is_tracepoint: bool,
     /// Period between two samples, if it is fixed or follows from the frequency.
@@ -72,7 +71,7 @@ impl From<&Event> for ProfileEvent {
         Self {
             name,
             unit,
-            is_off_cpu: event.is_off_cpu(),
+            is_cpu_time: unit == Unit::Nanoseconds && !event.is_off_cpu(),
             is_tracepoint: event.attr.kind == AttrType::TRACEPOINT,
             period: period(event),
             sample_types: None,
@@ -84,16 +83,6 @@ impl ProfileEvent {
     /// Whether numbers of samples are known: the values of an imported profile are its counts, unless it also has those.
     pub fn counts_samples(&self) -> bool {
         self.sample_types.as_ref().is_none_or(|types| types.samples.is_some())
-    }
-
-    /// The weight of a row: by its period, or by the number of its samples if known.
-    pub fn weight(&self, row: &Row, by_period: bool) -> u64 {
-        if by_period || !self.counts_samples() { row.value } else { row.samples }
-    }
-
-    /// The unit of these weights.
-    pub fn weight_unit(&self, by_period: bool) -> Unit {
-        if by_period || !self.counts_samples() { self.unit } else { Unit::Count }
     }
 
     /// The period, if it is a time.

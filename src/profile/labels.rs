@@ -94,6 +94,8 @@ labels! {
     CodePageSize = "code_page_size", Some("bytes"), SampleType::CODE_PAGE_SIZE;
     /// Page size of the data address.
     DataPageSize = "data_page_size", Some("bytes"), SampleType::DATA_PAGE_SIZE;
+    /// Why a thread stopped running, of time off the CPU: `blocked`, `uninterruptible` (mostly for I/O), `preempted` or `unknown`.
+    State = "state", None, SampleType::empty();
 }
 
 impl Label {
@@ -288,6 +290,8 @@ impl LabelReader {
             Label::TotalLatency => view.weight,
             Label::CodePageSize => view.code_page_size,
             Label::DataPageSize => view.data_page_size,
+            // Of waits, where these are added.
+            Label::State => None,
         }
     }
 

@@ -13,6 +13,7 @@ pub mod intern;
 pub mod labels;
 pub mod options;
 pub(crate) mod perf_event_name;
+pub mod scheduling;
 pub mod stack_cuts;
 pub mod symbolize;
 mod target;
@@ -20,6 +21,7 @@ mod thread_pool;
 pub mod thread_types;
 pub mod timeline;
 pub(crate) mod unwind;
+pub mod weight;
 
 use event::{EventGroup, ProfileEvent};
 use hashbrown::HashMap;
@@ -31,6 +33,7 @@ use perf_data::session::map::Map;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::space::Space;
 use perf_data::stream::events::EventIndex;
+use scheduling::Scheduling;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -112,6 +115,8 @@ pub struct Tables {
     pub objects: ObjectReports,
     /// What threads did, if [requested](options::ProfileOptions::timeline).
     pub timeline: Timeline,
+    /// How threads were scheduled, if [requested](options::ProfileOptions::scheduling).
+    pub scheduling: Option<Scheduling>,
     /// Data of the profile that the recording was converted from.
     pub imported: Option<Arc<ImportedProfile>>,
     /// Names and values that describe the recording: perf version, host, CPU and so on, as far as known.
@@ -179,6 +184,8 @@ pub struct Profile {
     pub wall_clock_start: Option<u64>,
     /// Number of samples that the kernel or the hardware lost (LOST_SAMPLES), as far as recorded.
     pub lost_samples: u64,
+    /// Whether values are numbers of samples instead of periods.
+    pub is_by_samples: bool,
     /// Whether its labels are those that a user selected, not those of the format.
     pub has_selected_labels: bool,
     /// The profile to compare with.

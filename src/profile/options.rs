@@ -4,6 +4,7 @@ use super::cgroup_names::CgroupNames;
 use super::labels::Label;
 use super::stack_cuts::{StackCuts, Unmapped};
 use super::symbolize::SymbolSources;
+use super::weight::SampleValue;
 use hashbrown::HashMap;
 use perf_data::abi::sample::branch::BranchFlags;
 
@@ -36,6 +37,12 @@ pub struct ProfileOptions {
     /// by its source; the label [`LabelKey::BranchFlags`](super::labels::LabelKey::BranchFlags) has those of its flags that are set
     /// here.
     pub branches: Option<BranchFlags>,
+    /// What samples are worth.
+    pub value: SampleValue,
+    /// Also measure how threads were scheduled, if samples are worth their time off the CPU.
+    pub scheduling: bool,
+    /// Keep the periods of samples beside their latency, as those of another event.
+    pub keeps_periods: bool,
     /// Which frames are cut from stacks.
     pub cuts: StackCuts,
     /// How outputs for people show names of functions.

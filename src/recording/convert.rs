@@ -9,6 +9,7 @@ use crate::formats::{FORMATS, Format, OutputFormat};
 use crate::profile::labels::Label;
 use crate::profile::options::{FunctionNames, ProfileOptions};
 use crate::profile::stack_cuts::StackCuts;
+use crate::profile::weight::SampleValue;
 use crate::rewrite::Anonymize;
 use crate::rewrite::anonymize::key::Key;
 use crate::rewrite::framework::pass::Pass;
@@ -74,6 +75,12 @@ impl<'a> Convert<'a> {
     /// Sets the labels of samples, if the output is a profile. The default is the name of their process.
     pub fn labels(mut self, labels: impl IntoIterator<Item = Label>) -> Self {
         self.profile.labels = Some(labels.into_iter().collect());
+        self
+    }
+
+    /// Sets the value of samples, if the output is a profile. The default is their period.
+    pub fn value(mut self, value: SampleValue) -> Self {
+        self.profile.value = value;
         self
     }
 

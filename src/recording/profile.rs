@@ -7,6 +7,7 @@ use crate::formats::framework::table::by_file_name;
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
+use crate::profile::weight::SampleValue;
 use crate::rewrite::framework::passes::Passes;
 use perf_data::container::write::envelope::Envelopes;
 use perf_data::error::{Error, Result};
@@ -46,6 +47,12 @@ impl<'a> ProfileBuilder<'a> {
         self
     }
 
+    /// Sets the value of samples. The default is their period.
+    pub fn value(mut self, value: SampleValue) -> Self {
+        self.options.value = value;
+        self
+    }
+
     /// Allows overwriting an existing file.
     pub fn overwrite(mut self) -> Self {
         self.overwrite = true;
@@ -80,7 +87,8 @@ impl<'a> ProfileBuilder<'a> {
             )));
         };
         let events = self.options.events.iter();
-        let mut convert = events.fold(self.recording.convert(), |convert, event| convert.event(event));
+        let convert = self.recording.convert().value(self.options.value.clone());
+        let mut convert = events.fold(convert, |convert, event| convert.event(event));
         if let Some(labels) = &self.options.labels {
             convert = convert.labels(labels.iter().copied());
         }

@@ -58,6 +58,8 @@ keys! {
     Cpu = ["cpu"] => column::CPU;
     /// Path or name of the cgroup.
     Cgroup = ["cgroup"] => column::CGROUP;
+    /// Why the thread stopped running, with `--off-cpu`.
+    State = ["state"] => column::STATE;
     /// Event.
     Event = ["event"] => column::EVENT;
     /// An example, in tests.

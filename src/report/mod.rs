@@ -24,6 +24,7 @@ pub(crate) mod histogram;
 pub mod key;
 pub mod location;
 pub(crate) mod neighbors;
+pub mod ratio;
 pub(crate) mod source_lines;
 #[cfg(test)]
 mod test_column;

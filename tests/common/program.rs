@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -84,6 +84,15 @@ pub(crate) fn run_other(command: &mut Command) -> Run {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     Run { status: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
+}
+
+/// Sends a signal, such as TERM, to a process; returns whether it still existed. The shell has this command, which is a program of
+/// its own in few containers.
+#[allow(dead_code, reason = "not all test targets send signals")]
+pub(crate) fn send_signal(child: &Child, name: &str) -> bool {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "kill -s \"$1\" \"$2\" 2>/dev/null", "sh", name, &child.id().to_string()]);
+    shell.status().expect("a shell").success()
 }
 
 impl Run {

@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 
 use crate::common::files::fixture;
 use crate::common::oracle::is_on_path;
-use crate::common::program::{self, Run, perfconv, run};
+use crate::common::program::{self, Run, perfconv, run, send_signal};
 use crate::common::work_dir::WorkDir;
 
 impl WorkDir {
@@ -697,8 +697,7 @@ fn a_signal_leaves_no_files() {
             let mut writing = Writing::start(&dir, &["--container", container, "-o", "out.data"]);
             // Keep the input open, so that the program keeps waiting.
             let _input = writing.program.stdin.take();
-            let kill = Command::new("kill").args(["-s", name, &writing.program.id().to_string()]).status();
-            assert!(kill.unwrap().success());
+            assert!(send_signal(&writing.program, name));
             let ended = writing.program.wait_with_output().unwrap();
             // Shells report this as 128 plus the number.
             assert_eq!(ended.status.signal(), Some(number), "{container}: {:?}", ended);
@@ -730,8 +729,7 @@ fn a_signal_leaves_no_temporary_directory() {
             entries() > 0
         });
         assert!(exists, "{name}: a temporary directory should exist before the signal");
-        let kill = Command::new("kill").args(["-s", name, &program.id().to_string()]).status();
-        assert!(kill.unwrap().success());
+        assert!(send_signal(&program, name));
         assert_eq!(program.wait().unwrap().signal(), Some(number), "{name}");
         assert_eq!(entries(), 0, "{name}");
     }
@@ -744,8 +742,7 @@ fn ignored_signals_stay_ignored() {
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_perfconv")]);
     let writing = Writing::start_command(shell, &dir, &["-o", "out.data"]);
-    let kill = Command::new("kill").args(["-s", "HUP", &writing.program.id().to_string()]).status();
-    assert!(kill.unwrap().success());
+    assert!(send_signal(&writing.program, "HUP"));
     let ended = writing.finish();
     assert_eq!(ended.status.code(), Some(0), "{ended:?}");
     let uninterrupted = program::convert(&fixture("pipe.data"), &dir.path("uninterrupted.data"));

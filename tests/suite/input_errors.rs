@@ -3,7 +3,7 @@
 
 use super::fuzz_corpus::fuzz::record_count::RecordCount;
 use crate::common::files::{fixture, fixtures};
-use crate::common::program::{Run, perfconv, perfconv_with_signals, run, succeed};
+use crate::common::program::{Run, perfconv, perfconv_with_signals, run, send_signal, succeed};
 use perf_data::container::read::input::Input;
 use perf_data::container::read::{ContainerReader, ReadOptions};
 use perf_data::stream::source::Source;
@@ -132,7 +132,7 @@ fn create_large(dir: &Path) -> PathBuf {
 }
 
 fn signal(child: &Child, name: &str) {
-    assert!(Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap().success());
+    assert!(send_signal(child, name), "{name}");
 }
 
 /// Truncates a file that a stopped program is reading.

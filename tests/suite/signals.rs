@@ -5,7 +5,7 @@
 //! `PERFCONV_TEST_ALL=1` tests many more moments, some of them by the clock.
 
 use crate::common::files::{Files, files_in, fixture, is_temporary};
-use crate::common::program::{for_each, perfconv, perfconv_with_signals, run, succeed};
+use crate::common::program::{for_each, perfconv, perfconv_with_signals, run, send_signal, succeed};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::collections::BTreeMap;
@@ -241,8 +241,7 @@ fn interrupt(&(name, args): &Run, inputs: &Path) -> Interrupted {
             Moment::After(time) => thread::sleep(time),
             Moment::End => wait_until(child.id(), || false),
         }
-        let killed = Command::new("kill").args(["-s", signal, &child.id().to_string()]).stderr(Stdio::null()).status();
-        assert!(killed.is_ok());
+        send_signal(&child, signal);
         let ended = child.wait_with_output().unwrap();
         assert!(
             ended.status.signal() == Some(number) || ended.status.code().is_some_and(|code| code <= 1),

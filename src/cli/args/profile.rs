@@ -12,6 +12,7 @@ use perfconv::profile::labels::Label;
 use perfconv::profile::options::{FunctionNames, ProfileOptions, SplitBy};
 use perfconv::profile::stack_cuts::StackCuts;
 use perfconv::profile::thread_types::read_thread_types;
+use perfconv::profile::weight::ValueOptions;
 use std::path::PathBuf;
 
 /// The value for no labels.
@@ -41,6 +42,9 @@ pub(crate) struct ProfileContentArgs {
     /// Add the data address of a sample as a frame, called by the function that accessed it
     #[arg(long, help_heading = PROFILES)]
     pub data_addresses: bool,
+
+    #[command(flatten, next_help_heading = PROFILES)]
+    pub value: ValueOptions,
 
     #[command(flatten, next_help_heading = PROFILES)]
     pub cuts: StackCuts,
@@ -89,10 +93,15 @@ pub(crate) enum LostArg {
 }
 
 impl ProfileArgs {
-    /// Profiles whose stacks are cut, with these names of functions and others.
-    pub(crate) fn with_cuts(cuts: StackCuts, names: FunctionNames, name_maps: NameMapArgs) -> Self {
+    /// Profiles of these values, whose stacks are cut, with these names of functions and others.
+    pub(crate) fn with_cuts(
+        value: ValueOptions,
+        cuts: StackCuts,
+        names: FunctionNames,
+        name_maps: NameMapArgs,
+    ) -> Self {
         Self {
-            contents: ProfileContentArgs { cuts, names, name_maps, ..ProfileContentArgs::default() },
+            contents: ProfileContentArgs { value, cuts, names, name_maps, ..ProfileContentArgs::default() },
             split_by: None,
         }
     }
@@ -119,7 +128,8 @@ impl ProfileArgs {
     /// # Errors
     /// If a file of thread types or of names cannot be read.
     pub(crate) fn options(&self, events: Vec<String>) -> Result<ProfileOptions> {
-        let ProfileContentArgs { labels, lost, data_addresses, cuts, names, thread_types, name_maps } = &self.contents;
+        let ProfileContentArgs { labels, lost, data_addresses, value, cuts, names, thread_types, name_maps } =
+            &self.contents;
         let mut options = ProfileOptions::default();
         let selected = labels.iter().filter_map(|key| Label::by_key(key)).collect();
         options.labels = (!labels.is_empty()).then_some(selected);
@@ -132,6 +142,7 @@ impl ProfileArgs {
         });
         options.lost_as_samples = *lost == LostArg::AsSamples;
         options.data_addresses = *data_addresses;
+        options.value = value.sample_value();
         options.cuts = cuts.clone();
         options.names = *names;
         options.thread_types = thread_types.as_deref().map(read_thread_types).transpose()?.unwrap_or_default();

@@ -32,14 +32,14 @@ pub(super) struct Costs {
 
 impl Costs {
     /// The costs of a profile: periods, or numbers of samples.
-    pub(super) fn new(profile: &Profile, locations: &Locations, by_period: bool) -> Self {
+    pub(super) fn new(profile: &Profile, locations: &Locations) -> Self {
         let events = profile.events_by_samples();
         let totals = vec![0; events.len()];
         let mut costs = Self { events, totals, ..Self::default() };
         let location_functions = costs.intern(locations);
         let mut callers = Vec::new();
         for row in &profile.rows {
-            costs.add(row, profile, (locations, &location_functions), by_period, &mut callers);
+            costs.add(row, profile, (locations, &location_functions), &mut callers);
         }
         costs
     }
@@ -65,17 +65,10 @@ impl Costs {
 
     /// Adds a row. Of a function that is on the stack several times, only the innermost call counts: the costs of its calls and its
     /// own are then its inclusive cost.
-    fn add(
-        &mut self,
-        row: &Row,
-        profile: &Profile,
-        (locations, functions): (&Locations, &[u32]),
-        by_period: bool,
-        seen: &mut Vec<u32>,
-    ) {
+    fn add(&mut self, row: &Row, profile: &Profile, (locations, functions): (&Locations, &[u32]), seen: &mut Vec<u32>) {
         let Self { events, lines, calls, totals, .. } = self;
         let Some(column) = events.iter().position(|&event| event == row.event) else { return };
-        let value = profile.tables.events[row.event as usize].weight(row, by_period);
+        let value = row.value;
         totals[column] = totals[column].saturating_add(value);
         let columns = events.len();
         let add = |cost: &mut Vec<u64>| {

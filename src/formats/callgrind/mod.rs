@@ -2,7 +2,6 @@
 
 mod costs;
 
-use super::folded::Weight;
 use super::{Format, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
@@ -26,11 +25,7 @@ pub const FORMAT: Format = Format {
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
-pub struct Callgrind {
-    /// What the count of a stack is.
-    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
-    pub weight: Weight,
-}
+pub struct Callgrind {}
 
 impl OutputFormat for Callgrind {
     fn format(&self) -> &'static Format {
@@ -49,7 +44,7 @@ impl ProfileFormat for Callgrind {
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let locations = Locations::new(&profile.tables);
-        let costs = Costs::new(profile, &locations, self.weight.is_period());
+        let costs = Costs::new(profile, &locations);
         let mut out = BufWriter::with_capacity(1 << 17, out);
         head(profile, &costs, &mut out).map_err(Error::Output)?;
         let mut names = NumberedNames { locations: &locations, defined: HashSet::new() };

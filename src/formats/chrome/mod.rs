@@ -3,7 +3,6 @@
 mod events;
 mod stack_frames;
 
-use super::folded::Weight;
 use super::{Format, ShowsFunctions};
 use crate::formats::framework::json_text;
 use crate::formats::framework::json_text::Each;
@@ -53,11 +52,7 @@ struct ChromeSample<'a> {
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
-pub struct Chrome {
-    /// What the count of a stack is.
-    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
-    pub weight: Weight,
-}
+pub struct Chrome {}
 
 impl OutputFormat for Chrome {
     fn format(&self) -> &'static Format {
@@ -79,7 +74,6 @@ impl ProfileFormat for Chrome {
     }
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
-        let by_period = self.weight.is_period();
         let tables = &*profile.tables;
         let tracks = tracks(profile);
         let stacks = StackFrames::new(profile);
@@ -107,7 +101,7 @@ impl ProfileFormat for Chrome {
                     pid,
                     tid,
                     ts: microseconds(profile.occurrences[row].time),
-                    weight: event.weight(&profile.rows[row], by_period),
+                    weight: profile.rows[row].value,
                     sf: stacks.innermost_frame(profile.rows[row].stack),
                 })
             }),

@@ -16,7 +16,6 @@ use serde::{Serialize, Serializer};
 pub(super) struct Counters<'a> {
     profile: &'a Profile,
     clock: Clock,
-    by_period: bool,
     list: Vec<Counter>,
 }
 
@@ -51,7 +50,7 @@ struct SampleColumns<T, C> {
 
 impl<'a> Counters<'a> {
     /// The counters of a profile, whose first threads are those of the tracks.
-    pub(super) fn new(profile: &'a Profile, tracks: &[Track], clock: Clock, by_period: bool) -> Self {
+    pub(super) fn new(profile: &'a Profile, tracks: &[Track], clock: Clock) -> Self {
         let tables = &*profile.tables;
         let shown = profile.events_by_samples().first().copied();
         let thread = |track: &Track| track.thread.map(|thread| &tables.timeline.threads[thread]);
@@ -76,16 +75,15 @@ impl<'a> Counters<'a> {
         }
         // Rows of a profile with times are in time order.
         list.iter_mut().for_each(|counter| counter.rows.sort_unstable());
-        Self { profile, clock, by_period, list }
+        Self { profile, clock, list }
     }
 
     fn counter(&'a self, counter: &'a Counter) -> impl Serialize + 'a {
-        let Self { profile, clock, by_period, .. } = self;
+        let Self { profile, clock, .. } = self;
         let event = &profile.tables.events[counter.event as usize];
-        let unit = event.weight_unit(*by_period);
         let rows = || counter.rows.iter().map(|&row| row as usize);
-        let weight = move |row: usize| event.weight(&profile.rows[row], *by_period) as f64;
-        let is_time = unit == Unit::Nanoseconds;
+        let weight = move |row: usize| profile.rows[row].value as f64;
+        let is_time = event.unit == Unit::Nanoseconds;
         FirefoxCounter {
             // The viewer shows no unit.
             name: if is_time { format!("{} (ms)", event.name) } else { event.name.clone() },

@@ -17,7 +17,6 @@ mod threads;
 
 pub use import::{import, recognizes};
 
-use super::folded::Weight;
 use super::{Format, FormatReader, ShowsFunctions};
 use crate::formats::framework::json_text;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
@@ -78,11 +77,7 @@ impl Clock {
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
-pub struct Firefox {
-    /// What the count of a stack is.
-    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
-    pub weight: Weight,
-}
+pub struct Firefox {}
 
 impl OutputFormat for Firefox {
     fn format(&self) -> &'static Format {
@@ -104,17 +99,16 @@ impl ProfileFormat for Firefox {
     }
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
-        let by_period = self.weight.is_period();
         let clock = Clock::new(profile);
         let mut shared = SharedTables::new(&profile.tables);
         let tracks = tracks(profile);
-        let threads = Threads::new(profile, &tracks, clock, by_period, &mut shared);
+        let threads = Threads::new(profile, &tracks, clock, &mut shared);
         let document = ProcessedProfile {
             meta: meta(profile, &tracks),
             libs: libs::libs(&profile.tables),
             threads,
             pages: [],
-            counters: Counters::new(profile, &tracks, clock, by_period),
+            counters: Counters::new(profile, &tracks, clock),
             shared,
         };
         json_text::write(&document, out)

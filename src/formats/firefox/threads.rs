@@ -17,7 +17,6 @@ pub(super) struct Threads<'a> {
     profile: &'a Profile,
     tracks: Vec<Cow<'a, Track>>,
     clock: Clock,
-    by_period: bool,
     /// By row: its stack.
     stacks: Vec<Option<u32>>,
     /// By track: its markers.
@@ -67,13 +66,7 @@ enum Weight {
 
 impl<'a> Threads<'a> {
     /// The threads of a profile, whose stacks and names are added to the tables.
-    pub(super) fn new(
-        profile: &'a Profile,
-        tracks: &'a [Track],
-        clock: Clock,
-        by_period: bool,
-        shared: &mut SharedTables<'_>,
-    ) -> Self {
+    pub(super) fn new(profile: &'a Profile, tracks: &'a [Track], clock: Clock, shared: &mut SharedTables<'_>) -> Self {
         let timeline = &profile.tables.timeline;
         let mut stacks = vec![None; profile.rows.len()];
         let mut tracks: Vec<Cow<'a, Track>> = tracks.iter().map(Cow::Borrowed).collect();
@@ -104,7 +97,7 @@ impl<'a> Threads<'a> {
         for (thread, periods) in &running {
             markers[first_tracks[thread]].add_running(periods, clock, shared);
         }
-        Self { profile, tracks, clock, by_period, stacks, markers }
+        Self { profile, tracks, clock, stacks, markers }
     }
 
     fn thread(&'a self, index: usize) -> impl Serialize + 'a {
@@ -145,17 +138,16 @@ impl<'a> Threads<'a> {
     }
 
     fn samples(&'a self, track: &'a Track) -> impl Serialize + 'a {
-        let Self { profile, clock, by_period, stacks, .. } = self;
+        let Self { profile, clock, stacks, .. } = self;
         let rows = || track.rows.iter().map(|&row| row as usize);
         let event = &profile.tables.events[track.event as usize];
-        let (by_period, unit) = (*by_period, event.weight_unit(*by_period));
-        let weighted = move |row: usize| match (unit, event.weight(&profile.rows[row], by_period)) {
+        let weighted = move |row: usize| match (event.unit, profile.rows[row].value) {
             (Unit::Nanoseconds, weight) => Weight::Milliseconds(weight as f64 / 1e6),
             (_, weight) => Weight::Number(weight),
         };
         SampleColumns {
             length: track.rows.len(),
-            weight_type: match unit {
+            weight_type: match event.unit {
                 Unit::Nanoseconds => "tracing-ms",
                 Unit::Bytes => "bytes",
                 Unit::Count => "samples",
@@ -164,7 +156,7 @@ impl<'a> Threads<'a> {
             time: Each(move || rows().map(|row| clock.milliseconds(profile.occurrences[row].time))),
             weight: Each(move || rows().map(weighted)),
             // Clocks count the time on a CPU. profiler-cli does not end on an empty column.
-            thread_cpu_delta: (event.unit == Unit::Nanoseconds && !event.is_off_cpu && !track.rows.is_empty())
+            thread_cpu_delta: (event.is_cpu_time && !track.rows.is_empty())
                 .then_some(Each(move || rows().map(|row| profile.rows[row].value as f64 / 1e3))),
         }
     }

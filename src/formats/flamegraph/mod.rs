@@ -170,9 +170,7 @@ impl ProfileFormat for Flamegraph {
         if self.icicle {
             options.direction = Direction::Inverted;
         }
-        if self.stacks.weight.is_period() {
-            options.count_name = unit(profile).to_owned();
-        }
+        options.count_name = unit(profile).to_owned();
         if let Some(before) = &before {
             lines = differences(&self::lines(before, &short_names), &lines)?;
         }
@@ -195,6 +193,9 @@ fn events(profile: &Profile) -> impl ExactSizeIterator<Item = &ProfileEvent> {
 
 /// Unit of the counts.
 fn unit(profile: &Profile) -> &'static str {
+    if profile.is_by_samples {
+        return "samples";
+    }
     if events(profile).all(|event| event.unit == Unit::Nanoseconds) { "ns" } else { "events" }
 }
 

@@ -37,10 +37,6 @@ pub const LABELS: &[Label] = &[Label::ThreadName];
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
 pub struct Folded {
-    /// What the count of a stack is.
-    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
-    pub weight: Weight,
-
     /// Mark frames of these kinds with the suffix `_[k]`, `_[i]` or `_[j]`.
     #[cfg_attr(
         feature = "cli",
@@ -83,24 +79,6 @@ impl Folded {
     /// The labels of the keys by which stacks are grouped.
     pub(super) fn group_labels(&self) -> Vec<Label> {
         self.group_by.iter().flat_map(|key| key.labels()).copied().collect()
-    }
-}
-
-/// What the count of a stack, or the width of a sample, is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-pub enum Weight {
-    /// Sum of the periods of its samples.
-    #[default]
-    Period,
-    /// Number of its samples.
-    Samples,
-}
-
-impl Weight {
-    /// Whether it is a sum of periods.
-    pub fn is_period(self) -> bool {
-        self == Self::Period
     }
 }
 

@@ -42,7 +42,6 @@ impl FoldedStacks {
         check_keys(&options.group_by, profile)?;
         let tables = &*profile.tables;
         let mut frames = FrameNames::new(tables, options, show, names);
-        let by_period = options.weight.is_period();
         let mut stacks: Slices<NameId> = Slices::default();
         let (mut counts, mut stack) = (Vec::new(), Vec::new());
         for row in &profile.rows {
@@ -57,7 +56,7 @@ impl FoldedStacks {
             if index == counts.len() {
                 counts.push(0_u64);
             }
-            counts[index] = counts[index].saturating_add(tables.events[row.event as usize].weight(row, by_period));
+            counts[index] = counts[index].saturating_add(row.value);
         }
         let (names, short_names) = frames.into_names();
         Ok(Self { names, short_names, stacks, counts })

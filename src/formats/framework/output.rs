@@ -133,6 +133,16 @@ pub trait ProfileFormat {
         None
     }
 
+    /// Whether it shows how threads were [scheduled](crate::profile::scheduling).
+    fn shows_scheduling(&self) -> bool {
+        false
+    }
+
+    /// Whether it shows several values of a sample, such as latency beside CPU time.
+    fn has_columns(&self) -> bool {
+        false
+    }
+
     /// Writes samples one by one, if the format supports that.
     fn streamed(&self) -> Option<BeginStreamed> {
         None

@@ -141,7 +141,7 @@ mod tests {
         let event = ProfileEvent {
             name: "cycles".into(),
             unit: Unit::Count,
-            is_off_cpu: false,
+            is_cpu_time: false,
             is_tracepoint: false,
             period: Some(100),
             sample_types: None,

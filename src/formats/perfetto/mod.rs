@@ -9,7 +9,6 @@ mod processes;
 mod proto;
 mod samples;
 
-use super::folded::Weight;
 use super::{Format, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
@@ -33,11 +32,7 @@ pub const FORMAT: Format = Format {
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
-pub struct Perfetto {
-    /// What the count of a stack is.
-    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
-    pub weight: Weight,
-}
+pub struct Perfetto {}
 
 impl OutputFormat for Perfetto {
     fn format(&self) -> &'static Format {
@@ -59,7 +54,6 @@ impl ProfileFormat for Perfetto {
     }
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
-        let by_period = self.weight.is_period();
         let clock = TraceClock::from_profile(profile);
         let mut packets = Packets::new(out, clock.id());
         let clock_snapshot = Some(clock.snapshot(profile));
@@ -67,7 +61,7 @@ impl ProfileFormat for Perfetto {
         packets.add_independent(None, TracePacket { clock_snapshot, ..TracePacket::default() })?;
         packets.add_independent(None, TracePacket { system_info, ..TracePacket::default() })?;
         processes::write(profile, &mut packets)?;
-        samples::write(profile, by_period, clock, &mut packets)?;
+        samples::write(profile, clock, &mut packets)?;
         ftrace::write(profile, &mut packets)?;
         packets.finish()
     }

@@ -52,7 +52,7 @@ struct Sequence {
 ///
 /// # Errors
 /// Errors of the output.
-pub(super) fn write(profile: &Profile, by_period: bool, clock: TraceClock, packets: &mut Packets<'_>) -> Result<()> {
+pub(super) fn write(profile: &Profile, clock: TraceClock, packets: &mut Packets<'_>) -> Result<()> {
     let tables = &*profile.tables;
     let stacks = Stacks::new(tables);
     let mut by_labels: HashMap<LabelsId, PerfSample> = HashMap::new();
@@ -80,7 +80,7 @@ pub(super) fn write(profile: &Profile, by_period: bool, clock: TraceClock, packe
         let Some(Sequence { sent, counts }) = sequences.get_mut(&row.event) else { continue };
         let sample = *by_labels.entry(row.labels).or_insert_with(|| sample_with_labels(profile, row.labels));
         let count = counts.entry(sample.cpu.unwrap_or(0)).or_default();
-        *count = count.saturating_add(event.weight(row, by_period));
+        *count = count.saturating_add(row.value);
         let (callstack_iid, interned_data) = stacks.send(row.stack, sent);
         packets.add(&TracePacket {
             timestamp: Some(occurrence.time),

@@ -84,9 +84,9 @@ impl Columns {
             Unit::Bytes => "bytes",
             Unit::Count => "count",
         };
-        let (samples, value) = match (is_alone, event.unit) {
-            (true, Unit::Nanoseconds) if !event.is_off_cpu => (SAMPLES.to_owned(), "cpu".to_owned()),
-            (true, _) if event.name != SAMPLES => (SAMPLES.to_owned(), event.name.clone()),
+        let (samples, value) = match is_alone {
+            true if event.is_cpu_time => (SAMPLES.to_owned(), "cpu".to_owned()),
+            true if event.name != SAMPLES => (SAMPLES.to_owned(), event.name.clone()),
             _ => {
                 let value = self.unused(&event.name);
                 (self.unused(&format!("{value}_samples")), value)
@@ -117,7 +117,7 @@ mod tests {
         let event = |&(name, unit, _): &(&str, _, _)| ProfileEvent {
             name: name.into(),
             unit,
-            is_off_cpu: false,
+            is_cpu_time: unit == Unit::Nanoseconds,
             is_tracepoint: false,
             period: None,
             sample_types: None,
@@ -176,7 +176,7 @@ mod tests {
         let event = |samples: Option<&str>, value| ProfileEvent {
             name: "x".into(),
             unit: Unit::Count,
-            is_off_cpu: false,
+            is_cpu_time: false,
             is_tracepoint: false,
             period: None,
             sample_types: Some(SampleTypes { samples: samples.map(kind), value: kind(value) }),

@@ -82,6 +82,10 @@ impl OutputFormat for Pprof {
 }
 
 impl ProfileFormat for Pprof {
+    fn has_columns(&self) -> bool {
+        true
+    }
+
     fn streamed(&self) -> Option<BeginStreamed> {
         Some(begin)
     }

@@ -7,6 +7,8 @@ mod csv;
 mod json;
 mod markdown;
 pub mod perf;
+mod ratio;
+mod scheduling;
 mod style;
 mod text;
 mod tree;
@@ -23,6 +25,7 @@ use crate::report::comparison::{ComparedEntry, Comparison};
 use crate::report::function_tree::TreeDirection;
 use crate::report::key::ReportKey;
 use crate::report::location::Locations;
+use crate::report::ratio::EventRatio;
 use crate::report::source_lines::SourceFiles;
 use crate::report::top::{ReportEntry, Top};
 use perf_data::error::{Error, Result};
@@ -150,6 +153,36 @@ pub struct Contents {
     #[cfg_attr(feature = "cli", arg(long, value_name = "PERCENT", value_parser = percent, requires = "diff"))]
     pub fail_above: Option<f64>,
 
+    /// Print how threads were scheduled instead of functions: time on and off the CPU, delays, and who woke whom.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "tree", "json", "no_children", "percent_limit"]
+        )
+    )]
+    pub sched: bool,
+
+    /// Print the ratio of two events, such as instructions/cycles or cache-misses/instructions*1000; or one of ipc, mpki,
+    /// branch-miss-rate, cache-miss-rate, whose events are known.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_name = "A/B[*K]",
+            conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "tree", "json", "sched", "off_cpu", "weight"]
+        )
+    )]
+    pub ratio: Option<String>,
+
+    /// Title of the ratio.
+    #[cfg_attr(feature = "cli", arg(long = "as", value_name = "NAME", requires = "ratio"))]
+    pub ratio_title: Option<String>,
+
+    /// Sort by the ratio instead of its denominator.
+    #[cfg_attr(feature = "cli", arg(long, requires = "ratio"))]
+    pub by_ratio: bool,
+
     /// Print one JSON object.
     #[cfg_attr(feature = "cli", arg(long, conflicts_with = "csv"))]
     pub json: bool,
@@ -177,7 +210,10 @@ impl Contents {
     /// Whether the report lists all functions, which it can compare with those of another recording.
     fn shows_functions(&self) -> bool {
         let Self { callers, callees, symbol, lines, list, tree, .. } = self;
-        [callers, callees, symbol, lines, list].into_iter().all(Option::is_none) && tree.is_none()
+        [callers, callees, symbol, lines, list].into_iter().all(Option::is_none)
+            && tree.is_none()
+            && !self.sched
+            && self.ratio.is_none()
     }
 }
 
@@ -327,6 +363,10 @@ impl ProfileFormat for Report {
         self.keys(false).iter().flat_map(|key| key.labels()).copied().collect()
     }
 
+    fn shows_scheduling(&self) -> bool {
+        self.contents.sched
+    }
+
     /// Writes a report; an error if the profile has no function of a requested name.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let Contents { json, max_bytes, offset, .. } = &self.contents;
@@ -356,6 +396,16 @@ impl Report {
         let names = if *json || *csv { FunctionNames::Full } else { profile.tables.function_names };
         let locations = Locations::with_names(&profile.tables, names);
         let comparisons = base.map(|base| Ok((base, settings.comparisons(base, profile, names)?))).transpose()?;
+        if let Some(scheduling) = profile.tables.scheduling.as_ref().filter(|_| self.contents.sched) {
+            return match csv {
+                true => scheduling::write_csv(profile, scheduling, settings.limit, out),
+                false => {
+                    let style = style::Style { has_color: self.color == Color::Always };
+                    let text = scheduling::text(profile, scheduling, &locations, settings.limit, style);
+                    out.write_all(text.as_bytes()).map_err(Error::Output)
+                }
+            };
+        }
         match (&comparisons, tree) {
             (Some((base, comparisons)), _) if *json => {
                 return json::write_comparisons([base, profile], comparisons, &settings, out);
@@ -365,10 +415,21 @@ impl Report {
                 return json::write_trees(profile, &locations, &settings, *direction, out);
             }
             (None, None) if *json => return self.write_json(profile, &locations, &settings, out),
-            (None, None) if *csv => return csv::write(profile, &locations, &settings, out),
+            (None, None) if *csv && self.contents.ratio.is_none() => {
+                return csv::write(profile, &locations, &settings, out);
+            }
             _ => {}
         }
+        let Contents { ratio, ratio_title, by_ratio, .. } = &self.contents;
+        let ratio = ratio.as_ref().map(|ratio| EventRatio::new(ratio, ratio_title.as_deref(), profile)).transpose()?;
+        if let Some(ratio) = ratio.as_ref().filter(|_| *csv) {
+            return ratio::write_csv(profile, &locations, &settings, (ratio, *by_ratio), out);
+        }
         let page = text::Page::new(profile, &locations, &settings, self.color == Color::Always);
+        if let Some(ratio) = &ratio {
+            let text = ratio::text(&page, ratio, *by_ratio);
+            return out.write_all(text.as_bytes()).map_err(Error::Output);
+        }
         let files = self.source_files();
         let [callers, callees] = [callers, callees].map(|name| name.as_ref().or(symbol.as_ref()));
         let text = match (&comparisons, tree, lines, list) {

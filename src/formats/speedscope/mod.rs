@@ -8,16 +8,15 @@ mod import;
 
 pub use import::{import, recognizes};
 
-use super::folded::Weight;
 use super::{Format, FormatReader, ShowsFunctions};
 use crate::formats::framework::json_text;
 use crate::formats::framework::json_text::Each;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::formats::framework::tracks;
 use crate::formats::framework::tracks::{Track, tracks};
-use crate::profile::Profile;
 use crate::profile::event::Unit;
 use crate::profile::labels::Label;
+use crate::profile::{Profile, Row};
 use frames::SpeedscopeFrames;
 use perf_data::error::Result;
 use serde::Serialize;
@@ -72,10 +71,6 @@ struct SampledProfile<'a, S, W> {
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
 pub struct Speedscope {
-    /// What the count of a stack is.
-    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
-    pub weight: Weight,
-
     /// What a frame is.
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", default_value_t))]
     pub frames: FrameUnit,
@@ -113,7 +108,6 @@ impl ProfileFormat for Speedscope {
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let frames = SpeedscopeFrames::new(&profile.tables, self.frames == FrameUnit::Lines);
-        let by_period = self.weight.is_period();
         let tracks = tracks(profile);
         let file = File {
             schema: "https://www.speedscope.app/file-format-schema.json",
@@ -121,27 +115,22 @@ impl ProfileFormat for Speedscope {
             name: profile.name.clone().or_else(|| profile.tables.command.clone()).unwrap_or_default(),
             active_profile_index: tracks::heaviest(&tracks, profile).unwrap_or(0),
             shared: Shared { frames: Each(|| frames.list().map(|location| frames.frame(location))) },
-            profiles: Each(|| tracks.iter().map(|track| track_profile(track, profile, &frames, by_period))),
+            profiles: Each(|| tracks.iter().map(|track| track_profile(track, profile, &frames))),
         };
         json_text::write(&file, out)
     }
 }
 
-fn track_profile<'a>(
-    track: &'a Track,
-    profile: &'a Profile,
-    frames: &'a SpeedscopeFrames,
-    by_period: bool,
-) -> impl Serialize + 'a {
+fn track_profile<'a>(track: &'a Track, profile: &'a Profile, frames: &'a SpeedscopeFrames) -> impl Serialize + 'a {
     let event = &profile.tables.events[track.event as usize];
-    let weight = move |row| event.weight(row, by_period);
+    let weight = |row: &Row| row.value;
     let rows = || track.rows.iter().map(|&row| &profile.rows[row as usize]);
     let name = track.name(&profile.tables);
     SampledProfile {
         kind: "sampled",
         name: if profile.has_samples.len() > 1 { format!("{name} {}", event.name) } else { name },
         event: &event.name,
-        unit: match event.weight_unit(by_period) {
+        unit: match event.unit {
             Unit::Nanoseconds => "nanoseconds",
             Unit::Bytes => "bytes",
             Unit::Count => "none",

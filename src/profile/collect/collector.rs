@@ -9,9 +9,11 @@
 //! 5. `add` adds these to the rows of a part, or passes the sample to a [`SampleSink`].
 //! 6. `finish` looks up the functions of all frames and returns the profiles.
 
+use super::derived_events::DerivedEvents;
 use super::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use super::merged_events::MergedEvents;
 use super::observation::Observation;
+use super::off_cpu_samples::OffCpuSamples;
 use super::omissions;
 use super::omissions::IncompleteStacks;
 use super::parts::{PartKey, Parts, packed};
@@ -21,8 +23,9 @@ use super::sample_sink::{ResolvedSample, SampleSink};
 use super::selection::Selection;
 use super::stack_collector::{CollectedStacks, StackCollector};
 use super::stack_counter::StackOptions;
+use super::values::Values;
 use super::weights::Weights;
-use crate::profile::event::{EventGroup, ProfileEvent, period};
+use crate::profile::event::{EventGroup, ProfileEvent, Unit, period};
 use crate::profile::intern::frames::{Address, SampledStack};
 use crate::profile::intern::resolver::{Resolved, Resolver, Viewer};
 use crate::profile::intern::stack_cache::StackCacheKey;
@@ -36,11 +39,13 @@ use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::target::RecordTarget;
 use crate::profile::timeline::Timeline;
 use crate::profile::unwind::deferred::{MAX_FRAMES, UserFrames, Waiting, WaitingSample};
+use crate::profile::weight::value::{SampleValue, derived};
 use crate::profile::{Frame, Place, Profile, Row, Tables};
 use hashbrown::HashMap;
 use perf_data::abi;
 use perf_data::abi::Endian;
 use perf_data::abi::feature::FeatureId;
+use perf_data::abi::record::task::Task;
 use perf_data::abi::record::thread_map::ThreadMap;
 use perf_data::abi::record::{CpuMode, RecordType};
 use perf_data::abi::sample::branch::BranchFlags;
@@ -78,24 +83,29 @@ pub(crate) struct Collector<'a> {
     selected_labels: Vec<Label>,
     has_selected_labels: bool,
     selection: Selection,
-    contexts: SampleContexts,
+    pub(super) contexts: SampleContexts,
     /// Receives samples one by one, instead of collecting rows.
     sink: Option<&'a mut dyn SampleSink>,
-    session: Session,
+    pub(super) session: Session,
     /// The threads that perf was asked to record (THREAD_MAP).
     threads: Option<ThreadMap>,
-    ledger: Ledger,
+    pub(super) ledger: Ledger,
     stacks: StackCollector,
-    label_sets: LabelSets,
+    pub(super) label_sets: LabelSets,
     /// What threads did, if that is kept.
     timeline: Option<Timeline>,
     weights: Weights,
+    /// Values other than periods.
+    value: SampleValue,
+    values: Values,
+    /// Collects waits instead of samples.
+    pub(super) off_cpu: Option<Box<OffCpuSamples>>,
     waiting: Waiting,
-    parts: Parts,
+    pub(super) parts: Parts,
     incomplete: IncompleteStacks,
     symbols: SymbolSources,
     /// Number of samples in the profile.
-    samples: u64,
+    pub(super) samples: u64,
     /// The buffers of the sample before.
     spare: Observation,
 }
@@ -141,8 +151,9 @@ impl SampleConsumer for Collector<'_> {
         let used = match raw.header().kind {
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw)?,
             RecordType::THREAD_MAP => self.thread_map(meta, raw),
-            _ => {
+            kind => {
                 let applied = self.session.apply(meta, raw);
+                let applied = self.values_record(kind, meta, raw, applied)?;
                 let Some(timeline) = &mut self.timeline else { return Ok(applied) };
                 return Ok(timeline.record(meta, raw, &self.session, applied));
             }
@@ -153,6 +164,13 @@ impl SampleConsumer for Collector<'_> {
 
 impl<'a> Collector<'a> {
     pub(crate) fn new(options: &ProfileOptions) -> Self {
+        // Branches have no other value.
+        let value = options.value.clone();
+        let value = if options.branches.is_none() { value } else { SampleValue::Period };
+        let is_state = |label: &Label| *label == Label::State;
+        let is_off_cpu = value == SampleValue::OffCpu;
+        let has_state = options.labels.as_ref().is_none_or(|labels| labels.iter().any(is_state));
+        let selected_labels = options.labels.iter().flatten().copied();
         Self {
             split: options.split,
             lost_as_samples: options.lost_as_samples,
@@ -161,11 +179,14 @@ impl<'a> Collector<'a> {
             cuts: options.cuts.clone(),
             names: options.names,
             timeline: options.timeline.then(Timeline::default),
-            selected_labels: options.labels.clone().unwrap_or_default(),
+            selected_labels: selected_labels.filter(|label| !is_off_cpu || !is_state(label)).collect(),
             has_selected_labels: options.labels.is_some(),
             selection: Selection::new(options.events.clone()),
             contexts: SampleContexts::new(options),
             symbols: options.symbols.clone(),
+            values: Values::new(&value, options.keeps_periods),
+            off_cpu: is_off_cpu.then(|| Box::new(OffCpuSamples::new(has_state, options.scheduling))),
+            value,
             as_recorded: options.as_recorded,
             branches: options.branches,
             stacks: StackCollector::new(StackOptions {
@@ -190,15 +211,23 @@ impl<'a> Collector<'a> {
             let problem = format!("sample is larger than its fields: {why}");
             self.ledger.damage(meta.damage(raw.block(), raw.at(), problem));
         }
+        if self.off_cpu.is_some() && !self.observe_waits(sample)? {
+            return Ok(());
+        }
         let Observation { weights, labels, .. } = observation;
         weights.clear();
         match self.branches {
             Some(_) if view.branch_stack.is_none_or(|branches| branches.is_empty()) => {}
             Some(_) => weights.push((index, 1)),
+            None if self.off_cpu.is_some() => weights.push((derived(0), view.period.unwrap_or(0))),
             None => self.weights.append(view, index, &meta.events, weights),
         }
-        if !self.selection.is_all() {
+        if !self.selection.is_all() && self.off_cpu.is_none() {
             weights.retain(|&(event, _)| self.selection.has(event, &meta.events));
+        }
+        match weights.is_empty() {
+            true => self.values.unselected(sample, &self.session),
+            false => self.values.replace(sample, &self.session, weights),
         }
         if weights.is_empty() {
             // The event is not selected, no counter has increased, or there are no branches.
@@ -235,26 +264,10 @@ impl<'a> Collector<'a> {
         layout: &SampleLayout,
     ) -> Result<()> {
         let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
-        let is_call_stack = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
-        // Without an instruction pointer, the leaf comes from the call chain.
-        let needs_callers = !self.leaves_only || view.ip.is_none();
-        let calls = view.branch_stack.filter(|calls| is_call_stack && needs_callers && !calls.is_empty());
-        let callchain = view.callchain.filter(|_| needs_callers);
-        let sampled =
-            SampledStack { ip: view.ip, space: mode.into(), callchain, calls, repeats_leaf: self.as_recorded };
-        let has_cookie = callchain.and_then(deferred_cookie).is_some();
-        if calls.is_some() || self.data_addresses || has_cookie {
-            let data = view.addr.filter(|&data| self.data_addresses && data != 0);
-            let resolved = self.stacks.direct.resolver.stack(&self.session, viewer, &sampled, data);
+        let sampled = self.sampled_stack(mode, view, layout);
+        if self.sink.is_some() || self.is_resolved_at_once(&sampled) {
+            let resolved = self.stack_at_once(context, mode, view, layout);
             return self.add_or_wait(observation, context, view, resolved);
-        }
-        if self.sink.is_some() {
-            let chain = callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
-            let key = StackCacheKey { view: [context.view, 0, 0], ip: view.ip, mode, chain };
-            let Self { stacks, session, .. } = self;
-            let stack = stacks.direct.stack(&key, || session.address_space(viewer.pid), &sampled);
-            self.read_labels(observation, context);
-            return self.add(observation, stack, 1);
         }
         let labels = context.labels.unwrap_or_else(|| self.label_sets.id(&observation.labels));
         if self.timeline.is_some() {
@@ -270,6 +283,43 @@ impl<'a> Collector<'a> {
             stacks.add((&sampled, mode), viewer, session, UseOfStack::Row { row, event: event.into(), value });
         }
         Ok(())
+    }
+
+    /// The stack of a sample as recorded.
+    fn sampled_stack<'s>(&self, mode: CpuMode, view: &SampleView<'s>, layout: &SampleLayout) -> SampledStack<'s> {
+        let is_call_stack = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
+        // Without an instruction pointer, the leaf comes from the call chain.
+        let needs_callers = !self.leaves_only || view.ip.is_none();
+        let calls = view.branch_stack.filter(|calls| is_call_stack && needs_callers && !calls.is_empty());
+        let callchain = view.callchain.filter(|_| needs_callers);
+        SampledStack { ip: view.ip, space: mode.into(), callchain, calls, repeats_leaf: self.as_recorded }
+    }
+
+    /// Whether the cache of stacks, whose key has no more than the call chain, does not apply to a stack.
+    fn is_resolved_at_once(&self, sampled: &SampledStack<'_>) -> bool {
+        let has_cookie = sampled.callchain.and_then(deferred_cookie).is_some();
+        sampled.calls.is_some() || self.data_addresses || has_cookie
+    }
+
+    /// Resolves the stack of a sample that is needed at once.
+    pub(super) fn stack_at_once(
+        &mut self,
+        context: SampleContext,
+        mode: CpuMode,
+        view: &SampleView<'_>,
+        layout: &SampleLayout,
+    ) -> Resolved {
+        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
+        let sampled = self.sampled_stack(mode, view, layout);
+        if self.is_resolved_at_once(&sampled) {
+            let data = view.addr.filter(|&data| self.data_addresses && data != 0);
+            return self.stacks.direct.resolver.stack(&self.session, viewer, &sampled, data);
+        }
+        let chain = sampled.callchain.map(|chain| chain.as_chunks()).unwrap_or_default();
+        let key = StackCacheKey { view: [context.view, 0, 0], ip: view.ip, mode, chain };
+        let Self { stacks, session, .. } = self;
+        let stack = stacks.direct.stack(&key, || session.address_space(viewer.pid), &sampled);
+        Resolved { stack, cookie: None }
     }
 
     /// Adds the branches of a sample, with these of their flags.
@@ -313,13 +363,18 @@ impl<'a> Collector<'a> {
         let (Some(cookie), Some((_, tid))) = (resolved.cookie, view.task) else {
             return self.add(observation, resolved.stack, 1);
         };
-        let frames = self.stacks.direct.resolver.stacks.stack(resolved.stack).to_vec();
-        self.waiting.add(tid, cookie, WaitingSample { frames, observation: mem::take(observation) });
+        self.wait_for_user_frames(tid, cookie, resolved.stack, mem::take(observation));
         Ok(())
     }
 
+    /// Stores a sample until its deferred user frames arrive.
+    pub(super) fn wait_for_user_frames(&mut self, tid: u32, cookie: u64, stack: StackId, observation: Observation) {
+        let frames = self.stacks.direct.resolver.stacks.stack(stack).to_vec();
+        self.waiting.add(tid, cookie, WaitingSample { frames, observation });
+    }
+
     /// Fills the labels from their ID, if only that is known.
-    fn read_labels(&self, observation: &mut Observation, context: SampleContext) {
+    pub(super) fn read_labels(&self, observation: &mut Observation, context: SampleContext) {
         if let Some(labels) = context.labels {
             observation.labels.clear();
             observation.labels.extend_from_slice(self.label_sets.labels(labels));
@@ -327,7 +382,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Adds a sample with this stack.
-    fn add(&mut self, observation: &Observation, stack: StackId, samples: u64) -> Result<()> {
+    pub(super) fn add(&mut self, observation: &Observation, stack: StackId, samples: u64) -> Result<()> {
         let Observation { part, labels, weights, .. } = observation;
         let Self { sink, stacks, session, .. } = self;
         if let Some(sink) = sink {
@@ -365,7 +420,7 @@ impl<'a> Collector<'a> {
 
     /// Updates the metadata of a sample's parts.
     #[inline]
-    fn note(&mut self, observation: &Observation, time: Option<u64>, main_map: Option<MapId>) {
+    pub(super) fn note(&mut self, observation: &Observation, time: Option<u64>, main_map: Option<MapId>) {
         let Observation { part, weights, .. } = observation;
         if self.split != Some(SplitBy::Event) {
             return self.parts.part(*part).note(time, main_map, weights.len() as u64);
@@ -376,13 +431,38 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Uses a record for the values of samples, after the session has applied it.
+    fn values_record(&mut self, kind: RecordType, meta: &Meta, raw: &Raw<'_>, applied: Applied) -> Result<Applied> {
+        if matches!(self.value, SampleValue::Period | SampleValue::Samples) {
+            return Ok(applied);
+        }
+        let used = match kind {
+            RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE if self.off_cpu.is_some() => {
+                self.switch_record(meta, raw)?
+            }
+            _ => {
+                let task = || abi::parse::<Task>(meta.events.split(raw).0, raw.endian(), ()).ok();
+                let is_task = matches!(kind, RecordType::FORK | RecordType::EXIT);
+                let task = is_task.then(task).flatten().map(|(task, _)| task);
+                self.off_cpu.iter_mut().for_each(|off_cpu| off_cpu.record(kind, task));
+                self.values.record(meta, raw, task.map(|task| task.tid))
+            }
+        };
+        Ok(if matches!(used, Applied::Consumed) { used } else { applied })
+    }
+
     /// Counts lost records and samples; `None` if the record is malformed.
     fn lost(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Option<()>> {
         let Some(losses) = ReportedLosses::decode(meta, raw) else { return Ok(None) };
+        self.off_cpu.iter_mut().for_each(|off_cpu| off_cpu.record(RecordType::LOST, None));
         self.ledger.lost(losses);
         let count = if meta.counts_lost_samples() { losses.samples } else { losses.records };
         let index = meta.events.find(raw).map_or(0, |(index, _)| index);
-        if !self.lost_as_samples || count == 0 || !self.selection.has(index, &meta.events) {
+        if !self.lost_as_samples
+            || !matches!(self.value, SampleValue::Period | SampleValue::Samples)
+            || count == 0
+            || !self.selection.has(index, &meta.events)
+        {
             return Ok(Some(()));
         }
         let Some(event) = meta.events.list().get(index as usize) else { return Ok(Some(())) };
@@ -427,6 +507,8 @@ impl<'a> Collector<'a> {
     pub(crate) fn finish(mut self, meta: &Meta) -> Result<(Vec<Profile>, Ledger)> {
         self.selection.check(meta)?;
         labels::check(&self.selected_labels, meta)?;
+        mem::take(&mut self.values).finish(meta, &mut self.ledger)?;
+        let scheduling = self.off_cpu.take().map(|off_cpu| off_cpu.finish(meta, &mut self.ledger)).transpose()?;
         for sample in self.waiting.take_all() {
             // The user frames of these samples never arrived; their kernel frames are kept.
             self.incomplete.deferred += 1;
@@ -438,7 +520,9 @@ impl<'a> Collector<'a> {
         let samples = self.ledger.counts(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() == 0 {
             let not_applicable = samples.not_applicable;
-            omissions::note_empty(meta, not_applicable, &mut self.ledger);
+            if self.value != SampleValue::OffCpu {
+                omissions::note_empty(meta, not_applicable, &mut self.ledger);
+            }
             self.parts.index(PartKey::All);
         }
         let target = RecordTarget::for_part(self.split, self.threads.as_ref(), meta);
@@ -448,6 +532,7 @@ impl<'a> Collector<'a> {
         for (part, counted) in list.iter_mut().zip(collected.take_rows()) {
             part.join(counted, |stack| collected.direct(stack), |sample| collected.sample_stacks[sample as usize]);
         }
+        let scheduling = scheduling.flatten().map(|scheduling| scheduling.finish(|stack| collected.direct(stack)));
         let CollectedStacks { mut stacks, mut mappings, .. } = collected;
         let imported = self.symbols.imported.clone();
         let mut events: Vec<_> =
@@ -466,9 +551,12 @@ impl<'a> Collector<'a> {
         };
         merged.rename(&mut events);
         merged.messages(meta.events.list()).for_each(|message| self.ledger.change(message));
+        let mut derived_events = DerivedEvents::new(&list, &merged);
+        derived_events.append(&mut events, &self.value);
         let is_empty = list.iter().all(|part| part.has_samples.is_empty());
         for mut part in list.into_iter().filter(|part| is_empty || !part.has_samples.is_empty()) {
             part.merge_events(&merged);
+            derived_events.number(&mut part);
             let main_map = part.programs.recorded(&target, &self.session);
             let main_mapping = main_map.map(|id| mappings.number(self.session.map(id)));
             let (rows, occurrences) = part.rows();
@@ -484,6 +572,9 @@ impl<'a> Collector<'a> {
                 ..Profile::default()
             };
             parts.push((profile, part.key));
+        }
+        if self.value == SampleValue::Samples {
+            count_samples(&mut events, parts.iter_mut().map(|(profile, _)| profile));
         }
         let thread_comms = if self.as_recorded { self.thread_comms() } else { HashMap::new() };
         let mappings = mappings.finish(meta);
@@ -506,6 +597,7 @@ impl<'a> Collector<'a> {
             imported,
             stacks,
             labels: self.label_sets,
+            scheduling,
             timeline: self.timeline.map(|timeline| timeline.finish(meta)).unwrap_or_default(),
             names: self.session.names,
             facts: facts(meta),
@@ -518,6 +610,18 @@ impl<'a> Collector<'a> {
             ..profile
         });
         Ok((named.collect(), self.ledger))
+    }
+}
+
+/// Replaces values by numbers of samples, except of events of imported profiles, which may have none.
+fn count_samples<'a>(events: &mut [ProfileEvent], profiles: impl Iterator<Item = &'a mut Profile>) {
+    for profile in profiles {
+        profile.is_by_samples = true;
+        let counted = |row: &&mut Row| events.get(row.event as usize).is_some_and(ProfileEvent::counts_samples);
+        profile.rows.iter_mut().filter(counted).for_each(|row| row.value = row.samples);
+    }
+    for event in events.iter_mut().filter(|event| event.counts_samples()) {
+        (event.unit, event.is_cpu_time) = (Unit::Count, false);
     }
 }
 

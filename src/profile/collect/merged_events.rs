@@ -4,6 +4,7 @@
 
 use crate::profile::Row;
 use crate::profile::event::ProfileEvent;
+use crate::profile::weight::value::{derived, recorded};
 use perf_data::abi::attr::{Attr, AttrType};
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::printable;
@@ -82,9 +83,11 @@ impl MergedEvents {
     }
 
     /// The event that stands for an event.
-    #[inline]
     pub(crate) fn representative(&self, event: EventIndex) -> EventIndex {
-        self.representatives.get(event as usize).copied().unwrap_or(event)
+        match recorded(event) {
+            Some(event) => derived(self.representative(event)),
+            None => self.representatives.get(event as usize).copied().unwrap_or(event),
+        }
     }
 
     /// Messages about what is added up, with the recorded names of the events.

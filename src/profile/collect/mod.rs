@@ -1,9 +1,11 @@
 //! Builds a profile from records: events, values, labels and parts of samples.
 
 pub(crate) mod collector;
+mod derived_events;
 pub(crate) mod dispatch;
 pub(crate) mod merged_events;
 pub(crate) mod observation;
+mod off_cpu_samples;
 pub(crate) mod omissions;
 pub(crate) mod parts;
 pub(crate) mod pre_scan;
@@ -14,4 +16,5 @@ pub mod sample_sink;
 pub(crate) mod selection;
 pub(crate) mod stack_collector;
 pub(crate) mod stack_counter;
+mod values;
 pub(crate) mod weights;

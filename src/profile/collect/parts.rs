@@ -271,6 +271,16 @@ impl Part {
         new.append(rows);
     }
 
+    /// Replaces the indexes of events, in their order.
+    pub(super) fn replace_events(&mut self, number: impl Fn(EventIndex) -> EventIndex) {
+        let Rows { rows, new } = &mut self.rows;
+        rows.iter_mut().chain(new).chain(&mut self.timed).for_each(|row| row.event = number(row.event));
+        self.has_samples = self.has_samples.iter().map(|&event| number(event)).collect();
+        if let PartKey::Event(event) = &mut self.key {
+            *event = number(*event);
+        }
+    }
+
     /// The rows, sorted by stack, without times; or sorted by time, each with its own.
     pub(crate) fn rows(&mut self) -> (Vec<Row>, Vec<Occurrence>) {
         let Self { rows, timed, occurrences, .. } = self;

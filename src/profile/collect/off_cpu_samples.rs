@@ -1,0 +1,231 @@
+//! Waits of threads, as samples of a profile.
+//!
+//! The stack in which a thread waits is that of its `sched_switch` sample; in recordings with switch records only, of its latest
+//! sample. It is resolved when that is taken, while the mappings are those of that time, and added when the wait has ended. This
+//! happens on the thread that reads the records in order: each wait needs the sample before.
+
+use super::collector::Collector;
+use super::dispatch::DecodedSample;
+use super::observation::Observation;
+use crate::profile::intern::resolver::Resolved;
+use crate::profile::labels::{Label, LabelKey, LabelValue, LabelledSample};
+use crate::profile::scheduling::SchedulingCollector;
+use crate::profile::timeline::Occurrence;
+use crate::profile::weight::off_cpu::{EndedWait, Waits};
+use crate::profile::weight::scheduler::{ContextSwitch, SchedulerEvent, SchedulerEvents, SwitchSource};
+use crate::profile::weight::value::derived;
+use perf_data::abi::record::task::Task;
+use perf_data::abi::record::{CpuMode, RecordType};
+use perf_data::abi::sample::view::SampleView;
+use perf_data::error::{Error, Result};
+use perf_data::session::Applied;
+use perf_data::session::map::MapId;
+use perf_data::stream::events::{Event, is_time};
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+
+/// Collects the waits of a recording.
+#[derive(Default)]
+pub(super) struct OffCpuSamples {
+    events: SchedulerEvents,
+    waits: Waits<HeldSample>,
+    /// Whether samples have the label `state`.
+    has_state: bool,
+    /// Measures the scheduling of threads, if requested.
+    scheduling: Option<SchedulingCollector>,
+}
+
+/// The latest sample of a thread, until a wait with its stack has ended.
+#[derive(Debug)]
+struct HeldSample {
+    /// Its labels and part.
+    observation: Observation,
+    stack: Resolved,
+    main_map: Option<MapId>,
+}
+
+impl OffCpuSamples {
+    pub(super) fn new(has_state: bool, has_scheduling: bool) -> Self {
+        Self { has_state, scheduling: has_scheduling.then(SchedulingCollector::default), ..Self::default() }
+    }
+
+    /// Whether the waits are samples of their own, of `perf record --off-cpu`. Switches are then not used, which would count them
+    /// twice.
+    fn has_recorded_waits(&self, meta: &Meta) -> bool {
+        self.scheduling.is_none() && meta.events.list().iter().any(Event::is_off_cpu)
+    }
+
+    /// A thread was created or has exited, or events were lost.
+    pub(super) fn record(&mut self, kind: RecordType, task: Option<Task>) {
+        match (kind, task) {
+            // perf writes those of threads that exist at the beginning, without a time.
+            (RecordType::FORK, Some(Task { tid, time, .. })) if is_time(time) => {
+                self.waits.begin(tid);
+                self.scheduling.iter_mut().for_each(|scheduling| scheduling.begin(tid));
+            }
+            (RecordType::EXIT, Some(Task { tid, .. })) => self.waits.exit(tid),
+            (RecordType::LOST, _) => self.waits.lost(),
+            _ => {}
+        }
+    }
+
+    /// Adds messages to the ledger.
+    ///
+    /// # Errors
+    /// If the recording does not show when threads wait.
+    pub(super) fn finish(mut self, meta: &Meta, ledger: &mut Ledger) -> Result<Option<SchedulingCollector>> {
+        self.events.update(meta);
+        if self.has_recorded_waits(meta) {
+            return Ok(None);
+        }
+        if !self.events.has_tracepoint && !self.events.has_records && !meta.events.list().is_empty() {
+            let problem = "the recording does not show when threads wait: it has neither context switches nor samples of \
+                           sched:sched_switch or offcpu-time; record with 'perf record -e sched:sched_switch -a -g', \
+                           'perf record --off-cpu' or 'perf record --switch-events'";
+            return Err(Error::input(&meta.files[0], None, problem.to_owned()));
+        }
+        let counts = self.waits.finish();
+        if self.events.ends_with_samples {
+            let note = "simpleperf records when threads stop running; a wait lasts until the next sample of its thread, as in simpleperf";
+            ledger.change(note.to_owned());
+        }
+        if counts.waits == 0 && counts.unpaired > 0 {
+            let hint = "the recording shows when threads stop running, but not when they run again; record with \
+                        'perf record -e sched:sched_switch -a -g', or add --switch-events";
+            ledger.note(hint.to_owned());
+        }
+        ledger.change(counts.message());
+        counts.warnings().for_each(|warning| ledger.note(warning));
+        Ok(self.scheduling)
+    }
+}
+
+impl Collector<'_> {
+    /// Uses a sample for the waits of threads. Returns whether it is a wait itself, to be added as any other sample.
+    pub(super) fn observe_waits(&mut self, sample: DecodedSample<'_>) -> Result<bool> {
+        let Some(mut off_cpu) = self.off_cpu.take() else { return Ok(true) };
+        if sample.event.is_off_cpu() && off_cpu.scheduling.is_none() {
+            self.off_cpu = Some(off_cpu);
+            return Ok(true);
+        }
+        let observed = self.observe_switch(&mut off_cpu, sample);
+        self.off_cpu = Some(off_cpu);
+        observed.map(|()| false)
+    }
+
+    fn observe_switch(&mut self, off_cpu: &mut OffCpuSamples, sample: DecodedSample<'_>) -> Result<()> {
+        let DecodedSample { meta, raw, index, event, view } = sample;
+        if off_cpu.has_recorded_waits(meta) {
+            self.ledger.not_applicable(RecordType::SAMPLE, 1);
+            return Ok(());
+        }
+        let scheduler_event = off_cpu.events.sample(meta, index, view);
+        if off_cpu.events.ends_with_samples
+            && let (Some((_, tid)), Some(time)) = (view.task, view.time)
+            && let Some(wait) = off_cpu.waits.sampled(tid, time)
+        {
+            self.add_ended_wait(off_cpu, meta, wait)?;
+        }
+        let has_stack = off_cpu.events.is_switch(index) || !off_cpu.events.has_tracepoint;
+        if let Some((_, tid)) = view.task.filter(|&(_, tid)| has_stack && tid != 0) {
+            let mode = event.cpu_mode(view, raw);
+            let held = self.held_sample(LabelledSample { view, layout: &event.layout, mode, comm: None });
+            off_cpu.waits.set_sample(tid, held);
+        }
+        if has_stack || scheduler_event.is_some() {
+            self.ledger.consumed(RecordType::SAMPLE, 1);
+        } else {
+            self.ledger.not_applicable(RecordType::SAMPLE, 1);
+        }
+        match scheduler_event {
+            Some(SchedulerEvent::Switch(switch)) => return self.add_switch(off_cpu, meta, switch),
+            Some(SchedulerEvent::Wakeup { woken }) => {
+                if let (Some(scheduling), Some((_, waker)), Some(time)) =
+                    (&mut off_cpu.scheduling, view.task, view.time)
+                {
+                    scheduling.wakeup(waker, woken, time, &self.session);
+                }
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Uses a switch record for the waits of threads.
+    pub(super) fn switch_record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
+        let Some(mut off_cpu) = self.off_cpu.take() else { return Ok(Applied::NotApplicable) };
+        let has_recorded_waits = off_cpu.has_recorded_waits(meta);
+        let added = match off_cpu.events.record(meta, raw).filter(|_| !has_recorded_waits) {
+            Some((switch, _)) => self.add_switch(&mut off_cpu, meta, switch).map(|()| Applied::Consumed),
+            None => Ok(Applied::NotApplicable),
+        };
+        self.off_cpu = Some(off_cpu);
+        added
+    }
+
+    /// Resolves the stack and reads the labels of a sample.
+    fn held_sample(&mut self, sample: LabelledSample<'_>) -> HeldSample {
+        let LabelledSample { view, layout, mode, .. } = sample;
+        let mut observation = Observation::default();
+        let Self { contexts, session, label_sets, parts, .. } = self;
+        let context = contexts.context(session, (label_sets, parts), sample, &mut observation.labels);
+        observation.part = context.part;
+        self.read_labels(&mut observation, context);
+        let stack = self.stack_at_once(context, mode, view, layout);
+        HeldSample { observation, stack, main_map: context.main_map }
+    }
+
+    /// Adds the wait that ends with a switch, if one does.
+    fn add_switch(&mut self, off_cpu: &mut OffCpuSamples, meta: &Meta, switch: ContextSwitch) -> Result<()> {
+        // The tracepoint has the state and the next thread; the records repeat it.
+        let is_first = switch.source == SwitchSource::Tracepoint || !off_cpu.events.has_tracepoint;
+        if let Some(scheduling) = off_cpu.scheduling.as_mut().filter(|_| is_first) {
+            let stack = |tid| off_cpu.waits.sample(tid).map(|held| held.stack.stack);
+            scheduling.switch(switch, stack, &self.session);
+        }
+        let wait = off_cpu.waits.switch(switch);
+        wait.map_or(Ok(()), |wait| self.add_ended_wait(off_cpu, meta, wait))
+    }
+
+    /// Adds a wait with the stack of the latest sample of its thread.
+    fn add_ended_wait(&mut self, off_cpu: &OffCpuSamples, meta: &Meta, wait: EndedWait) -> Result<()> {
+        let EndedWait { tid, end, .. } = wait;
+        if let Some(held) = off_cpu.waits.sample(tid) {
+            return self.add_wait(wait, held, off_cpu.has_state);
+        }
+        // Its labels are those that the thread has now.
+        let pid = self.session.thread(tid).map_or(tid, |thread| thread.pid);
+        let view = SampleView { task: Some((pid, tid)), time: Some(end), ..SampleView::default() };
+        let Some(event) = meta.events.list().first() else { return Ok(()) };
+        let sample = LabelledSample { view: &view, layout: &event.layout, mode: CpuMode::USER, comm: None };
+        let held = self.held_sample(sample);
+        self.add_wait(wait, &held, off_cpu.has_state)
+    }
+
+    fn add_wait(&mut self, wait: EndedWait, held: &HeldSample, has_state: bool) -> Result<()> {
+        let EndedWait { tid, nanoseconds, end, reason } = wait;
+        let HeldSample { observation: Observation { part, labels, .. }, stack, main_map } = held;
+        let mut observation = Observation {
+            part: *part,
+            weights: vec![(derived(0), nanoseconds)],
+            labels: labels.clone(),
+            occurrence: Occurrence { time: end, payload: None },
+        };
+        if has_state {
+            let value = self.session.names.id(reason.text().as_bytes()).0.into();
+            observation.labels.push(LabelValue { key: LabelKey::Known(Label::State), value });
+        }
+        self.note(&observation, Some(end), *main_map);
+        // It has no record of its own.
+        self.ledger.added(RecordType::SAMPLE, 1);
+        self.samples += 1;
+        match stack.cookie {
+            Some(cookie) => {
+                self.wait_for_user_frames(tid, cookie, stack.stack, observation);
+                Ok(())
+            }
+            None => self.add(&observation, stack.stack, 1),
+        }
+    }
+}

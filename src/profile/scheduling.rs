@@ -1,0 +1,179 @@
+//! How threads were scheduled: how long each ran, waited, and was delayed once it could run, and which threads woke it.
+
+use super::intern::stacks::StackId;
+use super::weight::scheduler::{ContextSwitch, StopReason};
+use hashbrown::HashMap;
+use perf_data::session::Session;
+use perf_data::session::names::NameId;
+use std::cmp::Reverse;
+
+/// The scheduling of all threads but the idle ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scheduling {
+    /// Those with the longest time on the CPU first.
+    pub threads: Vec<ThreadScheduling>,
+    /// Who woke whom, the most frequent first.
+    pub wakeups: Vec<Wakeups>,
+    /// Times of the first and the last switch.
+    pub times: Option<(u64, u64)>,
+}
+
+/// The scheduling of a thread. Times are in nanoseconds; what is not recorded from its beginning to its end is not included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadScheduling {
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// Its name.
+    pub comm: Option<NameId>,
+    /// How often it stopped running.
+    pub switches: u64,
+    /// Time on the CPU.
+    pub running: u64,
+    /// Time off the CPU because it waited, or for a reason that is not recorded.
+    pub blocked: u64,
+    /// Time off the CPU in uninterruptible waits, mostly for I/O.
+    pub uninterruptible: u64,
+    /// Time off the CPU although it could run, from a switch on.
+    pub preempted: u64,
+    /// Time off the CPU although it could run, from a wakeup on; part of the other waits.
+    pub delayed: u64,
+    /// The longest time in which it could run, but did not.
+    pub worst_delay: Option<Delay>,
+}
+
+/// A time in which a thread could run, but did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delay {
+    /// Nanoseconds.
+    pub duration: u64,
+    /// When it ended: the thread began to run.
+    pub end: u64,
+    /// The stack with which the thread had stopped running, if recorded.
+    pub stack: Option<StackId>,
+}
+
+/// How often a thread woke another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wakeups {
+    /// The thread that ran when the other was woken; 0 for interrupts of an idle CPU.
+    pub waker: u32,
+    /// The thread that was woken.
+    pub woken: u32,
+    /// How often.
+    pub count: u64,
+}
+
+/// Measures the scheduling of threads. Memory depends on their number, and on that of pairs of threads that wake each other.
+#[derive(Debug, Default)]
+pub(crate) struct SchedulingCollector {
+    threads: HashMap<u32, ScheduledThread>,
+    /// Threads whose ID was reused.
+    ended: Vec<ThreadScheduling>,
+    wakeups: HashMap<(u32, u32), u64>,
+    times: Option<(u64, u64)>,
+}
+
+/// The state of a thread.
+#[derive(Debug, Default)]
+struct ScheduledThread {
+    scheduling: ThreadScheduling,
+    running_since: Option<u64>,
+    stopped: Option<(u64, StopReason)>,
+    /// When it was woken, since it stopped.
+    woken: Option<u64>,
+}
+
+impl SchedulingCollector {
+    /// Processes a switch. `stack` is that with which a thread had stopped running.
+    pub(crate) fn switch(&mut self, switch: ContextSwitch, stack: impl Fn(u32) -> Option<StackId>, session: &Session) {
+        let ContextSwitch { time, stopped, started, .. } = switch;
+        let (first, last) = self.times.unwrap_or((time, time));
+        self.times = Some((first.min(time), last.max(time)));
+        if let Some((tid, reason)) = stopped.filter(|&(tid, _)| tid != 0) {
+            self.thread(tid, session).stop(time, reason);
+        }
+        if let Some(tid) = started.filter(|&tid| tid != 0) {
+            self.thread(tid, session).start(time, || stack(tid));
+        }
+    }
+
+    /// A thread is woken by the one that runs.
+    pub(crate) fn wakeup(&mut self, waker: u32, woken: u32, time: u64, session: &Session) {
+        *self.wakeups.entry((waker, woken)).or_default() += 1;
+        self.thread(woken, session).woken.get_or_insert(time);
+    }
+
+    /// A thread was created.
+    pub(crate) fn begin(&mut self, tid: u32) {
+        self.ended.extend(self.threads.remove(&tid).map(|thread| thread.scheduling));
+    }
+
+    fn thread(&mut self, tid: u32, session: &Session) -> &mut ScheduledThread {
+        let thread = self.threads.entry(tid).or_default();
+        thread.scheduling.tid = tid;
+        if let Some(known) = session.thread(tid) {
+            thread.scheduling.pid = known.pid;
+            thread.scheduling.comm = known.comm.or(thread.scheduling.comm);
+        }
+        thread
+    }
+
+    /// The result, with the final numbers of stacks.
+    pub(crate) fn finish(self, number: impl Fn(StackId) -> StackId) -> Scheduling {
+        let mut threads = self.ended;
+        threads.extend(self.threads.into_values().map(|thread| thread.scheduling));
+        threads.retain(|thread| thread.switches > 0 || thread.off_cpu() > 0);
+        for delay in threads.iter_mut().filter_map(|thread| thread.worst_delay.as_mut()) {
+            delay.stack = delay.stack.map(&number);
+        }
+        threads.sort_unstable_by_key(|thread| (Reverse(thread.running), thread.tid, thread.switches));
+        let wakeups = self.wakeups.into_iter();
+        let mut wakeups: Vec<_> = wakeups.map(|((waker, woken), count)| Wakeups { waker, woken, count }).collect();
+        wakeups.sort_unstable_by_key(|wakeup| (Reverse(wakeup.count), wakeup.waker, wakeup.woken));
+        Scheduling { threads, wakeups, times: self.times }
+    }
+}
+
+impl ThreadScheduling {
+    /// Time off the CPU.
+    pub fn off_cpu(&self) -> u64 {
+        self.blocked + self.uninterruptible + self.preempted
+    }
+}
+
+impl ScheduledThread {
+    fn stop(&mut self, time: u64, reason: StopReason) {
+        let Self { scheduling, running_since, stopped, woken } = self;
+        scheduling.switches += 1;
+        scheduling.running += running_since.take().and_then(|since| time.checked_sub(since)).unwrap_or(0);
+        *stopped = (reason != StopReason::Exited).then_some((time, reason));
+        *woken = None;
+    }
+
+    fn start(&mut self, time: u64, stack: impl Fn() -> Option<StackId>) {
+        let Self { scheduling, running_since, stopped, woken } = self;
+        *running_since = Some(time);
+        let woken = woken.take();
+        let stopped = stopped.take();
+        let mut could_run = woken;
+        if let Some((since, reason)) = stopped
+            && let Some(waited) = time.checked_sub(since)
+        {
+            match reason {
+                StopReason::Preempted => {
+                    scheduling.preempted += waited;
+                    could_run = Some(since);
+                }
+                StopReason::Uninterruptible => scheduling.uninterruptible += waited,
+                _ => scheduling.blocked += waited,
+            }
+        }
+        scheduling.delayed += woken.and_then(|woken| time.checked_sub(woken)).unwrap_or(0);
+        let Some(duration) = could_run.and_then(|since| time.checked_sub(since)) else { return };
+        if scheduling.worst_delay.is_none_or(|worst| worst.duration < duration) {
+            scheduling.worst_delay = Some(Delay { duration, end: time, stack: stack() });
+        }
+    }
+}

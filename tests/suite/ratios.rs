@@ -1,0 +1,90 @@
+//! `report --ratio`: recordings whose counts are known.
+
+use crate::common::program::{perfconv, run, succeed};
+use perf_data::abi::sample::Sample;
+use perfconv::synth::{Event, Map, RecordingBuilder};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// In /bin/app, 20 samples of cycles and 15 of instructions; in /lib/libc.so, 40 and 10; in /lib/libm.so, 5 and 50.
+fn recording(directory: &Path, names: [&str; 2]) -> PathBuf {
+    let mut recording = RecordingBuilder::new();
+    let events = [(names[0], 1000), (names[1], 2000)].map(|(name, period)| {
+        let mut event = Event::named("cycles").unwrap().period(period);
+        event.name = name.to_owned();
+        event.attr.config = u64::from(period == 2000);
+        recording.event(event)
+    });
+    recording.process(7, "app");
+    let mut time = 1000;
+    for (path, start, counts) in
+        [("/bin/app", 0x1000, [20, 15]), ("/lib/libc.so", 0x9000, [40, 10]), ("/lib/libm.so", 0x20000, [5, 50])]
+    {
+        recording.map(7, Map::new(path, start, 0x1000));
+        for (event, count) in events.into_iter().zip(counts) {
+            for _ in 0..count {
+                time += 1;
+                let sample = Sample { ip: Some(start), task: Some((7, 7)), time: Some(time), ..Sample::default() };
+                recording.sample(event, sample);
+            }
+        }
+    }
+    let path = directory.join("in.data");
+    fs::write(&path, recording.to_bytes().unwrap()).unwrap();
+    path
+}
+
+fn report(input: &Path, args: &[&str]) -> String {
+    let run = succeed(perfconv().arg("report").arg(input).args(["--sort", "dso", "--symbols", "no", "-q"]).args(args));
+    String::from_utf8(run.stdout).unwrap()
+}
+
+#[test]
+fn ratios_are_of_sums_and_need_enough_samples() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = recording(directory.path(), ["cycles", "instructions"]);
+    // 150 000 instructions in 65 000 cycles.
+    let expected = "\
+IPC: 2.308 (instructions: 150000 in 75 samples, cycles: 65000 in 65 samples)
+     ratio      instructions            cycles   samples  dso
+     0.500             20000             40000        10  libc.so
+     1.500             30000             20000        15  app
+         -            100000              5000         5  libm.so
+-: fewer than 10 samples of an event
+";
+    for args in [&["--ratio", "ipc"][..], &["--ratio", "instructions/cycles", "--as", "IPC"]] {
+        assert_eq!(report(&input, args), expected, "{args:?}");
+    }
+    let expected = "\
+dso,ratio,numerator_value,numerator_samples,denominator_value,denominator_samples
+app,1500,30000,15,20000,20
+libc.so,500,20000,10,40000,40
+libm.so,,100000,50,5000,5
+";
+    assert_eq!(report(&input, &["--ratio", "instructions/cycles*1000", "--by-ratio", "--csv"]), expected);
+}
+
+#[test]
+fn names_of_events_can_contain_slashes() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = recording(directory.path(), ["cpu/cycles/", "cpu/instructions/"]);
+    let text = report(&input, &["--ratio", "cpu/instructions//cpu/cycles/"]);
+    assert!(text.starts_with("cpu/instructions//cpu/cycles/: 2.308 ("), "{text}");
+}
+
+#[test]
+fn unknown_events_of_ratios_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = recording(directory.path(), ["cycles", "instructions"]);
+    for (ratio, message) in [
+        (
+            "mpki",
+            "--ratio mpki: needs samples of cache-misses and instructions; the recording has samples of: cycles, instructions",
+        ),
+        ("cycles", "expected EVENT/EVENT, EVENT/EVENT*NUMBER or one of ipc, mpki"),
+        ("cycles/faults", "the recording has samples of: cycles, instructions"),
+    ] {
+        let run = run(perfconv().arg("report").arg(&input).args(["--ratio", ratio]));
+        assert!(run.status != 0 && run.stderr.contains(message), "{ratio}: {} {}", run.status, run.stderr);
+    }
+}
