@@ -112,11 +112,6 @@ impl Symbolizer {
         Self { kept: Some(Arc::default()), ..self }
     }
 
-    /// Adds a source that is used if no other knows an object.
-    pub fn add_last_source(&mut self, source: Arc<dyn Source>) {
-        self.sources.push(source);
-    }
-
     /// Adds a source that takes precedence over all others.
     pub fn add_source(&mut self, source: Arc<dyn Source>) {
         self.sources.insert(0, source);
