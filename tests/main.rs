@@ -24,6 +24,8 @@ mod suite {
     mod docs;
     mod dump;
     mod edited_proto;
+    mod embedded_lines;
+    mod embedded_parts;
     mod embedded_symbols;
     mod endian;
     mod faults;

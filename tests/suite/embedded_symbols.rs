@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Recordings of roundtrip/symbols, with the passes that need their programs besides.
-const RECORDINGS: [(&str, &[&str]); 11] = [
+pub(super) const RECORDINGS: [(&str, &[&str]); 11] = [
     ("words", &[]),
     ("c", &[]),
     ("cxx", &[]),
@@ -21,12 +21,12 @@ const RECORDINGS: [(&str, &[&str]); 11] = [
     ("witness-i386", &["--unwind"]),
 ];
 
-fn symbols() -> PathBuf {
+pub(super) fn symbols() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols")
 }
 
 /// The program with this home, so that objects are found below `--symfs` only.
-fn perfconv_in(home: &Path) -> Command {
+pub(super) fn perfconv_in(home: &Path) -> Command {
     let mut command = perfconv();
     command.env("HOME", home);
     command
@@ -39,12 +39,18 @@ fn folded(recording: &Path, objects: &Path) -> String {
     String::from_utf8(succeed(&mut command).stdout).expect("UTF-8")
 }
 
+/// Writes a recording with names of its functions.
+pub(super) fn embed(name: &str, passes: &[&str], output: &Path) {
+    embed_which(name, passes, "functions", output);
+}
+
 /// Writes a recording with names.
-fn embed(name: &str, passes: &[&str], output: &Path) {
+pub(super) fn embed_which(name: &str, passes: &[&str], which: &str, output: &Path) {
     let files = symbols().join("files");
     let mut command = perfconv_in(output.parent().expect("a directory"));
     command.arg("rewrite").arg(symbols().join(name).with_extension("data")).arg("--symfs").arg(&files);
-    succeed(command.args(passes).args(["--embed-symbols", "-q", "-o"]).arg(output));
+    let option = format!("--embed-symbols={which}");
+    succeed(command.args(passes).args([&option, "-q", "-o"]).arg(output));
 }
 
 #[test]

@@ -15,6 +15,8 @@ use perf_data::abi::header::{FileHeader, Magic};
 use perf_data::abi::version::PerfVersion;
 use perf_data::container::read::Container;
 use perf_data::stream::meta::Meta;
+use perf_symbols::symbol::stored_lines::{LINES, StoredLines};
+use perf_symbols::symbol::stored_object::{feature_name, stored_objects};
 use std::fs;
 use std::time::SystemTime;
 
@@ -190,12 +192,36 @@ fn feature_lines(id: FeatureId, feature: &Feature, context: &HeaderContext<'_>) 
         Feature::TracingData(_) | Feature::BuildIds(_) => Vec::new(),
         Feature::Opaque(bytes) => vec![match id.name() {
             Some(name) => format!("# {name}: its {} bytes do not have the layout of this feature", bytes.len()),
-            None => format!("# feature {id}: unknown, {} bytes", bytes.len()),
+            None => {
+                stored_symbols(id, bytes).unwrap_or_else(|| format!("# feature {id}: unknown, {} bytes", bytes.len()))
+            }
         }],
         // perf has no line for these.
         #[allow(unreachable_patterns, reason = "new features are printed here unless they have their own case")]
         other => field_lines(id, other),
     }
+}
+
+/// What a feature with names of functions contains; `None` if it is another one.
+fn stored_symbols(id: FeatureId, bytes: &[u8]) -> Option<String> {
+    let name = feature_name(id.0)?;
+    let (mut files, mut functions, mut addresses, mut corrupt) = (0, 0, 0, 0);
+    for object in stored_objects(id.0, bytes) {
+        match object {
+            Ok(object) => {
+                files += 1;
+                functions += object.symbols.len();
+                addresses += if id.0 == LINES { StoredLines::read(&object).addresses() } else { 0 };
+            }
+            Err(_) => corrupt += 1,
+        }
+    }
+    let contents = match id.0 {
+        LINES => format!("lines and inlined functions of {addresses} addresses in {files} files"),
+        _ => format!("names of {functions} functions in {files} files"),
+    };
+    let corrupt = if corrupt > 0 { format!(", {corrupt} corrupt files") } else { String::new() };
+    Some(format!("# feature {id} ({name}): {contents}{corrupt}, {} bytes", bytes.len()))
 }
 
 /// Name of a feature, and a line for each of its fields.

@@ -16,6 +16,8 @@ use perf_symbols::symbol::bpf::{BpfSource, is_function_name};
 use perf_symbols::symbol::find::attempt::{Attempt, Mismatch, Outcome, Role};
 use perf_symbols::symbol::simpleperf::{self, SimpleperfSource};
 use perf_symbols::symbol::source::Source;
+use perf_symbols::symbol::stored_lines::{LINES, StoredLinesSource};
+use perf_symbols::symbol::stored_object::{FILE, FILE2};
 use perf_symbols::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use perf_symbols::symbolizer::SymbolOptions;
 use perf_symbols::symbolizer::recorded_build_ids::{BuildIds, unpadded};
@@ -251,9 +253,11 @@ fn bpf(meta: &Meta) -> BpfSource {
 /// The sources of names that are stored in a recording, those that say most first.
 fn embedded(meta: &Meta) -> Vec<Arc<dyn Source>> {
     let section = |id| meta.features.get(&FeatureId(id)).map(|bytes| &bytes[..]);
-    let (file, file2) = (section(simpleperf::FILE), section(simpleperf::FILE2));
+    let lines = section(LINES).map(|section| Arc::new(StoredLinesSource::new(section)) as Arc<dyn Source>);
+    let (file, file2) = (section(FILE), section(FILE2));
     let is_any = file.is_some() || file2.is_some();
-    is_any.then(|| Arc::new(SimpleperfSource::new(file, file2)) as _).into_iter().collect()
+    let names = is_any.then(|| Arc::new(SimpleperfSource::new(file, file2)) as _);
+    lines.into_iter().chain(names).collect()
 }
 
 /// Maximum size of a kernel: on x86-64, modules begin 1 GiB after its image at the latest.

@@ -282,8 +282,9 @@ impl SymbolOptions {
             return vec![self.symbolizer(search, vec![bpf])];
         }
         let verified = search.only_verified();
-        let stored = symbol::Symbolizer::with_sources(self.lookup.clone(), embedded);
-        let mut symbolizers = vec![self.symbolizer(verified.clone(), vec![bpf]), stored];
+        let stored = |source| symbol::Symbolizer::with_sources(self.lookup.clone(), vec![source]);
+        let mut symbolizers = vec![self.symbolizer(verified.clone(), vec![bpf])];
+        symbolizers.extend(embedded.into_iter().map(stored));
         if verified != search {
             symbolizers.push(self.symbolizer(search, Vec::new()));
         }
