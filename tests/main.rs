@@ -36,6 +36,7 @@ mod suite {
     mod groups;
     mod header_edits;
     mod help;
+    mod hiperf;
     mod hostile;
     mod html;
     mod imported_profiles;
@@ -62,6 +63,7 @@ mod suite {
     mod misframed;
     mod modules;
     mod off_cpu;
+    mod otlp_import;
     mod passes;
     mod paths;
     #[cfg(unix)]

@@ -5,8 +5,9 @@ use super::stored_symbols;
 use super::tracepoints;
 use perf_data::abi::Endian;
 use perf_data::abi::feature::perf_reader::{PerfReader, Rejection, RejectionKind};
+use perf_data::abi::feature::string::hiperf_command;
 use perf_data::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
-use perf_symbols::symbol::stored_object::STORED_OBJECTS;
+use perf_symbols::symbol::stored_object::{STORED_OBJECTS, feature_name};
 
 /// Checks a feature section.
 pub(super) fn check(
@@ -21,6 +22,8 @@ pub(super) fn check(
     if matches!(section.feature, Feature::Opaque(_)) {
         if STORED_OBJECTS.contains(&id.0) {
             stored_symbols::check(id.0, bytes, &mut report);
+        } else if feature_name(id.0).is_some() || id == FeatureId::CMDLINE && hiperf_command(bytes).is_some() {
+            // Features of hiperf, and its layout of the command line.
         } else if id.name().is_none() {
             report(Rule::Unknown, format!("unknown feature of {} bytes", bytes.len()));
         } else {

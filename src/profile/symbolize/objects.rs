@@ -14,6 +14,7 @@ use perf_data::stream::meta::Meta;
 use perf_symbols::object::build_id::Id;
 use perf_symbols::symbol::bpf::{BpfSource, is_function_name};
 use perf_symbols::symbol::find::attempt::{Attempt, Mismatch, Outcome, Role};
+use perf_symbols::symbol::hiperf::FILES_SYMBOL;
 use perf_symbols::symbol::simpleperf::{self, SimpleperfSource};
 use perf_symbols::symbol::source::Source;
 use perf_symbols::symbol::stored_lines::{LINES, StoredLinesSource};
@@ -254,9 +255,9 @@ fn bpf(meta: &Meta) -> BpfSource {
 fn embedded(meta: &Meta) -> Vec<Arc<dyn Source>> {
     let section = |id| meta.features.get(&FeatureId(id)).map(|bytes| &bytes[..]);
     let lines = section(LINES).map(|section| Arc::new(StoredLinesSource::new(section)) as Arc<dyn Source>);
-    let (file, file2) = (section(FILE), section(FILE2));
-    let is_any = file.is_some() || file2.is_some();
-    let names = is_any.then(|| Arc::new(SimpleperfSource::new(file, file2)) as _);
+    let sections: Vec<_> = [FILE, FILE2, FILES_SYMBOL].into_iter().filter_map(|id| Some((id, section(id)?))).collect();
+    let is_any = !sections.is_empty();
+    let names = is_any.then(|| Arc::new(SimpleperfSource::from_sections(sections.into_iter())) as _);
     lines.into_iter().chain(names).collect()
 }
 

@@ -4,7 +4,7 @@ use super::location::{perf_map_path, perf_map_process};
 use crate::protobuf::put_bytes;
 use bytes::Bytes;
 use perf_data::abi::feature::FeatureId;
-use perf_symbols::symbol::stored_object::{STORED_OBJECTS, stored_objects};
+use perf_symbols::symbol::stored_object::{SIZED_OBJECTS, stored_objects};
 use std::collections::BTreeMap;
 
 /// Removes objects that are neither mapped nor compiled in a part of the recording. A corrupt section is unchanged.
@@ -13,7 +13,7 @@ pub(crate) fn retain_objects(
     has_file: impl Fn(&[u8]) -> bool,
     has_process: impl Fn(u32) -> bool,
 ) {
-    for id in STORED_OBJECTS {
+    for id in SIZED_OBJECTS {
         let Some(section) = features.get_mut(&FeatureId(id)) else { continue };
         let Ok(objects) = stored_objects(id, section).collect::<Result<Vec<_>, _>>() else { continue };
         let is_needed = |path: &[u8]| perf_map_process(path).map_or_else(|| has_file(path), &has_process);

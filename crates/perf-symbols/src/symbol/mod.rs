@@ -22,7 +22,7 @@
 //!   tables; `dwarf`: debug information; `gopclntab`: the function table of Go programs.
 //! * [`kernel`]: kallsyms (text: `kallsyms`) and vmlinux; `relocation`: kernel modules.
 //! * [`bpf`]: BPF programs.
-//! * [`stored_object`]: objects whose symbols are stored in a recording, by their path (`stored_paths`); [`simpleperf`]: their symbols;
+//! * [`stored_object`]: objects whose symbols are stored in a recording, by their path (`stored_paths`); [`simpleperf`]: their symbols, `hiperf`: in its recordings;
 //!   [`stored_lines`]: their lines and inlined functions.
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
 //! * [`custom`]: sources outside of this library.
@@ -38,6 +38,7 @@ pub(crate) mod dwarf;
 pub mod elf;
 pub mod find;
 mod gopclntab;
+pub mod hiperf;
 mod inflate;
 mod java_name;
 pub mod jit_dump;

@@ -1,5 +1,5 @@
-//! Symbols that simpleperf (Android) stores in its recordings, in the features FILE and FILE2: of each object, the functions that
-//! samples are in.
+//! Symbols that simpleperf (Android) stores in its recordings, in the features FILE and FILE2, and hiperf in its own: of each object, the
+//! functions that samples are in.
 
 use super::find::attempt::Attempt;
 use super::lookup::{FunctionFrame, Lookup};
@@ -31,11 +31,16 @@ struct RecordedObject {
 }
 
 impl SimpleperfSource {
-    /// Creates a source from the contents of these features. Corrupt objects are skipped.
+    /// Creates a source from the contents of FILE and FILE2. Corrupt objects are skipped.
     pub fn new(file: Option<&[u8]>, file2: Option<&[u8]>) -> Self {
+        Self::from_sections([(FILE, file), (FILE2, file2)].into_iter().filter_map(|(id, section)| Some((id, section?))))
+    }
+
+    /// Creates a source from the contents of [features](super::stored_object::STORED_OBJECTS). Corrupt objects are skipped.
+    pub fn from_sections<'a>(sections: impl Iterator<Item = (u32, &'a [u8])>) -> Self {
         let mut source = Self::default();
-        for (id, section) in [(FILE, file), (FILE2, file2)] {
-            for object in stored_objects(id, section.unwrap_or_default()).flatten() {
+        for (id, section) in sections {
+            for object in stored_objects(id, section).flatten() {
                 source.add(&object);
             }
         }

@@ -1,6 +1,7 @@
-//! Objects with names of functions that a recording contains: the sections of simpleperf's features FILE and FILE2, and of
-//! perfconv's feature with source lines, which has the same framing.
+//! Objects with names of functions that a recording contains: the sections of simpleperf's features FILE and FILE2, of perfconv's
+//! feature with source lines, which has the same framing, and of hiperf.
 
+use super::hiperf;
 use crate::object::build_id::Id;
 use gimli::{EndianSlice, LittleEndian, Reader};
 use std::fmt;
@@ -23,16 +24,19 @@ pub const FILE: u32 = 128;
 /// ```
 pub const FILE2: u32 = 132;
 
-/// The features that consist of stored objects.
-pub const STORED_OBJECTS: [u32; 3] = [FILE, FILE2, super::stored_lines::LINES];
+/// The features that consist of stored objects, each with its size.
+pub const SIZED_OBJECTS: [u32; 3] = [FILE, FILE2, super::stored_lines::LINES];
 
-/// Name of a feature that consists of stored objects.
+/// The features that contain stored objects.
+pub const STORED_OBJECTS: [u32; 4] = [FILE, FILE2, super::stored_lines::LINES, hiperf::FILES_SYMBOL];
+
+/// Name of a feature of simpleperf, perfconv or hiperf.
 pub fn feature_name(id: u32) -> Option<&'static str> {
     match id {
         FILE => Some("FILE"),
         FILE2 => Some("FILE2"),
         super::stored_lines::LINES => Some("LINES"),
-        _ => None,
+        id => hiperf::feature_name(id),
     }
 }
 
@@ -64,9 +68,9 @@ pub struct StoredObject<'a> {
     pub build_id: Option<Id>,
     /// Symbols, in the order of the section.
     pub symbols: Vec<StoredSymbol<'a>>,
-    lowest_address: u64,
+    pub(super) lowest_address: u64,
     /// Offset in the file of the lowest address.
-    lowest_offset: u64,
+    pub(super) lowest_offset: u64,
 }
 
 /// A function.
@@ -110,7 +114,17 @@ pub(super) type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The objects of a section of one of [these features](STORED_OBJECTS). An object that cannot be decoded is an error, after which the
 /// next one follows, unless its size exceeds the section.
-pub fn stored_objects(id: u32, section: &[u8]) -> impl Iterator<Item = Result<StoredObject<'_>, StoredObjectError>> {
+pub fn stored_objects(
+    id: u32,
+    section: &[u8],
+) -> Box<dyn Iterator<Item = Result<StoredObject<'_>, StoredObjectError>> + '_> {
+    match id {
+        hiperf::FILES_SYMBOL => Box::new(hiperf::objects(section)),
+        _ => Box::new(sized_objects(id, section)),
+    }
+}
+
+fn sized_objects(id: u32, section: &[u8]) -> impl Iterator<Item = Result<StoredObject<'_>, StoredObjectError>> {
     let mut offset = 0;
     std::iter::from_fn(move || {
         let start = offset;
