@@ -6,9 +6,12 @@ use hashbrown::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Objects by path. Several objects of one path have different build IDs.
+/// Objects by path.
 #[derive(Debug)]
-pub(super) struct StoredPaths<T>(HashMap<PathBuf, Vec<(Option<Id>, Arc<T>)>>);
+pub(super) struct StoredPaths<T>(HashMap<PathBuf, SamePath<T>>);
+
+/// The objects of a path, which have different build IDs.
+type SamePath<T> = Vec<(Option<Id>, Arc<T>)>;
 
 impl<T> Default for StoredPaths<T> {
     fn default() -> Self {
