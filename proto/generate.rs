@@ -34,11 +34,13 @@ pub(crate) fn generate() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The messages of OTLP also have its JSON form: names in camel case, numbers of 64 bits as text, no default values.
+/// The messages of OTLP also have its JSON form: names in camel case, numbers of 64 bits as text, no default values. Numbers are read
+/// with and without quotes, as protobuf allows.
 fn generate_otlp() -> Result<(), Box<dyn Error>> {
     let set = protox::compile(["proto/otlp.proto"], ["proto"])?;
     let mut config = prost_build::Config::new();
-    config.type_attribute(".", "#[derive(::serde::Serialize)] #[serde(rename_all = \"camelCase\")]");
+    config.type_attribute(".", "#[derive(::serde::Serialize, ::serde::Deserialize)]");
+    config.type_attribute(".", "#[serde(rename_all = \"camelCase\", default)]");
     let json = "crate::formats::otlp::json";
     for (file, message) in set.file.iter().flat_map(|file| file.message_type.iter().map(move |message| (file, message)))
     {
@@ -46,13 +48,17 @@ fn generate_otlp() -> Result<(), Box<dyn Error>> {
         for field in &message.field {
             let path = format!("{name}.{}", field.name());
             config.field_attribute(&path, format!("#[serde(skip_serializing_if = \"{json}::is_default\")]"));
-            let function = match field.label() {
-                Label::Repeated => "texts",
-                _ if field.proto3_optional() => "optional_text",
-                _ => "text",
+            let (write, read) = match field.label() {
+                Label::Repeated => ("texts", "numbers"),
+                _ if field.proto3_optional() => ("optional_text", "optional_number"),
+                _ => ("text", "number"),
             };
-            if matches!(field.r#type(), Type::Int64 | Type::Uint64 | Type::Fixed64) {
-                config.field_attribute(&path, format!("#[serde(serialize_with = \"{json}::{function}\")]"));
+            let is_long = matches!(field.r#type(), Type::Int64 | Type::Uint64 | Type::Fixed64);
+            if is_long {
+                config.field_attribute(&path, format!("#[serde(serialize_with = \"{json}::{write}\")]"));
+            }
+            if is_long || field.r#type() == Type::Int32 {
+                config.field_attribute(&path, format!("#[serde(deserialize_with = \"{json}_import::{read}\")]"));
             }
         }
     }

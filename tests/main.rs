@@ -24,6 +24,8 @@ mod suite {
     mod docs;
     mod dump;
     mod edited_proto;
+    mod embedded_lines;
+    mod embedded_parts;
     mod embedded_symbols;
     mod endian;
     mod faults;
@@ -34,6 +36,7 @@ mod suite {
     mod groups;
     mod header_edits;
     mod help;
+    mod hiperf;
     mod hostile;
     mod html;
     mod imported_profiles;
@@ -61,6 +64,7 @@ mod suite {
     mod misframed;
     mod modules;
     mod off_cpu;
+    mod otlp_import;
     mod passes;
     mod paths;
     #[cfg(unix)]

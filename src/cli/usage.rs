@@ -38,7 +38,7 @@ fn unknown_argument(error: &Error) -> String {
     format!("unknown option '{given}'; {}", if hint.is_empty() { "see --help" } else { hint.trim_end() })
 }
 
-/// `invalid value 'nope' for '--symbols <WHICH>'; expected one of: auto, no, force`
+/// `invalid value 'nope' for '--symbols <WHICH>'; expected one of: auto, embedded, objects, no, force`
 fn invalid_value(error: &Error) -> String {
     let first = first_line(error);
     let valid = texts(error, ContextKind::ValidValue);
@@ -90,9 +90,13 @@ mod tests {
         assert_eq!(rejected("a.data --threads"), "unknown option '--threads'; see --help");
         assert_eq!(rejected("dump a.data --out-dir x"), "unknown option '--out-dir'; see --help");
         assert_eq!(rejected("dump a.data -1"), "unexpected argument '-1'; no option takes a negative number");
-        let expected = "invalid value 'nope' for '--symbols <WHICH>'; expected one of: auto, no, force";
+        let expected =
+            "invalid value 'nope' for '--symbols <WHICH>'; expected one of: auto, embedded, objects, no, force";
         assert_eq!(rejected("a.data --symbols nope"), expected);
-        assert!(rejected("a.data --symbols atuo").contains("; did you mean 'auto'? expected one of: auto, no, force"));
+        assert!(
+            rejected("a.data --symbols atuo")
+                .contains("; did you mean 'auto'? expected one of: auto, embedded, objects, no, force")
+        );
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub mod unwind;
 pub use anonymize::options::Anonymize;
 pub use build_ids::maps::BuildIdMaps;
 pub use build_ids::table::BuildIdTable;
-pub use embedded_symbols::{EmbedSymbols, StripSymbols};
+pub use embedded_symbols::{EmbedSymbols, EmbeddedNames, StripSymbols};
 pub use filter::comm::Comm;
 pub use filter::cpu::Cpu;
 pub use filter::dso::Dso;

@@ -73,11 +73,7 @@ pub const PASSES: PassTable<'static> = &[
                 "Replace user stack dumps and user registers with unwound call chains",
             )
             .for_records(&["unwind", "keep_user_stack"]),
-            PassType::flagged::<EmbedSymbols>(
-                "embed-symbols",
-                "Store the names of the functions of all samples in the recording",
-            )
-            .for_records(&["embed-symbols"]),
+            PassType::with_options::<EmbedSymbols>("embed_symbols").for_records(&["embed_symbols"]),
             PassType::flagged::<StripSymbols>("strip-symbols", "Remove the names of functions stored in the recording")
                 .for_records(&["strip-symbols"]),
             SCHED_STAT,
@@ -107,7 +103,7 @@ const BUILD_ID_PASSES: &[&str] = &["build-ids", "buildid-all", "mmap2-buildids",
 
 /// The arguments whose passes read the files of the recorded machine.
 const READING_FILES: &[&str] =
-    &["build-ids", "buildid-all", "mmap2-buildids", "mmap2-buildid-all", "unwind", "embed-symbols"];
+    &["build-ids", "buildid-all", "mmap2-buildids", "mmap2-buildid-all", "unwind", "embed_symbols"];
 
 /// The arguments that refine passes, and need one of them.
 pub const SETTINGS: &[Setting] = &[

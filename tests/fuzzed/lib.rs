@@ -32,7 +32,7 @@ pub use files::{directory, open};
 pub use imports::{archive, elf, jitdump, json, quipper, quipper_text};
 pub use objects::object;
 pub use pages::page;
-pub use profiles::{firefox, folded, perf_script, pprof, speedscope};
+pub use profiles::{firefox, folded, otlp, perf_script, pprof, speedscope};
 pub use rewrites::rewrite;
 pub use scenario::scenario;
 pub use streams::stream;

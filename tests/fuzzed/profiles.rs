@@ -2,7 +2,7 @@
 
 use perf_data::container::read::ReadOptions;
 use perfconv::formats::import::{Import, ImportOptions, ImportedRecording, Values};
-use perfconv::formats::{firefox, folded, perf_script, pprof, speedscope};
+use perfconv::formats::{firefox, folded, otlp, perf_script, pprof, speedscope};
 use perfconv::inspect::check::{Severity, check};
 
 const VALUES: [Values; 3] = [Values::Counted, Values::Spread, Values::Single];
@@ -25,6 +25,12 @@ pub fn firefox(bytes: &[u8]) {
 /// Any bytes as a file of speedscope.
 pub fn speedscope(bytes: &[u8]) {
     import(bytes, speedscope::import);
+}
+
+/// Any bytes as profiles of OpenTelemetry, in protobuf and in JSON.
+pub fn otlp(bytes: &[u8]) {
+    import(bytes, otlp::import);
+    import(bytes, otlp::import_json);
 }
 
 /// Any bytes as `perf script` text.

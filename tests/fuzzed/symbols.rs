@@ -7,7 +7,9 @@ use perf_data::abi::jitdump::header::JitDumpHeader;
 use perf_data::abi::{self, Endian};
 use perf_symbols::symbol::bpf::BpfSource;
 use perf_symbols::symbol::find::{Policy, SearchOptions};
+use perf_symbols::symbol::hiperf::FILES_SYMBOL;
 use perf_symbols::symbol::simpleperf::SimpleperfSource;
+use perf_symbols::symbol::stored_lines::StoredLinesSource;
 use perf_symbols::symbol::{Addresses, ObjectKey, Options, Request, Symbolizer};
 use std::fs;
 use std::num::NonZeroUsize;
@@ -81,8 +83,8 @@ pub fn same_in_any_order(symbolizer: &Symbolizer, keys: &[ObjectKey], addresses:
     assert_eq!(together, other, "the functions of an address should not depend on the order of addresses");
 }
 
-/// Any bytes as the features of a recording that contain symbols: BPF programs with their types, and the objects of simpleperf. The
-/// size of the first part precedes them.
+/// Any bytes as the features of a recording that contain symbols: BPF programs with their types, the objects of simpleperf and
+/// hiperf, and lines. The size of the first part precedes them.
 pub fn recorded_symbols(bytes: &[u8]) {
     let Some((size, bytes)) = bytes.split_first_chunk() else { return };
     let (first, second) = bytes.split_at(bytes.len().min(u32::from_le_bytes(*size) as usize));
@@ -107,6 +109,10 @@ pub fn recorded_symbols(bytes: &[u8]) {
     let paths = texts.flat_map(|text| [Some(text), text.get(1..)]).flatten().filter(|path| !path.is_empty());
     let keys: Vec<_> =
         paths.take(MAX_KEYS).map(|path| ObjectKey { path: path.into(), ..ObjectKey::default() }).collect();
+    same_in_any_order(&symbolizer(|options| Symbolizer::with_sources(options, vec![source])), &keys, &addresses);
+    let source = Arc::new(SimpleperfSource::from_sections([(FILES_SYMBOL, second)].into_iter()));
+    same_in_any_order(&symbolizer(|options| Symbolizer::with_sources(options, vec![source])), &keys, &addresses);
+    let source = Arc::new(StoredLinesSource::new(second));
     same_in_any_order(&symbolizer(|options| Symbolizer::with_sources(options, vec![source])), &keys, &addresses);
 }
 

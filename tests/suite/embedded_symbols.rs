@@ -1,12 +1,13 @@
 //! Function names that travel inside a recording: `rewrite --embed-symbols`, `--strip-symbols`.
 
 use crate::common::program::{perfconv, run, succeed};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Recordings of roundtrip/symbols, with the passes that need their programs besides.
-const RECORDINGS: [(&str, &[&str]); 11] = [
+pub(super) const RECORDINGS: [(&str, &[&str]); 11] = [
     ("words", &[]),
     ("c", &[]),
     ("cxx", &[]),
@@ -20,12 +21,12 @@ const RECORDINGS: [(&str, &[&str]); 11] = [
     ("witness-i386", &["--unwind"]),
 ];
 
-fn symbols() -> PathBuf {
+pub(super) fn symbols() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols")
 }
 
 /// The program with this home, so that objects are found below `--symfs` only.
-fn perfconv_in(home: &Path) -> Command {
+pub(super) fn perfconv_in(home: &Path) -> Command {
     let mut command = perfconv();
     command.env("HOME", home);
     command
@@ -38,12 +39,18 @@ fn folded(recording: &Path, objects: &Path) -> String {
     String::from_utf8(succeed(&mut command).stdout).expect("UTF-8")
 }
 
+/// Writes a recording with names of its functions.
+pub(super) fn embed(name: &str, passes: &[&str], output: &Path) {
+    embed_which(name, passes, "functions", output);
+}
+
 /// Writes a recording with names.
-fn embed(name: &str, passes: &[&str], output: &Path) {
+pub(super) fn embed_which(name: &str, passes: &[&str], which: &str, output: &Path) {
     let files = symbols().join("files");
     let mut command = perfconv_in(output.parent().expect("a directory"));
     command.arg("rewrite").arg(symbols().join(name).with_extension("data")).arg("--symfs").arg(&files);
-    succeed(command.args(passes).args(["--embed-symbols", "-q", "-o"]).arg(output));
+    let option = format!("--embed-symbols={which}");
+    succeed(command.args(passes).args([&option, "-q", "-o"]).arg(output));
 }
 
 #[test]
@@ -96,4 +103,84 @@ fn they_are_removed_on_request_and_by_anonymization() {
     command.arg("rewrite").arg(&stripped).arg("--symfs").arg(&empty).args(["--embed-symbols", "-o"]).arg(&again);
     let failed = run(&mut command);
     assert!(failed.stderr.contains("no function of a sample is known") && !again.exists(), "{}", failed.stderr);
+}
+
+/// The innermost functions of a recording with the given options, each once.
+fn functions(recording: &Path, options: &[&str], objects: &Path) -> BTreeSet<String> {
+    let mut command = perfconv_in(recording.parent().expect("a directory"));
+    command.arg(recording).arg("--symfs").arg(objects).args(options).args([
+        "--no-inline",
+        "-q",
+        "-t",
+        "folded",
+        "-o",
+        "-",
+    ]);
+    let text = String::from_utf8(succeed(&mut command).stdout).expect("UTF-8");
+    let innermost =
+        |line: &str| line.rsplit_once(' ').and_then(|(stack, _)| stack.rsplit(';').next().map(str::to_owned));
+    text.lines().filter_map(innermost).collect()
+}
+
+/// Replaces bytes of a file by as many others; returns how often.
+fn replace(path: &Path, from: &[u8], to: &[u8]) -> usize {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = fs::read(path).expect("a file");
+    let starts: Vec<_> = memchr::memmem::find_iter(&bytes, from).collect();
+    starts.iter().for_each(|&start| bytes[start..start + to.len()].copy_from_slice(to));
+    fs::write(path, bytes).expect("a file");
+    starts.len()
+}
+
+#[test]
+fn names_are_read_from_matching_objects_then_the_recording_then_other_objects() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let [recording, stripped] = ["named.data", "stripped.data"].map(|name| directory.path().join(name));
+    embed("words", &[], &recording);
+    succeed(
+        perfconv_in(directory.path())
+            .arg("rewrite")
+            .arg(&recording)
+            .args(["--strip-symbols", "-q", "-o"])
+            .arg(&stripped),
+    );
+    // Stored names that contradict the objects.
+    assert_eq!(replace(&recording, b"count_words", b"wrong_names"), 1);
+    let shown = |recording: &Path, options: &[&str], objects: &Path| {
+        let functions = functions(recording, options, objects);
+        ["count_words", "wrong_names"].map(|name| functions.contains(name))
+    };
+    let [from_object, stored, none] = [[true, false], [false, true], [false; 2]];
+    let files = symbols().join("files");
+    let path = Path::new("opt/words/bin/words");
+    let copy = |name: &str| {
+        let copy = directory.path().join(name).join(path);
+        fs::create_dir_all(copy.parent().expect("a directory")).expect("a directory");
+        fs::copy(files.join(path), &copy).expect("a copy");
+        copy
+    };
+    let [empty, other, without_symbols] = ["empty", "other", "without-symbols"].map(|name| directory.path().join(name));
+    fs::create_dir(&empty).expect("a directory");
+    let bytes = fs::read(files.join(path)).expect("a program");
+    let note = memchr::memmem::find(&bytes, b"\x14\0\0\0\x03\0\0\0GNU\0").expect("a build ID") + 12;
+    let build_id = bytes[note..note + 20].to_vec();
+    assert_eq!(replace(&copy("other"), &build_id, &[7; 20]), 1);
+    // Without section headers, there are no symbols, but segments still contain the build ID.
+    let program = copy("without-symbols");
+    let mut bytes = fs::read(&program).expect("a program");
+    bytes[0x28..0x30].fill(0);
+    bytes[0x3c..0x40].fill(0);
+    fs::write(&program, bytes).expect("a program");
+
+    assert_eq!(shown(&recording, &[], &files), from_object, "the build ID matches");
+    assert_eq!(shown(&recording, &[], &empty), stored);
+    assert_eq!(shown(&recording, &[], &other), stored, "another build ID");
+    assert_eq!(shown(&recording, &[], &without_symbols), stored, "the object has no names");
+    assert_eq!(shown(&recording, &["--symbols", "force"], &other), stored);
+    assert_eq!(shown(&stripped, &["--symbols", "force"], &other), from_object);
+    assert_eq!(shown(&recording, &["--symbols", "embedded"], &files), stored);
+    assert_eq!(shown(&stripped, &["--symbols", "embedded"], &files), none);
+    assert_eq!(shown(&recording, &["--symbols", "objects"], &files), from_object);
+    assert_eq!(shown(&recording, &["--symbols", "objects"], &empty), none);
+    assert_eq!(shown(&recording, &["--symbols", "no"], &files), none);
 }

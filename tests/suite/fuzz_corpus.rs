@@ -16,6 +16,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("folded", fuzz::folded),
     ("firefox", fuzz::firefox),
     ("speedscope", fuzz::speedscope),
+    ("otlp", fuzz::otlp),
     ("perf_script", fuzz::perf_script),
     ("feature", fuzz::feature),
     ("sample", fuzz::sample),

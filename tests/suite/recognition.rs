@@ -36,7 +36,18 @@ fn convert(input: &Path, stdin: Stdio, output: &Path) -> Run {
 fn inputs_are_recognized_by_content_from_files_and_streams() {
     let dir = tempdir().expect("a directory");
     let output = dir.path().join("out.jsonl");
-    let formats = ["perf.data", "pprof", "quipper", "quipper-text", "jsonl", "json", "firefox", "speedscope"];
+    let formats = [
+        "perf.data",
+        "pprof",
+        "quipper",
+        "quipper-text",
+        "jsonl",
+        "json",
+        "firefox",
+        "speedscope",
+        "otlp",
+        "otlp-json",
+    ];
     let mut inputs: Vec<_> = formats.map(|format| (format, convert_fixture(dir.path(), format), 377)).into();
     inputs.push(("perf-script", SCRIPT.into(), 2));
     inputs.push(("folded", FOLDED.into(), 2));
@@ -78,7 +89,7 @@ fn an_unknown_input_names_the_formats_and_the_option() {
     let sentence = said.failure().expect("a failure");
     let expected = "notes.txt: neither a perf.data file nor any other known format; if it is one of these, name it with --from: perf.data, pprof, quipper, ";
     assert!(
-        sentence.contains(expected) && sentence.ends_with("folded, firefox, speedscope, perf-script"),
+        sentence.contains(expected) && sentence.ends_with("folded, firefox, speedscope, otlp, otlp-json, perf-script"),
         "{sentence}"
     );
     fs::write(&input, convert_fixture(dir.path(), "perf-json")).expect("writing should succeed");

@@ -24,7 +24,7 @@ pub(crate) const NAMING: &[&str] =
 /// Where functions are looked up.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SymbolArgs {
-    /// Which object files to read symbols from
+    /// Which object files and stored names to take symbols from
     #[arg(long, value_enum, value_name = "WHICH", default_value_t, help_heading = SYMBOLS)]
     pub symbols: WhichArg,
 
@@ -80,9 +80,14 @@ pub(crate) struct SymbolFileArgs {
 /// Which object files are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WhichArg {
-    /// Files with the recorded build ID, or unchanged since the recording on the same machine
+    /// Files with the recorded build ID, or unchanged since the recording on the same machine; for other addresses, names stored in the
+    /// recording
     #[default]
     Auto,
+    /// Names stored in the recording, no files
+    Embedded,
+    /// Files as by auto, no names stored in the recording
+    Objects,
     /// None: print addresses only
     No,
     /// Also files at the recorded paths that do not match; their names may be wrong
@@ -143,7 +148,8 @@ impl SymbolArgs {
         options = match self.symbols {
             WhichArg::No => return Ok(None),
             WhichArg::Force => options.allow_mismatched_files(),
-            WhichArg::Auto => options,
+            WhichArg::Objects => options.without_embedded_names(),
+            WhichArg::Auto | WhichArg::Embedded => options,
         };
         if let Some(symfs) = &find.symfs {
             if self.files.only_below_symfs {
@@ -168,6 +174,9 @@ impl SymbolArgs {
             options = options.without_splicing();
         }
         options = self.max_stack.into_iter().fold(options, SymbolOptions::max_stack);
+        if self.symbols == WhichArg::Embedded {
+            options = options.only_embedded_names();
+        }
         self.with_downloads(options, announce).map(Some)
     }
 

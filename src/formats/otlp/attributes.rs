@@ -26,6 +26,14 @@ fn key(label: Label) -> &'static str {
     }
 }
 
+/// The key of the label that an attribute is written for; that of the attribute for others.
+pub(super) fn label_key(attribute: &str) -> &str {
+    Label::ALL.iter().find(|&&label| key(label) == attribute).map_or(attribute, |label| label.key())
+}
+
+/// The attribute with the build ID of a mapping.
+pub(super) const BUILD_ID: &str = "process.executable.build_id.gnu";
+
 /// The ID of the list of a sample's attributes. Of labels with the same attribute, the first counts.
 pub(super) fn from_labels(labels: &[LabelValue], tables: &Tables, dictionary: &mut Dictionary<'_>) -> u32 {
     let mut keys = Vec::with_capacity(labels.len());

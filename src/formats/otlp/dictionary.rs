@@ -1,6 +1,7 @@
 //! The dictionary: tables that samples refer to. Each begins with an entry without contents, has no entry twice, and none that
 //! nothing refers to.
 
+use super::attributes;
 use super::messages::{Messages, OtlpTable};
 use super::proto::{AnyValue, Function, KeyValueAndUnit, Line, Link, Location, Mapping, Stack, ValueType};
 use crate::formats::pprof::strings::Strings;
@@ -231,7 +232,7 @@ impl<'a> Dictionary<'a> {
             limit: map.limit,
             offset: map.pgoff,
             filename: self.string(&map.filename),
-            build_id: build_id.map_or(0, |id| self.text("process.executable.build_id.gnu", id.as_bytes())),
+            build_id: build_id.map_or(0, |id| self.text(attributes::BUILD_ID, id.as_bytes())),
         };
         let index = self.mappings.id(&[entry]) as i32;
         self.known_mappings.insert(id, index);

@@ -6,13 +6,19 @@ mod attributes;
 mod data;
 mod dictionary;
 mod encode;
+mod import;
 pub(crate) mod json;
+pub(crate) mod json_import;
 mod messages;
 #[expect(unreachable_pub, reason = "generated")]
 mod proto;
+mod recognize;
 mod samples;
+mod tables;
 
-use super::{Format, ShowsFunctions};
+pub use import::{import, import_json};
+
+use super::{Format, FormatReader, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
@@ -26,6 +32,8 @@ pub const FORMAT: Format = Format {
     is_binary: true,
     output: Some(OutputType::of::<Otlp>()),
     functions: ShowsFunctions::Always,
+    reader: FormatReader::Import(import),
+    recognizes: recognize::is_otlp,
     ..Format::new("otlp", "OpenTelemetry profiles (v1development)")
 };
 
@@ -34,6 +42,9 @@ pub const JSON_FORMAT: Format = Format {
     extensions: &[("otlp.json", None)],
     output: Some(OutputType::of::<OtlpJson>()),
     functions: ShowsFunctions::Always,
+    reader: FormatReader::Import(import_json),
+    recognizes: recognize::is_otlp_json,
+    is_distinctive: true,
     ..Format::new("otlp-json", "OpenTelemetry profiles in JSON")
 };
 

@@ -64,7 +64,7 @@ fn decode(bytes: &[u8], name: &str) -> Result<(Profile, Ids)> {
     if bytes.is_empty() {
         return Err(invalid("it is empty".to_owned()));
     }
-    let parts = parts::count(bytes).map_err(|e| invalid(undecodable(&e)))?;
+    let parts = parts::count(bytes, parts::PROFILE).map_err(|e| invalid(undecodable(&e)))?;
     if parts > MAX_PARTS {
         let problem = format!("it has {parts} messages and strings; at most {MAX_PARTS} are supported");
         return Err(Error::input(name, None, problem));
@@ -78,14 +78,14 @@ fn decode(bytes: &[u8], name: &str) -> Result<(Profile, Ids)> {
 }
 
 /// Reason of a decoding error, without prost's common prefix.
-fn undecodable(error: &DecodeError) -> String {
+pub(in crate::formats) fn undecodable(error: &DecodeError) -> String {
     let error = error.to_string();
     let reason = error.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&error);
     format!("not a protobuf message ({reason})")
 }
 
 /// Checks the total size of event names: many sample types may refer to one long string.
-fn check_event_names(profile: &Profile, max: u64) -> std::result::Result<(), String> {
+pub(in crate::formats) fn check_event_names(profile: &Profile, max: u64) -> std::result::Result<(), String> {
     let len = |index: i64| text(profile, index).len() as u64;
     let bytes = profile.sample_type.iter().map(|kind| len(kind.r#type) + len(kind.unit)).sum::<u64>();
     let problem = || format!("the names of its sample types take {bytes} bytes; at most {max} are supported");
@@ -98,12 +98,13 @@ fn text(profile: &Profile, index: i64) -> &str {
 
 /// The columns that form one event.
 #[derive(Clone, Copy)]
-struct ValueColumn {
+pub(in crate::formats) struct ValueColumn {
     /// Event index.
-    event: u32,
+    pub event: u32,
     /// The column with the sample count, if there is one.
-    count: Option<usize>,
-    value: usize,
+    pub count: Option<usize>,
+    /// The column with the values.
+    pub value: usize,
 }
 
 /// Decodes a profile, if its stacks have at most `max_frames` frames in total.
@@ -113,8 +114,7 @@ fn source_profile(
     input_size: usize,
     max_frames: usize,
 ) -> std::result::Result<SourceProfile, String> {
-    let built = SourceProfile { input_size, ..SourceProfile::default() };
-    let mut reader = PprofReader { profile, ids, built, frames: HashMap::new(), texts: HashMap::new() };
+    let mut reader = PprofReader::new(profile, ids, input_size);
     let columns = reader.events();
     reader.mappings();
     let stacks: Vec<Vec<u32>> = profile.location.iter().map(|location| reader.location_frames(location)).collect();
@@ -146,16 +146,24 @@ fn source_profile(
     Ok(reader.built)
 }
 
-struct PprofReader<'a> {
+/// Converts the tables of a profile.
+pub(in crate::formats) struct PprofReader<'a> {
     profile: &'a Profile,
     ids: &'a Ids,
-    built: SourceProfile,
+    /// The result.
+    pub built: SourceProfile,
     frames: HashMap<SourceFrame, u32>,
     /// Name IDs by string index.
     texts: HashMap<i64, u32>,
 }
 
 impl<'a> PprofReader<'a> {
+    /// Creates a reader of a valid profile, of an input of `input_size` bytes.
+    pub(in crate::formats) fn new(profile: &'a Profile, ids: &'a Ids, input_size: usize) -> Self {
+        let built = SourceProfile { input_size, ..SourceProfile::default() };
+        Self { profile, ids, built, frames: HashMap::new(), texts: HashMap::new() }
+    }
+
     fn text(&self, index: i64) -> &'a str {
         text(self.profile, index)
     }
@@ -167,7 +175,7 @@ impl<'a> PprofReader<'a> {
     }
 
     /// Defines the events: a column of sample counts and the one of their values form one event.
-    fn events(&mut self) -> Vec<ValueColumn> {
+    pub(in crate::formats) fn events(&mut self) -> Vec<ValueColumn> {
         let types: Vec<_> =
             self.profile.sample_type.iter().map(|kind| (self.text(kind.r#type), self.text(kind.unit))).collect();
         let period_type = self.profile.period_type.as_ref();
@@ -196,7 +204,7 @@ impl<'a> PprofReader<'a> {
         columns
     }
 
-    fn mappings(&mut self) {
+    pub(in crate::formats) fn mappings(&mut self) {
         let mut invalid = 0;
         // Any number of mappings may have the same long path, which is stored once.
         let mut paths: HashMap<i64, Bytes> = HashMap::new();
@@ -222,7 +230,7 @@ impl<'a> PprofReader<'a> {
     }
 
     /// The frames of a location, leaf first: inlined functions are separate frames.
-    fn location_frames(&mut self, location: &proto::Location) -> Vec<u32> {
+    pub(in crate::formats) fn location_frames(&mut self, location: &proto::Location) -> Vec<u32> {
         let mapping = self.ids.mappings.get(&location.mapping_id).map(|&index| index as u32);
         let is_kernel = mapping.is_none() && self.is_kernel(location);
         let base = SourceFrame {
@@ -290,7 +298,7 @@ impl<'a> PprofReader<'a> {
     }
 
     /// Converts the labels of a sample.
-    fn labels(&mut self, sample: &proto::Sample, repeated: &mut u64) -> SourceSample {
+    pub(in crate::formats) fn labels(&mut self, sample: &proto::Sample, repeated: &mut u64) -> SourceSample {
         let mut built = SourceSample::default();
         let mut others: Vec<(u32, u64)> = Vec::new();
         for label in &sample.label {
@@ -329,7 +337,7 @@ impl<'a> PprofReader<'a> {
     }
 
     /// Converts the header of the profile.
-    fn head(&mut self, negative: u64, repeated: u64) {
+    pub(in crate::formats) fn head(&mut self, negative: u64, repeated: u64) {
         let profile = self.profile;
         self.built.wall_clock_start = u64::try_from(profile.time_nanos).ok().filter(|&time| time > 0);
         self.built.duration = u64::try_from(profile.duration_nanos).unwrap_or(0);

@@ -9,13 +9,13 @@ pub mod compat;
 mod encode;
 mod encoded_labels;
 mod functions;
-mod import;
+pub(in crate::formats) mod import;
 mod messages;
-mod parts;
+pub(in crate::formats) mod parts;
 pub mod proto;
 mod recognize;
 pub(super) mod strings;
-mod validate;
+pub(in crate::formats) mod validate;
 
 pub(super) use columns::Columns;
 pub(super) use encode::to_i64;

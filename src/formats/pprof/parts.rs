@@ -3,26 +3,25 @@
 use prost::DecodeError;
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 
-/// Fields whose messages contain messages: labels in samples, lines in locations.
-const SAMPLE: u32 = 2;
-const LOCATION: u32 = 4;
+/// A field whose messages contain messages, and which of these do.
+pub(in crate::formats) struct Nested(pub u32, pub &'static [Nested]);
 
-/// Counts messages and strings of a profile, including those in samples and locations.
+/// Labels in samples, lines in locations.
+pub(super) const PROFILE: &[Nested] = &[Nested(2, &[]), Nested(4, &[])];
+
+/// Counts messages and strings of a message, including those in `nested` fields.
 ///
 /// # Errors
 /// If the bytes are not a message.
-pub(super) fn count(mut profile: &[u8]) -> Result<usize, DecodeError> {
-    let mut count = 0;
-    while let Some((field, message)) = next(&mut profile)? {
-        count += 1;
-        if matches!(field, SAMPLE | LOCATION) {
-            let mut message = message;
-            while next(&mut message)?.is_some() {
-                count += 1;
-            }
+pub(in crate::formats) fn count(mut message: &[u8], nested: &[Nested]) -> Result<usize, DecodeError> {
+    let mut parts = 0;
+    while let Some((field, content)) = next(&mut message)? {
+        parts += 1;
+        if let Some(Nested(_, fields)) = nested.iter().find(|Nested(number, _)| *number == field) {
+            parts += count(content, fields)?;
         }
     }
-    Ok(count)
+    Ok(parts)
 }
 
 /// Returns the next length-delimited field and its content.
@@ -59,8 +58,8 @@ mod tests {
             time_nanos: 7,
             ..Profile::default()
         };
-        assert_eq!(count(&profile.encode_to_vec()), Ok(2 + 3 + 1 + 2 + 1 + 2));
-        assert_eq!(count(b""), Ok(0));
-        assert!(count(b"\x12\x07ab").is_err() && count(b"\xff").is_err());
+        assert_eq!(count(&profile.encode_to_vec(), PROFILE), Ok(2 + 3 + 1 + 2 + 1 + 2));
+        assert_eq!(count(b"", PROFILE), Ok(0));
+        assert!(count(b"\x12\x07ab", PROFILE).is_err() && count(b"\xff", PROFILE).is_err());
     }
 }

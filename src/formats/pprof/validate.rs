@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 
 /// Indexes of messages by ID.
 #[derive(Debug, Default)]
-pub(super) struct Ids {
+pub(in crate::formats) struct Ids {
     pub mappings: HashMap<u64, usize>,
     pub locations: HashMap<u64, usize>,
     pub functions: HashMap<u64, usize>,
@@ -15,7 +15,7 @@ pub(super) struct Ids {
 ///
 /// # Errors
 /// The first violation of a rule.
-pub(super) fn check(profile: &Profile) -> Result<Ids, String> {
+pub(in crate::formats) fn check(profile: &Profile) -> Result<Ids, String> {
     if profile.string_table.first().is_some_and(|first| !first.is_empty()) {
         return Err("string 0 is not empty".to_owned());
     }

@@ -31,7 +31,8 @@ const PROTO: &[(u32, Shape)] = &[
 /// Whether an input begins with a file_attrs message and has the shape of a PerfDataProto.
 pub fn recognizes(start: &[u8]) -> bool {
     let Some((1, event)) = contents(start).next() else { return false };
-    let has_attr = contents(event).any(|(number, attr)| number == 1 && !attr.is_empty());
+    // An attr begins with its type, a number; the resources of OpenTelemetry profiles with a message.
+    let has_attr = contents(event).any(|(number, attr)| number == 1 && attr.first().is_some_and(|key| key & 7 == 0));
     has_attr && has_message_shape(start, PROTO)
 }
 

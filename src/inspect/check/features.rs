@@ -1,11 +1,13 @@
 //! Rules for single features.
 
 use super::finding::Rule;
+use super::stored_symbols;
 use super::tracepoints;
 use perf_data::abi::Endian;
 use perf_data::abi::feature::perf_reader::{PerfReader, Rejection, RejectionKind};
+use perf_data::abi::feature::string::hiperf_command;
 use perf_data::abi::feature::{Feature, FeatureContext, FeatureId, FeatureSection};
-use perf_symbols::symbol::simpleperf::{FILE, FILE2};
+use perf_symbols::symbol::stored_object::{STORED_OBJECTS, feature_name};
 
 /// Checks a feature section.
 pub(super) fn check(
@@ -18,8 +20,10 @@ pub(super) fn check(
 ) {
     let section = FeatureSection::read(id, bytes, endian, context);
     if matches!(section.feature, Feature::Opaque(_)) {
-        if [FILE, FILE2].contains(&id.0) {
-            // Names of functions, which perf does not define.
+        if STORED_OBJECTS.contains(&id.0) {
+            stored_symbols::check(id.0, bytes, &mut report);
+        } else if feature_name(id.0).is_some() || id == FeatureId::CMDLINE && hiperf_command(bytes).is_some() {
+            // Features of hiperf, and its layout of the command line.
         } else if id.name().is_none() {
             report(Rule::Unknown, format!("unknown feature of {} bytes", bytes.len()));
         } else {

@@ -11,6 +11,7 @@ mod flow;
 mod layout;
 mod records;
 mod references;
+mod stored_symbols;
 mod tracepoints;
 
 pub use checker::{Checked, check};

@@ -9,12 +9,14 @@ use perf_data::abi::feature::clock_data::ClockData;
 use perf_data::abi::feature::event_desc::EventDesc;
 use perf_data::abi::feature::group_desc::Group;
 use perf_data::abi::feature::pmu_caps::Caps;
-use perf_data::abi::feature::string::PerfStr;
+use perf_data::abi::feature::string::{PerfStr, hiperf_command};
 use perf_data::abi::feature::{Feature, FeatureId};
 use perf_data::abi::header::{FileHeader, Magic};
 use perf_data::abi::version::PerfVersion;
 use perf_data::container::read::Container;
 use perf_data::stream::meta::Meta;
+use perf_symbols::symbol::stored_lines::{LINES, StoredLines};
+use perf_symbols::symbol::stored_object::{STORED_OBJECTS, feature_name, stored_objects};
 use std::fs;
 use std::time::SystemTime;
 
@@ -188,14 +190,44 @@ fn feature_lines(id: FeatureId, feature: &Feature, context: &HeaderContext<'_>) 
         Feature::ClnSize(size) => vec![format!("# cacheline size: {}", size.cln_size)],
         // perf prints these with other commands.
         Feature::TracingData(_) | Feature::BuildIds(_) => Vec::new(),
+        Feature::Opaque(bytes) if id == FeatureId::CMDLINE && hiperf_command(bytes).is_some() => {
+            vec![format!("# cmdline : {} ", hiperf_command(bytes).unwrap_or_default())]
+        }
         Feature::Opaque(bytes) => vec![match id.name() {
             Some(name) => format!("# {name}: its {} bytes do not have the layout of this feature", bytes.len()),
-            None => format!("# feature {id}: unknown, {} bytes", bytes.len()),
+            None => {
+                stored_symbols(id, bytes).unwrap_or_else(|| format!("# feature {id}: unknown, {} bytes", bytes.len()))
+            }
         }],
         // perf has no line for these.
         #[allow(unreachable_patterns, reason = "new features are printed here unless they have their own case")]
         other => field_lines(id, other),
     }
+}
+
+/// What a feature with names of functions contains; `None` if it is another one.
+fn stored_symbols(id: FeatureId, bytes: &[u8]) -> Option<String> {
+    let name = feature_name(id.0)?;
+    if !STORED_OBJECTS.contains(&id.0) {
+        return Some(format!("# feature {id} ({name}): {} bytes", bytes.len()));
+    }
+    let (mut files, mut functions, mut addresses, mut corrupt) = (0, 0, 0, 0);
+    for object in stored_objects(id.0, bytes) {
+        match object {
+            Ok(object) => {
+                files += 1;
+                functions += object.symbols.len();
+                addresses += if id.0 == LINES { StoredLines::read(&object).addresses() } else { 0 };
+            }
+            Err(_) => corrupt += 1,
+        }
+    }
+    let contents = match id.0 {
+        LINES => format!("lines and inlined functions of {addresses} addresses in {files} files"),
+        _ => format!("names of {functions} functions in {files} files"),
+    };
+    let corrupt = if corrupt > 0 { format!(", {corrupt} corrupt files") } else { String::new() };
+    Some(format!("# feature {id} ({name}): {contents}{corrupt}, {} bytes", bytes.len()))
 }
 
 /// Name of a feature, and a line for each of its fields.

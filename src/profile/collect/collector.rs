@@ -64,6 +64,7 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::losses::ReportedLosses;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
+use perf_symbols::symbol::hiperf::STACK_TABLE;
 use std::collections::BTreeSet;
 use std::mem;
 use std::sync::Arc;
@@ -206,7 +207,9 @@ impl<'a> Collector<'a> {
     /// Adds a sample.
     fn observe(&mut self, sample: DecodedSample<'_>, observation: &mut Observation) -> Result<()> {
         let DecodedSample { meta, raw, index, event, view } = sample;
-        if !view.tail.is_empty() && !view.is_partial {
+        // Of a sample of hiperf, the ID of its stack follows.
+        let has_stack_id = view.tail.len() == 8 && meta.features.contains_key(&FeatureId(STACK_TABLE));
+        if !view.tail.is_empty() && !view.is_partial && !has_stack_id {
             let why = format!("{} bytes follow the last field, possibly of other records", view.tail.len());
             let problem = format!("sample is larger than its fields: {why}");
             self.ledger.damage(meta.damage(raw.block(), raw.at(), problem));

@@ -15,7 +15,7 @@ use perf_data::stream::meta::Meta;
 use std::sync::Arc;
 use symbols::{FrameSymbol, Function, FunctionId, Line, Symbols};
 
-pub(super) use objects::object_key;
+pub(crate) use objects::object_key;
 pub use perf_symbols::symbolizer::SymbolOptions;
 
 /// Where to look up the symbols of frames. By default nowhere.

@@ -13,9 +13,12 @@ use perf_data::session::names::NameId;
 use perf_data::stream::meta::Meta;
 use perf_symbols::object::build_id::Id;
 use perf_symbols::symbol::bpf::{BpfSource, is_function_name};
-use perf_symbols::symbol::find::Policy;
 use perf_symbols::symbol::find::attempt::{Attempt, Mismatch, Outcome, Role};
+use perf_symbols::symbol::hiperf::FILES_SYMBOL;
 use perf_symbols::symbol::simpleperf::{self, SimpleperfSource};
+use perf_symbols::symbol::source::Source;
+use perf_symbols::symbol::stored_lines::{LINES, StoredLinesSource};
+use perf_symbols::symbol::stored_object::{FILE, FILE2};
 use perf_symbols::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use perf_symbols::symbolizer::SymbolOptions;
 use perf_symbols::symbolizer::recorded_build_ids::{BuildIds, unpadded};
@@ -25,9 +28,9 @@ use std::sync::Arc;
 /// A lookup in the object files of a recording.
 #[derive(Debug)]
 pub(super) struct ObjectSearch {
-    symbolizer: Symbolizer,
+    /// In reading order.
+    symbolizers: Vec<Symbolizer>,
     without_inlined: bool,
-    policy: Policy,
     build_ids: BuildIds,
     /// The reference symbol of the recorded kernel.
     kernel: Option<Reference>,
@@ -42,13 +45,9 @@ struct Wanted {
 
 impl ObjectSearch {
     pub(super) fn new(options: &SymbolOptions, meta: &Meta) -> Self {
-        let search = options.for_recording(meta);
-        let policy = search.policy;
-        let mut symbolizer = options.symbolizer(search, vec![Arc::new(bpf(meta))]);
-        symbolizer.add_last_source(Arc::new(simpleperf(meta)));
+        let symbolizers = options.symbolizers(options.for_recording(meta), Arc::new(bpf(meta)), embedded(meta));
         Self {
-            policy,
-            symbolizer,
+            symbolizers,
             without_inlined: options.omits_inlined(),
             build_ids: BuildIds::new(meta),
             kernel: None,
@@ -58,7 +57,7 @@ impl ObjectSearch {
 
     /// Keeps objects open between lookups.
     pub(super) fn keep_objects(self) -> Self {
-        Self { symbolizer: self.symbolizer.keep_objects(), ..self }
+        Self { symbolizers: self.symbolizers.into_iter().map(Symbolizer::keep_objects).collect(), ..self }
     }
 
     /// Looks up these frames, and adds what is found to the symbols.
@@ -70,13 +69,29 @@ impl ObjectSearch {
         process_files: &ProcessFiles,
         symbols: &mut Symbols,
     ) {
-        if self.policy == Policy::No {
-            return;
-        }
         // Modules need the reference symbol too: their functions are among those of the kernel.
         if self.kernel.is_none() {
             self.kernel = mappings.iter().find(|map| map.is_kernel()).and_then(reference);
         }
+        let mut unknown = ids.to_vec();
+        for index in 0..self.symbolizers.len() {
+            if index > 0 && unknown.is_empty() {
+                break;
+            }
+            unknown = self.look_up_in(index, &unknown, frames, mappings, process_files, symbols);
+        }
+    }
+
+    /// Looks up frames by one of the symbolizers; returns those that it does not know.
+    fn look_up_in(
+        &mut self,
+        symbolizer: usize,
+        ids: &[u32],
+        frames: &[Frame],
+        mappings: &[Map],
+        process_files: &ProcessFiles,
+        symbols: &mut Symbols,
+    ) -> Vec<u32> {
         let (mut wanted, mut by_mapping) = (Vec::<Wanted>::new(), HashMap::<MappingId, usize>::new());
         for &id in ids {
             let Place::In(mapping) = frames[id as usize].place else { continue };
@@ -100,16 +115,18 @@ impl ObjectSearch {
             is_any
         });
         symbols.omits_inlined |= self.without_inlined;
-        let resolved = self.symbolizer.resolve(&requests);
+        let resolved = self.symbolizers[symbolizer].resolve(&requests);
         let mut copy = Copy { source: &resolved.symbols, functions: HashMap::new(), names: HashMap::new() };
-        let mut lines = Vec::new();
+        let (mut lines, mut unknown) = (Vec::new(), Vec::new());
         for (request, wanted) in wanted.iter().enumerate() {
             for (index, &id) in wanted.frames.iter().enumerate() {
                 let results = resolved.symbols.frames(request, index);
                 let results = if self.without_inlined { &results[results.len().saturating_sub(1)..] } else { results };
                 lines.clear();
                 lines.extend(results.iter().filter_map(|frame| copy.line(frame, symbols)));
-                if !lines.is_empty() {
+                if lines.is_empty() {
+                    unknown.push(id);
+                } else {
                     symbols.set_lines(id, &lines, resolved.symbols.symbol_offset(request, index));
                 }
             }
@@ -125,9 +142,16 @@ impl ObjectSearch {
             resolved.objects.iter().map(|report| (&report.key, missing(report))).collect();
         for (wanted, request) in wanted.iter().zip(&requests) {
             if let Some(missing) = reports.get(&request.key) {
-                self.reports.missing.entry(wanted.mapping).or_insert_with(|| Arc::clone(missing));
+                let missing = Arc::clone(missing);
+                // Later symbolizers search the same files by a different policy, or none.
+                if symbolizer > 0 && !missing.attempts.is_empty() {
+                    self.reports.missing.insert(wanted.mapping, missing);
+                } else {
+                    self.reports.missing.entry(wanted.mapping).or_insert(missing);
+                }
             }
         }
+        unknown
     }
 
     /// The object of a mapping and addresses in it; `None` if it cannot have symbols.
@@ -227,10 +251,14 @@ fn bpf(meta: &Meta) -> BpfSource {
     }
 }
 
-/// The symbols in a recording of simpleperf.
-fn simpleperf(meta: &Meta) -> SimpleperfSource {
+/// The sources of names that are stored in a recording, those that say most first.
+fn embedded(meta: &Meta) -> Vec<Arc<dyn Source>> {
     let section = |id| meta.features.get(&FeatureId(id)).map(|bytes| &bytes[..]);
-    SimpleperfSource::new(section(simpleperf::FILE), section(simpleperf::FILE2))
+    let lines = section(LINES).map(|section| Arc::new(StoredLinesSource::new(section)) as Arc<dyn Source>);
+    let sections: Vec<_> = [FILE, FILE2, FILES_SYMBOL].into_iter().filter_map(|id| Some((id, section(id)?))).collect();
+    let is_any = !sections.is_empty();
+    let names = is_any.then(|| Arc::new(SimpleperfSource::from_sections(sections.into_iter())) as _);
+    lines.into_iter().chain(names).collect()
 }
 
 /// Maximum size of a kernel: on x86-64, modules begin 1 GiB after its image at the latest.

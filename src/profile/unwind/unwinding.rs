@@ -1,4 +1,5 @@
-//! Replaces the stack dumps of samples by call chains, before a sink that receives records in time order.
+//! Replaces the stack dumps of samples by call chains, before a sink that receives records in time order, and the IDs of stacks in
+//! recordings of hiperf.
 
 use crate::profile::symbolize::SymbolSources;
 use perf_data::container::read::ReadOptions;
@@ -11,12 +12,15 @@ use perf_data::stream::raw::{Gap, Raw};
 use perf_data::stream::stage::{Before, Stage};
 
 use super::stack_dumps::StackDumps;
+use super::unique_stacks::UniqueStacks;
 use crate::profile::symbolize::SymbolOptions;
 use std::sync::Arc;
 
 /// The stage. Without object files to read, it passes records on unchanged.
 pub struct Unwinding {
     dumps: Option<StackDumps>,
+    /// Stacks by their ID, read at the first record; `None` in most recordings.
+    unique: Option<Option<UniqueStacks>>,
 }
 
 /// A sink in time order whose samples are unwound.
@@ -25,12 +29,12 @@ pub(crate) type Unwound<S> = Order<Before<Unwinding, S>>;
 impl Unwinding {
     /// Creates the stage.
     fn new(sources: &SymbolSources) -> Self {
-        Self { dumps: sources.objects.as_ref().and_then(StackDumps::new) }
+        Self { dumps: sources.objects.as_ref().and_then(StackDumps::new), unique: None }
     }
 
     /// Creates the stage with how object files are searched.
     pub fn with_objects(options: &Arc<SymbolOptions>) -> Self {
-        Self { dumps: StackDumps::new(options) }
+        Self { dumps: StackDumps::new(options), unique: None }
     }
 
     /// Puts the stage before a sink, behind the ordering of records by time.
@@ -57,6 +61,15 @@ impl Unwinding {
 impl<S: Sink> Stage<S> for Unwinding {
     #[inline]
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        if let Some(unique) = self.unique.get_or_insert_with(|| UniqueStacks::read(meta))
+            && let Some(sample) = unique.with_call_chain(meta, raw)
+        {
+            // The records before it.
+            if let Some(dumps) = &mut self.dumps {
+                dumps.finish(meta, sink)?;
+            }
+            return sink.record(meta, &sample);
+        }
         if let Some(dumps) = &mut self.dumps {
             return dumps.record(meta, raw, sink);
         }

@@ -62,9 +62,16 @@ impl UnwoundStacks {
             if let Some(others) = ends.len().checked_sub(LISTED).filter(|&others| others > 0) {
                 list.push(format!("{others} others"));
             }
+            // On the recorded machine, no file is missing.
+            let rewriting = match ends.iter().any(|&((_, is_missing), _)| is_missing) {
+                true => {
+                    ", and rewrite --unwind --embed-symbols on the recorded machine a recording that needs no files"
+                }
+                false => "",
+            };
             ledger.missing(format!(
                 "user stacks that end where unwind information is missing: {ended} of {all}, in {}; --symfs DIR or \
-                 --debug-dir DIR may provide it",
+                 --debug-dir DIR may provide it{rewriting}",
                 list.join(", ")
             ));
         }

@@ -1,6 +1,8 @@
-//! Stores the names of the functions of all samples: `--embed-symbols`.
+//! Stores the names of functions: `--embed-symbols`.
 
+use super::lines::EmbeddedLines;
 use super::objects::EmbeddedObjects;
+use super::whole_tables::add_whole_tables;
 use crate::profile::collect::collector::Collector;
 use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::{SymbolOptions, SymbolSources};
@@ -15,23 +17,68 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::stage::Before;
-use perf_symbols::symbol::simpleperf::FILE2;
+use perf_symbols::symbol::stored_lines::LINES;
+use perf_symbols::symbol::stored_object::FILE2;
 use std::mem;
 use std::sync::Arc;
 
-/// Stores the names of the functions of all samples in the recording, so that they are shown where its programs are not.
+/// Stores the names of functions in the recording, so that they are shown where its programs are not.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
-pub struct EmbedSymbols {}
+pub struct EmbedSymbols {
+    /// Store names of functions in the recording, by default those that samples are in.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            id = "embed_symbols",
+            long = "embed-symbols",
+            value_name = "WHICH",
+            value_enum,
+            num_args = 0..=1,
+            require_equals = true,
+            default_value_t,
+            default_missing_value = "functions"
+        )
+    )]
+    pub which: EmbeddedNames,
+}
+
+/// What is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum EmbeddedNames {
+    /// Functions that samples are in
+    #[default]
+    Functions,
+    /// Also their inlined functions and source lines
+    Full,
+    /// All functions of programs and libraries that samples are in
+    All,
+}
+
+impl EmbedSymbols {
+    /// Stores these names.
+    pub fn new(which: EmbeddedNames) -> Self {
+        Self { which }
+    }
+}
 
 impl PassOptions for EmbedSymbols {
     fn pass(&self, context: &PassContext) -> Box<dyn Pass> {
-        let objects = Arc::new((*context.objects).clone().without_lines());
+        let objects = Arc::clone(&context.objects);
+        let objects = match self.which {
+            EmbeddedNames::Full => objects,
+            EmbeddedNames::Functions | EmbeddedNames::All => Arc::new((*objects).clone().without_lines()),
+        };
         Box::new(EmbedSymbolsPass {
             unwinding: Unwinding::with_objects(&objects),
+            which: self.which,
             objects,
             functions: EmbeddedObjects::default(),
+            lines: EmbeddedLines::default(),
+            counts: (0, 0),
         })
     }
 
@@ -42,9 +89,13 @@ impl PassOptions for EmbedSymbols {
 
 /// The pass that stores names.
 struct EmbedSymbolsPass {
+    which: EmbeddedNames,
     objects: Arc<SymbolOptions>,
     unwinding: Unwinding,
     functions: EmbeddedObjects,
+    lines: EmbeddedLines,
+    /// Number of objects, and of functions.
+    counts: (usize, usize),
 }
 
 impl Pass for EmbedSymbolsPass {
@@ -61,7 +112,13 @@ impl Pass for EmbedSymbolsPass {
         let symbols = SymbolSources { imported: None, objects: Some(Arc::clone(&self.objects)) };
         // Labels would only multiply the rows, which are not used.
         let options = ProfileOptions { labels: Some(Vec::new()), symbols, ..ProfileOptions::default() };
-        let scan = FunctionScan { collector: Collector::new(&options), functions: &mut self.functions };
+        let scan = FunctionScan {
+            collector: Collector::new(&options),
+            which: self.which,
+            objects: &self.objects,
+            functions: &mut self.functions,
+            lines: &mut self.lines,
+        };
         Some(PreScan::in_time_order(Before::new(&mut self.unwinding, scan)))
     }
 
@@ -75,16 +132,21 @@ impl Pass for EmbedSymbolsPass {
                 "--embed-symbols: no function of a sample is known; without the option, a report states why",
             ));
         }
-        let id = FeatureId(FILE2);
-        // Readers use the last object of a name, so that names that were stored before stay for other objects.
-        let mut section = header.features.get(&id).map(|bytes| bytes.to_vec()).unwrap_or_default();
-        self.functions.append_to(&mut section);
-        header.features.insert(id, section.into());
+        let mut functions = mem::take(&mut self.functions);
+        self.counts = functions.counts();
+        // Names that were stored before are those of other objects, or of samples that were removed since.
+        if let Some(section) = header.features.get(&FeatureId(FILE2)) {
+            functions.join(EmbeddedObjects::read(section));
+        }
+        header.features.insert(FeatureId(FILE2), functions.encode().into());
+        if self.which == EmbeddedNames::Full {
+            header.features.insert(FeatureId(LINES), self.lines.encode().into());
+        }
         Ok(())
     }
 
     fn report(&self, ledger: &mut Ledger) {
-        let (objects, functions) = self.functions.counts();
+        let (objects, functions) = self.counts;
         ledger.change(format!("--embed-symbols: stored the names of {functions} functions of {objects} objects"));
     }
 }
@@ -92,7 +154,10 @@ impl Pass for EmbedSymbolsPass {
 /// Collects the functions of samples, in time order.
 struct FunctionScan<'a> {
     collector: Collector<'static>,
+    which: EmbeddedNames,
+    objects: &'a SymbolOptions,
     functions: &'a mut EmbeddedObjects,
+    lines: &'a mut EmbeddedLines,
 }
 
 impl Sink for FunctionScan<'_> {
@@ -102,8 +167,12 @@ impl Sink for FunctionScan<'_> {
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         let (profiles, _) = mem::take(&mut self.collector).finish(meta)?;
-        if let Some(profile) = profiles.first() {
-            *self.functions = EmbeddedObjects::new(profile);
+        let Some(profile) = profiles.first() else { return Ok(()) };
+        *self.functions = EmbeddedObjects::new(profile);
+        match self.which {
+            EmbeddedNames::Functions => {}
+            EmbeddedNames::Full => *self.lines = EmbeddedLines::new(profile),
+            EmbeddedNames::All => add_whole_tables(self.functions, profile, self.objects, meta),
         }
         Ok(())
     }

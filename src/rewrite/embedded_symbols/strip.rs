@@ -5,7 +5,7 @@ use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use crate::rewrite::header::Header;
 use perf_data::abi::feature::FeatureId;
 use perf_data::error::{Error, Result};
-use perf_symbols::symbol::simpleperf::{FILE, FILE2};
+use perf_symbols::symbol::stored_object::STORED_OBJECTS;
 
 /// Removes the names of functions that are stored in a recording.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +35,8 @@ impl Pass for StripSymbolsPass {
     }
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
-        let removed = [FILE, FILE2].map(|id| header.features.remove(&FeatureId(id)).is_some());
-        if removed == [false; 2] {
+        let removed = STORED_OBJECTS.map(|id| header.features.remove(&FeatureId(id)).is_some());
+        if !removed.contains(&true) {
             return Err(Error::not_found("--strip-symbols: the recording has no names of functions"));
         }
         Ok(())

@@ -4,6 +4,7 @@ use super::deferred::DeferredChains;
 use super::file_positions::{FilePositions, Numbered, NumberedOrder, PositionSet};
 
 use super::related_processes::RelatedProcesses;
+use crate::rewrite::embedded_symbols::parts::retain_objects;
 use crate::rewrite::framework::pass::{Pass, PreScan, PreScanOrder};
 use crate::rewrite::header::Header;
 use perf_data::abi::feature::FeatureId;
@@ -129,6 +130,7 @@ impl<F: Filter> Pass for FilterPass<F> {
         follow_in_sample_time(header, self.selection.times)?;
         if let Some(related) = &self.selection.related {
             header.build_ids.retain(|(_, build_id)| related.has_file(build_id.filename.text()));
+            retain_objects(&mut header.features, |name| related.has_file(name), |pid| related.has_process(pid));
         }
         Ok(())
     }

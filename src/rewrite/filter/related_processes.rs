@@ -106,6 +106,11 @@ impl RelatedProcesses {
         self.process_tree.has_file(name, &self.processes)
     }
 
+    /// Whether this is one of the processes.
+    pub(crate) fn has_process(&self, pid: u32) -> bool {
+        self.processes.contains(&pid)
+    }
+
     /// Whether a record is kept: it describes one of the processes, or no particular one.
     pub(crate) fn keeps(&self, meta: &Meta, raw: &Raw<'_>) -> bool {
         described_process(meta, raw).is_none_or(|pid| self.processes.contains(&pid))

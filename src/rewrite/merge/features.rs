@@ -7,6 +7,8 @@ use super::kernel;
 use super::member::Member;
 use super::options::MergeOptions;
 use super::remap::{RecordRemapper, TooLarge};
+use crate::rewrite::embedded_symbols::objects::EmbeddedObjects;
+use crate::rewrite::embedded_symbols::parts::with_processes;
 use binrw::BinWrite;
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -21,6 +23,8 @@ use perf_data::abi::record::Misc;
 use perf_data::abi::record::build_id::BuildId;
 use perf_data::container::write::encoded;
 use perf_data::error::{Error, Result};
+use perf_symbols::symbol::stored_lines::LINES;
+use perf_symbols::symbol::stored_object::FILE2;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The merged features, and notes about them.
@@ -50,7 +54,8 @@ pub(crate) fn merge(
     let mut result = MergedFeatures::default();
     let ids: BTreeSet<_> = members.iter().flat_map(|member| member.meta.features.keys().copied()).collect();
     let (mut differing, mut unchanged) = (Vec::new(), Vec::new());
-    for id in ids.into_iter().filter(|id| !id.has(GENERATED)) {
+    let is_generated = |id: &FeatureId| id.has(GENERATED) || [FILE2, LINES].contains(&id.0);
+    for id in ids.into_iter().filter(|id| !is_generated(id)) {
         let (mut sections, mut is_unchanged) = (Vec::new(), false);
         for (number, (member, remapper)) in members.iter().zip(remappers).enumerate() {
             let Some(section) = member.meta.features.get(&id) else { continue };
@@ -89,6 +94,7 @@ pub(crate) fn merge(
         ));
     }
     result.generate(members, merged, shifts, options, endian)?;
+    result.embedded_symbols(members, remappers, options)?;
     Ok(result)
 }
 
@@ -110,6 +116,16 @@ fn remapped(id: FeatureId, bytes: &Bytes, member: &Member, remapper: &RecordRema
         return Ok(Some(bytes.clone()));
     }
     encoded(section.to_bytes(endian)).map(|bytes| Some(bytes.into()))
+}
+
+/// The numbers of the recordings in the order in which their features are preferred.
+fn precedence(members: &[Member], options: &MergeOptions) -> Vec<usize> {
+    let mut order: Vec<_> = (0..members.len()).collect();
+    if let Some(chosen) = options.features_from {
+        order.remove(chosen);
+        order.insert(0, chosen);
+    }
+    order
 }
 
 /// Whether two sections are equal, ignoring the free memory in NUMA_TOPOLOGY.
@@ -189,16 +205,45 @@ impl MergedFeatures {
         Ok(())
     }
 
+    /// Joins the names of functions of all recordings; for conflicts, those of the chosen or else the first recording are kept.
+    fn embedded_symbols(
+        &mut self,
+        members: &[Member],
+        remappers: &[RecordRemapper],
+        options: &MergeOptions,
+    ) -> Result<()> {
+        let (mut objects, mut conflicts, mut lines) = (EmbeddedObjects::default(), 0, Vec::new());
+        for number in precedence(members, options) {
+            let Member { meta, name, .. } = &members[number];
+            let section = |id| {
+                let moved = |section: &Bytes| with_processes(id, section, |pid| remappers[number].task(pid));
+                let moved = meta.features.get(&FeatureId(id)).map(moved).transpose();
+                moved.map_err(|task| Error::incompatible(format!("{name}: names of functions: {task}")))
+            };
+            if let Some(section) = section(FILE2)? {
+                conflicts += objects.join(EmbeddedObjects::read(&section));
+            }
+            // Readers join its objects.
+            lines.extend(section(LINES)?.filter(|section| !lines.contains(section)));
+        }
+        let section = objects.encode();
+        if !section.is_empty() {
+            self.features.insert(FeatureId(FILE2), section.into());
+        }
+        if !lines.is_empty() {
+            self.features.insert(FeatureId(LINES), lines.concat().into());
+        }
+        if conflicts > 0 {
+            self.notes.push(format!("{conflicts} stored functions have several names, of which the first is kept"));
+        }
+        Ok(())
+    }
+
     /// The build IDs of all recordings; for conflicts, that of the chosen or else the first recording.
     fn build_ids(&mut self, members: &[Member], options: &MergeOptions) -> Vec<(Misc, BuildId)> {
-        let mut order: Vec<_> = (0..members.len()).collect();
-        if let Some(chosen) = options.features_from {
-            order.remove(chosen);
-            order.insert(0, chosen);
-        }
         let mut ids_by_file: HashMap<_, Vec<u8>> = HashMap::new();
         let (mut all, mut differing) = (Vec::new(), BTreeSet::new());
-        for number in order {
+        for number in precedence(members, options) {
             for entry in members[number].meta.build_ids() {
                 if kernel::has_build_id(&entry) && options.kernel_from.is_some_and(|chosen| chosen != number) {
                     continue;

@@ -52,7 +52,10 @@ impl RecordRemapper {
     }
 
     /// Remaps a process or thread ID.
-    fn task(&self, task: u32) -> std::result::Result<u32, TooLarge> {
+    ///
+    /// # Errors
+    /// If it is too large.
+    pub(crate) fn task(&self, task: u32) -> std::result::Result<u32, TooLarge> {
         let Some(pids) = self.pids else { return Ok(task) };
         // The idle task and the kernel are common to all machines.
         if task == 0 || task > i32::MAX as u32 {

@@ -5,6 +5,7 @@ use super::criterion::By;
 use super::partition::{Choice, PartKey, names};
 use super::pre_scan::{PartScan, SplitScan, Times, read};
 use super::route::{Router, Routes, SplitPart};
+use crate::rewrite::embedded_symbols::parts::retain_objects;
 use crate::rewrite::filter::event::EventPass;
 use crate::rewrite::filter::pass::follow_in_sample_time;
 use crate::rewrite::framework::passes::Passes;
@@ -163,6 +164,7 @@ fn part_meta(meta: &Meta, part: &PartScan, has_file: impl Fn(&[u8]) -> bool) -> 
     follow_in_sample_time(&mut header, part.times)?;
     header.build_ids.retain(|(_, build_id)| has_file(build_id.filename.text()));
     let mut features = header.features;
+    retain_objects(&mut features, has_file, |pid| part.processes.contains(&pid));
     if !header.build_ids.is_empty() {
         let section = encoded(build_ids::to_bytes(&header.build_ids, meta.endian))?;
         features.insert(FeatureId::BUILD_ID, section.into());

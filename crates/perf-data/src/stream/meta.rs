@@ -4,7 +4,7 @@ use crate::abi::bytes::ByteReader;
 use crate::abi::feature::clock_data::ClockData;
 use crate::abi::feature::group_desc::GroupDesc;
 use crate::abi::feature::perf_reader::PerfReader;
-use crate::abi::feature::string::{PerfStr, StrList};
+use crate::abi::feature::string::{PerfStr, StrList, hiperf_command};
 use crate::abi::feature::tracing_data::TracingData;
 use crate::abi::feature::{FeatureContext, FeatureId, build_ids, event_desc};
 use crate::abi::header::EventType;
@@ -324,6 +324,9 @@ impl Meta {
     /// The command line of perf, from the feature CMDLINE.
     pub fn cmdline(&self) -> Option<Vec<String>> {
         let section = self.features.get(&FeatureId::CMDLINE)?;
+        if let Some(command) = hiperf_command(section) {
+            return Some(command.split_whitespace().map(str::to_owned).collect());
+        }
         let (list, _) = abi::parse::<StrList>(section, self.endian, ()).ok()?;
         Some(list.strings.iter().map(PerfStr::to_text).collect())
     }

@@ -21,7 +21,9 @@
 //! * [`elf`]: object files with their debug files; [`find`]: finds these; [`object`]: one opened file, `debug_segments`: where its code was; [`table`]: symbol
 //!   tables; `dwarf`: debug information; `gopclntab`: the function table of Go programs.
 //! * [`kernel`]: kallsyms (text: `kallsyms`) and vmlinux; `relocation`: kernel modules.
-//! * [`bpf`]: BPF programs; [`simpleperf`]: symbols in recordings of simpleperf.
+//! * [`bpf`]: BPF programs.
+//! * [`stored_object`]: objects whose symbols are stored in a recording, by their path (`stored_paths`); [`simpleperf`]: their symbols, `hiperf`: in its recordings;
+//!   [`stored_lines`]: their lines and inlined functions.
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
 //! * [`custom`]: sources outside of this library.
 //! * [`demangle`]: demangling of names (`cpp_name`, `java_name`, `ocaml_name`: of these languages); `symbols`: interned results.
@@ -36,6 +38,7 @@ pub(crate) mod dwarf;
 pub mod elf;
 pub mod find;
 mod gopclntab;
+pub mod hiperf;
 mod inflate;
 mod java_name;
 pub mod jit_dump;
@@ -52,6 +55,9 @@ pub(crate) mod relocation;
 mod resolve;
 pub mod simpleperf;
 pub mod source;
+pub mod stored_lines;
+pub mod stored_object;
+mod stored_paths;
 pub(crate) mod symbols;
 pub mod table;
 
@@ -110,11 +116,6 @@ impl Symbolizer {
     #[must_use]
     pub fn keep_objects(self) -> Self {
         Self { kept: Some(Arc::default()), ..self }
-    }
-
-    /// Adds a source that is used if no other knows an object.
-    pub fn add_last_source(&mut self, source: Arc<dyn Source>) {
-        self.sources.push(source);
     }
 
     /// Adds a source that takes precedence over all others.

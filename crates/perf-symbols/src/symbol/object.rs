@@ -364,6 +364,17 @@ impl Object {
         Some(offset.wrapping_sub(segment.offset).wrapping_add(segment.address))
     }
 
+    /// The file offset of code at an address: the inverse of [`address_of_offset`](Self::address_of_offset).
+    pub fn offset_of_address(&self, address: u64) -> Option<u64> {
+        if self.is_relocatable {
+            return address.checked_sub(relocation::BASE);
+        }
+        let is_in =
+            |segment: &&Segment| segment.is_executable && address.wrapping_sub(segment.address) < segment.file_size;
+        let segment = self.segments.iter().find(is_in)?;
+        Some(address.wrapping_sub(segment.address).wrapping_add(segment.offset))
+    }
+
     /// The compressed ELF file that Fedora embeds in stripped files (MiniDebugInfo).
     pub fn mini_debug_info(&self) -> Option<Self> {
         let packed = Some(self.section(b".gnu_debugdata")).filter(|packed| !packed.is_empty())?;
@@ -463,6 +474,7 @@ pub(super) mod tests {
         assert_eq!(object.address_of_offset(0x1100), Some(0x3100));
         assert_eq!(object.address_of_offset(0x1900), Some(0x3900));
         assert_eq!(object.address_of_offset(0x3000), None);
+        assert_eq!([0x1900, 0x3100].map(|address| object.offset_of_address(address)), [Some(0x900), None]);
     }
 
     #[test]

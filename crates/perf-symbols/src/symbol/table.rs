@@ -218,6 +218,11 @@ impl SymbolTable {
         self.symbols.iter().find(|symbol| self.name(symbol.name) == name).map(|symbol| symbol.start)
     }
 
+    /// Start address, size and name of all functions, sorted by address.
+    pub fn symbols(&self) -> impl Iterator<Item = (u64, u64, &[u8])> {
+        self.symbols.iter().map(|symbol| (symbol.start, symbol.size, self.name(symbol.name)))
+    }
+
     /// Linker symbol names of all functions, sorted by address.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.symbols.iter().map(|symbol| self.name(symbol.name))

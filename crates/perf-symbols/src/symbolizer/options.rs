@@ -12,7 +12,7 @@ use crate::symbol::demangle::Demangle;
 use crate::symbol::find::debuginfod::{Debuginfod, Limits};
 #[cfg(feature = "debuginfod")]
 use crate::symbol::find::fetch::{Fetcher, Notice};
-use crate::symbol::find::{Policy, SearchOptions};
+use crate::symbol::find::{Policy, RUNNING_KALLSYMS, SearchOptions};
 use crate::symbol::source::Source;
 use perf_data::abi::feature::FeatureId;
 use perf_data::error::{Error, Result};
@@ -40,6 +40,8 @@ pub struct SymbolOptions {
     without_splicing: bool,
     /// Sources that take precedence over files, the last one over the others.
     sources: Vec<CustomSource>,
+    /// Do not use names that are stored in the recording.
+    without_embedded_names: bool,
     /// Files and directories that were named, which must exist.
     named: Vec<PathBuf>,
 }
@@ -56,6 +58,7 @@ impl Default for SymbolOptions {
             max_stack: Some(MAX_STACK),
             without_splicing: false,
             sources: Vec::new(),
+            without_embedded_names: false,
             named: Vec::new(),
         }
     }
@@ -129,6 +132,20 @@ impl SymbolOptions {
     #[must_use]
     pub fn allow_mismatched_files(mut self) -> Self {
         self.search.policy = Policy::Force;
+        self
+    }
+
+    /// Reads no files: uses only names that are stored in the recording, and does not unwind.
+    #[must_use]
+    pub fn only_embedded_names(mut self) -> Self {
+        self.search.policy = Policy::No;
+        self.without_unwinding()
+    }
+
+    /// Ignores names of functions that are stored in the recording; those of its BPF programs are used.
+    #[must_use]
+    pub fn without_embedded_names(mut self) -> Self {
+        self.without_embedded_names = true;
         self
     }
 
@@ -249,8 +266,33 @@ impl SymbolOptions {
         self.symbolizer(self.search.clone(), Vec::new())
     }
 
+    /// The symbolizers of a recording, in the order in which addresses are looked up: each for the addresses that the ones before it
+    /// do not know.
+    ///
+    /// 1. what the kernel recorded of its BPF programs, and files that match the recorded ones,
+    /// 2. names that are stored in the recording: they have no identity that could be compared with a file,
+    /// 3. files that may be others, and the functions of the running kernel.
+    pub fn symbolizers(
+        &self,
+        search: SearchOptions,
+        bpf: Arc<dyn Source>,
+        embedded: Vec<Arc<dyn Source>>,
+    ) -> Vec<symbol::Symbolizer> {
+        if embedded.is_empty() || self.without_embedded_names {
+            return vec![self.symbolizer(search, vec![bpf])];
+        }
+        let verified = search.only_verified();
+        let stored = |source| symbol::Symbolizer::with_sources(self.lookup.clone(), vec![source]);
+        let mut symbolizers = vec![self.symbolizer(verified.clone(), vec![bpf])];
+        symbolizers.extend(embedded.into_iter().map(stored));
+        if verified != search {
+            symbolizers.push(self.symbolizer(search, Vec::new()));
+        }
+        symbolizers
+    }
+
     /// A symbolizer that searches files as `search` says. The symbols in a recording take precedence over files.
-    pub fn symbolizer(&self, search: SearchOptions, recorded: Vec<Arc<dyn Source>>) -> symbol::Symbolizer {
+    fn symbolizer(&self, search: SearchOptions, recorded: Vec<Arc<dyn Source>>) -> symbol::Symbolizer {
         let mut symbolizer = symbol::Symbolizer::new(self.lookup.clone(), search);
         recorded.into_iter().for_each(|source| symbolizer.add_source(source));
         self.sources.iter().for_each(|source| symbolizer.add_source(Arc::new(source.clone())));
@@ -278,7 +320,7 @@ impl SymbolOptions {
         let runs_the_kernel = host == Host::This { runs_the_kernel: true };
         search.runs_the_kernel = runs_the_kernel && is_running_kernel(meta);
         if search.runs_the_kernel && search.kallsyms.is_none() {
-            search.kallsyms = Some("/proc/kallsyms".into());
+            search.kallsyms = Some(RUNNING_KALLSYMS.into());
         }
         search.release = meta.string(FeatureId::OSRELEASE).filter(|release| is_plain(release));
         search

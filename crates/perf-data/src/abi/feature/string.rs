@@ -72,6 +72,15 @@ pub struct StrList {
     pub strings: Vec<PerfStr>,
 }
 
+/// The command line in CMDLINE as hiperf, the profiler of OpenHarmony, writes it: one string, with spaces between the arguments.
+/// `None` if the section has another layout.
+pub fn hiperf_command(section: &[u8]) -> Option<String> {
+    let (size, text) = section.split_first_chunk()?;
+    let text = text.strip_suffix(b"\0")?;
+    let is_whole = u32::from_le_bytes(*size) as usize == text.len() + 1 && !text.contains(&0);
+    is_whole.then(|| String::from_utf8_lossy(text).into_owned())
+}
+
 /// Descriptor of HOSTNAME.
 pub const HOSTNAME: FeatureDescriptor = FeatureDescriptor::recording(FeatureId::HOSTNAME, (3, 2));
 

@@ -82,6 +82,9 @@ pub struct SearchOptions {
     pub without_lines: bool,
 }
 
+/// Functions of the running kernel.
+pub(crate) const RUNNING_KALLSYMS: &str = "/proc/kallsyms";
+
 /// Where distributions install debug files.
 const DEBUG_DIR: &str = "/usr/lib/debug";
 
@@ -117,6 +120,15 @@ impl SearchOptions {
         self
     }
 
+    /// The same search, without files that do not match the recorded ones, and without the functions of the running kernel: a
+    /// recording may lack its build ID, and another kernel of the same release has functions at the same addresses.
+    #[must_use]
+    pub fn only_verified(&self) -> Self {
+        let policy = if self.policy == Policy::No { Policy::No } else { Policy::Auto };
+        let kallsyms = self.kallsyms.clone().filter(|path| path != Path::new(RUNNING_KALLSYMS));
+        Self { policy, kallsyms, ..self.clone() }
+    }
+
     /// Reads the jitdump or `perf-PID.map` file of a process. It must belong to the process's user, unless the user named the place or
     /// the policy forces its use.
     ///
@@ -133,5 +145,22 @@ impl SearchOptions {
         self.perf_map_dirs.clear();
         self.containers = Containers::default();
         self.host = Some(host);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_files_and_the_running_kernel_are_not_verified() {
+        let search = |policy, kallsyms: &str| SearchOptions {
+            policy,
+            kallsyms: Some(kallsyms.into()),
+            ..SearchOptions::default()
+        };
+        assert_eq!(search(Policy::Force, "/kallsyms").only_verified(), search(Policy::Auto, "/kallsyms"));
+        assert_eq!(search(Policy::No, "/kallsyms").only_verified(), search(Policy::No, "/kallsyms"));
+        assert_eq!(search(Policy::Auto, RUNNING_KALLSYMS).only_verified(), SearchOptions::default());
     }
 }
