@@ -20,7 +20,7 @@ use perf_data::abi::sample::view::SampleView;
 use perf_data::error::{Error, Result};
 use perf_data::session::Applied;
 use perf_data::session::map::MapId;
-use perf_data::stream::events::{Event, is_time};
+use perf_data::stream::events::is_time;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
@@ -52,8 +52,9 @@ impl OffCpuSamples {
 
     /// Whether the waits are samples of their own, of `perf record --off-cpu`. Switches are then not used, which would count them
     /// twice.
-    fn has_recorded_waits(&self, meta: &Meta) -> bool {
-        self.scheduling.is_none() && meta.events.list().iter().any(Event::is_off_cpu)
+    fn has_recorded_waits(&mut self, meta: &Meta) -> bool {
+        self.events.update(meta);
+        self.scheduling.is_none() && self.events.has_waits
     }
 
     /// A thread was created or has exited, or events were lost.
@@ -75,7 +76,6 @@ impl OffCpuSamples {
     /// # Errors
     /// If the recording does not show when threads wait.
     pub(super) fn finish(mut self, meta: &Meta, ledger: &mut Ledger) -> Result<Option<SchedulingCollector>> {
-        self.events.update(meta);
         if self.has_recorded_waits(meta) {
             return Ok(None);
         }
@@ -121,6 +121,11 @@ impl Collector<'_> {
             return Ok(());
         }
         let scheduler_event = off_cpu.events.sample(meta, index, view);
+        // In a container, the tracepoint has other IDs than the sample.
+        let stopped = match scheduler_event {
+            Some(SchedulerEvent::Switch(switch)) => switch.stopped.map(|(tid, _)| tid),
+            _ => None,
+        };
         if off_cpu.events.ends_with_samples
             && let (Some((_, tid)), Some(time)) = (view.task, view.time)
             && let Some(wait) = off_cpu.waits.sampled(tid, time)
@@ -128,7 +133,8 @@ impl Collector<'_> {
             self.add_ended_wait(off_cpu, meta, wait)?;
         }
         let has_stack = off_cpu.events.is_switch(index) || !off_cpu.events.has_tracepoint;
-        if let Some((_, tid)) = view.task.filter(|&(_, tid)| has_stack && tid != 0) {
+        let tid = stopped.or(view.task.map(|(_, tid)| tid));
+        if let Some(tid) = tid.filter(|&tid| has_stack && tid != 0) {
             let mode = event.cpu_mode(view, raw);
             let held = self.held_sample(LabelledSample { view, layout: &event.layout, mode, comm: None });
             off_cpu.waits.set_sample(tid, held);
