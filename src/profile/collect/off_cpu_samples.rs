@@ -38,7 +38,7 @@ pub(super) struct OffCpuSamples {
 
 /// The latest sample of a thread, until a wait with its stack has ended.
 #[derive(Debug)]
-struct HeldSample {
+pub(super) struct HeldSample {
     /// Its labels and part.
     observation: Observation,
     stack: Resolved,
@@ -171,7 +171,7 @@ impl Collector<'_> {
     }
 
     /// Resolves the stack and reads the labels of a sample.
-    fn held_sample(&mut self, sample: LabelledSample<'_>) -> HeldSample {
+    pub(super) fn held_sample(&mut self, sample: LabelledSample<'_>) -> HeldSample {
         let LabelledSample { view, layout, mode, .. } = sample;
         let mut observation = Observation::default();
         let Self { contexts, session, label_sets, parts, .. } = self;
@@ -211,6 +211,18 @@ impl Collector<'_> {
 
     fn add_wait(&mut self, wait: EndedWait, held: &HeldSample, has_state: bool) -> Result<()> {
         let EndedWait { tid, nanoseconds, end, reason } = wait;
+        let state = has_state.then(|| self.session.names.id(reason.text().as_bytes()).0.into());
+        let state = state.map(|value| LabelValue { key: LabelKey::Known(Label::State), value });
+        self.add_interval((tid, nanoseconds, end), held, state)
+    }
+
+    /// Adds an interval of a thread, with its length and end, and the stack of a sample before.
+    pub(super) fn add_interval(
+        &mut self,
+        (tid, nanoseconds, end): (u32, u64, u64),
+        held: &HeldSample,
+        state: Option<LabelValue>,
+    ) -> Result<()> {
         let HeldSample { observation: Observation { part, labels, .. }, stack, main_map } = held;
         let mut observation = Observation {
             part: *part,
@@ -218,10 +230,7 @@ impl Collector<'_> {
             labels: labels.clone(),
             occurrence: Occurrence { time: end, payload: None },
         };
-        if has_state {
-            let value = self.session.names.id(reason.text().as_bytes()).0.into();
-            observation.labels.push(LabelValue { key: LabelKey::Known(Label::State), value });
-        }
+        observation.labels.extend(state);
         self.note(&observation, Some(end), *main_map);
         // It has no record of its own.
         self.ledger.added(RecordType::SAMPLE, 1);
