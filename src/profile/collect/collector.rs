@@ -92,7 +92,7 @@ pub(crate) struct Collector<'a> {
     /// The threads that perf was asked to record (THREAD_MAP).
     threads: Option<ThreadMap>,
     pub(super) ledger: Ledger,
-    stacks: StackCollector,
+    pub(super) stacks: StackCollector,
     pub(super) label_sets: LabelSets,
     /// What threads did, if that is kept.
     timeline: Option<Timeline>,
