@@ -98,6 +98,7 @@ mod suite {
     mod shells;
     mod short_names;
     mod signals;
+    mod spans;
     mod speedscope;
     mod split;
     mod symbol_bad_input;

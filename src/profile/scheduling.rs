@@ -86,17 +86,21 @@ struct ScheduledThread {
 }
 
 impl SchedulingCollector {
-    /// Processes a switch. `stack` is that with which a thread had stopped running.
-    pub(crate) fn switch(&mut self, switch: ContextSwitch, stack: impl Fn(u32) -> Option<StackId>, session: &Session) {
+    /// Processes a switch. Returns the thread that was delayed longer than ever before, whose [stack](Self::set_stack) is wanted.
+    pub(crate) fn switch(&mut self, switch: ContextSwitch, session: &Session) -> Option<u32> {
         let ContextSwitch { time, stopped, started, .. } = switch;
         let (first, last) = self.times.unwrap_or((time, time));
         self.times = Some((first.min(time), last.max(time)));
         if let Some((tid, reason)) = stopped.filter(|&(tid, _)| tid != 0) {
             self.thread(tid, session).stop(time, reason);
         }
-        if let Some(tid) = started.filter(|&tid| tid != 0) {
-            self.thread(tid, session).start(time, || stack(tid));
-        }
+        started.filter(|&tid| tid != 0 && self.thread(tid, session).start(time))
+    }
+
+    /// Sets the stack with which a thread had stopped running before its worst delay.
+    pub(crate) fn set_stack(&mut self, tid: u32, stack: StackId) {
+        let delay = self.threads.get_mut(&tid).and_then(|thread| thread.scheduling.worst_delay.as_mut());
+        delay.into_iter().for_each(|delay| delay.stack = Some(stack));
     }
 
     /// A thread is woken by the one that runs.
@@ -152,7 +156,8 @@ impl ScheduledThread {
         *woken = None;
     }
 
-    fn start(&mut self, time: u64, stack: impl Fn() -> Option<StackId>) {
+    /// Returns whether it was delayed longer than ever before.
+    fn start(&mut self, time: u64) -> bool {
         let Self { scheduling, running_since, stopped, woken } = self;
         *running_since = Some(time);
         let woken = woken.take();
@@ -171,9 +176,11 @@ impl ScheduledThread {
             }
         }
         scheduling.delayed += woken.and_then(|woken| time.checked_sub(woken)).unwrap_or(0);
-        let Some(duration) = could_run.and_then(|since| time.checked_sub(since)) else { return };
-        if scheduling.worst_delay.is_none_or(|worst| worst.duration < duration) {
-            scheduling.worst_delay = Some(Delay { duration, end: time, stack: stack() });
+        let Some(duration) = could_run.and_then(|since| time.checked_sub(since)) else { return false };
+        let is_worst = scheduling.worst_delay.is_none_or(|worst| worst.duration < duration);
+        if is_worst {
+            scheduling.worst_delay = Some(Delay { duration, end: time, stack: None });
         }
+        is_worst
     }
 }

@@ -12,7 +12,7 @@ use perfconv::formats::{self, FORMATS};
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// The message about a memory-mapped input that was truncated.

@@ -21,6 +21,7 @@ use super::sample_batch::UseOfStack;
 use super::sample_context::{SampleContext, SampleContexts};
 use super::sample_sink::{ResolvedSample, SampleSink};
 use super::selection::Selection;
+use super::span_samples::SpanBegin;
 use super::stack_collector::{CollectedStacks, StackCollector};
 use super::stack_counter::StackOptions;
 use super::values::Values;
@@ -39,6 +40,7 @@ use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::target::RecordTarget;
 use crate::profile::timeline::Timeline;
 use crate::profile::unwind::deferred::{MAX_FRAMES, UserFrames, Waiting, WaitingSample};
+use crate::profile::weight::spans::Spans;
 use crate::profile::weight::value::{SampleValue, derived};
 use crate::profile::{Frame, Place, Profile, Row, Tables};
 use hashbrown::HashMap;
@@ -91,7 +93,7 @@ pub(crate) struct Collector<'a> {
     /// The threads that perf was asked to record (THREAD_MAP).
     threads: Option<ThreadMap>,
     pub(super) ledger: Ledger,
-    stacks: StackCollector,
+    pub(super) stacks: StackCollector,
     pub(super) label_sets: LabelSets,
     /// What threads did, if that is kept.
     timeline: Option<Timeline>,
@@ -101,6 +103,8 @@ pub(crate) struct Collector<'a> {
     values: Values,
     /// Collects waits instead of samples.
     pub(super) off_cpu: Option<Box<OffCpuSamples>>,
+    /// Collects spans instead of samples.
+    pub(super) spans: Option<Box<Spans<SpanBegin>>>,
     waiting: Waiting,
     pub(super) parts: Parts,
     incomplete: IncompleteStacks,
@@ -186,6 +190,7 @@ impl<'a> Collector<'a> {
             contexts: SampleContexts::new(options),
             symbols: options.symbols.clone(),
             values: Values::new(&value, options.keeps_periods),
+            spans: Self::spans(&value),
             off_cpu: is_off_cpu.then(|| Box::new(OffCpuSamples::new(has_state, options.scheduling))),
             value,
             as_recorded: options.as_recorded,
@@ -216,6 +221,9 @@ impl<'a> Collector<'a> {
         }
         if self.off_cpu.is_some() && !self.observe_waits(sample)? {
             return Ok(());
+        }
+        if self.spans.is_some() {
+            return self.observe_span(sample);
         }
         let Observation { weights, labels, .. } = observation;
         weights.clear();
@@ -511,6 +519,8 @@ impl<'a> Collector<'a> {
         self.selection.check(meta)?;
         labels::check(&self.selected_labels, meta)?;
         mem::take(&mut self.values).finish(meta, &mut self.ledger)?;
+        let messages = self.spans.take().map_or(Ok(Vec::new()), |spans| spans.finish(meta))?;
+        messages.into_iter().for_each(|message| self.ledger.change(message));
         let scheduling = self.off_cpu.take().map(|off_cpu| off_cpu.finish(meta, &mut self.ledger)).transpose()?;
         for sample in self.waiting.take_all() {
             // The user frames of these samples never arrived; their kernel frames are kept.
@@ -523,7 +533,7 @@ impl<'a> Collector<'a> {
         let samples = self.ledger.counts(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() == 0 {
             let not_applicable = samples.not_applicable;
-            if self.value != SampleValue::OffCpu {
+            if !matches!(self.value, SampleValue::OffCpu | SampleValue::Span(_)) {
                 omissions::note_empty(meta, not_applicable, &mut self.ledger);
             }
             self.parts.index(PartKey::All);

@@ -14,6 +14,7 @@ pub(crate) mod sample_batch;
 pub(crate) mod sample_context;
 pub mod sample_sink;
 pub(crate) mod selection;
+mod span_samples;
 pub(crate) mod stack_collector;
 pub(crate) mod stack_counter;
 mod values;

@@ -7,20 +7,25 @@
 use super::collector::Collector;
 use super::dispatch::DecodedSample;
 use super::observation::Observation;
-use crate::profile::intern::resolver::Resolved;
+use crate::profile::intern::frames::SampledStack;
+use crate::profile::intern::resolver::{Resolved, Viewer};
+use crate::profile::intern::stacks::StackId;
 use crate::profile::labels::{Label, LabelKey, LabelValue, LabelledSample};
 use crate::profile::scheduling::SchedulingCollector;
 use crate::profile::timeline::Occurrence;
 use crate::profile::weight::off_cpu::{EndedWait, Waits};
 use crate::profile::weight::scheduler::{ContextSwitch, SchedulerEvent, SchedulerEvents, SwitchSource};
 use crate::profile::weight::value::derived;
+use hashbrown::HashMap;
+use perf_data::abi::Endian;
+use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::record::task::Task;
 use perf_data::abi::record::{CpuMode, RecordType};
 use perf_data::abi::sample::view::SampleView;
 use perf_data::error::{Error, Result};
 use perf_data::session::Applied;
 use perf_data::session::map::MapId;
-use perf_data::stream::events::{Event, is_time};
+use perf_data::stream::events::is_time;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
@@ -32,17 +37,39 @@ pub(super) struct OffCpuSamples {
     waits: Waits<HeldSample>,
     /// Whether samples have the label `state`.
     has_state: bool,
-    /// Measures the scheduling of threads, if requested.
+    /// Measures the scheduling of threads, if requested. Waits are then no samples.
     scheduling: Option<SchedulingCollector>,
+    /// With that, the latest samples of threads: few of their stacks are shown.
+    stops: HashMap<u32, UnresolvedStop>,
+}
+
+/// A sample whose stack is resolved only if it precedes the worst delay so far of its thread.
+#[derive(Debug, Default)]
+struct UnresolvedStop {
+    pid: u32,
+    ip: Option<u64>,
+    mode: CpuMode,
+    endian: Option<Endian>,
+    chain: Vec<[u8; 8]>,
 }
 
 /// The latest sample of a thread, until a wait with its stack has ended.
 #[derive(Debug)]
-struct HeldSample {
+pub(super) struct HeldSample {
     /// Its labels and part.
     observation: Observation,
     stack: Resolved,
     main_map: Option<MapId>,
+}
+
+impl UnresolvedStop {
+    /// Reuses the memory of the thread's sample before.
+    fn set(&mut self, view: &SampleView<'_>, mode: CpuMode, endian: Endian) {
+        (self.pid, self.ip, self.mode, self.endian) =
+            (view.task.map_or(u32::MAX, |(pid, _)| pid), view.ip, mode, Some(endian));
+        self.chain.clear();
+        self.chain.extend_from_slice(view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default());
+    }
 }
 
 impl OffCpuSamples {
@@ -52,8 +79,9 @@ impl OffCpuSamples {
 
     /// Whether the waits are samples of their own, of `perf record --off-cpu`. Switches are then not used, which would count them
     /// twice.
-    fn has_recorded_waits(&self, meta: &Meta) -> bool {
-        self.scheduling.is_none() && meta.events.list().iter().any(Event::is_off_cpu)
+    fn has_recorded_waits(&mut self, meta: &Meta) -> bool {
+        self.events.update(meta);
+        self.scheduling.is_none() && self.events.has_waits
     }
 
     /// A thread was created or has exited, or events were lost.
@@ -64,7 +92,10 @@ impl OffCpuSamples {
                 self.waits.begin(tid);
                 self.scheduling.iter_mut().for_each(|scheduling| scheduling.begin(tid));
             }
-            (RecordType::EXIT, Some(Task { tid, .. })) => self.waits.exit(tid),
+            (RecordType::EXIT, Some(Task { tid, .. })) => {
+                self.waits.exit(tid);
+                self.stops.remove(&tid);
+            }
             (RecordType::LOST, _) => self.waits.lost(),
             _ => {}
         }
@@ -75,7 +106,6 @@ impl OffCpuSamples {
     /// # Errors
     /// If the recording does not show when threads wait.
     pub(super) fn finish(mut self, meta: &Meta, ledger: &mut Ledger) -> Result<Option<SchedulingCollector>> {
-        self.events.update(meta);
         if self.has_recorded_waits(meta) {
             return Ok(None);
         }
@@ -85,7 +115,11 @@ impl OffCpuSamples {
                            'perf record --off-cpu' or 'perf record --switch-events'";
             return Err(Error::input(&meta.files[0], None, problem.to_owned()));
         }
-        let counts = self.waits.finish();
+        let mut counts = self.waits.finish();
+        if self.scheduling.is_some() {
+            // It has no stacks of waits.
+            (counts.earlier_stacks, counts.without_stacks) = (0, 0);
+        }
         if self.events.ends_with_samples {
             let note = "simpleperf records when threads stop running; a wait lasts until the next sample of its thread, as in simpleperf";
             ledger.change(note.to_owned());
@@ -121,6 +155,11 @@ impl Collector<'_> {
             return Ok(());
         }
         let scheduler_event = off_cpu.events.sample(meta, index, view);
+        // In a container, the tracepoint has other IDs than the sample.
+        let stopped = match scheduler_event {
+            Some(SchedulerEvent::Switch(switch)) => switch.stopped.map(|(tid, _)| tid),
+            _ => None,
+        };
         if off_cpu.events.ends_with_samples
             && let (Some((_, tid)), Some(time)) = (view.task, view.time)
             && let Some(wait) = off_cpu.waits.sampled(tid, time)
@@ -128,10 +167,15 @@ impl Collector<'_> {
             self.add_ended_wait(off_cpu, meta, wait)?;
         }
         let has_stack = off_cpu.events.is_switch(index) || !off_cpu.events.has_tracepoint;
-        if let Some((_, tid)) = view.task.filter(|&(_, tid)| has_stack && tid != 0) {
+        let tid = stopped.or(view.task.map(|(_, tid)| tid));
+        if let Some(tid) = tid.filter(|&tid| has_stack && tid != 0) {
             let mode = event.cpu_mode(view, raw);
-            let held = self.held_sample(LabelledSample { view, layout: &event.layout, mode, comm: None });
-            off_cpu.waits.set_sample(tid, held);
+            if off_cpu.scheduling.is_some() {
+                off_cpu.stops.entry(tid).or_default().set(view, mode, raw.endian());
+            } else {
+                let held = self.held_sample(LabelledSample { view, layout: &event.layout, mode, comm: None });
+                off_cpu.waits.set_sample(tid, held);
+            }
         }
         if has_stack || scheduler_event.is_some() {
             self.ledger.consumed(RecordType::SAMPLE, 1);
@@ -165,7 +209,7 @@ impl Collector<'_> {
     }
 
     /// Resolves the stack and reads the labels of a sample.
-    fn held_sample(&mut self, sample: LabelledSample<'_>) -> HeldSample {
+    pub(super) fn held_sample(&mut self, sample: LabelledSample<'_>) -> HeldSample {
         let LabelledSample { view, layout, mode, .. } = sample;
         let mut observation = Observation::default();
         let Self { contexts, session, label_sets, parts, .. } = self;
@@ -180,12 +224,25 @@ impl Collector<'_> {
     fn add_switch(&mut self, off_cpu: &mut OffCpuSamples, meta: &Meta, switch: ContextSwitch) -> Result<()> {
         // The tracepoint has the state and the next thread; the records repeat it.
         let is_first = switch.source == SwitchSource::Tracepoint || !off_cpu.events.has_tracepoint;
-        if let Some(scheduling) = off_cpu.scheduling.as_mut().filter(|_| is_first) {
-            let stack = |tid| off_cpu.waits.sample(tid).map(|held| held.stack.stack);
-            scheduling.switch(switch, stack, &self.session);
-        }
         let wait = off_cpu.waits.switch(switch);
-        wait.map_or(Ok(()), |wait| self.add_ended_wait(off_cpu, meta, wait))
+        let Some(scheduling) = &mut off_cpu.scheduling else {
+            return wait.map_or(Ok(()), |wait| self.add_ended_wait(off_cpu, meta, wait));
+        };
+        let delayed = if is_first { scheduling.switch(switch, &self.session) } else { None };
+        if let Some((tid, stop)) = delayed.and_then(|tid| Some((tid, off_cpu.stops.get(&tid)?))) {
+            scheduling.set_stack(tid, self.stop_stack(stop));
+        }
+        Ok(())
+    }
+
+    /// Resolves the stack of a thread that stopped.
+    fn stop_stack(&mut self, stop: &UnresolvedStop) -> StackId {
+        let UnresolvedStop { pid, ip, mode, endian, chain } = stop;
+        let words = |endian| ByteReader::new(chain.as_flattened(), endian).words(chain.len() as u64);
+        let callchain = endian.and_then(words);
+        let sampled = SampledStack { ip: *ip, space: (*mode).into(), callchain, calls: None, repeats_leaf: false };
+        let viewer = Viewer { pid: *pid, view: self.session.mark_running(*pid).view };
+        self.stacks.direct.resolver.stack(&self.session, viewer, &sampled, None).stack
     }
 
     /// Adds a wait with the stack of the latest sample of its thread.
@@ -205,6 +262,18 @@ impl Collector<'_> {
 
     fn add_wait(&mut self, wait: EndedWait, held: &HeldSample, has_state: bool) -> Result<()> {
         let EndedWait { tid, nanoseconds, end, reason } = wait;
+        let state = has_state.then(|| self.session.names.id(reason.text().as_bytes()).0.into());
+        let state = state.map(|value| LabelValue { key: LabelKey::Known(Label::State), value });
+        self.add_interval((tid, nanoseconds, end), held, state)
+    }
+
+    /// Adds an interval of a thread, with its length and end, and the stack of a sample before.
+    pub(super) fn add_interval(
+        &mut self,
+        (tid, nanoseconds, end): (u32, u64, u64),
+        held: &HeldSample,
+        state: Option<LabelValue>,
+    ) -> Result<()> {
         let HeldSample { observation: Observation { part, labels, .. }, stack, main_map } = held;
         let mut observation = Observation {
             part: *part,
@@ -212,10 +281,7 @@ impl Collector<'_> {
             labels: labels.clone(),
             occurrence: Occurrence { time: end, payload: None },
         };
-        if has_state {
-            let value = self.session.names.id(reason.text().as_bytes()).0.into();
-            observation.labels.push(LabelValue { key: LabelKey::Known(Label::State), value });
-        }
+        observation.labels.extend(state);
         self.note(&observation, Some(end), *main_map);
         // It has no record of its own.
         self.ledger.added(RecordType::SAMPLE, 1);

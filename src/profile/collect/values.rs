@@ -43,7 +43,7 @@ impl Values {
         match value {
             SampleValue::Latency => Self::Latency { latency: Box::default(), keeps_periods },
             SampleValue::Field(name) => Self::Field(Box::new(FieldReader::new(name.clone()))),
-            SampleValue::Period | SampleValue::Samples | SampleValue::OffCpu => Self::Periods,
+            SampleValue::Period | SampleValue::Samples | SampleValue::OffCpu | SampleValue::Span(_) => Self::Periods,
         }
     }
 

@@ -1,4 +1,5 @@
-//! What a sample is worth: its period, a field, its share of the elapsed time, or the time that its thread then waited.
+//! What a sample is worth: its period, a field, its share of the elapsed time, the time that its thread then waited,
+//! or the time until another event.
 //!
 //! This is decided once, while samples are collected in time order, so that all outputs have the same values.
 
@@ -7,6 +8,7 @@ pub(crate) mod number;
 pub(crate) mod off_cpu;
 pub(crate) mod parallelism;
 pub(crate) mod scheduler;
+pub(crate) mod spans;
 pub(crate) mod value;
 
-pub use value::{SampleValue, ValueOptions};
+pub use value::{SampleValue, Span, ValueOptions};

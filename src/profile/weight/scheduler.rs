@@ -114,6 +114,8 @@ pub(crate) struct SchedulerEvents {
     roles: Vec<Role>,
     /// Whether the recording has `sched_switch` with its format.
     pub has_tracepoint: bool,
+    /// Whether it has waits that were recorded as such, of `perf record --off-cpu`.
+    pub has_waits: bool,
     /// Whether it has switch records.
     pub has_records: bool,
     has_waking: bool,
@@ -204,6 +206,7 @@ impl SchedulerEvents {
         let meta_info = meta.features.get(&simpleperf_events::META_INFO);
         self.ends_with_samples = meta_info.is_some_and(|meta_info| simpleperf_events::traces_off_cpu(meta_info));
         for event in &meta.events.list()[self.roles.len()..] {
+            self.has_waits |= event.is_off_cpu();
             let role = self.role(event).unwrap_or(Role::Other);
             self.has_tracepoint |= matches!(role, Role::Switch(_) | Role::Stop);
             self.has_waking |= event_name(event).starts_with("sched:sched_waking");

@@ -2,6 +2,7 @@
 
 use crate::profile::event::{ProfileEvent, Unit};
 use perf_data::stream::events::EventIndex;
+use std::str::FromStr;
 
 /// The value of a sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,32 @@ pub enum SampleValue {
     Latency,
     /// A numeric field of the sample or of its tracepoint.
     Field(String),
+    /// Of the first of two events, the time until the second, in nanoseconds.
+    Span(Span),
+}
+
+/// Two events, between which the time is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Name of the first event.
+    pub begin: String,
+    /// Name of the second event.
+    pub end: String,
+    /// The field of both tracepoints by which they belong together; by default, the thread.
+    pub by: Option<String>,
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    /// Parses `BEGIN..END`, possibly followed by `,by=tid` or `,by=FIELD`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (events, by) = text.split_once(",by=").map_or((text, None), |(events, by)| (events, Some(by)));
+        let events = events.split_once("..").filter(|(begin, end)| !begin.is_empty() && !end.is_empty());
+        let (begin, end) = events.ok_or("expected BEGIN..END or BEGIN..END,by=FIELD")?;
+        let by = by.filter(|by| *by != "tid").map(str::to_owned);
+        Ok(Self { begin: begin.to_owned(), end: end.to_owned(), by })
+    }
 }
 
 /// What samples are worth.
@@ -34,17 +61,23 @@ pub struct ValueOptions {
     /// that time; or a numeric field, such as data_page_size or, of a tracepoint, bytes_alloc.
     #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT"))]
     pub weight: Option<String>,
+
+    /// Show the times between two events of a thread, such as syscalls:sys_enter_read..syscalls:sys_exit_read, by the stack of the
+    /// first; or of the same value of a field, such as block:block_rq_issue..block:block_rq_complete,by=sector.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "BEGIN..END[,by=FIELD]", conflicts_with_all = ["weight", "off_cpu"]))]
+    pub span: Option<Span>,
 }
 
 impl ValueOptions {
     /// The value.
     pub fn sample_value(&self) -> SampleValue {
-        match self.weight.as_deref() {
+        match (&self.span, self.weight.as_deref()) {
             _ if self.off_cpu => SampleValue::OffCpu,
-            None | Some("period") => SampleValue::Period,
-            Some("samples") => SampleValue::Samples,
-            Some("latency") => SampleValue::Latency,
-            Some(field) => SampleValue::Field(field.to_owned()),
+            (Some(span), _) => SampleValue::Span(span.clone()),
+            (None, None | Some("period")) => SampleValue::Period,
+            (None, Some("samples")) => SampleValue::Samples,
+            (None, Some("latency")) => SampleValue::Latency,
+            (None, Some(field)) => SampleValue::Field(field.to_owned()),
         }
     }
 }
@@ -55,6 +88,7 @@ impl SampleValue {
         let (name, unit) = match self {
             Self::Period | Self::Samples => return recorded.clone(),
             Self::OffCpu => ("off-cpu", Unit::Nanoseconds),
+            Self::Span(_) => ("span", Unit::Nanoseconds),
             Self::Latency => ("latency", recorded.unit),
             Self::Field(field) => (&**field, super::field::unit(field)),
         };

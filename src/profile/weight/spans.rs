@@ -1,0 +1,237 @@
+//! Spans: times between two events.
+
+use super::number::NumberField;
+use super::value::Span;
+use hashbrown::HashMap;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::sample::view::SampleView;
+use perf_data::error::{Error, Result};
+use perf_data::stream::event_name::{event_name, is_called};
+use perf_data::stream::events::{Event, EventIndex};
+use perf_data::stream::ledger::counted;
+use perf_data::stream::meta::Meta;
+use perf_data::tracepoint::tracepoints::Tracepoints;
+
+/// Number of spans that can be open at once. Begins without an end, of which a recording can have any number, would otherwise use
+/// memory in proportion to its size.
+const MAX_OPEN: usize = 1 << 20;
+
+/// Pairs begins and ends of spans.
+#[derive(Debug)]
+pub(crate) struct Spans<S> {
+    span: Span,
+    formats: Tracepoints,
+    /// By event.
+    roles: Vec<Option<Role>>,
+    /// By thread, or by the value of the field.
+    open: HashMap<u64, (u64, S)>,
+    lengths: Lengths,
+    counts: UnpairedCounts,
+}
+
+/// What an event is to a span.
+#[derive(Debug)]
+struct Role {
+    begins: bool,
+    ends: bool,
+    /// The field that identifies the span; by default the thread does.
+    field: Option<NumberField>,
+}
+
+/// Begins and ends that are in no span.
+#[derive(Debug, Default)]
+struct UnpairedCounts {
+    begins: u64,
+    ends: u64,
+    without_key: u64,
+    reversed: u64,
+}
+
+/// A span that has ended.
+#[derive(Debug)]
+pub(crate) struct EndedSpan<S> {
+    pub nanoseconds: u64,
+    pub end: u64,
+    /// What was stored at its begin.
+    pub begin: S,
+}
+
+impl<S> Spans<S> {
+    pub(crate) fn new(span: Span) -> Self {
+        Self {
+            span,
+            formats: Tracepoints::default(),
+            roles: Vec::new(),
+            open: HashMap::new(),
+            lengths: Lengths::default(),
+            counts: UnpairedCounts::default(),
+        }
+    }
+
+    /// Processes a sample: returns the span that it ends, and stores `begin` if it begins one. Returns whether it does either.
+    pub(crate) fn sample(
+        &mut self,
+        meta: &Meta,
+        index: EventIndex,
+        view: &SampleView<'_>,
+        begin: impl FnOnce() -> S,
+    ) -> (Option<EndedSpan<S>>, bool) {
+        self.update(meta);
+        let Some(Some(Role { begins, ends, field })) = self.roles.get(index as usize) else { return (None, false) };
+        let key = match field {
+            Some(field) => view.raw.and_then(|payload| field.read(payload)).map(|key| key as u64),
+            None => view.task.map(|(_, tid)| tid.into()),
+        };
+        let (Some(key), Some(time)) = (key, view.time) else {
+            self.counts.without_key += 1;
+            return (None, true);
+        };
+        let (begins, ends) = (*begins, *ends);
+        let ended = if ends { self.end(key, time, begins) } else { None };
+        if begins {
+            let has_room = self.open.len() < MAX_OPEN || self.open.contains_key(&key);
+            let previous = if has_room { self.open.insert(key, (time, begin())) } else { None };
+            // Another begin before the end: only the latest is certain to belong to it.
+            self.counts.begins += u64::from(previous.is_some() || !has_room);
+        }
+        (ended, true)
+    }
+
+    /// `is_begin` if the event also begins spans, as of those from one occurrence to the next.
+    fn end(&mut self, key: u64, time: u64, is_begin: bool) -> Option<EndedSpan<S>> {
+        let Some((since, begin)) = self.open.remove(&key) else {
+            self.counts.ends += u64::from(!is_begin);
+            return None;
+        };
+        let Some(nanoseconds) = time.checked_sub(since) else {
+            self.counts.reversed += 1;
+            return None;
+        };
+        self.lengths.add(nanoseconds);
+        Some(EndedSpan { nanoseconds, end: time, begin })
+    }
+
+    fn update(&mut self, meta: &Meta) {
+        let events = meta.events.list();
+        if self.roles.len() == events.len() {
+            return;
+        }
+        if let Some(section) = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| self.formats.is_empty()) {
+            self.formats = Tracepoints::read(section);
+        }
+        for event in &events[self.roles.len()..] {
+            let role = self.role(event);
+            self.roles.push(role);
+        }
+    }
+
+    fn role(&self, event: &Event) -> Option<Role> {
+        let name = event_name(event);
+        let (begins, ends) = (is_called(&name, &self.span.begin), is_called(&name, &self.span.end));
+        let field = self.span.by.as_ref();
+        let tracepoint = self.formats.get(event.attr.config);
+        let field = field.map(|field| tracepoint.and_then(|tracepoint| NumberField::new(tracepoint, field)));
+        // Without its field, an event belongs to no span.
+        (begins || ends).then_some(())?;
+        match field {
+            Some(field) => Some(Role { begins, ends, field: Some(field?) }),
+            None => Some(Role { begins, ends, field: None }),
+        }
+    }
+
+    /// The lengths of the spans, and how many begins and ends are in none, as messages.
+    ///
+    /// # Errors
+    /// If the recording lacks one of the events, or its field.
+    pub(crate) fn finish(mut self, meta: &Meta) -> Result<Vec<String>> {
+        self.update(meta);
+        let Self { span, lengths, counts, .. } = &self;
+        let roles = || self.roles.iter().flatten();
+        let missing = [(&span.begin, roles().any(|role| role.begins)), (&span.end, roles().any(|role| role.ends))];
+        if let Some((event, _)) = missing.iter().find(|(_, is_present)| !is_present && !meta.events.list().is_empty()) {
+            let field = span.by.as_ref().map(|field| format!(" with a numeric field '{field}'")).unwrap_or_default();
+            let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
+            let problem = format!("the recording has no event '{event}'{field}; its events are: {}", names.join(", "));
+            return Err(Error::input(&meta.files[0], None, problem));
+        }
+        let unpaired = [
+            (counts.begins + self.open.len() as u64, "begins without an end"),
+            (counts.ends, "ends without a begin"),
+            (counts.without_key, "events without a thread, a time or the field"),
+            (counts.reversed, "ends before their begin"),
+        ];
+        let unpaired = unpaired.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let unpaired = unpaired.collect::<Vec<_>>().join(", ");
+        let unpaired = (!unpaired.is_empty()).then(|| format!("in no span: {unpaired}"));
+        Ok([lengths.message()].into_iter().chain(unpaired).collect())
+    }
+}
+
+/// Lengths of spans, in buckets that are at most a 64th of a length wide, so that memory does not depend on their number.
+#[derive(Debug, Default)]
+struct Lengths {
+    buckets: Vec<u64>,
+    count: u64,
+    min: u64,
+    max: u64,
+}
+
+impl Lengths {
+    /// Bits of a length that distinguish buckets, besides its magnitude.
+    const BITS: u32 = 6;
+
+    fn add(&mut self, length: u64) {
+        let bucket = Self::bucket(length);
+        if self.buckets.len() <= bucket {
+            self.buckets.resize(bucket + 1, 0);
+        }
+        self.buckets[bucket] += 1;
+        self.min = if self.count == 0 { length } else { self.min.min(length) };
+        self.max = self.max.max(length);
+        self.count += 1;
+    }
+
+    fn bucket(length: u64) -> usize {
+        let shift = (u64::BITS - length.leading_zeros()).saturating_sub(Self::BITS + 1);
+        ((u64::from(shift) << Self::BITS) + (length >> shift)) as usize
+    }
+
+    /// The lowest length in a bucket.
+    fn lowest(bucket: usize) -> u64 {
+        let shift = ((bucket >> Self::BITS) as u32).saturating_sub(1);
+        (bucket as u64 - (u64::from(shift) << Self::BITS)) << shift
+    }
+
+    /// The length of which this share of the spans is at most as long, within the width of a bucket.
+    fn quantile(&self, percent: u64) -> u64 {
+        let rank = (self.count * percent).div_ceil(100).max(1);
+        let mut sum = 0;
+        let bucket = self.buckets.iter().position(|count| {
+            sum += count;
+            sum >= rank
+        });
+        Self::lowest(bucket.unwrap_or(0)).clamp(self.min, self.max)
+    }
+
+    fn message(&self) -> String {
+        let microseconds = |nanoseconds: u64| format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
+        let [min, median, high, max] = [self.min, self.quantile(50), self.quantile(99), self.max].map(microseconds);
+        format!("{}: min {min}, median {median}, 99 % {high}, max {max} us", counted(self.count, "span"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_within_a_64th() {
+        for length in [0, 1, 63, 64, 127, 128, 129, 1000, 123_456_789, u64::MAX] {
+            let lowest = Lengths::lowest(Lengths::bucket(length));
+            assert!(lowest <= length && length - lowest <= length / 64, "{length} {lowest}");
+        }
+        let mut lengths = Lengths::default();
+        (1..=1000).for_each(|length| lengths.add(1000 * length));
+        assert_eq!(lengths.message(), "1000 spans: min 1.000, median 491.520, 99 % 983.040, max 1000.000 us");
+    }
+}
