@@ -154,13 +154,13 @@ mod tests {
 
     #[test]
     fn other_files_and_the_running_kernel_are_not_verified() {
-        let search = |policy, kallsyms: &str| SearchOptions {
-            policy,
-            kallsyms: Some(kallsyms.into()),
-            ..SearchOptions::default()
+        let verified = |policy, kallsyms: &str| {
+            let search = SearchOptions { policy, kallsyms: Some(kallsyms.into()), ..SearchOptions::default() };
+            let SearchOptions { policy, kallsyms, .. } = search.only_verified();
+            (policy, kallsyms)
         };
-        assert_eq!(search(Policy::Force, "/kallsyms").only_verified(), search(Policy::Auto, "/kallsyms"));
-        assert_eq!(search(Policy::No, "/kallsyms").only_verified(), search(Policy::No, "/kallsyms"));
-        assert_eq!(search(Policy::Auto, RUNNING_KALLSYMS).only_verified(), SearchOptions::default());
+        assert_eq!(verified(Policy::Force, "/kallsyms"), (Policy::Auto, Some("/kallsyms".into())));
+        assert_eq!(verified(Policy::No, "/kallsyms"), (Policy::No, Some("/kallsyms".into())));
+        assert_eq!(verified(Policy::Auto, RUNNING_KALLSYMS), (Policy::Auto, None));
     }
 }
