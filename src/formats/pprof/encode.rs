@@ -407,7 +407,7 @@ mod tests {
             events: vec![ProfileEvent {
                 name: "cpu-clock".into(),
                 unit: Unit::Nanoseconds,
-                is_cpu_time: false,
+                is_cpu_time: true,
                 is_tracepoint: false,
                 period: Some(250),
                 sample_types: None,

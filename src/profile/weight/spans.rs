@@ -232,6 +232,6 @@ mod tests {
         }
         let mut lengths = Lengths::default();
         (1..=1000).for_each(|length| lengths.add(1000 * length));
-        assert_eq!(lengths.message(), "1000 spans: min 1.000, median 491.520, 99 % 983.040, max 1000.000 us");
+        assert_eq!(lengths.message(), "1000 spans: min 1.000, median 499.712, 99 % 983.040, max 1000.000 us");
     }
 }
