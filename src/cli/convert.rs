@@ -22,6 +22,7 @@ use perfconv::formats::import::{CopyProfile, ImportOptions, Values};
 use perfconv::formats::omitted::{omitted, omitted_file_format};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, FormatWriter, OutputFormat, recording};
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
+use perfconv::profile::weight::SampleWeight;
 use perfconv::rewrite::anonymize::options::Anonymize;
 use perfconv::rewrite::filter::event::Event;
 use perfconv::rewrite::framework::output::{RecordingForm, RecordingOptions};
@@ -146,6 +147,28 @@ impl Converted {
     }
 }
 
+/// Filters that remove the samples of other threads, or of other times, which say when a thread stopped and ran again.
+const FILTERS_OF_SWITCHES: [&str; 8] =
+    ["--comm", "--pid", "--tid", "--cpu", "--time", "--dso", "--sample-every", "--head"];
+
+/// Rejects filters of samples if these also say when threads ran.
+fn check_filters(args: &ConvertArgs, format: &dyn OutputFormat) -> Result<(), Failure> {
+    let option = match (args.profile.sample_weight(), format.writer()) {
+        (_, FormatWriter::Profile(writes)) if writes.shows_scheduling() => "--sched",
+        (SampleWeight::OffCpu, _) => "--off-cpu",
+        (SampleWeight::Latency, _) => "--weight latency",
+        _ => return Ok(()),
+    };
+    let filter = args.passes.list.iter().find(|request| FILTERS_OF_SWITCHES.contains(&&*request.flag));
+    filter.map_or(Ok(()), |filter| {
+        let problem =
+            format!("{option} needs the context switches of all threads, of which {} removes some", filter.flag);
+        Err(Failure::Usage(format!(
+            "{problem}; group by --sort, --group-by or --labels instead, or select the rows shown"
+        )))
+    })
+}
+
 impl Conversion {
     /// The conversion to an output.
     ///
@@ -208,6 +231,7 @@ impl Conversion {
         }
         if is_profile && !is_direct {
             args.profile.check().map_err(Failure::Usage)?;
+            check_filters(args, &*format)?;
         }
         let has_options = args.format.is_some() || args.diff.is_some() || args.formats.is_any_given();
         Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, has_options, directory: None })

@@ -6,7 +6,7 @@ use crate::formats::{FORMATS, Format};
 use crate::profile::Profile;
 use crate::profile::options::ProfileOptions;
 use crate::profile::symbolize::unsymbolized::Unsymbolized;
-use crate::profile::weight::SampleValue;
+use crate::profile::weight::SampleWeight;
 use crate::rewrite::framework::passes::Passes;
 use perf_data::container::output::Output;
 use perf_data::container::output::file_names::FileNames;
@@ -58,7 +58,7 @@ pub(crate) fn run<'a>(
     let ProfileTarget { format, envelopes, .. } = *target;
     // An imported profile is in memory anyway, and its symbols are looked up once all samples are known.
     // Waits are no samples of the recording, which the format expects.
-    let is_streamed = options.symbols.imported.is_none() && options.value == SampleValue::Period;
+    let is_streamed = options.symbols.imported.is_none() && options.weight == SampleWeight::Period;
     let streamed = format.streamed().filter(|_| is_streamed);
     let is_unique = options.labels.iter().flatten().any(|label| label.is_unique());
     match streamed {
@@ -120,7 +120,7 @@ pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -
         default_labels: format.labels(),
         required_labels: format.required_labels(),
         timeline: has_times,
-        value: if format.shows_scheduling() { SampleValue::OffCpu } else { options.value },
+        weight: if format.shows_scheduling() { SampleWeight::OffCpu } else { options.weight },
         scheduling: format.shows_scheduling(),
         keeps_periods: format.has_columns(),
         as_recorded: format.is_as_recorded(),

@@ -4,7 +4,7 @@ use super::cgroup_names::CgroupNames;
 use super::labels::Label;
 use super::stack_cuts::{StackCuts, Unmapped};
 use super::symbolize::SymbolSources;
-use super::weight::SampleValue;
+use super::weight::SampleWeight;
 use hashbrown::HashMap;
 use perf_data::abi::sample::branch::BranchFlags;
 
@@ -38,7 +38,7 @@ pub struct ProfileOptions {
     /// here.
     pub branches: Option<BranchFlags>,
     /// What samples are worth.
-    pub value: SampleValue,
+    pub weight: SampleWeight,
     /// Also measure how threads were scheduled, if samples are worth their time off the CPU.
     pub scheduling: bool,
     /// Keep the periods of samples beside their latency, as those of another event.

@@ -9,7 +9,7 @@ use crate::formats::{FORMATS, Format, OutputFormat};
 use crate::profile::labels::Label;
 use crate::profile::options::{FunctionNames, ProfileOptions};
 use crate::profile::stack_cuts::StackCuts;
-use crate::profile::weight::SampleValue;
+use crate::profile::weight::SampleWeight;
 use crate::rewrite::Anonymize;
 use crate::rewrite::anonymize::key::Key;
 use crate::rewrite::framework::pass::Pass;
@@ -78,9 +78,9 @@ impl<'a> Convert<'a> {
         self
     }
 
-    /// Sets the value of samples, if the output is a profile. The default is their period.
-    pub fn value(mut self, value: SampleValue) -> Self {
-        self.profile.value = value;
+    /// Sets what samples are worth, if the output is a profile. The default is their period.
+    pub fn weight(mut self, weight: SampleWeight) -> Self {
+        self.profile.weight = weight;
         self
     }
 

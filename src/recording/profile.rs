@@ -7,7 +7,7 @@ use crate::formats::framework::table::by_file_name;
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
-use crate::profile::weight::SampleValue;
+use crate::profile::weight::SampleWeight;
 use crate::rewrite::framework::passes::Passes;
 use perf_data::container::write::envelope::Envelopes;
 use perf_data::error::{Error, Result};
@@ -47,9 +47,9 @@ impl<'a> ProfileBuilder<'a> {
         self
     }
 
-    /// Sets the value of samples. The default is their period.
-    pub fn value(mut self, value: SampleValue) -> Self {
-        self.options.value = value;
+    /// Sets what samples are worth. The default is their period.
+    pub fn weight(mut self, weight: SampleWeight) -> Self {
+        self.options.weight = weight;
         self
     }
 
@@ -87,7 +87,7 @@ impl<'a> ProfileBuilder<'a> {
             )));
         };
         let events = self.options.events.iter();
-        let convert = self.recording.convert().value(self.options.value.clone());
+        let convert = self.recording.convert().weight(self.options.weight.clone());
         let mut convert = events.fold(convert, |convert, event| convert.event(event));
         if let Some(labels) = &self.options.labels {
             convert = convert.labels(labels.iter().copied());

@@ -32,7 +32,7 @@ const PRESETS: [Preset; 4] = [
         factor: 100.0,
     },
     Preset {
-        name: "cache-misses",
+        name: "cache-miss-rate",
         title: "cache misses in %",
         events: ["cache-misses", "cache-references"],
         factor: 100.0,
@@ -74,13 +74,18 @@ impl EventRatio {
             let Preset { events: [numerator, denominator], factor, .. } = *preset;
             let events = find(numerator, profile).zip(find(denominator, profile));
             let (numerator, denominator) = events.ok_or_else(|| {
-                unknown(format!("--ratio {text}: needs samples of {numerator} and {denominator}"), profile)
+                let events = format!("{numerator},{denominator}");
+                unknown(format!("--ratio {text}: needs samples of perf record -e '{{{events}}}'"), profile)
             })?;
             let title = title.unwrap_or(preset.title).to_owned();
             return Ok(Self { title, events: [numerator, denominator], factor });
         }
-        let (quotient, factor) = match text.rsplit_once('*').map(|(quotient, factor)| (quotient, factor.parse())) {
-            Some((quotient, Ok(factor))) => (quotient, factor),
+        let (quotient, factor) = match text.rsplit_once('*').map(|(quotient, factor)| (quotient, factor.parse::<f64>()))
+        {
+            Some((quotient, Ok(factor))) if (0.0..=1e15).contains(&factor) => (quotient, factor),
+            Some((_, Ok(_))) => {
+                return Err(Error::invalid(format!("--ratio {text}: a factor is between 0 and 1e15")));
+            }
             _ => (text, 1.0),
         };
         // Names of events can contain slashes: cpu/cycles/.
@@ -90,7 +95,10 @@ impl EventRatio {
         let events = events.min_by_key(|[numerator, denominator]| numerator == denominator);
         let events = events.ok_or_else(|| {
             let presets = Self::presets().collect::<Vec<_>>().join(", ");
-            let problem = format!("--ratio {text}: expected EVENT/EVENT, EVENT/EVENT*NUMBER or one of {presets}");
+            let problem = match quotient.split_once('/') {
+                Some((a, b)) if !a.is_empty() && !b.is_empty() => format!("--ratio {text}: no samples of both events"),
+                _ => format!("--ratio {text}: expected EVENT/EVENT, EVENT/EVENT*NUMBER or one of {presets}"),
+            };
             unknown(problem, profile)
         })?;
         Ok(Self { title: title.unwrap_or(text).to_owned(), events, factor })

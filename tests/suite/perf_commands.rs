@@ -204,7 +204,7 @@ fn diff_compares_shares_of_functions() {
     26.37%     -0.46%  words          [.] generate_text
 ";
     assert_eq!(diff(&[]), expected);
-    assert_eq!(diff(&["perf.data.old"]), expected);
+    assert_eq!(diff(&["perf.data"]), expected);
     let ratios = "     1.00%         2002002        2.500000         5005005  [.] most_frequent
     29.35%        59059059        1.491525        88088088  [.] find
     21.89%        44044044        1.318182        58058058  [.] count_words

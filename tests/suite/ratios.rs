@@ -65,6 +65,40 @@ libm.so,,100000,50,5000,5
 }
 
 #[test]
+fn a_search_selects_functions_of_a_ratio() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = recording(directory.path(), ["cycles", "instructions"]);
+    let args = ["--ratio", "ipc", "--search", "libc", "--csv", "--sort", "sym"];
+    let run = succeed(perfconv().arg("report").arg(&input).args(["--symbols", "no", "-q"]).args(args));
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert_eq!(text.lines().skip(1).collect::<Vec<_>>(), ["[libc.so],0.5,20000,10,40000,40"]);
+}
+
+/// Functions whose short names are equal stay different rows.
+#[test]
+fn functions_are_distinguished_by_full_names() {
+    let rows = |args: &[&str]| {
+        let text =
+            crate::common::reports::report(&[&["--ratio", "cpu-clock/cpu-clock*1", "--sort", "sym"], args].concat());
+        text.lines().filter(|line| !line.starts_with("-:")).count()
+    };
+    // A heading and a line with the columns, or the latter alone.
+    assert_eq!(rows(&[]) - 2, rows(&["--csv"]) - 1);
+    assert_eq!(rows(&[]), rows(&["--names", "full"]));
+}
+
+#[test]
+fn factors_are_numbers() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = recording(directory.path(), ["cycles", "instructions"]);
+    for factor in ["nan", "-1", "1e300", "inf"] {
+        let args = ["--ratio".to_owned(), format!("instructions/cycles*{factor}")];
+        let run = run(perfconv().arg("report").arg(&input).args(args));
+        assert!(run.status == 1 && run.stderr.contains("a factor is between 0 and 1e15"), "{}", run.stderr);
+    }
+}
+
+#[test]
 fn names_of_events_can_contain_slashes() {
     let directory = tempfile::tempdir().unwrap();
     let input = recording(directory.path(), ["cpu/cycles/", "cpu/instructions/"]);
@@ -79,7 +113,7 @@ fn unknown_events_of_ratios_are_named() {
     for (ratio, message) in [
         (
             "mpki",
-            "--ratio mpki: needs samples of cache-misses and instructions; the recording has samples of: cycles, instructions",
+            "--ratio mpki: needs samples of perf record -e '{cache-misses,instructions}'; the recording has samples of: cycles",
         ),
         ("cycles", "expected EVENT/EVENT, EVENT/EVENT*NUMBER or one of ipc, mpki"),
         ("cycles/faults", "the recording has samples of: cycles, instructions"),

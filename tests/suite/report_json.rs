@@ -64,6 +64,9 @@ fn a_search_selects_functions() {
     assert_eq!(some["events"], all["events"]);
     let text = report(&["--search", "_phase$"]);
     assert!(text.contains("more entries that do not match, or are below the limit"), "{text}");
+    let recording = crate::common::files::fixture("callgraph.data");
+    let unnamed = run(perfconv().args(["report", "--search", "x", "--sort", "dso"]).arg(recording));
+    assert!(unnamed.status == 1 && unnamed.stderr.contains("by sym only"), "{}", unnamed.stderr);
     let wrong = run(perfconv().args(["report", "--search", "["]).arg(crate::common::files::fixture("callgraph.data")));
     assert!(wrong.status == 1 && wrong.stderr.contains("'[' is no regular expression"), "{}", wrong.stderr);
 }

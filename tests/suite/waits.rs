@@ -308,6 +308,26 @@ fn recordings_without_switches_have_neither_waits_nor_latency() {
     }
 }
 
+/// Filters would remove the switches of other threads to the one that is kept.
+#[test]
+fn filters_of_switches_are_refused() {
+    let recording = crate::common::files::fixture("callgraph.data");
+    for (option, args) in [
+        ("--off-cpu", &["--off-cpu", "--comm", "loop-pie"][..]),
+        ("--off-cpu", &["--off-cpu", "--time", "0%-50%"]),
+        ("--weight latency", &["--weight", "latency", "--tid", "5"]),
+        ("--sched", &["--sched", "--pid", "5"]),
+    ] {
+        let run = run(perfconv().arg("report").arg(&recording).args(args));
+        assert_eq!(run.status, 2, "{args:?}: {}", run.stderr);
+        assert!(run.stderr.contains(&format!("{option} needs the context switches of all threads")), "{}", run.stderr);
+    }
+    for other in ["--search=x", "--off-cpu", "--weight=samples"] {
+        let run = run(perfconv().arg("report").arg(&recording).args(["--sched", other]));
+        assert!(run.status == 2 && run.stderr.contains("cannot be used with"), "{other}: {}", run.stderr);
+    }
+}
+
 #[test]
 fn fields_of_samples_and_tracepoints_are_values() {
     let directory = tempfile::tempdir().unwrap();
@@ -338,6 +358,7 @@ fn fields_of_samples_and_tracepoints_are_values() {
     let types: Vec<_> = profile.sample_type.iter().map(|kind| column(&profile, kind)).collect();
     assert_eq!(types, [("samples", "count"), ("bytes_alloc", "bytes")]);
     let run = run(perfconv().arg(&input).args(["-t", "pprof", "--weight", "colour", "-o", "-"]));
-    let message = "samples have no numeric field 'colour'; expected one of: latency, bytes_alloc, ret, weight";
+    let message =
+        "samples have no numeric field 'colour'; expected one of: period, samples, latency, bytes_alloc, ret, weight";
     assert!(run.status == 1 && run.stderr.contains(message), "{}", run.stderr);
 }

@@ -12,7 +12,7 @@ use perfconv::profile::labels::Label;
 use perfconv::profile::options::{FunctionNames, ProfileOptions, SplitBy};
 use perfconv::profile::stack_cuts::StackCuts;
 use perfconv::profile::thread_types::read_thread_types;
-use perfconv::profile::weight::ValueOptions;
+use perfconv::profile::weight::{SampleWeight, WeightOptions};
 use std::path::PathBuf;
 
 /// The value for no labels.
@@ -44,7 +44,7 @@ pub(crate) struct ProfileContentArgs {
     pub data_addresses: bool,
 
     #[command(flatten, next_help_heading = PROFILES)]
-    pub value: ValueOptions,
+    pub weight: WeightOptions,
 
     #[command(flatten, next_help_heading = PROFILES)]
     pub cuts: StackCuts,
@@ -93,17 +93,22 @@ pub(crate) enum LostArg {
 }
 
 impl ProfileArgs {
-    /// Profiles of these values, whose stacks are cut, with these names of functions and others.
+    /// Profiles with this weight of samples, whose stacks are cut, with these names of functions and others.
     pub(crate) fn with_cuts(
-        value: ValueOptions,
+        weight: WeightOptions,
         cuts: StackCuts,
         names: FunctionNames,
         name_maps: NameMapArgs,
     ) -> Self {
         Self {
-            contents: ProfileContentArgs { value, cuts, names, name_maps, ..ProfileContentArgs::default() },
+            contents: ProfileContentArgs { weight, cuts, names, name_maps, ..ProfileContentArgs::default() },
             split_by: None,
         }
+    }
+
+    /// What samples are worth.
+    pub(crate) fn sample_weight(&self) -> SampleWeight {
+        self.contents.weight.sample_weight()
     }
 
     /// Checks the labels.
@@ -128,7 +133,7 @@ impl ProfileArgs {
     /// # Errors
     /// If a file of thread types or of names cannot be read.
     pub(crate) fn options(&self, events: Vec<String>) -> Result<ProfileOptions> {
-        let ProfileContentArgs { labels, lost, data_addresses, value, cuts, names, thread_types, name_maps } =
+        let ProfileContentArgs { labels, lost, data_addresses, cuts, names, thread_types, name_maps, .. } =
             &self.contents;
         let mut options = ProfileOptions::default();
         let selected = labels.iter().filter_map(|key| Label::by_key(key)).collect();
@@ -142,7 +147,7 @@ impl ProfileArgs {
         });
         options.lost_as_samples = *lost == LostArg::AsSamples;
         options.data_addresses = *data_addresses;
-        options.value = value.sample_value();
+        options.weight = self.sample_weight();
         options.cuts = cuts.clone();
         options.names = *names;
         options.thread_types = thread_types.as_deref().map(read_thread_types).transpose()?.unwrap_or_default();

@@ -14,7 +14,7 @@ use perfconv::formats::report::{Color, Contents, FORMAT, MARKDOWN, Markdown, Rep
 use perfconv::formats::{FORMATS, OutputFormat};
 use perfconv::profile::options::FunctionNames;
 use perfconv::profile::stack_cuts::StackCuts;
-use perfconv::profile::weight::ValueOptions;
+use perfconv::profile::weight::WeightOptions;
 use perfconv::report::key::ReportKey;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(crate) struct ReportArgs {
     pub contents: Contents,
 
     #[command(flatten, next_help_heading = PROFILES)]
-    pub value: ValueOptions,
+    pub weight: WeightOptions,
 
     #[command(flatten, next_help_heading = PROFILES)]
     pub cuts: StackCuts,
@@ -165,7 +165,7 @@ impl ReportArgs {
             force: self.force,
             mode: self.mode,
             diff: self.diff,
-            profile: ProfileArgs::with_cuts(self.value, self.cuts, self.names, self.name_maps),
+            profile: ProfileArgs::with_cuts(self.weight, self.cuts, self.names, self.name_maps),
             read: self.read,
             passes: self.passes.0,
             format: Some(format),

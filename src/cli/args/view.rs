@@ -11,7 +11,7 @@ use clap::{Args, value_parser};
 use perfconv::formats::html::Html;
 use perfconv::profile::options::FunctionNames;
 use perfconv::profile::stack_cuts::StackCuts;
-use perfconv::profile::weight::ValueOptions;
+use perfconv::profile::weight::WeightOptions;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ pub(crate) struct ViewArgs {
     pub diff: Option<PathBuf>,
 
     #[command(flatten, next_help_heading = PROFILES)]
-    pub value: ValueOptions,
+    pub weight: WeightOptions,
 
     #[command(flatten, next_help_heading = PROFILES)]
     pub cuts: StackCuts,
@@ -108,7 +108,7 @@ impl ViewArgs {
             passes: self.passes.0,
             format: Some(format),
             diff: self.diff,
-            profile: ProfileArgs::with_cuts(self.value, self.cuts, self.names, NameMapArgs::default()),
+            profile: ProfileArgs::with_cuts(self.weight, self.cuts, self.names, NameMapArgs::default()),
             symbols: self.symbols,
             quiet: self.quiet,
             ..ConvertArgs::default()

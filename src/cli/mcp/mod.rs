@@ -27,7 +27,7 @@ const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 /// Number of bytes of the longest message of a client.
 const MAX_MESSAGE: u64 = 1 << 20;
 
-/// What clients are told about the tools.
+/// How clients should use the tools.
 const INSTRUCTIONS: &str = "Profiles of programs, recorded with Linux perf. Begin with summary. Answers are JSON of a limited size: \
     if one has next_offset, ask again with this offset for what follows. Samples in a function itself are in self, those in it or \
     in what it calls in total.";

@@ -103,7 +103,7 @@ pub(super) const COMMANDS: &[PerfCommand] = &[
     replaced("kwork", EVENTS),
     replaced("lock", EVENTS),
     replaced("mem", ACCESSES),
-    replaced("sched", EVENTS),
+    replaced("sched", "use 'perfconv report --sched' for times of threads, 'perfconv -o out.pftrace' for a timeline"),
     replaced("timechart", "use 'perfconv -o out.pftrace' for ui.perfetto.dev"),
     needs_perf("bench", "benchmarking"),
     needs_perf("config", "configuring perf"),

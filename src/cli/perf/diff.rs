@@ -76,8 +76,8 @@ fn recordings(given: &Given) -> Result<[PathBuf; 2], Failure> {
             "perf diff: more than two recordings are not supported: compare two at a time".to_owned(),
         )),
         Err(operands) => {
-            let before = operands.into_iter().next().unwrap_or_else(|| PathBuf::from("perf.data.old"));
-            Ok([before, PathBuf::from("perf.data")])
+            let after = operands.into_iter().next().unwrap_or_else(|| PathBuf::from("perf.data"));
+            Ok([PathBuf::from("perf.data.old"), after])
         }
     }
 }

@@ -17,12 +17,15 @@ const TEXT_SHARE: usize = 8;
 pub(super) fn bounded(report: Value, offset: usize, max_bytes: usize) -> Value {
     let Value::Object(mut object) = report else { return report };
     let lists: Vec<_> = LISTS.iter().filter_map(|name| Some((*name, object.remove(*name)?))).collect();
+    let (mut omitted, mut next_offset) = (Map::new(), None);
     for name in ["facts", "warnings"] {
-        if size(&Value::from(object.clone())) > max_bytes / 2 {
-            object.remove(name);
+        if size(&Value::from(object.clone())) > max_bytes / 2
+            && let Some(removed) = object.remove(name)
+        {
+            let count = removed.as_array().map(Vec::len).or(removed.as_object().map(Map::len)).unwrap_or(1);
+            omitted.insert(name.to_owned(), count.into());
         }
     }
-    let (mut omitted, mut next_offset) = (Map::new(), None);
     if let Some(events) = object.get_mut("events").and_then(Value::as_array_mut) {
         let mut used = 0;
         let fitting = events.iter().take_while(|event| {
@@ -35,7 +38,7 @@ pub(super) fn bounded(report: Value, offset: usize, max_bytes: usize) -> Value {
             omitted.insert("events".to_owned(), (count - shown).into());
         }
     }
-    let mut room = max_bytes.saturating_sub(size(&Value::from(object.clone())) + 100);
+    let mut room = max_bytes.saturating_sub(size(&Value::from(object.clone())) + 130);
     let mut left = lists.len();
     for (name, list) in lists {
         let Value::Array(entries) = list else { continue };

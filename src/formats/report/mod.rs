@@ -158,7 +158,10 @@ pub struct Contents {
         feature = "cli",
         arg(
             long,
-            conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "tree", "json", "no_children", "percent_limit"]
+            conflicts_with_all = [
+                "callers", "callees", "symbol", "lines", "list", "tree", "json", "no_children", "percent_limit", "search", "off_cpu",
+                "weight", "span"
+            ]
         )
     )]
     pub sched: bool,
@@ -265,7 +268,7 @@ struct Settings {
 
 impl Settings {
     /// # Errors
-    /// If what is searched is no regular expression.
+    /// If what is searched is no regular expression, or entries are no functions.
     fn new(report: &Report, is_comparison: bool) -> Result<Self> {
         let Contents { no_children, percent_limit, limit, json, csv, tree, .. } = report.contents;
         let has_all = (json || csv) && tree.is_none();
@@ -274,7 +277,12 @@ impl Settings {
         let regex = |text: &String| {
             Regex::new(text).map_err(|error| Error::invalid(format!("'{text}' is no regular expression: {error}")))
         };
-        let search = column.zip(report.contents.search.as_ref().map(regex).transpose()?);
+        let search = match (report.contents.search.as_ref().map(regex).transpose()?, column) {
+            (Some(_), None) => {
+                return Err(Error::invalid("functions are searched in reports by sym only; add it to --sort"));
+            }
+            (search, column) => column.zip(search),
+        };
         Ok(Self {
             keys,
             by_total: !no_children,

@@ -4,17 +4,19 @@ use super::Settings;
 use super::style::line;
 use super::text::Page;
 use crate::profile::Profile;
+use crate::report::key::ReportKey;
 use crate::report::location::Locations;
 use crate::report::ratio::{EventRatio, MIN_SAMPLES, RatioEntry};
 use csv::Writer;
+use hashbrown::HashMap;
 use perf_data::error::{Error, Result};
 use perf_data::printable;
 use std::io::{self, Write};
 
 /// A table of groups with their ratios.
 pub(super) fn text(page: &Page<'_>, ratio: &EventRatio, by_ratio: bool) -> String {
-    let Page { profile, locations, settings, style } = page;
-    let all = ratio.entries(profile, locations, &settings.keys, settings.by_total, by_ratio);
+    let Page { profile, settings, style, .. } = page;
+    let all = with_shown_names(ratio, page, by_ratio);
     let totals = ratio.totals(profile);
     let [numerator, denominator] =
         ratio.events.map(|event| printable::name(&profile.tables.events[event as usize].name));
@@ -43,6 +45,22 @@ pub(super) fn text(page: &Page<'_>, ratio: &EventRatio, by_ratio: bool) -> Strin
         line!(text, "-: fewer than {MIN_SAMPLES} samples of an event");
     }
     text
+}
+
+/// The entries under the names that are shown. Their full names distinguish functions.
+fn with_shown_names(ratio: &EventRatio, page: &Page<'_>, by_ratio: bool) -> Vec<RatioEntry> {
+    let Page { profile, locations, settings, .. } = page;
+    let full_names = Locations::new(&profile.tables);
+    let mut entries = ratio.entries(profile, &full_names, &settings.keys, settings.by_total, by_ratio);
+    let names: HashMap<_, _> = locations.shown_names().collect();
+    if let Some(column) = settings.keys.iter().position(|key| *key == ReportKey::Sym) {
+        for cell in entries.iter_mut().map(|entry| &mut entry.cells[column]) {
+            if let Some(&name) = names.get(&**cell) {
+                *cell = name.into();
+            }
+        }
+    }
+    entries
 }
 
 /// Writes a line for each group: its keys, the ratio, which is empty if there are too few samples, then values and samples of both
@@ -74,10 +92,10 @@ pub(super) fn write_csv(
 }
 
 /// The entries that the limits permit, by their shares of the denominator.
-fn shown<'a>(all: &'a [RatioEntry], total: u64, settings: &Settings) -> impl Iterator<Item = &'a RatioEntry> {
+fn shown<'a>(all: &'a [RatioEntry], total: u64, settings: &'a Settings) -> impl Iterator<Item = &'a RatioEntry> {
     let (by_total, limit) = (settings.by_total, settings.percent_limit);
     let share = move |entry: &RatioEntry| entry.counts(by_total)[1].value as f64 * 100.0 / total.max(1) as f64;
-    all.iter().filter(move |entry| share(entry) >= limit).take(settings.limit)
+    all.iter().filter(move |entry| share(entry) >= limit && settings.is_searched(&entry.cells)).take(settings.limit)
 }
 
 fn value(ratio: Option<f64>) -> String {

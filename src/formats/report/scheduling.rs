@@ -35,6 +35,8 @@ pub(super) fn text(
     for thread in threads.iter().take(limit) {
         let times = [thread.running, thread.blocked, thread.uninterruptible, thread.preempted, thread.delayed];
         let [running, blocked, uninterruptible, preempted, delayed] = times.map(milliseconds);
+        // Without wakeups, it is not known since when a thread could run.
+        let delayed = if wakeups.is_empty() { "-".to_owned() } else { delayed };
         let delay = thread.worst_delay.map_or((String::new(), String::new()), |delay| {
             (format!("{} {}", milliseconds(delay.duration), seconds(delay.end)), stack(profile, locations, delay))
         });

@@ -40,8 +40,8 @@ use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::target::RecordTarget;
 use crate::profile::timeline::Timeline;
 use crate::profile::unwind::deferred::{MAX_FRAMES, UserFrames, Waiting, WaitingSample};
+use crate::profile::weight::sample_weight::{SampleWeight, derived};
 use crate::profile::weight::spans::Spans;
-use crate::profile::weight::value::{SampleValue, derived};
 use crate::profile::{Frame, Place, Profile, Row, Tables};
 use hashbrown::HashMap;
 use perf_data::abi;
@@ -99,7 +99,7 @@ pub(crate) struct Collector<'a> {
     timeline: Option<Timeline>,
     weights: Weights,
     /// Values other than periods.
-    value: SampleValue,
+    weight: SampleWeight,
     values: Values,
     /// Collects waits instead of samples.
     pub(super) off_cpu: Option<Box<OffCpuSamples>>,
@@ -169,11 +169,11 @@ impl SampleConsumer for Collector<'_> {
 
 impl<'a> Collector<'a> {
     pub(crate) fn new(options: &ProfileOptions) -> Self {
-        // Branches have no other value.
-        let value = options.value.clone();
-        let value = if options.branches.is_none() { value } else { SampleValue::Period };
+        // Branches have no other weight.
+        let weight = options.weight.clone();
+        let weight = if options.branches.is_none() { weight } else { SampleWeight::Period };
         let is_state = |label: &Label| *label == Label::State;
-        let is_off_cpu = value == SampleValue::OffCpu;
+        let is_off_cpu = weight == SampleWeight::OffCpu;
         let has_state = options.labels.as_ref().is_none_or(|labels| labels.iter().any(is_state));
         let selected_labels = options.labels.iter().flatten().copied();
         Self {
@@ -189,10 +189,10 @@ impl<'a> Collector<'a> {
             selection: Selection::new(options.events.clone()),
             contexts: SampleContexts::new(options),
             symbols: options.symbols.clone(),
-            values: Values::new(&value, options.keeps_periods),
-            spans: Self::spans(&value),
+            values: Values::new(&weight, options.keeps_periods),
+            spans: Self::spans(&weight),
             off_cpu: is_off_cpu.then(|| Box::new(OffCpuSamples::new(has_state, options.scheduling))),
-            value,
+            weight,
             as_recorded: options.as_recorded,
             branches: options.branches,
             stacks: StackCollector::new(StackOptions {
@@ -444,7 +444,7 @@ impl<'a> Collector<'a> {
 
     /// Uses a record for the values of samples, after the session has applied it.
     fn values_record(&mut self, kind: RecordType, meta: &Meta, raw: &Raw<'_>, applied: Applied) -> Result<Applied> {
-        if matches!(self.value, SampleValue::Period | SampleValue::Samples) {
+        if matches!(self.weight, SampleWeight::Period | SampleWeight::Samples) {
             return Ok(applied);
         }
         let used = match kind {
@@ -470,7 +470,7 @@ impl<'a> Collector<'a> {
         let count = if meta.counts_lost_samples() { losses.samples } else { losses.records };
         let index = meta.events.find(raw).map_or(0, |(index, _)| index);
         if !self.lost_as_samples
-            || !matches!(self.value, SampleValue::Period | SampleValue::Samples)
+            || !matches!(self.weight, SampleWeight::Period | SampleWeight::Samples)
             || count == 0
             || !self.selection.has(index, &meta.events)
         {
@@ -533,7 +533,7 @@ impl<'a> Collector<'a> {
         let samples = self.ledger.counts(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() == 0 {
             let not_applicable = samples.not_applicable;
-            if !matches!(self.value, SampleValue::OffCpu | SampleValue::Span(_)) {
+            if !matches!(self.weight, SampleWeight::OffCpu | SampleWeight::Span(_)) {
                 omissions::note_empty(meta, not_applicable, &mut self.ledger);
             }
             self.parts.index(PartKey::All);
@@ -565,7 +565,7 @@ impl<'a> Collector<'a> {
         merged.rename(&mut events);
         merged.messages(meta.events.list()).for_each(|message| self.ledger.change(message));
         let mut derived_events = DerivedEvents::new(&list, &merged);
-        derived_events.append(&mut events, &self.value);
+        derived_events.append(&mut events, &self.weight);
         let is_empty = list.iter().all(|part| part.has_samples.is_empty());
         for mut part in list.into_iter().filter(|part| is_empty || !part.has_samples.is_empty()) {
             part.merge_events(&merged);
@@ -586,7 +586,7 @@ impl<'a> Collector<'a> {
             };
             parts.push((profile, part.key));
         }
-        if self.value == SampleValue::Samples {
+        if self.weight == SampleWeight::Samples {
             count_samples(&mut events, parts.iter_mut().map(|(profile, _)| profile));
         }
         let thread_comms = if self.as_recorded { self.thread_comms() } else { HashMap::new() };

@@ -3,13 +3,13 @@
 use super::merged_events::MergedEvents;
 use super::parts::Part;
 use crate::profile::event::ProfileEvent;
-use crate::profile::weight::value::{SampleValue, recorded};
+use crate::profile::weight::sample_weight::{SampleWeight, recorded};
 use perf_data::stream::events::EventIndex;
 use std::collections::BTreeSet;
 
 /// The events whose samples have another value, in order.
 pub(super) struct DerivedEvents {
-    /// [Derived](crate::profile::weight::value::derived) indexes.
+    /// [Derived](crate::profile::weight::sample_weight::derived) indexes.
     list: Vec<EventIndex>,
     /// Index of the first in the profile.
     first: EventIndex,
@@ -25,7 +25,7 @@ impl DerivedEvents {
     }
 
     /// Appends them to the events of a profile.
-    pub(super) fn append(&mut self, events: &mut Vec<ProfileEvent>, value: &SampleValue) {
+    pub(super) fn append(&mut self, events: &mut Vec<ProfileEvent>, value: &SampleWeight) {
         self.first = events.len() as EventIndex;
         for event in self.list.iter().filter_map(|&event| recorded(event)) {
             if let Some(recorded) = events.get(event as usize) {

@@ -4,7 +4,7 @@
 
 use crate::profile::Row;
 use crate::profile::event::ProfileEvent;
-use crate::profile::weight::value::{derived, recorded};
+use crate::profile::weight::sample_weight::{derived, recorded};
 use perf_data::abi::attr::{Attr, AttrType};
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::printable;

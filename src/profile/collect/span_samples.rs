@@ -4,7 +4,7 @@ use super::collector::Collector;
 use super::dispatch::DecodedSample;
 use super::off_cpu_samples::HeldSample;
 use crate::profile::labels::LabelledSample;
-use crate::profile::weight::SampleValue;
+use crate::profile::weight::SampleWeight;
 use crate::profile::weight::spans::{EndedSpan, Spans};
 use perf_data::abi::record::RecordType;
 use perf_data::error::Result;
@@ -33,9 +33,9 @@ impl Collector<'_> {
     }
 
     /// A collector of these spans.
-    pub(super) fn spans(value: &SampleValue) -> Option<Box<Spans<SpanBegin>>> {
+    pub(super) fn spans(value: &SampleWeight) -> Option<Box<Spans<SpanBegin>>> {
         match value {
-            SampleValue::Span(span) => Some(Box::new(Spans::new(span.clone()))),
+            SampleWeight::Span(span) => Some(Box::new(Spans::new(span.clone()))),
             _ => None,
         }
     }

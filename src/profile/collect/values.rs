@@ -3,8 +3,8 @@
 use super::dispatch::DecodedSample;
 use crate::profile::weight::field::FieldReader;
 use crate::profile::weight::parallelism::RunningThreads;
+use crate::profile::weight::sample_weight::{SampleWeight, derived};
 use crate::profile::weight::scheduler::{SchedulerEvent, SchedulerEvents};
-use crate::profile::weight::value::{SampleValue, derived};
 use hashbrown::HashMap;
 use perf_data::abi::record::RecordType;
 use perf_data::error::{Error, Result};
@@ -39,11 +39,13 @@ pub(super) struct Latency {
 }
 
 impl Values {
-    pub(super) fn new(value: &SampleValue, keeps_periods: bool) -> Self {
+    pub(super) fn new(value: &SampleWeight, keeps_periods: bool) -> Self {
         match value {
-            SampleValue::Latency => Self::Latency { latency: Box::default(), keeps_periods },
-            SampleValue::Field(name) => Self::Field(Box::new(FieldReader::new(name.clone()))),
-            SampleValue::Period | SampleValue::Samples | SampleValue::OffCpu | SampleValue::Span(_) => Self::Periods,
+            SampleWeight::Latency => Self::Latency { latency: Box::default(), keeps_periods },
+            SampleWeight::Field(name) => Self::Field(Box::new(FieldReader::new(name.clone()))),
+            SampleWeight::Period | SampleWeight::Samples | SampleWeight::OffCpu | SampleWeight::Span(_) => {
+                Self::Periods
+            }
         }
     }
 

@@ -131,8 +131,7 @@ impl FieldReader {
         let Self { name, .. } = &self;
         if !meta.events.list().is_empty() && self.sources.iter().all(Option::is_none) {
             let names = self.available(meta);
-            let expected = if names.is_empty() { "latency".to_owned() } else { names.join(", ") };
-            let problem = format!("samples have no numeric field '{name}'; expected one of: {expected}");
+            let problem = format!("samples have no numeric field '{name}'; expected one of: {}", names.join(", "));
             return Err(Error::input(&meta.files[0], None, problem));
         }
         let omitted = [(self.without_field, "of events without it"), (self.negative, "in which it is negative")];
@@ -142,7 +141,7 @@ impl FieldReader {
 
     /// The numeric fields of the recording's samples.
     fn available(&self, meta: &Meta) -> Vec<String> {
-        let mut names = vec!["latency".to_owned()];
+        let mut names = ["period", "samples", "latency"].map(str::to_owned).to_vec();
         for event in meta.events.list() {
             let fields = event.layout.sample_type();
             let numbers = SAMPLE_NUMBERS.iter().filter(|number| fields.intersects(number.field));

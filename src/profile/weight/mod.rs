@@ -7,8 +7,8 @@ pub(crate) mod field;
 pub(crate) mod number;
 pub(crate) mod off_cpu;
 pub(crate) mod parallelism;
+pub(crate) mod sample_weight;
 pub(crate) mod scheduler;
 pub(crate) mod spans;
-pub(crate) mod value;
 
-pub use value::{SampleValue, Span, ValueOptions};
+pub use sample_weight::{SampleWeight, Span, WeightOptions};

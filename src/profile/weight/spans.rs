@@ -1,7 +1,7 @@
 //! Spans: times between two events.
 
 use super::number::NumberField;
-use super::value::Span;
+use super::sample_weight::Span;
 use hashbrown::HashMap;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::sample::view::SampleView;

@@ -1,13 +1,13 @@
-//! Which value samples have.
+//! What a sample is worth.
 
 use crate::profile::event::{ProfileEvent, Unit};
 use perf_data::stream::events::EventIndex;
 use std::str::FromStr;
 
-/// The value of a sample.
+/// What a sample is worth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum SampleValue {
+pub enum SampleWeight {
     /// Its period, or what its counters have counted.
     #[default]
     Period,
@@ -51,7 +51,7 @@ impl FromStr for Span {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
-pub struct ValueOptions {
+pub struct WeightOptions {
     /// Show where threads waited instead of where they ran: the time between their context switches, by the stack with which they
     /// stopped running.
     #[cfg_attr(feature = "cli", arg(long, conflicts_with = "weight"))]
@@ -68,21 +68,21 @@ pub struct ValueOptions {
     pub span: Option<Span>,
 }
 
-impl ValueOptions {
-    /// The value.
-    pub fn sample_value(&self) -> SampleValue {
+impl WeightOptions {
+    /// The weight that they select.
+    pub fn sample_weight(&self) -> SampleWeight {
         match (&self.span, self.weight.as_deref()) {
-            _ if self.off_cpu => SampleValue::OffCpu,
-            (Some(span), _) => SampleValue::Span(span.clone()),
-            (None, None | Some("period")) => SampleValue::Period,
-            (None, Some("samples")) => SampleValue::Samples,
-            (None, Some("latency")) => SampleValue::Latency,
-            (None, Some(field)) => SampleValue::Field(field.to_owned()),
+            _ if self.off_cpu => SampleWeight::OffCpu,
+            (Some(span), _) => SampleWeight::Span(span.clone()),
+            (None, None | Some("period")) => SampleWeight::Period,
+            (None, Some("samples")) => SampleWeight::Samples,
+            (None, Some("latency")) => SampleWeight::Latency,
+            (None, Some(field)) => SampleWeight::Field(field.to_owned()),
         }
     }
 }
 
-impl SampleValue {
+impl SampleWeight {
     /// The event of a profile that has this value of the samples of a recorded event, the only one with samples or one of several.
     pub(crate) fn event(&self, recorded: &ProfileEvent, is_alone: bool) -> ProfileEvent {
         let (name, unit) = match self {
