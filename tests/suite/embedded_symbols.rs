@@ -184,3 +184,22 @@ fn names_are_read_from_matching_objects_then_the_recording_then_other_objects() 
     assert_eq!(shown(&recording, &["--symbols", "objects"], &empty), none);
     assert_eq!(shown(&recording, &["--symbols", "no"], &files), none);
 }
+
+/// What has no name when names are stored has none later, on another machine.
+#[test]
+fn objects_without_names_are_listed() {
+    let directory = tempfile::tempdir().unwrap();
+    let symbols = Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/symbols");
+    let (binaries, output) = (directory.path().join("srv/sym/bin"), directory.path().join("named.data"));
+    fs::create_dir_all(&binaries).unwrap();
+    fs::copy(symbols.join("files/srv/sym/bin/libshelf.so"), binaries.join("libshelf.so")).unwrap();
+    let messages = |symfs: &Path| {
+        let mut command = perfconv();
+        command.arg("rewrite").arg(symbols.join("detour.data")).args(["--embed-symbols", "-f", "-o"]).arg(&output);
+        succeed(command.arg("--symfs").arg(symfs).env("HOME", "/nonexistent")).stderr
+    };
+    let missing = messages(directory.path());
+    assert!(missing.contains("have no function name") && missing.contains("in /srv/sym/bin/detour ("), "{missing}");
+    let most = messages(&symbols.join("files"));
+    assert!(!most.contains("in /srv/sym/bin/detour ("), "{most}");
+}

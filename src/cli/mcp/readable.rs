@@ -5,6 +5,9 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Number of files in the directory whose names are listed.
+const MAX_NAMES: usize = 50;
+
 /// Files and a directory, as absolute paths without links.
 pub(super) struct Readable {
     files: Vec<PathBuf>,
@@ -46,10 +49,21 @@ impl Readable {
     }
 }
 
+/// Names of the first files in a directory, from which a client learns how its recordings are called.
+fn names(root: &Path) -> Vec<String> {
+    let entries = fs::read_dir(root).into_iter().flatten().filter_map(Result::ok);
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let mut names: Vec<_> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names.truncate(MAX_NAMES);
+    names
+}
+
 impl fmt::Display for Readable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let files = self.files.iter().map(|file| file.display().to_string());
-        let root = self.root.iter().map(|root| format!("those in {}", root.display()));
+        let root =
+            self.root.iter().map(|root| format!("those in {}, such as {}", root.display(), names(root).join(", ")));
         f.write_str(&files.chain(root).collect::<Vec<_>>().join(", "))
     }
 }

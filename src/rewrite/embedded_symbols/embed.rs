@@ -5,6 +5,7 @@ use super::objects::EmbeddedObjects;
 use super::whole_tables::add_whole_tables;
 use crate::profile::collect::collector::Collector;
 use crate::profile::options::ProfileOptions;
+use crate::profile::symbolize::unsymbolized::Unsymbolized;
 use crate::profile::symbolize::{SymbolOptions, SymbolSources};
 use crate::profile::unwind::unwinding::Unwinding;
 use crate::rewrite::framework::pass::{Pass, PreScan};
@@ -21,6 +22,9 @@ use perf_symbols::symbol::stored_lines::LINES;
 use perf_symbols::symbol::stored_object::FILE2;
 use std::mem;
 use std::sync::Arc;
+
+/// Number of objects without names that are listed, those with the most frames.
+const MAX_UNNAMED: usize = 3;
 
 /// Stores the names of functions in the recording, so that they are shown where its programs are not.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +83,7 @@ impl PassOptions for EmbedSymbols {
             functions: EmbeddedObjects::default(),
             lines: EmbeddedLines::default(),
             counts: (0, 0),
+            unnamed: Unsymbolized::default(),
         })
     }
 
@@ -96,6 +101,8 @@ struct EmbedSymbolsPass {
     lines: EmbeddedLines,
     /// Number of objects, and of functions.
     counts: (usize, usize),
+    /// Which frames have no function.
+    unnamed: Unsymbolized,
 }
 
 impl Pass for EmbedSymbolsPass {
@@ -118,6 +125,7 @@ impl Pass for EmbedSymbolsPass {
             objects: &self.objects,
             functions: &mut self.functions,
             lines: &mut self.lines,
+            unnamed: &mut self.unnamed,
         };
         Some(PreScan::in_time_order(Before::new(&mut self.unwinding, scan)))
     }
@@ -148,6 +156,10 @@ impl Pass for EmbedSymbolsPass {
     fn report(&self, ledger: &mut Ledger) {
         let (objects, functions) = self.counts;
         ledger.change(format!("--embed-symbols: stored the names of {functions} functions of {objects} objects"));
+        // Later, on another machine, nobody can name them.
+        if self.unnamed.is_noticeable() {
+            self.unnamed.lines(Some(MAX_UNNAMED)).into_iter().for_each(|line| ledger.change(line));
+        }
     }
 }
 
@@ -158,6 +170,7 @@ struct FunctionScan<'a> {
     objects: &'a SymbolOptions,
     functions: &'a mut EmbeddedObjects,
     lines: &'a mut EmbeddedLines,
+    unnamed: &'a mut Unsymbolized,
 }
 
 impl Sink for FunctionScan<'_> {
@@ -169,6 +182,7 @@ impl Sink for FunctionScan<'_> {
         let (profiles, _) = mem::take(&mut self.collector).finish(meta)?;
         let Some(profile) = profiles.first() else { return Ok(()) };
         *self.functions = EmbeddedObjects::new(profile);
+        self.unnamed.add(profile);
         match self.which {
             EmbeddedNames::Functions => {}
             EmbeddedNames::Full => *self.lines = EmbeddedLines::new(profile),
