@@ -89,7 +89,9 @@ fn perf(path: &Path) -> Option<Result<u64, String>> {
 }
 
 pub(super) fn perfparser(path: &Path) -> Option<Result<u64, String>> {
-    let mut perfparser = with_time_limit(find_perfparser()?.to_str()?);
+    let mut shell = with_time_limit("sh");
+    // It reads an interrupted recording until its memory ends: 20 GB after 4 minutes.
+    let perfparser = shell.args(["-c", "ulimit -v 4000000; exec \"$0\" \"$@\""]).arg(find_perfparser()?);
     let run = run_other(perfparser.arg("--print-stats").arg("--input").arg(path));
     let said = String::from_utf8_lossy(&run.stdout).into_owned() + &run.stderr;
     let samples = said.lines().find_map(|line| line.strip_prefix("samples: ")?.trim().parse().ok());
