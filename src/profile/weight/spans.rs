@@ -214,6 +214,9 @@ impl Lengths {
     }
 
     fn message(&self) -> String {
+        if self.count == 0 {
+            return "no spans: no end followed a begin".to_owned();
+        }
         let microseconds = |nanoseconds: u64| format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
         let [min, median, high, max] = [self.min, self.quantile(50), self.quantile(99), self.max].map(microseconds);
         format!("{}: min {min}, median {median}, 99 % {high}, max {max} us", counted(self.count, "span"))
@@ -231,6 +234,7 @@ mod tests {
             assert!(lowest <= length && length - lowest <= length / 64, "{length} {lowest}");
         }
         let mut lengths = Lengths::default();
+        assert_eq!(lengths.message(), "no spans: no end followed a begin");
         (1..=1000).for_each(|length| lengths.add(1000 * length));
         assert_eq!(lengths.message(), "1000 spans: min 1.000, median 499.712, 99 % 983.040, max 1000.000 us");
     }
