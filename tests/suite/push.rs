@@ -39,11 +39,11 @@ impl Server {
         thread::spawn(move || {
             for answer in answers {
                 let (mut stream, _) = listener.accept().expect("a connection");
-                let request = receive(&stream);
-                stream.write_all(&answer).expect("the answer should be read");
-                if sender.send(request).is_err() {
+                // Before the answer, after which the program ends and the test reads the requests.
+                if sender.send(receive(&stream)).is_err() {
                     break;
                 }
+                stream.write_all(&answer).expect("the answer should be read");
             }
         });
         Self { address, received }
