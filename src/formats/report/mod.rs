@@ -384,7 +384,7 @@ impl ProfileFormat for Report {
         let mut text = Vec::new();
         self.write_all(profile, &mut text)?;
         let report = serde_json::from_slice(&text).map_err(|error| Error::Output(error.into()))?;
-        let max_bytes = max_bytes.map_or(usize::MAX, |bytes| bytes as usize - "\n".len());
+        let max_bytes = max_bytes.map_or(usize::MAX, |bytes| bytes.max(bounded::MIN_BYTES) as usize - "\n".len());
         let part = bounded::bounded(report, offset.unwrap_or(0) as usize, max_bytes);
         writeln!(out, "{part}").map_err(Error::Output)
     }
