@@ -87,15 +87,8 @@ impl Comparison {
     }
 
     fn shorten_names(&mut self, profiles: [&Profile; 2], keys: &[ReportKey]) {
-        let Some(column) = keys.iter().position(|key| *key == ReportKey::Sym) else { return };
-        let locations = profiles.map(|profile| Locations::with_names(&profile.tables, FunctionNames::Short));
-        let names: HashMap<_, _> = locations.iter().flat_map(Locations::shown_names).collect();
-        for entry in &mut self.entries {
-            let cell = &mut entry.cells[column];
-            if let Some(&name) = names.get(&**cell) {
-                *cell = name.into();
-            }
-        }
+        let [before, after] = profiles.map(|profile| Locations::with_names(&profile.tables, FunctionNames::Short));
+        Locations::show_names(&[&before, &after], keys, self.entries.iter_mut().map(|entry| &mut entry.cells));
     }
 
     fn new(sides: [Side; 2], by_total: bool) -> Self {

@@ -1,5 +1,6 @@
 //! Places in code that frames stand for: one for each function at an address, inlined ones included.
 
+use super::key::ReportKey;
 use crate::profile::function_selection::SelectedFunctions;
 use crate::profile::intern::stacks::FrameId;
 use crate::profile::options::FunctionNames;
@@ -15,6 +16,7 @@ use perf_data::session::names::{NameId, Names};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// ID of a location in [`Locations`].
 pub type LocationId = u32;
@@ -226,6 +228,21 @@ impl Locations {
     /// The functions that are shown under other names than their full ones: the full and the shown name of each.
     pub(crate) fn shown_names(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         self.short_names.iter().map(|(&full, shown)| (self.text(full), &**shown))
+    }
+
+    /// Replaces full names of functions in a column by those that are shown in one of these tables of locations.
+    pub(crate) fn show_names<'a>(
+        tables: &[&Self],
+        keys: &[ReportKey],
+        cells: impl Iterator<Item = &'a mut Vec<Arc<str>>>,
+    ) {
+        let Some(column) = keys.iter().position(|key| *key == ReportKey::Sym) else { return };
+        let names: HashMap<_, _> = tables.iter().flat_map(|table| table.shown_names()).collect();
+        for cells in cells {
+            if let Some(&name) = names.get(&*cells[column]) {
+                cells[column] = name.into();
+            }
+        }
     }
 
     /// Source file and line, `file:line`; empty if unknown.

@@ -226,7 +226,7 @@ fn drawn(browser: &mut Browser, method: &str, argument: &str) -> Vec<String> {
     serde_json::from_value(browser.evaluate(&record)).expect("a list of texts")
 }
 
-/// A name that does not fit keeps its end, if that tells it apart from another one.
+/// A name that does not fit keeps its end if that distinguishes it from another one.
 #[test]
 fn cut_names_of_different_functions_differ() {
     let Some((mut browser, ..)) = open_page("cxx.data", &[], "") else { return };

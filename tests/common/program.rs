@@ -88,7 +88,6 @@ pub(crate) fn run_other(command: &mut Command) -> Run {
 
 /// Sends a signal, such as TERM, to a process; returns whether it still existed. The shell has this command, which is a program of
 /// its own in few containers.
-#[allow(dead_code, reason = "not all test targets send signals")]
 pub(crate) fn send_signal(child: &Child, name: &str) -> bool {
     let mut shell = Command::new("sh");
     shell.args(["-c", "kill -s \"$1\" \"$2\" 2>/dev/null", "sh", name, &child.id().to_string()]);

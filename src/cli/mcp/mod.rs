@@ -78,7 +78,7 @@ pub(super) fn run(args: McpArgs) -> Result<ExitCode, Failure> {
 }
 
 impl Server {
-    /// The result of a request; of a notification, which nobody reads, too.
+    /// The result of a request or a notification. That of a notification is not sent.
     fn answer(&self, request: &Request) -> Result<Value, Problem> {
         let Request { method, params, .. } = request;
         match &**method {

@@ -160,9 +160,10 @@ impl Tool {
 
     /// The arguments of the program, and the greatest size of its answer.
     fn arguments(&self, given: &Map<String, Value>, readable: &Readable) -> Result<(Vec<OsString>, u64), String> {
-        let known = ["file", "event", "offset", "max_bytes"];
-        let is_known = |name: &str| known.contains(&name) || self.parameters.iter().any(|known| known.name == name);
-        if let Some(name) = given.keys().find(|name| !is_known(name)) {
+        let common = ["file", "event", "offset", "max_bytes"];
+        let is_parameter =
+            |name: &str| common.contains(&name) || self.parameters.iter().any(|parameter| parameter.name == name);
+        if let Some(name) = given.keys().find(|name| !is_parameter(name)) {
             return Err(format!("unknown argument '{name}' of {}", self.name));
         }
         let file = match given.get("file") {

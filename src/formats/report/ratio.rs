@@ -4,11 +4,9 @@ use super::Settings;
 use super::style::line;
 use super::text::Page;
 use crate::profile::Profile;
-use crate::report::key::ReportKey;
 use crate::report::location::Locations;
 use crate::report::ratio::{EventRatio, MIN_SAMPLES, RatioEntry};
 use csv::Writer;
-use hashbrown::HashMap;
 use perf_data::error::{Error, Result};
 use perf_data::printable;
 use std::io::{self, Write};
@@ -52,14 +50,7 @@ fn with_shown_names(ratio: &EventRatio, page: &Page<'_>, by_ratio: bool) -> Vec<
     let Page { profile, locations, settings, .. } = page;
     let full_names = Locations::new(&profile.tables);
     let mut entries = ratio.entries(profile, &full_names, &settings.keys, settings.by_total, by_ratio);
-    let names: HashMap<_, _> = locations.shown_names().collect();
-    if let Some(column) = settings.keys.iter().position(|key| *key == ReportKey::Sym) {
-        for cell in entries.iter_mut().map(|entry| &mut entry.cells[column]) {
-            if let Some(&name) = names.get(&**cell) {
-                *cell = name.into();
-            }
-        }
-    }
+    Locations::show_names(&[locations], &settings.keys, entries.iter_mut().map(|entry| &mut entry.cells));
     entries
 }
 

@@ -9,12 +9,11 @@
 //! 5. `add` adds these to the rows of a part, or passes the sample to a [`SampleSink`].
 //! 6. `finish` looks up the functions of all frames and returns the profiles.
 
-use super::derived_events::DerivedEvents;
+mod finish;
+
 use super::dispatch::{DecodedSample, SampleConsumer, dispatch};
-use super::merged_events::MergedEvents;
 use super::observation::Observation;
 use super::off_cpu_samples::OffCpuSamples;
-use super::omissions;
 use super::omissions::IncompleteStacks;
 use super::parts::{PartKey, Parts, packed};
 use super::sample_batch::UseOfStack;
@@ -22,27 +21,24 @@ use super::sample_context::{SampleContext, SampleContexts};
 use super::sample_sink::{ResolvedSample, SampleSink};
 use super::selection::Selection;
 use super::span_samples::SpanBegin;
-use super::stack_collector::{CollectedStacks, StackCollector};
+use super::stack_collector::StackCollector;
 use super::stack_counter::StackOptions;
 use super::values::Values;
 use super::weights::Weights;
-use crate::profile::event::{EventGroup, ProfileEvent, Unit, period};
+use crate::profile::event::period;
 use crate::profile::intern::frames::{Address, SampledStack};
 use crate::profile::intern::resolver::{Resolved, Resolver, Viewer};
 use crate::profile::intern::stack_cache::StackCacheKey;
 use crate::profile::intern::stacks::StackId;
-use crate::profile::labels;
 use crate::profile::labels::{Label, LabelKey, LabelSets, LabelValue, LabelledSample, LabelsId};
 use crate::profile::options::{FunctionNames, ProfileOptions, SplitBy};
-use crate::profile::perf_event_name::perf_event_names;
 use crate::profile::stack_cuts::StackCuts;
-use crate::profile::symbolize::{SymbolSources, Symbolization};
-use crate::profile::target::RecordTarget;
+use crate::profile::symbolize::SymbolSources;
 use crate::profile::timeline::Timeline;
 use crate::profile::unwind::deferred::{MAX_FRAMES, UserFrames, Waiting, WaitingSample};
 use crate::profile::weight::sample_weight::{SampleWeight, derived};
 use crate::profile::weight::spans::Spans;
-use crate::profile::{Frame, Place, Profile, Row, Tables};
+use crate::profile::{Frame, Place, Row};
 use hashbrown::HashMap;
 use perf_data::abi;
 use perf_data::abi::Endian;
@@ -67,9 +63,7 @@ use perf_data::stream::losses::ReportedLosses;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_symbols::symbol::hiperf::STACK_TABLE;
-use std::collections::BTreeSet;
 use std::mem;
-use std::sync::Arc;
 
 /// Collects stacks and values from records. Records must be in time order ([`Order`](perf_data::stream::order::Order)).
 #[derive(Default)]
@@ -444,7 +438,7 @@ impl<'a> Collector<'a> {
 
     /// Uses a record for the values of samples, after the session has applied it.
     fn values_record(&mut self, kind: RecordType, meta: &Meta, raw: &Raw<'_>, applied: Applied) -> Result<Applied> {
-        if matches!(self.weight, SampleWeight::Period | SampleWeight::Samples) {
+        if self.weight.is_of_samples() {
             return Ok(applied);
         }
         let used = match kind {
@@ -470,7 +464,7 @@ impl<'a> Collector<'a> {
         let count = if meta.counts_lost_samples() { losses.samples } else { losses.records };
         let index = meta.events.find(raw).map_or(0, |(index, _)| index);
         if !self.lost_as_samples
-            || !matches!(self.weight, SampleWeight::Period | SampleWeight::Samples)
+            || !self.weight.is_of_samples()
             || count == 0
             || !self.selection.has(index, &meta.events)
         {
@@ -510,145 +504,4 @@ impl<'a> Collector<'a> {
         self.threads = Some(threads);
         Some(())
     }
-
-    /// Returns one profile for each part, and the ledger.
-    ///
-    /// # Errors
-    /// Fails if the recording lacks a selected event or label.
-    pub(crate) fn finish(mut self, meta: &Meta) -> Result<(Vec<Profile>, Ledger)> {
-        self.selection.check(meta)?;
-        labels::check(&self.selected_labels, meta)?;
-        mem::take(&mut self.values).finish(meta, &mut self.ledger)?;
-        let messages = self.spans.take().map_or(Ok(Vec::new()), |spans| spans.finish(meta))?;
-        messages.into_iter().for_each(|message| self.ledger.change(message));
-        let scheduling = self.off_cpu.take().map(|off_cpu| off_cpu.finish(meta, &mut self.ledger)).transpose()?;
-        for sample in self.waiting.take_all() {
-            // The user frames of these samples never arrived; their kernel frames are kept.
-            self.incomplete.deferred += 1;
-            let stack = self.stacks.direct.resolver.stacks.stack_id(&sample.frames);
-            self.add(&sample.observation, stack, 1)?;
-        }
-        self.ledger.emitted(RecordType::SAMPLE, self.samples);
-        self.incomplete.note(&mut self.ledger);
-        let samples = self.ledger.counts(RecordType::SAMPLE);
-        if samples.emitted + samples.dropped() == 0 {
-            let not_applicable = samples.not_applicable;
-            if !matches!(self.weight, SampleWeight::OffCpu | SampleWeight::Span(_)) {
-                omissions::note_empty(meta, not_applicable, &mut self.ledger);
-            }
-            self.parts.index(PartKey::All);
-        }
-        let target = RecordTarget::for_part(self.split, self.threads.as_ref(), meta);
-        let mut parts: Vec<(Profile, PartKey)> = Vec::new();
-        let mut list = mem::take(&mut self.parts).into_list();
-        let mut collected = mem::take(&mut self.stacks).finish();
-        for (part, counted) in list.iter_mut().zip(collected.take_rows()) {
-            part.join(counted, |stack| collected.direct(stack), |sample| collected.sample_stacks[sample as usize]);
-        }
-        let scheduling = scheduling.flatten().map(|scheduling| scheduling.finish(|stack| collected.direct(stack)));
-        let CollectedStacks { mut stacks, mut mappings, .. } = collected;
-        let imported = self.symbols.imported.clone();
-        let mut events: Vec<_> =
-            meta.events.list().iter().map(|event| ProfileEvent::new(event, imported.as_deref())).collect();
-        let mut has_samples = BTreeSet::new();
-        if self.split != Some(SplitBy::Event) {
-            list.iter().for_each(|part| has_samples.extend(&part.has_samples));
-        }
-        if self.as_recorded {
-            let names = perf_event_names(meta).into_iter();
-            events.iter_mut().zip(names).for_each(|(event, name)| event.name = name);
-        }
-        let merged = match self.as_recorded {
-            true => MergedEvents::none(&events),
-            false => MergedEvents::new(meta.events.list(), &events, &has_samples),
-        };
-        merged.rename(&mut events);
-        merged.messages(meta.events.list()).for_each(|message| self.ledger.change(message));
-        let mut derived_events = DerivedEvents::new(&list, &merged);
-        derived_events.append(&mut events, &self.weight);
-        let is_empty = list.iter().all(|part| part.has_samples.is_empty());
-        for mut part in list.into_iter().filter(|part| is_empty || !part.has_samples.is_empty()) {
-            part.merge_events(&merged);
-            derived_events.number(&mut part);
-            let main_map = part.programs.recorded(&target, &self.session);
-            let main_mapping = main_map.map(|id| mappings.number(self.session.map(id)));
-            let (rows, occurrences) = part.rows();
-            let profile = Profile {
-                rows,
-                occurrences,
-                has_samples: mem::take(&mut part.has_samples),
-                main_mapping,
-                times: part.times(),
-                wall_clock_start: part.wall_clock_start(meta),
-                lost_samples: self.ledger.lost_samples,
-                has_selected_labels: self.has_selected_labels,
-                ..Profile::default()
-            };
-            parts.push((profile, part.key));
-        }
-        if self.weight == SampleWeight::Samples {
-            count_samples(&mut events, parts.iter_mut().map(|(profile, _)| profile));
-        }
-        let thread_comms = if self.as_recorded { self.thread_comms() } else { HashMap::new() };
-        let mappings = mappings.finish(meta);
-        let mut symbolization = Symbolization::new(&self.symbols, meta);
-        symbolization.look_up(stacks.frames(), &mappings, self.session.process_files());
-        let (symbols, objects) = symbolization.finish();
-        if self.cuts.is_any() {
-            let profiles = parts.iter_mut().map(|(profile, _)| profile);
-            self.ledger.change(self.cuts.apply(&mut stacks, &mappings, &symbols, profiles)?);
-        }
-        stacks.seal();
-        let tables = Arc::new(Tables {
-            events,
-            event_groups: EventGroup::list(meta),
-            thread_comms,
-            mappings,
-            symbols,
-            function_names: self.names,
-            objects,
-            imported,
-            stacks,
-            labels: self.label_sets,
-            scheduling,
-            timeline: self.timeline.map(|timeline| timeline.finish(meta)).unwrap_or_default(),
-            names: self.session.names,
-            facts: facts(meta),
-            perf_version: meta.string(FeatureId::VERSION),
-            command: meta.cmdline().map(|arguments| arguments.join(" ")),
-        });
-        let named = parts.into_iter().map(|(profile, key)| Profile {
-            name: key.name(&tables),
-            tables: tables.clone(),
-            ..profile
-        });
-        Ok((named.collect(), self.ledger))
-    }
-}
-
-/// Replaces values by numbers of samples, except of events of imported profiles, which may have none.
-fn count_samples<'a>(events: &mut [ProfileEvent], profiles: impl Iterator<Item = &'a mut Profile>) {
-    for profile in profiles {
-        profile.is_by_samples = true;
-        let counted = |row: &&mut Row| events.get(row.event as usize).is_some_and(ProfileEvent::counts_samples);
-        profile.rows.iter_mut().filter(counted).for_each(|row| row.value = row.samples);
-    }
-    for event in events.iter_mut().filter(|event| event.counts_samples()) {
-        (event.unit, event.is_cpu_time) = (Unit::Count, false);
-    }
-}
-
-/// Names and values that describe a recording, as far as it has them.
-fn facts(meta: &Meta) -> Vec<(&'static str, String)> {
-    let command = meta.cmdline().map(|arguments| arguments.join(" "));
-    let texts = [
-        ("host", FeatureId::HOSTNAME),
-        ("kernel", FeatureId::OSRELEASE),
-        ("arch", FeatureId::ARCH),
-        ("cpu", FeatureId::CPUDESC),
-        ("perf", FeatureId::VERSION),
-    ];
-    let texts = texts.into_iter().filter_map(|(name, id)| Some((name, meta.string(id)?)));
-    let facts = command.map(|command| ("command", command)).into_iter().chain(texts);
-    facts.filter(|(_, value)| !value.is_empty()).collect()
 }

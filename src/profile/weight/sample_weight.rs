@@ -83,6 +83,11 @@ impl WeightOptions {
 }
 
 impl SampleWeight {
+    /// Whether each sample has it by itself, whatever threads did around it.
+    pub(crate) fn is_of_samples(&self) -> bool {
+        matches!(self, Self::Period | Self::Samples)
+    }
+
     /// The event of a profile that has this value of the samples of a recorded event, the only one with samples or one of several.
     pub(crate) fn event(&self, recorded: &ProfileEvent, is_alone: bool) -> ProfileEvent {
         let (name, unit) = match self {

@@ -156,7 +156,7 @@ impl Pass for EmbedSymbolsPass {
     fn report(&self, ledger: &mut Ledger) {
         let (objects, functions) = self.counts;
         ledger.change(format!("--embed-symbols: stored the names of {functions} functions of {objects} objects"));
-        // Later, on another machine, nobody can name them.
+        // Another machine has no files from which their names could be taken.
         if self.unnamed.is_noticeable() {
             self.unnamed.lines(Some(MAX_UNNAMED)).into_iter().for_each(|line| ledger.change(line));
         }
