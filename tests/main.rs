@@ -28,6 +28,7 @@ mod suite {
     mod embedded_parts;
     mod embedded_symbols;
     mod endian;
+    mod event_header;
     mod faults;
     mod filters;
     mod firefox;

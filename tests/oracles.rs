@@ -14,6 +14,7 @@ mod oracles {
     mod compat;
     mod consumers;
     mod conversions;
+    mod embedded_symbols;
     mod endian;
     mod filters;
     mod folded;

@@ -90,7 +90,7 @@ pub(super) fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     }
     // Standard input cannot be read again.
     if name != "-" {
-        lines.extend(next_steps(&name, is_named, args.read.from.as_deref(), recorded.as_ref()));
+        lines.extend(next_steps(&name, is_named, args, recorded.as_ref()));
     }
     print(&lines)?;
     Ok(ExitCode::SUCCESS)
@@ -157,16 +157,23 @@ fn hottest(recording: &InputRecording, read: &ReadOptions, args: &ConvertArgs) -
 }
 
 /// Commands to run next on an input. Without statistics of its records it is a profile.
-fn next_steps(name: &str, is_named: bool, from: Option<&str>, recorded: Option<&Recorded>) -> Vec<String> {
+fn next_steps(name: &str, is_named: bool, args: &ConvertArgs, recorded: Option<&Recorded>) -> Vec<String> {
     let stats = recorded.map(|recorded| &recorded.stats);
     let has_samples = stats.is_none_or(Stats::has_samples);
-    let from = from.map(|from| format!(" --from {from}")).unwrap_or_default();
+    let from = args.read.from.as_ref().map(|from| format!(" --from {from}")).unwrap_or_default();
+    // Functions are looked up where this summary found them.
+    let symfs = args.passes.find.symfs.as_ref();
+    let symfs = symfs.map(|root| format!(" --symfs {}", quoted(&root.to_string_lossy()))).unwrap_or_default();
     let named = if is_named { format!(" {}{from}", quoted(name)) } else { from.clone() };
     let next = [
-        (has_samples, format!("perfconv report{named}"), "print more functions, their callers and lines"),
-        (has_samples, format!("perfconv view{named}"), "show a page with a flame graph in the browser"),
-        (has_samples, format!("perfconv{named} -o out.svg"), "draw a flame graph; out.html: the page"),
-        (has_samples, format!("perfconv{named} -o out.pb.gz"), "convert to pprof; 'perfconv help formats' lists more"),
+        (has_samples, format!("perfconv report{named}{symfs}"), "print more functions, their callers and lines"),
+        (has_samples, format!("perfconv view{named}{symfs}"), "show a page with a flame graph in the browser"),
+        (has_samples, format!("perfconv{named}{symfs} -o out.svg"), "draw a flame graph; out.html: the page"),
+        (
+            has_samples,
+            format!("perfconv{named}{symfs} -o out.pb.gz"),
+            "convert to pprof; 'perfconv help formats' lists more",
+        ),
         (
             stats.is_some_and(|stats| stats.counters.is_some()),
             format!("perfconv{named} -t csv -o tables"),

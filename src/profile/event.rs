@@ -6,6 +6,8 @@ use perf_data::abi::attr::{Attr, AttrType, SoftwareEvent};
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::group_desc::{Group, GroupDesc};
+use perf_data::abi::read_format::ReadFormat;
+use perf_data::abi::sample_type::SampleType;
 use perf_data::stream::event_name::event_name;
 use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::meta::Meta;
@@ -46,6 +48,8 @@ pub struct EventGroup {
     pub name: Option<String>,
     /// Its events, the leader first.
     pub events: Range<EventIndex>,
+    /// Whether each sample has the counts of all its events (PERF_SAMPLE_READ with PERF_FORMAT_GROUP).
+    pub is_read_together: bool,
 }
 
 impl EventGroup {
@@ -54,11 +58,14 @@ impl EventGroup {
         let section = meta.features.get(&FeatureId::GROUP_DESC);
         let desc = section.and_then(|section| abi::parse::<GroupDesc>(section, meta.endian, ()).ok());
         let groups = desc.map(|(desc, _)| desc.groups).unwrap_or_default().into_iter();
-        let count = meta.events.list().len() as EventIndex;
+        let list = meta.events.list();
         let group = |group: Group| {
             let events = group.leader_idx..group.leader_idx.checked_add(group.nr_members)?;
             let name = Some(group.name.to_text()).filter(|name| name != "{anon_group}");
-            (events.len() > 1 && events.end <= count).then_some(Self { name, events })
+            let leader = &list.get(events.start as usize)?.attr;
+            let is_read_together =
+                leader.sample_type.contains(SampleType::READ) && leader.read_format.contains(ReadFormat::GROUP);
+            (events.len() > 1 && events.end as usize <= list.len()).then_some(Self { name, events, is_read_together })
         };
         groups.filter_map(group).collect()
     }

@@ -1,7 +1,7 @@
 //! How threads were scheduled: how long each ran, waited, and was delayed once it could run, and which threads woke it.
 
 use super::intern::stacks::StackId;
-use super::weight::scheduler::{ContextSwitch, StopReason};
+use super::weight::scheduler::{ContextSwitch, StopReason, SwitchSource};
 use hashbrown::HashMap;
 use perf_data::session::Session;
 use perf_data::session::names::NameId;
@@ -16,6 +16,8 @@ pub struct Scheduling {
     pub wakeups: Vec<Wakeups>,
     /// Times of the first and the last switch.
     pub times: Option<(u64, u64)>,
+    /// Whether it is recorded if waits were uninterruptible: by `sched_switch`, not by switch records.
+    pub has_states: bool,
 }
 
 /// The scheduling of a thread. Times are in nanoseconds; what is not recorded from its beginning to its end is not included.
@@ -73,6 +75,7 @@ pub(crate) struct SchedulingCollector {
     ended: Vec<ThreadScheduling>,
     wakeups: HashMap<(u32, u32), u64>,
     times: Option<(u64, u64)>,
+    has_states: bool,
 }
 
 /// The state of a thread.
@@ -88,13 +91,14 @@ struct ScheduledThread {
 impl SchedulingCollector {
     /// Processes a switch. Returns the thread that was delayed longer than ever before, whose [stack](Self::set_stack) is wanted.
     pub(crate) fn switch(&mut self, switch: ContextSwitch, session: &Session) -> Option<u32> {
-        let ContextSwitch { time, stopped, started, .. } = switch;
+        let ContextSwitch { time, stopped, started, source, .. } = switch;
+        self.has_states |= source == SwitchSource::Tracepoint;
         let (first, last) = self.times.unwrap_or((time, time));
         self.times = Some((first.min(time), last.max(time)));
-        if let Some((tid, reason)) = stopped.filter(|&(tid, _)| tid != 0) {
+        if let Some((tid, reason)) = stopped.filter(|&(tid, _)| is_thread(tid)) {
             self.thread(tid, session).stop(time, reason);
         }
-        started.filter(|&tid| tid != 0 && self.thread(tid, session).start(time))
+        started.filter(|&tid| is_thread(tid) && self.thread(tid, session).start(time))
     }
 
     /// Sets the stack with which a thread had stopped running before its worst delay.
@@ -136,8 +140,13 @@ impl SchedulingCollector {
         let wakeups = self.wakeups.into_iter();
         let mut wakeups: Vec<_> = wakeups.map(|((waker, woken), count)| Wakeups { waker, woken, count }).collect();
         wakeups.sort_unstable_by_key(|wakeup| (Reverse(wakeup.count), wakeup.waker, wakeup.woken));
-        Scheduling { threads, wakeups, times: self.times }
+        Scheduling { threads, wakeups, times: self.times, has_states: self.has_states }
     }
+}
+
+/// Whether this is a thread: idle CPUs have the ID 0, and threads that have ended -1.
+fn is_thread(tid: u32) -> bool {
+    tid as i32 > 0
 }
 
 impl ThreadScheduling {

@@ -20,14 +20,15 @@ def unknown(message):
     values = [v for f, v in message.ListFields() if f.type == f.TYPE_MESSAGE]
     return any(unknown(m) for v in values for m in ([v] if hasattr(v, "ListFields") else v))
 assert not any(unknown(p) for p in trace.packet[:2000]), "unknown fields"
-totals, stacks, interned, names, last = {}, {}, {}, {}, {}
+totals, stacks, interned, names, last, followers = {}, {}, {}, {}, {}, 0
 processes, threads, switches, generic, wakeups, exits, clocks, snapshots = [], [], [], [], [], [], set(), []
 tables = ["function_names", "frames", "callstacks", "build_ids", "mapping_paths", "source_paths", "mappings"]
 for packet in trace.packet:
     assert packet.trusted_packet_sequence_id > 0
     of = interned.setdefault(packet.trusted_packet_sequence_id, {table: {} for table in tables})
     if packet.sequence_flags & 1:
-        names[packet.trusted_packet_sequence_id] = packet.trace_packet_defaults.perf_sample_defaults.timebase.name
+        defaults = packet.trace_packet_defaults.perf_sample_defaults
+        names[packet.trusted_packet_sequence_id] = [defaults.timebase.name] + [f.name for f in defaults.followers]
         clocks.add(packet.trace_packet_defaults.timestamp_clock_id)
     for table in tables:
         for entry in getattr(packet.interned_data, table):
@@ -46,11 +47,17 @@ for packet in trace.packet:
         sample, sequence = packet.perf_sample, packet.trusted_packet_sequence_id
         assert packet.sequence_flags == 2 and packet.HasField("timestamp")
         assert not sample.callstack_iid or sample.callstack_iid in of["callstacks"]
-        before = last.get((sequence, sample.cpu), 0)
-        last[sequence, sample.cpu] = sample.timebase_count
-        key = json.dumps([sample.pid, sample.tid, names[sequence]])
-        count, value = totals.get(key, (0, 0))
-        totals[key] = (count + 1, value + sample.timebase_count - before)
+        counts = [sample.timebase_count] + list(sample.follower_counts)
+        before = last.get((sequence, sample.cpu), [0] * len(counts))
+        last[sequence, sample.cpu] = counts
+        assert len(counts) == len(names[sequence]) and counts >= before
+        followers = max(followers, len(counts) - 1)
+        for name, now, then in zip(names[sequence], counts, before):
+            # A sample of a single event counts without a value, too.
+            if now == then and len(counts) > 1: continue
+            key = json.dumps([sample.pid, sample.tid, name])
+            count, value = totals.get(key, (0, 0))
+            totals[key] = (count + 1, value + now - then)
     for process in packet.process_tree.processes: processes.append([process.pid, list(process.cmdline)])
     for thread in packet.process_tree.threads: threads.append([thread.tgid, thread.tid, thread.name])
     for clock in packet.clock_snapshot.clocks: snapshots.append([clock.clock_id, clock.timestamp])
@@ -71,7 +78,7 @@ frames = [[of["function_names"][f.function_name_id].str.decode() if f.function_n
           for of in interned.values() for f in of["frames"].values()]
 chains = [[of["function_names"][of["frames"][i].function_name_id].str.decode() if of["frames"][i].function_name_id else ""
            for i in c.frame_ids] for of in interned.values() for c in list(of["callstacks"].values())[:200]]
-json.dump(dict(totals=totals, frames=frames, chains=chains, processes=processes, threads=threads, switches=switches, generic=generic, wakeups=wakeups,
+json.dump(dict(totals=totals, followers=followers, frames=frames, chains=chains, processes=processes, threads=threads, switches=switches, generic=generic, wakeups=wakeups,
                exits=exits, clocks=sorted(clocks), snapshots=snapshots), sys.stdout)
 "#;
 
@@ -102,6 +109,15 @@ fn perfetto_totals_equal_the_profile() {
         let has_threads = expected.keys().any(|(thread, _)| !thread.is_empty());
         totals::check_equal(&totals_of(&trace, has_threads), expected)
     });
+}
+
+#[test]
+fn events_that_are_read_together_follow_the_leader() {
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let output = directory.path().join("out.pftrace");
+    let trace = convert(clients, &fixture("group-read.data"), &output, &["--symbols", "no"]).expect("a trace");
+    assert_eq!(trace["followers"], 1);
 }
 
 #[test]

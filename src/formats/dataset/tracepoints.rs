@@ -29,6 +29,7 @@ enum FieldColumn {
     Signed(Int64),
     Unsigned(UInt64),
     Text(Text),
+    Json(Text),
     SignedList(Int64List),
     UnsignedList(UInt64List),
     Bytes(Bytes),
@@ -42,6 +43,7 @@ impl FieldColumn {
             TracepointKind::Number(_) => Self::Signed(Int64::default()),
             TracepointKind::Pointer(_) => Self::Unsigned(UInt64::default()),
             TracepointKind::Text => Self::Text(Text::default()),
+            TracepointKind::EventHeader => Self::Json(Text::default()),
             TracepointKind::Numbers(8) if !field.is_signed => Self::UnsignedList(UInt64List::default()),
             TracepointKind::Numbers(_) => Self::SignedList(Int64List::default()),
             TracepointKind::Bytes => Self::Bytes(Bytes::default()),
@@ -66,6 +68,10 @@ impl FieldColumn {
                 Some(FieldValue::Text(text)) => Some(text),
                 _ => None,
             }),
+            Self::Json(column) => {
+                let json = value.map(|value| value.to_string());
+                column.push_bytes(json.as_ref().map(|json| json.as_bytes()));
+            }
             Self::SignedList(column) => {
                 column.push(numbers(value).map(|numbers| numbers.iter().filter_map(signed)));
             }
@@ -83,7 +89,7 @@ impl FieldColumn {
         match self {
             Self::Signed(column) => column.take(),
             Self::Unsigned(column) => column.take(),
-            Self::Text(column) => column.take(),
+            Self::Text(column) | Self::Json(column) => column.take(),
             Self::SignedList(column) => column.take(),
             Self::UnsignedList(column) => column.take(),
             Self::Bytes(column) => column.take(),

@@ -33,9 +33,15 @@ impl Serialize for SerializedValue<'_> {
             FieldValue::Pointer(address) => readable::hex(address, serializer),
             FieldValue::Text(text) => readable::text::serialize(text, serializer),
             FieldValue::Numbers(numbers) => serialize_numbers(numbers, serializer),
+            FieldValue::EventHeader(fields) => serialize_json(&fields.to_string(), serializer),
             FieldValue::Bytes(bytes) => Base64::new(bytes).serialize(serializer),
         }
     }
+}
+
+/// Serializes text that is JSON itself.
+fn serialize_json<S: Serializer>(json: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serde_transcode::transcode(&mut serde_json::Deserializer::from_str(json), serializer)
 }
 
 fn serialize_numbers<S: Serializer>(numbers: &Numbers<'_>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -8,11 +8,12 @@ use perf_data::abi::serde::tokens;
 use perf_data::abi::serde::tokens::{Group, Integer, Key, TokenSink, Unsupported};
 use serde::{Serialize, Serializer};
 use std::fmt;
+use std::io::Write;
 
 /// Appends a value as JSON to `out`.
 ///
 /// # Errors
-/// If the value has an unsupported type, such as a float.
+/// If the value has an unsupported type, such as a float that is not finite.
 pub fn append(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Unsupported> {
     tokens::write(&mut Json(out), value)
 }
@@ -53,6 +54,11 @@ impl TokenSink for Json<'_> {
 
     fn boolean(&mut self, value: bool) {
         self.0.extend_from_slice(if value { b"true" } else { b"false" });
+    }
+
+    fn float(&mut self, value: f64) {
+        // Writing to a vector cannot fail.
+        let _ = write!(self.0, "{value}");
     }
 
     fn integer(&mut self, Integer { is_negative, magnitude }: Integer, is_hex: bool) {

@@ -21,6 +21,7 @@ use perf_data::abi::serde::tokens::Unsupported;
 use perf_data::error::{Error, Result};
 use perf_data::stream::events::Event;
 use perf_data::stream::meta::Meta;
+use perf_data::tracepoint::field::TracepointKind;
 use std::io::{self, Write};
 
 type WriteResult = std::result::Result<(), Unsupported>;
@@ -143,6 +144,9 @@ impl Json {
             "branch_stack",
         ];
         for (field, value) in tracepoint.values(payload) {
+            if self.is_exact && field.kind == TracepointKind::EventHeader {
+                continue;
+            }
             if !self.is_exact && SAMPLE_FIELDS.contains(&&*field.name) {
                 recorded_field(out, &format!("_{}", field.name), &format_args!("{value}"))?;
             } else {

@@ -8,7 +8,7 @@ use std::io::Write;
 /// Number of bytes on a line of the output of a BPF program.
 const LINE: usize = 16;
 
-/// Fields of a tracepoint.
+/// Fields of a tracepoint, and those that describe themselves.
 pub(super) fn trace(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
     let Printer { state, sample, .. } = printer;
     let (meta, event) = (sample.decoded.meta, sample.decoded.event);
@@ -22,6 +22,10 @@ pub(super) fn trace(printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         (state.tracepoint_and_strings(meta, event), sample.decoded.view.raw)
     {
         tracepoint.print(payload, strings, &mut printed);
+        if let Some(fields) = tracepoint.event_header(payload) {
+            // perf prints the header alone. Writing to a vector cannot fail.
+            let _ = write!(printed.text, " eventheader={fields}");
+        }
     }
     let mut start = 0;
     for function in &printed.functions {

@@ -56,7 +56,7 @@ fn write_end(profile: &Profile, events: Vec<Value>, out: &mut dyn Write) -> io::
 }
 
 /// What all objects end with.
-fn end(profile: &Profile, events: Vec<Value>) -> Map<String, Value> {
+pub(super) fn end(profile: &Profile, events: Vec<Value>) -> Map<String, Value> {
     let facts: Map<String, Value> =
         facts(profile).into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
     let members = [("events", json!(events)), ("facts", json!(facts)), ("warnings", json!(warnings(profile)))];
@@ -239,11 +239,11 @@ fn call(link: &ChainLink, locations: &Locations) -> Value {
     }
 }
 
-fn counts(counts: Counts) -> Value {
+pub(super) fn counts(counts: Counts) -> Value {
     json!({ "samples": counts.samples, "value": counts.value })
 }
 
-fn cells(settings: &Settings, cells: &[Arc<str>]) -> Map<String, Value> {
+pub(super) fn cells(settings: &Settings, cells: &[Arc<str>]) -> Map<String, Value> {
     settings.keys.iter().zip(cells).map(|(key, cell)| (key.name().to_owned(), (&**cell).into())).collect()
 }
 

@@ -159,7 +159,7 @@ pub struct Contents {
         arg(
             long,
             conflicts_with_all = [
-                "callers", "callees", "symbol", "lines", "list", "tree", "json", "no_children", "percent_limit", "search", "off_cpu",
+                "callers", "callees", "symbol", "lines", "list", "tree", "no_children", "percent_limit", "search", "off_cpu",
                 "weight", "span"
             ]
         )
@@ -173,7 +173,7 @@ pub struct Contents {
         arg(
             long,
             value_name = "A/B[*K]",
-            conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "tree", "json", "sched", "off_cpu", "weight"]
+            conflicts_with_all = ["callers", "callees", "symbol", "lines", "list", "tree", "sched", "off_cpu", "weight"]
         )
     )]
     pub ratio: Option<String>,
@@ -405,14 +405,26 @@ impl Report {
         let locations = Locations::with_names(&profile.tables, names);
         let comparisons = base.map(|base| Ok((base, settings.comparisons(base, profile, names)?))).transpose()?;
         if let Some(scheduling) = profile.tables.scheduling.as_ref().filter(|_| self.contents.sched) {
-            return match csv {
-                true => scheduling::write_csv(profile, scheduling, settings.limit, out),
-                false => {
+            return match (json, csv) {
+                (true, _) => scheduling::write_json(profile, scheduling, settings.limit, out),
+                (false, true) => scheduling::write_csv(profile, scheduling, settings.limit, out),
+                (false, false) => {
                     let style = style::Style { has_color: self.color == Color::Always };
                     let text = scheduling::text(profile, scheduling, &locations, settings.limit, style);
                     out.write_all(text.as_bytes()).map_err(Error::Output)
                 }
             };
+        }
+        let Contents { ratio, ratio_title, by_ratio, .. } = &self.contents;
+        let ratio = ratio.as_ref().map(|ratio| EventRatio::new(ratio, ratio_title.as_deref(), profile)).transpose()?;
+        match (&ratio, json, csv) {
+            (Some(ratio), true, _) => {
+                return ratio::write_json(profile, &locations, &settings, (ratio, *by_ratio), out);
+            }
+            (Some(ratio), false, true) => {
+                return ratio::write_csv(profile, &locations, &settings, (ratio, *by_ratio), out);
+            }
+            _ => {}
         }
         match (&comparisons, tree) {
             (Some((base, comparisons)), _) if *json => {
@@ -423,15 +435,8 @@ impl Report {
                 return json::write_trees(profile, &locations, &settings, *direction, out);
             }
             (None, None) if *json => return self.write_json(profile, &locations, &settings, out),
-            (None, None) if *csv && self.contents.ratio.is_none() => {
-                return csv::write(profile, &locations, &settings, out);
-            }
+            (None, None) if *csv => return csv::write(profile, &locations, &settings, out),
             _ => {}
-        }
-        let Contents { ratio, ratio_title, by_ratio, .. } = &self.contents;
-        let ratio = ratio.as_ref().map(|ratio| EventRatio::new(ratio, ratio_title.as_deref(), profile)).transpose()?;
-        if let Some(ratio) = ratio.as_ref().filter(|_| *csv) {
-            return ratio::write_csv(profile, &locations, &settings, (ratio, *by_ratio), out);
         }
         let page = text::Page::new(profile, &locations, &settings, self.color == Color::Always);
         if let Some(ratio) = &ratio {

@@ -1,14 +1,15 @@
-//! Ratios of two events, as text and as comma-separated values.
+//! Ratios of two events, as text, JSON and comma-separated values.
 
-use super::Settings;
 use super::style::line;
 use super::text::Page;
+use super::{Settings, json};
 use crate::profile::Profile;
 use crate::report::location::Locations;
 use crate::report::ratio::{EventRatio, MIN_SAMPLES, RatioEntry};
 use csv::Writer;
 use perf_data::error::{Error, Result};
 use perf_data::printable;
+use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
 /// A table of groups with their ratios.
@@ -52,6 +53,40 @@ fn with_shown_names(ratio: &EventRatio, page: &Page<'_>, by_ratio: bool) -> Vec<
     let mut entries = ratio.entries(profile, &full_names, &settings.keys, settings.by_total, by_ratio);
     Locations::show_names(&[locations], &settings.keys, entries.iter_mut().map(|entry| &mut entry.cells));
     entries
+}
+
+/// Writes one object with an entry for each group: its keys, the ratio, which is null if there are too few samples, and counts of both
+/// events.
+///
+/// # Errors
+/// Errors of `out`.
+pub(super) fn write_json(
+    profile: &Profile,
+    locations: &Locations,
+    settings: &Settings,
+    (ratio, by_ratio): (&EventRatio, bool),
+    out: &mut dyn Write,
+) -> Result<()> {
+    let all = ratio.entries(profile, locations, &settings.keys, settings.by_total, by_ratio);
+    let totals = ratio.totals(profile);
+    let entries = shown(&all, totals[1].value, settings).map(|entry| {
+        let counts = entry.counts(settings.by_total);
+        let mut object = json::cells(settings, &entry.cells);
+        object.insert("ratio".to_owned(), ratio.value(counts).into());
+        object.insert("numerator".to_owned(), json::counts(counts[0]));
+        object.insert("denominator".to_owned(), json::counts(counts[1]));
+        Value::from(object)
+    });
+    let entries = Value::from(entries.collect::<Vec<_>>());
+    let mut object = Map::from_iter([("entries".to_owned(), entries), ("title".to_owned(), (*ratio.title).into())]);
+    object.insert("ratio".to_owned(), ratio.value(totals).into());
+    let names = ratio.events.map(|event| &*profile.tables.events[event as usize].name);
+    let events = names.iter().zip(totals);
+    let events = events
+        .map(|(name, counts)| json!({ "event": name, "samples": counts.samples, "value": counts.value }))
+        .collect();
+    object.append(&mut json::end(profile, events));
+    writeln!(out, "{}", Value::from(object)).map_err(Error::Output)
 }
 
 /// Writes a line for each group: its keys, the ratio, which is empty if there are too few samples, then values and samples of both

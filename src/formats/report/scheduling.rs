@@ -1,5 +1,6 @@
-//! How threads were scheduled, as text and as comma-separated values.
+//! How threads were scheduled, as text, JSON and comma-separated values.
 
+use super::json;
 use super::style::{Style, line};
 use crate::profile::Profile;
 use crate::profile::scheduling::{Delay, Scheduling, ThreadScheduling, Wakeups};
@@ -8,6 +9,8 @@ use csv::Writer;
 use perf_data::error::{Error, Result};
 use perf_data::printable;
 use perf_data::stream::ledger::counted;
+use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Number of functions that are shown of the stack of a delay, from the innermost.
@@ -21,7 +24,7 @@ pub(super) fn text(
     limit: usize,
     style: Style,
 ) -> String {
-    let Scheduling { threads, wakeups, times } = scheduling;
+    let Scheduling { threads, wakeups, times, has_states } = scheduling;
     let running = threads.iter().map(|thread| thread.running).sum();
     let (first, last) = times.unwrap_or_default();
     let mut text = String::new();
@@ -35,8 +38,10 @@ pub(super) fn text(
     for thread in threads.iter().take(limit) {
         let times = [thread.running, thread.blocked, thread.uninterruptible, thread.preempted, thread.delayed];
         let [running, blocked, uninterruptible, preempted, delayed] = times.map(milliseconds);
+        let recorded = |time, is_recorded: bool| if is_recorded { time } else { "-".to_owned() };
+        let uninterruptible = recorded(uninterruptible, *has_states);
         // Without wakeups, it is not known since when a thread could run.
-        let delayed = if wakeups.is_empty() { "-".to_owned() } else { delayed };
+        let delayed = recorded(delayed, !wakeups.is_empty());
         let delay = thread.worst_delay.map_or((String::new(), String::new()), |delay| {
             (format!("{} {}", milliseconds(delay.duration), seconds(delay.end)), stack(profile, locations, delay))
         });
@@ -64,6 +69,39 @@ pub(super) fn text(
     text
 }
 
+/// Writes one object with an entry for each thread, and the wakeups, with times in nanoseconds; those that are not recorded are null.
+///
+/// # Errors
+/// Errors of `out`.
+pub(super) fn write_json(profile: &Profile, scheduling: &Scheduling, limit: usize, out: &mut dyn Write) -> Result<()> {
+    let Scheduling { threads, wakeups, times, has_states } = scheduling;
+    let threads = threads.iter().take(limit).map(|thread| {
+        let worst = thread.worst_delay.map(|delay| json!({ "ns": delay.duration, "end": delay.end }));
+        json!({
+            "comm": comm(profile, thread),
+            "pid": thread.pid,
+            "tid": thread.tid,
+            "switches": thread.switches,
+            "running_ns": thread.running,
+            "blocked_ns": thread.blocked,
+            "uninterruptible_ns": has_states.then_some(thread.uninterruptible),
+            "preempted_ns": thread.preempted,
+            "delayed_ns": (!wakeups.is_empty()).then_some(thread.delayed),
+            "worst_delay": worst,
+        })
+    });
+    let threads = Value::from(threads.collect::<Vec<_>>());
+    let wakeups = wakeups.iter().take(limit);
+    let wakeups =
+        wakeups.map(|Wakeups { waker, woken, count }| json!({ "waker": waker, "woken": woken, "count": count }));
+    let mut object = json::end(profile, Vec::new());
+    object.remove("events");
+    object.insert("entries".to_owned(), threads);
+    object.insert("wakeups".to_owned(), wakeups.collect::<Vec<_>>().into());
+    object.insert("duration_ns".to_owned(), times.map(|(first, last)| last - first).into());
+    writeln!(out, "{}", Value::from(object)).map_err(Error::Output)
+}
+
 /// Writes a line for each thread, with times in nanoseconds.
 ///
 /// # Errors
@@ -86,10 +124,9 @@ pub(super) fn write_csv(profile: &Profile, scheduling: &Scheduling, limit: usize
     ];
     table.write_record(columns).map_err(failed)?;
     for thread in scheduling.threads.iter().take(limit) {
-        let ThreadScheduling { pid, tid, comm, switches, running, .. } = *thread;
+        let ThreadScheduling { pid, tid, switches, running, .. } = *thread;
         let ThreadScheduling { blocked, uninterruptible, preempted, delayed, worst_delay, .. } = *thread;
-        let comm =
-            comm.map_or_else(String::new, |comm| String::from_utf8_lossy(profile.tables.names.name(comm)).into_owned());
+        let comm = comm(profile, thread).map_or_else(String::new, Cow::into_owned);
         let numbers =
             [switches, running, blocked, uninterruptible, preempted, delayed].map(|number| number.to_string());
         let delay = [worst_delay.map(|delay| delay.duration), worst_delay.map(|delay| delay.end)];
@@ -109,9 +146,17 @@ fn stack(profile: &Profile, locations: &Locations, delay: Delay) -> String {
     format!("  in {}", functions.join(" < "))
 }
 
+fn comm<'a>(profile: &'a Profile, thread: &ThreadScheduling) -> Option<Cow<'a, str>> {
+    thread.comm.map(|comm| String::from_utf8_lossy(profile.tables.names.name(comm)))
+}
+
 fn name(profile: &Profile, thread: &ThreadScheduling) -> String {
-    let comm = thread.comm.map(|comm| String::from_utf8_lossy(profile.tables.names.name(comm)));
-    format!("{} {}/{}", comm.as_deref().map_or("[unknown]".into(), printable::name), thread.pid, thread.tid)
+    format!(
+        "{} {}/{}",
+        comm(profile, thread).as_deref().map_or("[unknown]".into(), printable::name),
+        thread.pid,
+        thread.tid
+    )
 }
 
 fn name_by_id(profile: &Profile, scheduling: &Scheduling, tid: u32) -> String {

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Appends the fields of a value, each on its own line with an indent of two; opaque bytes in full or only their start.
 ///
 /// # Errors
-/// If the value has a type that no definition has, such as a float.
+/// If the value has a type that no definition has, such as a float that is not finite.
 pub(crate) fn append(out: &mut String, value: &impl Serialize, all_bytes: bool) -> Result<(), Unsupported> {
     let start = out.len();
     tokens::write(&mut DumpWriter { out, depth: 0, all_bytes }, value)?;

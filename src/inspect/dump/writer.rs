@@ -66,6 +66,10 @@ impl TokenSink for DumpWriter<'_> {
         }
     }
 
+    fn float(&mut self, value: f64) {
+        self.put(format_args!("{value}"));
+    }
+
     fn text(&mut self, value: &str) {
         self.display(format_args!("{value}"));
     }

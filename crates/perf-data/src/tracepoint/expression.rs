@@ -112,7 +112,7 @@ impl Expression {
                 None if payload.fields.get(*field).is_some_and(|field| field.kind == TracepointKind::Text) => {
                     return Evaluated::Text(Cow::Borrowed(b""));
                 }
-                None => 0,
+                Some(FieldValue::EventHeader(_)) | None => 0,
             },
             Self::Element(field, index) => element(payload, *field, number(index)),
             Self::Length(field) => payload.value(*field).map_or(0, |value| value.size() as i64),

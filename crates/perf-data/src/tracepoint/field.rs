@@ -50,6 +50,8 @@ pub enum TracepointKind {
     Text,
     /// An array of integers of 2, 4 or 8 bytes.
     Numbers(usize),
+    /// Fields that describe themselves, which only [`Tracepoint::values`](super::tracepoints::Tracepoint::values) decodes.
+    EventHeader,
     /// Anything else: byte arrays, structures.
     Bytes,
 }

@@ -10,10 +10,12 @@
 //!
 //! * [`field`]: location and kind of a field, from its declaration.
 //! * [`value`]: value of a field in a payload.
+//! * [`event_header`]: fields whose names and types are in the payload itself.
 //! * [`print_format`]: text of a payload; [`expression`] has its arguments, `expression_parser` their syntax, `tokens` its words.
 //! * [`tracepoints`]: the tracepoints of a recording, by ID.
 
 mod address;
+pub mod event_header;
 pub mod expression;
 mod expression_parser;
 pub mod field;

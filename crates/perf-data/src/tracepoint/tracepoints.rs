@@ -1,7 +1,8 @@
 //! The tracepoints of a recording.
 
+use super::event_header::{self, EventHeader};
 use super::expression::Payload;
-use super::field::Field;
+use super::field::{Field, FieldLocation, TracepointKind};
 use super::print_format::{KernelStrings, PrintFormat, PrintedText};
 use super::value::FieldValue;
 use crate::abi::feature::tracepoint_format::TracepointFormat;
@@ -41,14 +42,27 @@ impl Tracepoint {
     /// Its specific fields in a payload, with their values. Fields beyond the end are skipped. Overlapping fields, which no
     /// kernel declares, could multiply the payload; iteration ends at a limit on the total size.
     pub fn values<'a>(&'a self, payload: &'a [u8]) -> impl Iterator<Item = (&'a Field, FieldValue<'a>)> {
-        let values =
-            self.fields.iter().filter_map(|field| Some((field, FieldValue::read(field, payload, self.endian)?)));
+        let values = self.fields.iter().filter_map(|field| Some((field, self.value(field, payload)?)));
         let mut left = MAX_REPEATS * payload.len() + NAME_ALLOWANCE;
         values.take_while(move |(field, value)| {
             let rest = left.checked_sub(field.name.len() + value.size());
             left = rest.unwrap_or(0);
             rest.is_some()
         })
+    }
+
+    fn value<'a>(&'a self, field: &Field, payload: &'a [u8]) -> Option<FieldValue<'a>> {
+        match field.kind {
+            TracepointKind::EventHeader => self.event_header(payload).map(FieldValue::EventHeader),
+            _ => FieldValue::read(field, payload, self.endian),
+        }
+    }
+
+    /// The fields in a payload that describe themselves. `None` if the tracepoint has none, or the payload is damaged.
+    pub fn event_header<'a>(&'a self, payload: &'a [u8]) -> Option<EventHeader<'a>> {
+        let field = self.fields.last().filter(|field| field.kind == TracepointKind::EventHeader)?;
+        let FieldLocation::Here { offset, .. } = field.location else { return None };
+        EventHeader::new(&self.name, payload.get(offset..)?)
     }
 
     /// Appends a payload as text by the print format, as perf does. If the format is not understood, appends the fields.
@@ -135,16 +149,28 @@ fn kernel_strings(lines: &[u8]) -> KernelStrings {
 
 fn tracepoint(system: String, format: TracepointFormat, endian: Endian, long_size: usize) -> Tracepoint {
     let fields = |fields: &[_]| fields.iter().map(|field| Field::new(field, long_size)).collect();
-    let (common, fields): (Vec<_>, Vec<_>) = (fields(&format.common), fields(&format.fields));
+    let (common, mut fields): (Vec<_>, Vec<_>) = (fields(&format.common), fields(&format.fields));
     let all = [&common[..], &fields].concat();
+    fields.extend(event_header(&fields));
     let parsed = PrintFormat::parse(&format.print_fmt, &all, endian, long_size);
     Tracepoint { system, name: format.name, common, fields, print_fmt: format.print_fmt, format: parsed, all, endian }
+}
+
+/// The field for the fields that describe themselves, if the declared ones are an [`event_header`].
+fn event_header(fields: &[Field]) -> Option<Field> {
+    let first = fields.first().filter(|field| field.name == event_header::FIRST_FIELD)?;
+    Some(Field {
+        name: event_header::NAME.to_owned(),
+        type_name: String::new(),
+        location: first.location,
+        kind: TracepointKind::EventHeader,
+        is_signed: false,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracepoint::field::{FieldLocation, TracepointKind};
 
     #[test]
     fn overlapping_fields_are_limited() {

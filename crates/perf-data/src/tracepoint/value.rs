@@ -1,5 +1,6 @@
 //! Field values in the payload of a tracepoint.
 
+use super::event_header::EventHeader;
 use super::field::{Field, FieldLocation, TracepointKind};
 use crate::abi::Endian;
 use crate::abi::bytes::{ByteReader, Integer};
@@ -19,6 +20,8 @@ pub enum FieldValue<'a> {
     Text(&'a [u8]),
     /// An array of integers.
     Numbers(Numbers<'a>),
+    /// Fields that describe themselves.
+    EventHeader(EventHeader<'a>),
     /// Other bytes.
     Bytes(&'a [u8]),
 }
@@ -49,6 +52,7 @@ impl<'a> FieldValue<'a> {
     pub fn size(&self) -> usize {
         match self {
             Self::Signed(_) | Self::Unsigned(_) | Self::Pointer(_) => size_of::<u64>(),
+            Self::EventHeader(fields) => fields.size(),
             Self::Text(bytes) | Self::Bytes(bytes) | Self::Numbers(Numbers { bytes, .. }) => bytes.len(),
         }
     }
@@ -61,6 +65,7 @@ impl<'a> FieldValue<'a> {
             TracepointKind::Pointer(_) => Self::Pointer(unsigned(bytes, endian)?),
             TracepointKind::Text => Self::Text(until_nul(bytes)),
             TracepointKind::Numbers(size) => Self::Numbers(Numbers { bytes, size, is_signed: field.is_signed, endian }),
+            TracepointKind::EventHeader => return None,
             TracepointKind::Bytes => Self::Bytes(bytes),
         })
     }
@@ -74,6 +79,7 @@ impl fmt::Display for FieldValue<'_> {
             Self::Unsigned(number) => number.fmt(f),
             Self::Pointer(address) => write!(f, "{address:#x}"),
             Self::Text(bytes) => f.write_str(&String::from_utf8_lossy(bytes)),
+            Self::EventHeader(fields) => fields.fmt(f),
             Self::Numbers(Numbers { bytes, .. }) | Self::Bytes(bytes) => {
                 f.write_str("ARRAY[")?;
                 for (at, byte) in bytes.iter().enumerate() {

@@ -47,7 +47,7 @@ fn groups(report: &PerfReport, profile: &Profile) -> Vec<EventGroup> {
     let recorded = &profile.tables.event_groups;
     let count = profile.tables.events.len() as EventIndex;
     match report.forces_group && recorded.is_empty() && count > 1 {
-        true => vec![EventGroup { name: None, events: 0..count }],
+        true => vec![EventGroup { name: None, events: 0..count, is_read_together: false }],
         false => recorded.clone(),
     }
 }

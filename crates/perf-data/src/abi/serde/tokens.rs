@@ -10,7 +10,7 @@ use std::fmt::{self, Display};
 /// Serializes a value to a sink.
 ///
 /// # Errors
-/// If the value is of a kind that no definition has, such as a float.
+/// If the value is of a kind that no definition has, such as a float that is not finite.
 pub fn write(sink: &mut dyn TokenSink, value: &impl Serialize) -> WriteResult {
     value.serialize(&mut Tokens { sink, is_hex: false, is_none: false })
 }
@@ -79,6 +79,8 @@ pub trait TokenSink {
     fn boolean(&mut self, value: bool);
     /// An integer, possibly in hexadecimal.
     fn integer(&mut self, value: Integer, is_hex: bool);
+    /// A floating-point number, which is finite.
+    fn float(&mut self, value: f64);
     /// A string.
     fn text(&mut self, value: &str);
     /// A string from format arguments.
@@ -198,12 +200,16 @@ impl<'w, 's> Serializer for &'w mut Tokens<'s> {
         Ok(())
     }
 
-    fn serialize_f32(self, _: f32) -> WriteResult {
-        Err(Unsupported::custom("a float"))
+    fn serialize_f32(self, value: f32) -> WriteResult {
+        self.serialize_f64(value.into())
     }
 
-    fn serialize_f64(self, _: f64) -> WriteResult {
-        Err(Unsupported::custom("a float"))
+    fn serialize_f64(self, value: f64) -> WriteResult {
+        if !value.is_finite() {
+            return Err(Unsupported::custom("a number that is not finite"));
+        }
+        self.sink.float(value);
+        Ok(())
     }
 
     fn serialize_char(self, value: char) -> WriteResult {
@@ -388,6 +394,7 @@ impl TokenSink for KeyText<'_> {
     }
 
     // Keys are none of these.
+    fn float(&mut self, _: f64) {}
     fn null(&mut self) {}
     fn unit(&mut self) {}
     fn bytes(&mut self, _: &[u8]) {}
