@@ -2,6 +2,7 @@
 //!
 //! Each format is defined in its own directory, options included; [`FORMATS`] lists them. [`framework`] has what they share.
 
+pub mod bolt;
 pub mod callgrind;
 pub mod chrome;
 pub mod csv;
@@ -61,6 +62,7 @@ pub const FORMATS: &[Format] = &[
     report::FORMAT,
     report::MARKDOWN,
     csv::FORMAT,
+    bolt::FORMAT,
     #[cfg(feature = "parquet")]
     dataset::DATASET,
     #[cfg(feature = "parquet")]

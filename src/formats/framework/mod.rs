@@ -2,10 +2,12 @@
 //!
 //! * `format`: the description of a format; [`output`]: a format with its options; [`table`], [`recognize`]: lookup by name and by
 //!   the first bytes.
+//! * [`branch_profile`]: profiles for compilers and binary optimizers.
 //! * [`converter`], `sample_writer`: formats that are written record by record, or sample by sample.
 //! * [`retained_fields`]: unknown fields between similar formats.
 //! * `tracks`, `named_frames`, `json_text`, `message`, `protobuf`: building blocks.
 
+pub mod branch_profile;
 pub mod converter;
 pub(crate) mod format;
 pub(crate) mod json_text;

@@ -67,6 +67,12 @@ impl ElfFiles {
         Some(files)
     }
 
+    /// Finds the image of a kernel; `None` if there is none with symbols.
+    pub fn find_kernel(options: &Arc<SearchOptions>, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Self> {
+        let image = Search::new(options, key, attempts).vmlinux()?;
+        Some(Self::from_object(image))
+    }
+
     /// An object without debug files.
     pub fn from_object(object: Object) -> Self {
         let (debug, supplementary, package) = (None, None, None);
