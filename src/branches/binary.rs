@@ -4,6 +4,7 @@ use super::location::{Location, ObjectNumber};
 use super::trace_table::{Trace, TraceCount};
 use super::{BranchCounts, BranchObject};
 use perf_symbols::symbol::elf::ElfFiles;
+use perf_symbols::symbol::object::Segment;
 use std::collections::BTreeMap;
 
 /// An end of a branch.
@@ -101,14 +102,9 @@ impl BinaryBranches {
         Self { object, files, traces, addresses, has_branches: counts.has_branches(), without_segment }
     }
 
-    /// Number of branches with both ends in the object, and of those with one end in it.
-    pub fn branch_totals(&self) -> (u64, u64) {
-        let mut totals = (0, 0);
-        for (trace, sum) in &self.traces {
-            let is_inside = trace.from != End::Outside && trace.to != End::Outside;
-            *(if is_inside { &mut totals.0 } else { &mut totals.1 }) += sum.count;
-        }
-        totals
+    /// The first segment with code, to whose address some formats relate others.
+    pub fn first_executable(&self) -> Option<&Segment> {
+        self.files.object()?.segments().iter().find(|segment| segment.is_executable)
     }
 
     /// How often each range was executed.

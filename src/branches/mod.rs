@@ -7,13 +7,20 @@
 //! * `counter`: counts the traces of a recording, and applies the rules of [`BranchTally`] to entries that cannot be.
 //! * `location`: a position in an object; `objects`: the objects, and the location of an address; `trace_table`: the counts.
 //! * [`binary`]: the counts of one object, by address in its file; [`selection`]: which object; [`report`]: messages about them.
+//! * [`attribution`]: by position in source code ([`source_profile`]), with the instructions (`code`) of ranges that do not overlap
+//!   (`disjoint`), and the discriminators of LLVM.
 
+pub mod attribution;
 pub mod binary;
+mod code;
 mod counter;
+mod discriminator;
+mod disjoint;
 mod location;
 mod objects;
 pub mod report;
 pub mod selection;
+pub mod source_profile;
 mod tally;
 mod trace_table;
 

@@ -2,6 +2,7 @@
 //!
 //! Each format is defined in its own directory, options included; [`FORMATS`] lists them. [`framework`] has what they share.
 
+pub mod autofdo;
 pub mod bolt;
 pub mod callgrind;
 pub mod chrome;
@@ -15,6 +16,7 @@ pub mod framework;
 pub mod html;
 pub mod import;
 pub mod json;
+pub mod llvm;
 pub mod omitted;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
@@ -24,6 +26,7 @@ pub mod perf_script;
 pub mod perfetto;
 #[cfg(feature = "protobuf")]
 pub mod pprof;
+pub mod profgen;
 #[cfg(feature = "protobuf")]
 pub mod quipper;
 pub mod recording;
@@ -62,7 +65,10 @@ pub const FORMATS: &[Format] = &[
     report::FORMAT,
     report::MARKDOWN,
     csv::FORMAT,
+    llvm::FORMAT,
     bolt::FORMAT,
+    profgen::FORMAT,
+    autofdo::FORMAT,
     #[cfg(feature = "parquet")]
     dataset::DATASET,
     #[cfg(feature = "parquet")]

@@ -33,6 +33,13 @@ pub(crate) trait BranchFormat {
     fn write(&self, binary: &BinaryBranches, ledger: &mut Ledger, out: &mut dyn Write) -> Result<()>;
 }
 
+/// The error that a format needs branches.
+pub(crate) fn without_branches(format: &str) -> Error {
+    Error::not_found(format!(
+        "the recording has no branch stacks, which {format} needs; record with perf record -b where the processor supports it"
+    ))
+}
+
 /// Begins a profile of one object.
 pub(crate) fn begin<'a>(
     format: impl BranchFormat + 'a,
