@@ -7,11 +7,13 @@
 //!    sum, of its instructions' counts: a line with ten instructions is not executed ten times.
 //! 5. A branch to the entry of a function is a call of it, whatever the instruction is.
 //!
-//! Without branches, instruction pointers are added up by position.
+//! With pseudo probes, the count of a probe is the sum over the instructions at its address, and the total of a function is that of its
+//! probes. Without branches, instruction pointers are added up by position.
 
 use super::binary::{BinaryBranches, PairCounts};
 use super::code::{Code, CodeInstruction};
 use super::disjoint::disjoint;
+use super::probes::{Probe, Probes};
 use super::source_profile::{FunctionCounts, NameNumber, SourcePosition, SourceProfile};
 use super::{discriminator, report};
 use perf_data::error::{Error, Result};
@@ -32,19 +34,32 @@ const INITIALIZERS: [&[u8]; 2] = [b"__cxx_global_var_init", b"__tls_init"];
 /// The symbol of objects whose discriminators are flow-sensitive.
 const FLOW_SENSITIVE: &str = "__llvm_fs_discriminator__";
 
+/// How code is found in its source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Correlation {
+    /// By pseudo probes if the object has them, otherwise by lines
+    #[default]
+    Auto,
+    /// By lines of its debug information
+    Lines,
+}
+
 /// The counts of an object by position in its source.
 ///
 /// # Errors
 /// If it has no debug information, or no sampled function has.
-pub fn attribute(binary: &BinaryBranches, ledger: &mut Ledger) -> Result<SourceProfile> {
+pub fn attribute(binary: &BinaryBranches, correlation: Correlation, ledger: &mut Ledger) -> Result<SourceProfile> {
     let name = binary.object.name();
     let mut code = binary.files.object().and_then(Code::new).filter(|_| binary.has_branches);
     if binary.has_branches && code.is_none() {
         return Err(Error::invalid(format!("{name}: only instructions of x86 and AArch64 can be decoded")));
     }
+    let is_probed = correlation == Correlation::Auto && binary.has_branches;
+    let probes = if is_probed { Probes::read(&binary.files) } else { None };
     let mut profile = SourceProfile::default();
     let has_source = binary.files.with_source(&mut |source| {
-        let mut attribution = Attribution::new(binary, source);
+        let mut attribution = Attribution::new(binary, source, probes.as_ref());
         match &mut code {
             Some(code) => attribution.branches(code, ledger),
             None => attribution.addresses(),
@@ -88,6 +103,7 @@ struct AttributedFrame {
 struct Attribution<'b, 'l, 's, 'a> {
     binary: &'b BinaryBranches,
     source: &'l SourceLookup<'s, 'a>,
+    probes: Option<&'b Probes>,
     profile: SourceProfile,
     functions: Vec<AttributedFunction>,
     /// By start.
@@ -99,12 +115,12 @@ struct Attribution<'b, 'l, 's, 'a> {
 }
 
 impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
-    fn new(binary: &'b BinaryBranches, source: &'l SourceLookup<'s, 'a>) -> Self {
+    fn new(binary: &'b BinaryBranches, source: &'l SourceLookup<'s, 'a>, probes: Option<&'b Probes>) -> Self {
         let is_flow_sensitive = binary.files.has_symbol(FLOW_SENSITIVE);
         let mut profile = SourceProfile::default();
         profile.is_flow_sensitive = is_flow_sensitive;
         let (functions, parts, frames) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Self { binary, source, profile, functions, parts, frames, instructions: 0, has_discriminators: false }
+        Self { binary, source, probes, profile, functions, parts, frames, instructions: 0, has_discriminators: false }
     }
 
     /// Attributes ranges and calls.
@@ -122,7 +138,10 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
         for (part, count) in disjoint(&self.valid_ranges(&ranges, code, ledger)) {
             for instruction in code.from_or_after(part.0).iter().take_while(|instruction| instruction.address <= part.1)
             {
-                self.add_instruction(instruction.address, instruction.len, count);
+                match self.probes {
+                    Some(probes) => self.add_probes(probes, instruction.address, count),
+                    None => self.add_instruction(instruction.address, instruction.len, count),
+                }
             }
         }
         for ((from, to), count) in branches {
@@ -278,12 +297,51 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
         *largest = (*largest).max(count.saturating_mul(factor));
     }
 
+    /// Counts the probes at an instruction.
+    fn add_probes(&mut self, probes: &Probes, address: u64, count: u64) {
+        /// The probe of a function's entry.
+        const ENTRY: u32 = 1;
+        for probe in probes.at(address) {
+            let Some(counts) = self.probed(probes, probe, count) else { continue };
+            let position = SourcePosition { line: probe.index, discriminator: probe.discriminator };
+            let sum = &mut counts.body.entry(position).or_default().count;
+            *sum = sum.saturating_add(count);
+            counts.head += if probe.index == ENTRY { count } else { 0 };
+        }
+    }
+
+    /// The counts of the function of a probe; `count` is added to its total, and to those of the functions that it is inlined into.
+    fn probed(&mut self, probes: &Probes, probe: &Probe, count: u64) -> Option<&mut FunctionCounts> {
+        let mut frames = probes.frames(probe).into_iter();
+        let (function, mut call) = frames.next()?;
+        let name = self.profile.number(&function.name);
+        let inner: Vec<_> =
+            frames.map(|(function, index)| (self.profile.number(&function.name), function, index)).collect();
+        let mut counts = self.profile.functions.entry(name).or_default();
+        (counts.total, counts.checksum) = (counts.total.saturating_add(count), Some(function.checksum));
+        for (name, function, index) in inner {
+            let position = SourcePosition { line: call, discriminator: 0 };
+            counts = counts.inlined.entry(position).or_default().entry(name).or_default();
+            (counts.total, counts.checksum) = (counts.total.saturating_add(count), Some(function.checksum));
+            call = index;
+        }
+        Some(counts)
+    }
+
     /// Counts a branch to the entry of a function as a call.
     fn add_call(&mut self, from: Option<u64>, to: u64, count: u64) {
         let Some(part) = self.parts.get(&to).filter(|part| part.is_entry) else { return };
         let name = self.functions[part.function].name;
         let name = canonical(self.profile.name(name)).to_vec();
         let callee = self.profile.number(&name);
+        if let Some(probes) = self.probes {
+            let probe = from.and_then(|from| probes.at(from).iter().find(|probe| probe.is_call));
+            if let Some((probe, counts)) = probe.and_then(|probe| Some((probe, self.probed(probes, probe, 0)?))) {
+                let position = SourcePosition { line: probe.index, discriminator: 0 };
+                *counts.body.entry(position).or_default().targets.entry(callee).or_default() += count;
+            }
+            return;
+        }
         if let Some(from) = from {
             self.find_frames(from);
             if let Some(&AttributedFrame { position, .. }) = self.frames.last() {

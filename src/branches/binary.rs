@@ -5,7 +5,7 @@ use super::trace_table::{Trace, TraceCount};
 use super::{BranchCounts, BranchObject};
 use perf_symbols::symbol::elf::ElfFiles;
 use perf_symbols::symbol::object::Segment;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An end of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +57,8 @@ pub struct BinaryBranches {
     pub addresses: Vec<(u64, u64)>,
     /// Whether the recording has branches; otherwise only instruction pointers.
     pub has_branches: bool,
+    /// Names of the events that the samples are of.
+    pub events: BTreeSet<String>,
     /// Ends of branches at offsets that no segment of the file has.
     pub without_segment: u64,
 }
@@ -99,7 +101,8 @@ impl BinaryBranches {
             }
         }
         let (traces, addresses) = (traces.into_iter().collect(), sampled.into_iter().collect());
-        Self { object, files, traces, addresses, has_branches: counts.has_branches(), without_segment }
+        let (has_branches, events) = (counts.has_branches(), counts.events.clone());
+        Self { object, files, traces, addresses, has_branches, events, without_segment }
     }
 
     /// The first segment with code, to whose address some formats relate others.

@@ -6,6 +6,7 @@ use super::tally::BranchTally;
 use super::trace_table::{Trace, TraceTable};
 use super::{BranchCounts, MAX_RANGE};
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, dispatch};
+use crate::profile::event::ProfileEvent;
 use crate::profile::unwind::deferred::UserFrames;
 use hashbrown::HashMap;
 use perf_data::abi::record::{CpuMode, RecordType};
@@ -14,9 +15,11 @@ use perf_data::abi::sample_type::BranchSampleType;
 use perf_data::error::Result;
 use perf_data::session::Session;
 use perf_data::stream::Sink;
+use perf_data::stream::events::EventIndex;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
+use std::collections::BTreeMap;
 
 /// A repeated newest entry is that of a loop if it jumps back by at most this many bytes. A branch that is taken twice in a row without
 /// another in between jumps back.
@@ -33,6 +36,8 @@ pub struct BranchCounter {
     objects: Option<Objects>,
     traces: TraceTable,
     addresses: HashMap<Location, u64>,
+    /// By event.
+    events: BTreeMap<EventIndex, String>,
     tally: BranchTally,
 }
 
@@ -45,6 +50,7 @@ impl Default for BranchCounter {
             objects: None,
             traces: TraceTable::default(),
             addresses: HashMap::new(),
+            events: BTreeMap::new(),
             tally: BranchTally::default(),
         }
     }
@@ -56,7 +62,8 @@ impl BranchCounter {
         let mut addresses: Vec<_> = self.addresses.into_iter().collect();
         addresses.sort_unstable();
         let objects = self.objects.map(Objects::finish).unwrap_or_default();
-        (BranchCounts { objects, traces: self.traces.finish(), addresses, tally: self.tally }, self.ledger)
+        let events = self.events.into_values().collect();
+        (BranchCounts { objects, traces: self.traces.finish(), addresses, events, tally: self.tally }, self.ledger)
     }
 
     fn count_stack(&mut self, decoded: DecodedSample<'_>, stack: BranchStackView<'_>, pid: u32) {
@@ -122,6 +129,7 @@ impl SampleConsumer for BranchCounter {
             self.ledger.not_applicable(RecordType::SAMPLE, 1);
             return Ok(());
         }
+        self.events.entry(decoded.index).or_insert_with(|| ProfileEvent::from(decoded.event).name);
         let pid = decoded.view.task.map_or(u32::MAX, |(pid, _)| pid);
         self.pages.select(self.session.mark_running(pid).view);
         if let Some(ip) = decoded.view.ip {

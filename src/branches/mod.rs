@@ -8,7 +8,7 @@
 //! * `location`: a position in an object; `objects`: the objects, and the location of an address; `trace_table`: the counts.
 //! * [`binary`]: the counts of one object, by address in its file; [`selection`]: which object; [`report`]: messages about them.
 //! * [`attribution`]: by position in source code ([`source_profile`]), with the instructions (`code`) of ranges that do not overlap
-//!   (`disjoint`), and the discriminators of LLVM.
+//!   (`disjoint`), the discriminators and pseudo probes of LLVM (`probes`).
 
 pub mod attribution;
 pub mod binary;
@@ -18,11 +18,14 @@ mod discriminator;
 mod disjoint;
 mod location;
 mod objects;
+mod probes;
 pub mod report;
 pub mod selection;
 pub mod source_profile;
 mod tally;
 mod trace_table;
+
+use std::collections::BTreeSet;
 
 pub use counter::BranchCounter;
 pub use location::{Location, ObjectNumber};
@@ -43,6 +46,8 @@ pub struct BranchCounts {
     pub traces: Vec<(Trace, TraceCount)>,
     /// Instruction pointers of samples, sorted by location.
     pub addresses: Vec<(Location, u64)>,
+    /// Names of the events that the samples are of.
+    pub events: BTreeSet<String>,
     /// What happened to samples and entries.
     pub tally: BranchTally,
 }

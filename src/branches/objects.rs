@@ -27,6 +27,13 @@ impl BranchObject {
         self.key.path.display().to_string()
     }
 
+    /// A name for files of it: its file name and, if known, its build ID.
+    pub fn file_name(&self) -> String {
+        let name = self.key.path.file_name().unwrap_or(self.key.path.as_os_str()).to_string_lossy();
+        let id = self.key.build_id.map(|id| format!("-{id}")).unwrap_or_default();
+        format!("{name}{id}")
+    }
+
     /// The name of a kernel's reference symbol, which the name of its mapping ends in: `[kernel.kallsyms]_text`.
     pub(super) fn reference_symbol(&self) -> String {
         let name = self.name();

@@ -79,6 +79,18 @@ impl SourceProfile {
         list
     }
 
+    /// The profile with other names. Functions that get the same name are added up.
+    #[must_use]
+    pub fn renamed(&self, rename: impl Fn(&[u8]) -> Vec<u8>) -> Self {
+        let mut renamed = Self { is_flow_sensitive: self.is_flow_sensitive, ..Self::default() };
+        let numbers: HashMap<_, _> =
+            self.names.iter().zip(0..).map(|(name, number)| (number, renamed.number(&rename(name)))).collect();
+        for (name, counts) in &self.functions {
+            renamed.functions.entry(numbers[name]).or_default().add(counts.clone().renamed(&numbers));
+        }
+        renamed.with_sorted_names()
+    }
+
     /// Numbers the names that are used in their order, so that functions and targets are in the order of their names.
     #[must_use]
     pub fn with_sorted_names(self) -> Self {
@@ -110,14 +122,34 @@ impl FunctionCounts {
 
     fn renamed(mut self, numbers: &HashMap<NameNumber, NameNumber>) -> Self {
         for count in self.body.values_mut() {
-            count.targets =
-                std::mem::take(&mut count.targets).into_iter().map(|(name, n)| (numbers[&name], n)).collect();
+            for (name, calls) in std::mem::take(&mut count.targets) {
+                *count.targets.entry(numbers[&name]).or_default() += calls;
+            }
         }
         for functions in self.inlined.values_mut() {
-            let renamed = std::mem::take(functions).into_iter();
-            *functions = renamed.map(|(name, counts)| (numbers[&name], counts.renamed(numbers))).collect();
+            for (name, counts) in std::mem::take(functions) {
+                functions.entry(numbers[&name]).or_default().add(counts.renamed(numbers));
+            }
         }
         self
+    }
+
+    /// Adds the counts of the same function.
+    fn add(&mut self, other: Self) {
+        self.total = self.total.saturating_add(other.total);
+        self.head = self.head.saturating_add(other.head);
+        self.checksum = self.checksum.or(other.checksum);
+        for (position, PositionCount { count, targets }) in other.body {
+            let sum = self.body.entry(position).or_default();
+            sum.count = sum.count.saturating_add(count);
+            for (name, calls) in targets {
+                *sum.targets.entry(name).or_default() += calls;
+            }
+        }
+        for (position, functions) in other.inlined {
+            let sums = self.inlined.entry(position).or_default();
+            functions.into_iter().for_each(|(name, counts)| sums.entry(name).or_default().add(counts));
+        }
     }
 
     /// The targets of a position, those that were called most first, then by name.

@@ -13,6 +13,7 @@ pub mod firefox;
 pub mod flamegraph;
 pub mod folded;
 pub mod framework;
+pub mod gcc;
 pub mod html;
 pub mod import;
 pub mod json;
@@ -66,6 +67,7 @@ pub const FORMATS: &[Format] = &[
     report::MARKDOWN,
     csv::FORMAT,
     llvm::FORMAT,
+    gcc::FORMAT,
     bolt::FORMAT,
     profgen::FORMAT,
     autofdo::FORMAT,

@@ -37,7 +37,7 @@ impl OutputFormat for Autofdo {
     }
 
     fn writer(&self) -> FormatWriter<'_> {
-        FormatWriter::Converter(self)
+        self.profile.writer(self, self)
     }
 }
 

@@ -67,7 +67,7 @@ impl OutputFormat for Bolt {
     }
 
     fn writer(&self) -> FormatWriter<'_> {
-        FormatWriter::Converter(self)
+        self.profile.writer(self, self)
     }
 }
 

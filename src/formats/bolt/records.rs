@@ -83,8 +83,11 @@ pub(super) fn traces(binary: &BinaryBranches, has_mispredictions: bool, out: &mu
     Ok(())
 }
 
-/// Records of instruction pointers.
+/// Records of instruction pointers, after those of their events.
 pub(super) fn samples(binary: &BinaryBranches, out: &mut dyn Write) -> Result<()> {
+    for event in &binary.events {
+        writeln!(out, "E {event}")?;
+    }
     for (address, count) in &binary.addresses {
         writeln!(out, "S {address:x} {count}")?;
     }

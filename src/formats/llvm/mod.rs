@@ -7,6 +7,8 @@ mod binary;
 mod text;
 
 use super::{Format, ShowsFunctions};
+pub use crate::branches::attribution::Correlation;
+
 use crate::branches::attribution::attribute;
 use crate::branches::binary::BinaryBranches;
 use crate::formats::framework::branch_profile::{self, BranchFormat, BranchProfileOptions};
@@ -37,6 +39,10 @@ pub struct Llvm {
     /// Form of the profile.
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "FORM", default_value_t))]
     pub llvm_format: LlvmForm,
+
+    /// How code is found in its source.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "HOW", default_value_t))]
+    pub llvm_correlation: Correlation,
 }
 
 /// A form of LLVM's sample profiles.
@@ -58,7 +64,7 @@ impl OutputFormat for Llvm {
     }
 
     fn writer(&self) -> FormatWriter<'_> {
-        FormatWriter::Converter(self)
+        self.profile.writer(self, self)
     }
 }
 
@@ -70,7 +76,7 @@ impl RecordFormat for Llvm {
 
 impl BranchFormat for Llvm {
     fn write(&self, branches: &BinaryBranches, ledger: &mut Ledger, out: &mut dyn Write) -> Result<()> {
-        let profile = attribute(branches, ledger)?;
+        let profile = attribute(branches, self.llvm_correlation, ledger)?;
         ledger.change(format!("counts of {}", counted(profile.functions.len() as u64, "function")));
         match self.llvm_format {
             LlvmForm::Text => text::write(&profile, out),

@@ -40,7 +40,7 @@ impl OutputFormat for Profgen {
     }
 
     fn writer(&self) -> FormatWriter<'_> {
-        FormatWriter::Converter(self)
+        self.profile.writer(self, self)
     }
 }
 
