@@ -156,3 +156,119 @@ impl Sink for BranchCounter {
         dispatch(self, meta, raw)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Recording;
+    use crate::synth::{Event, Map, RecordingBuilder};
+    use perf_data::abi::sample::Sample;
+    use perf_data::abi::sample::branch::{BranchEntry, BranchStack};
+    use perf_data::abi::sample_type::SampleType;
+
+    const START: u64 = 0x40_0000;
+    const OTHER: u64 = 0x7f00_0000_0000;
+
+    fn entry(from: u64, to: u64) -> BranchEntry {
+        BranchEntry { from, to, flags: BranchFlags::default().with(BranchFlags::PREDICTED, 1) }
+    }
+
+    /// The counts of a recording of a program and a library, with one sample that has these entries.
+    fn counted_of(branches: BranchSampleType, entries: &[BranchEntry]) -> BranchCounts {
+        let mut recording = RecordingBuilder::new();
+        let mut event = Event::named("cycles:u").unwrap().with(SampleType::BRANCH_STACK);
+        event.attr.branch_sample_type = branches;
+        let event = recording.event(event);
+        let mut process = recording.process(7, "app");
+        process.map(7, Map::new("/bin/app", START, 0x10_0000)).map(7, Map::new("/lib/x.so", OTHER, 0x1000));
+        let branch_stack = Some(BranchStack { entries: entries.to_vec(), ..BranchStack::default() });
+        let sample =
+            Sample { ip: Some(START + 8), task: Some((7, 7)), time: Some(5), branch_stack, ..Sample::default() };
+        recording.sample(event, sample);
+        let recording = Recording::from_bytes("x", recording.to_bytes().unwrap()).unwrap();
+        recording.branches().unwrap().0
+    }
+
+    fn counted(entries: &[BranchEntry]) -> BranchCounts {
+        counted_of(BranchSampleType::ANY, entries)
+    }
+
+    /// Traces as offsets in the program; 0 is outside of it.
+    fn traces(counts: &BranchCounts) -> Vec<(u64, u64, Option<u64>, u64)> {
+        let offset = |location: Location| if location.object() == Some(1) { location.offset() } else { 0 };
+        let trace = |(trace, sum): &(Trace, _)| {
+            let super::super::TraceCount { count, .. } = *sum;
+            (offset(trace.from), offset(trace.to), trace.next.map(offset), count)
+        };
+        counts.traces.iter().map(trace).collect()
+    }
+
+    #[test]
+    fn each_entry_but_the_newest_ends_a_range() {
+        let at = |from: u64, to: u64| entry(START + from, START + to);
+        let counts = counted(&[at(0x30, 0x20), at(0x30, 0x20), at(0x10, 0x20)]);
+        assert_eq!(traces(&counts), [(0x10, 0x20, Some(0x30), 1), (0x30, 0x20, Some(0x30), 1), (0x30, 0x20, None, 1)]);
+        assert_eq!((counts.tally.entries, counts.tally.ranges, counts.tally.duplicates), (3, 2, 0));
+        assert_eq!(counts.addresses.iter().map(|(at, n)| (at.offset(), *n)).collect::<Vec<_>>(), [(8, 1)]);
+    }
+
+    #[test]
+    fn a_repeated_newest_entry_that_is_no_loop_is_skipped() {
+        for (from, to) in [(0x5000, 0x10), (0x10, 0x5000)] {
+            let repeated = entry(START + from, START + to);
+            let counts = counted(&[repeated, repeated]);
+            assert_eq!((traces(&counts), counts.tally.duplicates), (vec![(from, to, None, 1)], 1));
+        }
+    }
+
+    #[test]
+    fn branches_on_a_wrong_path_were_not_taken() {
+        let mut wrong = entry(START + 0x90, START + 0x80);
+        wrong.flags = wrong.flags.with(BranchFlags::SPEC, WRONG_PATH);
+        let [new, old] = [entry(START + 0x30, START + 0x50), entry(START + 0x10, START + 0x20)];
+        for stack in [&[wrong, new, old][..], &[new, wrong, old]] {
+            let counts = counted(stack);
+            assert_eq!(traces(&counts), [(0x10, 0x20, Some(0x30), 1), (0x30, 0x50, None, 1)]);
+            assert_eq!(counts.tally.wrong_path, 1);
+        }
+    }
+
+    #[test]
+    fn missing_ends_are_unknown() {
+        let old = entry(START + 0x10, START + 0x20);
+        let without_target = counted(&[entry(START + 0x30, 0), old]);
+        assert_eq!(traces(&without_target), [(0x10, 0x20, Some(0x30), 1)]);
+        let without_source = counted(&[entry(0, START + 0x50), old]);
+        assert_eq!(traces(&without_source), [(0, 0x50, None, 1), (0x10, 0x20, None, 1)]);
+        assert_eq!((without_target.tally.missing_ends, without_source.tally.missing_ends), (1, 1));
+    }
+
+    #[test]
+    fn ranges_that_no_code_has_are_not_counted() {
+        let backwards = [entry(START + 0x10, START + 0x50), entry(START + 0x30, START + 0x20)];
+        let into_another = [entry(OTHER + 0x10, START + 0x50), entry(START + 0x30, START + 0x20)];
+        for stack in [backwards, into_another] {
+            let counts = counted(&stack);
+            let is_ended = traces(&counts).iter().any(|(_, to, next, _)| *to == 0x20 && next.is_some());
+            assert_eq!((is_ended, counts.tally.ranges, counts.tally.impossible_ranges), (false, 1, 1), "{stack:x?}");
+        }
+        let counts = counted(&[entry(START + 0x10_0000 - 1, START), entry(START + 0x30, START)]);
+        assert_eq!(counts.tally.impossible_ranges, 0);
+    }
+
+    #[test]
+    fn hostile_addresses_are_outside() {
+        let addresses = [0, 1, START - 1, u64::MAX, 1 << 63, OTHER + 0x1000, 1 << 48];
+        let stack: Vec<_> = addresses.iter().flat_map(|&from| addresses.map(|to| entry(from, to))).collect();
+        let counts = counted(&stack);
+        assert_eq!((counts.traces.len(), counts.tally.entries), (0, 49));
+        assert_eq!(counts.tally.outside, 6 * 7 - counts.tally.duplicates, "all with a target");
+    }
+
+    #[test]
+    fn call_stacks_are_no_branches() {
+        let stack = [entry(START + 0x10, START + 0x20)];
+        let counts = counted_of(BranchSampleType::ANY | BranchSampleType::CALL_STACK, &stack);
+        assert_eq!((counts.tally.call_stacks, counts.tally.samples, counts.traces.len()), (1, 0, 0));
+    }
+}
