@@ -179,7 +179,7 @@ mod tests {
         let mut event = Event::named("cycles:u").unwrap().with(SampleType::BRANCH_STACK);
         event.attr.branch_sample_type = branches;
         let event = recording.event(event);
-        let mut process = recording.process(7, "app");
+        let process = recording.process(7, "app");
         process.map(7, Map::new("/bin/app", START, 0x10_0000)).map(7, Map::new("/lib/x.so", OTHER, 0x1000));
         let branch_stack = Some(BranchStack { entries: entries.to_vec(), ..BranchStack::default() });
         let sample =
