@@ -136,7 +136,8 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
             self.functions[function].parts.iter().for_each(|part| code.decode(part.clone()));
         }
         for (part, count) in disjoint(&self.valid_ranges(&ranges, code, ledger)) {
-            for instruction in code.from_or_after(part.0).iter().take_while(|instruction| instruction.address <= part.1)
+            for instruction in
+                code.instructions_from(part.0).iter().take_while(|instruction| instruction.address <= part.1)
             {
                 match self.probes {
                     Some(probes) => self.add_probes(probes, instruction.address, count),
@@ -145,7 +146,7 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
             }
         }
         for ((from, to), count) in branches {
-            self.add_call(Some(from).filter(|&from| code.from(from).is_some()), to, count);
+            self.add_call(Some(from).filter(|&from| code.instructions_at(from).is_some()), to, count);
         }
         for (to, count) in entries {
             self.add_call(None, to, count);
@@ -228,7 +229,7 @@ impl<'b, 'l, 's, 'a> Attribution<'b, 'l, 's, 'a> {
         let (mut valid, mut total, mut invalid) = (PairCounts::new(), 0, 0);
         for (&(start, end), &count) in ranges {
             total += count;
-            let instructions = code.from(start).filter(|_| code.from(end).is_some());
+            let instructions = code.instructions_at(start).filter(|_| code.instructions_at(end).is_some());
             let runs_through = |list: &[CodeInstruction]| {
                 let mut before_end = list.iter().take_while(|instruction| instruction.address < end);
                 before_end.all(|instruction| !instruction.is_unconditional)

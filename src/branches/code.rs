@@ -69,13 +69,13 @@ impl<'a> Code<'a> {
     }
 
     /// The instructions from an address on to the end of its part; `None` if none begins there.
-    pub(super) fn from(&self, address: u64) -> Option<&[CodeInstruction]> {
-        let rest = self.from_or_after(address);
+    pub(super) fn instructions_at(&self, address: u64) -> Option<&[CodeInstruction]> {
+        let rest = self.instructions_from(address);
         rest.first().is_some_and(|first| first.address == address).then_some(rest)
     }
 
     /// The instructions that begin at an address or after it, to the end of its part.
-    pub(super) fn from_or_after(&self, address: u64) -> &[CodeInstruction] {
+    pub(super) fn instructions_from(&self, address: u64) -> &[CodeInstruction] {
         let part = self.parts.range(..=address).next_back();
         part.map_or(&[], |(_, list)| &list[list.partition_point(|instruction| instruction.address < address)..])
     }

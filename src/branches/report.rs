@@ -67,8 +67,8 @@ pub fn account(tally: &BranchTally, ledger: &mut Ledger) {
             impossible => format!(", {impossible} impossible"),
         };
         ledger.change(format!(
-            "{} in {}{}; {}{ranges}",
-            counted(tally.entries, "branch entry").replace("entrys", "entries"),
+            "{} branch entries in {}{}; {}{ranges}",
+            tally.entries,
             counted(samples, "branch stack"),
             counts.concat(),
             counted(tally.ranges, "range"),

@@ -1,4 +1,4 @@
-//! Profiles for GCC's `-fauto-profile`, in the version that GCC 12 to 15 read.
+//! Profiles for GCC's `-fauto-profile`, in the version that GCC 12 to 14 read.
 //!
 //! Words of 32 bits, little-endian; counters are two words, low first: magic number, version, 0, then sections with a tag and a length.
 
