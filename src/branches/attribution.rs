@@ -2,7 +2,7 @@
 //!
 //! 1. Ranges that run over an unconditional jump, a call or a return cannot be, and are dropped.
 //! 2. All code of a function with a range counts as executed zero times at least: compilers distinguish it from unknown code.
-//! 3. Overlapping ranges are split ([`disjoint`](super::disjoint)).
+//! 3. Overlapping ranges are split (`disjoint`).
 //! 4. The total of a function is a sum over instructions, weighted by their lengths. The count of a position is the largest, not the
 //!    sum, of its instructions' counts: a line with ten instructions is not executed ten times.
 //! 5. A branch to the entry of a function is a call of it, whatever the instruction is.
