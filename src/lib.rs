@@ -99,6 +99,7 @@
 //! | `option_values` | parsers of the values of options, with the feature `cli` |
 //! | `protobuf` | fields of protobuf messages |
 //! | [`profile`] | interned stacks and values |
+//! | [`branches`] | counts of taken branches, and what compilers derive from them |
 //! | [`report`] | functions with the most samples, callers, callees and lines |
 //! | [`rewrite`] | passes over records |
 //! | [`synth`] | synthetic recordings |
@@ -109,6 +110,7 @@
 //! | [`conversion`] | conversion of an input to an output |
 //! | [`recording`] | [`Recording`] |
 
+pub mod branches;
 pub mod bundle;
 pub mod conversion;
 pub mod diff;

@@ -11,6 +11,7 @@ mod suite {
     mod archive;
     mod bad_input;
     mod batch;
+    mod branch_profiles;
     mod build_ids;
     mod callgrind;
     mod check;

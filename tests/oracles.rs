@@ -9,6 +9,7 @@ mod common;
 mod oracles {
     mod anonymize;
     mod archive;
+    mod branch_profiles;
     mod build_ids;
     mod callgrind;
     mod compat;

@@ -1,16 +1,17 @@
-//! `perfconv merge IN... -o OUT`.
+//! `perfconv merge IN... -o OUT`: merges recordings, and adds up profiles for binary optimizers.
 
 use super::args::{MergeArgs, RecordingOutputArgs};
 use super::failure::Failure;
 use super::input::InputRecording;
 use super::output;
 use super::progress;
-use super::report::Report;
+use super::report::{Report, print_message};
 use perf_data::container::output::{Output, OutputRules};
 use perf_data::container::read::ReadOptions;
 use perf_data::container::write::envelope::{Envelopes, strip};
 use perf_data::stream::ledger::Ledger;
-use perfconv::conversion::{new_recording_rules, write_merged};
+use perfconv::conversion::{new_recording_rules, write_merged, write_profile_sum};
+use perfconv::formats::framework::profile_sum::SummedFormat;
 use perfconv::rewrite::merge::options::MergeOptions;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,6 +37,9 @@ pub(super) fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     if args.inputs.is_empty() {
         return Err(Failure::Usage("no recording to merge".to_owned()));
     }
+    if let Some(format) = SummedFormat::from_path(&args.inputs[0]) {
+        return add_profiles(&args, format);
+    }
     let rules = OutputRules { mode: args.written.mode, ..new_recording_rules(args.force) };
     let inputs: Vec<_> = args.inputs.iter().map(PathBuf::as_path).collect();
     let output = output::check(&args.output, &inputs, false, rules)?;
@@ -49,6 +53,24 @@ pub(super) fn run(args: MergeArgs) -> Result<ExitCode, Failure> {
     let mut ledger = write_merged(inputs, &read, options, &written, &envelopes, &output)?;
     recordings.iter().for_each(|recording| recording.record_missing(&mut ledger));
     Ok(report_result(&ledger, &names, &output, &args.written))
+}
+
+/// Adds up profiles for binary optimizers.
+fn add_profiles(args: &MergeArgs, format: SummedFormat) -> Result<ExitCode, Failure> {
+    if args.align.is_some() || args.offset_pids || args.features_from.is_some() || args.kernel_from.is_some() {
+        let problem = "--align, --offset-pids, --features-from and --kernel-from apply to recordings, not to profiles";
+        return Err(Failure::Usage(problem.to_owned()));
+    }
+    let rules = OutputRules { mode: args.written.mode, overwrite: args.force, ..OutputRules::default() };
+    let inputs: Vec<_> = args.inputs.iter().map(PathBuf::as_path).collect();
+    let output = output::check(&args.output, &inputs, true, rules)?;
+    let (_, list) = strip(&args.output.to_string_lossy());
+    let sum = write_profile_sum(&args.inputs, format, &Envelopes { list, level: None }, &output)?;
+    if !args.written.quiet {
+        sum.warnings().iter().for_each(|warning| print_message(format_args!("perfconv: warning: {warning}")));
+        print_message(format_args!("[ perfconv: {}: {} added up ]", output.name(), sum.summary()));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Reports the ledger as the arguments ask for, and returns the exit status.

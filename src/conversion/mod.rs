@@ -6,6 +6,7 @@ mod images;
 pub mod input;
 mod merge;
 mod part_file;
+mod profile_sum;
 pub(crate) mod profiles;
 mod records;
 mod split;
@@ -16,6 +17,7 @@ pub use archive::{
     archive_envelopes, archive_reader, name_in_archive, open_archive, with_archived_objects, write_archive,
 };
 pub use merge::{new_recording_rules, write_merged};
+pub use profile_sum::write_profile_sum;
 pub use records::{convert_records, convert_records_to_directory, convert_with};
 pub use split::{split_rules, write_parts};
 pub use synth::{scenario_images_rules, write_scenario};

@@ -2,6 +2,8 @@
 //!
 //! Each format is defined in its own directory, options included; [`FORMATS`] lists them. [`framework`] has what they share.
 
+pub mod autofdo;
+pub mod bolt;
 pub mod callgrind;
 pub mod chrome;
 pub mod csv;
@@ -11,9 +13,11 @@ pub mod firefox;
 pub mod flamegraph;
 pub mod folded;
 pub mod framework;
+pub mod gcc;
 pub mod html;
 pub mod import;
 pub mod json;
+pub mod llvm;
 pub mod omitted;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
@@ -23,6 +27,7 @@ pub mod perf_script;
 pub mod perfetto;
 #[cfg(feature = "protobuf")]
 pub mod pprof;
+pub mod profgen;
 #[cfg(feature = "protobuf")]
 pub mod quipper;
 pub mod recording;
@@ -61,6 +66,11 @@ pub const FORMATS: &[Format] = &[
     report::FORMAT,
     report::MARKDOWN,
     csv::FORMAT,
+    llvm::FORMAT,
+    gcc::FORMAT,
+    bolt::FORMAT,
+    profgen::FORMAT,
+    autofdo::FORMAT,
     #[cfg(feature = "parquet")]
     dataset::DATASET,
     #[cfg(feature = "parquet")]

@@ -1,6 +1,7 @@
 //! The entry point of the library: [`Recording`].
 
 mod archive;
+mod branches;
 mod convert;
 #[cfg(all(test, feature = "testing"))]
 mod example_tests;

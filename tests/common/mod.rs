@@ -5,6 +5,7 @@ pub(crate) mod note;
 
 pub(crate) mod anonymize;
 pub(crate) mod archive;
+pub(crate) mod branch_profiles;
 pub(crate) mod callgrind;
 pub(crate) mod chrome;
 pub(crate) mod compat;

@@ -38,6 +38,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("object", fuzz::object),
     ("page", fuzz::page),
     ("completion", fuzz::completion),
+    ("branches", fuzz::branches),
     #[cfg(feature = "parquet")]
     ("dataset", fuzz::dataset),
 ];

@@ -2,10 +2,12 @@
 //!
 //! * `format`: the description of a format; [`output`]: a format with its options; [`table`], [`recognize`]: lookup by name and by
 //!   the first bytes.
+//! * [`branch_profile`]: profiles for compilers and binary optimizers; [`profile_sum`]: their sums.
 //! * [`converter`], `sample_writer`: formats that are written record by record, or sample by sample.
 //! * [`retained_fields`]: unknown fields between similar formats.
 //! * `tracks`, `named_frames`, `json_text`, `message`, `protobuf`: building blocks.
 
+pub mod branch_profile;
 pub mod converter;
 pub(crate) mod format;
 pub(crate) mod json_text;
@@ -14,6 +16,7 @@ pub(crate) mod message;
 pub(crate) mod named_frames;
 pub mod output;
 pub(crate) mod printed_maps;
+pub mod profile_sum;
 pub mod recognize;
 pub mod retained_fields;
 pub(crate) mod sample_writer;

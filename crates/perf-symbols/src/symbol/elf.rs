@@ -10,6 +10,7 @@ use super::gopclntab::GoTable;
 use super::lookup::Lookup;
 use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Source};
+use super::source_lookup::SourceLookup;
 use super::table::SymbolTable;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -67,6 +68,12 @@ impl ElfFiles {
         Some(files)
     }
 
+    /// Finds the image of a kernel; `None` if there is none with symbols.
+    pub fn find_kernel(options: &Arc<SearchOptions>, key: &ObjectKey, attempts: &mut Vec<Attempt>) -> Option<Self> {
+        let image = Search::new(options, key, attempts).vmlinux()?;
+        Some(Self::from_object(image))
+    }
+
     /// An object without debug files.
     pub fn from_object(object: Object) -> Self {
         let (debug, supplementary, package) = (None, None, None);
@@ -96,6 +103,34 @@ impl ElfFiles {
         self.table.get_or_init(|| {
             object.map_or_else(SymbolTable::default, |object| SymbolTable::new(object, self.debug.as_ref()))
         })
+    }
+
+    /// Names of symbols of code with their addresses, including all names of one address.
+    pub fn each_symbol(&self, on_symbol: &mut dyn FnMut(u64, &[u8])) {
+        if let Some(object) = self.object() {
+            SymbolTable::each_alias(object, self.debug.as_ref(), on_symbol);
+        }
+    }
+
+    /// Whether the symbol table has a name, of code or data.
+    pub fn has_symbol(&self, name: &str) -> bool {
+        let name = [b"\0", name.as_bytes(), b"\0"].concat();
+        let has_name = |file: &Object| memchr::memmem::find(file.section(b".strtab"), &name).is_some();
+        self.object.iter().chain(&self.debug).any(has_name)
+    }
+
+    /// Calls `lookups` with the debug information. Whether there is any.
+    pub fn with_source(&self, lookups: &mut dyn FnMut(&SourceLookup<'_, '_>)) -> bool {
+        self.debug_info().map(|main| self.with_dwarf(main, true, &mut |dwarf| lookups(&SourceLookup(dwarf)))).is_some()
+    }
+
+    fn with_dwarf(&self, main: &Object, has_lines: bool, lookups: &mut dyn FnMut(&DwarfLookup<'_>)) {
+        let path = self.path();
+        let split = |unit: &SplitUnit| split_dwarf(&self.options, unit, &path);
+        let opened = Arena::default();
+        let (supplementary, package, table) = (self.supplementary.as_ref(), self.package.as_ref(), self.table());
+        let files = DwarfFiles { main, supplementary, package, split: &split, table, opened: &opened, has_lines };
+        lookups(&DwarfLookup::new(files));
     }
 
     fn path(&self) -> PathBuf {
@@ -143,12 +178,6 @@ impl OpenedObject for ElfFiles {
                 None => lookups(table),
             };
         };
-        let path = self.path();
-        let split = |unit: &SplitUnit| split_dwarf(&self.options, unit, &path);
-        let opened = Arena::default();
-        let (supplementary, package) = (self.supplementary.as_ref(), self.package.as_ref());
-        let has_lines = !self.options.without_lines;
-        let files = DwarfFiles { main, supplementary, package, split: &split, table, opened: &opened, has_lines };
-        lookups(&DwarfLookup::new(files));
+        self.with_dwarf(main, !self.options.without_lines, &mut |dwarf| lookups(dwarf));
     }
 }

@@ -26,6 +26,7 @@
 //!   [`stored_lines`]: their lines and inlined functions.
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
 //! * [`custom`]: sources outside of this library.
+//! * [`source_lookup`]: positions in source code with their discriminators, for profiles of compilers.
 //! * [`demangle`]: demangling of names (`cpp_name`, `java_name`, `ocaml_name`: of these languages); `symbols`: interned results.
 
 mod arena;
@@ -55,6 +56,7 @@ pub(crate) mod relocation;
 mod resolve;
 pub mod simpleperf;
 pub mod source;
+pub mod source_lookup;
 pub mod stored_lines;
 pub mod stored_object;
 mod stored_paths;

@@ -74,6 +74,13 @@ impl SymbolTable {
         table
     }
 
+    /// Calls `on_symbol` with the address and name of each symbol of code, of an object or of its debug file: several for one address.
+    pub(super) fn each_alias(object: &Object, debug: Option<&Object>, on_symbol: &mut dyn FnMut(u64, &[u8])) {
+        let mut table = Self::default();
+        let _ = table.add(object, b".symtab") || debug.is_some_and(|debug| table.add(debug, b".symtab"));
+        table.symbols.iter().for_each(|symbol| on_symbol(symbol.start, table.name(symbol.name)));
+    }
+
     fn push(&mut self, start: u64, size: u64, name: Name) {
         let (is_function, is_weak, is_global) = (true, false, false);
         self.symbols.push(Symbol { start, size, limit: u64::MAX, name, is_function, is_weak, is_global });

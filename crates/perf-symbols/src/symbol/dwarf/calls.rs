@@ -23,6 +23,8 @@ pub(super) struct Call {
     pub line: u32,
     /// Column of the call; 0 if unknown.
     pub column: u32,
+    /// Distinguishes calls on the same line; 0 by default.
+    pub discriminator: u32,
     /// The call that this one is in.
     pub caller: Option<u32>,
 }
@@ -95,7 +97,7 @@ impl Calls {
 fn read_call(view: UnitView<'_, '_>, entry: UnitOffset, caller: Option<u32>) -> Option<(Call, CodeRanges)> {
     let mut entries = view.unit.entries_raw(Some(entry)).ok()?;
     let abbreviation = entries.read_abbreviation().ok()??;
-    let mut call = Call { entry, file: None, line: 0, column: 0, caller };
+    let mut call = Call { entry, file: None, line: 0, column: 0, discriminator: 0, caller };
     let mut ranges = CodeRanges::default();
     for spec in abbreviation.attributes() {
         let attribute = entries.read_attribute(*spec).ok()?;
@@ -107,6 +109,7 @@ fn read_call(view: UnitView<'_, '_>, entry: UnitOffset, caller: Option<u32>) -> 
             }
             (constants::DW_AT_call_line, _) => call.line = number(&attribute),
             (constants::DW_AT_call_column, _) => call.column = number(&attribute),
+            (constants::DW_AT_GNU_discriminator, _) => call.discriminator = number(&attribute),
             _ => ranges.attribute(view.unit, &attribute),
         }
     }

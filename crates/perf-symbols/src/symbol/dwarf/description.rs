@@ -77,6 +77,11 @@ impl<'a> Description<'a> {
         description
     }
 
+    /// The linkage name, or else the name without its scopes.
+    pub(super) fn plain_name(&self) -> &'a [u8] {
+        self.name
+    }
+
     /// The linkage name, or else the name with its scopes.
     pub(super) fn name(&self) -> &[u8] {
         self.qualified.as_deref().unwrap_or(self.name)

@@ -6,12 +6,13 @@ use super::code_ranges::CodeRanges;
 use super::units::UnitView;
 use gimli::{DwTag, UnitOffset, constants};
 use std::cmp::Reverse;
+use std::ops::Range;
 
 /// The functions of a unit.
 pub(super) struct Functions {
     ranges: Ranges,
-    /// The entry of each range.
-    entries: Vec<UnitOffset>,
+    /// Each range with its entry.
+    entries: Vec<(Range<u64>, UnitOffset)>,
     /// Whether entries were passed over.
     is_partial: bool,
 }
@@ -64,12 +65,18 @@ impl Functions {
         // Of functions with the same code, the last one counts.
         functions.sort_unstable_by_key(|&(start, end, entry)| (start, end, entry.0));
         let ranges = Ranges::new(functions.iter().map(|&(start, Reverse(end), _)| (start, end)));
-        Self { ranges, entries: functions.into_iter().map(|(_, _, entry)| entry).collect(), is_partial }
+        let entries = functions.into_iter().map(|(start, Reverse(end), entry)| (start..end, entry)).collect();
+        Self { ranges, entries, is_partial }
     }
 
     /// The entry of the innermost function with an address.
     pub(super) fn find(&self, address: u64) -> Option<UnitOffset> {
-        self.ranges.find(address).and_then(|number| self.entries.get(number)).copied()
+        self.ranges.find(address).and_then(|number| self.entries.get(number)).map(|(_, entry)| *entry)
+    }
+
+    /// All ranges of code with the entry of their function, sorted by address.
+    pub(super) fn ranges(&self) -> &[(Range<u64>, UnitOffset)] {
+        &self.entries
     }
 
     /// Whether there may be more functions.

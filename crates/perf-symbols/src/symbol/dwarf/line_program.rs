@@ -9,12 +9,17 @@ pub(super) struct LineRow {
     /// Address.
     pub address: u64,
     /// Number of the file.
-    pub file: u64,
+    pub file: u32,
     /// Line; 0 if the code belongs to none.
     pub line: u32,
     /// Column; 0 if unknown.
     pub column: u32,
+    /// Distinguishes blocks of code with the same line; 0 by default.
+    pub discriminator: u32,
 }
+
+/// The row at the beginning of a sequence.
+const FIRST: LineRow = LineRow { address: 0, file: 1, line: 1, column: 0, discriminator: 0 };
 
 /// What an instruction yields.
 pub(super) enum LineStep {
@@ -40,12 +45,11 @@ impl<'u, 'a> LineProgram<'u, 'a> {
         let whole = header.raw_program_buf();
         let mut rest = whole;
         rest.skip(offset).ok()?;
-        let row = LineRow { address: 0, file: 1, line: 1, column: 0 };
         (header.line_encoding().line_range != 0).then_some(Self {
             header,
             whole,
             rest,
-            row,
+            row: FIRST,
             operation: 0,
             is_dead: false,
         })
@@ -66,7 +70,7 @@ impl<'u, 'a> LineProgram<'u, 'a> {
             } else if opcode == 0 {
                 if self.extended()? {
                     let (end, is_dead) = (self.row.address, self.is_dead);
-                    self.row = LineRow { address: 0, file: 1, line: 1, column: 0 };
+                    self.row = FIRST;
                     (self.operation, self.is_dead) = (0, false);
                     return Some(LineStep::End(if is_dead { 0 } else { end }));
                 }
@@ -74,8 +78,12 @@ impl<'u, 'a> LineProgram<'u, 'a> {
             } else {
                 self.standard(opcode)?
             };
-            if is_row && !self.is_dead {
-                return Some(LineStep::Row(self.row));
+            if is_row {
+                let row = self.row;
+                self.row.discriminator = 0;
+                if !self.is_dead {
+                    return Some(LineStep::Row(row));
+                }
             }
         }
     }
@@ -120,7 +128,7 @@ impl<'u, 'a> LineProgram<'u, 'a> {
                 let lines = self.rest.read_sleb128().ok()?;
                 self.advance_line(lines);
             }
-            constants::DW_LNS_set_file => self.row.file = self.rest.read_uleb128().ok()?,
+            constants::DW_LNS_set_file => self.row.file = self.rest.read_uleb128().ok()?.try_into().unwrap_or(u32::MAX),
             constants::DW_LNS_set_column => self.row.column = self.rest.read_uleb128().ok()? as u32,
             constants::DW_LNS_const_add_pc => {
                 let adjusted = u8::MAX - self.header.opcode_base();
@@ -161,6 +169,9 @@ impl<'u, 'a> LineProgram<'u, 'a> {
                 if !self.is_dead {
                     (self.row.address, self.operation) = (address, 0);
                 }
+            }
+            constants::DW_LNE_set_discriminator => {
+                self.row.discriminator = operands.read_uleb128().ok()? as u32;
             }
             _ => {}
         }

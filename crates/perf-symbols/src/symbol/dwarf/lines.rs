@@ -19,6 +19,8 @@ pub(super) struct Location<'l> {
     pub line: u32,
     /// Column; 0 if unknown.
     pub column: u32,
+    /// Distinguishes blocks of code with the same line; 0 by default.
+    pub discriminator: u32,
 }
 
 /// Rows of code in one piece.
@@ -75,7 +77,8 @@ impl UnitLines {
         let rows = sequence.rows.get_or_init(|| rows(unit, budget, sequence.offset));
         let row = rows.get(rows.partition_point(|row| row.address <= address).checked_sub(1)?)?;
         let column = if row.line == 0 { 0 } else { row.column };
-        Some(Location { file: self.path(unit, budget, row.file), line: row.line, column })
+        let file = self.path(unit, budget, row.file.into());
+        Some(Location { file, line: row.line, column, discriminator: row.discriminator })
     }
 
     /// The path of a file by its number; empty if unknown.

@@ -25,17 +25,21 @@ use super::arena::Arena;
 use super::find::candidate_paths::SplitUnit;
 use super::lookup::{FunctionFrame, Lookup};
 use super::object::Object;
+use super::source_lookup::SourceFrame;
 use super::table::SymbolTable;
 use budget::Budget;
+use calls::Call;
 use description::{Description, Files};
 use gimli::{EndianSlice, RunTimeEndian, UnitOffset};
 use hashbrown::HashMap;
 use lines::Location;
 use split::SplitFiles;
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
+use std::ops::Range;
 use unit_cache::UnitCache;
 use unit_ranges::UnitRanges;
-use units::Units;
+use units::{UnitView, Units};
 
 /// Bytes of a section.
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
@@ -119,21 +123,55 @@ impl<'a> DwarfLookup<'a> {
             return true;
         };
         let mut location = location.unwrap_or_default();
-        let describe = |entry| {
-            let files = Files { own, supplementary: self.supplementary.as_ref(), budget: &self.budget };
-            let mut descriptions = self.descriptions.borrow_mut();
-            let read = || Description::read(&files, view, entry);
-            descriptions.entry((number, entry)).or_insert_with(read).clone()
-        };
+        let describe = |entry| self.describe(number, own, view, entry);
         let calls = cache.calls(view, &self.budget, function);
         for call in calls.find(address) {
             on_position(Position { description: describe(call.entry), location, is_inlined: true });
             let path = |file| lines.map(|lines| lines.path(lines_view.unit, &self.budget, file));
             let file = call.file.and_then(path).unwrap_or_default();
-            location = Location { file, line: call.line, column: call.column };
+            let Call { line, column, discriminator, .. } = *call;
+            location = Location { file, line, column, discriminator };
         }
         on_position(Position { description: describe(function), location, is_inlined: false });
         true
+    }
+}
+
+impl<'a> DwarfLookup<'a> {
+    /// Describes a function or an inlined call by its unit and entry.
+    fn describe(&self, number: usize, own: &Units<'a>, view: UnitView<'_, 'a>, entry: UnitOffset) -> Description<'a> {
+        let files = Files { own, supplementary: self.supplementary.as_ref(), budget: &self.budget };
+        let mut descriptions = self.descriptions.borrow_mut();
+        let read = || Description::read(&files, view, entry);
+        descriptions.entry((number, entry)).or_insert_with(read).clone()
+    }
+
+    /// Calls `on_range` with each range of code, and the name, of all functions in the units that have one of these addresses.
+    pub(crate) fn each_function(&self, addresses: &[u64], on_range: &mut dyn FnMut(&'a [u8], Range<u64>)) {
+        let numbers: BTreeSet<usize> = addresses.iter().flat_map(|&address| self.ranges.find(address)).collect();
+        for number in numbers {
+            let (Some(view), Some(cache)) = (self.units.unit(number), self.caches.get(number)) else { continue };
+            let cache = cache.get_or_init(Box::default);
+            let code = cache.code(&self.split, &self.units, view, &self.budget);
+            let (own, view) = code.unwrap_or((&self.units, view));
+            for (range, entry) in cache.functions(view, &self.budget).ranges() {
+                on_range(self.describe(number, own, view, *entry).plain_name(), range.clone());
+            }
+        }
+    }
+
+    /// Calls `on_frame` with each function that an address is in, innermost first; not at all if none is known.
+    pub(crate) fn each_source_frame(&self, address: u64, on_frame: &mut dyn FnMut(SourceFrame<'_>)) {
+        let mut emit = |position: Position<'_, 'a>| {
+            let Position { description, location, .. } = position;
+            on_frame(SourceFrame {
+                function: description.plain_name(),
+                declaration: description.line,
+                line: location.line,
+                discriminator: location.discriminator,
+            });
+        };
+        let _ = self.ranges.find(address).any(|number| self.in_unit(number, address, &mut emit));
     }
 }
 
@@ -155,7 +193,7 @@ impl Lookup for DwarfLookup<'_> {
         let mut emit = |position: Position<'_, '_>| {
             let Position { description, location, is_inlined } = position;
             let name = if is_inlined { description.name() } else { outermost(&description, symbol) };
-            let Location { file, line, column } = location;
+            let Location { file, line, column, .. } = location;
             if name.is_empty() && file.is_empty() && line == 0 {
                 return;
             }

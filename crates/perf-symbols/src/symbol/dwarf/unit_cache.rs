@@ -51,6 +51,11 @@ impl<'a> UnitCache<'a> {
         outer.find(address).or_else(|| outer.is_partial().then(all)?.find(address))
     }
 
+    /// All functions.
+    pub(super) fn functions(&self, view: UnitView<'_, 'a>, budget: &Budget) -> &Functions {
+        self.functions[1].get_or_init(|| Functions::new(view, budget, Depth::All))
+    }
+
     pub(super) fn lines(&self, unit: UnitRef<'_, Slice<'a>>, budget: &Budget) -> &UnitLines {
         self.lines.get_or_init(|| UnitLines::new(unit, budget))
     }
