@@ -1,6 +1,8 @@
 //! JSON of a report with a limited size, for programs that pay for what they read.
 
+use perf_data::error::{Error, Result};
 use serde_json::{Map, Value};
+use std::io::Write;
 
 /// The lists of a report. What else it contains is short.
 const LISTS: [&str; 4] = ["entries", "lines", "callers", "callees"];
@@ -10,6 +12,16 @@ pub(super) const MIN_BYTES: u32 = 500;
 
 /// A name may have so much of the limit: those of templates have thousands of characters.
 const TEXT_SHARE: usize = 8;
+
+/// Writes a report from an offset on, in a line of at most so many bytes.
+///
+/// # Errors
+/// Errors of `out`.
+pub(super) fn write(report: Value, offset: Option<u32>, max_bytes: Option<u32>, out: &mut dyn Write) -> Result<()> {
+    let max_bytes = max_bytes.map_or(usize::MAX, |bytes| bytes.max(MIN_BYTES) as usize - "\n".len());
+    let part = bounded(report, offset.unwrap_or(0) as usize, max_bytes);
+    writeln!(out, "{part}").map_err(Error::Output)
+}
 
 /// Omits the entries of lists before an offset, and as many at their ends as exceed the limit. The number of those that follow is in
 /// `omitted`, the offset at which they begin in `next_offset`. Facts of the recording are omitted if they exceed half of the limit,

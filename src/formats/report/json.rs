@@ -7,7 +7,8 @@ use crate::report::facts::{facts, warnings};
 use crate::report::function_tree::{FunctionTree, NamedFunction, TreeDirection};
 use crate::report::location::{LocationSelection, Locations};
 use crate::report::neighbors::{Neighbor, Neighbors};
-use crate::report::source_lines::{SourceFiles, SourceLines};
+use crate::report::source_files::SourceFiles;
+use crate::report::source_lines::SourceLines;
 use crate::report::top::ReportEntry;
 use crate::report::tree_lines::{ChainLink, TreeLimits, TreeLines};
 use crate::report::{Counts, Usage};
@@ -56,7 +57,7 @@ fn write_end(profile: &Profile, events: Vec<Value>, out: &mut dyn Write) -> io::
 }
 
 /// What all objects end with.
-fn end(profile: &Profile, events: Vec<Value>) -> Map<String, Value> {
+pub(super) fn end(profile: &Profile, events: Vec<Value>) -> Map<String, Value> {
     let facts: Map<String, Value> =
         facts(profile).into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
     let members = [("events", json!(events)), ("facts", json!(facts)), ("warnings", json!(warnings(profile)))];
@@ -239,7 +240,7 @@ fn call(link: &ChainLink, locations: &Locations) -> Value {
     }
 }
 
-fn counts(counts: Counts) -> Value {
+pub(super) fn counts(counts: Counts) -> Value {
     json!({ "samples": counts.samples, "value": counts.value })
 }
 

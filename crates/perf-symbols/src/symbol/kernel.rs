@@ -1,5 +1,6 @@
 //! Kernel symbols: functions from kallsyms, lines from vmlinux, relocated by the recorded address of a reference symbol.
 
+use super::code::{FunctionCode, MissingCode};
 use super::elf::ElfFiles;
 use super::find::attempt::{Attempt, Outcome, Role};
 use super::find::search::Search;
@@ -143,6 +144,10 @@ impl OpenedObject for Kernel {
         Some(offset.wrapping_add(self.load_address))
     }
 
+    fn code(&self, _: u64) -> Result<FunctionCode, MissingCode> {
+        Err(MissingCode::KernelNamesOnly)
+    }
+
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
         lookups(&Shifted { lookup: &self.kallsyms, shift: self.shift });
     }
@@ -167,6 +172,11 @@ impl Vmlinux {
 impl OpenedObject for Vmlinux {
     fn address_of_offset(&self, offset: u64) -> Option<u64> {
         Some(offset)
+    }
+
+    fn code(&self, address: u64) -> Result<FunctionCode, MissingCode> {
+        let code = self.files.code(address.wrapping_sub(self.shift))?;
+        Ok(FunctionCode { start: code.start.wrapping_add(self.shift), ..code })
     }
 
     fn debug_size(&self) -> u64 {

@@ -1,0 +1,115 @@
+//! The instructions of a function, or the addresses that stand for them.
+
+use super::{AnnotatedInstruction, CodePosition, InlinedFunction};
+use crate::profile::symbolize::code::{CodeFunction, CodeSources};
+use crate::profile::symbolize::function_name::{CodeKind, ShownFunction};
+use crate::profile::symbolize::symbols::Symbols;
+use crate::report::location::{LocationId, Locations};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Addresses with samples, with the positions of the frames there.
+pub(super) fn sampled(addresses: impl Iterator<Item = (u64, u32)>, locations: &Locations) -> Vec<AnnotatedInstruction> {
+    let frames: BTreeMap<u64, u32> = addresses.collect();
+    let function = |&id: &LocationId| {
+        let function = locations.get(id).function;
+        let [name, short] = [locations.text(function), locations.function_name(function)].map(Cow::into_owned);
+        InlinedFunction { name, short }
+    };
+    let position = |frame: u32| {
+        let list = locations.frame_locations(frame);
+        let innermost = list.first().map(|&id| locations.get(id));
+        let inlined = list.iter().take(list.len().saturating_sub(1));
+        CodePosition {
+            file: innermost.map(|location| locations.text(location.file).into_owned()).unwrap_or_default(),
+            line: innermost.map_or(0, |location| location.line),
+            inlined: inlined.map(function).collect(),
+        }
+    };
+    let address = |(address, frame): (u64, u32)| AnnotatedInstruction {
+        address,
+        len: 0,
+        text: None,
+        target: None,
+        is_jump: false,
+        position: position(frame),
+        has_inner_samples: false,
+        usage: Vec::new(),
+    };
+    frames.into_iter().map(address).collect()
+}
+
+/// The position of an address, which has a number in `symbols`.
+fn position(symbols: &Symbols, number: u32) -> CodePosition {
+    let lines = symbols.lines(number);
+    let Some(innermost) = lines.first() else { return CodePosition::default() };
+    let function = |id| symbols.function(id).copied();
+    let inlined = |id| {
+        let shown = ShownFunction::new(function(id)?, symbols, CodeKind::Native);
+        shown.map(|ShownFunction { full, short }| InlinedFunction { name: full, short: short.text })
+    };
+    let file = function(innermost.function).map_or(&b""[..], |function| symbols.name(function.file));
+    CodePosition {
+        file: String::from_utf8_lossy(file).into_owned(),
+        line: innermost.line,
+        inlined: lines[..lines.len() - 1].iter().map(|line| inlined(line.function).unwrap_or_default()).collect(),
+    }
+}
+
+/// The instructions of a function.
+///
+/// # Errors
+/// The reason if they cannot be decoded.
+#[cfg(feature = "disassembly")]
+pub(super) fn disassembled(
+    function: &CodeFunction,
+    sources: &CodeSources,
+) -> Result<Vec<AnnotatedInstruction>, String> {
+    use perf_symbols::disassembly::{Disassembler, InstructionClass};
+    let machine = sources.machine(function);
+    let disassembler = machine.and_then(|machine| Disassembler::new(machine, function.code.is_64));
+    let Some(disassembler) = disassembler else {
+        let machine = machine.map_or("unknown".to_owned(), |machine| machine.to_string());
+        return Err(format!("instructions of this machine (ELF machine {machine}) are not decoded"));
+    };
+    let (mut instructions, mut at) = (Vec::new(), 0);
+    while let Some(bytes) = function.code.bytes.get(at..).filter(|bytes| !bytes.is_empty()) {
+        let address = function.code.start.wrapping_add(at as u64);
+        let mut text = String::new();
+        let decoded = disassembler.decode_text(bytes, address, &mut text);
+        let len = decoded.map_or(usize::from(disassembler.alignment()).min(bytes.len()), |decoded| decoded.len.into());
+        let class = decoded.map_or(InstructionClass::Other, |decoded| decoded.class);
+        instructions.push(AnnotatedInstruction {
+            address,
+            len: len as u8,
+            text: Some(if decoded.is_some() { text } else { "(bad)".to_owned() }),
+            target: decoded.and_then(|decoded| decoded.target),
+            is_jump: matches!(class, InstructionClass::Jump | InstructionClass::ConditionalJump),
+            position: CodePosition::default(),
+            has_inner_samples: false,
+            usage: Vec::new(),
+        });
+        at += len;
+    }
+    let addresses: Vec<u64> = instructions.iter().map(|instruction| instruction.address).collect();
+    let symbols = sources.lines(function, &addresses);
+    if function.code.has_open_end {
+        // The function ends where another one begins.
+        let outermost = |number: u32| symbols.frame_function(number).map(|function| function.system_name);
+        let count = (0..instructions.len() as u32).take_while(|&number| outermost(number) == outermost(0)).count();
+        instructions.truncate(count);
+    }
+    for (number, instruction) in (0..).zip(&mut instructions) {
+        instruction.position = position(&symbols, number);
+    }
+    Ok(instructions)
+}
+
+/// The instructions of a function.
+///
+/// # Errors
+/// Without the cargo feature `disassembly`, always.
+#[cfg(not(feature = "disassembly"))]
+pub(super) fn disassembled(_: &CodeFunction, _: &CodeSources) -> Result<Vec<AnnotatedInstruction>, String> {
+    Err("this program was built without the feature disassembly".to_owned())
+}
