@@ -58,7 +58,11 @@ impl Decode for Aarch64 {
     fn write_text(&self, bytes: &[u8], address: u64, text: &mut String) {
         let Some(word) = word(bytes) else { return };
         match InstDecoder::default().decode(&mut U8Reader::new(&word.to_le_bytes())) {
-            Ok(instruction) => *text += &with_addresses(&instruction.to_string(), address),
+            Ok(instruction) => {
+                // An index that is extended without a shift.
+                let decoded = instruction.to_string().replace("xtw #0]", "xtw]").replace("xtx #0]", "xtx]");
+                *text += &with_addresses(&decoded, address);
+            }
             Err(_) => *text += &format!(".inst {word:#010x}"),
         }
     }

@@ -85,6 +85,12 @@ impl RiscV {
     }
 }
 
+/// The text of `c.and`, which riscv-isa 0.3.1 does not know.
+fn and_text(code: u16) -> Option<String> {
+    let [to, other] = [code >> 7, code >> 2].map(|register| 8 + (register & 7));
+    (code & 0xfc63 == 0x8c61).then(|| format!("and x{to}, x{to}, x{other}"))
+}
+
 impl Decode for RiscV {
     fn decode(&self, bytes: &[u8], address: u64) -> Option<Instruction> {
         let low = u32::from(u16::from_le_bytes(*bytes.first_chunk()?));
@@ -120,7 +126,18 @@ impl Decode for RiscV {
             zbs: true,
         };
         let Some(Instruction { len, target: jump, .. }) = self.decode(bytes, address) else { return };
-        match decode_le_bytes(bytes, &target).map(|(instruction, _)| instruction.to_string()) {
+        let decoded = match len {
+            2 => and_text(u16::from_le_bytes([bytes[0], bytes[1]])),
+            _ => None,
+        };
+        let decoded =
+            decoded.or_else(|| decode_le_bytes(bytes, &target).map(|(instruction, _)| instruction.to_string()));
+        match decoded {
+            Some(decoded) if len == 4 && bytes[0] & 0x7f == 0x2f => {
+                let (name, operands) = decoded.split_once(' ').unwrap_or((&decoded, ""));
+                let ordering = ["", ".rl", ".aq", ".aqrl"][usize::from(bytes[3] >> 1 & 3)];
+                *text += &objdump_text(&format!("{name}{ordering} {operands}"), jump);
+            }
             Some(decoded) if decoded != "unimp" => *text += &objdump_text(&decoded, jump),
             _ if len == 2 => *text += &format!(".2byte {:#06x}", u16::from_le_bytes([bytes[0], bytes[1]])),
             _ => *text += &format!(".4byte {:#010x}", u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),

@@ -24,6 +24,11 @@ pub(super) fn objdump_text(text: &str, target: Option<u64>) -> String {
     {
         operands[1] = format!("{:#x}", pages & 0xf_ffff);
     }
+    if matches!(name, "slli" | "srli" | "srai" | "slliw" | "srliw" | "sraiw")
+        && let Some(Ok(amount)) = operands.get(2).map(|amount| amount.parse::<u8>())
+    {
+        operands[2] = format!("{amount:#x}");
+    }
     let list: Vec<&str> = operands.iter().map(String::as_str).collect();
     let (name, list): (&str, Vec<&str>) = match (name, &list[..]) {
         ("addi", ["zero", "zero", "0"]) => ("nop", vec![]),
@@ -43,6 +48,7 @@ pub(super) fn objdump_text(text: &str, target: Option<u64>) -> String {
         ("jalr", ["zero", "0(ra)"]) => ("ret", vec![]),
         ("jalr", ["zero", to]) => ("jr", vec![without_zero(to)]),
         ("jalr", ["ra", to]) => ("jalr", vec![without_zero(to)]),
+        ("jalr", [link, to]) => ("jalr", vec![link, without_zero(to)]),
         ("beq", [register, "zero", target]) => ("beqz", vec![register, target]),
         ("bne", [register, "zero", target]) => ("bnez", vec![register, target]),
         ("bge", ["zero", register, target]) => ("blez", vec![register, target]),

@@ -96,6 +96,18 @@ impl Symbolizer {
         }
         code
     }
+
+    /// The texts of the source files of addresses, as the symbol table states them, where debug information contains them.
+    pub fn embedded_sources(&self, key: &ObjectKey, addresses: &[u64]) -> Vec<Option<Vec<u8>>> {
+        let mut texts = Vec::new();
+        if let (Some(object), _) = self.find(key) {
+            object.with_lookup(&mut |lookup| {
+                texts = addresses.iter().map(|&address| lookup.source(address)).collect();
+            });
+        }
+        texts.resize(addresses.len(), None);
+        texts
+    }
 }
 
 impl ObjectCode {
