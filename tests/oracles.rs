@@ -7,6 +7,7 @@
 mod common;
 
 mod oracles {
+    mod annotate;
     mod anonymize;
     mod archive;
     mod build_ids;
@@ -14,6 +15,7 @@ mod oracles {
     mod compat;
     mod consumers;
     mod conversions;
+    mod disassembly;
     mod endian;
     mod filters;
     mod folded;

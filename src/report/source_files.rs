@@ -131,6 +131,12 @@ impl<'a> SourceFiles<'a> {
         self.texts.insert(file.to_owned(), text.clone());
         text
     }
+
+    /// Adds the text of a file that is not found.
+    pub(crate) fn add(&mut self, file: &str, text: &[u8]) {
+        let text = SourceText::new(Arc::from(String::from_utf8_lossy(text)), None);
+        self.texts.insert(file.to_owned(), Some(text));
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Fuzz targets: functions that take any bytes and fail if a promise does not hold. An ordinary test runs the same functions on
 //! the committed corpus.
 
+mod code;
 mod completions;
 #[cfg(feature = "parquet")]
 mod datasets;
@@ -24,6 +25,7 @@ mod tracepoint;
 mod unwind;
 mod values;
 
+pub use code::code;
 pub use completions::completion;
 #[cfg(feature = "parquet")]
 pub use datasets::dataset;

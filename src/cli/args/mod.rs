@@ -178,7 +178,7 @@ pub(super) enum Command {
     Dump(Deferred<DumpArgs>),
     /// Print the functions with the most samples
     Report(Deferred<ReportArgs>),
-    /// Print the source lines and instructions of a function with their samples
+    /// Print a function's source lines and instructions
     Annotate(Deferred<AnnotateArgs>),
     /// Show a recording as a page in the browser
     View(Deferred<ViewArgs>),

@@ -25,7 +25,7 @@ pub(super) fn write(report: Value, offset: Option<u32>, max_bytes: Option<u32>, 
 
 /// Omits the entries of lists before an offset, and as many at their ends as exceed the limit. The number of those that follow is in
 /// `omitted`, the offset at which they begin in `next_offset`. Facts of the recording are omitted if they exceed half of the limit,
-/// and events a third of it.
+/// events a third, and annotated functions a sixth of it.
 pub(super) fn bounded(report: Value, offset: usize, max_bytes: usize) -> Value {
     let Value::Object(mut object) = report else { return report };
     let lists: Vec<_> = LISTS.iter().filter_map(|name| Some((*name, object.remove(*name)?))).collect();
@@ -38,16 +38,17 @@ pub(super) fn bounded(report: Value, offset: usize, max_bytes: usize) -> Value {
             omitted.insert(name.to_owned(), count.into());
         }
     }
-    if let Some(events) = object.get_mut("events").and_then(Value::as_array_mut) {
+    for (name, share) in [("events", 3), ("functions", 6)] {
+        let Some(list) = object.get_mut(name).and_then(Value::as_array_mut) else { continue };
         let mut used = 0;
-        let fitting = events.iter().take_while(|event| {
-            used += size(event) + 1;
-            used <= max_bytes / 3
+        let fitting = list.iter().take_while(|entry| {
+            used += size(entry) + 1;
+            used <= max_bytes / share
         });
-        let (count, shown) = (events.len(), fitting.count());
-        events.truncate(shown);
+        let (count, shown) = (list.len(), fitting.count());
+        list.truncate(shown);
         if shown < count {
-            omitted.insert("events".to_owned(), (count - shown).into());
+            omitted.insert(name.to_owned(), (count - shown).into());
         }
     }
     let mut room = max_bytes.saturating_sub(size(&Value::from(object.clone())) + 130);

@@ -129,6 +129,11 @@ impl CodeSources {
         symbols
     }
 
+    /// The texts of the source files of addresses of a function, where debug information contains them.
+    pub(crate) fn embedded_sources(&self, function: &CodeFunction, addresses: &[u64]) -> Vec<Option<Vec<u8>>> {
+        self.symbolizers[function.symbolizer].embedded_sources(&function.key, addresses)
+    }
+
     /// `e_machine` of a function's code.
     pub(crate) fn machine(&self, function: &CodeFunction) -> Option<u16> {
         let arch = self.arch.as_deref();

@@ -91,8 +91,11 @@ pub(super) fn disassembled(
         });
         at += len;
     }
-    let addresses: Vec<u64> = instructions.iter().map(|instruction| instruction.address).collect();
-    let symbols = sources.lines(function, &addresses);
+    // One lookup for all: a large object is opened for each.
+    let targets = outside_targets(&instructions, function);
+    let addresses = instructions.iter().map(|instruction| instruction.address);
+    let symbols = sources.lines(function, &addresses.chain(targets.iter().copied()).collect::<Vec<_>>());
+    let first_target = instructions.len();
     if function.code.has_open_end {
         // The function ends where another one begins.
         let outermost = |number: u32| symbols.frame_function(number).map(|function| function.system_name);
@@ -102,7 +105,28 @@ pub(super) fn disassembled(
     for (number, instruction) in (0..).zip(&mut instructions) {
         instruction.position = position(&symbols, number);
     }
+    for instruction in &mut instructions {
+        let number = instruction.target.and_then(|target| targets.binary_search(&target).ok());
+        let called = number.and_then(|number| symbols.frame_function((first_target + number) as u32).copied());
+        let name = called.and_then(|called| ShownFunction::new(called, &symbols, CodeKind::Native));
+        if let (Some(text), Some(name)) = (&mut instruction.text, name) {
+            // As objdump does: `call 0x1150 <find>`.
+            *text += &format!(" <{}>", name.short.text);
+        }
+    }
     Ok(instructions)
+}
+
+/// The targets of jumps and calls that are outside of the function, in ascending order.
+#[cfg(feature = "disassembly")]
+fn outside_targets(instructions: &[AnnotatedInstruction], function: &CodeFunction) -> Vec<u64> {
+    let len = function.code.bytes.len() as u64;
+    let is_outside = |target: &u64| target.wrapping_sub(function.code.start) >= len;
+    let outside = instructions.iter().filter_map(|instruction| instruction.target.filter(is_outside));
+    let mut targets: Vec<u64> = outside.collect();
+    targets.sort_unstable();
+    targets.dedup();
+    targets
 }
 
 /// The instructions of a function.

@@ -7,6 +7,7 @@
 mod instructions;
 
 use super::location::{LocationSelection, Locations};
+use super::source_files::SourceFiles;
 use super::{Counts, Usage};
 use crate::profile::symbolize::code::{CodeFunction, FrameFunctions};
 use crate::profile::{Frame, Profile};
@@ -16,6 +17,7 @@ use perf_data::session::names::NameId;
 use perf_data::stream::events::EventIndex;
 use perf_symbols::symbol::code::MissingCode;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 /// The order of blocks.
@@ -36,6 +38,7 @@ pub(crate) struct Annotation {
     pub events: Vec<(EventIndex, Counts)>,
     /// The functions, those with the most samples first.
     pub functions: Vec<AnnotatedFunction>,
+    code: Vec<CodeFunction>,
 }
 
 /// A function.
@@ -55,6 +58,8 @@ pub(crate) struct AnnotatedFunction {
     pub missing: Option<String>,
     /// Time of the file that its code is from.
     pub modified: Option<SystemTime>,
+    /// Index of its code.
+    code: Option<usize>,
 }
 
 /// An instruction, or an address with samples.
@@ -179,9 +184,33 @@ impl Annotation {
             function.blocks = blocks(&function.instructions, order);
             annotated.push(function);
         }
-        let mut annotation = Self { events: Vec::new(), functions: annotated };
+        let mut annotation = Self { events: Vec::new(), functions: annotated, code: found.functions };
         annotation.count(profile, &targets, order);
         annotation
+    }
+
+    /// Adds the texts of source files with samples that are not found, but that debug information contains.
+    pub(crate) fn add_embedded_sources(&self, profile: &Profile, files: &mut SourceFiles<'_>) {
+        let Some(sources) = &profile.tables.code else { return };
+        for function in &self.functions {
+            let Some(code) = function.code.and_then(|index| self.code.get(index)) else { continue };
+            let mut missing: BTreeMap<&str, u64> = BTreeMap::new();
+            for instruction in function.instructions.iter().filter(|instruction| instruction.has_samples()) {
+                let file = &*instruction.position.file;
+                if !file.is_empty() && files.text(file).is_none() {
+                    missing.entry(file).or_insert(instruction.address);
+                }
+            }
+            let (names, addresses): (Vec<&str>, Vec<u64>) = missing.into_iter().unzip();
+            if names.is_empty() {
+                continue;
+            }
+            for (name, text) in names.into_iter().zip(sources.embedded_sources(code, &addresses)) {
+                if let Some(text) = text {
+                    files.add(name, &text);
+                }
+            }
+        }
     }
 
     /// Counts the samples of all events.
@@ -336,6 +365,10 @@ fn annotate(
         blocks: Vec::new(),
         missing,
         modified: code.and_then(|function| function.code.modified),
+        code: match group.key {
+            FunctionKey::Code(index) => Some(index),
+            FunctionKey::Name(..) => None,
+        },
     }
 }
 

@@ -1,4 +1,4 @@
-//! Annotated functions as JSON: a line for each instruction and event.
+//! Annotated functions as JSON: a line for each instruction and event with samples.
 
 use super::super::json::{counts, end};
 use super::Annotate;
@@ -9,7 +9,7 @@ use crate::report::source_files::SourceFiles;
 use perf_data::stream::events::EventIndex;
 use serde_json::{Map, Value, json};
 
-/// One object: the instructions, the functions, the events with their counts, facts of the recording, and warnings.
+/// One object: the instructions, the functions whose instructions are unknown, the events with their counts, facts of the recording, and warnings.
 pub(super) fn report(
     profile: &Profile,
     locations: &Locations,
@@ -20,18 +20,17 @@ pub(super) fn report(
     let event = |event: EventIndex| &*profile.tables.events[event as usize].name;
     let (mut functions, mut lines) = (Vec::new(), Vec::new());
     for function in &annotation.functions {
-        let name = locations.text(function.name);
-        functions.push(json!({
-            "sym": name,
-            "dso": locations.text(function.dso),
-            "missing": function.missing,
-        }));
+        let [name, dso] = [locations.text(function.name), locations.text(function.dso)];
+        if let Some(missing) = &function.missing {
+            functions.push(json!({ "sym": name, "dso": dso, "missing": missing }));
+        }
         for (index, text) in shown(function, options) {
             let instruction = &function.instructions[index];
             let position = &instruction.position;
             let source = files.text(&position.file);
             let object = json!({
                 "sym": name,
+                "dso": dso,
                 "address": format!("{:#x}", instruction.address),
                 "instruction": text,
                 "target": instruction.target.map(|target| format!("{target:#x}")),

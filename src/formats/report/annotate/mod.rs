@@ -107,6 +107,9 @@ impl ProfileFormat for Annotate {
             true => SourceFiles::none(),
             false => SourceFiles::new(self.source_root.as_deref(), source_dir),
         };
+        if !no_source {
+            annotation.add_embedded_sources(profile, &mut files);
+        }
         if *json {
             let report = json::report(profile, &locations, &annotation, self, &mut files);
             return bounded::write(report, *offset, *max_bytes, out);

@@ -26,6 +26,9 @@ pub(super) struct Listing<'a> {
 /// Number of functions whose texts are printed: a regular expression can match all.
 const MAX_FUNCTIONS: usize = 20;
 
+/// Number of source files of a function whose paths are printed.
+const MAX_SOURCES: usize = 5;
+
 /// By how much copies of a source file and of its program may differ in time: copies are often as old as the copying.
 const TOLERANCE: Duration = Duration::from_secs(60);
 
@@ -80,10 +83,12 @@ impl Listing<'_> {
         text
     }
 
-    /// The source files, with what the reader has to know of each.
+    /// The source files with samples, with what the reader has to know of each.
     fn files(&self, function: &AnnotatedFunction, files: &mut SourceFiles<'_>, text: &mut String) {
-        let names: BTreeSet<&str> = function.blocks.iter().map(|block| &*block.position.file).collect();
-        for name in names.into_iter().filter(|name| !name.is_empty()) {
+        let has_samples = |block: &&CodeBlock| block.usage.iter().any(|usage| usage.total != Counts::default());
+        let blocks = function.blocks.iter().filter(has_samples);
+        let names: BTreeSet<&str> = blocks.map(|block| &*block.position.file).filter(|name| !name.is_empty()).collect();
+        for name in names.iter().take(MAX_SOURCES) {
             let source = files.text(name);
             let modified = source.as_ref().and_then(|source| source.modified).zip(function.modified);
             let note = match (&source, modified) {
@@ -95,6 +100,9 @@ impl Listing<'_> {
                 _ => "",
             };
             line!(text, "source {}{note}", printable::name(name));
+        }
+        if names.len() > MAX_SOURCES {
+            line!(text, "{} more source files", names.len() - MAX_SOURCES);
         }
     }
 
@@ -121,11 +129,13 @@ impl Listing<'_> {
                 let instruction = &function.instructions[index];
                 let columns = columns(&instruction.usage, &all, style);
                 let address = format!("{:>width$x}", instruction.address);
-                line!(text, "{columns}  {address}  {}{}", arrows[index], instruction_text(instruction));
+                let instruction = format!("{columns}  {address}  {}{}", arrows[index], instruction_text(instruction));
+                line!(text, "{}", instruction.trim_end());
             }
         }
         if omitted > 0 {
-            line!(text, "{omitted} more instructions; choose others with --context");
+            let instructions = if omitted == 1 { "instruction" } else { "instructions" };
+            line!(text, "{omitted} more {instructions}; choose others with --context");
         }
     }
 
@@ -174,7 +184,7 @@ fn columns(usage: &[Usage], all: &[Counts], style: Style) -> String {
 }
 
 fn instruction_text(instruction: &AnnotatedInstruction) -> String {
-    let text = instruction.text.as_deref().unwrap_or_default();
+    let text = printable::name(instruction.text.as_deref().unwrap_or_default());
     let inner = if instruction.has_inner_samples { "  (samples inside of the instruction)" } else { "" };
     format!("{text}{inner}")
 }
