@@ -5,6 +5,7 @@ use crate::profile::symbolize::code::{CodeFunction, CodeSources};
 use crate::profile::symbolize::function_name::{CodeKind, ShownFunction};
 use crate::profile::symbolize::symbols::Symbols;
 use crate::report::location::{LocationId, Locations};
+use perf_symbols::symbol::code::FunctionCode;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -60,37 +61,11 @@ fn position(symbols: &Symbols, number: u32) -> CodePosition {
 ///
 /// # Errors
 /// The reason if they cannot be decoded.
-#[cfg(feature = "disassembly")]
 pub(super) fn disassembled(
     function: &CodeFunction,
     sources: &CodeSources,
 ) -> Result<Vec<AnnotatedInstruction>, String> {
-    use perf_symbols::disassembly::{Disassembler, InstructionClass};
-    let machine = sources.machine(function);
-    let disassembler = machine.and_then(|machine| Disassembler::new(machine, function.code.is_64));
-    let Some(disassembler) = disassembler else {
-        let machine = machine.map_or("unknown".to_owned(), |machine| machine.to_string());
-        return Err(format!("instructions of this machine (ELF machine {machine}) are not decoded"));
-    };
-    let (mut instructions, mut at) = (Vec::new(), 0);
-    while let Some(bytes) = function.code.bytes.get(at..).filter(|bytes| !bytes.is_empty()) {
-        let address = function.code.start.wrapping_add(at as u64);
-        let mut text = String::new();
-        let decoded = disassembler.decode_text(bytes, address, &mut text);
-        let len = decoded.map_or(usize::from(disassembler.alignment()).min(bytes.len()), |decoded| decoded.len.into());
-        let class = decoded.map_or(InstructionClass::Other, |decoded| decoded.class);
-        instructions.push(AnnotatedInstruction {
-            address,
-            len: len as u8,
-            text: Some(if decoded.is_some() { text } else { "(bad)".to_owned() }),
-            target: decoded.and_then(|decoded| decoded.target),
-            is_jump: matches!(class, InstructionClass::Jump | InstructionClass::ConditionalJump),
-            position: CodePosition::default(),
-            has_inner_samples: false,
-            usage: Vec::new(),
-        });
-        at += len;
-    }
+    let mut instructions = decoded(&function.code, sources.machine(function))?;
     // One lookup for all: a large object is opened for each.
     let targets = outside_targets(&instructions, function);
     let addresses = instructions.iter().map(|instruction| instruction.address);
@@ -118,7 +93,6 @@ pub(super) fn disassembled(
 }
 
 /// The targets of jumps and calls that are outside of the function, in ascending order.
-#[cfg(feature = "disassembly")]
 fn outside_targets(instructions: &[AnnotatedInstruction], function: &CodeFunction) -> Vec<u64> {
     let len = function.code.bytes.len() as u64;
     let is_outside = |target: &u64| target.wrapping_sub(function.code.start) >= len;
@@ -129,11 +103,45 @@ fn outside_targets(instructions: &[AnnotatedInstruction], function: &CodeFunctio
     targets
 }
 
-/// The instructions of a function.
+/// Decodes code of an ELF machine.
 ///
 /// # Errors
-/// Without the cargo feature `disassembly`, always.
+/// If its instructions are unknown.
+#[cfg(feature = "disassembly")]
+fn decoded(code: &FunctionCode, machine: Option<u16>) -> Result<Vec<AnnotatedInstruction>, String> {
+    use perf_symbols::disassembly::{Disassembler, InstructionClass};
+    let disassembler = machine.and_then(|machine| Disassembler::new(machine, code.is_64));
+    let Some(disassembler) = disassembler else {
+        let machine = machine.map_or("unknown".to_owned(), |machine| machine.to_string());
+        return Err(format!("instructions of this machine (ELF machine {machine}) are not decoded"));
+    };
+    let (mut instructions, mut at) = (Vec::new(), 0);
+    while let Some(bytes) = code.bytes.get(at..).filter(|bytes| !bytes.is_empty()) {
+        let address = code.start.wrapping_add(at as u64);
+        let mut text = String::new();
+        let decoded = disassembler.decode_text(bytes, address, &mut text);
+        let len = decoded.map_or(usize::from(disassembler.alignment()).min(bytes.len()), |decoded| decoded.len.into());
+        let class = decoded.map_or(InstructionClass::Other, |decoded| decoded.class);
+        instructions.push(AnnotatedInstruction {
+            address,
+            len: len as u8,
+            text: Some(if decoded.is_some() { text } else { "(bad)".to_owned() }),
+            target: decoded.and_then(|decoded| decoded.target),
+            is_jump: matches!(class, InstructionClass::Jump | InstructionClass::ConditionalJump),
+            position: CodePosition::default(),
+            has_inner_samples: false,
+            usage: Vec::new(),
+        });
+        at += len;
+    }
+    Ok(instructions)
+}
+
+/// Decodes code of an ELF machine.
+///
+/// # Errors
+/// Always: the cargo feature `disassembly` is missing.
 #[cfg(not(feature = "disassembly"))]
-pub(super) fn disassembled(_: &CodeFunction, _: &CodeSources) -> Result<Vec<AnnotatedInstruction>, String> {
+fn decoded(_: &FunctionCode, _: Option<u16>) -> Result<Vec<AnnotatedInstruction>, String> {
     Err("this program was built without the feature disassembly".to_owned())
 }
