@@ -7,6 +7,7 @@ mod common;
 
 mod suite {
     mod access;
+    mod annotate;
     mod anonymize;
     mod archive;
     mod bad_input;

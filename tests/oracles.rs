@@ -7,6 +7,7 @@
 mod common;
 
 mod oracles {
+    mod annotate;
     mod anonymize;
     mod archive;
     mod branch_profiles;
@@ -15,6 +16,7 @@ mod oracles {
     mod compat;
     mod consumers;
     mod conversions;
+    mod disassembly;
     mod embedded_symbols;
     mod endian;
     mod filters;

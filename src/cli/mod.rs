@@ -138,6 +138,7 @@ fn run() -> Result<ExitCode, Failure> {
         Some(Command::Info(Deferred(args))) => info::run(*args),
         Some(Command::Dump(Deferred(args))) => dump::run(*args),
         Some(Command::Report(Deferred(args))) => profile_report::run(*args),
+        Some(Command::Annotate(Deferred(args))) => profile_report::annotate(*args),
         #[cfg(feature = "push")]
         Some(Command::Push(Deferred(args))) => push::run(*args),
         Some(Command::View(Deferred(args))) => view::run(*args),

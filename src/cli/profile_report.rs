@@ -1,6 +1,6 @@
-//! `perfconv report`.
+//! `perfconv report` and `annotate`.
 
-use super::args::{ColorArg, ReportArgs};
+use super::args::{AnnotateArgs, ColorArg, ConvertArgs, ReportArgs};
 use super::convert;
 use super::failure::Failure;
 use super::pager::Pager;
@@ -14,15 +14,37 @@ use std::process::ExitCode;
 /// # Errors
 /// If the arguments are invalid, the recording cannot be read, or the output cannot be written.
 pub(super) fn run(mut args: ReportArgs) -> Result<ExitCode, Failure> {
-    let on_terminal = args.output == Path::new("-") && io::stdout().is_terminal();
-    let has_color = match args.color {
-        ColorArg::Auto => on_terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    args.contents.ascii |= !is_utf8_locale();
+    let (has_color, has_pager) = (has_color(args.color, &args.output), !args.no_pager && is_terminal(&args.output));
+    paged(has_pager, || args.conversion(has_color).map_err(Failure::Usage))
+}
+
+/// Prints an annotated function; on a terminal in color, through a pager.
+///
+/// # Errors
+/// If the arguments are invalid, the recording cannot be read, it has no such function, or the output cannot be written.
+pub(super) fn annotate(args: AnnotateArgs) -> Result<ExitCode, Failure> {
+    let (has_color, has_pager) = (has_color(args.color, &args.output), !args.no_pager && is_terminal(&args.output));
+    paged(has_pager, || Ok(args.conversion(has_color, !is_utf8_locale())))
+}
+
+/// Whether an output is a terminal.
+fn is_terminal(output: &Path) -> bool {
+    output == Path::new("-") && io::stdout().is_terminal()
+}
+
+fn has_color(color: ColorArg, output: &Path) -> bool {
+    match color {
+        ColorArg::Auto => is_terminal(output) && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         ColorArg::Always => true,
         ColorArg::Never => false,
-    };
-    args.contents.ascii |= !is_utf8_locale();
-    let pager = if on_terminal && !args.no_pager { Pager::start() } else { None };
-    let done = args.conversion(has_color).map_err(Failure::Usage).and_then(convert::run);
+    }
+}
+
+/// Runs a conversion, whose output is shown in a pager if there is one.
+fn paged(has_pager: bool, conversion: impl FnOnce() -> Result<ConvertArgs, Failure>) -> Result<ExitCode, Failure> {
+    let pager = if has_pager { Pager::start() } else { None };
+    let done = conversion().and_then(convert::run);
     match pager {
         None => done,
         Some(pager) => {

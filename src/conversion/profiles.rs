@@ -123,6 +123,7 @@ pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -
         weight: if format.shows_scheduling() { SampleWeight::OffCpu } else { options.weight },
         scheduling: format.shows_scheduling(),
         keeps_periods: format.has_columns(),
+        reads_code: format.reads_code(),
         as_recorded: format.is_as_recorded(),
         branches: format.branches(),
         ..options

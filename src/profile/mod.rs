@@ -38,6 +38,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use symbolize::ObjectReports;
+use symbolize::code::CodeSources;
 use symbolize::symbols::Symbols;
 use timeline::{Occurrence, Timeline};
 
@@ -113,6 +114,8 @@ pub struct Tables {
     pub function_names: FunctionNames,
     /// Why frames of mappings have no symbols.
     pub objects: ObjectReports,
+    /// Where the code of functions is found, if [requested](options::ProfileOptions::reads_code).
+    pub(crate) code: Option<CodeSources>,
     /// What threads did, if [requested](options::ProfileOptions::timeline).
     pub timeline: Timeline,
     /// How threads were scheduled, if [requested](options::ProfileOptions::scheduling).

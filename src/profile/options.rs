@@ -43,6 +43,8 @@ pub struct ProfileOptions {
     pub scheduling: bool,
     /// Keep the periods of samples beside their latency, as those of another event.
     pub keeps_periods: bool,
+    /// Keep what is needed to read the code of functions.
+    pub reads_code: bool,
     /// Which frames are cut from stacks.
     pub cuts: StackCuts,
     /// How outputs for people show names of functions.

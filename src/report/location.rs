@@ -52,6 +52,14 @@ pub struct LocationSelection {
     pub is_selected: Vec<bool>,
 }
 
+impl LocationSelection {
+    /// The full names of the functions.
+    pub(crate) fn names<'a>(&self, locations: &'a Locations) -> HashSet<Cow<'a, str>> {
+        let selected = locations.list.iter().zip(&self.is_selected).filter(|(_, is_selected)| **is_selected);
+        selected.map(|(location, _)| locations.text(location.function)).collect()
+    }
+}
+
 /// The function of a frame.
 struct FrameFunction {
     /// Its full name; `None` if it is unknown.

@@ -15,6 +15,7 @@
 //! # }
 //! ```
 
+pub mod annotation;
 pub(crate) mod call_tree;
 mod column;
 pub(crate) mod comparison;
@@ -25,6 +26,7 @@ pub mod key;
 pub mod location;
 pub(crate) mod neighbors;
 pub mod ratio;
+pub mod source_files;
 pub(crate) mod source_lines;
 #[cfg(test)]
 mod test_column;

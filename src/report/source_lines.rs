@@ -1,14 +1,10 @@
 //! Lines of functions with their counts and, where the file exists, their text.
 
 use super::location::Locations;
+use super::source_files::SourceFiles;
 use super::{Counts, Usage};
 use crate::profile::{Profile, Row};
-use hashbrown::HashMap;
-use perf_symbols::object::recorded_file;
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::path::Path;
-use std::sync::Arc;
 
 /// Lines of a function, or of several, in one source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,53 +17,6 @@ pub(crate) struct SourceLines {
     pub counts: BTreeMap<i64, Usage>,
     /// Samples in all of them.
     pub total: Counts,
-}
-
-/// Number of bytes that are read of all source files of a report. A path of debug information can name any large file. Lines behind
-/// them are shown as missing.
-const MAX_SOURCE: u64 = 64 << 20;
-
-/// The texts of source files.
-#[derive(Debug)]
-pub(crate) struct SourceFiles<'a> {
-    /// Copy of the recorded machine's root directory, where they are looked up before their recorded paths.
-    root: Option<&'a Path>,
-    texts: HashMap<String, Option<Arc<str>>>,
-    /// Number of bytes that may still be read.
-    left: u64,
-}
-
-impl<'a> SourceFiles<'a> {
-    /// Files below a copy of the recorded machine's root directory, or else at their recorded paths.
-    pub(crate) fn new(root: Option<&'a Path>) -> Self {
-        Self { root, texts: HashMap::new(), left: MAX_SOURCE }
-    }
-
-    /// No files: lines have no text.
-    pub(crate) fn none() -> Self {
-        Self { root: None, texts: HashMap::new(), left: 0 }
-    }
-
-    /// The text of a file; `None` if it cannot be read.
-    fn text(&mut self, file: &str) -> Option<Arc<str>> {
-        if let Some(text) = self.texts.get(file) {
-            return text.clone();
-        }
-        if self.left == 0 {
-            return None;
-        }
-        let recorded = Path::new(file);
-        let below = recorded.strip_prefix("/").unwrap_or(recorded);
-        let copy = self.root.map(|root| root.join(below));
-        let opened = copy.into_iter().chain([recorded.to_owned()]).find_map(|path| recorded_file::open(&path).ok());
-        let text = opened.and_then(|file| {
-            let mut bytes = Vec::new();
-            self.left -= file.take(self.left).read_to_end(&mut bytes).ok()? as u64;
-            Some(Arc::from(String::from_utf8_lossy(&bytes)))
-        });
-        self.texts.insert(file.to_owned(), text.clone());
-        text
-    }
 }
 
 impl SourceLines {
@@ -114,7 +63,7 @@ impl SourceLines {
         let mut counted_lines = self.counts.keys().copied().filter(|&line| line > 0);
         let first = counted_lines.next()?;
         let last = counted_lines.next_back().unwrap_or(first);
-        let lines = (1..).zip(text.lines()).skip_while(|(number, _)| *number < first - context);
-        Some(lines.take_while(|(number, _)| *number <= last + context).map(|(n, line)| (n, line.to_owned())).collect())
+        let lines = text.lines(first - context, last.saturating_add(context));
+        Some(lines.map(|(number, line)| (number, line.to_owned())).collect())
     }
 }

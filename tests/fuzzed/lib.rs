@@ -2,6 +2,7 @@
 //! the committed corpus.
 
 mod branches;
+mod code;
 mod completions;
 #[cfg(feature = "parquet")]
 mod datasets;
@@ -26,6 +27,7 @@ mod unwind;
 mod values;
 
 pub use branches::branches;
+pub use code::code;
 pub use completions::completion;
 #[cfg(feature = "parquet")]
 pub use datasets::dataset;

@@ -37,6 +37,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("tracepoint", fuzz::tracepoint),
     ("object", fuzz::object),
     ("page", fuzz::page),
+    ("code", fuzz::code),
     ("completion", fuzz::completion),
     ("branches", fuzz::branches),
     #[cfg(feature = "parquet")]

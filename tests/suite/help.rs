@@ -19,6 +19,7 @@ const COMMANDS: &[&str] = &[
     "info",
     "dump",
     "report",
+    "annotate",
     "view",
     #[cfg(feature = "push")]
     "push",

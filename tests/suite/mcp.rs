@@ -55,6 +55,7 @@ fn questions_about_a_recording_have_short_answers() {
         ("callees", json!({ "function": "foundry::v2::heap_phase" }), "std::sort_heap<unsigned int*"),
         ("tree", json!({ "percent_limit": 5 }), r#""calls":["#),
         ("lines", json!({ "function": "local_phase" }), "/srv/sym/src/foundry.cpp"),
+        ("annotate", json!({ "function": "heap_phase" }), r#""instruction":"call 0x"#),
         ("diff", json!({ "base": "words.data", "file": "cxx.data" }), r#""change":"#),
     ];
     let lines: Vec<_> = questions

@@ -35,7 +35,10 @@
 //! | [`symbol`] | addresses to functions, inlined functions and lines |
 //! | [`symbolizer`] | [`Symbolizer`]: what programs call first |
 //! | [`unwind`] | user stack dumps to frames |
+//! | `disassembly` | bytes to instructions; with the cargo feature `disassembly` |
 
+#[cfg(feature = "disassembly")]
+pub mod disassembly;
 pub mod object;
 pub mod symbol;
 pub mod symbolizer;

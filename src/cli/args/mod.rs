@@ -1,5 +1,6 @@
 //! Command-line arguments.
 
+mod annotate;
 mod archive;
 mod build_ids;
 mod convert;
@@ -29,6 +30,7 @@ mod synth;
 mod test_format;
 mod view;
 
+pub(super) use annotate::AnnotateArgs;
 pub(super) use archive::ArchiveArgs;
 pub(super) use convert::{ConvertArgs, DEFAULT_INPUT, RecordingArgs, default_input};
 pub(super) use deferred::Deferred;
@@ -176,6 +178,8 @@ pub(super) enum Command {
     Dump(Deferred<DumpArgs>),
     /// Print the functions with the most samples
     Report(Deferred<ReportArgs>),
+    /// Print a function's source lines and instructions
+    Annotate(Deferred<AnnotateArgs>),
     /// Show a recording as a page in the browser
     View(Deferred<ViewArgs>),
     /// Send the profile of a recording to a server

@@ -249,10 +249,27 @@ pub(super) const PAGES: &[Page] = &[
         perf: Some("perf-script"),
     },
     Page {
+        command: Some("annotate"),
+        description: &[
+            "Prints the instructions of a function with their samples, below the source lines that they are from. Code is read from the \
+             files that the names of functions are from, from jitdumps, and from the recording for BPF programs. What is missing is \
+             reported with what to provide.",
+        ],
+        examples: &[
+            ("Annotate a function", "perfconv annotate main perf.data"),
+            ("Print its hottest lines", "perfconv annotate main --sort samples --context 2"),
+            ("With sources elsewhere", "perfconv annotate main --symfs files --source-dir /build=src"),
+        ],
+        files: &[INPUT, OBJECTS],
+        environment: OF_TEXT,
+        related: &["report", "view"],
+        perf: Some("perf-annotate"),
+    },
+    Page {
         command: Some("mcp"),
         description: &[
             "Answers questions about recordings by the Model Context Protocol, over standard input and output: a summary, functions, \
-             callers, callees, lines, the tree of calls, and what changed since another recording. An answer is the JSON of report, \
+             callers, callees, lines, instructions, the tree of calls, and what changed since another recording. An answer is the JSON of report, \
              limited to a few kilobytes; it says how to ask for what follows.",
             "Only recordings that are named, or in the directory of --root, are read. Source files are read only with --source.",
         ],

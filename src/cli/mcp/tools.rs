@@ -21,7 +21,9 @@ struct Tool {
     name: &'static str,
     description: &'static str,
     parameters: &'static [Parameter],
-    /// Options of `perfconv report`.
+    /// The command that answers it.
+    command: &'static str,
+    /// Options of the command.
     options: &'static [&'static str],
 }
 
@@ -42,6 +44,8 @@ enum Kind {
     Flag(&'static str),
     /// The path of a recording, as the value of an option.
     Recording(&'static str),
+    /// What the command is about, which is no option.
+    Operand,
 }
 
 const fn required(name: &'static str, description: &'static str, kind: Kind) -> Parameter {
@@ -71,30 +75,35 @@ const TOOLS: &[Tool] = &[
         name: "summary",
         description: "What a recording contains: command, machine, events, problems, and the functions with the most own samples",
         parameters: &[],
+        command: "report",
         options: &["--sort=sym,dso", "--no-children", "--limit=10"],
     },
     Tool {
         name: "functions",
         description: "The functions with the most samples, or other groups of samples",
         parameters: &[BY_SELF, SORT],
+        command: "report",
         options: &["--sort=sym"],
     },
     Tool {
         name: "search",
         description: "The functions whose name matches a regular expression, with their samples",
         parameters: &[required("pattern", "Regular expression", Kind::Value("--search")), BY_SELF],
+        command: "report",
         options: &["--sort=sym,dso"],
     },
     Tool {
         name: "callers",
         description: "What calls a function, and where",
         parameters: &[required("function", FUNCTION, Kind::Value("--callers"))],
+        command: "report",
         options: &[],
     },
     Tool {
         name: "callees",
         description: "What a function calls, and where",
         parameters: &[required("function", FUNCTION, Kind::Value("--callees"))],
+        command: "report",
         options: &[],
     },
     Tool {
@@ -105,18 +114,40 @@ const TOOLS: &[Tool] = &[
             "Omit calls below this share in percent [default: 0.5]",
             Kind::Value("--percent-limit"),
         )],
+        command: "report",
         options: &["--tree"],
     },
     Tool {
         name: "lines",
         description: "The source lines of a function with their samples, and their text if the file exists",
         parameters: &[required("function", FUNCTION, Kind::Value("--lines"))],
+        command: "report",
         options: &[],
+    },
+    Tool {
+        name: "annotate",
+        description: "The instructions of a function with samples, and those around them, with their source lines",
+        parameters: &[
+            required("function", FUNCTION, Kind::Operand),
+            optional(
+                "order",
+                "Order of the source lines: samples or address [default: samples]",
+                Kind::Value("--sort"),
+            ),
+            optional(
+                "context",
+                "Number of instructions before and after those with samples [default: 1]",
+                Kind::Value("--context"),
+            ),
+        ],
+        command: "annotate",
+        options: &["--sort=samples", "--context=1"],
     },
     Tool {
         name: "diff",
         description: "How the shares of functions differ from those of an earlier recording, and which changes can be chance",
         parameters: &[required("base", "Path of the earlier recording", Kind::Recording("--diff")), BY_SELF],
+        command: "report",
         options: &[],
     },
 ];
@@ -134,7 +165,7 @@ impl Tool {
             let schema = match kind {
                 Kind::Flag(_) => json!({ "type": "boolean", "description": description }),
                 Kind::Value("--percent-limit") => json!({ "type": "number", "description": description }),
-                Kind::Value(_) | Kind::Recording(_) => text(description),
+                Kind::Value(_) | Kind::Recording(_) | Kind::Operand => text(description),
             };
             properties.insert((*name).to_owned(), schema);
         }
@@ -170,7 +201,7 @@ impl Tool {
             None => readable.only().ok_or_else(|| format!("name a file: {readable}"))?,
             Some(name) => recording(name, "file", readable)?,
         };
-        let mut arguments: Vec<OsString> = ["report", "--json", "--quiet"].map(OsString::from).into();
+        let mut arguments: Vec<OsString> = [self.command, "--json", "--quiet"].map(OsString::from).into();
         let is_given = |option: &str| {
             self.parameters.iter().any(|parameter| {
                 matches!(parameter.kind, Kind::Value(value) if option.starts_with(value))
@@ -188,6 +219,13 @@ impl Tool {
                 Kind::Flag(option) if value.as_bool() == Some(true) => arguments.push(option.into()),
                 Kind::Flag(_) => {}
                 Kind::Value(option) => arguments.push(format!("{option}={}", word(value, name)?).into()),
+                Kind::Operand => {
+                    let operand = word(value, name)?;
+                    if operand.starts_with('-') {
+                        return Err(format!("'{name}' begins with '-'"));
+                    }
+                    arguments.push(operand.into());
+                }
                 Kind::Recording(option) => {
                     arguments.push(option.into());
                     arguments.push(recording(value, name, readable)?.into());

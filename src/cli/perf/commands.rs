@@ -92,7 +92,7 @@ pub(super) const COMMANDS: &[PerfCommand] = &[
     answered("inject", "Add build IDs, JIT symbols or sleep times", inject::OPTIONS, inject::run),
     answered("data", "Convert a recording, with convert --to-json", data::OPTIONS, data::run)
         .hint(Hint::Perfconv("'perfconv -t perf-json -o out.json'")),
-    replaced("annotate", "use 'perfconv report --lines FUNCTION' for its source lines"),
+    namesake("annotate", "use 'perfconv annotate FUNCTION'"),
     namesake("archive", "use 'perfconv archive'"),
     replaced(
         "buildid-cache",
@@ -198,9 +198,6 @@ mod tests {
         };
         assert_eq!(hint("list"), "use 'perf list'");
         assert_eq!(hint("evlist -v"), "use 'perfconv perf evlist -v', or 'perfconv info --events'");
-        let lines = "use 'perfconv report --lines main' for its source lines, or 'perf annotate -l main'";
-        assert_eq!(hint("annotate -l main"), lines);
-        assert!(hint("annotate").contains("--lines FUNCTION' for its source lines, or 'perf annotate'"));
         assert_eq!(hint("record"), "use 'perf record -g ./app', then 'perfconv report'");
         assert_eq!(hint("record $x"), "use 'perf record '$x'', then 'perfconv report'");
         assert!(hint("top").starts_with("use 'perf top', or record"));

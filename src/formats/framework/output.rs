@@ -138,6 +138,11 @@ pub trait ProfileFormat {
         false
     }
 
+    /// Whether it shows the [code](crate::profile::options::ProfileOptions::reads_code) of functions.
+    fn reads_code(&self) -> bool {
+        false
+    }
+
     /// Whether it shows several values of a sample, such as latency beside CPU time.
     fn has_columns(&self) -> bool {
         false

@@ -151,7 +151,7 @@ const PERF_FIELDS: &[ScriptField] = &[
     ScriptField {
         name: "srccode",
         needs: Needs::Nothing,
-        print: Print::Unsupported("'perfconv report --lines FUNCTION' shows source lines"),
+        print: Print::Unsupported("'perfconv annotate FUNCTION' shows source lines"),
     },
 ];
 

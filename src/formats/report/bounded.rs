@@ -1,6 +1,8 @@
 //! JSON of a report with a limited size, for programs that pay for what they read.
 
+use perf_data::error::{Error, Result};
 use serde_json::{Map, Value};
+use std::io::Write;
 
 /// The lists of a report. What else it contains is short.
 const LISTS: [&str; 4] = ["entries", "lines", "callers", "callees"];
@@ -11,9 +13,19 @@ pub(super) const MIN_BYTES: u32 = 500;
 /// A name may have so much of the limit: those of templates have thousands of characters.
 const TEXT_SHARE: usize = 8;
 
+/// Writes a report from an offset on, in a line of at most so many bytes.
+///
+/// # Errors
+/// Errors of `out`.
+pub(super) fn write(report: Value, offset: Option<u32>, max_bytes: Option<u32>, out: &mut dyn Write) -> Result<()> {
+    let max_bytes = max_bytes.map_or(usize::MAX, |bytes| bytes.max(MIN_BYTES) as usize - "\n".len());
+    let part = bounded(report, offset.unwrap_or(0) as usize, max_bytes);
+    writeln!(out, "{part}").map_err(Error::Output)
+}
+
 /// Omits the entries of lists before an offset, and as many at their ends as exceed the limit. The number of those that follow is in
 /// `omitted`, the offset at which they begin in `next_offset`. Facts of the recording are omitted if they exceed half of the limit,
-/// and events a third of it.
+/// events a third, and annotated functions a sixth of it.
 pub(super) fn bounded(report: Value, offset: usize, max_bytes: usize) -> Value {
     let Value::Object(mut object) = report else { return report };
     let lists: Vec<_> = LISTS.iter().filter_map(|name| Some((*name, object.remove(*name)?))).collect();
@@ -26,16 +38,17 @@ pub(super) fn bounded(report: Value, offset: usize, max_bytes: usize) -> Value {
             omitted.insert(name.to_owned(), count.into());
         }
     }
-    if let Some(events) = object.get_mut("events").and_then(Value::as_array_mut) {
+    for (name, share) in [("events", 3), ("functions", 6)] {
+        let Some(list) = object.get_mut(name).and_then(Value::as_array_mut) else { continue };
         let mut used = 0;
-        let fitting = events.iter().take_while(|event| {
-            used += size(event) + 1;
-            used <= max_bytes / 3
+        let fitting = list.iter().take_while(|entry| {
+            used += size(entry) + 1;
+            used <= max_bytes / share
         });
-        let (count, shown) = (events.len(), fitting.count());
-        events.truncate(shown);
+        let (count, shown) = (list.len(), fitting.count());
+        list.truncate(shown);
         if shown < count {
-            omitted.insert("events".to_owned(), (count - shown).into());
+            omitted.insert(name.to_owned(), (count - shown).into());
         }
     }
     let mut room = max_bytes.saturating_sub(size(&Value::from(object.clone())) + 130);

@@ -1,6 +1,7 @@
 //! Reports: the functions with the most samples, callers and callees, trees of calls, source lines, and comparisons of two
 //! recordings, as text, CSV, JSON or Markdown.
 
+pub mod annotate;
 mod bounded;
 mod comparison;
 mod csv;
@@ -26,7 +27,7 @@ use crate::report::function_tree::TreeDirection;
 use crate::report::key::ReportKey;
 use crate::report::location::Locations;
 use crate::report::ratio::EventRatio;
-use crate::report::source_lines::SourceFiles;
+use crate::report::source_files::{SourceDirectory, SourceFiles};
 use crate::report::top::{ReportEntry, Top};
 use perf_data::error::{Error, Result};
 use perf_data::stream::events::EventIndex;
@@ -124,6 +125,10 @@ pub struct Contents {
     /// Print the source lines of each function that the name, as for --callers, selects, those with the most samples first.
     #[cfg_attr(feature = "cli", arg(long, value_name = "REGEX", conflicts_with_all = ["callers", "callees", "symbol", "lines"]))]
     pub list: Option<String>,
+
+    /// Directory with source files, for their recorded directory FROM or for any; may be repeated.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "[FROM=]DIR"))]
+    pub source_dir: Vec<SourceDirectory>,
 
     /// Do not read source files; print numbers of lines only.
     #[cfg_attr(feature = "cli", arg(long))]
@@ -384,9 +389,7 @@ impl ProfileFormat for Report {
         let mut text = Vec::new();
         self.write_all(profile, &mut text)?;
         let report = serde_json::from_slice(&text).map_err(|error| Error::Output(error.into()))?;
-        let max_bytes = max_bytes.map_or(usize::MAX, |bytes| bytes.max(bounded::MIN_BYTES) as usize - "\n".len());
-        let part = bounded::bounded(report, offset.unwrap_or(0) as usize, max_bytes);
-        writeln!(out, "{part}").map_err(Error::Output)
+        bounded::write(report, *offset, *max_bytes, out)
     }
 
     fn exceeded(&self, profile: &Profile) -> Result<Vec<String>> {
@@ -457,7 +460,8 @@ impl Report {
     }
 
     fn source_files(&self) -> SourceFiles<'_> {
-        if self.contents.no_source { SourceFiles::none() } else { SourceFiles::new(self.source_root.as_deref()) }
+        let Contents { no_source, source_dir, .. } = &self.contents;
+        if *no_source { SourceFiles::none() } else { SourceFiles::new(self.source_root.as_deref(), source_dir) }
     }
 
     /// Writes functions, their callers and callees, or their lines.

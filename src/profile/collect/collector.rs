@@ -74,6 +74,7 @@ pub(crate) struct Collector<'a> {
     leaves_only: bool,
     as_recorded: bool,
     branches: Option<BranchFlags>,
+    reads_code: bool,
     cuts: StackCuts,
     names: FunctionNames,
     /// Labels that the user selected, which the recording must have.
@@ -175,6 +176,7 @@ impl<'a> Collector<'a> {
             lost_as_samples: options.lost_as_samples,
             data_addresses: options.data_addresses,
             leaves_only: options.leaves_only,
+            reads_code: options.reads_code,
             cuts: options.cuts.clone(),
             names: options.names,
             timeline: options.timeline.then(Timeline::default),

@@ -1,5 +1,6 @@
 //! Looks up the symbols of frames: in the imported profile, or in the object files of the recorded machine.
 
+pub(crate) mod code;
 pub(crate) mod function_name;
 mod objects;
 pub(crate) mod shown_functions;
@@ -8,6 +9,7 @@ pub mod unsymbolized;
 
 use super::imported::ImportedProfile;
 use super::{Frame, MappingId, Place};
+use code::CodeSources;
 use hashbrown::HashMap;
 use perf_data::session::ProcessFiles;
 use perf_data::session::map::Map;
@@ -70,6 +72,17 @@ impl Symbolization {
     #[must_use]
     pub(crate) fn keep_objects(self) -> Self {
         Self { objects: self.objects.map(objects::ObjectSearch::keep_objects), ..self }
+    }
+
+    /// Also keeps what is needed to read the code of the frames' functions.
+    #[must_use]
+    pub(crate) fn keep_code(self, meta: &Meta) -> Self {
+        Self { objects: self.objects.map(|objects| objects.keep_code(meta)), ..self }
+    }
+
+    /// Where the code of the frames' functions is found, if it is kept.
+    pub(crate) fn code(&mut self) -> Option<CodeSources> {
+        self.objects.as_mut().and_then(objects::ObjectSearch::code)
     }
 
     /// Looks up the frames that are not yet known, of all frames and mappings so far.

@@ -1,5 +1,6 @@
 //! Symbols from the object files of the recorded machine.
 
+use super::code::{AddressBase, CodeSources};
 use super::symbols::{Function, FunctionId, Line, Symbols};
 use super::{MissingSymbols, ObjectReports};
 use crate::profile::{Frame, MappingId, Place};
@@ -19,7 +20,7 @@ use perf_symbols::symbol::simpleperf::{self, SimpleperfSource};
 use perf_symbols::symbol::source::Source;
 use perf_symbols::symbol::stored_lines::{LINES, StoredLinesSource};
 use perf_symbols::symbol::stored_object::{FILE, FILE2};
-use perf_symbols::symbol::{self, Addresses, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
+use perf_symbols::symbol::{self, ObjectKey, ObjectReport, Reference, Request, ResolvedFrame, Symbolizer};
 use perf_symbols::symbolizer::SymbolOptions;
 use perf_symbols::symbolizer::recorded_build_ids::{BuildIds, unpadded};
 use std::path::{Path, PathBuf};
@@ -34,6 +35,8 @@ pub(super) struct ObjectSearch {
     build_ids: BuildIds,
     /// The reference symbol of the recorded kernel.
     kernel: Option<Reference>,
+    /// Objects of mappings, if they stay open.
+    code: Option<CodeSources>,
     reports: ObjectReports,
 }
 
@@ -51,6 +54,7 @@ impl ObjectSearch {
             without_inlined: options.omits_inlined(),
             build_ids: BuildIds::new(meta),
             kernel: None,
+            code: None,
             reports: ObjectReports::default(),
         }
     }
@@ -58,6 +62,13 @@ impl ObjectSearch {
     /// Keeps objects open between lookups.
     pub(super) fn keep_objects(self) -> Self {
         Self { symbolizers: self.symbolizers.into_iter().map(Symbolizer::keep_objects).collect(), ..self }
+    }
+
+    /// Keeps objects open, and remembers those of mappings, whose code is read later.
+    pub(super) fn keep_code(self, meta: &Meta) -> Self {
+        let search = self.keep_objects();
+        let code = Some(CodeSources::new(search.symbolizers.clone(), meta));
+        Self { code, ..search }
     }
 
     /// Looks up these frames, and adds what is found to the symbols.
@@ -105,18 +116,21 @@ impl ObjectSearch {
         wanted.retain(|wanted| {
             let map = &mappings[wanted.mapping as usize];
             let frames = wanted.frames.iter().map(|&id| frames[id as usize]);
-            let request = self.request(map, frames.clone().map(|frame| frame.address), process_files);
-            let is_any = request.is_some();
-            requests.extend(request.map(|(key, addresses)| Request {
+            let object = self.object(map, process_files);
+            let is_any = object.is_some();
+            if let (Some(code), Some(object)) = (&mut self.code, &object) {
+                code.add(wanted.mapping, object);
+            }
+            requests.extend(object.map(|(key, base)| Request {
                 key,
-                addresses,
+                addresses: base.addresses(frames.clone().map(|frame| frame.address)),
                 callers: frames.map(|frame| frame.is_caller).collect(),
             }));
             is_any
         });
         symbols.omits_inlined |= self.without_inlined;
         let resolved = self.symbolizers[symbolizer].resolve(&requests);
-        let mut copy = Copy { source: &resolved.symbols, functions: HashMap::new(), names: HashMap::new() };
+        let mut copy = Copy::new(&resolved.symbols);
         let (mut lines, mut unknown) = (Vec::new(), Vec::new());
         for (request, wanted) in wanted.iter().enumerate() {
             for (index, &id) in wanted.frames.iter().enumerate() {
@@ -154,24 +168,18 @@ impl ObjectSearch {
         unknown
     }
 
-    /// The object of a mapping and addresses in it; `None` if it cannot have symbols.
-    fn request(
-        &self,
-        map: &Map,
-        addresses: impl Iterator<Item = u64>,
-        process_files: &ProcessFiles,
-    ) -> Option<(ObjectKey, Addresses)> {
+    /// The object of a mapping, and how addresses in it are stated; `None` if it cannot have symbols.
+    fn object(&self, map: &Map, process_files: &ProcessFiles) -> Option<(ObjectKey, AddressBase)> {
         let key = object_key(map, &self.build_ids, process_files);
         let build_id = key.build_id;
         if map.is_kernel() {
             let key = ObjectKey { reference: reference(map), ..key };
-            return Some((key, Addresses::Virtual(addresses.collect())));
+            return Some((key, AddressBase::Virtual));
         }
         if map.belongs_to_kernel() && (is_module(&map.filename) || is_function_name(&map.filename)) {
             // Functions of modules are also among those of the kernel. Code that the kernel loads is named after its function.
             let key = ObjectKey { reference: self.kernel.clone(), load_address: Some(map.start), ..key };
-            let offsets = addresses.map(|address| address.wrapping_sub(map.start)).collect();
-            return Some((key, Addresses::Offsets(offsets)));
+            return Some((key, AddressBase::Offset(map.start)));
         }
         // The kernel of a guest is not that of the host.
         let is_guest_kernel = map.filename.starts_with(b"[guest.kernel");
@@ -179,18 +187,21 @@ impl ObjectSearch {
         if is_guest_kernel && build_id.is_none() || map.limit - map.start <= 1 {
             return None;
         }
-        let addresses = match map.pid {
-            Some(_) => Addresses::Virtual(addresses.collect()),
-            None if simpleperf::has_process_addresses(&map.filename) => Addresses::Virtual(addresses.collect()),
-            None => Addresses::Offsets(
-                addresses.map(|address| address.wrapping_sub(map.start).wrapping_add(map.pgoff)).collect(),
-            ),
+        let base = match map.pid {
+            Some(_) => AddressBase::Virtual,
+            None if simpleperf::has_process_addresses(&map.filename) => AddressBase::Virtual,
+            None => AddressBase::Offset(map.start.wrapping_sub(map.pgoff)),
         };
-        Some((key, addresses))
+        Some((key, base))
     }
 
     pub(super) fn reports(&self) -> ObjectReports {
         self.reports.clone()
+    }
+
+    /// Where code of the mappings is found, if it was [kept](Self::keep_code).
+    pub(super) fn code(&mut self) -> Option<CodeSources> {
+        self.code.take()
     }
 
     pub(super) fn finish(self) -> ObjectReports {
@@ -212,15 +223,19 @@ pub(crate) fn object_key(map: &Map, build_ids: &BuildIds, process_files: &Proces
 }
 
 /// Copies results to the symbols of a profile, each function and name once.
-struct Copy<'a> {
+pub(super) struct Copy<'a> {
     source: &'a symbol::Symbols,
     functions: HashMap<(Option<symbol::FunctionId>, NameId), FunctionId>,
     names: HashMap<NameId, NameId>,
 }
 
-impl Copy<'_> {
+impl<'a> Copy<'a> {
+    pub(super) fn new(source: &'a symbol::Symbols) -> Self {
+        Self { source, functions: HashMap::new(), names: HashMap::new() }
+    }
+
     /// The position that a result describes; `None` if neither its function nor its line is known.
-    fn line(&mut self, frame: &ResolvedFrame, symbols: &mut Symbols) -> Option<Line> {
+    pub(super) fn line(&mut self, frame: &ResolvedFrame, symbols: &mut Symbols) -> Option<Line> {
         let Self { source, functions, names } = self;
         if frame.function.is_none() && frame.line == 0 {
             return None;

@@ -1,13 +1,15 @@
 //! Code that the kernel loads at run time, such as BPF programs: functions by the names of their mappings (KSYMBOL), lines from
-//! the line information of BPF programs in the recording.
+//! and code from BPF programs in the recording.
 
+use super::code::{FunctionCode, MissingCode};
 use super::find::attempt::Attempt;
 use super::lookup::{FunctionFrame, Lookup};
 use super::source::{ObjectKey, OpenedObject, Source};
+use bytes::Bytes;
 use hashbrown::HashMap;
 use perf_data::abi::Endian;
 use perf_data::abi::feature::bpf_btf::BpfBtf;
-use perf_data::abi::feature::bpf_prog_info::{BpfLine, BpfProgInfos};
+use perf_data::abi::feature::bpf_prog_info::{BpfArrays, BpfLine, BpfProgInfos};
 use perf_data::abi::feature::btf::Btf;
 use perf_data::abi::hex::to_hex;
 use std::collections::BTreeMap;
@@ -17,11 +19,20 @@ use std::sync::Arc;
 /// A source of the functions of code that the kernel loads.
 #[derive(Debug, Default)]
 pub struct BpfSource {
-    /// Lines by address, with the paths of their files, by the address of their function and its tag.
-    functions: HashMap<(u64, String), Arc<[Line]>>,
+    /// Functions by their address and tag.
+    functions: HashMap<(u64, String), RecordedFunction>,
 }
 
-/// A source line.
+/// What is recorded of a function.
+#[derive(Clone, Debug, Default)]
+struct RecordedFunction {
+    /// In the order of their addresses.
+    lines: Arc<[Line]>,
+    /// Empty if the kernel hid it.
+    code: Bytes,
+}
+
+/// A source line, with the path of its file.
 #[derive(Clone, Debug)]
 struct Line {
     position: BpfLine,
@@ -29,35 +40,33 @@ struct Line {
 }
 
 impl BpfSource {
-    /// Creates a source with the lines of these programs.
+    /// Creates a source with the lines and the code of these programs.
     pub fn new(programs: &BpfProgInfos, types: &BpfBtf, endian: Endian) -> Self {
         let types: BTreeMap<u32, Btf> =
             types.entries.iter().filter_map(|entry| Some((entry.id, entry.btf()?))).collect();
         let mut functions = HashMap::new();
         for program in &programs.programs {
-            let Some(btf) = types.get(&program.info.btf_id) else { continue };
-            let mut files = HashMap::new();
-            let mut lines: Vec<Line> = program
-                .lines(endian)
-                .map(|position| {
-                    let offset = position.file_name_off;
-                    let file = files.entry(offset).or_insert_with(|| Arc::from(btf.string(offset)));
-                    Line { position, file: Arc::clone(file) }
-                })
-                .collect();
+            let btf = types.get(&program.info.btf_id);
+            let mut files: HashMap<u32, Arc<[u8]>> = HashMap::new();
+            let line = |position: BpfLine| {
+                let (btf, offset) = (btf?, position.file_name_off);
+                let file = files.entry(offset).or_insert_with(|| Arc::from(btf.string(offset)));
+                Some(Line { position, file: Arc::clone(file) })
+            };
+            let mut lines: Vec<Line> = program.lines(endian).map_while(line).collect();
             lines.sort_by_key(|line| line.position.address);
+            // The code of all functions, one after the other.
+            let mut code = Bytes::copy_from_slice(program.array(BpfArrays::JITED_INSNS).unwrap_or_default());
             for (index, function) in program.functions(endian).enumerate() {
                 let end = function.address.saturating_add(function.size.into());
                 let [first, last] =
                     [function.address, end].map(|at| lines.partition_point(|line| line.position.address < at));
-                if first == last {
-                    continue;
-                }
-                let lines: Arc<[Line]> = lines[first..last].into();
+                let code = code.split_to(code.len().min(function.size as usize));
+                let recorded = RecordedFunction { lines: lines[first..last].into(), code };
                 // The name of a program with several functions contains its own tag, not that of its first function.
                 let of_program = (index == 0).then_some(&program.info.tag[..]);
                 for tag in of_program.into_iter().chain([function.tag]) {
-                    functions.insert((function.address, to_hex(tag)), Arc::clone(&lines));
+                    functions.insert((function.address, to_hex(tag)), recorded.clone());
                 }
             }
         }
@@ -83,8 +92,8 @@ impl Source for BpfSource {
         if !is_function_name(name) {
             return None;
         }
-        let lines = tag(&key.path).and_then(|tag| self.functions.get(&(start, tag.to_owned())));
-        Some(Box::new(KernelFunction { start, name: name.into(), lines: lines.cloned().unwrap_or_default() }))
+        let recorded = tag(&key.path).and_then(|tag| self.functions.get(&(start, tag.to_owned())));
+        Some(Box::new(KernelFunction { start, name: name.into(), recorded: recorded.cloned().unwrap_or_default() }))
     }
 }
 
@@ -92,13 +101,23 @@ impl Source for BpfSource {
 struct KernelFunction {
     start: u64,
     name: Box<[u8]>,
-    /// In the order of their addresses.
-    lines: Arc<[Line]>,
+    recorded: RecordedFunction,
 }
 
 impl OpenedObject for KernelFunction {
     fn address_of_offset(&self, offset: u64) -> Option<u64> {
         self.start.checked_add(offset)
+    }
+
+    fn code(&self, address: u64) -> Result<FunctionCode, MissingCode> {
+        let (start, bytes) = (self.start, self.recorded.code.clone());
+        if bytes.is_empty() {
+            return Err(MissingCode::NoBpfCode);
+        }
+        if address.wrapping_sub(start) >= bytes.len() as u64 {
+            return Err(MissingCode::NoBytes);
+        }
+        Ok(FunctionCode { start, bytes, machine: None, is_64: true, has_open_end: false, modified: None })
     }
 
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
@@ -108,11 +127,12 @@ impl OpenedObject for KernelFunction {
 
 impl Lookup for KernelFunction {
     fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
-        let after = self.lines.partition_point(|line| line.position.address <= address);
-        let line = after.checked_sub(1).and_then(|index| self.lines.get(index));
+        let lines = &self.recorded.lines;
+        let after = lines.partition_point(|line| line.position.address <= address);
+        let line = after.checked_sub(1).and_then(|index| lines.get(index));
         on_frame(&FunctionFrame {
             name: &self.name,
-            start_line: self.lines.first().map_or(0, |line| line.position.line),
+            start_line: lines.first().map_or(0, |line| line.position.line),
             file: line.map_or(&[][..], |line| &line.file),
             line: line.map_or(0, |line| line.position.line),
             column: line.map_or(0, |line| line.position.column),

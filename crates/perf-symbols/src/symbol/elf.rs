@@ -1,6 +1,7 @@
 //! Object files with their debug files as a source of symbols.
 
 use super::arena::Arena;
+use super::code::{self, FunctionCode, MissingCode};
 use super::dwarf::{self, DwarfFiles, DwarfLookup};
 use super::find::attempt::Attempt;
 use super::find::candidate_paths::SplitUnit;
@@ -168,6 +169,17 @@ impl OpenedObject for ElfFiles {
         for file in self.debug_info().into_iter().chain(&self.supplementary) {
             dwarf::inflate(file, threads);
         }
+    }
+
+    fn code(&self, address: u64) -> Result<FunctionCode, MissingCode> {
+        let Some(object) = &self.object else { return Err(MissingCode::DebugFileOnly) };
+        if let Some((start, end)) = self.table().range(address) {
+            return code::in_object(object, (start, Some(end)));
+        }
+        // The table of Go programs, or debug information.
+        let mut start = None;
+        self.with_lookup(&mut |lookup| start = code::symbol_start(lookup, address));
+        code::in_object(object, (start.ok_or(MissingCode::NoFunction)?, None))
     }
 
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {

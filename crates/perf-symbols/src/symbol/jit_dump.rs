@@ -3,6 +3,7 @@
 //! Frames are looked up after their samples were aggregated, without their times. Of functions that were at the same address one
 //! after the other, the last takes precedence, as in a perf map; `--jit` distinguishes them by time.
 
+use super::code::{FunctionCode, MissingCode};
 use super::find::attempt::{Attempt, Outcome, Role};
 use super::find::candidate_paths::{JIT_DUMP, below, process_file};
 use super::find::containers::ContainerProcess;
@@ -126,6 +127,11 @@ impl OpenedObject for JitCode {
         None
     }
 
+    fn code(&self, address: u64) -> Result<FunctionCode, MissingCode> {
+        let found = self.functions.code(address).map(Ok);
+        found.or_else(|| Some(self.map.as_ref()?.code(address))).unwrap_or(Err(MissingCode::NoFunction))
+    }
+
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
         match &self.map {
             Some(map) => map.with_lookup(&mut |map| lookups(&(&self.functions, map))),
@@ -137,6 +143,8 @@ impl OpenedObject for JitCode {
 /// The functions of a jitdump, by their last address.
 #[derive(Debug, Default)]
 pub struct JitFunctions {
+    /// `e_machine` that the jitdump states.
+    machine: Option<u16>,
     functions: Vec<ImageFunction>,
     /// The parts of functions that no later function replaced.
     parts: FunctionRanges<FunctionPart>,
@@ -153,7 +161,8 @@ struct FunctionPart {
 impl JitFunctions {
     /// The functions that a jitdump ends with.
     pub fn new(dump: Dump) -> Self {
-        let (mut code, mut numbers) = (Self::default(), HashMap::new());
+        let machine = u16::try_from(dump.header.elf_mach).ok().filter(|&machine| machine != 0);
+        let (mut code, mut numbers) = (Self { machine, ..Self::default() }, HashMap::new());
         for event in dump.events {
             let function = match event.kind {
                 EventKind::Load(mut function) => {
@@ -176,6 +185,15 @@ impl JitFunctions {
     /// The functions, including replaced ones.
     pub fn list(&self) -> &[ImageFunction] {
         &self.functions
+    }
+
+    /// The code of the function at an address.
+    fn code(&self, address: u64) -> Option<FunctionCode> {
+        let (function, offset) = self.find(address)?;
+        let start = address - offset;
+        let bytes = self.functions[function].code.clone();
+        let is_64 = start > u32::MAX.into();
+        Some(FunctionCode { start, bytes, machine: self.machine, is_64, has_open_end: false, modified: None })
     }
 
     /// Index of the function at an address, and the offset in it.

@@ -100,11 +100,24 @@ impl Kallsyms {
     }
 }
 
+impl Kallsyms {
+    /// The number of the function that contains an address.
+    fn find(&self, address: u64) -> Option<usize> {
+        let next = self.functions.partition_point(|function| function.start <= address);
+        next.checked_sub(1).filter(|_| address < self.end)
+    }
+
+    /// Start and end address of the function that contains an address.
+    pub(super) fn range(&self, address: u64) -> Option<(u64, u64)> {
+        let number = self.find(address)?;
+        let end = self.functions.get(number + 1).map_or(self.end, |next| next.start);
+        Some((self.functions[number].start, end))
+    }
+}
+
 impl Lookup for Kallsyms {
     fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
-        let next = self.functions.partition_point(|function| function.start <= address);
-        let function = next.checked_sub(1).map(|index| self.functions[index]).filter(|_| address < self.end);
-        if let Some(Function { start, name }) = function {
+        if let Some(Function { start, name }) = self.find(address).map(|number| self.functions[number]) {
             let name = name_at(&self.text, name);
             on_frame(&FunctionFrame { name, symbol_start: Some(start), ..FunctionFrame::default() });
         }

@@ -1,5 +1,6 @@
 //! Kernel symbols: functions from kallsyms, lines from vmlinux, relocated by the recorded address of a reference symbol.
 
+use super::code::{self, FunctionCode, MissingCode};
 use super::elf::ElfFiles;
 use super::find::attempt::{Attempt, Outcome, Role};
 use super::find::search::Search;
@@ -87,7 +88,9 @@ impl KernelSource {
                     }
                     add(&path, mismatch.map_or(Outcome::Used, Outcome::Forced));
                     let load_address = key.load_address.unwrap_or(0);
-                    return Some(Box::new(Kernel { kallsyms, shift, load_address }));
+                    // `perf record --kcore` and `perf buildid-cache --kcore` copy both.
+                    let memory = Object::open(&path.with_file_name("kcore")).ok().flatten();
+                    return Some(Box::new(Kernel { kallsyms, shift, load_address, memory }));
                 }
             }
         }
@@ -136,11 +139,20 @@ struct Kernel {
     shift: u64,
     /// Address of the module whose symbols are looked up; 0 for the kernel itself.
     load_address: u64,
+    /// The memory of the kernel and its modules, at their addresses.
+    memory: Option<Object>,
 }
 
 impl OpenedObject for Kernel {
     fn address_of_offset(&self, offset: u64) -> Option<u64> {
         Some(offset.wrapping_add(self.load_address))
+    }
+
+    fn code(&self, address: u64) -> Result<FunctionCode, MissingCode> {
+        let Some(memory) = &self.memory else { return Err(MissingCode::KernelNamesOnly) };
+        let range = self.kallsyms.range(address.wrapping_sub(self.shift)).ok_or(MissingCode::NoFunction)?;
+        let [start, end] = [range.0, range.1].map(|address| address.wrapping_add(self.shift));
+        code::in_object(memory, (start, Some(end)))
     }
 
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
@@ -169,6 +181,11 @@ impl OpenedObject for Vmlinux {
         Some(offset)
     }
 
+    fn code(&self, address: u64) -> Result<FunctionCode, MissingCode> {
+        let code = self.files.code(address.wrapping_sub(self.shift))?;
+        Ok(FunctionCode { start: code.start.wrapping_add(self.shift), ..code })
+    }
+
     fn debug_size(&self) -> u64 {
         self.files.debug_size()
     }
@@ -195,13 +212,19 @@ impl<L: Lookup + ?Sized> Lookup for Shifted<'_, L> {
             on_frame(&FunctionFrame { symbol_start, ..*frame });
         });
     }
+
+    fn source(&self, address: u64) -> Option<Vec<u8>> {
+        self.lookup.source(address.wrapping_sub(self.shift))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::find::attempt::Mismatch;
     use super::super::lookup::names;
+    use super::super::object::tests::image;
     use super::*;
+    use perf_data::abi::Endian;
     use std::fs;
 
     const TEXT: &str = "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000100 t do_one\n\
@@ -245,6 +268,25 @@ mod tests {
         let reference = Reference { symbol: "_text".to_owned(), address: 0xffff_ffff_9900_0000, size: None };
         let kernel = open(TEXT, Some(reference)).0.unwrap();
         assert_eq!(look_up(&*kernel, 0xffff_ffff_9900_0310), ["do_two"]);
+    }
+
+    #[test]
+    fn code_is_in_the_copy_of_the_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kallsyms");
+        fs::write(&path, "0000000000001000 T _text\n0000000000001010 t second\n0000000000003000 t third\n").unwrap();
+        let open = || {
+            let options = SearchOptions { kallsyms: Some(path.clone()), ..SearchOptions::default() };
+            let key = ObjectKey { path: "[kernel.kallsyms]_text".into(), ..ObjectKey::default() };
+            KernelSource::new(Arc::new(options)).open(&key, &mut Vec::new()).unwrap()
+        };
+        assert_eq!(open().code(0x1004).unwrap_err(), MissingCode::KernelNamesOnly);
+        fs::write(directory.path().join("kcore"), image(62, true, Endian::Little)).unwrap();
+        let kernel = open();
+        let code = kernel.code(0x100f).unwrap();
+        assert_eq!((code.start, code.bytes.len(), code.machine), (0x1000, 16, Some(62)));
+        assert_eq!(kernel.code(0x3004).unwrap_err(), MissingCode::NoBytes);
+        assert_eq!(kernel.code(0x10).unwrap_err(), MissingCode::NoFunction);
     }
 
     #[test]

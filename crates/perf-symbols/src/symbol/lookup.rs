@@ -24,6 +24,11 @@ pub trait Lookup {
     /// Calls `on_frame` for each function that contains the address, innermost first; not at all if none is known.
     fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>));
 
+    /// The text of the source file of an address, if the debug information contains it.
+    fn source(&self, _address: u64) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Whether names are missing because they take more time or memory than the size of the object allows.
     fn exceeds_limit(&self) -> bool {
         false
@@ -33,6 +38,10 @@ pub trait Lookup {
 impl<L: Lookup + ?Sized> Lookup for &L {
     fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
         (**self).look_up(address, on_frame);
+    }
+
+    fn source(&self, address: u64) -> Option<Vec<u8>> {
+        (**self).source(address)
     }
 
     fn exceeds_limit(&self) -> bool {
@@ -51,6 +60,10 @@ impl<A: Lookup, B: Lookup> Lookup for (A, B) {
         if !is_known {
             self.1.look_up(address, on_frame);
         }
+    }
+
+    fn source(&self, address: u64) -> Option<Vec<u8>> {
+        self.0.source(address).or_else(|| self.1.source(address))
     }
 
     fn exceeds_limit(&self) -> bool {

@@ -27,10 +27,12 @@
 //! * [`jit_dump`]: jitdumps; [`perf_map`]: `perf-PID.map` files.
 //! * [`custom`]: sources outside of this library.
 //! * [`source_lookup`]: positions in source code with their discriminators, for profiles of compilers.
+//! * [`code`]: code of functions.
 //! * [`demangle`]: demangling of names (`cpp_name`, `java_name`, `ocaml_name`: of these languages); `symbols`: interned results.
 
 mod arena;
 pub mod bpf;
+pub mod code;
 mod cpp_name;
 pub mod custom;
 mod debug_segments;

@@ -341,6 +341,23 @@ impl Object {
         section.and_then(|(section, offset)| self.raw(section).get(offset as usize..)).unwrap_or_default()
     }
 
+    /// The code from an address to the end of its section, or of its segment in files without sections.
+    pub fn code_at(&self, address: u64) -> &[u8] {
+        let bytes = self.bytes_at(address);
+        if !bytes.is_empty() || self.is_relocatable {
+            return bytes;
+        }
+        let offset_in = |segment: &Segment| address.checked_sub(segment.address).filter(|&at| at < segment.file_size);
+        let executable = self.segments.iter().filter(|segment| segment.is_executable);
+        let range = executable.into_iter().find_map(|segment| {
+            let offset = offset_in(segment)?;
+            let start = usize::try_from(segment.offset.checked_add(offset)?).ok()?;
+            let end = usize::try_from(segment.offset.checked_add(segment.file_size)?).ok()?;
+            Some(start..end.min(self.bytes.len()))
+        });
+        range.and_then(|range| self.bytes.get(range)).unwrap_or_default()
+    }
+
     /// The address of a file offset: in the segment that contains it, or else in one whose pages include it. For kernel modules,
     /// which have no segments, the offset is that in memory.
     pub fn address_of_offset(&self, offset: u64) -> Option<u64> {

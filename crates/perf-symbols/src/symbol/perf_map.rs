@@ -1,5 +1,6 @@
 //! Functions of JIT code from `perf-PID.map` files. If entries overlap, the last one takes precedence.
 
+use super::code::{FunctionCode, MissingCode};
 use super::find::attempt::{Attempt, Outcome, Role};
 use super::find::candidate_paths::{PERF_MAP, process_file};
 use super::find::{Policy, SearchOptions};
@@ -67,6 +68,10 @@ struct PerfMap {
 impl OpenedObject for PerfMap {
     fn address_of_offset(&self, _: u64) -> Option<u64> {
         None
+    }
+
+    fn code(&self, _: u64) -> Result<FunctionCode, MissingCode> {
+        Err(MissingCode::JitNamesOnly)
     }
 
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {

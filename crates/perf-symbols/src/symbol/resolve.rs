@@ -194,7 +194,8 @@ impl Symbolizer {
         Opened { indices: indices.collect(), object, attempts, addresses }
     }
 
-    fn find(&self, key: &ObjectKey) -> CachedObject {
+    /// Opens an object.
+    pub(super) fn find(&self, key: &ObjectKey) -> CachedObject {
         let open = || {
             let mut attempts = Vec::new();
             let object = self.sources.iter().find_map(|source| source.open(key, &mut attempts));

@@ -1,5 +1,6 @@
 //! Sources of symbols: the interface through which object files, kernels and map files are opened.
 
+use super::code::{FunctionCode, MissingCode};
 use super::find::attempt::Attempt;
 use super::lookup::Lookup;
 use crate::object::build_id::Id;
@@ -70,6 +71,14 @@ pub trait OpenedObject: Send + Sync {
 
     /// Reads what all threads share, on at most `_threads` threads.
     fn prepare(&self, _threads: usize) {}
+
+    /// The code of the function that contains an address.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn code(&self, _address: u64) -> Result<FunctionCode, MissingCode> {
+        Err(MissingCode::NamesOnly)
+    }
 
     /// Calls `lookups` with a lookup for use by one thread.
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup));

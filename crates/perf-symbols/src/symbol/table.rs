@@ -220,6 +220,12 @@ impl SymbolTable {
         Some((symbol.start, self.name(symbol.name)))
     }
 
+    /// Start and end address of the function that contains an address.
+    pub fn range(&self, address: u64) -> Option<(u64, u64)> {
+        let symbol = self.symbols.get(self.ranges.find(address)?)?;
+        Some((symbol.start, symbol.start.saturating_add(symbol.size)))
+    }
+
     /// The start address of the function with this name.
     pub fn symbol_address(&self, name: &[u8]) -> Option<u64> {
         self.symbols.iter().find(|symbol| self.name(symbol.name) == name).map(|symbol| symbol.start)

@@ -2,7 +2,7 @@
 
 use crate::cli::perf::option::{PerfOption, names};
 
-const ANNOTATION: &str = "it is for annotated instructions; use 'perfconv report --lines FUNCTION'";
+const ANNOTATION: &str = "it is for annotated instructions; use 'perfconv annotate FUNCTION'";
 const BRANCHES: &str = "rows of branches are not answered; use the real perf";
 const BROWSER: &str = "it is for perf's browser; 'perfconv view' has a page to browse";
 const KEYS: &str = "no column shows it; see --sort";

@@ -106,7 +106,11 @@ impl Collector<'_> {
         let thread_comms = if self.as_recorded { self.thread_comms() } else { HashMap::new() };
         let mappings = mappings.finish(meta);
         let mut symbolization = Symbolization::new(&self.symbols, meta);
+        if self.reads_code {
+            symbolization = symbolization.keep_code(meta);
+        }
         symbolization.look_up(stacks.frames(), &mappings, self.session.process_files());
+        let code = symbolization.code();
         let (symbols, objects) = symbolization.finish();
         if self.cuts.is_any() {
             let profiles = parts.iter_mut().map(|(profile, _)| profile);
@@ -121,6 +125,7 @@ impl Collector<'_> {
             symbols,
             function_names: self.names,
             objects,
+            code,
             imported,
             stacks,
             labels: self.label_sets,

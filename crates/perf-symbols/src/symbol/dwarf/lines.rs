@@ -73,12 +73,24 @@ impl UnitLines {
 
     /// The line of an address; `None` if the program has no code there.
     pub(super) fn find(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, address: u64) -> Option<Location<'_>> {
-        let sequence = self.sequences.get(self.index.find(address)?)?;
-        let rows = sequence.rows.get_or_init(|| rows(unit, budget, sequence.offset));
-        let row = rows.get(rows.partition_point(|row| row.address <= address).checked_sub(1)?)?;
+        let row = self.row(unit, budget, address)?;
         let column = if row.line == 0 { 0 } else { row.column };
         let file = self.path(unit, budget, row.file.into());
         Some(Location { file, line: row.line, column, discriminator: row.discriminator })
+    }
+
+    fn row(&self, unit: UnitRef<'_, Slice<'_>>, budget: &Budget, address: u64) -> Option<&LineRow> {
+        let sequence = self.sequences.get(self.index.find(address)?)?;
+        let rows = sequence.rows.get_or_init(|| rows(unit, budget, sequence.offset));
+        rows.get(rows.partition_point(|row| row.address <= address).checked_sub(1)?)
+    }
+
+    /// The text of the source file of an address, if the line program contains it (`DW_LNCT_LLVM_source`).
+    pub(super) fn source<'a>(&self, unit: UnitRef<'_, Slice<'a>>, budget: &Budget, address: u64) -> Option<Slice<'a>> {
+        let file = header(unit)?.file(self.row(unit, budget, address)?.file)?;
+        let text = unit.attr_string(file.source()?).ok()?;
+        // Of a file that is not embedded, the text is empty.
+        (!text.is_empty() && budget.spend(text.len())).then_some(text)
     }
 
     /// The path of a file by its number; empty if unknown.

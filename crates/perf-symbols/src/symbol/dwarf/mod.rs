@@ -209,6 +209,14 @@ impl Lookup for DwarfLookup<'_> {
         }
     }
 
+    fn source(&self, address: u64) -> Option<Vec<u8>> {
+        self.ranges.find(address).find_map(|number| {
+            let view = self.units.unit(number)?;
+            let lines = self.caches.get(number)?.get_or_init(Box::default).lines(view.unit, &self.budget);
+            lines.source(view.unit, &self.budget, address).map(|text| text.slice().to_vec())
+        })
+    }
+
     fn exceeds_limit(&self) -> bool {
         // Without debug information, there is nothing to spend.
         let is_spent = self.budget.is_spent() && self.units.headers().next().is_some();

@@ -1,0 +1,147 @@
+//! The instructions of a function, or the addresses that stand for them.
+
+use super::{AnnotatedInstruction, CodePosition, InlinedFunction};
+use crate::profile::symbolize::code::{CodeFunction, CodeSources};
+use crate::profile::symbolize::function_name::{CodeKind, ShownFunction};
+use crate::profile::symbolize::symbols::Symbols;
+use crate::report::location::{LocationId, Locations};
+use perf_symbols::symbol::code::FunctionCode;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Addresses with samples, with the positions of the frames there.
+pub(super) fn sampled(addresses: impl Iterator<Item = (u64, u32)>, locations: &Locations) -> Vec<AnnotatedInstruction> {
+    let frames: BTreeMap<u64, u32> = addresses.collect();
+    let function = |&id: &LocationId| {
+        let function = locations.get(id).function;
+        let [name, short] = [locations.text(function), locations.function_name(function)].map(Cow::into_owned);
+        InlinedFunction { name, short }
+    };
+    let position = |frame: u32| {
+        let list = locations.frame_locations(frame);
+        let innermost = list.first().map(|&id| locations.get(id));
+        let inlined = list.iter().take(list.len().saturating_sub(1));
+        CodePosition {
+            file: innermost.map(|location| locations.text(location.file).into_owned()).unwrap_or_default(),
+            line: innermost.map_or(0, |location| location.line),
+            inlined: inlined.map(function).collect(),
+        }
+    };
+    let address = |(address, frame): (u64, u32)| AnnotatedInstruction {
+        address,
+        len: 0,
+        text: None,
+        target: None,
+        is_jump: false,
+        position: position(frame),
+        has_inner_samples: false,
+        usage: Vec::new(),
+    };
+    frames.into_iter().map(address).collect()
+}
+
+/// The position of an address, which has a number in `symbols`.
+fn position(symbols: &Symbols, number: u32) -> CodePosition {
+    let lines = symbols.lines(number);
+    let Some(innermost) = lines.first() else { return CodePosition::default() };
+    let function = |id| symbols.function(id).copied();
+    let inlined = |id| {
+        let shown = ShownFunction::new(function(id)?, symbols, CodeKind::Native);
+        shown.map(|ShownFunction { full, short }| InlinedFunction { name: full, short: short.text })
+    };
+    let file = function(innermost.function).map_or(&b""[..], |function| symbols.name(function.file));
+    CodePosition {
+        file: String::from_utf8_lossy(file).into_owned(),
+        line: innermost.line,
+        inlined: lines[..lines.len() - 1].iter().map(|line| inlined(line.function).unwrap_or_default()).collect(),
+    }
+}
+
+/// The instructions of a function.
+///
+/// # Errors
+/// The reason if they cannot be decoded.
+pub(super) fn disassembled(
+    function: &CodeFunction,
+    sources: &CodeSources,
+) -> Result<Vec<AnnotatedInstruction>, String> {
+    let mut instructions = decoded(&function.code, sources.machine(function))?;
+    // One lookup for all: a large object is opened for each.
+    let targets = outside_targets(&instructions, function);
+    let addresses = instructions.iter().map(|instruction| instruction.address);
+    let symbols = sources.lines(function, &addresses.chain(targets.iter().copied()).collect::<Vec<_>>());
+    let first_target = instructions.len();
+    if function.code.has_open_end {
+        // The function ends where another one begins.
+        let outermost = |number: u32| symbols.frame_function(number).map(|function| function.system_name);
+        let count = (0..instructions.len() as u32).take_while(|&number| outermost(number) == outermost(0)).count();
+        instructions.truncate(count);
+    }
+    for (number, instruction) in (0..).zip(&mut instructions) {
+        instruction.position = position(&symbols, number);
+    }
+    for instruction in &mut instructions {
+        let number = instruction.target.and_then(|target| targets.binary_search(&target).ok());
+        let called = number.and_then(|number| symbols.frame_function((first_target + number) as u32).copied());
+        let name = called.and_then(|called| ShownFunction::new(called, &symbols, CodeKind::Native));
+        if let (Some(text), Some(name)) = (&mut instruction.text, name) {
+            // As objdump does: `call 0x1150 <find>`.
+            *text += &format!(" <{}>", name.short.text);
+        }
+    }
+    Ok(instructions)
+}
+
+/// The targets of jumps and calls that are outside of the function, in ascending order.
+fn outside_targets(instructions: &[AnnotatedInstruction], function: &CodeFunction) -> Vec<u64> {
+    let len = function.code.bytes.len() as u64;
+    let is_outside = |target: &u64| target.wrapping_sub(function.code.start) >= len;
+    let outside = instructions.iter().filter_map(|instruction| instruction.target.filter(is_outside));
+    let mut targets: Vec<u64> = outside.collect();
+    targets.sort_unstable();
+    targets.dedup();
+    targets
+}
+
+/// Decodes code of an ELF machine.
+///
+/// # Errors
+/// If its instructions are unknown.
+#[cfg(feature = "disassembly")]
+fn decoded(code: &FunctionCode, machine: Option<u16>) -> Result<Vec<AnnotatedInstruction>, String> {
+    use perf_symbols::disassembly::{Disassembler, InstructionClass};
+    let disassembler = machine.and_then(|machine| Disassembler::new(machine, code.is_64));
+    let Some(disassembler) = disassembler else {
+        let machine = machine.map_or("unknown".to_owned(), |machine| machine.to_string());
+        return Err(format!("instructions of this machine (ELF machine {machine}) are not decoded"));
+    };
+    let (mut instructions, mut at) = (Vec::new(), 0);
+    while let Some(bytes) = code.bytes.get(at..).filter(|bytes| !bytes.is_empty()) {
+        let address = code.start.wrapping_add(at as u64);
+        let mut text = String::new();
+        let decoded = disassembler.decode_text(bytes, address, &mut text);
+        let len = decoded.map_or(usize::from(disassembler.alignment()).min(bytes.len()), |decoded| decoded.len.into());
+        let class = decoded.map_or(InstructionClass::Other, |decoded| decoded.class);
+        instructions.push(AnnotatedInstruction {
+            address,
+            len: len as u8,
+            text: Some(if decoded.is_some() { text } else { "(bad)".to_owned() }),
+            target: decoded.and_then(|decoded| decoded.target),
+            is_jump: matches!(class, InstructionClass::Jump | InstructionClass::ConditionalJump),
+            position: CodePosition::default(),
+            has_inner_samples: false,
+            usage: Vec::new(),
+        });
+        at += len;
+    }
+    Ok(instructions)
+}
+
+/// Decodes code of an ELF machine.
+///
+/// # Errors
+/// Always: the cargo feature `disassembly` is missing.
+#[cfg(not(feature = "disassembly"))]
+fn decoded(_: &FunctionCode, _: Option<u16>) -> Result<Vec<AnnotatedInstruction>, String> {
+    Err("this program was built without the feature disassembly".to_owned())
+}
