@@ -1,0 +1,7 @@
+//! Hardware traces in the AUX area.
+//!
+//! A trace is bytes of the processor, always little-endian, which AUXTRACE records carry as their payload.
+//!
+//! * [`spe`]: the Statistical Profiling Extension of Arm.
+
+pub mod spe;
