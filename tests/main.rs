@@ -34,6 +34,8 @@ mod suite {
     mod folded;
     mod fuzz_corpus;
     mod groups;
+    mod hardware_traces;
+
     mod header_edits;
     mod help;
     mod hiperf;
@@ -59,6 +61,7 @@ mod suite {
     mod mappings;
     mod mcp;
     mod memory;
+    mod memory_accesses;
     mod merge;
     mod merged_events;
     mod misframed;

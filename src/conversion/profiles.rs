@@ -125,6 +125,7 @@ pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -
         keeps_periods: format.has_columns(),
         as_recorded: format.is_as_recorded(),
         branches: format.branches(),
+        accesses: format.accesses(),
         ..options
     }
 }

@@ -1,6 +1,6 @@
 //! What the program says about hardware traces that it does not decode.
 
-use crate::common::program::{perfconv, run, succeed};
+use crate::common::program::{perfconv, succeed};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -23,8 +23,7 @@ fn dump_prints_the_packets_of_arm_spe() {
     let dump = text(succeed(perfconv().arg("dump").arg(path).args(["--type", "AUXTRACE", "--head", "1"])).stdout);
     let (_, packets) = dump.split_once("  packets:\n").expect("packets");
     assert_eq!(
-        packets,
-        "    0x0 PC 0x400123 EL0 NS\n    0x9 LATENCY total 42\n    0xc TS 1\n    0x15 PAD 11\n",
+        packets, "    0x0 PC 0x400123 EL0 NS\n    0x9 LATENCY total 42\n    0xc TS 1\n    0x15 PAD 11\n",
         "{dump}"
     );
 }
