@@ -2,6 +2,8 @@
 //!
 //! A trace is bytes of the processor, always little-endian, which AUXTRACE records carry as their payload.
 //!
+//! * [`clock`]: times.
 //! * [`spe`]: the Statistical Profiling Extension of Arm.
 
+pub mod clock;
 pub mod spe;

@@ -2,6 +2,10 @@
 //!
 //! * [`packet`]: packets.
 //! * [`record`]: records of packets, and how many bytes they have.
+//! * [`metadata`]: the models of the CPUs.
+//! * [`data_source`]: where the data of memory accesses came from, by model.
 
+pub mod data_source;
+pub mod metadata;
 pub mod packet;
 pub mod record;
