@@ -6,6 +6,7 @@ use crate::abi;
 use crate::abi::record::RecordType;
 use crate::abi::record::aux_area::{Aux, AuxFlags};
 use crate::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
+use crate::trace::spe::record::SpeCoverage;
 use std::collections::BTreeMap;
 
 /// Hardware traces of a conversion, by source.
@@ -84,7 +85,10 @@ impl TraceBytes {
             (0, damaged) => format!("{damaged} of {bytes} bytes are damaged and dropped"),
             (undecoded, _) => {
                 let of = if undecoded < bytes { format!(" of {bytes}") } else { String::new() };
-                let hint = "use perf inject --itrace to convert it to samples";
+                let hint = match source {
+                    AuxtraceType::ARM_SPE => "use --itrace to decode it to samples",
+                    _ => "use perf inject --itrace to convert it to samples",
+                };
                 let plural = if buffers == 1 { "" } else { "s" };
                 format!("{undecoded}{of} bytes are not decoded ({buffers} buffer{plural}{}); {hint}", self.duration())
             }
@@ -97,6 +101,13 @@ impl TraceBytes {
         let (first, last) = self.times.unwrap_or_default();
         let micros = (last - first) / 1000;
         if micros > 0 { format!(" within {}.{:06} s", micros / 1_000_000, micros % 1_000_000) } else { String::new() }
+    }
+}
+
+impl From<SpeCoverage> for TraceBytes {
+    fn from(coverage: SpeCoverage) -> Self {
+        let SpeCoverage { decoded, padding, damaged, .. } = coverage;
+        Self { buffers: 1, bytes: coverage.bytes(), decoded, padding, damaged, ..Self::default() }
     }
 }
 
