@@ -37,6 +37,8 @@ mod suite {
     mod folded;
     mod fuzz_corpus;
     mod groups;
+    mod hardware_traces;
+
     mod header_edits;
     mod help;
     mod hiperf;
@@ -62,6 +64,7 @@ mod suite {
     mod mappings;
     mod mcp;
     mod memory;
+    mod memory_accesses;
     mod merge;
     mod merged_events;
     mod misframed;

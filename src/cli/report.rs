@@ -3,9 +3,11 @@
 use super::args::ReportArg;
 use super::progress;
 use perf_data::abi::record::RecordType;
+use perf_data::abi::record::auxtrace_info::AuxtraceType;
 use perf_data::printable;
 pub(super) use perf_data::stream::ledger::counted;
 use perf_data::stream::ledger::{Entry, Ledger};
+use perf_data::stream::traces::TraceBytes;
 use perf_symbols::symbol::find::fetch::Notice;
 use perfconv::profile::symbolize::unsymbolized::{FrameCounts, UnnamedObject, Unsymbolized};
 use serde_json::{Map, Value, json};
@@ -88,6 +90,7 @@ impl Report<'_> {
             "unreadable_bytes": ledger.unread_bytes(),
             "samples_used_in_part": ledger.samples_used_in_part(),
             "undecoded_trace_bytes": ledger.undecoded_trace_bytes(),
+            "traces": ledger.traces.iter().map(|(source, trace)| trace_counts(source, trace)).collect::<Vec<_>>(),
             "warnings": warnings,
             "further_warnings": ledger.further_messages(),
             "missing": ledger.missing_notes(),
@@ -99,6 +102,21 @@ impl Report<'_> {
             "complete": !ledger.is_incomplete(),
         })
     }
+}
+
+/// What happened to the bytes of the hardware traces of a source.
+fn trace_counts(source: AuxtraceType, trace: &TraceBytes) -> Value {
+    json!({
+        "source": source.title(),
+        "buffers": trace.buffers,
+        "bytes": trace.bytes,
+        "decoded": trace.decoded,
+        "padding": trace.padding,
+        "damaged": trace.damaged,
+        "not_decoded": trace.undecoded(),
+        "pieces_lost": { "truncated": trace.truncated, "partial": trace.partial, "collision": trace.collisions },
+        "times": trace.times,
+    })
 }
 
 /// Numbers of frames.

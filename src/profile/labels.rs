@@ -1,5 +1,6 @@
 //! Labels of samples: numbers and texts in addition to the stack.
 
+use super::accesses::AccessField;
 use super::cgroup_names::CgroupNames;
 use super::data_source;
 use super::imported::{ImportedProfile, ImportedValue};
@@ -124,6 +125,8 @@ pub enum LabelKey {
     Imported(u32),
     /// The flags of a branch, in a profile of [branches](super::options::ProfileOptions::branches).
     BranchFlags,
+    /// A field of a memory access, in a profile of [accesses](super::options::ProfileOptions::accesses).
+    Access(AccessField),
 }
 
 /// A label with its value.
@@ -182,6 +185,11 @@ impl LabelSets {
     /// Returns the flags of a branch, in a profile of [branches](super::options::ProfileOptions::branches).
     pub fn branch_flags(&self, id: LabelsId) -> Option<BranchFlags> {
         self.value_by_key(id, LabelKey::BranchFlags).map(BranchFlags)
+    }
+
+    /// Returns a field of a memory access, in a profile of [accesses](super::options::ProfileOptions::accesses).
+    pub fn access(&self, id: LabelsId, field: AccessField) -> Option<u64> {
+        self.value_by_key(id, LabelKey::Access(field))
     }
 
     fn value_by_key(&self, id: LabelsId, wanted: LabelKey) -> Option<u64> {

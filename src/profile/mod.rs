@@ -3,6 +3,8 @@
 //! A sample takes this way: `unwind` replaces its stack dump by a call chain; [`collect`] determines its event, value and labels;
 //! [`intern`] resolves its stack to frames and numbers it; [`symbolize`] looks up the functions of the frames, once all are known.
 
+pub(crate) mod access_words;
+pub mod accesses;
 pub mod cgroup_names;
 pub mod collect;
 pub(crate) mod data_source;

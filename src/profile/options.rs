@@ -1,5 +1,6 @@
 //! Options of profiles.
 
+use super::accesses::Accesses;
 use super::cgroup_names::CgroupNames;
 use super::labels::Label;
 use super::stack_cuts::{StackCuts, Unmapped};
@@ -37,6 +38,8 @@ pub struct ProfileOptions {
     /// by its source; the label [`LabelKey::BranchFlags`](super::labels::LabelKey::BranchFlags) has those of its flags that are set
     /// here.
     pub branches: Option<BranchFlags>,
+    /// Which fields of memory accesses samples have as labels.
+    pub accesses: Accesses,
     /// What samples are worth.
     pub weight: SampleWeight,
     /// Also measure how threads were scheduled, if samples are worth their time off the CPU.

@@ -1,8 +1,14 @@
 //! The columns of keys: the value that a sample or location has, and its text.
 
+use super::data_text::{ANONYMOUS_DATA, data_symbol};
 use super::location::{LocationId, Locations};
+use crate::profile::access_words::{self, AccessWords};
+use crate::profile::accesses::AccessField;
+use crate::profile::intern::stacks::FrameId;
 use crate::profile::labels::Label;
 use crate::profile::{Row, Tables};
+use perf_data::abi::bit_fields::BitField;
+use perf_data::abi::sample::data_src::DataSrc;
 use perf_data::session::names::NameId;
 use perf_data::session::thread_name::unnamed_thread;
 use std::borrow::Cow;
@@ -14,6 +20,8 @@ pub(super) type Cell = Option<u64>;
 pub(super) struct Column {
     /// The labels of samples that have its value; none if frames or the event have it.
     pub labels: &'static [Label],
+    /// The fields of memory accesses that have its value.
+    pub access_fields: &'static [AccessField],
     /// Its values.
     pub cell: CellSource,
     /// Text of a value.
@@ -26,6 +34,23 @@ pub(super) enum CellSource {
     Sample(fn(&Row, &Tables) -> Cell),
     /// The locations in their stacks.
     Location(fn(LocationId, &Locations) -> Cell),
+    /// The location of the data that they accessed.
+    Data(fn(LocationId, &Locations) -> Cell),
+}
+
+impl CellSource {
+    /// The value that a sample has, not the locations in its stack: `Some(None)` if it is missing.
+    pub(super) fn sample_cell(&self, row: &Row, tables: &Tables, locations: &Locations) -> Option<Cell> {
+        match self {
+            Self::Sample(cell) => Some(cell(row, tables)),
+            Self::Location(_) => None,
+            Self::Data(cell) => {
+                let frame = tables.labels.access(row.labels, AccessField::Frame);
+                let location = frame.and_then(|frame| locations.frame_locations(frame as FrameId).last().copied());
+                Some(location.and_then(|location| cell(location, locations)))
+            }
+        }
+    }
 }
 
 /// A column of numbers that samples have as a label.
@@ -33,6 +58,7 @@ macro_rules! label {
     ($label:ident, $value:ident => $text:expr) => {
         Column {
             labels: &[Label::$label],
+            access_fields: &[],
             cell: CellSource::Sample(|row, tables| tables.labels.value(row.labels, Label::$label)),
             text: |$value, _, _| $text.to_string(),
         }
@@ -44,6 +70,7 @@ macro_rules! text_label {
     ($label:ident) => {
         Column {
             labels: &[Label::$label],
+            access_fields: &[],
             cell: CellSource::Sample(|row, tables| tables.labels.value(row.labels, Label::$label)),
             text: |value, tables, _| name(value as u32, tables),
         }
@@ -55,6 +82,7 @@ macro_rules! task {
     ($id:ident, $name:ident) => {
         Column {
             labels: &[Label::$id, Label::$name],
+            access_fields: &[],
             cell: CellSource::Sample(|row, tables| {
                 let id = tables.labels.value(row.labels, Label::$id)?;
                 let name = tables.labels.value(row.labels, Label::$name).unwrap_or(NAMELESS.into());
@@ -70,11 +98,88 @@ macro_rules! location {
     ($field:ident) => {
         Column {
             labels: &[],
+            access_fields: &[],
             cell: CellSource::Location(|id, locations| Some(locations.get(id).$field.0.into())),
             text: |value, _, locations| locations.text(NameId(value as u32)).into_owned(),
         }
     };
 }
+
+/// A column of what a part of the data source of a memory access says; other parts do not divide its groups.
+macro_rules! source {
+    ([$($field:ident),*], $source:ident => $text:expr) => {
+        Column {
+            labels: &[],
+            access_fields: &[AccessField::Source],
+            cell: CellSource::Sample(|row, tables| {
+                let word = tables.labels.access(row.labels, AccessField::Source)?;
+                let fields: &[BitField] = &[$(DataSrc::$field),*];
+                Some(fields.iter().fold(0, |kept, field| field.set(kept, field.get(word))))
+            }),
+            text: |word, _, _| {
+                let $source = DataSrc(word);
+                $text.into()
+            },
+        }
+    };
+}
+
+pub(super) const MEM: Column =
+    source!([MEM_LVL, MEM_LVL_NUM, MEM_REMOTE, MEM_HOPS], source => access_words::level(source, AccessWords::Perf61));
+pub(super) const SNOOP: Column = source!([MEM_SNOOP, MEM_SNOOPX], source => access_words::snoop(source));
+pub(super) const TLB: Column = source!([MEM_DTLB], source => access_words::translation(source));
+pub(super) const LOCKED: Column = source!([MEM_LOCK], source => access_words::lock(source));
+pub(super) const BLOCKED: Column = source!([MEM_BLK], source => access_words::blocked(source).trim_start());
+
+/// A column of numbers of memory accesses.
+const fn access(
+    field: &'static [AccessField],
+    cell: CellSource,
+    text: fn(u64, &Tables, &Locations) -> String,
+) -> Column {
+    Column { labels: &[], access_fields: field, cell, text }
+}
+
+pub(super) const LOCAL_WEIGHT: Column = access(
+    &[AccessField::Weight],
+    CellSource::Sample(|row, tables| tables.labels.access(row.labels, AccessField::Weight)),
+    |weight, _, _| weight.to_string(),
+);
+
+pub(super) const PHYS_DADDR: Column = access(
+    &[AccessField::PhysicalAddress],
+    CellSource::Sample(|row, tables| tables.labels.access(row.labels, AccessField::PhysicalAddress)),
+    |address, _, _| format!("{address:#018x}"),
+);
+
+pub(super) const DCACHELINE: Column = access(
+    &[AccessField::Address],
+    CellSource::Sample(|row, tables| Some(tables.labels.access(row.labels, AccessField::Address)? & !(CACHE_LINE - 1))),
+    |address, _, _| format!("{address:#018x}"),
+);
+
+/// The value is the frame.
+pub(super) const SYMBOL_DADDR: Column = access(
+    &[AccessField::Frame],
+    CellSource::Sample(|row, tables| tables.labels.access(row.labels, AccessField::Frame)),
+    |frame, tables, _| data_symbol(frame as FrameId, tables),
+);
+
+pub(super) const DSO_DADDR: Column = access(
+    &[AccessField::Frame],
+    CellSource::Data(|id, locations| {
+        let dso = locations.get(id).dso;
+        let is_anonymous = is_perf_map(&locations.text(dso));
+        Some(if is_anonymous { NAMELESS.into() } else { dso.0.into() })
+    }),
+    |value, _, locations| match value as u32 {
+        NAMELESS => ANONYMOUS_DATA.to_owned(),
+        dso => locations.text(NameId(dso)).into_owned(),
+    },
+);
+
+/// Bytes in a cache line.
+pub(super) const CACHE_LINE: u64 = 64;
 
 pub(super) const PID: Column = label!(Pid, pid => pid as i32);
 pub(super) const TID: Column = label!(Tid, tid => tid as i32);
@@ -92,6 +197,7 @@ pub(super) const SRCFILE: Column = location!(file);
 /// The value is the full name.
 pub(super) const SYM: Column = Column {
     labels: &[],
+    access_fields: &[],
     cell: CellSource::Location(|id, locations| Some(locations.get(id).function.0.into())),
     text: |value, _, locations| locations.function_name(NameId(value as u32)).into_owned(),
 };
@@ -99,17 +205,24 @@ pub(super) const SYM: Column = Column {
 /// The value is a location of the line.
 pub(super) const SRCLINE: Column = Column {
     labels: &[],
+    access_fields: &[],
     cell: CellSource::Location(|id, locations| Some(locations.first_of_line(id).into())),
     text: |value, _, locations| locations.source(locations.get(value as LocationId)),
 };
 
 pub(super) const EVENT: Column = Column {
     labels: &[],
+    access_fields: &[],
     cell: CellSource::Sample(|row, _| Some(row.event.into())),
     text: |value, tables, _| tables.events[value as usize].name.clone(),
 };
 
-/// Stands for the ID of a name that a task lacks.
+/// Whether memory has the name of the file with the functions that a process compiled there.
+fn is_perf_map(dso: &str) -> bool {
+    dso.strip_prefix("perf-").is_some_and(|rest| rest.ends_with(".map"))
+}
+
+/// Stands for the ID of a name that a task or memory lacks.
 const NAMELESS: u32 = u32::MAX;
 
 /// The text of a name.

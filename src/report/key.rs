@@ -4,6 +4,7 @@ use super::column::{self, CellSource, Column};
 use super::location::Locations;
 #[cfg(test)]
 use super::test_column;
+use crate::profile::accesses::AccessField;
 use crate::profile::labels::Label;
 use crate::profile::{Row, Tables};
 
@@ -60,6 +61,26 @@ keys! {
     Cgroup = ["cgroup"] => column::CGROUP;
     /// Why the thread stopped running, with `--off-cpu`.
     State = ["state"] => column::STATE;
+    /// Level of the memory hierarchy that an access reached, and whether it had the data.
+    Mem = ["mem"] => column::MEM;
+    /// Result of snooping other caches.
+    Snoop = ["snoop"] => column::SNOOP;
+    /// Translation of the address of an access.
+    Tlb = ["tlb"] => column::TLB;
+    /// Whether an access was locked.
+    Locked = ["locked"] => column::LOCKED;
+    /// Why an access was blocked.
+    Blocked = ["blocked"] => column::BLOCKED;
+    /// Latency of an access in cycles.
+    LocalWeight = ["local_weight", "weight"] => column::LOCAL_WEIGHT;
+    /// Name of the data of an access with the offset in it, or its address.
+    SymbolDaddr = ["symbol_daddr"] => column::SYMBOL_DADDR;
+    /// File or memory with the data of an access.
+    DsoDaddr = ["dso_daddr"] => column::DSO_DADDR;
+    /// Physical address of an access.
+    PhysDaddr = ["phys_daddr"] => column::PHYS_DADDR;
+    /// Address of the cache line of an access.
+    Dcacheline = ["dcacheline"] => column::DCACHELINE;
     /// Event.
     Event = ["event"] => column::EVENT;
     /// An example, in tests.
@@ -68,6 +89,20 @@ keys! {
 }
 
 impl ReportKey {
+    /// What memory accesses are grouped by.
+    pub const MEMORY: &[Self] = &[
+        Self::LocalWeight,
+        Self::Mem,
+        Self::Sym,
+        Self::Dso,
+        Self::SymbolDaddr,
+        Self::DsoDaddr,
+        Self::Snoop,
+        Self::Tlb,
+        Self::Locked,
+        Self::Blocked,
+    ];
+
     /// The default keys of `perf report`.
     pub const DEFAULT: &[Self] = &[Self::Comm, Self::Dso, Self::Sym];
 
@@ -97,6 +132,11 @@ impl ReportKey {
     /// The labels of samples that have its value; none if frames or the event have it.
     pub fn labels(self) -> &'static [Label] {
         self.column().labels
+    }
+
+    /// The fields of memory accesses that have its value.
+    pub fn access_fields(self) -> &'static [AccessField] {
+        self.column().access_fields
     }
 
     /// Whether samples have its value; otherwise the locations in their stacks have it.

@@ -19,6 +19,7 @@ pub mod annotation;
 pub(crate) mod call_tree;
 mod column;
 pub(crate) mod comparison;
+mod data_text;
 pub(crate) mod facts;
 pub mod function_tree;
 pub(crate) mod histogram;

@@ -6,6 +6,7 @@ use crate::profile::labels::Label;
 /// Whether the number of the CPU is odd.
 pub(super) const EXAMPLE: Column = Column {
     labels: &[Label::Cpu],
+    access_fields: &[],
     cell: CellSource::Sample(|row, tables| tables.labels.value(row.labels, Label::Cpu).map(|cpu| cpu & 1)),
     text: |value, _, _| if value == 1 { "odd" } else { "even" }.to_owned(),
 };

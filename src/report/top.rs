@@ -85,7 +85,7 @@ impl<'a> Groups<'a> {
         let mut location_cells = Slices::default();
         let cells = |id: &LocationId| -> Vec<Cell> {
             let cells = keys.iter().filter_map(|key| match key.column().cell {
-                CellSource::Sample(_) => None,
+                CellSource::Sample(_) | CellSource::Data(_) => None,
                 CellSource::Location(cell) => Some(cell(*id, locations)),
             });
             cells.collect()
@@ -111,10 +111,7 @@ impl<'a> Groups<'a> {
         let Self { profile, locations, keys, sample_cells, by_labels, by_location, groups, list, counted, .. } = self;
         let tables = &*profile.tables;
         let cells_id = *by_labels.entry((row.labels, row.event)).or_insert_with(|| {
-            let cells = keys.iter().filter_map(|key| match key.column().cell {
-                CellSource::Sample(cell) => Some(cell(row, tables)),
-                CellSource::Location(_) => None,
-            });
+            let cells = keys.iter().filter_map(|key| key.column().cell.sample_cell(row, tables, locations));
             sample_cells.id(&cells.collect::<Vec<_>>())
         });
         for (depth, location) in locations.stack_locations(tables.stacks.stack(row.stack)).enumerate() {
@@ -143,7 +140,7 @@ impl<'a> Groups<'a> {
                 (sample_cells.get(sample).iter(), location_cells.get(location).iter());
             let cells = keys.iter().map(|&key| {
                 let cells = match key.column().cell {
-                    CellSource::Sample(_) => &mut sample_values,
+                    CellSource::Sample(_) | CellSource::Data(_) => &mut sample_values,
                     CellSource::Location(_) => &mut location_values,
                 };
                 let cell = cells.next().copied().flatten();

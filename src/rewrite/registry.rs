@@ -15,6 +15,7 @@ use crate::rewrite::filter::task::{Pid, Tid};
 use crate::rewrite::filter::time::Time;
 use crate::rewrite::framework::pass_type::{PassType, Setting};
 use crate::rewrite::header::edits;
+use crate::rewrite::itrace::Itrace;
 use crate::rewrite::jit::pass::Jit;
 use crate::rewrite::jit::perf_map::PerfMap;
 use crate::rewrite::perf_version::ForPerfVersion;
@@ -76,6 +77,7 @@ pub const PASSES: PassTable<'static> = &[
             PassType::with_options::<EmbedSymbols>("embed_symbols").for_records(&["embed_symbols"]),
             PassType::flagged::<StripSymbols>("strip-symbols", "Remove the names of functions stored in the recording")
                 .for_records(&["strip-symbols"]),
+            PassType::with_options::<Itrace>("itrace").for_records(&["strip"]),
             SCHED_STAT,
             quipper::PASS,
         ],
@@ -109,6 +111,7 @@ const READING_FILES: &[&str] =
 pub const SETTINGS: &[Setting] = &[
     Setting { id: "keep_attrs", passes: &["event"], is_for_symbols: false },
     Setting { id: "keep_user_stack", passes: &["unwind"], is_for_symbols: false },
+    Setting { id: "strip", passes: &["itrace"], is_for_symbols: false },
     Setting { id: "jit_dump", passes: &["jit"], is_for_symbols: false },
     Setting { id: "jit_dir", passes: &["jit", "perf_map"], is_for_symbols: false },
     Setting { id: "known_build_ids", passes: BUILD_ID_PASSES, is_for_symbols: false },

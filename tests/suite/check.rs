@@ -395,6 +395,7 @@ const ALLOWED: &[(Rule, &str, &str)] = &[
         "simpleperf/",
         "simpleperf gives attrs another size than the header says: perf reads the IDs wrongly",
     ),
+    (Rule::TraceBuffers, "perf_with_missing_aux_data.data", "an example of a recording that lost parts of its trace"),
     (Rule::Unknown, "simpleperf/", "records and features of simpleperf"),
 ];
 

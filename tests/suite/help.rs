@@ -228,7 +228,7 @@ fn sort_keys_of_perf_are_answered_with_what_has_them() {
         ("overhead", "rows are sorted by their samples anyway, so leave it out\n".to_owned()),
         ("sample", "rows are sorted by their samples anyway, so leave it out\n".to_owned()),
         ("symbol_from", format!("use 'perfconv perf report --sort symbol_from -i {input}'\n")),
-        ("mem", "perfconv does not support it\n".to_owned()),
+        ("code_page_size", "perfconv does not support it\n".to_owned()),
     ] {
         let run = run(perfconv().args(["report", "--sort", key, input]));
         let expected = format!("perfconv: '{key}' is a sort key of perf report; {message}");

@@ -66,6 +66,7 @@
 //! | [`threads`] | worker pools that preserve order |
 //! | [`progress`] | progress of long work, for programs that show it |
 //! | [`tracepoint`] | tracepoint formats and fields |
+//! | [`trace`] | hardware traces |
 //! | [`container`] | files, pipes, directories and compressed frames |
 //! | [`stream`] | records in order, with their events |
 //! | [`session`] | processes, threads and mappings over time |
@@ -80,6 +81,7 @@ pub mod recording;
 pub mod session;
 pub mod stream;
 pub mod threads;
+pub mod trace;
 pub mod tracepoint;
 
 pub use error::{Error, ErrorKind, Result};

@@ -75,9 +75,6 @@ impl PerfCommand {
     }
 }
 
-const ACCESSES: &str =
-    "use 'perfconv -t perf-script -F comm,addr,data_src,weight,ip,sym -o -' for the sampled accesses";
-
 const EVENTS: &str = "use 'perfconv -t perf-script -o -' for the events, 'perfconv -o out.pftrace' for a timeline";
 
 /// The commands of perf 6.1.
@@ -98,11 +95,15 @@ pub(super) const COMMANDS: &[PerfCommand] = &[
         "buildid-cache",
         "use 'perfconv archive' to pack the objects of a recording, and --unpack to unpack them to ~/.debug",
     ),
-    replaced("c2c", ACCESSES),
+    replaced(
+        "c2c",
+        "use 'perfconv report --sort dcacheline,cpu,sym,mem,snoop' for the accesses of cache lines by CPU and function",
+    ),
     replaced("kmem", EVENTS),
     replaced("kwork", EVENTS),
     replaced("lock", EVENTS),
-    replaced("mem", ACCESSES),
+    answered("mem", "Print memory accesses, with report", report::OPTIONS, report::run_mem)
+        .hint(Hint::Perfconv("'perfconv report --mem'")),
     replaced("sched", "use 'perfconv report --sched' for times of threads, 'perfconv -o out.pftrace' for a timeline"),
     replaced("timechart", "use 'perfconv -o out.pftrace' for ui.perfetto.dev"),
     needs_perf("bench", "benchmarking"),

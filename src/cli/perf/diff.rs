@@ -94,6 +94,10 @@ fn format(given: &Given) -> Result<PerfDiff, Failure> {
             key.name()
         )));
     }
+    if let Some(key) = diff.keys.iter().find(|key| !key.access_fields().is_empty()) {
+        let problem = "is a key of memory accesses, which are not compared";
+        return Err(Failure::Usage(format!("perf diff: '{}' {problem}", key.name())));
+    }
     diff.compute = match given.text("compute").as_deref() {
         None | Some("delta-abs") => PerfCompute::DeltaAbs,
         Some("delta") => PerfCompute::Delta,

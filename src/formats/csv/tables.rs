@@ -135,7 +135,7 @@ impl Sink for CsvTables {
         if let Some(stacks) = &mut self.stacks {
             stacks.add(meta, raw)?;
         }
-        self.ledger.traces.record(raw);
+        self.ledger.traces.record(meta, raw);
         match raw.header().kind {
             RecordType::SAMPLE => self.sample(meta, raw),
             // The stream accounts for these.

@@ -8,6 +8,7 @@ use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, 
 #[cfg(feature = "cli")]
 use crate::option_values::number_in;
 use crate::profile::Profile;
+use crate::profile::accesses::Accesses;
 use crate::profile::event::{ProfileEvent, Unit};
 use crate::profile::labels::Label;
 use hashbrown::HashMap;
@@ -145,6 +146,10 @@ impl ProfileFormat for Flamegraph {
 
     fn required_labels(&self) -> Vec<Label> {
         self.stacks.group_labels()
+    }
+
+    fn accesses(&self) -> Accesses {
+        self.stacks.group_accesses()
     }
 
     /// Draws the stacks; an error if the profile has no samples, or several events, by which they are not grouped.

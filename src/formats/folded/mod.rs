@@ -12,6 +12,7 @@ pub use stacks::FoldedStacks;
 use super::{Format, FormatReader, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
+use crate::profile::accesses::Accesses;
 use crate::profile::labels::Label;
 use crate::report::key::ReportKey;
 use perf_data::error::{Error, Result};
@@ -76,6 +77,11 @@ impl Folded {
         if self.group_by.is_empty() { LABELS } else { &[] }
     }
 
+    /// The memory accesses that the keys by which stacks are grouped show.
+    pub(super) fn group_accesses(&self) -> Accesses {
+        Accesses::with_fields(self.group_by.iter().flat_map(|key| key.access_fields()).copied(), false)
+    }
+
     /// The labels of the keys by which stacks are grouped.
     pub(super) fn group_labels(&self) -> Vec<Label> {
         self.group_by.iter().flat_map(|key| key.labels()).copied().collect()
@@ -116,6 +122,10 @@ impl ProfileFormat for Folded {
 
     fn required_labels(&self) -> Vec<Label> {
         self.group_labels()
+    }
+
+    fn accesses(&self) -> Accesses {
+        self.group_accesses()
     }
 
     /// Writes the stacks, sorted by frame names; an error if the profile has several events, by which they are not

@@ -3,6 +3,7 @@
 use super::converter::{ConvertOptions, Converter};
 use super::format::{Format, ShowsFunctions};
 use crate::profile::Profile;
+use crate::profile::accesses::Accesses;
 use crate::profile::collect::sample_sink::SampleSink;
 use crate::profile::event::ProfileEvent;
 use crate::profile::labels::Label;
@@ -131,6 +132,11 @@ pub trait ProfileFormat {
     /// samples.
     fn branches(&self) -> Option<BranchFlags> {
         None
+    }
+
+    /// The memory accesses that it shows.
+    fn accesses(&self) -> Accesses {
+        Accesses::default()
     }
 
     /// Whether it shows how threads were [scheduled](crate::profile::scheduling).

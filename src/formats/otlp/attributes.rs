@@ -51,6 +51,7 @@ pub(super) fn from_labels(labels: &[LabelValue], tables: &Tables, dictionary: &m
                 (&*own.key, own.unit.as_deref(), label.value as i64)
             }
             LabelKey::BranchFlags => ("branch_flags", Some(""), label.value as i64),
+            LabelKey::Access(_) => continue,
         };
         if keys.contains(&key) {
             continue;

@@ -64,6 +64,7 @@ impl EncodedLabels {
                     own.map_or(("", None, 0), |own| (&*own.key, own.unit.as_deref(), label.value as i64))
                 }
                 LabelKey::BranchFlags => ("branch_flags", Some(""), to_i64(label.value)),
+                LabelKey::Access(_) => continue,
             };
             let key = strings.id(key);
             let label = match unit {

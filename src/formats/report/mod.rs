@@ -18,6 +18,7 @@ use super::{Format, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 #[cfg(feature = "cli")]
 use crate::option_values::{number_in, percent};
+use crate::profile::accesses::Accesses;
 use crate::profile::labels::Label;
 use crate::profile::options::FunctionNames;
 use crate::profile::{Profile, Row};
@@ -158,6 +159,18 @@ pub struct Contents {
     #[cfg_attr(feature = "cli", arg(long, value_name = "PERCENT", value_parser = percent, requires = "diff"))]
     pub fail_above: Option<f64>,
 
+    /// Print memory accesses by latency, level, function and data, as perf mem report. A sample is worth its latency.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            conflicts_with_all = [
+                "callers", "callees", "symbol", "lines", "list", "tree", "sched", "ratio", "off_cpu", "weight", "span"
+            ]
+        )
+    )]
+    pub mem: bool,
+
     /// Print how threads were scheduled instead of functions: time on and off the CPU, delays, and who woke whom.
     #[cfg_attr(
         feature = "cli",
@@ -267,6 +280,8 @@ struct Settings {
     limit: usize,
     /// Whether the limit is the default.
     has_default_limit: bool,
+    /// Whether entries are only those of samples, not of what led to them.
+    own_only: bool,
     /// What names of listed functions match, with the column that has them.
     search: Option<(usize, Regex)>,
 }
@@ -290,9 +305,10 @@ impl Settings {
         };
         Ok(Self {
             keys,
-            by_total: !no_children,
+            by_total: !no_children && !report.contents.mem,
             percent_limit: percent_limit.unwrap_or(if tree.is_some() { TREE_LIMIT } else { 0.0 }),
             limit: limit.map_or(if has_all { usize::MAX } else { MAX_ENTRIES }, |limit| limit as usize),
+            own_only: report.contents.mem,
             has_default_limit: limit.is_none(),
             search,
         })
@@ -320,7 +336,10 @@ impl Settings {
             let counts = if by_total { entry.usage.total } else { entry.usage.own };
             counts.percent_of(top.event_total(entry))
         };
-        let listed = move |entry: &&ReportEntry| share(entry) >= percent_limit && self.is_searched(&entry.cells);
+        let is_own = move |entry: &ReportEntry| !self.own_only || entry.usage.own.samples > 0;
+        let listed = move |entry: &&ReportEntry| {
+            share(entry) >= percent_limit && is_own(entry) && self.is_searched(&entry.cells)
+        };
         top.entries.iter().filter(listed).take(limit)
     }
 }
@@ -352,7 +371,11 @@ fn total(profile: &Profile, event: EventIndex) -> Counts {
 impl Report {
     /// What samples are grouped by.
     fn keys(&self, is_comparison: bool) -> &[ReportKey] {
-        let default = if is_comparison { COMPARED_KEYS } else { ReportKey::DEFAULT };
+        let default = match (self.contents.mem, is_comparison) {
+            (true, _) => ReportKey::MEMORY,
+            (false, true) => COMPARED_KEYS,
+            (false, false) => ReportKey::DEFAULT,
+        };
         if self.group_by.is_empty() { default } else { &self.group_by }
     }
 }
@@ -374,6 +397,11 @@ impl ProfileFormat for Report {
 
     fn required_labels(&self) -> Vec<Label> {
         self.keys(false).iter().flat_map(|key| key.labels()).copied().collect()
+    }
+
+    fn accesses(&self) -> Accesses {
+        let keys = self.keys(false).iter().chain(&self.group_by);
+        Accesses::with_fields(keys.flat_map(|key| key.access_fields()).copied(), self.contents.mem)
     }
 
     fn shows_scheduling(&self) -> bool {

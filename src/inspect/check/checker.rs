@@ -3,6 +3,7 @@
 use super::finding::{Finding, Rule, Severity, Subject};
 use super::flow::{AuxtraceRecords, CompressedFrame, Rounds};
 use super::layout::Layout;
+use super::trace_buffers::TraceBuffers;
 use super::{attrs, features, records, references, tracepoints};
 use perf_data::abi;
 use perf_data::abi::feature::FeatureId;
@@ -86,6 +87,7 @@ struct Checker<'a> {
     frames_announced: bool,
     mmap_len: u32,
     auxtrace: AuxtraceRecords,
+    traces: TraceBuffers,
 }
 
 impl<'a> Checker<'a> {
@@ -98,6 +100,7 @@ impl<'a> Checker<'a> {
             frames_announced: false,
             mmap_len: 0,
             auxtrace: AuxtraceRecords::default(),
+            traces: TraceBuffers::default(),
         }
     }
 
@@ -191,6 +194,9 @@ impl Sink for Checker<'_> {
             self.feature(meta, id, bytes, file, Some(raw.offset()));
         }
         self.flow(meta, raw, (file, subject));
+        if matches!(raw.header().kind, RecordType::AUX | RecordType::AUXTRACE) {
+            self.traces.record(meta, raw, subject);
+        }
         Ok(())
     }
 
@@ -235,6 +241,9 @@ impl Sink for Checker<'_> {
             let report = |offset: u64, problem| self.findings.add(file, offset, subject, Rule::AuxtraceIndex, problem);
             std::mem::take(&mut self.auxtrace).compare(index.entries(), report);
         }
+        let report =
+            |offset: u64, subject, problem| self.findings.add(file, offset, subject, Rule::TraceBuffers, problem);
+        std::mem::take(&mut self.traces).check(report);
         Ok(())
     }
 }

@@ -116,6 +116,8 @@ rules! {
         TracepointFormat = "tracepoint-format",
         /// An AUXTRACE index that differs from the AUXTRACE records.
         AuxtraceIndex = "auxtrace-index",
+        /// Buffers of a hardware trace that overlap, or lack bytes that an AUX record announces.
+        TraceBuffers = "trace-buffers",
     }
     Note {
         /// A type, feature, field or bit that this version does not know.

@@ -12,6 +12,7 @@ mod layout;
 mod records;
 mod references;
 mod stored_symbols;
+mod trace_buffers;
 mod tracepoints;
 
 pub use checker::{Checked, check};

@@ -2,7 +2,9 @@
 
 use super::{hex, text};
 use crate::profile::event::ProfileEvent;
+use perf_data::abi;
 use perf_data::abi::feature::{Feature, FeatureId};
+use perf_data::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
 use perf_data::abi::record::named_misc::NamedMisc;
 use perf_data::abi::record::{Body, Misc, Record, RecordType};
 use perf_data::abi::sample::id::SampleId;
@@ -14,6 +16,7 @@ use perf_data::printable;
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::{Gap, Raw};
+use perf_data::trace::spe::packet::SpePackets;
 use serde::Serialize;
 use serde_bytes::Bytes;
 use std::fmt::Write as _;
@@ -42,6 +45,8 @@ pub struct Dumper<W> {
     /// Names of the events, escaped.
     names: Vec<String>,
     shown: u64,
+    /// The source of the next hardware trace.
+    trace_source: AuxtraceType,
     /// Text of the current record; the buffer is reused.
     text: String,
 }
@@ -70,7 +75,7 @@ struct Opaque<'a> {
 impl<W: Write> Dumper<W> {
     /// Creates a dumper that writes to `out`.
     pub fn new(out: W, options: DumpOptions) -> Self {
-        Self { out, options, names: Vec::new(), shown: 0, text: String::new() }
+        Self { out, options, names: Vec::new(), shown: 0, trace_source: AuxtraceType::UNKNOWN, text: String::new() }
     }
 
     /// Number of printed records.
@@ -148,6 +153,29 @@ impl<W: Write> Dumper<W> {
         text::append(out, &rest, false)
     }
 
+    /// Prints the packets of a hardware trace, each with its offset in the trace.
+    fn write_packets(&mut self, raw: &Raw<'_>) -> Result<()> {
+        if self.trace_source != AuxtraceType::ARM_SPE || raw.payload_len() == 0 {
+            return Ok(());
+        }
+        self.text.push_str("  packets:\n");
+        let mut packets = SpePackets::new(raw.payload());
+        let mut at = 0;
+        while let Some(packet) = packets.next() {
+            let _ = match packet {
+                Ok(packet) => writeln!(self.text, "    {at:#x} {packet}"),
+                Err(error) => writeln!(self.text, "    {at:#x} BAD {error}"),
+            };
+            at = packets.offset();
+            // Traces have megabytes.
+            if self.text.len() >= hex::CHUNK {
+                self.out.write_all(self.text.as_bytes()).map_err(Error::Output)?;
+                self.text.clear();
+            }
+        }
+        Ok(())
+    }
+
     /// Writes the current text, followed by these bytes if they were requested.
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.shown += 1;
@@ -179,12 +207,19 @@ fn failed(error: Unsupported) -> Error {
 
 impl<W: Write> Sink for Dumper<W> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if raw.header().kind == RecordType::AUXTRACE_INFO {
+            let info = abi::parse::<AuxtraceInfo>(raw.body(), raw.endian(), ());
+            self.trace_source = info.map_or(AuxtraceType::UNKNOWN, |(info, _)| info.kind);
+        }
         if !self.is_wanted(raw) {
             return Ok(());
         }
         self.text.clear();
         self.append_header(meta, raw).map_err(failed)?;
         self.append_fields(meta, raw).map_err(failed)?;
+        if raw.header().kind == RecordType::AUXTRACE {
+            self.write_packets(raw)?;
+        }
         self.write(&raw.block().bytes[raw.at()..raw.at() + raw.header().len() + raw.payload_len()])
     }
 

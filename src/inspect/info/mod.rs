@@ -16,6 +16,7 @@ mod number_ranges;
 pub mod stats;
 pub mod summary;
 mod topology;
+pub mod trace_buffers;
 
 use build_ids::{FileId, MappedBuildIds};
 use perf_data::abi::feature::FeatureId;

@@ -2,6 +2,8 @@
 
 use super::counters::{self, Counters};
 use super::header::micros;
+use super::trace_buffers;
+use super::trace_buffers::{TraceBuffers, TraceCounter};
 use crate::profile::collect::weights::Weights;
 use crate::profile::event::ProfileEvent;
 use hashbrown::HashSet;
@@ -61,6 +63,9 @@ pub struct Stats {
     pub sampled_threads: usize,
     /// Times of the first and last sample, in nanoseconds of the recording's clock.
     pub sample_times: Option<(u64, u64)>,
+    /// Buffers of hardware traces by source and CPU.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<TraceBuffers>,
     /// Counters of `perf stat record`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<Counters>,
@@ -101,6 +106,7 @@ impl Stats {
             let [first, last, between] = [first, last, last - first].map(micros);
             lines.push(format!("sample time {first} s to {last} s ({between} s)"));
         }
+        lines.extend(trace_buffers::lines(&self.traces));
         if let Some(counters) = &self.counters {
             lines.push(String::new());
             lines.extend(counters.lines());
@@ -121,6 +127,7 @@ pub struct Counter {
     others: Tasks,
     times: Option<(u64, u64)>,
     weights: Weights,
+    traces: TraceCounter,
     counters: counters::Collector,
     /// Events that the current sample counts for; the buffer is reused.
     sample_weights: Vec<(EventIndex, u64)>,
@@ -138,6 +145,7 @@ impl Default for Counter {
             others: Tasks::default(),
             times: None,
             weights: Weights::default(),
+            traces: TraceCounter::default(),
             counters: counters::Collector::default(),
             sample_weights: Vec::new(),
         }
@@ -194,6 +202,7 @@ impl Counter {
             sampled_processes,
             sampled_threads,
             sample_times: self.times,
+            traces: self.traces.finish(),
             counters: self.counters.finish(meta),
         }
     }
@@ -266,6 +275,7 @@ impl Sink for Counter {
                 both.into_iter().for_each(|((pid, _), (tid, _))| self.others.add((pid, tid)));
             }
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw),
+            RecordType::AUXTRACE_INFO | RecordType::AUXTRACE => self.traces.record(raw),
             kind if kind >= RecordType::USER_START => self.counters.apply(raw),
             _ => {}
         }

@@ -25,6 +25,7 @@ use super::stack_collector::StackCollector;
 use super::stack_counter::StackOptions;
 use super::values::Values;
 use super::weights::Weights;
+use crate::profile::accesses::{self, AccessField, Accesses, NO_SOURCE};
 use crate::profile::event::period;
 use crate::profile::intern::frames::{Address, SampledStack};
 use crate::profile::intern::resolver::{Resolved, Resolver, Viewer};
@@ -75,6 +76,7 @@ pub(crate) struct Collector<'a> {
     as_recorded: bool,
     branches: Option<BranchFlags>,
     reads_code: bool,
+    pub(super) accesses: Accesses,
     cuts: StackCuts,
     names: FunctionNames,
     /// Labels that the user selected, which the recording must have.
@@ -191,6 +193,7 @@ impl<'a> Collector<'a> {
             weight,
             as_recorded: options.as_recorded,
             branches: options.branches,
+            accesses: options.accesses.clone(),
             stacks: StackCollector::new(StackOptions {
                 as_recorded: options.as_recorded,
                 distinguishes_processes: options.symbols.has_objects(),
@@ -248,13 +251,16 @@ impl<'a> Collector<'a> {
         let mode = event.cpu_mode(view, raw);
         let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
         let Self { contexts, session, label_sets, parts, .. } = self;
-        let context = contexts.context(session, (label_sets, parts), sample, labels);
+        let mut context = contexts.context(session, (label_sets, parts), sample, labels);
         observation.part = context.part;
         self.note(observation, view.time, context.main_map);
         if let Some(timeline) = &mut self.timeline {
             observation.occurrence = timeline.occurrence(event, view, &mut self.session.names);
         }
         self.samples += 1;
+        if self.accesses.is_any() {
+            context = self.read_access(observation, context, mode, view, &event.layout);
+        }
         if let Some(flags) = self.branches {
             return self.add_branches(observation, context, flags, view, raw.endian());
         }
@@ -305,7 +311,8 @@ impl<'a> Collector<'a> {
     /// Whether the cache of stacks, whose key has no more than the call chain, does not apply to a stack.
     fn is_resolved_at_once(&self, sampled: &SampledStack<'_>) -> bool {
         let has_cookie = sampled.callchain.and_then(deferred_cookie).is_some();
-        sampled.calls.is_some() || self.data_addresses || has_cookie
+        // Labels refer to the frames of data, which keep their numbers if all stacks are resolved in one place.
+        sampled.calls.is_some() || self.data_addresses || self.accesses.is_any() || has_cookie
     }
 
     /// Resolves the stack of a sample that is needed at once.
@@ -356,6 +363,46 @@ impl<'a> Collector<'a> {
             self.add(observation, stack, 1)?;
         }
         Ok(())
+    }
+
+    /// Adds the fields of a memory access to the labels of its sample, and replaces its value. Returns its context.
+    fn read_access(
+        &mut self,
+        observation: &mut Observation,
+        context: SampleContext,
+        mode: CpuMode,
+        view: &SampleView<'_>,
+        layout: &SampleLayout,
+    ) -> SampleContext {
+        self.read_labels(observation, context);
+        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
+        let address = view.addr.unwrap_or(0);
+        let space = match address >> 63 {
+            // perf looks for data in the address space of the code, also where the kernel accesses that of a process.
+            _ if self.as_recorded => mode.into(),
+            1 => Space::Kernel,
+            _ => Space::User,
+        };
+        for &field in &self.accesses.fields {
+            let value = match field {
+                AccessField::Source => view.data_src.unwrap_or(NO_SOURCE.0),
+                AccessField::Address => address,
+                AccessField::Frame => {
+                    let resolver = &mut self.stacks.direct.resolver;
+                    let address = Address { address, space, is_caller: false };
+                    resolver.data_frame(&self.session, viewer, address).into()
+                }
+                AccessField::PhysicalAddress => view.phys_addr.unwrap_or(0),
+                AccessField::Weight => accesses::weight(view, layout),
+                AccessField::InstructionLatency => accesses::instruction_latency(view, layout),
+            };
+            observation.labels.push(LabelValue { key: LabelKey::Access(field), value });
+        }
+        if self.accesses.counts_weight {
+            let weight = accesses::weight(view, layout).max(1);
+            observation.weights.iter_mut().for_each(|(_, value)| *value = weight);
+        }
+        SampleContext { labels: None, ..context }
     }
 
     /// Adds a sample, or stores it until its deferred user frames arrive.

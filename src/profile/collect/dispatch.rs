@@ -78,7 +78,7 @@ pub(crate) fn dispatch(consumer: &mut impl SampleConsumer, meta: &Meta, raw: &Ra
         _ => consumer.other(meta, raw)?,
     };
     let (_, ledger) = consumer.state();
-    ledger.traces.record(raw);
+    ledger.traces.record(meta, raw);
     match applied {
         Applied::Consumed => ledger.consumed(kind, 1),
         Applied::NotApplicable => ledger.not_applicable(kind, 1),

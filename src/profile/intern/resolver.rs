@@ -203,6 +203,14 @@ impl Resolver {
         frame
     }
 
+    /// Resolves an address of data, which is not merged with others if no mapping holds it.
+    pub(crate) fn data_frame(&mut self, session: &Session, viewer: Viewer, address: Address) -> FrameId {
+        let space = self.space(session, viewer);
+        let mapped = self.mappings.frame_at(&space, address);
+        self.latest_space = Some((viewer.view, space));
+        self.stacks.frame_id(mapped.unwrap_or_else(|| address.unmapped()))
+    }
+
     /// Resolves an address.
     #[inline]
     fn frame(&mut self, maps: &AddressSpace, view: ViewId, address: Address) -> FrameId {

@@ -3,6 +3,8 @@
 use crate::profile::intern::stacks::FrameId;
 use crate::profile::symbolize::function_name::with_version;
 use crate::profile::{Frame, Place, Tables};
+use crate::report::column::CACHE_LINE;
+use crate::report::data_text::{ANONYMOUS, ANONYMOUS_DATA};
 use crate::report::location::Locations;
 use hashbrown::HashMap;
 use perf_data::session::interned::Interned;
@@ -60,6 +62,10 @@ pub(crate) struct CodeTable {
     /// By code: that with the address in its file, if it is code of a call chain without a symbol.
     in_file: Vec<CodeId>,
     frames: Vec<FrameCode>,
+    /// By frame: the name of its file or memory, if it is one of data.
+    data_dsos: Vec<Option<NameId>>,
+    /// By frame: the address of its cache line in its file, and the first frame in it.
+    cache_lines: Vec<(u64, FrameId)>,
     chains: Vec<CodeId>,
 }
 
@@ -67,10 +73,39 @@ impl CodeTable {
     /// The code of the frames of a profile.
     pub(crate) fn new(tables: &Tables) -> Self {
         let (mut table, locations) = (Self::default(), Locations::new(tables));
+        let mut first_frames = HashMap::new();
         for (id, &frame) in (0..).zip(tables.stacks.frames()) {
             table.add(id, frame, tables, &locations);
+            let map = frame.mapping().map(|mapping| &tables.mappings[mapping as usize]);
+            let address = map.map_or(frame.address, |map| map.printed_address(frame.address));
+            let is_anonymous = map.is_some_and(|map| map.filename.starts_with(ANONYMOUS));
+            let anonymous = is_anonymous.then(|| table.names.id(ANONYMOUS_DATA.as_bytes()));
+            table.data_dsos.push(anonymous.or(table.dso(id)));
+            let line = address & !(CACHE_LINE - 1);
+            let first = *first_frames.entry((table.dso(id), line)).or_insert(id);
+            table.cache_lines.push((line, first));
         }
         table
+    }
+
+    /// The name of the file or memory of a frame.
+    pub(super) fn dso(&self, frame: FrameId) -> Option<NameId> {
+        self.get(self.own(frame)).dso
+    }
+
+    /// The name of the file or memory of a frame of data.
+    pub(super) fn data_dso(&self, frame: FrameId) -> Option<NameId> {
+        self.data_dsos[frame as usize]
+    }
+
+    /// The first frame in the cache line of a frame, which stands for it.
+    pub(super) fn cache_line(&self, frame: FrameId) -> FrameId {
+        self.cache_lines[frame as usize].1
+    }
+
+    /// The address in its file of the cache line of a frame.
+    pub(super) fn cache_line_address(&self, frame: FrameId) -> u64 {
+        self.cache_lines[frame as usize].0
     }
 
     fn add(&mut self, id: FrameId, frame: Frame, tables: &Tables, locations: &Locations) {

@@ -19,6 +19,8 @@ pub(super) struct Group {
     /// The thread and the code of its first sample.
     pub tid: u32,
     pub code: CodeId,
+    /// The labels of its first sample.
+    pub labels: LabelsId,
     /// The letter of its address space.
     pub level: char,
     pub chains: ChainTree,
@@ -151,7 +153,7 @@ impl<'a> Groups<'a> {
     fn group(&mut self, row: &Row, ends: BranchEnds, level: char) -> u32 {
         let Self { profile, code, options, event_count, by_labels, values, list, .. } = self;
         let sample_values = by_labels.entry(row.labels).or_insert_with(|| {
-            options.keys.iter().map(|key| key.sample_value(row, profile).unwrap_or_default()).collect()
+            options.keys.iter().map(|key| key.sample_value(row, profile, code).unwrap_or_default()).collect()
         });
         for (value, key) in sample_values.iter_mut().zip(&options.keys) {
             if let Some(end) = key.code_of(ends) {
@@ -168,6 +170,7 @@ impl<'a> Groups<'a> {
                 usages,
                 tid,
                 code: ends.target,
+                labels: row.labels,
                 level,
                 chains: ChainTree::default(),
                 latest_row: 0,

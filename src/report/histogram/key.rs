@@ -2,12 +2,17 @@
 
 use super::code::{CodeId, CodeSymbol, CodeTable};
 use super::groups::BranchEnds;
-use crate::profile::labels::Label;
+use crate::profile::access_words::{self, AccessWords};
+use crate::profile::accesses::AccessField;
+use crate::profile::intern::stacks::FrameId;
+use crate::profile::labels::{Label, LabelsId};
 use crate::profile::{Profile, Row, Tables};
 use crate::report::column::{COMM, CPU, CellSource, Column};
+use crate::report::data_text::named_data;
 use crate::report::location::Locations;
 use perf_data::abi::bit_fields::BitField;
 use perf_data::abi::sample::branch::BranchFlags;
+use perf_data::abi::sample::data_src::DataSrc;
 use perf_data::session::names::NameId;
 use perf_data::session::thread_name::unnamed_thread;
 use std::borrow::Cow;
@@ -55,6 +60,12 @@ keys! {
     Symbol = "symbol", "Symbol";
     /// CPU.
     Cpu = "cpu", "CPU";
+    /// Latency of a memory access, of one sample.
+    LocalWeight = "local_weight", "Local Weight";
+    /// Latency of memory accesses, of all samples of the row.
+    Weight = "weight", "Weight";
+    /// Latency of an instruction, of one sample.
+    LocalInsLat = "local_ins_lat", "Local INSTR Latency";
     /// Instructions per cycle, which perf prints beside symbols; it computes them of branches only.
     Ipc = "ipc_null", "IPC   [IPC Coverage]";
     /// File or memory with the source of a branch.
@@ -75,13 +86,30 @@ keys! {
     Cycles = "cycles", "Basic Block Cycles";
     /// Instructions per cycle of branches, which need their cycles.
     BranchIpc = "ipc_lbr", "IPC   [IPC Coverage]";
+    /// Data of a memory access.
+    SymbolDaddr = "symbol_daddr", "Data Symbol";
+    /// File or memory with the data of a memory access.
+    DsoDaddr = "dso_daddr", "Data Object";
+    /// Whether a memory access was locked.
+    Locked = "locked", "Locked";
+    /// Translation of the address of a memory access.
+    Tlb = "tlb", "TLB access";
+    /// Level of the memory hierarchy that a memory access reached.
+    Mem = "mem", "Memory access";
+    /// Result of snooping other caches.
+    Snoop = "snoop", "Snoop";
+    /// Cache line of a memory access.
+    Dcacheline = "dcacheline", "Data Cacheline";
+    /// Physical address of a memory access.
+    PhysDaddr = "phys_daddr", "Data Physical Address";
+    /// Why a memory access was blocked.
+    Blocked = "blocked", "Blocked";
 }
 
 impl HistogramKey {
     /// Whether only branches have it.
     pub fn requires_branches(self) -> bool {
         match self {
-            Self::Pid | Self::Comm | Self::Dso | Self::Symbol | Self::Cpu | Self::Ipc => false,
             Self::DsoFrom
             | Self::DsoTo
             | Self::SymbolFrom
@@ -91,7 +119,38 @@ impl HistogramKey {
             | Self::InTx
             | Self::Cycles
             | Self::BranchIpc => true,
+            _ => false,
         }
+    }
+
+    /// Whether only memory accesses have it.
+    pub fn requires_accesses(self) -> bool {
+        !matches!(self, Self::LocalWeight | Self::Weight | Self::LocalInsLat) && !self.access_fields().is_empty()
+    }
+
+    /// The fields of memory accesses that have its value.
+    pub fn access_fields(self) -> &'static [AccessField] {
+        match self {
+            Self::LocalWeight | Self::Weight => &[AccessField::Weight],
+            Self::LocalInsLat => &[AccessField::InstructionLatency],
+            Self::Mem | Self::Snoop | Self::Tlb | Self::Locked | Self::Blocked => &[AccessField::Source],
+            Self::SymbolDaddr => &[AccessField::Address, AccessField::Frame],
+            Self::DsoDaddr | Self::Dcacheline => &[AccessField::Frame],
+            Self::PhysDaddr => &[AccessField::PhysicalAddress],
+            _ => &[],
+        }
+    }
+
+    /// The part of the data source that has its value.
+    fn source_field(self) -> Option<BitField> {
+        Some(match self {
+            Self::Mem => DataSrc::MEM_LVL,
+            Self::Snoop => DataSrc::MEM_SNOOP,
+            Self::Tlb => DataSrc::MEM_DTLB,
+            Self::Locked => DataSrc::MEM_LOCK,
+            Self::Blocked => DataSrc::MEM_BLK,
+            _ => return None,
+        })
     }
 
     /// Whether it is a flag of branches.
@@ -109,9 +168,15 @@ impl HistogramKey {
         matches!(self, Self::Symbol | Self::SymbolFrom | Self::SymbolTo)
     }
 
+    /// Whether its texts are not padded at the end of a row.
+    pub(crate) fn is_unpadded(self) -> bool {
+        matches!(self, Self::Locked | Self::Blocked)
+    }
+
     /// Whether its texts are truncated to the width of their column.
     pub(crate) fn is_truncated(self) -> bool {
-        !matches!(self, Self::Cpu | Self::Cycles | Self::Ipc | Self::BranchIpc)
+        let is_number = matches!(self, Self::Cpu | Self::Cycles | Self::Ipc | Self::BranchIpc);
+        !is_number && (self.access_fields().is_empty() || self.is_unpadded() || self == Self::DsoDaddr)
     }
 
     /// The flags of branches that have its value.
@@ -128,6 +193,8 @@ impl HistogramKey {
     /// The code whose value it is; `None` if samples have it.
     pub(super) fn code_of(self, ends: BranchEnds) -> Option<CodeId> {
         match self {
+            // perf groups by what it disassembles.
+            Self::Ipc | Self::BranchIpc => Some(ends.target),
             Self::Dso | Self::Symbol | Self::DsoTo | Self::SymbolTo => Some(ends.target),
             Self::DsoFrom | Self::SymbolFrom => Some(ends.source),
             _ => None,
@@ -135,11 +202,15 @@ impl HistogramKey {
     }
 
     /// The value that samples with these labels have; `None` if code has it.
-    pub(super) fn sample_value(self, row: &Row, profile: &Profile) -> Option<u64> {
+    pub(super) fn sample_value(self, row: &Row, profile: &Profile, code: &CodeTable) -> Option<u64> {
         let tables = &*profile.tables;
+        let access = |field| tables.labels.access(row.labels, field).unwrap_or_default();
+        if let Some(field) = self.source_field() {
+            return Some(field.get(access(AccessField::Source)));
+        }
         let column = |column: &Column| match column.cell {
             CellSource::Sample(cell) => cell(row, tables).unwrap_or(MISSING),
-            CellSource::Location(_) => MISSING,
+            CellSource::Location(_) | CellSource::Data(_) => MISSING,
         };
         let flag = |field| tables.labels.branch_flags(row.labels).map_or(0, |flags| flags.get(field));
         Some(match self {
@@ -150,7 +221,14 @@ impl HistogramKey {
             Self::Abort => flag(BranchFlags::ABORT),
             Self::InTx => flag(BranchFlags::IN_TX),
             Self::Cycles => flag(BranchFlags::CYCLES),
-            Self::Ipc | Self::BranchIpc => 0,
+            Self::LocalWeight | Self::Weight => access(AccessField::Weight),
+            Self::LocalInsLat => access(AccessField::InstructionLatency),
+            Self::SymbolDaddr => access(AccessField::Address),
+            Self::PhysDaddr => access(AccessField::PhysicalAddress),
+            Self::DsoDaddr => code.data_dso(access(AccessField::Frame) as FrameId).map_or(MISSING, |dso| dso.0.into()),
+            Self::Dcacheline => code.cache_line(access(AccessField::Frame) as FrameId).into(),
+            Self::Mem | Self::Snoop | Self::Tlb | Self::Locked | Self::Blocked => return None,
+            Self::Ipc | Self::BranchIpc => return None,
             Self::Dso | Self::Symbol | Self::DsoFrom | Self::DsoTo | Self::SymbolFrom | Self::SymbolTo => return None,
         })
     }
@@ -163,15 +241,38 @@ impl HistogramKey {
         }
     }
 
-    /// By which a row is ordered, and its text; `level` is the letter of its address space.
+    /// By which a row is ordered, and its text, given the labels of its first sample; `level` is the letter of its address space.
     pub(super) fn sort_value_and_text(
         self,
         value: u64,
         tables: &Tables,
         code: &CodeTable,
-        level: char,
+        (level, labels): (char, LabelsId),
     ) -> (SortValue, Arc<str>) {
+        let source = || DataSrc(tables.labels.access(labels, AccessField::Source).unwrap_or_default());
+        let number = |text: String| (SortValue::Number(value as i64), text.into());
         match self {
+            Self::Mem => number(access_words::level(source(), AccessWords::Perf61)),
+            Self::Snoop => number(access_words::snoop(source())),
+            Self::Tlb => number(access_words::translation(source())),
+            Self::Locked => number(access_words::lock(source()).to_owned()),
+            Self::Blocked => number(access_words::blocked(source())),
+            // perf compares these in the other direction.
+            Self::LocalWeight | Self::Weight | Self::LocalInsLat => {
+                (SortValue::Number(-(value as i64)), value.to_string().into())
+            }
+            Self::SymbolDaddr => {
+                let frame = tables.labels.access(labels, AccessField::Frame).unwrap_or_default() as FrameId;
+                number(format!("[{level}] {}", named_data(frame, tables).unwrap_or_else(|| address(value))))
+            }
+            Self::PhysDaddr => number(format!("[{level}] {}", address(value))),
+            Self::Dcacheline => {
+                let (frame, line) = (value as FrameId, code.cache_line_address(value as FrameId));
+                let level = if code.dso(frame).is_some() { level } else { 'X' };
+                let text = format!("[{level}] {}", address(line));
+                (SortValue::Number(line as i64), text.into())
+            }
+
             Self::Pid => {
                 let comm = latest_comm(value as u32, tables);
                 (SortValue::Number(value as i32 as i64), format!("{:>7}:{comm}", value as i32).into())
@@ -183,10 +284,12 @@ impl HistogramKey {
             Self::Comm if value == MISSING => text(unnamed_thread(u32::MAX).into_owned()),
             Self::Comm => text((COMM.text)(value, tables, &Locations::default())),
             Self::Dso if value == MISSING => (SortValue::Missing, "[unknown]".into()),
-            Self::DsoFrom | Self::DsoTo if value == MISSING => (SortValue::Reversed(None), "[unknown]".into()),
+            Self::DsoFrom | Self::DsoTo | Self::DsoDaddr if value == MISSING => {
+                (SortValue::Reversed(None), "[unknown]".into())
+            }
             Self::Dso => text(code.name(NameId(value as u32)).into_owned()),
             // perf compares these in the other direction.
-            Self::DsoFrom | Self::DsoTo => {
+            Self::DsoFrom | Self::DsoTo | Self::DsoDaddr => {
                 let name: Arc<str> = code.name(NameId(value as u32)).into();
                 (SortValue::Reversed(Some(name.clone())), name)
             }
@@ -219,6 +322,11 @@ impl HistogramKey {
             Self::BranchIpc => (SortValue::Number(0), "-".into()),
         }
     }
+}
+
+/// An address as in C's `%-#.16llx`, which has no prefix for 0.
+fn address(address: u64) -> String {
+    if address == 0 { "0".repeat(16) } else { format!("{address:#018x}") }
 }
 
 fn text(text: String) -> (SortValue, Arc<str>) {

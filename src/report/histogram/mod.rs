@@ -152,10 +152,16 @@ impl HistogramOptions {
 
 /// The row of a group, with the values by which rows are ordered.
 fn entry(group: Group, profile: &Profile, code: &CodeTable, options: &HistogramOptions) -> HistogramRow {
-    let Group { values, usages, tid, code: id, level, chains, .. } = group;
+    let Group { values, usages, tid, code: id, labels, level, chains, .. } = group;
     let tables = &*profile.tables;
-    let cells = values.iter().zip(&options.keys);
-    let (values, cells) = cells.map(|(&value, key)| key.sort_value_and_text(value, tables, code, level)).unzip();
+    let samples = usages.first().map_or(0, |usage| usage.own.samples);
+    let cells = values.iter().zip(&options.keys).map(|(&value, key)| {
+        let (sort_value, text) = key.sort_value_and_text(value, tables, code, (level, labels));
+        // perf multiplies by the number of samples what it has grouped and ordered by the weight of one.
+        let text = if *key == HistogramKey::Weight { value.saturating_mul(samples).to_string().into() } else { text };
+        (sort_value, text)
+    });
+    let (values, cells) = cells.unzip();
     let has_symbol = matches!(code.get(id).symbol, CodeSymbol::Function { .. });
     (values, HistogramEntry { cells, usages, tid, comm_len: latest_comm(tid, tables).len(), has_symbol, chains })
 }

@@ -4,7 +4,7 @@ use crate::abi::record::RecordType;
 use crate::container::walk::Damage;
 use crate::stream::is_used_by_stream;
 use crate::stream::losses::ReportedLosses;
-use crate::stream::traces::UndecodedTraces;
+use crate::stream::traces::Traces;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -85,8 +85,8 @@ pub struct Ledger {
     unread: u64,
     /// Samples of which only the first fields were used, because the layout of the others is unknown.
     used_in_part: u64,
-    /// Hardware traces that are missing from the output.
-    pub traces: UndecodedTraces,
+    /// Hardware traces, and how much of them is missing from the output.
+    pub traces: Traces,
     notes: Vec<String>,
     changes: Vec<String>,
     missing: Vec<String>,
@@ -261,7 +261,7 @@ impl Ledger {
 
     /// Number of bytes of hardware traces that are missing from the output, because they are not decoded.
     pub fn undecoded_trace_bytes(&self) -> u64 {
-        self.traces.total()
+        self.traces.undecoded()
     }
 
     /// Messages about what passes changed as requested.
@@ -302,7 +302,7 @@ impl Ledger {
         !self.missing.is_empty()
             || self.damaged > 0
             || self.used_in_part > 0
-            || self.traces.total() > 0
+            || self.traces.are_incomplete()
             || self.entries.values().any(|entry| entry.dropped() > 0)
     }
 

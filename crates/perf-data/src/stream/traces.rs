@@ -1,71 +1,207 @@
-//! Hardware traces, which are counted because no conversion decodes them.
+//! What happened to the bytes of hardware traces.
 
+use super::meta::Meta;
 use super::raw::Raw;
 use crate::abi;
 use crate::abi::record::RecordType;
+use crate::abi::record::aux_area::{Aux, AuxFlags};
 use crate::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
+use crate::trace::spe::record::SpeCoverage;
 use std::collections::BTreeMap;
 
-/// Bytes of traces that are missing from an output, by source.
+/// Hardware traces of a conversion, by source.
 #[derive(Clone, Debug, Default)]
-pub struct UndecodedTraces {
+pub struct Traces {
     /// The source of the next trace.
-    source: Option<AuxtraceType>,
-    bytes: BTreeMap<u32, u64>,
+    source: AuxtraceType,
+    list: BTreeMap<AuxtraceType, TraceBytes>,
 }
 
-impl UndecodedTraces {
-    /// Counts the trace after an AUXTRACE record. An AUXTRACE_INFO record, which precedes them all, has the source.
-    pub fn record(&mut self, raw: &Raw<'_>) {
+/// The bytes of the traces of a source. Those that are neither decoded, padding nor damaged are not decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceBytes {
+    /// Number of buffers: AUXTRACE records, and samples with a trace.
+    pub buffers: u64,
+    /// All bytes.
+    pub bytes: u64,
+    /// Bytes that became samples.
+    pub decoded: u64,
+    /// Bytes without contents.
+    pub padding: u64,
+    /// Bytes that could not be decoded because they are damaged.
+    pub damaged: u64,
+    /// Number of pieces (AUX records) of which the end was lost because the buffer was full.
+    pub truncated: u64,
+    /// Number of pieces with gaps.
+    pub partial: u64,
+    /// Number of pieces that lack records, because the hardware was still busy with the one before.
+    pub collisions: u64,
+    /// Times of the first and the last piece, in nanoseconds of the recording's clock.
+    pub times: Option<(u64, u64)>,
+}
+
+impl TraceBytes {
+    /// Number of bytes that are not decoded.
+    pub fn undecoded(&self) -> u64 {
+        self.bytes.saturating_sub(self.decoded + self.padding + self.damaged)
+    }
+
+    /// Adds those of another trace.
+    pub fn add(&mut self, other: &Self) {
+        self.buffers += other.buffers;
+        self.bytes += other.bytes;
+        self.decoded += other.decoded;
+        self.padding += other.padding;
+        self.damaged += other.damaged;
+        self.truncated += other.truncated;
+        self.partial += other.partial;
+        self.collisions += other.collisions;
+        other.times.into_iter().for_each(|(first, last)| {
+            self.add_time(first);
+            self.add_time(last);
+        });
+    }
+
+    fn add_time(&mut self, time: u64) {
+        let (first, last) = self.times.unwrap_or((time, time));
+        self.times = Some((first.min(time), last.max(time)));
+    }
+
+    fn add_aux(&mut self, aux: &Aux, time: Option<u64>) {
+        let count = |flag| u64::from(aux.flags.contains(flag));
+        self.truncated += count(AuxFlags::TRUNCATED);
+        self.partial += count(AuxFlags::PARTIAL);
+        self.collisions += count(AuxFlags::COLLISION);
+        time.into_iter().for_each(|time| self.add_time(time));
+    }
+
+    /// What is missing from the output; `None` if nothing is.
+    fn message(&self, source: AuxtraceType) -> Option<String> {
+        let Self { bytes, damaged, buffers, .. } = *self;
+        let name = source.title();
+        let problem = match (self.undecoded(), damaged) {
+            (0, 0) => return None,
+            (0, damaged) => format!("{damaged} of {bytes} bytes are damaged and dropped"),
+            (undecoded, _) => {
+                let of = if undecoded < bytes { format!(" of {bytes}") } else { String::new() };
+                let hint = match source {
+                    AuxtraceType::ARM_SPE => "use --itrace to decode it to samples",
+                    _ => "use perf inject --itrace to convert it to samples",
+                };
+                let plural = if buffers == 1 { "" } else { "s" };
+                format!("{undecoded}{of} bytes are not decoded ({buffers} buffer{plural}{}); {hint}", self.duration())
+            }
+        };
+        Some(format!("hardware trace ({name}): {problem}"))
+    }
+
+    /// Between the first and the last piece: ` within 0.010000 s`.
+    fn duration(&self) -> String {
+        let (first, last) = self.times.unwrap_or_default();
+        let micros = (last - first) / 1000;
+        if micros > 0 { format!(" within {}.{:06} s", micros / 1_000_000, micros % 1_000_000) } else { String::new() }
+    }
+}
+
+impl From<SpeCoverage> for TraceBytes {
+    fn from(coverage: SpeCoverage) -> Self {
+        let SpeCoverage { decoded, padding, damaged, .. } = coverage;
+        Self { buffers: 1, bytes: coverage.bytes(), decoded, padding, damaged, ..Self::default() }
+    }
+}
+
+impl Traces {
+    /// Counts the trace after an AUXTRACE record, and the losses that an AUX record reports. An AUXTRACE_INFO record, which precedes
+    /// them all, has the source.
+    pub fn record(&mut self, meta: &Meta, raw: &Raw<'_>) {
         match raw.header().kind {
             RecordType::AUXTRACE_INFO => {
                 let info = abi::parse::<AuxtraceInfo>(raw.body(), raw.endian(), ());
-                self.source = info.ok().map(|(info, _)| info.kind);
+                self.source = info.map_or(AuxtraceType::UNKNOWN, |(info, _)| info.kind);
             }
             RecordType::AUXTRACE => self.add(raw.payload_len() as u64),
+            RecordType::AUX => {
+                if let Ok((aux, _)) = abi::parse::<Aux>(meta.events.split(raw).0, raw.endian(), ()) {
+                    self.list.entry(self.source).or_default().add_aux(&aux, meta.events.time(raw));
+                }
+            }
             _ => {}
         }
     }
 
-    /// Counts bytes of a trace, such as those in a sample.
+    /// Counts bytes of a trace that are not decoded, such as those in a sample.
     pub fn add(&mut self, bytes: u64) {
         if bytes > 0 {
-            *self.bytes.entry(self.source.unwrap_or(AuxtraceType::UNKNOWN).0).or_default() += bytes;
+            self.add_decoded(self.source, &TraceBytes { buffers: 1, bytes, ..TraceBytes::default() });
         }
+    }
+
+    /// Counts a trace of a source.
+    pub fn add_decoded(&mut self, source: AuxtraceType, trace: &TraceBytes) {
+        self.list.entry(source).or_default().add(trace);
     }
 
     /// Adds those of another output.
     pub fn merge(&mut self, other: &Self) {
-        for (&source, bytes) in &other.bytes {
-            *self.bytes.entry(source).or_default() += bytes;
-        }
+        other.list.iter().for_each(|(&source, trace)| self.add_decoded(source, trace));
     }
 
-    /// Bytes of all sources.
-    pub fn total(&self) -> u64 {
-        self.bytes.values().sum()
+    /// The traces by source, of those with bytes.
+    pub fn iter(&self) -> impl Iterator<Item = (AuxtraceType, &TraceBytes)> {
+        self.list.iter().filter(|(_, trace)| trace.bytes > 0).map(|(&source, trace)| (source, trace))
     }
 
-    /// A message for each source.
+    /// Number of bytes of all sources that are not decoded.
+    pub fn undecoded(&self) -> u64 {
+        self.list.values().map(TraceBytes::undecoded).sum()
+    }
+
+    /// Whether bytes are missing from the output.
+    pub fn are_incomplete(&self) -> bool {
+        self.list.values().any(|trace| trace.undecoded() + trace.damaged > 0)
+    }
+
+    /// A message for each source of which something is missing.
     pub fn messages(&self) -> impl Iterator<Item = String> {
-        self.bytes.iter().map(|(&source, bytes)| {
-            format!(
-                "hardware trace ({}): {bytes} bytes are not decoded; use perf inject --itrace to convert it to samples",
-                name(AuxtraceType(source))
-            )
-        })
+        self.list.iter().filter_map(|(&source, trace)| trace.message(source))
     }
 }
 
-fn name(source: AuxtraceType) -> &'static str {
-    match source {
-        AuxtraceType::INTEL_PT => "Intel PT",
-        AuxtraceType::INTEL_BTS => "Intel BTS",
-        AuxtraceType::CS_ETM => "Arm CoreSight",
-        AuxtraceType::ARM_SPE => "Arm SPE",
-        AuxtraceType::S390_CPUMSF => "s390 CPU-MSF",
-        AuxtraceType::HISI_PTT => "HiSilicon PTT",
-        AuxtraceType::VPA_DTL => "PowerPC VPA DTL",
-        _ => "unknown source",
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_the_size_and_the_time_span() {
+        let mut traces = Traces { source: AuxtraceType::INTEL_PT, ..Traces::default() };
+        traces.add(100);
+        traces.add(28);
+        let aux = Aux { aux_offset: 0, aux_size: 128, flags: AuxFlags::TRUNCATED };
+        let trace = traces.list.get_mut(&AuxtraceType::INTEL_PT).unwrap();
+        trace.add_aux(&aux, Some(5_000_000_000));
+        trace.add_aux(&aux, Some(6_500_000_000));
+        let text = "hardware trace (Intel PT): 128 bytes are not decoded (2 buffers within 1.500000 s); \
+                    use perf inject --itrace to convert it to samples";
+        assert_eq!(traces.messages().collect::<Vec<_>>(), [text]);
+        assert_eq!((trace_counts(&traces), traces.undecoded()), ((128, 2), 128));
+    }
+
+    fn trace_counts(traces: &Traces) -> (u64, u64) {
+        let (_, trace) = traces.iter().next().unwrap();
+        (trace.bytes, trace.truncated)
+    }
+
+    #[test]
+    fn a_decoded_trace_lacks_only_what_is_damaged() {
+        let mut traces = Traces::default();
+        let whole = TraceBytes { buffers: 1, bytes: 64, decoded: 40, padding: 24, ..TraceBytes::default() };
+        traces.add_decoded(AuxtraceType::ARM_SPE, &whole);
+        assert!(!traces.are_incomplete() && traces.messages().next().is_none());
+        let damaged = TraceBytes { buffers: 1, bytes: 64, decoded: 40, damaged: 24, ..TraceBytes::default() };
+        traces.add_decoded(AuxtraceType::ARM_SPE, &damaged);
+        let text = "hardware trace (Arm SPE): 24 of 128 bytes are damaged and dropped";
+        assert!(traces.are_incomplete());
+        assert_eq!(traces.messages().collect::<Vec<_>>(), [text]);
     }
 }

@@ -8,7 +8,7 @@ use super::find::candidate_paths::SplitUnit;
 use super::find::search::{Search, split_dwarf};
 use super::find::{Policy, SearchOptions};
 use super::gopclntab::GoTable;
-use super::lookup::Lookup;
+use super::lookup::{FunctionFrame, Lookup};
 use super::object::Object;
 use super::source::{ObjectKey, OpenedObject, Source};
 use super::source_lookup::SourceLookup;
@@ -48,6 +48,7 @@ pub struct ElfFiles {
     package: Option<Object>,
     options: Arc<SearchOptions>,
     table: OnceLock<SymbolTable>,
+    data: OnceLock<SymbolTable>,
 }
 
 impl ElfFiles {
@@ -77,14 +78,24 @@ impl ElfFiles {
 
     /// An object without debug files.
     pub fn from_object(object: Object) -> Self {
-        let (debug, supplementary, package) = (None, None, None);
-        Self { object: Some(object), debug, supplementary, package, options: Arc::default(), table: OnceLock::new() }
+        Self { object: Some(object), ..Self::empty() }
     }
 
     fn new(object: Option<Object>, debug: Option<Object>, options: Arc<SearchOptions>) -> Option<Self> {
         let is_any = object.is_some() || debug.is_some();
-        let files = Self { object, debug, supplementary: None, package: None, options, table: OnceLock::new() };
-        is_any.then_some(files)
+        is_any.then(|| Self { object, debug, options, ..Self::empty() })
+    }
+
+    fn empty() -> Self {
+        Self {
+            object: None,
+            debug: None,
+            supplementary: None,
+            package: None,
+            options: Arc::default(),
+            table: OnceLock::new(),
+            data: OnceLock::new(),
+        }
     }
 
     /// The file with `.debug_info`.
@@ -132,6 +143,23 @@ impl ElfFiles {
         let (supplementary, package, table) = (self.supplementary.as_ref(), self.package.as_ref(), self.table());
         let files = DwarfFiles { main, supplementary, package, split: &split, table, opened: &opened, has_lines };
         lookups(&DwarfLookup::new(files));
+    }
+
+    /// Data by address.
+    fn data(&self) -> &SymbolTable {
+        let object = self.object();
+        self.data.get_or_init(|| {
+            object.map_or_else(SymbolTable::default, |object| SymbolTable::data(object, self.debug.as_ref()))
+        })
+    }
+
+    /// Whether an address is in a section that is loaded, but has no code.
+    fn is_data(&self, address: u64) -> bool {
+        let sections = self.object().map_or(&[][..], Object::sections);
+        let mut holding = sections.iter().filter(|section| {
+            section.address > 0 && address.checked_sub(section.address).is_some_and(|offset| offset < section.size)
+        });
+        holding.next().is_some_and(|section| !section.is_executable)
     }
 
     fn path(&self) -> PathBuf {
@@ -183,6 +211,31 @@ impl OpenedObject for ElfFiles {
     }
 
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
+        self.with_code_lookup(&mut |code| lookups(&DataOrCode { files: self, code }));
+    }
+}
+
+/// Names of data where an address is in data, of functions elsewhere.
+struct DataOrCode<'a> {
+    files: &'a ElfFiles,
+    code: &'a dyn Lookup,
+}
+
+impl Lookup for DataOrCode<'_> {
+    fn look_up(&self, address: u64, on_frame: &mut dyn FnMut(&FunctionFrame<'_>)) {
+        match self.files.is_data(address) {
+            true => self.files.data().look_up(address, on_frame),
+            false => self.code.look_up(address, on_frame),
+        }
+    }
+
+    fn exceeds_limit(&self) -> bool {
+        self.code.exceeds_limit()
+    }
+}
+
+impl ElfFiles {
+    fn with_code_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
         let table = self.table();
         let Some(main) = self.debug_info() else {
             return match self.object().and_then(GoTable::new) {

@@ -35,9 +35,19 @@ struct Name {
     offset: u32,
 }
 
-/// Functions by address.
+/// What symbols a table has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Functions,
+    /// Objects outside of code: variables, constants.
+    Data,
+}
+
+/// Functions, or data, by address.
 #[derive(Debug, Default)]
 pub struct SymbolTable {
+    kind: Kind,
     sources: Vec<Bytes>,
     symbols: Vec<Symbol>,
     ranges: Ranges,
@@ -54,6 +64,17 @@ impl SymbolTable {
         }
         for (start, size, name) in plt::entries(object) {
             table.add_named(start, size, name);
+        }
+        table.finish();
+        table
+    }
+
+    /// The symbols of data of an object and of its debug file.
+    pub fn data(object: &Object, debug: Option<&Object>) -> Self {
+        let mut table = Self { kind: Kind::Data, ..Self::default() };
+        let has_table = table.add(object, b".symtab") || debug.is_some_and(|debug| table.add(debug, b".symtab"));
+        if !has_table {
+            table.add(object, b".dynsym");
         }
         table.finish();
         table
@@ -117,11 +138,14 @@ impl SymbolTable {
         let descriptors = Descriptors::parse(object);
         for symbol in list {
             let kind = symbol.st_type();
-            let is_function = kind == STT_FUNC || kind == STT_GNU_IFUNC;
             let section = object.sections().get(usize::from(symbol.st_shndx(endian).0));
-            // GHC marks its code as objects, because data precedes each entry point.
-            let is_label =
-                [STT_NOTYPE, STT_OBJECT].contains(&kind) && section.is_some_and(|section| section.is_executable);
+            let is_in_code = section.is_some_and(|section| section.is_executable);
+            let is_function = self.kind == Kind::Functions && (kind == STT_FUNC || kind == STT_GNU_IFUNC);
+            let is_label = match self.kind {
+                // GHC marks its code as objects, because data precedes each entry point.
+                Kind::Functions => [STT_NOTYPE, STT_OBJECT].contains(&kind) && is_in_code,
+                Kind::Data => kind == STT_OBJECT && section.is_some() && !is_in_code,
+            };
             if !(is_function || is_label) || symbol.st_shndx(endian) == SHN_UNDEF {
                 continue;
             }

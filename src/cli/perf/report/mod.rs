@@ -10,7 +10,7 @@ pub(super) use options::OPTIONS;
 
 use super::header::{self, Then};
 use super::option::{Given, list, parse};
-use super::{Call, input};
+use super::{Call, input, real_perf};
 use crate::cli::args::{ConvertArgs, PassArgs, SymbolArgs};
 use crate::cli::convert::Conversion;
 use crate::cli::failure::Failure;
@@ -38,10 +38,36 @@ use std::sync::Arc;
 /// # Errors
 /// If the options are invalid, or the recording cannot be read.
 pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
-    let given = &call.given;
-    if let Some(operand) = given.operands().first() {
+    if let Some(operand) = call.given.operands().first() {
         return Err(Failure::Usage(format!("perf report: unexpected argument '{}'", operand.display())));
     }
+    print(call, call.given.has("mem-mode"), call.given.has("show-nr-samples"))
+}
+
+/// `perf mem report`: prints the report of memory accesses, with the number of samples.
+///
+/// # Errors
+/// Those of [`run`].
+pub(super) fn run_mem(call: &Call<'_>) -> Result<ExitCode, Failure> {
+    let refused = |problem: &str| Err(Failure::Usage(format!("perf mem: {problem}")));
+    match &call.given.operands()[..] {
+        [command] if command == "report" => {}
+        [command, ..] if command == "record" => {
+            return real_perf::run(call.all, "perf mem record: needs the real perf");
+        }
+        [] => return refused("expected 'report', or 'record' with the real perf"),
+        [.., operand] => return refused(&format!("unexpected argument '{}'", operand.display())),
+    }
+    if call.given.has("field-separator") {
+        return refused(
+            "-t is not supported: the text has loads and stores; use 'perf report --mem-mode' with -t for columns",
+        );
+    }
+    print(call, true, true)
+}
+
+fn print(call: &Call<'_>, counts_accesses: bool, shows_samples: bool) -> Result<ExitCode, Failure> {
+    let given = &call.given;
     check_options(given)?;
     let path = input::path(given);
     if given.has("stats") {
@@ -49,6 +75,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut report = options(given)?;
+    (report.counts_accesses, report.shows_samples) = (counts_accesses, shows_samples);
     if header::print(given, &path)? == Then::End {
         return Ok(ExitCode::SUCCESS);
     }
@@ -84,7 +111,6 @@ fn options(given: &Given) -> Result<PerfReport, Failure> {
     let mut report = PerfReport::default();
     report.keys = given.text("sort").map(|list| keys(&list)).transpose()?.unwrap_or_default();
     report.fields = given.text("fields").map(|list| columns(&list)).transpose()?;
-    report.shows_samples = given.has("show-nr-samples");
     report.shows_periods = given.has("show-total-period");
     report.percent_limit =
         given.text("percent-limit").map(|limit| parse("percent-limit", &limit)).transpose()?.unwrap_or(0.0);
@@ -147,8 +173,9 @@ fn adapt(report: &mut PerfReport, given: &Given, path: &Path) -> Result<(), Fail
     let meta = info.map(|info| info.meta).filter(|meta| meta.container != Container::Pipe);
     let has_call_chains = meta.as_ref().map(|meta| has_sample_type(meta, SampleType::CALLCHAIN));
     let wants_children = !given.is_negated("children");
-    report.counts_branches = counts_branches(meta.as_ref(), given, path)?;
-    report.has_children = has_call_chains == Some(true) && wants_children && !report.counts_branches;
+    report.counts_branches = !report.counts_accesses && counts_branches(meta.as_ref(), given, path)?;
+    report.has_children =
+        has_call_chains == Some(true) && wants_children && !report.counts_branches && !report.counts_accesses;
     report.chains = call_graph(given, wants_children)?;
     if let Some(chains) = &mut report.chains
         && given.has("percent-limit")
@@ -169,16 +196,23 @@ fn adapt(report: &mut PerfReport, given: &Given, path: &Path) -> Result<(), Fail
     }
     let has_default_keys = report.keys.is_empty() && report.fields.is_none();
     check_keys(report, given)?;
-    report.keys.extend(given.text("sort").and_then(|list| added_key(&list, report.counts_branches)));
+    let added = given.text("sort").and_then(|list| added_key(&list, report.counts_branches));
+    report.sort_order = given.text("sort").map(|list| match added {
+        Some(key) => format!("{list},{}", key.name()),
+        None => list,
+    });
+    report.keys.extend(added);
     if let Some(meta) = &meta {
         check_events(meta, given, has_default_keys, report.counts_branches)
             .map_err(|problem| Failure::Usage(format!("perf report: {}: {problem}", path.display())))?;
     }
     if has_default_keys {
-        report.keys = match report.counts_branches {
-            true => PerfReport::DEFAULT_BRANCH_KEYS.to_vec(),
-            false => PerfReport::DEFAULT_KEYS.to_vec(),
+        let keys = match (report.counts_accesses, report.counts_branches) {
+            (true, _) => PerfReport::DEFAULT_ACCESS_KEYS,
+            (false, true) => PerfReport::DEFAULT_BRANCH_KEYS,
+            (false, false) => PerfReport::DEFAULT_KEYS,
         };
+        report.keys = keys.to_vec();
     }
     Ok(())
 }
@@ -199,6 +233,9 @@ fn counts_branches(meta: Option<&Meta>, given: &Given, path: &Path) -> Result<bo
 /// Rejects keys of branches in rows of samples, and filters of samples in rows of branches.
 fn check_keys(report: &PerfReport, given: &Given) -> Result<(), Failure> {
     let refused = |problem: String| Err(Failure::Usage(format!("perf report: {problem}")));
+    if let Some(key) = report.all_keys().find(|key| key.requires_accesses() && !report.counts_accesses) {
+        return refused(format!("'{}' is a key of memory accesses; add --mem-mode", key.name()));
+    }
     if !report.counts_branches {
         let key = report.all_keys().find(|key| key.requires_branches());
         return key

@@ -55,8 +55,7 @@ pub(in crate::cli::perf) const OPTIONS: &[PerfOption] = &[
     PerfOption::optional(names!("itrace")),
     PerfOption::value(names!("kallsyms")),
     PerfOption::value(names!("max-stack")),
-    PerfOption::flag(names!("mem-mode"))
-        .refused("use 'perf script -F comm,addr,data_src,weight,ip,sym' for the accesses"),
+    PerfOption::flag(names!("mem-mode")),
     PerfOption::flag(names!("mmaps")).refused("use 'perf script --show-mmap-events'"),
     PerfOption::flag(names!("ns")).refused(KEYS),
     PerfOption::value(names!("objdump")).refused(ANNOTATION),

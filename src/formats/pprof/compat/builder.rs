@@ -329,7 +329,7 @@ impl Sink for Builder {
             RecordType::LOST | RecordType::LOST_SAMPLES => self.lost(meta, raw),
             _ => self.state(meta, raw).map_err(|_| Reason::Damaged),
         };
-        self.ledger.traces.record(raw);
+        self.ledger.traces.record(meta, raw);
         match result {
             Ok(()) => self.ledger.consumed(kind, 1),
             Err(reason) => {

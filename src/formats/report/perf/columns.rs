@@ -19,6 +19,12 @@ const PID: usize = 8;
 /// Number of digits of an address: perf's column of files is at least as wide if there is code without a symbol.
 const ADDRESS: usize = 16;
 
+/// Width of an address of data, with the letter of its address space.
+const DATA_ADDRESS: usize = 22;
+
+/// Width of a level of the memory hierarchy.
+const LEVEL: usize = 24;
+
 /// The columns of a report on an event, with their widths.
 pub(super) struct Columns<'a> {
     report: &'a PerfReport,
@@ -185,7 +191,7 @@ impl<'a> Columns<'a> {
                 }
             };
             match column {
-                PerfColumn::Key(key) if index == last && key.is_symbol() => cell,
+                PerfColumn::Key(key) if index == last && (key.is_symbol() || key.is_unpadded()) => cell,
                 PerfColumn::Key(_) => padded(&cell, width.cell),
                 _ if index == last => cell,
                 _ => padded(&cell, width.heading),
@@ -242,10 +248,29 @@ fn key_width(key: HistogramKey, report: &PerfReport, histogram: &Histogram, opti
             cells().max(if lacks_symbols && !is_fixed { ADDRESS } else { 0 })
         }
         HistogramKey::DsoFrom | HistogramKey::DsoTo => cells(),
+        HistogramKey::SymbolDaddr => {
+            // perf has room for an address behind a name.
+            let at = options.keys.iter().position(|other| *other == key);
+            let names =
+                at.into_iter().flat_map(|at| entries.iter().filter_map(move |entry| data_name(&entry.cells[at])));
+            names.map(|name| name.len() + DATA_ADDRESS).max().unwrap_or(0).max(DATA_ADDRESS)
+        }
+        HistogramKey::Dcacheline | HistogramKey::PhysDaddr => DATA_ADDRESS,
+        HistogramKey::DsoDaddr => cells().max(ADDRESS),
+        HistogramKey::Mem => LEVEL,
+        HistogramKey::Tlb => DATA_ADDRESS,
+        HistogramKey::Snoop | HistogramKey::LocalWeight | HistogramKey::Weight => NUMBER,
+        HistogramKey::Blocked => "Blocked   ".len(),
         key if key.is_symbol() => cells(),
         _ => 0,
     };
     width.max(key.heading().len())
+}
+
+/// The name in `[.] table+0x10`.
+fn data_name(cell: &str) -> Option<&str> {
+    let (name, _) = cell.get("[.] ".len()..)?.rsplit_once("+0x")?;
+    Some(name)
 }
 
 /// The number of a CPU with as many digits as its column is wide.

@@ -19,6 +19,7 @@ pub use crate::report::histogram::sample_filter::SampleFilter;
 use super::FORMAT;
 use crate::formats::Format;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, ProfileFormat};
+use crate::profile::accesses::Accesses;
 use crate::profile::labels::Label;
 use crate::profile::{Profile, Tables};
 use perf_data::abi::sample::branch::BranchFlags;
@@ -55,6 +56,10 @@ pub struct PerfReport {
     pub has_children: bool,
     /// Whether rows are those of branches, which branch stacks have, instead of samples.
     pub counts_branches: bool,
+    /// Whether rows are those of memory accesses, each worth its latency.
+    pub counts_accesses: bool,
+    /// The keys as the user named them, which perf prints above memory accesses.
+    pub sort_order: Option<String>,
     /// Print the number of samples.
     pub shows_samples: bool,
     /// Print the sum of periods.
@@ -88,6 +93,21 @@ pub struct PerfReport {
 impl PerfReport {
     /// What samples are grouped by in a report of perf without options.
     pub const DEFAULT_KEYS: &[HistogramKey] = &[HistogramKey::Comm, HistogramKey::Dso, HistogramKey::Symbol];
+
+    /// The same of memory accesses.
+    pub const DEFAULT_ACCESS_KEYS: &[HistogramKey] = &[
+        HistogramKey::LocalWeight,
+        HistogramKey::Mem,
+        HistogramKey::Symbol,
+        HistogramKey::Dso,
+        HistogramKey::SymbolDaddr,
+        HistogramKey::DsoDaddr,
+        HistogramKey::Snoop,
+        HistogramKey::Tlb,
+        HistogramKey::Locked,
+        HistogramKey::Blocked,
+        HistogramKey::LocalInsLat,
+    ];
 
     /// The same of branches.
     pub const DEFAULT_BRANCH_KEYS: &[HistogramKey] = &[
@@ -151,6 +171,10 @@ impl ProfileFormat for PerfReport {
     fn branches(&self) -> Option<BranchFlags> {
         let fields = self.all_keys().flat_map(HistogramKey::branch_flags).chain([&BranchFlags::TYPE]);
         self.counts_branches.then(|| BranchFlags(fields.fold(0, |flags, field| field.set(flags, u64::MAX))))
+    }
+
+    fn accesses(&self) -> Accesses {
+        Accesses::with_fields(self.all_keys().flat_map(HistogramKey::access_fields).copied(), self.counts_accesses)
     }
 
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {

@@ -16,6 +16,10 @@ use std::ops::Range;
 /// perf ends with a tip of its manual, another each time.
 const TIP: &str = "# (Tip: 'perfconv view' shows call chains as flame graphs)";
 
+/// What perf groups memory accesses by. The last key has a column on PowerPC only.
+const DEFAULT_ACCESS_ORDER: &str =
+    "local_weight,mem,sym,dso,symbol_daddr,dso_daddr,snoop,tlb,locked,blocked,local_ins_lat,local_p_stage_cyc";
+
 /// Writes a report.
 ///
 /// # Errors
@@ -92,7 +96,12 @@ fn write_section(
         let times = report.times.as_ref().map(|times| format!(" (time slices: {times})")).unwrap_or_default();
         let total: Counts = histogram.totals.iter().copied().sum();
         writeln!(out, "# Samples: {} of {names}{times}", in_thousands(total.samples))?;
-        writeln!(out, "# Event count (approx.): {}\n#", total.value)?;
+        if report.counts_accesses {
+            let order = report.sort_order.as_deref().unwrap_or(DEFAULT_ACCESS_ORDER);
+            writeln!(out, "# Total weight : {}\n# Sort order   : {}\n#", total.value, printable::name(order))?;
+        } else {
+            writeln!(out, "# Event count (approx.): {}\n#", total.value)?;
+        }
         writeln!(out, "# {}", columns.headings())?;
         if let Some(rule) = columns.rule() {
             writeln!(out, "# {rule}\n#")?;

@@ -32,6 +32,7 @@ impl Collector<'_> {
     pub(crate) fn finish(mut self, meta: &Meta) -> Result<(Vec<Profile>, Ledger)> {
         self.selection.check(meta)?;
         labels::check(&self.selected_labels, meta)?;
+        self.accesses.check(meta, self.as_recorded)?;
         mem::take(&mut self.values).finish(meta, &mut self.ledger)?;
         let messages = self.spans.take().map_or(Ok(Vec::new()), |spans| spans.finish(meta))?;
         messages.into_iter().for_each(|message| self.ledger.change(message));

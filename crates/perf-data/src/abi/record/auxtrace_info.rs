@@ -30,6 +30,22 @@ open_enum! {
     }
 }
 
+impl AuxtraceType {
+    /// The name that people use.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::INTEL_PT => "Intel PT",
+            Self::INTEL_BTS => "Intel BTS",
+            Self::CS_ETM => "Arm CoreSight",
+            Self::ARM_SPE => "Arm SPE",
+            Self::S390_CPUMSF => "s390 CPU-MSF",
+            Self::HISI_PTT => "HiSilicon PTT",
+            Self::VPA_DTL => "PowerPC VPA DTL",
+            _ => "unknown source",
+        }
+    }
+}
+
 /// Parameters for decoding the AUX area. Since perf 4.2.
 ///
 /// ```c

@@ -87,7 +87,7 @@ impl UnitLines {
 
     /// The text of the source file of an address, if the line program contains it (`DW_LNCT_LLVM_source`).
     pub(super) fn source<'a>(&self, unit: UnitRef<'_, Slice<'a>>, budget: &Budget, address: u64) -> Option<Slice<'a>> {
-        let file = header(unit)?.file(self.row(unit, budget, address)?.file)?;
+        let file = header(unit)?.file(self.row(unit, budget, address)?.file.into())?;
         let text = unit.attr_string(file.source()?).ok()?;
         // Of a file that is not embedded, the text is empty.
         (!text.is_empty() && budget.spend(text.len())).then_some(text)

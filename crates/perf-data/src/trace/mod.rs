@@ -1,0 +1,9 @@
+//! Hardware traces in the AUX area.
+//!
+//! A trace is bytes of the processor, always little-endian, which AUXTRACE records carry as their payload.
+//!
+//! * [`clock`]: times.
+//! * [`spe`]: the Statistical Profiling Extension of Arm.
+
+pub mod clock;
+pub mod spe;

@@ -1,0 +1,11 @@
+//! Arm SPE: records of sampled operations, each a sequence of packets.
+//!
+//! * [`packet`]: packets.
+//! * [`record`]: records of packets, and how many bytes they have.
+//! * [`metadata`]: the models of the CPUs.
+//! * [`data_source`]: where the data of memory accesses came from, by model.
+
+pub mod data_source;
+pub mod metadata;
+pub mod packet;
+pub mod record;

@@ -1,0 +1,200 @@
+//! What the decoder of a trace needs to know about the recording.
+
+use super::trace_events::TraceEvent;
+use super::{ADDED_FIELDS, KEPT_FIELDS, nothing_to_decode};
+use crate::rewrite::header::Header;
+use hashbrown::HashMap;
+use perf_data::abi;
+use perf_data::abi::attr::{Attr, AttrType};
+use perf_data::abi::bytes::pair_at;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::event_desc::{EventDesc, EventDescs};
+use perf_data::abi::feature::string::PerfStr;
+use perf_data::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
+use perf_data::abi::record::switch::SwitchCpuWide;
+use perf_data::abi::record::time_conv::TimeConv;
+use perf_data::abi::record::{Misc, RecordType};
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
+use perf_data::error::Result;
+use perf_data::stream::Sink;
+use perf_data::stream::event_name::event_name;
+use perf_data::stream::events::EventIndex;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::trace::spe::metadata::SpeMetadata;
+
+/// Process and thread ID.
+pub(super) type TaskIds = (u32, u32);
+
+/// A change of the thread that runs on a CPU.
+#[derive(Clone, Copy, Debug)]
+struct ThreadSwitch {
+    time: u64,
+    /// The thread until then, if known.
+    before: Option<TaskIds>,
+    after: Option<TaskIds>,
+}
+
+/// What a pre-scan finds out.
+#[derive(Default)]
+pub(super) struct TraceContext {
+    source: Option<AuxtraceType>,
+    pub metadata: SpeMetadata,
+    /// The clock; `None` if times are not recorded.
+    pub clock: Option<TimeConv>,
+    /// The model of all CPUs, of recordings without metadata for each.
+    midr: Option<u64>,
+    /// Switches by CPU, sorted by time.
+    switches: HashMap<u32, Vec<ThreadSwitch>>,
+    /// Processes by thread.
+    processes: HashMap<u32, u32>,
+    /// The event that writes the trace.
+    aux_event: Option<EventIndex>,
+    /// Its attr.
+    base: Option<Attr>,
+    /// The ID of the first event of samples.
+    pub first_id: u64,
+    /// Names of the recorded events.
+    names: Vec<String>,
+}
+
+impl TraceContext {
+    /// The fields of samples of an event.
+    pub(super) fn fields(&self, kind: TraceEvent, has_branch_stacks: bool) -> SampleType {
+        let branches = kind == TraceEvent::Branch && has_branch_stacks;
+        let branches = if branches { SampleType::BRANCH_STACK } else { SampleType::empty() };
+        self.base.as_ref().map_or(SampleType::empty(), |attr| attr.sample_type.intersection(KEPT_FIELDS))
+            | ADDED_FIELDS
+            | branches
+    }
+
+    /// The attr of an event of samples.
+    pub(super) fn attr(&self, kind: TraceEvent, has_branch_stacks: bool) -> Option<Attr> {
+        let mut attr = self.base.clone()?;
+        attr.kind = AttrType::HARDWARE;
+        (attr.config, attr.sample_period) = (0, 1);
+        (attr.bp_addr, attr.bp_len) = (0, 0);
+        attr.sample_type = self.fields(kind, has_branch_stacks);
+        attr.branch_sample_type = BranchSampleType::empty();
+        if attr.sample_type.contains(SampleType::BRANCH_STACK) {
+            attr.branch_sample_type = BranchSampleType::ANY;
+        }
+        Some(attr)
+    }
+
+    /// Descriptions of the recorded events, of recordings that have none.
+    pub(super) fn described_events(&self, header: &Header) -> EventDescs {
+        let events = header.events.iter().flatten().zip(&self.names);
+        let events: Vec<_> = events
+            .map(|(event, name)| EventDesc {
+                attr: event.attr.clone(),
+                name: PerfStr::new(name.as_bytes()),
+                ids: event.ids.clone(),
+            })
+            .collect();
+        let attr_size = events.iter().map(|event| event.attr.stored_size()).max().unwrap_or(0) as u32;
+        EventDescs { attr_size, events }
+    }
+
+    /// The model of a CPU.
+    pub(super) fn midr(&self, cpu: i32) -> Option<u64> {
+        if self.metadata.midr.is_empty() { self.midr } else { self.metadata.midr(cpu) }
+    }
+
+    /// The thread that ran on a CPU at a time.
+    pub(super) fn running(&self, cpu: u32, time: u64) -> Option<TaskIds> {
+        let switches = self.switches.get(&cpu)?;
+        match switches.partition_point(|switch| switch.time <= time) {
+            0 => switches.first()?.before,
+            next => switches[next - 1].after,
+        }
+    }
+
+    /// A thread with its process.
+    pub(super) fn task(&self, tid: u32) -> TaskIds {
+        (self.processes.get(&tid).copied().unwrap_or(tid), tid)
+    }
+}
+
+/// The pre-scan.
+pub(super) struct TraceScan<'a> {
+    context: &'a mut TraceContext,
+}
+
+impl<'a> TraceScan<'a> {
+    pub(super) fn new(context: &'a mut TraceContext) -> Self {
+        Self { context }
+    }
+
+    fn switch(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        let (body, trailer) = meta.events.split(raw);
+        let Some(trailer) = trailer else { return };
+        let (Some(own), Some(time), Some((cpu, _))) = (trailer.task, trailer.time, trailer.cpu) else { return };
+        let other = abi::parse::<SwitchCpuWide>(body, raw.endian(), ()).ok().map(|(switch, _)| switch);
+        let other = other.filter(|_| raw.header().kind == RecordType::SWITCH_CPU_WIDE);
+        let other = other.map(|switch| (switch.next_prev_pid, switch.next_prev_tid));
+        let (before, after) = match raw.header().misc.contains(Misc::SWITCH_OUT) {
+            true => (Some(own), other),
+            false => (other, Some(own)),
+        };
+        self.context.switches.entry(cpu).or_default().push(ThreadSwitch { time, before, after });
+        self.context.processes.insert(own.1, own.0);
+    }
+}
+
+impl Sink for TraceScan<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        let context = &mut *self.context;
+        let body = raw.body();
+        match raw.header().kind {
+            RecordType::AUXTRACE_INFO => {
+                if let Ok((info, _)) = abi::parse::<AuxtraceInfo>(body, raw.endian(), ()) {
+                    context.source = Some(info.kind);
+                    context.metadata = SpeMetadata::parse(&info.private);
+                }
+            }
+            RecordType::TIME_CONV => {
+                context.clock = abi::parse(body, raw.endian(), ()).ok().map(|(conversion, _)| conversion);
+            }
+            RecordType::AUX => {
+                let event = meta.events.find(raw).map(|(index, _)| index);
+                context.aux_event = context.aux_event.or(event);
+            }
+            RecordType::COMM => {
+                pair_at(body, 0, raw.endian())
+                    .into_iter()
+                    .for_each(|(pid, tid)| _ = context.processes.insert(tid, pid));
+            }
+            RecordType::FORK => {
+                // Fields: pid, ppid, tid, ptid.
+                let both = pair_at(body, 0, raw.endian()).zip(pair_at(body, 8, raw.endian()));
+                both.into_iter().for_each(|((pid, _), (tid, _))| _ = context.processes.insert(tid, pid));
+            }
+            RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => self.switch(meta, raw),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, meta: &Meta) -> Result<()> {
+        let context = &mut *self.context;
+        if context.source != Some(AuxtraceType::ARM_SPE) {
+            return Err(nothing_to_decode(context.source));
+        }
+        let events = meta.events.list();
+        let has_type =
+            |(_, event): &(usize, &perf_data::stream::events::Event)| event.attr.kind.0 == context.metadata.pmu_type;
+        let by_type = || events.iter().enumerate().find(has_type).map(|(index, _)| index);
+        let aux_event = context.aux_event.map(|index| index as usize).or_else(by_type).unwrap_or(0);
+        let ids = events.iter().flat_map(|event| &event.ids).copied();
+        let own = events.get(aux_event).and_then(|event| event.ids.first()).copied().unwrap_or(0);
+        // As in perf; IDs that exist are not reused.
+        context.first_id = own.saturating_add(1_000_000_000).max(ids.max().unwrap_or(0).saturating_add(1));
+        context.base = events.get(aux_event).map(|event| event.attr.clone());
+        context.names = events.iter().map(event_name).collect();
+        let cpuid = meta.string(FeatureId::CPUID);
+        context.midr = cpuid.and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
+        context.switches.values_mut().for_each(|switches| switches.sort_by_key(|switch| switch.time));
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! Decodes hardware traces to samples: `--itrace`, as perf inject does.
+//!
+//! * `trace_events`: the events that samples are of, by perf's letters.
+//! * `context`: what a pre-scan finds out: clock, models of CPUs, which thread ran when.
+//! * `spe_samples`: records of Arm SPE as samples.
+
+mod context;
+mod spe_samples;
+mod trace_events;
+
+pub use trace_events::TraceEvents;
+
+use super::framework::pass::{Pass, PreScan};
+use super::framework::pass_options::{PassContext, PassOptions};
+use super::framework::replacement::RecordBuffer;
+use super::header::Header;
+use context::{TraceContext, TraceScan};
+use perf_data::abi;
+use perf_data::abi::feature::FeatureId;
+use perf_data::abi::feature::event_desc::{EventDesc, EventDescs};
+use perf_data::abi::feature::string::PerfStr;
+use perf_data::abi::record::RecordType;
+use perf_data::abi::record::auxtrace::Auxtrace;
+use perf_data::abi::record::auxtrace_info::AuxtraceType;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::file::FileAttr;
+use perf_data::error::{Error, Result};
+use perf_data::stream::Sink;
+use perf_data::stream::ledger::Ledger;
+use perf_data::stream::meta::Meta;
+use perf_data::stream::raw::Raw;
+use perf_data::stream::stage::{Before, Stage};
+use perf_data::stream::traces::Traces;
+use perf_data::trace::spe::record::SpeRecords;
+use spe_samples::SpeSamples;
+use trace_events::TraceEvent;
+
+/// Decodes hardware traces to samples.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct Itrace {
+    /// Decode traces of Arm SPE to samples and drop the traces. Each record is a sample of the event memory, branch or other; with
+    /// perf's letters, of each of their events: f, m, t, a, b, M, i (and l for branch stacks).
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, value_name = "LETTERS", num_args = 0..=1, require_equals = true, default_missing_value = "")
+    )]
+    pub itrace: Option<TraceEvents>,
+
+    /// With --itrace, drop the samples that are not from traces.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub strip: bool,
+}
+
+impl PassOptions for Itrace {
+    fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
+        Box::new(ItracePass::new(self.itrace.clone().unwrap_or_default(), self.strip))
+    }
+}
+
+/// The pass that decodes traces.
+pub struct ItracePass {
+    events: TraceEvents,
+    strips: bool,
+    context: TraceContext,
+    traces: Traces,
+}
+
+impl ItracePass {
+    /// Creates the pass, whose samples are of these events; `strips` drops other samples.
+    pub fn new(events: TraceEvents, strips: bool) -> Self {
+        Self { events, strips, context: TraceContext::default(), traces: Traces::default() }
+    }
+
+    /// The events of the samples with their names.
+    fn new_events(&self) -> Vec<(&'static str, FileAttr)> {
+        let ids = self.context.first_id..;
+        let (events, has_branches) = (self.events.kinds().iter().zip(ids), self.events.has_branch_stacks());
+        let event = |(kind, id): (&TraceEvent, u64)| {
+            let attr = self.context.attr(*kind, has_branches)?;
+            Some((kind.name(), FileAttr { attr, ids: vec![id] }))
+        };
+        events.filter_map(event).collect()
+    }
+}
+
+impl Pass for ItracePass {
+    fn name(&self) -> String {
+        "--itrace".to_owned()
+    }
+
+    fn pre_scan(&mut self) -> Option<PreScan<'_>> {
+        self.context = TraceContext::default();
+        Some(PreScan::in_file_order(TraceScan::new(&mut self.context)))
+    }
+
+    fn edits(&self) -> bool {
+        true
+    }
+
+    fn edit(&mut self, header: &mut Header) -> Result<()> {
+        let new = self.new_events();
+        let descs = header.features.get(&FeatureId::EVENT_DESC);
+        let descs = descs.and_then(|section| abi::parse::<EventDescs>(section, header.endian, ()).ok());
+        let mut descs = descs.map_or_else(|| self.context.described_events(header), |(descs, _)| descs);
+        for (name, event) in new {
+            let attr = event.attr.resized(descs.attr_size as usize);
+            descs.events.push(EventDesc { attr, name: PerfStr::new(name.as_bytes()), ids: event.ids.clone() });
+            header.events.push(Some(event));
+        }
+        header.set(FeatureId::EVENT_DESC, &descs)?;
+        header.features.remove(&FeatureId::AUXTRACE);
+        if self.events.has_branch_stacks() {
+            header.features.insert(FeatureId::BRANCH_STACK, Vec::new().into());
+        }
+        Ok(())
+    }
+
+    fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
+        self.traces = Traces::default();
+        let stage = ItraceStage {
+            strips: self.strips,
+            samples: SpeSamples::new(&self.context, &self.events),
+            traces: &mut self.traces,
+            buffer: RecordBuffer::default(),
+        };
+        Box::new(Before::new(stage, sink))
+    }
+
+    fn report(&self, ledger: &mut Ledger) {
+        ledger.traces.merge(&self.traces);
+    }
+}
+
+/// Replaces traces by samples.
+struct ItraceStage<'a> {
+    strips: bool,
+    samples: SpeSamples<'a>,
+    traces: &'a mut Traces,
+    buffer: RecordBuffer,
+}
+
+impl ItraceStage<'_> {
+    /// Passes on the samples of a buffer.
+    fn decode<S: Sink + ?Sized>(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        let Ok((trace, _)) = abi::parse::<Auxtrace>(raw.body(), raw.endian(), ()) else { return Ok(()) };
+        let mut records = SpeRecords::new(raw.payload());
+        self.samples.begin(&trace);
+        for record in records.by_ref() {
+            self.samples.for_each(&record, meta.endian, &mut self.buffer.record, |bytes| {
+                let mut buffer = RecordBuffer { record: std::mem::take(bytes) };
+                let passed = buffer.pass(sink, meta, raw);
+                *bytes = buffer.record;
+                passed
+            })?;
+        }
+        self.traces.add_decoded(AuxtraceType::ARM_SPE, &records.coverage().into());
+        Ok(())
+    }
+}
+
+impl<S: Sink + ?Sized> Stage<S> for ItraceStage<'_> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
+        match raw.header().kind {
+            RecordType::AUXTRACE => self.decode(meta, raw, sink),
+            RecordType::AUXTRACE_INFO | RecordType::AUX => {
+                self.traces.record(meta, raw);
+                Ok(())
+            }
+            // Samples of a trace are older than the records around it, which the ends of rounds exclude.
+            RecordType::ITRACE_START | RecordType::FINISHED_ROUND => Ok(()),
+            RecordType::SAMPLE if self.strips => Ok(()),
+            _ => sink.record(meta, raw),
+        }
+    }
+}
+
+/// The error of recordings without a trace that can be decoded.
+fn nothing_to_decode(source: Option<AuxtraceType>) -> Error {
+    Error::not_found(match source {
+        Some(source) => {
+            let source = source.title();
+            format!("--itrace: traces of {source} are not decoded; use perf inject --itrace to convert them to samples")
+        }
+        None => "--itrace: the recording has no hardware trace".to_owned(),
+    })
+}
+
+/// The fields that samples of traces have in addition to those of the AUX event.
+const ADDED_FIELDS: SampleType = SampleType::IP
+    .union(SampleType::TID)
+    .union(SampleType::ADDR)
+    .union(SampleType::PERIOD)
+    .union(SampleType::WEIGHT_STRUCT)
+    .union(SampleType::DATA_SRC);
+
+/// The fields of the AUX event that they keep.
+const KEPT_FIELDS: SampleType = SampleType::TIME
+    .union(SampleType::ID)
+    .union(SampleType::STREAM_ID)
+    .union(SampleType::CPU)
+    .union(SampleType::IDENTIFIER)
+    .union(SampleType::PHYS_ADDR);
