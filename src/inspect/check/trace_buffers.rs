@@ -128,6 +128,6 @@ mod tests {
             offsets
         };
         assert_eq!(reported(traces(false)), [8, 100]);
-        assert_eq!(reported(traces(true)), []);
+        assert_eq!(reported(traces(true)), Vec::<u64>::new());
     }
 }

@@ -109,18 +109,18 @@ keys! {
 impl HistogramKey {
     /// Whether only branches have it.
     pub fn requires_branches(self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::DsoFrom
-            | Self::DsoTo
-            | Self::SymbolFrom
-            | Self::SymbolTo
-            | Self::Mispredict
-            | Self::Abort
-            | Self::InTx
-            | Self::Cycles
-            | Self::BranchIpc => true,
-            _ => false,
-        }
+                | Self::DsoTo
+                | Self::SymbolFrom
+                | Self::SymbolTo
+                | Self::Mispredict
+                | Self::Abort
+                | Self::InTx
+                | Self::Cycles
+                | Self::BranchIpc
+        )
     }
 
     /// Whether only memory accesses have it.

@@ -2,7 +2,7 @@
 //!
 //! A trace is bytes of the processor, always little-endian, which AUXTRACE records carry as their payload.
 //!
-//! * [`clock`]: times.
+//! * [`clock`]: times of traces.
 //! * [`spe`]: the Statistical Profiling Extension of Arm.
 
 pub mod clock;

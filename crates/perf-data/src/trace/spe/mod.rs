@@ -1,6 +1,6 @@
 //! Arm SPE: records of sampled operations, each a sequence of packets.
 //!
-//! * [`packet`]: packets.
+//! * [`packet`]: the packets of a trace.
 //! * [`record`]: records of packets, and how many bytes they have.
 //! * [`metadata`]: the models of the CPUs.
 //! * [`data_source`]: where the data of memory accesses came from, by model.
