@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+/// Formats that need the object files of a recording with branches; tests of all formats on any recording leave them out.
+pub(crate) const BRANCH_PROFILES: [&str; 5] = ["autofdo", "bolt", "gcc", "llvm", "profgen"];
+
 /// The directory of the repository's recordings with branch stacks.
 pub(crate) fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("roundtrip/branches")

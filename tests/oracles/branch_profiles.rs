@@ -31,7 +31,7 @@ fn cases(goldens: Option<&Goldens>) -> Vec<Case> {
     }];
     let names =
         [("sorter", "sorter"), ("interp", "interp"), ("interp-gcc", "interp-gcc"), ("squeeze-nochain", "squeeze")];
-    for goldens in goldens {
+    if let Some(goldens) = goldens {
         cases.extend(names.map(|(name, program)| Case {
             name,
             recording: goldens.recording(name),

@@ -179,6 +179,7 @@ fn compared_value(value: &FieldValue<'_>) -> ComparedValue {
         FieldValue::Unsigned(number) | FieldValue::Pointer(number) => ComparedValue::Number(*number),
         FieldValue::Text(text) => ComparedValue::Text(text.to_vec()),
         FieldValue::Numbers(numbers) => ComparedValue::Bytes(numbers.bytes.to_vec()),
+        FieldValue::EventHeader(fields) => ComparedValue::Text(fields.to_string().into_bytes()),
         FieldValue::Bytes(bytes) => ComparedValue::Bytes(bytes.to_vec()),
     }
 }

@@ -19,7 +19,7 @@ fn recordings() -> Vec<(PathBuf, PathBuf)> {
 fn expected(golden: &Path) -> Vec<Value> {
     let text = String::from_utf8_lossy(&fs::read(golden).expect("a file")).into_owned();
     // One character is above those of Unicode, and has no bytes in UTF-8.
-    let text = text.replace("\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}", "\u{fffd}");
+    let text = text.replace(&"\u{fffd}".repeat(7), "\u{fffd}").replace(&"\u{fffd}".repeat(6), "\u{fffd}");
     // C prints the sign of NaN.
     let text = text.replace("\"-nan\"", "\"nan\"");
     let list = &text[text.find('[').expect("a list")..];

@@ -2,6 +2,7 @@
 //! path, warnings, functions or titles.
 
 use super::anonymize::secrets;
+use crate::common::branch_profiles::BRANCH_PROFILES;
 use crate::common::files::{self, fixture};
 use crate::common::program::{for_each, perfconv, run, succeed};
 use base64::Engine;
@@ -26,7 +27,9 @@ struct Secret {
 
 /// Formats that can be written.
 fn formats() -> Vec<&'static str> {
-    FORMATS.iter().filter(|format| format.output.is_some()).map(|format| format.name).collect()
+    let names = FORMATS.iter().filter(|format| format.output.is_some()).map(|format| format.name);
+    // Names of functions are what these are for.
+    names.filter(|name| !BRANCH_PROFILES.contains(name)).collect()
 }
 
 /// The contents of a file as they are, decompressed, and decoded from Base64.

@@ -29,7 +29,6 @@ const COMMON: [(&str, &str); 7] = [
     ("force", "Overwrite an existing output"),
     ("event", "Keep only samples of these events"),
     ("time", "Keep only samples of these times, e.g. 10%-20%"),
-    ("anonymize", "Replace names, paths and addresses"),
     ("symfs", "Directory with the files of the recorded machine"),
 ];
 

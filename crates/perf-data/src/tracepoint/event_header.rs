@@ -56,7 +56,8 @@ mod decoding {
         .or(PerfConvertOptions::FloatNonFiniteAsString)
         .or(PerfConvertOptions::UnixTimeWithinRangeAsString)
         .or(PerfConvertOptions::UnixTimeOutOfRangeAsString)
-        .or(PerfConvertOptions::ErrnoKnownAsString);
+        .or(PerfConvertOptions::ErrnoKnownAsString)
+        .or(PerfConvertOptions::ErrnoUnknownAsString);
 
     impl<'a> EventHeader<'a> {
         fn fields<'c>(
