@@ -17,7 +17,6 @@ mod oracles {
     mod consumers;
     mod conversions;
     mod disassembly;
-    mod embedded_symbols;
     mod endian;
     mod filters;
     mod folded;

@@ -23,7 +23,7 @@ pub(super) const PAGE: &str = "Page";
 pub(super) const SINGLE_FORMATS: &str = "Options for specific formats";
 
 /// Options that `-h` shows of a command with more than [`MANY`], by their IDs, each with a short description.
-const COMMON: [(&str, &str); 7] = [
+const COMMON: [(&str, &str); 6] = [
     ("output", "File to write, or - for standard output"),
     ("to", "Output format [default: by the extension of OUT]"),
     ("force", "Overwrite an existing output"),
