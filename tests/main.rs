@@ -111,6 +111,7 @@ mod suite {
     mod symbol_outputs;
     mod symbol_sources;
     mod symbols;
+    mod syscalls;
     #[cfg(feature = "parquet")]
     mod tables;
     mod threads;

@@ -15,19 +15,16 @@ use perf_symbols::symbol::find::fetch::Notice;
 use perfconv::bundle::open::OpenedArchive;
 use perfconv::bundle::unpack::Members;
 use perfconv::conversion::input::{OpenedInput, RecognizedInput};
-use perfconv::conversion::{self, Base, output_rules};
-use perfconv::conversion::{open_archive, with_archived_objects};
+use perfconv::conversion::{self, Base, open_archive, output_rules, uses_unselected_samples, with_archived_objects};
 use perfconv::formats::framework::table::{by_file_name, by_name, with_compression, writable};
 use perfconv::formats::import::{CopyProfile, ImportOptions, Values};
 use perfconv::formats::omitted::{omitted, omitted_file_format};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, FormatWriter, OutputFormat, recording};
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
-use perfconv::profile::weight::SampleWeight;
 use perfconv::rewrite::anonymize::options::Anonymize;
 use perfconv::rewrite::filter::event::Event;
 use perfconv::rewrite::framework::output::{RecordingForm, RecordingOptions};
-use perfconv::rewrite::framework::pass_options::ObjectUse;
-use perfconv::rewrite::framework::pass_options::requested;
+use perfconv::rewrite::framework::pass_options::{ObjectUse, PassContext, is_requested, requested};
 use perfconv::rewrite::framework::pass_type::{Request, flag};
 use perfconv::rewrite::framework::passes::Passes;
 use perfconv::rewrite::jit::pass::Jit;
@@ -147,28 +144,6 @@ impl Converted {
     }
 }
 
-/// Filters that remove the samples of other threads, or of other times, which say when a thread stopped and ran again.
-const FILTERS_OF_SWITCHES: [&str; 8] =
-    ["--comm", "--pid", "--tid", "--cpu", "--time", "--dso", "--sample-every", "--head"];
-
-/// Rejects filters of samples if these also say when threads ran.
-fn check_filters(args: &ConvertArgs, format: &dyn OutputFormat) -> Result<(), Failure> {
-    let option = match (args.profile.sample_weight(), format.writer()) {
-        (_, FormatWriter::Profile(writes)) if writes.shows_scheduling() => "--sched",
-        (SampleWeight::OffCpu, _) => "--off-cpu",
-        (SampleWeight::Latency, _) => "--weight latency",
-        _ => return Ok(()),
-    };
-    let filter = args.passes.list.iter().find(|request| FILTERS_OF_SWITCHES.contains(&&*request.flag));
-    filter.map_or(Ok(()), |filter| {
-        let problem =
-            format!("{option} needs the context switches of all threads, of which {} removes some", filter.flag);
-        Err(Failure::Usage(format!(
-            "{problem}; group by --sort, --group-by or --labels instead, or select the rows shown"
-        )))
-    })
-}
-
 impl Conversion {
     /// The conversion to an output.
     ///
@@ -231,7 +206,6 @@ impl Conversion {
         }
         if is_profile && !is_direct {
             args.profile.check().map_err(Failure::Usage)?;
-            check_filters(args, &*format)?;
         }
         let has_options = args.format.is_some() || args.diff.is_some() || args.formats.is_any_given();
         Ok(Self { format, envelopes: Envelopes { list: envelopes, level: args.level }, has_options, directory: None })
@@ -300,13 +274,18 @@ impl Conversion {
         let objects = with_objects(archive.as_ref(), &input);
         let events: Vec<_> = requested(&requests).flat_map(Event::wanted).collect();
         let requests = format.passes(requests);
+        let profile = args.profile.options(events.clone())?;
+        let marks_unselected = uses_unselected_samples(&profile.weight, &**format);
         // Without other passes the profile itself selects the events: it can then report which of the recorded events it used.
-        let profile_selects_events =
-            matches!(format.writer(), FormatWriter::Profile(_)) && requests.len() == 1 && !events.is_empty();
+        let profile_selects_events = matches!(format.writer(), FormatWriter::Profile(_))
+            && !events.is_empty()
+            && (requests.len() == 1 || marks_unselected);
         let passes = |objects: &Option<Arc<SymbolOptions>>| {
-            let context = args.context(&read, path, objects.clone().unwrap_or_default(), output.access());
+            let objects = objects.clone().unwrap_or_default();
+            let context = args.context(&read, path, objects, output.access());
+            let context = PassContext { marks_unselected, ..context };
             let mut passes = Passes::default();
-            let requests = requests.iter().filter(|_| !profile_selects_events);
+            let requests = requests.iter().filter(|request| !profile_selects_events || !is_requested::<Event>(request));
             requests.for_each(|request| passes.push_boxed(request.pass(&context)));
             passes
         };
@@ -329,7 +308,7 @@ impl Conversion {
             format: &**format,
             envelopes,
             passes: passes(&objects),
-            profile: args.profile.options(events.clone())?,
+            profile,
             read: &read,
             symbols: SymbolSources { imported: None, objects },
             images: args.images.as_deref(),

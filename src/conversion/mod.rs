@@ -18,6 +18,7 @@ pub use archive::{
 };
 pub use merge::{new_recording_rules, write_merged};
 pub use profile_sum::write_profile_sum;
+pub use profiles::uses_unselected_samples;
 pub use records::{convert_records, convert_records_to_directory, convert_with};
 pub use split::{split_rules, write_parts};
 pub use synth::{scenario_images_rules, write_scenario};

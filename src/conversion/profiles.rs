@@ -2,9 +2,9 @@
 
 use super::aggregate::{passed_profiles, streamed};
 use crate::formats::framework::output::{BeginStreamed, ProfileFormat};
-use crate::formats::{FORMATS, Format};
+use crate::formats::{FORMATS, Format, FormatWriter, OutputFormat};
 use crate::profile::Profile;
-use crate::profile::options::ProfileOptions;
+use crate::profile::options::{Measures, ProfileOptions};
 use crate::profile::symbolize::unsymbolized::Unsymbolized;
 use crate::profile::weight::SampleWeight;
 use crate::rewrite::framework::passes::Passes;
@@ -110,6 +110,18 @@ fn stream_samples<'a>(
     Ok(WrittenProfile { ledger, pending, unsymbolized, exceeded: Vec::new() })
 }
 
+/// Whether the output measures the time between samples, also between those that filters select and others.
+pub fn uses_unselected_samples(weight: &SampleWeight, format: &dyn OutputFormat) -> bool {
+    match format.writer() {
+        FormatWriter::Profile(format) => match format.measures() {
+            Measures::Samples => weight.is_of_several_samples(),
+            Measures::Scheduling => true,
+            Measures::Syscalls => false,
+        },
+        _ => false,
+    }
+}
+
 /// Options of a profile with what its format needs.
 pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -> ProfileOptions {
     let has_times = format.has_times();
@@ -120,8 +132,8 @@ pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -
         default_labels: format.labels(),
         required_labels: format.required_labels(),
         timeline: has_times,
-        weight: if format.shows_scheduling() { SampleWeight::OffCpu } else { options.weight },
-        scheduling: format.shows_scheduling(),
+        weight: if format.measures() == Measures::Scheduling { SampleWeight::OffCpu } else { options.weight },
+        measures: format.measures(),
         keeps_periods: format.has_columns(),
         reads_code: format.reads_code(),
         as_recorded: format.is_as_recorded(),

@@ -18,6 +18,7 @@ pub(crate) mod perf_event_name;
 pub mod scheduling;
 pub mod stack_cuts;
 pub mod symbolize;
+pub mod syscalls;
 mod target;
 mod thread_pool;
 pub mod thread_types;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 use symbolize::ObjectReports;
 use symbolize::code::CodeSources;
 use symbolize::symbols::Symbols;
+use syscalls::Syscalls;
 use timeline::{Occurrence, Timeline};
 
 /// ID of a mapping in [`Tables::mappings`].
@@ -120,8 +122,10 @@ pub struct Tables {
     pub(crate) code: Option<CodeSources>,
     /// What threads did, if [requested](options::ProfileOptions::timeline).
     pub timeline: Timeline,
-    /// How threads were scheduled, if [requested](options::ProfileOptions::scheduling).
+    /// How threads were scheduled, if [requested](options::ProfileOptions::measures).
     pub scheduling: Option<Scheduling>,
+    /// System calls of threads, if [requested](options::ProfileOptions::measures).
+    pub syscalls: Option<Syscalls>,
     /// Data of the profile that the recording was converted from.
     pub imported: Option<Arc<ImportedProfile>>,
     /// Names and values that describe the recording: perf version, host, CPU and so on, as far as known.

@@ -42,8 +42,8 @@ pub struct ProfileOptions {
     pub accesses: Accesses,
     /// What samples are worth.
     pub weight: SampleWeight,
-    /// Also measure how threads were scheduled, if samples are worth their time off the CPU.
-    pub scheduling: bool,
+    /// What is measured: of scheduling if samples are worth their time off the CPU.
+    pub measures: Measures,
     /// Keep the periods of samples beside their latency, as those of another event.
     pub keeps_periods: bool,
     /// Keep what is needed to read the code of functions.
@@ -58,6 +58,19 @@ pub struct ProfileOptions {
     pub cgroup_names: CgroupNames,
     /// Where to look up the symbols of frames; the profile that the recording was converted from also defines labels and header.
     pub symbols: SymbolSources,
+}
+
+/// What a profile measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Measures {
+    /// The values of samples.
+    #[default]
+    Samples,
+    /// How threads were [scheduled](super::scheduling), instead of samples.
+    Scheduling,
+    /// The [system calls](super::syscalls) of threads, instead of samples.
+    Syscalls,
 }
 
 impl ProfileOptions {

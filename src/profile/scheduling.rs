@@ -59,12 +59,23 @@ pub struct Delay {
 /// How often a thread woke another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wakeups {
-    /// The thread that ran when the other was woken; 0 for interrupts of an idle CPU.
-    pub waker: u32,
+    /// The thread that ran when the other was woken; `None` for interrupts of an idle CPU.
+    pub waker: Option<NamedThread>,
     /// The thread that was woken.
-    pub woken: u32,
+    pub woken: NamedThread,
     /// How often.
     pub count: u64,
+}
+
+/// A thread with its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedThread {
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// Its name.
+    pub comm: Option<NameId>,
 }
 
 /// Measures the scheduling of threads. Memory depends on their number, and on that of pairs of threads that wake each other.
@@ -86,17 +97,25 @@ struct ScheduledThread {
     stopped: Option<(u64, StopReason)>,
     /// When it was woken, since it stopped.
     woken: Option<u64>,
+    /// Whether filters select its latest stop, and thus what follows it.
+    is_selected: Option<bool>,
 }
 
 impl SchedulingCollector {
-    /// Processes a switch. Returns the thread that was delayed longer than ever before, whose [stack](Self::set_stack) is wanted.
-    pub(crate) fn switch(&mut self, switch: ContextSwitch, session: &Session) -> Option<u32> {
+    /// Processes a switch. Returns the thread that was delayed longer than ever before, whose [stack](Self::set_stack) is wanted. The
+    /// times of a thread until it stops, and until it runs again, are added if its stop `is_selected`.
+    pub(crate) fn switch(
+        &mut self,
+        switch: ContextSwitch,
+        session: &Session,
+        is_selected: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
         let ContextSwitch { time, stopped, started, source, .. } = switch;
         self.has_states |= source == SwitchSource::Tracepoint;
         let (first, last) = self.times.unwrap_or((time, time));
         self.times = Some((first.min(time), last.max(time)));
         if let Some((tid, reason)) = stopped.filter(|&(tid, _)| is_thread(tid)) {
-            self.thread(tid, session).stop(time, reason);
+            self.thread(tid, session).stop(time, reason, is_selected(tid));
         }
         started.filter(|&tid| is_thread(tid) && self.thread(tid, session).start(time))
     }
@@ -107,10 +126,16 @@ impl SchedulingCollector {
         delay.into_iter().for_each(|delay| delay.stack = Some(stack));
     }
 
-    /// A thread is woken by the one that runs.
-    pub(crate) fn wakeup(&mut self, waker: u32, woken: u32, time: u64, session: &Session) {
-        *self.wakeups.entry((waker, woken)).or_default() += 1;
-        self.thread(woken, session).woken.get_or_insert(time);
+    /// A thread is woken by the one that runs. Counts it if filters select either.
+    pub(crate) fn wakeup(&mut self, (waker, is_selected): (u32, bool), woken: u32, time: u64, session: &Session) {
+        if is_thread(waker) {
+            self.thread(waker, session);
+        }
+        let thread = self.thread(woken, session);
+        thread.woken.get_or_insert(time);
+        if is_selected || thread.is_selected == Some(true) {
+            *self.wakeups.entry((waker, woken)).or_default() += 1;
+        }
     }
 
     /// A thread was created.
@@ -130,6 +155,19 @@ impl SchedulingCollector {
 
     /// The result, with the final numbers of stacks.
     pub(crate) fn finish(self, number: impl Fn(StackId) -> StackId) -> Scheduling {
+        let named = |tid: u32| {
+            let thread = self.threads.get(&tid).map(|thread| &thread.scheduling);
+            let (pid, comm) = thread.map_or((tid, None), |thread| (thread.pid, thread.comm));
+            NamedThread { pid, tid, comm }
+        };
+        let mut wakeups: Vec<_> = self.wakeups.into_iter().collect();
+        wakeups.sort_unstable_by_key(|&(threads, count)| (Reverse(count), threads));
+        let wakeups = wakeups.into_iter().map(|((waker, woken), count)| Wakeups {
+            waker: is_thread(waker).then(|| named(waker)),
+            woken: named(woken),
+            count,
+        });
+        let wakeups = wakeups.collect();
         let mut threads = self.ended;
         threads.extend(self.threads.into_values().map(|thread| thread.scheduling));
         threads.retain(|thread| thread.switches > 0 || thread.off_cpu() > 0);
@@ -137,9 +175,6 @@ impl SchedulingCollector {
             delay.stack = delay.stack.map(&number);
         }
         threads.sort_unstable_by_key(|thread| (Reverse(thread.running), thread.tid, thread.switches));
-        let wakeups = self.wakeups.into_iter();
-        let mut wakeups: Vec<_> = wakeups.map(|((waker, woken), count)| Wakeups { waker, woken, count }).collect();
-        wakeups.sort_unstable_by_key(|wakeup| (Reverse(wakeup.count), wakeup.waker, wakeup.woken));
         Scheduling { threads, wakeups, times: self.times, has_states: self.has_states }
     }
 }
@@ -157,19 +192,23 @@ impl ThreadScheduling {
 }
 
 impl ScheduledThread {
-    fn stop(&mut self, time: u64, reason: StopReason) {
-        let Self { scheduling, running_since, stopped, woken } = self;
-        scheduling.switches += 1;
-        scheduling.running += running_since.take().and_then(|since| time.checked_sub(since)).unwrap_or(0);
-        *stopped = (reason != StopReason::Exited).then_some((time, reason));
+    fn stop(&mut self, time: u64, reason: StopReason, is_selected: bool) {
+        let Self { scheduling, running_since, stopped, woken, .. } = self;
+        self.is_selected = Some(is_selected);
+        let running = running_since.take().and_then(|since| time.checked_sub(since)).unwrap_or(0);
+        if is_selected {
+            scheduling.switches += 1;
+            scheduling.running += running;
+        }
+        *stopped = (is_selected && reason != StopReason::Exited).then_some((time, reason));
         *woken = None;
     }
 
     /// Returns whether it was delayed longer than ever before.
     fn start(&mut self, time: u64) -> bool {
-        let Self { scheduling, running_since, stopped, woken } = self;
+        let Self { scheduling, running_since, stopped, woken, is_selected } = self;
         *running_since = Some(time);
-        let woken = woken.take();
+        let woken = woken.take().filter(|_| *is_selected != Some(false));
         let stopped = stopped.take();
         let mut could_run = woken;
         if let Some((since, reason)) = stopped

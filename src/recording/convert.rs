@@ -2,7 +2,7 @@
 
 use super::Recording;
 use super::steps::Steps;
-use crate::conversion::{Conversion, Converted, output_rules};
+use crate::conversion::{Conversion, Converted, output_rules, uses_unselected_samples};
 use crate::formats::framework::table::{by_file_name, with_compression};
 use crate::formats::omitted::omitted_file_format;
 use crate::formats::{FORMATS, Format, OutputFormat};
@@ -183,6 +183,7 @@ impl<'a> Convert<'a> {
             access: output.access(),
             images: objects.pending_images(),
             objects,
+            marks_unselected: uses_unselected_samples(&profile.weight, &*format),
         };
         let passes = steps.build(&context)?;
         let conversion = Conversion {

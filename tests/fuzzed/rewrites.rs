@@ -265,7 +265,7 @@ fn times(from: &mut Unstructured<'_>) -> Result<String> {
 }
 
 fn filter(filter: impl Filter + 'static, read: &ReadOptions) -> Box<dyn Pass> {
-    Box::new(FilterPass::new(filter, read.clone()))
+    Box::new(FilterPass::new(filter, read.clone(), false))
 }
 
 fn merge_two(one: Vec<u8>, other: Vec<u8>, from: &mut Unstructured<'_>) -> Result<()> {

@@ -66,6 +66,17 @@ fn spans_by_a_field_have_the_stack_of_their_begin() {
     assert_eq!(types, [("samples", "count"), ("span", "nanoseconds")]);
 }
 
+/// Another thread completes the request.
+#[test]
+fn filters_select_spans_by_their_begin() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = recording(directory.path());
+    let span = "block:block_rq_issue..block:block_rq_complete,by=sector";
+    let args = ["-t", "folded", "--symbols", "no", "-o", "-", "--span", span, "--tid", "7"];
+    let run = succeed(perfconv().arg(&input).args(args));
+    assert_eq!(String::from_utf8(run.stdout).unwrap(), "io7;[app] 9000\n", "{}", run.stderr);
+}
+
 #[test]
 fn spans_are_of_a_thread_by_default() {
     let directory = tempfile::tempdir().unwrap();

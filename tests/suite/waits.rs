@@ -308,20 +308,64 @@ fn recordings_without_switches_have_neither_waits_nor_latency() {
     }
 }
 
-/// Filters would remove the switches of other threads to the one that is kept.
+/// Filters select waits by the sample with which they begin; the switches that end them are of other threads, or later.
 #[test]
-fn filters_of_switches_are_refused() {
-    let recording = crate::common::files::fixture("callgraph.data");
-    for (option, args) in [
-        ("--off-cpu", &["--off-cpu", "--comm", "loop-pie"][..]),
-        ("--off-cpu", &["--off-cpu", "--time", "0%-50%"]),
-        ("--weight latency", &["--weight", "latency", "--tid", "5"]),
-        ("--sched", &["--sched", "--pid", "5"]),
+fn filters_select_waits_by_their_begin() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = written(directory.path(), &two_threads());
+    for (filter, expected) in [
+        (["--tid", "100"], "app;[app];[app] 20000\napp;[app];[libc.so] 35000\n"),
+        (["--comm", "worker"], "app;[app];[libc.so] 40000\n"),
+        (["--time", "0.001,0.001045"], "app;[app];[libc.so] 70000\n"),
+        (["--cpu", "1"], "app;[app];[app] 20000\napp;[app];[libc.so] 45000\n"),
     ] {
-        let run = run(perfconv().arg("report").arg(&recording).args(args));
-        assert_eq!(run.status, 2, "{args:?}: {}", run.stderr);
-        assert!(run.stderr.contains(&format!("{option} needs the context switches of all threads")), "{}", run.stderr);
+        let (text, messages) = folded(&input, &[&["--off-cpu", "--labels", "comm"][..], &filter].concat());
+        assert_eq!(text, expected, "{filter:?}: {messages}");
+        assert!(messages.contains("0.000095 s in 4 waits") && messages.contains("of these\n"), "{messages}");
     }
+    // The library does the same.
+    let folded = perfconv::Recording::open(&input).unwrap();
+    let weight = perfconv::profile::weight::SampleWeight::OffCpu;
+    let filter = perfconv::rewrite::filter::comm::Comm::new(["worker".to_owned()]);
+    let path = directory.path().join("out.folded");
+    folded.convert().weight(weight).labels([]).apply(filter).write(&path).unwrap();
+    assert_eq!(fs::read_to_string(path).unwrap(), "[app];[libc.so] 40000\n");
+    let report = |filter: [&str; 2]| {
+        let args = ["--sched", "--csv", "--symbols", "no", "-q"];
+        let run = succeed(perfconv().arg("report").arg(&input).args(args).args(filter));
+        String::from_utf8(run.stdout).unwrap().lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(report(["--tid", "101"]), ["worker,100,101,2,45000,40000,0,0,0,,"]);
+    // Thread 100 stopped once until then: it ran for 10 us, and was blocked for 30 us.
+    let expected = ["worker,100,101,1,15000,40000,0,0,0,,", "app,100,100,1,10000,30000,0,0,0,,"];
+    assert_eq!(report(["--time", "0.001,0.001045"]), expected);
+}
+
+/// Samples that filters do not select still show what ran.
+#[test]
+fn filters_keep_the_latency_of_samples() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut recording, event) = sampled();
+    record(&mut recording, 0, 100, Misc::empty());
+    record(&mut recording, 10, 101, Misc::empty());
+    sample(&mut recording, event, 12, 100, APP);
+    sample(&mut recording, event, 15, 101, LIBC);
+    // Of a thread without samples.
+    record(&mut recording, 20, 102, Misc::SWITCH_OUT);
+    record(&mut recording, 22, 101, Misc::SWITCH_OUT);
+    record(&mut recording, 30, 102, Misc::empty());
+    record(&mut recording, 32, 101, Misc::empty());
+    let input = written(directory.path(), &recording);
+    let (text, messages) = folded(&input, &["--weight", "latency", "--comm", "worker"]);
+    assert_eq!(text, "worker;[libc.so] 500000\n", "{messages}");
+    let (text, messages) = folded(&input, &["--off-cpu", "--tid", "101"]);
+    assert_eq!(text, "worker;state blocked;[libc.so] 10000\n", "{messages}");
+    assert!(messages.contains("filters do not select 1 of these"), "{messages}");
+}
+
+#[test]
+fn what_is_measured_excludes_other_options() {
+    let recording = crate::common::files::fixture("callgraph.data");
     for other in ["--search=x", "--off-cpu", "--weight=samples"] {
         let run = run(perfconv().arg("report").arg(&recording).args(["--sched", other]));
         assert!(run.status == 2 && run.stderr.contains("cannot be used with"), "{other}: {}", run.stderr);

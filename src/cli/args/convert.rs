@@ -160,7 +160,15 @@ impl ConvertArgs {
             directory => directory.to_owned(),
         });
         let images = objects.pending_images();
-        PassContext { read: read.clone(), output_dir, overwrite: self.force, access, images, objects }
+        PassContext {
+            read: read.clone(),
+            output_dir,
+            overwrite: self.force,
+            access,
+            images,
+            objects,
+            marks_unselected: false,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::profile::accesses::Accesses;
 use crate::profile::collect::sample_sink::SampleSink;
 use crate::profile::event::ProfileEvent;
 use crate::profile::labels::Label;
+use crate::profile::options::Measures;
 use crate::rewrite::framework::output::RecordingOptions;
 use crate::rewrite::framework::pass_options::RequestedPass;
 use perf_data::abi::sample::branch::BranchFlags;
@@ -139,9 +140,9 @@ pub trait ProfileFormat {
         Accesses::default()
     }
 
-    /// Whether it shows how threads were [scheduled](crate::profile::scheduling).
-    fn shows_scheduling(&self) -> bool {
-        false
+    /// What it shows: samples, or what threads did.
+    fn measures(&self) -> Measures {
+        Measures::Samples
     }
 
     /// Whether it shows the [code](crate::profile::options::ProfileOptions::reads_code) of functions.

@@ -11,7 +11,9 @@ pub mod perf;
 mod ratio;
 mod scheduling;
 mod style;
+mod syscalls;
 mod text;
+mod threads;
 mod tree;
 
 use super::{Format, ShowsFunctions};
@@ -20,7 +22,7 @@ use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, 
 use crate::option_values::{number_in, percent};
 use crate::profile::accesses::Accesses;
 use crate::profile::labels::Label;
-use crate::profile::options::FunctionNames;
+use crate::profile::options::{FunctionNames, Measures};
 use crate::profile::{Profile, Row};
 use crate::report::Counts;
 use crate::report::comparison::{ComparedEntry, Comparison};
@@ -184,6 +186,19 @@ pub struct Contents {
     )]
     pub sched: bool,
 
+    /// Print the system calls of each thread instead of functions: how often, how many failed, and how long they took.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            conflicts_with_all = [
+                "callers", "callees", "symbol", "lines", "list", "tree", "no_children", "percent_limit", "search", "off_cpu",
+                "weight", "span", "sched", "ratio", "mem", "sort"
+            ]
+        )
+    )]
+    pub syscalls: bool,
+
     /// Print the ratio of two events, such as instructions/cycles or cache-misses/instructions*1000; or one of ipc, mpki,
     /// branch-miss-rate, cache-miss-rate, whose events are known.
     #[cfg_attr(
@@ -234,6 +249,7 @@ impl Contents {
         [callers, callees, symbol, lines, list].into_iter().all(Option::is_none)
             && tree.is_none()
             && !self.sched
+            && !self.syscalls
             && self.ratio.is_none()
     }
 }
@@ -404,8 +420,12 @@ impl ProfileFormat for Report {
         Accesses::with_fields(keys.flat_map(|key| key.access_fields()).copied(), self.contents.mem)
     }
 
-    fn shows_scheduling(&self) -> bool {
-        self.contents.sched
+    fn measures(&self) -> Measures {
+        match &self.contents {
+            Contents { sched: true, .. } => Measures::Scheduling,
+            Contents { syscalls: true, .. } => Measures::Syscalls,
+            _ => Measures::Samples,
+        }
     }
 
     /// Writes a report; an error if the profile has no function of a requested name.
@@ -435,13 +455,23 @@ impl Report {
         let names = if *json || *csv { FunctionNames::Full } else { profile.tables.function_names };
         let locations = Locations::with_names(&profile.tables, names);
         let comparisons = base.map(|base| Ok((base, settings.comparisons(base, profile, names)?))).transpose()?;
-        if let Some(scheduling) = profile.tables.scheduling.as_ref().filter(|_| self.contents.sched) {
+        let style = style::Style { has_color: self.color == Color::Always };
+        if let Some(scheduling) = &profile.tables.scheduling {
             return match (json, csv) {
                 (true, _) => scheduling::write_json(profile, scheduling, settings.limit, out),
                 (false, true) => scheduling::write_csv(profile, scheduling, settings.limit, out),
                 (false, false) => {
-                    let style = style::Style { has_color: self.color == Color::Always };
                     let text = scheduling::text(profile, scheduling, &locations, settings.limit, style);
+                    out.write_all(text.as_bytes()).map_err(Error::Output)
+                }
+            };
+        }
+        if let Some(calls) = &profile.tables.syscalls {
+            return match (json, csv) {
+                (true, _) => syscalls::write_json(profile, calls, settings.limit, out),
+                (false, true) => syscalls::write_csv(profile, calls, settings.limit, out),
+                (false, false) => {
+                    let text = syscalls::text(profile, calls, settings.limit, style);
                     out.write_all(text.as_bytes()).map_err(Error::Output)
                 }
             };

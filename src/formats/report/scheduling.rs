@@ -2,8 +2,9 @@
 
 use super::json;
 use super::style::{Style, line};
+use super::threads::{comm, milliseconds, name, omitted};
 use crate::profile::Profile;
-use crate::profile::scheduling::{Delay, Scheduling, ThreadScheduling, Wakeups};
+use crate::profile::scheduling::{Delay, NamedThread, Scheduling, ThreadScheduling, Wakeups};
 use crate::report::location::Locations;
 use csv::Writer;
 use perf_data::error::{Error, Result};
@@ -50,7 +51,7 @@ pub(super) fn text(
             "{running:>12} {blocked:>12} {uninterruptible:>16} {preempted:>13} {delayed:>12} {:>9} {:>21}  {}{}",
             thread.switches,
             delay.0,
-            name(profile, thread),
+            name(profile, thread.comm, thread.pid, thread.tid),
             delay.1
         );
     }
@@ -61,9 +62,10 @@ pub(super) fn text(
     line!(text, "");
     line!(text, "{}", style.heading("who woke whom"));
     line!(text, "   wakeups  threads");
-    for &Wakeups { waker, woken, count } in wakeups.iter().take(limit) {
-        let [waker, woken] = [waker, woken].map(|tid| name_by_id(profile, scheduling, tid));
-        line!(text, "{count:>10}  {waker} -> {woken}");
+    for Wakeups { waker, woken, count } in wakeups.iter().take(limit) {
+        let named = |thread: &NamedThread| name(profile, thread.comm, thread.pid, thread.tid);
+        let waker = waker.as_ref().map_or_else(|| "[interrupt of an idle CPU]".to_owned(), named);
+        line!(text, "{count:>10}  {waker} -> {}", named(woken));
     }
     omitted(wakeups.len(), limit, &mut text);
     text
@@ -78,7 +80,7 @@ pub(super) fn write_json(profile: &Profile, scheduling: &Scheduling, limit: usiz
     let threads = threads.iter().take(limit).map(|thread| {
         let worst = thread.worst_delay.map(|delay| json!({ "ns": delay.duration, "end": delay.end }));
         json!({
-            "comm": comm(profile, thread),
+            "comm": comm(profile, thread.comm),
             "pid": thread.pid,
             "tid": thread.tid,
             "switches": thread.switches,
@@ -92,8 +94,10 @@ pub(super) fn write_json(profile: &Profile, scheduling: &Scheduling, limit: usiz
     });
     let threads = Value::from(threads.collect::<Vec<_>>());
     let wakeups = wakeups.iter().take(limit);
-    let wakeups =
-        wakeups.map(|Wakeups { waker, woken, count }| json!({ "waker": waker, "woken": woken, "count": count }));
+    let wakeups = wakeups.map(|Wakeups { waker, woken, count }| {
+        let waker = waker.map_or(0, |waker| waker.tid);
+        json!({ "waker": waker, "woken": woken.tid, "count": count })
+    });
     let mut object = json::end(profile, Vec::new());
     object.remove("events");
     object.insert("entries".to_owned(), threads);
@@ -126,7 +130,7 @@ pub(super) fn write_csv(profile: &Profile, scheduling: &Scheduling, limit: usize
     for thread in scheduling.threads.iter().take(limit) {
         let ThreadScheduling { pid, tid, switches, running, .. } = *thread;
         let ThreadScheduling { blocked, uninterruptible, preempted, delayed, worst_delay, .. } = *thread;
-        let comm = comm(profile, thread).map_or_else(String::new, Cow::into_owned);
+        let comm = comm(profile, thread.comm).map_or_else(String::new, Cow::into_owned);
         let numbers =
             [switches, running, blocked, uninterruptible, preempted, delayed].map(|number| number.to_string());
         let delay = [worst_delay.map(|delay| delay.duration), worst_delay.map(|delay| delay.end)];
@@ -144,37 +148,6 @@ fn stack(profile: &Profile, locations: &Locations, delay: Delay) -> String {
     let functions = frames.map(|location| locations.text(locations.get(location).function));
     let functions: Vec<_> = functions.take(MAX_FUNCTIONS).map(|name| printable::name(&name).into_owned()).collect();
     format!("  in {}", functions.join(" < "))
-}
-
-fn comm<'a>(profile: &'a Profile, thread: &ThreadScheduling) -> Option<Cow<'a, str>> {
-    thread.comm.map(|comm| String::from_utf8_lossy(profile.tables.names.name(comm)))
-}
-
-fn name(profile: &Profile, thread: &ThreadScheduling) -> String {
-    format!(
-        "{} {}/{}",
-        comm(profile, thread).as_deref().map_or("[unknown]".into(), printable::name),
-        thread.pid,
-        thread.tid
-    )
-}
-
-fn name_by_id(profile: &Profile, scheduling: &Scheduling, tid: u32) -> String {
-    match scheduling.threads.iter().find(|thread| thread.tid == tid) {
-        _ if tid == 0 => "[interrupt of an idle CPU]".to_owned(),
-        Some(thread) => name(profile, thread),
-        None => format!("[unknown] {tid}"),
-    }
-}
-
-fn omitted(all: usize, limit: usize, text: &mut String) {
-    if all > limit {
-        line!(text, "{} more; choose another limit with --limit", all - limit);
-    }
-}
-
-fn milliseconds(nanoseconds: u64) -> String {
-    format!("{}.{:03}", nanoseconds / 1_000_000, nanoseconds / 1000 % 1000)
 }
 
 fn seconds(nanoseconds: u64) -> String {

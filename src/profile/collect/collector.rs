@@ -32,9 +32,10 @@ use crate::profile::intern::resolver::{Resolved, Resolver, Viewer};
 use crate::profile::intern::stack_cache::StackCacheKey;
 use crate::profile::intern::stacks::StackId;
 use crate::profile::labels::{Label, LabelKey, LabelSets, LabelValue, LabelledSample, LabelsId};
-use crate::profile::options::{FunctionNames, ProfileOptions, SplitBy};
+use crate::profile::options::{FunctionNames, Measures, ProfileOptions, SplitBy};
 use crate::profile::stack_cuts::StackCuts;
 use crate::profile::symbolize::SymbolSources;
+use crate::profile::syscalls::SyscallCollector;
 use crate::profile::timeline::Timeline;
 use crate::profile::unwind::deferred::{MAX_FRAMES, UserFrames, Waiting, WaitingSample};
 use crate::profile::weight::sample_weight::{SampleWeight, derived};
@@ -102,6 +103,10 @@ pub(crate) struct Collector<'a> {
     pub(super) off_cpu: Option<Box<OffCpuSamples>>,
     /// Collects spans instead of samples.
     pub(super) spans: Option<Box<Spans<SpanBegin>>>,
+    /// Waits or spans that filters do not select.
+    pub(super) unselected_intervals: u64,
+    /// Measures system calls instead of collecting samples.
+    syscalls: Option<Box<SyscallCollector>>,
     waiting: Waiting,
     pub(super) parts: Parts,
     incomplete: IncompleteStacks,
@@ -189,7 +194,11 @@ impl<'a> Collector<'a> {
             symbols: options.symbols.clone(),
             values: Values::new(&weight, options.keeps_periods),
             spans: Self::spans(&weight),
-            off_cpu: is_off_cpu.then(|| Box::new(OffCpuSamples::new(has_state, options.scheduling))),
+            off_cpu: is_off_cpu.then(|| {
+                let has_scheduling = options.measures == Measures::Scheduling;
+                Box::new(OffCpuSamples::new(has_state, has_scheduling))
+            }),
+            syscalls: (options.measures == Measures::Syscalls).then(Box::default),
             weight,
             as_recorded: options.as_recorded,
             branches: options.branches,
@@ -224,6 +233,13 @@ impl<'a> Collector<'a> {
         if self.spans.is_some() {
             return self.observe_span(sample);
         }
+        if let Some(syscalls) = &mut self.syscalls {
+            match syscalls.sample(meta, index, view) {
+                true => self.ledger.consumed(RecordType::SAMPLE, 1),
+                false => self.ledger.not_applicable(RecordType::SAMPLE, 1),
+            }
+            return Ok(());
+        }
         let Observation { weights, labels, .. } = observation;
         weights.clear();
         match self.branches {
@@ -234,6 +250,9 @@ impl<'a> Collector<'a> {
         }
         if !self.selection.is_all() && self.off_cpu.is_none() {
             weights.retain(|&(event, _)| self.selection.has(event, &meta.events));
+        }
+        if !raw.is_selected() {
+            weights.clear();
         }
         match weights.is_empty() {
             true => self.values.unselected(sample, &self.session),

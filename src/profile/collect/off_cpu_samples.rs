@@ -41,6 +41,8 @@ pub(super) struct OffCpuSamples {
     scheduling: Option<SchedulingCollector>,
     /// With that, the latest samples of threads: few of their stacks are shown.
     stops: HashMap<u32, UnresolvedStop>,
+    /// Whether filters select samples: waits of threads without samples are not selected then.
+    has_filters: bool,
 }
 
 /// A sample whose stack is resolved only if it precedes the worst delay so far of its thread.
@@ -51,6 +53,8 @@ struct UnresolvedStop {
     mode: CpuMode,
     endian: Option<Endian>,
     chain: Vec<[u8; 8]>,
+    /// Whether filters select it.
+    is_selected: bool,
 }
 
 /// The latest sample of a thread, until a wait with its stack has ended.
@@ -60,13 +64,16 @@ pub(super) struct HeldSample {
     observation: Observation,
     stack: Resolved,
     main_map: Option<MapId>,
+    /// Whether filters select it, and thus what is measured from it.
+    is_selected: bool,
 }
 
 impl UnresolvedStop {
     /// Reuses the memory of the thread's sample before.
-    fn set(&mut self, view: &SampleView<'_>, mode: CpuMode, endian: Endian) {
-        (self.pid, self.ip, self.mode, self.endian) =
-            (view.task.map_or(u32::MAX, |(pid, _)| pid), view.ip, mode, Some(endian));
+    fn set(&mut self, view: &SampleView<'_>, mode: CpuMode, raw: &Raw<'_>) {
+        let pid = view.task.map_or(u32::MAX, |(pid, _)| pid);
+        (self.pid, self.ip, self.mode, self.endian) = (pid, view.ip, mode, Some(raw.endian()));
+        self.is_selected = raw.is_selected();
         self.chain.clear();
         self.chain.extend_from_slice(view.callchain.map(|chain| chain.as_chunks()).unwrap_or_default());
     }
@@ -171,9 +178,10 @@ impl Collector<'_> {
         if let Some(tid) = tid.filter(|&tid| has_stack && tid != 0) {
             let mode = event.cpu_mode(view, raw);
             if off_cpu.scheduling.is_some() {
-                off_cpu.stops.entry(tid).or_default().set(view, mode, raw.endian());
+                off_cpu.stops.entry(tid).or_default().set(view, mode, raw);
             } else {
-                let held = self.held_sample(LabelledSample { view, layout: &event.layout, mode, comm: None });
+                let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
+                let held = self.held_sample(sample, raw.is_selected());
                 off_cpu.waits.set_sample(tid, held);
             }
         }
@@ -188,7 +196,7 @@ impl Collector<'_> {
                 if let (Some(scheduling), Some((_, waker)), Some(time)) =
                     (&mut off_cpu.scheduling, view.task, view.time)
                 {
-                    scheduling.wakeup(waker, woken, time, &self.session);
+                    scheduling.wakeup((waker, raw.is_selected()), woken, time, &self.session);
                 }
             }
             None => {}
@@ -199,6 +207,7 @@ impl Collector<'_> {
     /// Uses a switch record for the waits of threads.
     pub(super) fn switch_record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<Applied> {
         let Some(mut off_cpu) = self.off_cpu.take() else { return Ok(Applied::NotApplicable) };
+        off_cpu.has_filters |= !raw.is_selected();
         let has_recorded_waits = off_cpu.has_recorded_waits(meta);
         let added = match off_cpu.events.record(meta, raw).filter(|_| !has_recorded_waits) {
             Some((switch, _)) => self.add_switch(&mut off_cpu, meta, switch).map(|()| Applied::Consumed),
@@ -209,7 +218,7 @@ impl Collector<'_> {
     }
 
     /// Resolves the stack and reads the labels of a sample.
-    pub(super) fn held_sample(&mut self, sample: LabelledSample<'_>) -> HeldSample {
+    pub(super) fn held_sample(&mut self, sample: LabelledSample<'_>, is_selected: bool) -> HeldSample {
         let LabelledSample { view, layout, mode, .. } = sample;
         let mut observation = Observation::default();
         let Self { contexts, session, label_sets, parts, .. } = self;
@@ -217,7 +226,7 @@ impl Collector<'_> {
         observation.part = context.part;
         self.read_labels(&mut observation, context);
         let stack = self.stack_at_once(context, mode, view, layout);
-        HeldSample { observation, stack, main_map: context.main_map }
+        HeldSample { observation, stack, main_map: context.main_map, is_selected }
     }
 
     /// Adds the wait that ends with a switch, if one does.
@@ -228,7 +237,8 @@ impl Collector<'_> {
         let Some(scheduling) = &mut off_cpu.scheduling else {
             return wait.map_or(Ok(()), |wait| self.add_ended_wait(off_cpu, meta, wait));
         };
-        let delayed = if is_first { scheduling.switch(switch, &self.session) } else { None };
+        let is_selected = |tid| off_cpu.stops.get(&tid).map_or(!off_cpu.has_filters, |stop| stop.is_selected);
+        let delayed = if is_first { scheduling.switch(switch, &self.session, is_selected) } else { None };
         if let Some((tid, stop)) = delayed.and_then(|tid| Some((tid, off_cpu.stops.get(&tid)?))) {
             scheduling.set_stack(tid, self.stop_stack(stop));
         }
@@ -237,7 +247,7 @@ impl Collector<'_> {
 
     /// Resolves the stack of a thread that stopped.
     fn stop_stack(&mut self, stop: &UnresolvedStop) -> StackId {
-        let UnresolvedStop { pid, ip, mode, endian, chain } = stop;
+        let UnresolvedStop { pid, ip, mode, endian, chain, .. } = stop;
         let words = |endian| ByteReader::new(chain.as_flattened(), endian).words(chain.len() as u64);
         let callchain = endian.and_then(words);
         let sampled = SampledStack { ip: *ip, space: (*mode).into(), callchain, calls: None, repeats_leaf: false };
@@ -256,7 +266,7 @@ impl Collector<'_> {
         let view = SampleView { task: Some((pid, tid)), time: Some(end), ..SampleView::default() };
         let Some(event) = meta.events.list().first() else { return Ok(()) };
         let sample = LabelledSample { view: &view, layout: &event.layout, mode: CpuMode::USER, comm: None };
-        let held = self.held_sample(sample);
+        let held = self.held_sample(sample, !off_cpu.has_filters);
         self.add_wait(wait, &held, off_cpu.has_state)
     }
 
@@ -274,7 +284,11 @@ impl Collector<'_> {
         held: &HeldSample,
         state: Option<LabelValue>,
     ) -> Result<()> {
-        let HeldSample { observation: Observation { part, labels, .. }, stack, main_map } = held;
+        let HeldSample { observation: Observation { part, labels, .. }, stack, main_map, is_selected } = held;
+        if !is_selected {
+            self.unselected_intervals += 1;
+            return Ok(());
+        }
         let mut observation = Observation {
             part: *part,
             weights: vec![(derived(0), nanoseconds)],

@@ -19,7 +19,8 @@ impl Collector<'_> {
         let Some(mut spans) = self.spans.take() else { return Ok(()) };
         let mode = event.cpu_mode(view, raw);
         let begin = || {
-            let held = self.held_sample(LabelledSample { view, layout: &event.layout, mode, comm: None });
+            let held =
+                self.held_sample(LabelledSample { view, layout: &event.layout, mode, comm: None }, raw.is_selected());
             (held, view.task.map_or(0, |(_, tid)| tid))
         };
         let (ended, is_used) = spans.sample(meta, index, view, begin);

@@ -88,6 +88,11 @@ impl SampleWeight {
         matches!(self, Self::Period | Self::Samples)
     }
 
+    /// Whether samples of other threads are part of it.
+    pub(crate) fn is_of_several_samples(&self) -> bool {
+        matches!(self, Self::OffCpu | Self::Latency | Self::Span(_))
+    }
+
     /// The event of a profile that has this value of the samples of a recorded event, the only one with samples or one of several.
     pub(crate) fn event(&self, recorded: &ProfileEvent, is_alone: bool) -> ProfileEvent {
         let (name, unit) = match self {

@@ -77,11 +77,13 @@ pub trait Filter {
 }
 
 /// The pass of a filter. Records other than samples are kept, except for those that belong to removed samples; SAMPLE_TIME and
-/// BUILD_ID are adapted. Malformed samples are kept.
+/// BUILD_ID are adapted. Malformed samples are kept. If it only marks samples, all records are passed on, and those other than samples
+/// are not selected either: a consumer sees by any of them that there is a filter.
 pub struct FilterPass<F> {
     filter: F,
     options: ReadOptions,
     selection: Selection,
+    marks_unselected: bool,
 }
 
 /// What is kept, as the first pass finds it.
@@ -96,9 +98,9 @@ struct Selection {
 }
 
 impl<F: Filter> FilterPass<F> {
-    /// Creates the pass of a filter.
-    pub fn new(filter: F, options: ReadOptions) -> Self {
-        Self { filter, options, selection: Selection::default() }
+    /// Creates the pass of a filter, which removes samples, or only marks them as [not selected](Raw::is_selected).
+    pub fn new(filter: F, options: ReadOptions, marks_unselected: bool) -> Self {
+        Self { filter, options, selection: Selection::default(), marks_unselected }
     }
 }
 
@@ -108,7 +110,8 @@ impl<F: Filter> Pass for FilterPass<F> {
     }
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
-        let related = self.filter.is_by_process().then(RelatedProcesses::default);
+        let removes_processes = self.filter.is_by_process() && !self.marks_unselected;
+        let related = removes_processes.then(RelatedProcesses::default);
         self.selection = Selection { related, ..Selection::default() };
         let scan = FilterScan {
             filter: &mut self.filter,
@@ -123,7 +126,7 @@ impl<F: Filter> Pass for FilterPass<F> {
     }
 
     fn edits(&self) -> bool {
-        true
+        !self.marks_unselected
     }
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
@@ -136,8 +139,9 @@ impl<F: Filter> Pass for FilterPass<F> {
     }
 
     fn before<'a>(&'a mut self, sink: Box<dyn Sink + 'a>) -> Box<dyn Sink + 'a> {
-        let stage =
-            FilterStage { filter: &mut self.filter, selection: &self.selection, positions: FilePositions::default() };
+        let Self { filter, selection, marks_unselected, .. } = self;
+        let positions = FilePositions::default();
+        let stage = FilterStage { filter, selection, positions, marks_unselected: *marks_unselected };
         Box::new(Before::new(stage, sink))
     }
 
@@ -242,6 +246,7 @@ struct FilterStage<'a, F> {
     filter: &'a mut F,
     selection: &'a Selection,
     positions: FilePositions,
+    marks_unselected: bool,
 }
 
 impl<F: Filter> FilterStage<'_, F> {
@@ -269,6 +274,13 @@ impl<F: Filter, S: Sink + ?Sized> Stage<S> for FilterStage<'_, F> {
     }
 
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        if self.is_kept(meta, raw) { sink.record(meta, raw) } else { Ok(()) }
+        match self.is_kept(meta, raw) {
+            is_kept if self.marks_unselected => {
+                let is_selected = is_kept && raw.is_selected() && raw.header().kind == RecordType::SAMPLE;
+                sink.record(meta, &raw.with_selection(is_selected))
+            }
+            true => sink.record(meta, raw),
+            false => Ok(()),
+        }
     }
 }

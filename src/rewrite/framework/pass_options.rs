@@ -74,18 +74,26 @@ pub struct PassContext {
     pub images: PendingImages,
     /// How object files are searched, for passes that [use](PassOptions::object_use) them.
     pub objects: Arc<SymbolOptions>,
+    /// Whether filters [mark](perf_data::stream::raw::Raw::is_selected) samples instead of removing them, for outputs that measure the
+    /// time between samples.
+    pub marks_unselected: bool,
 }
 
 impl PassContext {
     /// The pass of a filter of samples.
     pub fn filter(&self, filter: impl Filter + 'static) -> Box<dyn Pass> {
-        Box::new(FilterPass::new(filter, self.read.clone()))
+        Box::new(FilterPass::new(filter, self.read.clone(), self.marks_unselected))
     }
 }
 
 /// The requested options of a type, in the order of the requests.
 pub fn requested<T: PassOptions>(passes: &[RequestedPass]) -> impl Iterator<Item = &T> {
     passes.iter().filter_map(|pass| (&**pass as &dyn Any).downcast_ref())
+}
+
+/// Whether a pass is of this type.
+pub fn is_requested<T: PassOptions>(pass: &RequestedPass) -> bool {
+    (&**pass as &dyn Any).is::<T>()
 }
 
 /// Puts passes that could disclose something before the anonymizing one, if there is one.

@@ -93,7 +93,7 @@ impl RecordBuffer {
     pub fn pass(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         // The replacement reports the offset of the original record.
         let Block { source, origin, .. } = *raw.block();
-        self.pass_at(sink, meta, RecordPlacement { source, base: raw.offset(), origin })
+        self.emit(sink, meta, RecordPlacement { source, base: raw.offset(), origin }, raw.is_selected())
     }
 
     /// Passes the bytes on as an additional record.
@@ -106,13 +106,23 @@ impl RecordBuffer {
         meta: &Meta,
         placement: RecordPlacement,
     ) -> Result<()> {
+        self.emit(sink, meta, placement, true)
+    }
+
+    fn emit(
+        &mut self,
+        sink: &mut (impl Sink + ?Sized),
+        meta: &Meta,
+        placement: RecordPlacement,
+        is_selected: bool,
+    ) -> Result<()> {
         let Some(header) = RecordHeader::peek(&self.record, meta.endian) else { return Ok(()) };
         let bytes = Bytes::from(mem::take(&mut self.record));
         let RecordPlacement { source, base, origin } = placement;
         let payload = bytes.len().saturating_sub(header.len());
         let block = Block { bytes, source, base, origin, in_memory: true, serial: serial() };
         if let Some(raw) = Raw::new(header, meta.endian, &block, 0, payload) {
-            sink.record(meta, &raw)?;
+            sink.record(meta, &raw.with_selection(is_selected))?;
         }
         // The memory is reused, unless the sink has kept the bytes.
         self.record = block.bytes.into();

@@ -12,7 +12,6 @@ use crate::stream::meta::Meta;
 use crate::stream::packed_records;
 use crate::stream::raw::{Gap, Raw};
 use crate::stream::record_buffer::BlockBuffer;
-use crate::stream::record_position::RecordPosition;
 use crate::stream::runs::{RunEntry, Runs};
 
 /// Sorts records by time on their way to a sink. Records without a time, and those of perf, pass immediately. If only samples
@@ -98,19 +97,18 @@ impl<S: Sink> Order<S> {
     #[inline]
     fn emit(&mut self, meta: &Meta, entry: RunEntry) -> Result<()> {
         let Self { sink, blocks, .. } = self;
-        let RecordPosition { at, .. } = entry.position;
-        let block = blocks.block(entry.position);
-        let at = at as usize;
+        let position = entry.position;
+        let (block, at) = (blocks.block(position), position.at());
         if !packed_records::is_packed(block) {
             if let Some(raw) = Raw::read(block, at, meta.endian) {
-                sink.record(meta, &raw)?;
+                sink.record(meta, &raw.with_selection(position.is_selected()))?;
             }
         } else if let Some(own) = packed_records::unpack(block, at)
             && let Some(raw) = Raw::read(&own, 0, meta.endian)
         {
-            sink.record(meta, &raw)?;
+            sink.record(meta, &raw.with_selection(position.is_selected()))?;
         }
-        blocks.release(entry.position);
+        blocks.release(position);
         Ok(())
     }
 }

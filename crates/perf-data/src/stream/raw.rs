@@ -20,6 +20,7 @@ pub struct Raw<'a> {
     bytes: &'a [u8],
     payload_len: usize,
     call_chain: Option<Words<'a>>,
+    is_selected: bool,
 }
 
 impl<'a> Raw<'a> {
@@ -31,7 +32,7 @@ impl<'a> Raw<'a> {
         if at >= BLOCK_LIMIT || payload_len > rest.len() {
             return None;
         }
-        Some(Self { header, endian, block, at, bytes, payload_len, call_chain: None })
+        Some(Self { header, endian, block, at, bytes, payload_len, call_chain: None, is_selected: true })
     }
 
     /// The record at an offset of a block that the reader has passed on before: a record that waited has kept its position only.
@@ -113,10 +114,22 @@ impl<'a> Raw<'a> {
         self.call_chain
     }
 
+    /// The record, with this [selection](Self::is_selected).
+    pub fn with_selection(&self, is_selected: bool) -> Self {
+        Raw { is_selected, ..self.clone() }
+    }
+
+    /// Whether filters select the sample; true without filters. Samples that they do not select are passed on to outputs that measure
+    /// the time between samples of different threads.
+    #[inline]
+    pub fn is_selected(&self) -> bool {
+        self.is_selected
+    }
+
     /// The record, keeping its block alive, without an unwound call chain.
     pub fn to_owned_raw(&self) -> OwnedRaw {
-        let Self { header, endian, block, at, payload_len, .. } = *self;
-        OwnedRaw { header, endian, block: block.clone(), at, payload_len }
+        let Self { header, endian, block, at, payload_len, is_selected, .. } = *self;
+        OwnedRaw { header, endian, block: block.clone(), at, payload_len, is_selected }
     }
 }
 
@@ -127,14 +140,15 @@ pub struct OwnedRaw {
     block: Block,
     at: usize,
     payload_len: usize,
+    is_selected: bool,
 }
 
 impl OwnedRaw {
     /// The record.
     pub fn raw(&self) -> Raw<'_> {
-        let Self { header, endian, ref block, at, payload_len } = *self;
+        let Self { header, endian, ref block, at, payload_len, is_selected } = *self;
         let bytes = &block.bytes[at..][..header.len()];
-        Raw { header, endian, block, at, bytes, payload_len, call_chain: None }
+        Raw { header, endian, block, at, bytes, payload_len, call_chain: None, is_selected }
     }
 }
 

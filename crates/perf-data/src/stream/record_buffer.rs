@@ -51,7 +51,7 @@ impl BlockBuffer {
             self.set_current(raw.block());
         }
         self.added.records += 1;
-        RecordPosition { number: self.added.number, at: raw.at() as u32 }
+        RecordPosition::new(self.added.number, raw.at(), raw.is_selected())
     }
 
     /// Packs a record that is a separate block, as changed records are. Single blocks would take more memory than their
@@ -69,7 +69,7 @@ impl BlockBuffer {
         if let Some((_, waiting)) = self.blocks.back_mut() {
             *waiting += 1;
         }
-        RecordPosition { number: self.last_number(), at: at as u32 }
+        RecordPosition::new(self.last_number(), at, raw.is_selected())
     }
 
     /// Stores the packed bytes in their block, so that its records can be passed on.

@@ -37,6 +37,11 @@ impl Collector<'_> {
         let messages = self.spans.take().map_or(Ok(Vec::new()), |spans| spans.finish(meta))?;
         messages.into_iter().for_each(|message| self.ledger.change(message));
         let scheduling = self.off_cpu.take().map(|off_cpu| off_cpu.finish(meta, &mut self.ledger)).transpose()?;
+        if self.unselected_intervals > 0 {
+            self.ledger.change(format!("filters do not select {} of these", self.unselected_intervals));
+        }
+        let syscalls = self.syscalls.take();
+        let syscalls = syscalls.map(|syscalls| syscalls.finish(meta, &self.session, &mut self.ledger)).transpose()?;
         for sample in self.waiting.take_all() {
             // The user frames of these samples never arrived; their kernel frames are kept.
             self.incomplete.deferred += 1;
@@ -48,7 +53,7 @@ impl Collector<'_> {
         let samples = self.ledger.counts(RecordType::SAMPLE);
         if samples.emitted + samples.dropped() == 0 {
             let not_applicable = samples.not_applicable;
-            if !matches!(self.weight, SampleWeight::OffCpu | SampleWeight::Span(_)) {
+            if !matches!(self.weight, SampleWeight::OffCpu | SampleWeight::Span(_)) && syscalls.is_none() {
                 omissions::note_empty(meta, not_applicable, &mut self.ledger);
             }
             self.parts.index(PartKey::All);
@@ -131,6 +136,7 @@ impl Collector<'_> {
             stacks,
             labels: self.label_sets,
             scheduling,
+            syscalls,
             timeline: self.timeline.map(|timeline| timeline.finish(meta)).unwrap_or_default(),
             names: self.session.names,
             facts: facts(meta),
