@@ -58,6 +58,7 @@ mod oracles {
     mod symbol_sources;
     mod symbolizers;
     mod symbols;
+    mod syscalls;
     mod tracepoint_text;
     mod tracepoints;
     mod unwind_hotspot;
