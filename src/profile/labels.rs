@@ -97,6 +97,8 @@ labels! {
     DataPageSize = "data_page_size", Some("bytes"), SampleType::DATA_PAGE_SIZE;
     /// Why a thread stopped running, of time off the CPU: `blocked`, `uninterruptible` (mostly for I/O), `preempted` or `unknown`.
     State = "state", None, SampleType::empty();
+    /// How many threads ran, in a profile of [latency](super::weight::SampleWeight::Latency).
+    Parallelism = "parallelism", Some("threads"), SampleType::empty();
 }
 
 impl Label {
@@ -298,8 +300,8 @@ impl LabelReader {
             Label::TotalLatency => view.weight,
             Label::CodePageSize => view.code_page_size,
             Label::DataPageSize => view.data_page_size,
-            // Of waits, where these are added.
-            Label::State => None,
+            // Of waits and of latency, where these are measured.
+            Label::State | Label::Parallelism => None,
         }
     }
 

@@ -191,6 +191,7 @@ pub(super) const PROCESS: Column = task!(Pid, Comm);
 pub(super) const THREAD: Column = task!(Tid, ThreadName);
 pub(super) const CGROUP: Column = text_label!(Cgroup);
 pub(super) const STATE: Column = text_label!(State);
+pub(super) const PARALLELISM: Column = label!(Parallelism, threads => threads);
 pub(super) const DSO: Column = location!(dso);
 pub(super) const SRCFILE: Column = location!(file);
 

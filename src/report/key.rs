@@ -61,6 +61,8 @@ keys! {
     Cgroup = ["cgroup"] => column::CGROUP;
     /// Why the thread stopped running, with `--off-cpu`.
     State = ["state"] => column::STATE;
+    /// With `--weight latency`, how many threads ran.
+    Parallelism = ["parallelism"] => column::PARALLELISM;
     /// Level of the memory hierarchy that an access reached, and whether it had the data.
     Mem = ["mem"] => column::MEM;
     /// Result of snooping other caches.

@@ -232,6 +232,11 @@ fn latency_divides_by_the_running_threads() {
     let (text, messages) = folded(&input, &["--weight", "latency"]);
     assert_eq!(text, "app;[app] 2500000\nworker;[libc.so] 500000\n", "{messages}");
     assert!(messages.contains("samples by number of running threads: 1: 50.0 %, 2: 50.0 %"), "{messages}");
+    let (text, _) = folded(&input, &["--weight", "latency", "--labels", "parallelism"]);
+    let expected = "parallelism 1;[app] 2000000\nparallelism 2;[app] 500000\nparallelism 2;[libc.so] 500000\n";
+    assert_eq!(text, expected);
+    let run = run(perfconv().arg(&input).args(["-t", "folded", "--labels", "parallelism", "-o", "-"]));
+    assert!(run.status == 1 && run.stderr.contains("samples have no label 'parallelism'"), "{}", run.stderr);
     let run = succeed(perfconv().arg(&input).args(["-t", "pprof", "--weight", "latency", "-o", "-"]));
     let profile = decode(&run.stdout);
     let types: Vec<_> = profile.sample_type.iter().map(|kind| column(&profile, kind)).collect();

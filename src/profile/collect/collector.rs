@@ -174,10 +174,16 @@ impl<'a> Collector<'a> {
         // Branches have no other weight.
         let weight = options.weight.clone();
         let weight = if options.branches.is_none() { weight } else { SampleWeight::Period };
-        let is_state = |label: &Label| *label == Label::State;
         let is_off_cpu = weight == SampleWeight::OffCpu;
-        let has_state = options.labels.as_ref().is_none_or(|labels| labels.iter().any(is_state));
-        let selected_labels = options.labels.iter().flatten().copied();
+        let has_state = options.labels.as_ref().is_none_or(|labels| labels.contains(&Label::State));
+        let selected_labels = || options.labels.iter().flatten().copied();
+        let has_parallelism =
+            selected_labels().chain(options.required_labels.iter().copied()).any(|label| label == Label::Parallelism);
+        let is_measured = |label| match label {
+            Label::State => is_off_cpu,
+            Label::Parallelism => weight == SampleWeight::Latency,
+            _ => false,
+        };
         Self {
             split: options.split,
             lost_as_samples: options.lost_as_samples,
@@ -187,12 +193,12 @@ impl<'a> Collector<'a> {
             cuts: options.cuts.clone(),
             names: options.names,
             timeline: options.timeline.then(Timeline::default),
-            selected_labels: selected_labels.filter(|label| !is_off_cpu || !is_state(label)).collect(),
+            selected_labels: selected_labels().filter(|&label| !is_measured(label)).collect(),
             has_selected_labels: options.labels.is_some(),
             selection: Selection::new(options.events.clone()),
             contexts: SampleContexts::new(options),
             symbols: options.symbols.clone(),
-            values: Values::new(&weight, options.keeps_periods),
+            values: Values::new(&weight, options.keeps_periods, has_parallelism),
             spans: Self::spans(&weight),
             off_cpu: is_off_cpu.then(|| {
                 let has_scheduling = options.measures == Measures::Scheduling;
@@ -279,6 +285,11 @@ impl<'a> Collector<'a> {
         self.samples += 1;
         if self.accesses.is_any() {
             context = self.read_access(observation, context, mode, view, &event.layout);
+        }
+        if let Some(label) = self.values.label() {
+            self.read_labels(observation, context);
+            observation.labels.push(label);
+            context.labels = None;
         }
         if let Some(flags) = self.branches {
             return self.add_branches(observation, context, flags, view, raw.endian());

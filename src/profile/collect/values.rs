@@ -1,6 +1,7 @@
 //! Values of samples other than their periods.
 
 use super::dispatch::DecodedSample;
+use crate::profile::labels::{Label, LabelKey, LabelValue};
 use crate::profile::weight::field::FieldReader;
 use crate::profile::weight::parallelism::RunningThreads;
 use crate::profile::weight::sample_weight::{SampleWeight, derived};
@@ -23,6 +24,8 @@ pub(super) enum Values {
         latency: Box<Latency>,
         /// Whether periods are values too.
         keeps_periods: bool,
+        /// Whether samples have the label `parallelism`.
+        is_label: bool,
     },
     Field(Box<FieldReader>),
 }
@@ -32,6 +35,8 @@ pub(super) enum Values {
 pub(super) struct Latency {
     events: SchedulerEvents,
     threads: RunningThreads,
+    /// Number of threads that ran during the latest sample.
+    count: u64,
     /// Number of samples by the number of threads that ran.
     samples: Vec<u64>,
     /// By event, the fractions of values so far: periods of 1, as of tracepoints, would otherwise be 0.
@@ -39,9 +44,9 @@ pub(super) struct Latency {
 }
 
 impl Values {
-    pub(super) fn new(value: &SampleWeight, keeps_periods: bool) -> Self {
+    pub(super) fn new(value: &SampleWeight, keeps_periods: bool, is_label: bool) -> Self {
         match value {
-            SampleWeight::Latency => Self::Latency { latency: Box::default(), keeps_periods },
+            SampleWeight::Latency => Self::Latency { latency: Box::default(), keeps_periods, is_label },
             SampleWeight::Field(name) => Self::Field(Box::new(FieldReader::new(name.clone()))),
             SampleWeight::Period | SampleWeight::Samples | SampleWeight::OffCpu | SampleWeight::Span(_) => {
                 Self::Periods
@@ -59,7 +64,7 @@ impl Values {
     ) {
         match self {
             Self::Periods => {}
-            Self::Latency { latency, keeps_periods } => {
+            Self::Latency { latency, keeps_periods, .. } => {
                 let count = latency.parallelism(sample, session);
                 let periods = weights.len();
                 weights.extend_from_within(..);
@@ -74,6 +79,17 @@ impl Values {
                 let value = own.then(|| field.value(sample.meta, sample.index, sample.view)).flatten();
                 weights.extend(value.map(|value| (derived(sample.index), value)));
             }
+        }
+    }
+
+    /// The label with the number of threads that ran during the latest sample, if samples have it.
+    #[inline]
+    pub(super) fn label(&self) -> Option<LabelValue> {
+        match self {
+            Self::Latency { latency, is_label: true, .. } => {
+                Some(LabelValue { key: LabelKey::Known(Label::Parallelism), value: latency.count })
+            }
+            _ => None,
         }
     }
 
@@ -137,6 +153,7 @@ impl Latency {
             self.samples.resize(index + 1, 0);
         }
         self.samples[index] += 1;
+        self.count = count;
         count
     }
 
