@@ -28,6 +28,7 @@ mod oracles {
     mod jit;
     mod json;
     mod main_mapping;
+    mod memory_accesses;
     mod merge;
     mod passes;
     mod perf_commands;
