@@ -1,7 +1,8 @@
 //! What perf2bolt, llvm-profgen, llvm-profdata and gcc make of profiles.
 
-use crate::common::branch_profiles::{Goldens, directory, profile, sorted_lines};
+use crate::common::branch_profiles::{Goldens, directory, profile};
 use crate::common::oracle::{has_program, llvm_tool};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +13,6 @@ struct Case {
     recording: PathBuf,
     files: PathBuf,
     program: PathBuf,
-    fdata: Vec<u8>,
     llvm: Vec<u8>,
 }
 
@@ -26,7 +26,6 @@ fn cases(goldens: Option<&Goldens>) -> Vec<Case> {
         recording: own.join("sieve.data"),
         program: files.join("srv/bin/sieve"),
         files,
-        fdata: read("sieve.fdata"),
         llvm: read("sieve.llvm.txt"),
     }];
     let names =
@@ -37,7 +36,6 @@ fn cases(goldens: Option<&Goldens>) -> Vec<Case> {
             recording: goldens.recording(name),
             files: goldens.files(),
             program: goldens.files().join("opt/bench").join(program),
-            fdata: goldens.golden(&format!("{program}.fdata")),
             llvm: goldens.golden(&format!("{program}.llvm.txt")),
         }));
     }
@@ -51,18 +49,30 @@ fn write(case: &Case, arguments: &str, target: &Path) {
     fs::write(target, run.stdout).unwrap();
 }
 
+/// Versions of perf2bolt differ in the returns that they keep.
 #[test]
 fn perf2bolt_makes_the_same_of_our_records_as_of_the_recording() {
-    let Some(perf2bolt) = llvm_tool("perf2bolt") else { return };
+    let Some(perf2bolt) = llvm_tool("perf2bolt").filter(|_| has_program("perf")) else { return };
     let (goldens, work) = (Goldens::find(), tempfile::tempdir().unwrap());
     let [records, output] = ["in.preagg", "out.fdata"].map(|name| work.path().join(name));
-    for case in cases(goldens.as_ref()) {
+    let mut lines = 0;
+    // Version 16 misplaces what it reads from recordings of position-independent programs.
+    for case in cases(goldens.as_ref()).into_iter().filter(|case| case.name != "squeeze-nochain") {
         write(&case, "-t bolt", &records);
-        let mut command = Command::new(&perf2bolt);
-        command.arg("--pa").arg("-p").arg(&records).arg(&case.program).arg("-o").arg(&output);
-        assert!(command.output().unwrap().status.success(), "{}", case.name);
-        assert_eq!(sorted_lines(&fs::read(&output).unwrap()), sorted_lines(&case.fdata), "{}", case.name);
+        let profile = |arguments: &[&str], input: &Path| {
+            let mut command = Command::new(&perf2bolt);
+            command.args(arguments).arg("-p").arg(input).arg(&case.program).arg("-o").arg(&output);
+            let run = command.output().unwrap();
+            assert!(run.status.success(), "{}: {}", case.name, String::from_utf8_lossy(&run.stderr));
+            String::from_utf8(fs::read(&output).unwrap()).unwrap()
+        };
+        let [ours, theirs] = [profile(&["--pa"], &records), profile(&[], &case.recording)];
+        let [ours, theirs] = [&ours, &theirs].map(|text| text.lines().collect::<BTreeSet<_>>());
+        assert!(ours == theirs, "{}: {:#?}", case.name, ours.symmetric_difference(&theirs));
+        lines += ours.len();
     }
+    note!("{lines} lines of {} are equal", perf2bolt.display());
+    assert!(lines >= 30, "{lines}");
 }
 
 #[test]
