@@ -13,6 +13,7 @@ mod suite {
     mod bad_input;
     mod batch;
     mod branch_profiles;
+    mod branches;
     mod build_ids;
     mod callgrind;
     mod check;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::io::Write;
 
 /// The lists of a report. What else it contains is short.
-const LISTS: [&str; 4] = ["entries", "lines", "callers", "callees"];
+const LISTS: [&str; 7] = ["entries", "lines", "callers", "callees", "wakeups", "blocks", "loops"];
 
 /// Least number of bytes of a limit: an object without entries, and a few of them.
 pub(super) const MIN_BYTES: u32 = 500;

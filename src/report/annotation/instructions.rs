@@ -57,19 +57,34 @@ fn position(symbols: &Symbols, number: u32) -> CodePosition {
     }
 }
 
-/// The instructions of a function.
-///
-/// # Errors
-/// The reason if they cannot be decoded.
+/// The instructions of functions, or for each the reason if they cannot be decoded.
 pub(super) fn disassembled(
-    function: &CodeFunction,
+    functions: &[&CodeFunction],
     sources: &CodeSources,
-) -> Result<Vec<AnnotatedInstruction>, String> {
-    let mut instructions = decoded(&function.code, sources.machine(function))?;
+) -> Vec<Result<Vec<AnnotatedInstruction>, String>> {
+    let mut results: Vec<_> =
+        functions.iter().map(|function| decoded(&function.code, sources.machine(function))).collect();
     // One lookup for all: a large object is opened for each.
-    let targets = outside_targets(&instructions, function);
-    let addresses = instructions.iter().map(|instruction| instruction.address);
-    let symbols = sources.lines(function, &addresses.chain(targets.iter().copied()).collect::<Vec<_>>());
+    let mut requests = Vec::new();
+    for (function, instructions) in functions.iter().zip(&results) {
+        let Ok(instructions) = instructions else { continue };
+        let targets = outside_targets(instructions, function);
+        let addresses = instructions.iter().map(|instruction| instruction.address);
+        requests.push((*function, addresses.chain(targets).collect::<Vec<_>>()));
+    }
+    let symbols = sources.lines(&requests);
+    let named =
+        functions.iter().zip(&mut results).filter_map(|(function, result)| Some((function, result.as_mut().ok()?)));
+    for ((function, instructions), ((_, addresses), symbols)) in named.zip(requests.iter().zip(&symbols)) {
+        let targets = &addresses[instructions.len()..];
+        name(function, instructions, targets, symbols);
+    }
+    results
+}
+
+/// Adds the positions of instructions, and the names of the functions that they call. `symbols` has those of the instructions, then
+/// those of the targets.
+fn name(function: &CodeFunction, instructions: &mut Vec<AnnotatedInstruction>, targets: &[u64], symbols: &Symbols) {
     let first_target = instructions.len();
     if function.code.has_open_end {
         // The function ends where another one begins.
@@ -77,19 +92,18 @@ pub(super) fn disassembled(
         let count = (0..instructions.len() as u32).take_while(|&number| outermost(number) == outermost(0)).count();
         instructions.truncate(count);
     }
-    for (number, instruction) in (0..).zip(&mut instructions) {
-        instruction.position = position(&symbols, number);
+    for (number, instruction) in (0..).zip(&mut *instructions) {
+        instruction.position = position(symbols, number);
     }
-    for instruction in &mut instructions {
+    for instruction in instructions {
         let number = instruction.target.and_then(|target| targets.binary_search(&target).ok());
         let called = number.and_then(|number| symbols.frame_function((first_target + number) as u32).copied());
-        let name = called.and_then(|called| ShownFunction::new(called, &symbols, CodeKind::Native));
+        let name = called.and_then(|called| ShownFunction::new(called, symbols, CodeKind::Native));
         if let (Some(text), Some(name)) = (&mut instruction.text, name) {
             // As objdump does: `call 0x1150 <find>`.
             *text += &format!(" <{}>", name.short.text);
         }
     }
-    Ok(instructions)
 }
 
 /// The targets of jumps and calls that are outside of the function, in ascending order.
