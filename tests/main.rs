@@ -8,6 +8,7 @@ mod common;
 mod suite {
     mod access;
     mod annotate;
+    mod annotate_sources;
     mod anonymize;
     mod archive;
     mod bad_input;

@@ -233,6 +233,10 @@ impl Lookup for DataOrCode<'_> {
         }
     }
 
+    fn source(&self, address: u64) -> Option<Vec<u8>> {
+        self.code.source(address)
+    }
+
     fn exceeds_limit(&self) -> bool {
         self.code.exceeds_limit()
     }
