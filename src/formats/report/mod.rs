@@ -2,7 +2,6 @@
 //! recordings, as text, CSV, JSON or Markdown.
 
 pub mod annotate;
-mod bounded;
 mod comparison;
 mod csv;
 mod json;
@@ -15,6 +14,7 @@ mod text;
 mod tree;
 
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::bounded_json as bounded;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 #[cfg(feature = "cli")]
 use crate::option_values::{number_in, percent};
