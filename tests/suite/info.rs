@@ -216,6 +216,8 @@ fn json_is_limited() {
         let text = stdout(&run_in(Path::new("."), &["info", &file, "--json", "--max-bytes", "3000", "--offset", &at]));
         assert!(text.len() <= 3000, "{} bytes: {text}", text.len());
         let part: Value = serde_json::from_str(&text).expect("JSON");
+        // Another list was continued at an earlier entry.
+        ids.truncate(at.parse().expect("a number"));
         ids.extend(part["build_ids"].as_array().expect("build IDs").iter().cloned());
         assert!(part["omitted"].is_object() || part == whole);
         offset = part["next_offset"].as_u64();
