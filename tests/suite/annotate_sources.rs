@@ -3,11 +3,13 @@
 
 use crate::common::jit::{dump_of_ours, ours};
 use crate::common::program::{perfconv, succeed};
+use perf_data::abi::record::CpuMode;
 use perf_data::abi::sample::Sample;
-use perfconv::synth::{Event, Map, RecordingBuilder};
+use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
@@ -137,4 +139,44 @@ fn generated_code_is_that_of_its_jitdump() {
     let samples: u64 = lines.iter().filter_map(|line| line["self"]["samples"].as_u64()).sum();
     assert!(samples == 7 && lines.iter().all(|line| line["instruction"].is_string()), "{samples} samples");
     assert!(report["functions"].as_array().is_some_and(Vec::is_empty), "{}", report["functions"]);
+}
+
+/// Code of a kernel from its image with the recorded build ID, and that of a copy of the vDSO.
+#[test]
+fn code_of_kernels_and_of_the_vdso_is_read_from_their_images() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (start, id) = (0xffff_ffff_8100_0000, "d10dec0a60a911c792655cc5e4f247295843b52b");
+    let id: Vec<u8> =
+        (0..id.len()).step_by(2).map(|at| u8::from_str_radix(&id[at..at + 2], 16).expect("a digit")).collect();
+    let mut recording = RecordingBuilder::new();
+    let event = recording.event(Event::named("cycles").expect("an event"));
+    let kernel = Map::new("[kernel.kallsyms]_text", start, 0x100_0000).pgoff(start).build_id(&id);
+    recording.mmap(CpuMode::KERNEL, Stamp::at(0, u32::MAX, 0), kernel).process(7, "app");
+    for (number, address) in [0x1b, 0x1b, 0x28].into_iter().enumerate() {
+        let time = Some(1000 + number as u64);
+        recording.sample(event, Sample { ip: Some(start + address), task: Some((7, 7)), time, ..Sample::default() });
+    }
+    let path = directory.path().join("in.data");
+    fs::write(&path, recording.to_bytes().expect("a recording")).expect("a file");
+    let lines = |command: &mut Command| -> Vec<(String, u64, String)> {
+        let run = succeed(command.args(["--json", "-q", "--context", "0"]).env("HOME", "/nonexistent"));
+        let report: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+        let lines = report["lines"].as_array().expect("lines").iter().map(|line| {
+            let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+            (text("address"), line["self"]["samples"].as_u64().unwrap_or(0), text("instruction"))
+        });
+        lines.collect()
+    };
+    let image = files().join("../vmlinux");
+    let mut annotate = perfconv();
+    let kernel = lines(annotate.args(["annotate", "checksum", "-i"]).arg(&path).arg("--vmlinux").arg(&image));
+    let expected =
+        [("0xffffffff8100001b", 2, "movzbl (%rdx),%eax"), ("0xffffffff81000028", 1, "jne 0xffffffff81000011")];
+    let expected = expected.map(|(address, samples, text)| (address.to_owned(), samples, text.to_owned()));
+    assert_eq!(kernel, expected);
+
+    let mut annotate = perfconv();
+    annotate.args(["annotate", "__vdso_clock_gettime", "-i"]).arg(files().join("../detour.data"));
+    let vdso = lines(annotate.arg("--symfs").arg(files()).arg("--buildid-dir").arg(files().join("cache")));
+    assert!(!vdso.is_empty() && vdso.iter().all(|(.., text)| !text.is_empty()), "{vdso:?}");
 }

@@ -124,6 +124,7 @@ impl CodeSources {
     }
 
     /// At most so many bytes of code from the address of a frame on.
+    #[cfg(feature = "disassembly")]
     pub(super) fn code_from(&self, frame: Frame, len: usize) -> Option<FunctionCode> {
         let (key, base) = self.objects.get(&frame.mapping()?)?;
         let addresses = base.addresses([frame.address].into_iter());

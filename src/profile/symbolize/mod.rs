@@ -14,6 +14,7 @@ use hashbrown::HashMap;
 use perf_data::session::ProcessFiles;
 use perf_data::session::map::Map;
 use perf_data::stream::meta::Meta;
+#[cfg(feature = "disassembly")]
 use perf_symbols::symbol::code::FunctionCode;
 use std::sync::Arc;
 use symbols::{FrameSymbol, Function, FunctionId, Line, Symbols};
@@ -87,6 +88,7 @@ impl Symbolization {
     }
 
     /// At most so many bytes of code from the address of a frame on, which has been looked up, if code is kept.
+    #[cfg(feature = "disassembly")]
     pub(crate) fn code_from(&self, frame: Frame, len: usize) -> Option<FunctionCode> {
         self.objects.as_ref()?.code_from(frame, len)
     }

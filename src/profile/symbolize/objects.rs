@@ -14,6 +14,7 @@ use perf_data::session::names::NameId;
 use perf_data::stream::meta::Meta;
 use perf_symbols::object::build_id::Id;
 use perf_symbols::symbol::bpf::{BpfSource, is_function_name};
+#[cfg(feature = "disassembly")]
 use perf_symbols::symbol::code::FunctionCode;
 use perf_symbols::symbol::find::attempt::{Attempt, Mismatch, Outcome, Role};
 use perf_symbols::symbol::hiperf::FILES_SYMBOL;
@@ -204,6 +205,7 @@ impl ObjectSearch {
     }
 
     /// At most so many bytes of code from the address of a frame on, if code is [kept](Self::keep_code).
+    #[cfg(feature = "disassembly")]
     pub(super) fn code_from(&self, frame: Frame, len: usize) -> Option<FunctionCode> {
         self.code.as_ref()?.code_from(frame, len)
     }
