@@ -3,8 +3,9 @@
 use super::{AnnotatedInstruction, CodePosition, InlinedFunction};
 use crate::profile::symbolize::code::{CodeFunction, CodeSources};
 use crate::profile::symbolize::function_name::{CodeKind, ShownFunction};
-use crate::profile::symbolize::symbols::Symbols;
+use crate::profile::symbolize::symbols::{FunctionId, Symbols};
 use crate::report::location::{LocationId, Locations};
+use hashbrown::HashMap;
 use perf_symbols::symbol::code::FunctionCode;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -40,21 +41,31 @@ pub(super) fn sampled(addresses: impl Iterator<Item = (u64, u32)>, locations: &L
     frames.into_iter().map(address).collect()
 }
 
+/// Names of functions: those of an instruction are mostly those of the one before, and take long to shorten.
+type FunctionNames = HashMap<FunctionId, InlinedFunction>;
+
 /// The position of an address, which has a number in `symbols`.
-fn position(symbols: &Symbols, number: u32) -> CodePosition {
+fn position(symbols: &Symbols, number: u32, names: &mut FunctionNames) -> CodePosition {
     let lines = symbols.lines(number);
     let Some(innermost) = lines.first() else { return CodePosition::default() };
-    let function = |id| symbols.function(id).copied();
-    let inlined = |id| {
-        let shown = ShownFunction::new(function(id)?, symbols, CodeKind::Native);
-        shown.map(|ShownFunction { full, short }| InlinedFunction { name: full, short: short.text })
-    };
-    let file = function(innermost.function).map_or(&b""[..], |function| symbols.name(function.file));
+    let file = symbols.function(innermost.function).map_or(&b""[..], |function| symbols.name(function.file));
     CodePosition {
         file: String::from_utf8_lossy(file).into_owned(),
         line: innermost.line,
-        inlined: lines[..lines.len() - 1].iter().map(|line| inlined(line.function).unwrap_or_default()).collect(),
+        inlined: lines[..lines.len() - 1]
+            .iter()
+            .map(|line| function_names(symbols, line.function, names).clone())
+            .collect(),
     }
+}
+
+/// The names of a function; empty if they are unknown.
+fn function_names<'n>(symbols: &Symbols, id: FunctionId, names: &'n mut FunctionNames) -> &'n InlinedFunction {
+    names.entry(id).or_insert_with(|| {
+        let function = symbols.function(id).copied();
+        let shown = function.and_then(|function| ShownFunction::new(function, symbols, CodeKind::Native));
+        shown.map(|ShownFunction { full, short }| InlinedFunction { name: full, short: short.text }).unwrap_or_default()
+    })
 }
 
 /// The instructions of functions, or for each the reason if they cannot be decoded.
@@ -92,16 +103,17 @@ fn name(function: &CodeFunction, instructions: &mut Vec<AnnotatedInstruction>, t
         let count = (0..instructions.len() as u32).take_while(|&number| outermost(number) == outermost(0)).count();
         instructions.truncate(count);
     }
+    let mut names = FunctionNames::new();
     for (number, instruction) in (0..).zip(&mut *instructions) {
-        instruction.position = position(symbols, number);
+        instruction.position = position(symbols, number, &mut names);
     }
     for instruction in instructions {
         let number = instruction.target.and_then(|target| targets.binary_search(&target).ok());
-        let called = number.and_then(|number| symbols.frame_function((first_target + number) as u32).copied());
-        let name = called.and_then(|called| ShownFunction::new(called, symbols, CodeKind::Native));
-        if let (Some(text), Some(name)) = (&mut instruction.text, name) {
+        let called = number.and_then(|number| symbols.lines((first_target + number) as u32).last());
+        let name = called.map_or("", |called| &function_names(symbols, called.function, &mut names).short);
+        if let Some(text) = instruction.text.as_mut().filter(|_| !name.is_empty()) {
             // As objdump does: `call 0x1150 <find>`.
-            *text += &format!(" <{}>", name.short.text);
+            *text += &format!(" <{name}>");
         }
     }
 }

@@ -14,11 +14,12 @@ use crate::profile::intern::stacks::StackId;
 use crate::profile::symbolize::code::{CodeFunction, FrameFunctions};
 use crate::profile::{Frame, Profile};
 use flow::{ExecutedRange, FunctionFlow, TakenJump};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use instructions::{disassembled, sampled};
 use perf_data::session::names::NameId;
 use perf_data::stream::events::EventIndex;
 use perf_symbols::symbol::code::MissingCode;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
@@ -175,11 +176,12 @@ impl Annotation {
         let decoded = tables.code.as_ref().map(|sources| disassembled(&with_code, sources)).unwrap_or_default();
         let mut decoded = decoded.into_iter();
         let mut targets: Vec<Option<SelectedFrame>> = vec![None; frames.len()];
+        let names = selection.names(locations);
         let mut annotated = Vec::new();
         for (number, group) in functions.iter().enumerate() {
             let code = code_of(group);
             let instructions = code.and_then(|_| decoded.next());
-            let mut function = annotate(locations, selection, (group, code), instructions, &|index| ids[index]);
+            let mut function = annotate(locations, &names, (group, code), instructions, &|index| ids[index]);
             for &(index, address) in &group.frames {
                 let after = function.instructions.partition_point(|instruction| instruction.address <= address);
                 let Some(at) = after.checked_sub(1) else { continue };
@@ -411,7 +413,7 @@ fn grouped(
 /// A function with its instructions, or with addresses if they are unknown, without counts.
 fn annotate(
     locations: &Locations,
-    selection: &LocationSelection,
+    names: &HashSet<Cow<'_, str>>,
     (group, code): (&FunctionFrames, Option<&CodeFunction>),
     decoded: Option<Result<Vec<AnnotatedInstruction>, String>>,
     frame: &dyn Fn(usize) -> u32,
@@ -424,7 +426,6 @@ fn annotate(
         (None, FunctionKey::Code(_)) => (sampled(addresses(), locations), Some(MissingCode::NoObject.to_string())),
     };
     if !group.is_whole && missing.is_none() {
-        let names = selection.names(locations);
         instructions.retain(|instruction| {
             instruction.position.inlined.iter().any(|function| names.contains(function.name.as_str()))
         });
