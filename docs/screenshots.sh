@@ -12,6 +12,7 @@ symbols=roundtrip/symbols
 "$program" rewrite $symbols/cxx.data --time 0%-60% -o "$directory/base.data" -q
 "$program" $symbols/cxx.data --symfs $symbols/files -o "$directory/diff.html" --title 'foundry, compared with its first part' \
     --diff "$directory/base.data" -q
+"$program" $symbols/words.data --symfs $symbols/files -o "$directory/code.html" --title words --embed source,code -q
 
 # take NAME PAGE#FRAGMENT WIDTH,HEIGHT [OPTION...]
 take() {
@@ -23,6 +24,7 @@ take() {
 take page-flame "$directory/page.html" 1000,640
 take page-functions "$directory/page.html#view=functions&function=foundry::v2::heap_phase" 1000,640 --force-dark-mode
 take page-diff "$directory/diff.html" 1000,640
+take page-code "$directory/code.html#view=functions&function=find" 1000,960
 
 # speedscope opens a script that contains the profile.
 [ -f target/tmp/clients/complete ] || sh tests/install-clients.sh target/tmp/clients

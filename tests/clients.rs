@@ -13,6 +13,7 @@ mod clients {
     mod docs;
     mod firefox;
     mod html;
+    mod html_code;
     mod html_groups;
     mod html_input;
     mod html_page;

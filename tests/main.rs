@@ -8,11 +8,13 @@ mod common;
 mod suite {
     mod access;
     mod annotate;
+    mod annotate_sources;
     mod anonymize;
     mod archive;
     mod bad_input;
     mod batch;
     mod branch_profiles;
+    mod branches;
     mod build_ids;
     mod callgrind;
     mod check;

@@ -11,6 +11,7 @@ mod oracles {
     mod anonymize;
     mod archive;
     mod branch_profiles;
+    mod branch_text;
     mod build_ids;
     mod callgrind;
     mod compat;

@@ -5,12 +5,13 @@ use super::objects::{Objects, PageCache};
 use super::tally::BranchTally;
 use super::trace_table::{Trace, TraceTable};
 use super::{BranchCounts, MAX_RANGE};
+use crate::profile::collect::branch_entries::{branch_entries, is_on_wrong_path};
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::event::ProfileEvent;
 use crate::profile::unwind::deferred::UserFrames;
 use hashbrown::HashMap;
 use perf_data::abi::record::{CpuMode, RecordType};
-use perf_data::abi::sample::branch::{BranchFlags, BranchStackView};
+use perf_data::abi::sample::branch::{BranchEntry, BranchFlags, BranchStackView};
 use perf_data::abi::sample_type::BranchSampleType;
 use perf_data::error::Result;
 use perf_data::session::Session;
@@ -20,13 +21,6 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use std::collections::BTreeMap;
-
-/// A repeated newest entry is that of a loop if it jumps back by at most this many bytes. A branch that is taken twice in a row without
-/// another in between jumps back.
-const LOOP: u64 = 0x1000;
-
-/// A branch on a wrong path, in [`BranchFlags::SPEC`].
-const WRONG_PATH: u64 = 1;
 
 /// Counts branches. Records must arrive in time order.
 pub struct BranchCounter {
@@ -72,24 +66,15 @@ impl BranchCounter {
         let mut locate = |address| pages.locate(session, objects, pid, address);
         tally.samples += 1;
         tally.entries += stack.len() as u64;
-        let mut words = stack.entries.iter();
-        // The newest entry of Skylake can be repeated.
-        let newest = |words: &mut dyn Iterator<Item = u64>| Some([words.next()?, words.next()?, words.next()?]);
-        let mut ahead = stack.entries.iter();
-        if let (Some([from, to, _]), Some(second)) = (newest(&mut ahead), newest(&mut ahead))
-            && second[..2] == [from, to]
-            && from.wrapping_sub(to) > LOOP
-        {
-            tally.duplicates += 1;
-            newest(&mut words);
-        }
+        let (entries, is_repeated) = branch_entries(&stack, endian);
+        tally.duplicates += u64::from(is_repeated);
         let mut next = None;
-        while let Some([from, to, flags]) = newest(&mut words) {
-            let flags = BranchFlags::from_word(flags, endian);
-            if flags.get(BranchFlags::SPEC) == WRONG_PATH {
+        for entry in entries {
+            if is_on_wrong_path(&entry) {
                 tally.wrong_path += 1;
                 continue;
             }
+            let BranchEntry { from, to, flags } = entry;
             tally.missing_ends += u64::from(from == 0 || to == 0);
             let source = if from == 0 { Location::OUTSIDE } else { locate(from) };
             if to != 0 {
@@ -163,7 +148,7 @@ mod tests {
     use crate::Recording;
     use crate::synth::{Event, Map, RecordingBuilder};
     use perf_data::abi::sample::Sample;
-    use perf_data::abi::sample::branch::{BranchEntry, BranchStack};
+    use perf_data::abi::sample::branch::BranchStack;
     use perf_data::abi::sample_type::SampleType;
 
     const START: u64 = 0x40_0000;
@@ -224,7 +209,7 @@ mod tests {
     #[test]
     fn branches_on_a_wrong_path_were_not_taken() {
         let mut wrong = entry(START + 0x90, START + 0x80);
-        wrong.flags = wrong.flags.with(BranchFlags::SPEC, WRONG_PATH);
+        wrong.flags = wrong.flags.with(BranchFlags::SPEC, 1);
         let [new, old] = [entry(START + 0x30, START + 0x50), entry(START + 0x10, START + 0x20)];
         for stack in [&[wrong, new, old][..], &[new, wrong, old]] {
             let counts = counted(stack);

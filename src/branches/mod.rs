@@ -34,7 +34,7 @@ pub use tally::BranchTally;
 pub use trace_table::{Trace, TraceCount};
 
 /// Maximum length of a range in bytes, as in AutoFDO. No program runs more code without a taken branch.
-pub const MAX_RANGE: u64 = 1 << 20;
+pub const MAX_RANGE: u64 = crate::profile::collect::branch_entries::MAX_RANGE;
 
 /// The branches of a recording.
 #[derive(Debug, Default)]

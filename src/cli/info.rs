@@ -14,6 +14,7 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::source::Source;
 use perf_symbols::symbol::demangle::Demangle;
 use perfconv::conversion::passed_profiles;
+use perfconv::formats::framework::bounded_json::bounded_info;
 use perfconv::formats::json;
 use perfconv::inspect::info::stats::Stats;
 use perfconv::inspect::info::{Info, Parts, read_info, summary};
@@ -52,7 +53,7 @@ pub(super) fn run(args: InfoArgs) -> Result<ExitCode, Failure> {
     }
     let info = read(&recording, options, parts)?;
     if args.json {
-        print_json(&info)?;
+        print_info(&info, args.offset, args.max_bytes)?;
     } else {
         print(&info.lines())?;
     }
@@ -219,6 +220,18 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     json::append(&mut object, value).map_err(|e| Failure::Failed(e.to_string()))?;
     object.push(b'\n');
     output::print(&object)
+}
+
+/// Prints the JSON of a recording, all of it or within a limit.
+fn print_info(info: &Info, offset: Option<u32>, max_bytes: Option<u32>) -> Result<(), Failure> {
+    if offset.is_none() && max_bytes.is_none() {
+        return print_json(info);
+    }
+    let mut text = Vec::new();
+    json::append(&mut text, info).map_err(|e| Failure::Failed(e.to_string()))?;
+    let info = serde_json::from_slice(&text).map_err(|e| Failure::Failed(e.to_string()))?;
+    let object = format!("{}\n", bounded_info(info, offset, max_bytes));
+    output::print(object.as_bytes())
 }
 
 fn print(lines: &[String]) -> Result<(), Failure> {

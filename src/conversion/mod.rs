@@ -40,7 +40,7 @@ use perf_data::container::output::{Output, OutputRules};
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::directory::is_recording;
 use perf_data::container::write::envelope::Envelopes;
-use perf_data::error::Result;
+use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::source::Source;
 use profiles::ProfileTarget;
@@ -152,8 +152,14 @@ impl Conversion<'_> {
             FormatWriter::Profile(format) => format.direct(),
             _ => None,
         };
-        let held_files = self.passes.hold_files();
         let disclosure = self.passes.disclosure();
+        if let FormatWriter::Profile(format) = writer
+            && format.reads_code()
+            && disclosure.is_anonymized()
+        {
+            return Err(Error::invalid("an anonymized output cannot have source lines or instructions of functions"));
+        }
+        let held_files = self.passes.hold_files();
         let images = Images::check(recording.symbols(), disclosure, self.images, (writer, output), self.overwrite)?;
         // Function names of an imported profile.
         let imported = disclosure.bypassing(recording.imported()).filter(|_| direct.is_none()).cloned();

@@ -5,6 +5,7 @@
 
 pub(crate) mod access_words;
 pub mod accesses;
+pub(crate) mod branch_words;
 pub mod cgroup_names;
 pub mod collect;
 pub(crate) mod data_source;
@@ -26,6 +27,7 @@ pub mod timeline;
 pub(crate) mod unwind;
 pub mod weight;
 
+use collect::branch_ranges::BranchRanges;
 use event::{EventGroup, ProfileEvent};
 use hashbrown::HashMap;
 use imported::ImportedProfile;
@@ -100,6 +102,8 @@ pub struct Row {
 pub struct Tables {
     /// The events of the recording.
     pub events: Vec<ProfileEvent>,
+    /// Whether branches are counted instead of samples, if [requested](options::ProfileOptions::branches).
+    pub counts_branches: bool,
     /// Groups of events.
     pub event_groups: Vec<EventGroup>,
     /// The latest names of threads with samples, if addresses and events are [as recorded](options::ProfileOptions::as_recorded).
@@ -120,6 +124,8 @@ pub struct Tables {
     pub objects: ObjectReports,
     /// Where the code of functions is found, if [requested](options::ProfileOptions::reads_code).
     pub(crate) code: Option<CodeSources>,
+    /// The code between taken branches, if branch stacks are recorded and code is read.
+    pub(crate) branch_ranges: BranchRanges,
     /// What threads did, if [requested](options::ProfileOptions::timeline).
     pub timeline: Timeline,
     /// How threads were scheduled, if [requested](options::ProfileOptions::measures).

@@ -4,10 +4,12 @@ use super::data_text::{ANONYMOUS_DATA, data_symbol};
 use super::location::{LocationId, Locations};
 use crate::profile::access_words::{self, AccessWords};
 use crate::profile::accesses::AccessField;
+use crate::profile::branch_words;
 use crate::profile::intern::stacks::FrameId;
 use crate::profile::labels::Label;
 use crate::profile::{Row, Tables};
 use perf_data::abi::bit_fields::BitField;
+use perf_data::abi::sample::branch::BranchFlags;
 use perf_data::abi::sample::data_src::DataSrc;
 use perf_data::session::names::NameId;
 use perf_data::session::thread_name::unnamed_thread;
@@ -36,11 +38,25 @@ pub(super) enum CellSource {
     Location(fn(LocationId, &Locations) -> Cell),
     /// The location of the data that they accessed.
     Data(fn(LocationId, &Locations) -> Cell),
+    /// The location of an end of a branch.
+    BranchEnd(BranchEnd, fn(LocationId, &Locations) -> Cell),
+    /// A flag of a branch.
+    BranchFlag(&'static [BitField], fn(BranchFlags) -> u64),
+}
+
+/// An end of a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BranchEnd {
+    /// Where it jumped to.
+    Target,
+    /// Where it was.
+    Source,
 }
 
 impl CellSource {
     /// The value that a sample has, not the locations in its stack: `Some(None)` if it is missing.
     pub(super) fn sample_cell(&self, row: &Row, tables: &Tables, locations: &Locations) -> Option<Cell> {
+        let first = |frame: FrameId| locations.frame_locations(frame).first().copied();
         match self {
             Self::Sample(cell) => Some(cell(row, tables)),
             Self::Location(_) => None,
@@ -49,6 +65,12 @@ impl CellSource {
                 let location = frame.and_then(|frame| locations.frame_locations(frame as FrameId).last().copied());
                 Some(location.and_then(|location| cell(location, locations)))
             }
+            Self::BranchEnd(end, cell) => {
+                // The stack of a branch is its target, called by its source.
+                let frame = tables.stacks.stack(row.stack).get(*end as usize);
+                Some(frame.and_then(|&frame| first(frame)).and_then(|location| cell(location, locations)))
+            }
+            Self::BranchFlag(_, cell) => Some(tables.labels.branch_flags(row.labels).map(cell)),
         }
     }
 }
@@ -130,6 +152,63 @@ pub(super) const SNOOP: Column = source!([MEM_SNOOP, MEM_SNOOPX], source => acce
 pub(super) const TLB: Column = source!([MEM_DTLB], source => access_words::translation(source));
 pub(super) const LOCKED: Column = source!([MEM_LOCK], source => access_words::lock(source));
 pub(super) const BLOCKED: Column = source!([MEM_BLK], source => access_words::blocked(source).trim_start());
+
+/// A column of texts that a location at an end of a branch has.
+macro_rules! branch_end {
+    ($end:ident, $location:expr) => {
+        Column {
+            labels: &[],
+            access_fields: &[],
+            cell: CellSource::BranchEnd(
+                BranchEnd::$end,
+                match $location.cell {
+                    CellSource::Location(cell) => cell,
+                    _ => panic!("locations have it"),
+                },
+            ),
+            text: $location.text,
+        }
+    };
+}
+
+pub(super) const DSO_FROM: Column = branch_end!(Source, DSO);
+pub(super) const DSO_TO: Column = branch_end!(Target, DSO);
+pub(super) const SYMBOL_FROM: Column = branch_end!(Source, SYM);
+pub(super) const SYMBOL_TO: Column = branch_end!(Target, SYM);
+pub(super) const SRCLINE_FROM: Column = branch_end!(Source, SRCLINE);
+pub(super) const SRCLINE_TO: Column = branch_end!(Target, SRCLINE);
+
+/// A column of flags of branches.
+const fn branch_flag(
+    fields: &'static [BitField],
+    cell: fn(BranchFlags) -> u64,
+    text: fn(u64, &Tables, &Locations) -> String,
+) -> Column {
+    Column { labels: &[], access_fields: &[], cell: CellSource::BranchFlag(fields, cell), text }
+}
+
+pub(super) const MISPREDICT: Column =
+    branch_flag(&[BranchFlags::MISPRED, BranchFlags::PREDICTED], branch_words::prediction, |value, _, _| {
+        branch_words::PREDICTIONS[value as usize & 3].to_owned()
+    });
+
+pub(super) const IN_TX: Column = branch_flag(
+    &[BranchFlags::IN_TX],
+    |flags| flags.get(BranchFlags::IN_TX),
+    |value, _, _| branch_words::IN_TRANSACTION[value as usize & 1].to_owned(),
+);
+
+pub(super) const ABORT: Column = branch_flag(
+    &[BranchFlags::ABORT],
+    |flags| flags.get(BranchFlags::ABORT),
+    |value, _, _| branch_words::ABORTS[value as usize & 1].to_owned(),
+);
+
+pub(super) const CYCLES: Column = branch_flag(
+    &[BranchFlags::CYCLES],
+    |flags| flags.get(BranchFlags::CYCLES),
+    |cycles, _, _| if cycles == 0 { "-".to_owned() } else { cycles.to_string() },
+);
 
 /// A column of numbers of memory accesses.
 const fn access(

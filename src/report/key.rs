@@ -7,6 +7,7 @@ use super::test_column;
 use crate::profile::accesses::AccessField;
 use crate::profile::labels::Label;
 use crate::profile::{Row, Tables};
+use perf_data::abi::bit_fields::BitField;
 
 /// Declares [`ReportKey`] from a table: variant, names of which all but the first are equivalent, and column.
 macro_rules! keys {
@@ -83,6 +84,26 @@ keys! {
     PhysDaddr = ["phys_daddr"] => column::PHYS_DADDR;
     /// Address of the cache line of an access.
     Dcacheline = ["dcacheline"] => column::DCACHELINE;
+    /// Function with the source of a branch.
+    SymbolFrom = ["symbol_from"] => column::SYMBOL_FROM;
+    /// Function with the target of a branch.
+    SymbolTo = ["symbol_to"] => column::SYMBOL_TO;
+    /// File or memory with the source of a branch.
+    DsoFrom = ["dso_from"] => column::DSO_FROM;
+    /// File or memory with the target of a branch.
+    DsoTo = ["dso_to"] => column::DSO_TO;
+    /// Source file and line of the source of a branch.
+    SrcLineFrom = ["srcline_from"] => column::SRCLINE_FROM;
+    /// Source file and line of the target of a branch.
+    SrcLineTo = ["srcline_to"] => column::SRCLINE_TO;
+    /// Whether a branch was mispredicted.
+    Mispredict = ["mispredict"] => column::MISPREDICT;
+    /// Whether a branch was in a transaction.
+    InTx = ["in_tx"] => column::IN_TX;
+    /// Whether a branch aborted a transaction.
+    Abort = ["abort"] => column::ABORT;
+    /// Cycles since the branch before.
+    Cycles = ["cycles"] => column::CYCLES;
     /// Event.
     Event = ["event"] => column::EVENT;
     /// An example, in tests.
@@ -104,6 +125,9 @@ impl ReportKey {
         Self::Locked,
         Self::Blocked,
     ];
+
+    /// What branches are grouped by.
+    pub const BRANCHES: &[Self] = &[Self::Comm, Self::DsoFrom, Self::SymbolFrom, Self::SymbolTo, Self::Cycles];
 
     /// The default keys of `perf report`.
     pub const DEFAULT: &[Self] = &[Self::Comm, Self::Dso, Self::Sym];
@@ -139,6 +163,19 @@ impl ReportKey {
     /// The fields of memory accesses that have its value.
     pub fn access_fields(self) -> &'static [AccessField] {
         self.column().access_fields
+    }
+
+    /// Whether only branches have its value, which are then counted instead of samples.
+    pub fn requires_branches(self) -> bool {
+        matches!(self.column().cell, CellSource::BranchEnd(..) | CellSource::BranchFlag(..))
+    }
+
+    /// The flags of branches that have its value.
+    pub(crate) fn branch_flags(self) -> &'static [BitField] {
+        match self.column().cell {
+            CellSource::BranchFlag(fields, _) => fields,
+            _ => &[],
+        }
     }
 
     /// Whether samples have its value; otherwise the locations in their stacks have it.

@@ -7,11 +7,14 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Number of bytes that are read of all source files of a report. A path of debug information can name any large file. Lines behind
 /// them are shown as missing.
 const MAX_SOURCE: u64 = 64 << 20;
+
+/// By how much copies of a source file and of its program may differ in time: copies are often as old as the copying.
+const TOLERANCE: Duration = Duration::from_secs(60);
 
 /// A directory in which source files are searched, `DIR` or `FROM=DIR`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +133,12 @@ impl<'a> SourceFiles<'a> {
         });
         self.texts.insert(file.to_owned(), text.clone());
         text
+    }
+
+    /// Whether a file is newer than an object that was built from it, so that its lines may be others.
+    pub(crate) fn is_newer(&mut self, file: &str, object: Option<SystemTime>) -> bool {
+        let source = self.text(file).and_then(|source| source.modified);
+        source.zip(object).is_some_and(|(source, object)| source > object + TOLERANCE)
     }
 
     /// Adds the text of a file that is not found.

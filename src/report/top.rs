@@ -4,6 +4,7 @@ use super::column::{Cell, CellSource};
 use super::key::ReportKey;
 use super::location::{LocationId, Locations};
 use super::{Counts, Usage};
+use crate::profile::intern::stacks::StackId;
 use crate::profile::labels::LabelsId;
 use crate::profile::{Profile, Row};
 use hashbrown::HashMap;
@@ -39,7 +40,9 @@ struct Groups<'a> {
     keys: &'a [ReportKey],
     /// Values of the keys that labels and events have, in the order of the keys.
     sample_cells: Slices<Cell>,
-    by_labels: HashMap<(LabelsId, EventIndex), u32>,
+    by_labels: HashMap<(LabelsId, EventIndex, Option<StackId>), u32>,
+    /// Whether these values depend on stacks, too.
+    has_branch_ends: bool,
     /// Values of the keys that locations have.
     location_cells: Slices<Cell>,
     by_location: Vec<u32>,
@@ -85,8 +88,8 @@ impl<'a> Groups<'a> {
         let mut location_cells = Slices::default();
         let cells = |id: &LocationId| -> Vec<Cell> {
             let cells = keys.iter().filter_map(|key| match key.column().cell {
-                CellSource::Sample(_) | CellSource::Data(_) => None,
                 CellSource::Location(cell) => Some(cell(*id, locations)),
+                _ => None,
             });
             cells.collect()
         };
@@ -98,6 +101,7 @@ impl<'a> Groups<'a> {
             keys,
             sample_cells: Slices::default(),
             by_labels: HashMap::new(),
+            has_branch_ends: keys.iter().any(|key| matches!(key.column().cell, CellSource::BranchEnd(..))),
             location_cells,
             by_location,
             groups: HashMap::new(),
@@ -109,12 +113,17 @@ impl<'a> Groups<'a> {
     /// Counts the samples of a row: once for each group, however often it occurs in the stack.
     fn count(&mut self, number: usize, row: &Row) {
         let Self { profile, locations, keys, sample_cells, by_labels, by_location, groups, list, counted, .. } = self;
+        let has_branch_ends = self.has_branch_ends;
         let tables = &*profile.tables;
-        let cells_id = *by_labels.entry((row.labels, row.event)).or_insert_with(|| {
+        let branch = has_branch_ends.then_some(row.stack);
+        let cells_id = *by_labels.entry((row.labels, row.event, branch)).or_insert_with(|| {
             let cells = keys.iter().filter_map(|key| key.column().cell.sample_cell(row, tables, locations));
             sample_cells.id(&cells.collect::<Vec<_>>())
         });
-        for (depth, location) in locations.stack_locations(tables.stacks.stack(row.stack)).enumerate() {
+        let frames = tables.stacks.stack(row.stack);
+        // A branch is where it jumped to.
+        let frames = if tables.counts_branches { &frames[..frames.len().min(1)] } else { frames };
+        for (depth, location) in locations.stack_locations(frames).enumerate() {
             let key = (cells_id, by_location[location as usize]);
             let group = *groups.entry(key).or_insert_with(|| {
                 list.push((key.0, key.1, row.event, Usage::default()));
@@ -140,8 +149,8 @@ impl<'a> Groups<'a> {
                 (sample_cells.get(sample).iter(), location_cells.get(location).iter());
             let cells = keys.iter().map(|&key| {
                 let cells = match key.column().cell {
-                    CellSource::Sample(_) | CellSource::Data(_) => &mut sample_values,
                     CellSource::Location(_) => &mut location_values,
+                    _ => &mut sample_values,
                 };
                 let cell = cells.next().copied().flatten();
                 texts.entry((key, cell)).or_insert_with(|| self.text(key, cell).into()).clone()

@@ -39,7 +39,7 @@ fn the_client_of_the_protocol_asks_ten_questions() {
     let arguments: Vec<_> = arguments.chain([&*recording]).chain(options).chain([&*files]).collect();
     let output = programs::python(clients, CLIENT, &arguments).expect("the client should run");
     let output: Value = serde_json::from_str(&output).expect("JSON");
-    assert_eq!(output["tools"].as_array().map(Vec::len), Some(9), "{output}");
+    assert_eq!(output["tools"].as_array().map(Vec::len), Some(11), "{output}");
     let answers = output["answers"].as_array().expect("answers");
     assert_eq!(answers.len(), 10);
     for answer in answers {

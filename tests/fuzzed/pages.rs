@@ -10,7 +10,7 @@ use perf_data::stream::source::Source;
 use perfconv::conversion;
 use perfconv::formats::flamegraph::Flamegraph;
 use perfconv::formats::framework::output::ProfileFormat;
-use perfconv::formats::html::Html;
+use perfconv::formats::html::{Embed, Html};
 use perfconv::formats::import::ImportOptions;
 use perfconv::formats::pprof;
 use perfconv::formats::pprof::proto::{self, Function, Line, Location, Mapping, Profile, Sample, ValueType};
@@ -57,6 +57,10 @@ pub fn page(bytes: &[u8]) {
     let (mut html, mut graph) = (Html::default(), Flamegraph::default());
     (html.title, graph.title) = (Some(title.clone()), Some(title));
     let mut page = Vec::new();
+    html.write(&profile, &mut page).expect("writing to memory should succeed");
+    assert_page(str::from_utf8(&page).expect("a page is UTF-8"));
+    html.embed = vec![Embed::Source, Embed::Code];
+    page.clear();
     html.write(&profile, &mut page).expect("writing to memory should succeed");
     assert_page(str::from_utf8(&page).expect("a page is UTF-8"));
     let mut image = Vec::new();
@@ -111,6 +115,7 @@ fn assert_page(page: &str) {
         _,
         samples,
         values,
+        code @ ..,
     ] = &columns[..]
     else {
         panic!("{} columns", columns.len())
@@ -126,7 +131,30 @@ fn assert_page(page: &str) {
     assert!(events.iter().all(|&event| event < count("events")));
     assert!(threads.iter().all(|&thread| thread < comms.len() as u64));
     assert!(samples.len() == nodes.len() && values.len() == nodes.len());
+    assert_code(code, &header, count("strings"));
     assert_printable(&header);
+}
+
+/// Code refers to instructions, positions, texts and events that exist.
+fn assert_code(columns: &[Vec<u64>], header: &Value, strings: u64) {
+    let Some(functions) = header["code"]["functions"].as_array() else {
+        return assert!(columns.is_empty() && header.get("code").is_none());
+    };
+    let [steps, texts, positions, described, samples] = columns else { panic!("{} columns", columns.len()) };
+    let counts: u64 = functions.iter().filter_map(|function| function["count"].as_u64()).sum();
+    assert!(counts == steps.len() as u64 && texts.len() == steps.len() && positions.len() == steps.len());
+    assert!(texts.iter().all(|&text| text <= strings));
+    let (mut rest, mut count) = (&described[..], 0);
+    while let [file, _, text, inlined, others @ ..] = rest {
+        let (names, others) = others.split_at(*inlined as usize);
+        assert!(*file <= strings && *text <= strings && names.iter().all(|&name| name < strings));
+        (rest, count) = (others, count + 1);
+    }
+    assert!(rest.is_empty() && positions.iter().all(|&position| position < count));
+    let events = header["events"].as_array().map_or(0, Vec::len) as u64;
+    let (samples, []) = samples.as_chunks::<6>() else { panic!("{} numbers", samples.len()) };
+    assert!(samples.iter().all(|[_, event, ..]| *event < events));
+    assert!(samples.iter().map(|[step, ..]| step).sum::<u64>() < steps.len().max(1) as u64);
 }
 
 /// No text reverses or ends a line.

@@ -227,7 +227,7 @@ fn sort_keys_of_perf_are_answered_with_what_has_them() {
     for (key, message) in [
         ("overhead", "rows are sorted by their samples anyway, so leave it out\n".to_owned()),
         ("sample", "rows are sorted by their samples anyway, so leave it out\n".to_owned()),
-        ("symbol_from", format!("use 'perfconv perf report --sort symbol_from -i {input}'\n")),
+        ("local_ins_lat", format!("use 'perfconv perf report --sort local_ins_lat -i {input}'\n")),
         ("code_page_size", "perfconv does not support it\n".to_owned()),
     ] {
         let run = run(perfconv().args(["report", "--sort", key, input]));

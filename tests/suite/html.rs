@@ -3,6 +3,9 @@
 use crate::common::files;
 use crate::common::html::{address, page, requested, symbols};
 use crate::common::program::{perfconv, perfconv_with_signals, run, succeed};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -22,6 +25,47 @@ fn labels_do_not_change_what_the_page_shows() {
     for labels in ["pid", "comm,execution_mode", "none"] {
         assert_eq!(written("labels.html", &["--labels", labels]).len(), plain.len(), "{labels}");
     }
+}
+
+/// Code is in a page on request only, and never in one that is anonymized.
+#[test]
+fn pages_contain_code_on_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let written = |name: &str, args: &[&str]| {
+        let path = directory.path().join(name);
+        page(&symbols().join("words.data"), &path, args);
+        decoded(&fs::read_to_string(path).unwrap())
+    };
+    let plain = written("plain.html", &[]);
+    assert!(!plain.contains("movzbl") && !plain.contains("\"code\":"));
+    let source = format!("/opt/words={}", symbols().join("files/opt/words").display());
+    let [code, lines, both] = ["code", "source", "source,code"]
+        .map(|parts| written("code.html", &["--embed", parts, "--source-dir", &source]));
+    let has = |page: &str| (page.contains("movzbl (%rbx,%rcx),%esi"), page.contains("struct word *slot = find(word"));
+    assert_eq!([&code, &lines, &both].map(|page| has(page)), [(true, false), (false, true), (true, true)]);
+    // Debug information names the sources below the directory of --symfs, too.
+    assert!(has(&written("symfs.html", &["--embed", "source"])).1);
+
+    let path = directory.path().join("none.html");
+    let mut command = perfconv();
+    command.arg(symbols().join("words.data")).arg("-o").arg(&path).args(["--embed", "source", "--anonymize", "-q"]);
+    let run = run(&mut command);
+    assert!(run.status == 1 && run.stderr.contains("anonymized") && !path.exists(), "{}", run.stderr);
+    let hidden = directory.path().join("hidden.data");
+    succeed(
+        perfconv().arg("rewrite").arg(symbols().join("words.data")).arg("-o").arg(&hidden).args(["--anonymize", "-q"]),
+    );
+    page(&hidden, &path, &["--embed", "source,code"]);
+    assert_eq!(has(&decoded(&fs::read_to_string(&path).unwrap())), (false, false));
+}
+
+/// The data of a page, as far as it is text.
+fn decoded(page: &str) -> String {
+    let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>")).expect("data").0;
+    let mut bytes = Vec::new();
+    let compressed = STANDARD.decode(data).expect("Base64");
+    ZlibDecoder::new(&compressed[..]).read_to_end(&mut bytes).expect("compressed data");
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[test]

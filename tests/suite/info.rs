@@ -8,6 +8,7 @@ use perf_data::container::read::input::Input;
 use perf_data::stream::events::Event;
 use perf_data::stream::source::Source;
 use perfconv::inspect::info::{Parts, read_info};
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -199,4 +200,30 @@ fn escapes_control_characters() {
         let run = run(Command::arg(command, "--spool-dir").arg(dir.path()));
         assert!(!run.stdout.contains(&0x1b), "{}", String::from_utf8_lossy(&run.stdout));
     }
+}
+
+#[test]
+fn json_is_limited() {
+    let whole: Value = serde_json::from_str(&stdout(&run_in(
+        Path::new("."),
+        &["info", "--json", &fixture("system-wide.data").display().to_string()],
+    )))
+    .expect("JSON");
+    let (mut offset, mut ids) = (Some(0), Vec::new());
+    while let Some(at) = offset {
+        let file = fixture("system-wide.data").display().to_string();
+        let at = at.to_string();
+        let text = stdout(&run_in(Path::new("."), &["info", &file, "--json", "--max-bytes", "3000", "--offset", &at]));
+        assert!(text.len() <= 3000, "{} bytes: {text}", text.len());
+        let part: Value = serde_json::from_str(&text).expect("JSON");
+        // Another list was continued at an earlier entry.
+        ids.truncate(at.parse().expect("a number"));
+        ids.extend(part["build_ids"].as_array().expect("build IDs").iter().cloned());
+        assert!(part["omitted"].is_object() || part == whole);
+        offset = part["next_offset"].as_u64();
+        assert!(ids.len() < 10_000);
+    }
+    assert_eq!(Some(&ids), whole["build_ids"].as_array());
+    let small = run_in(Path::new("."), &["info", "--json", "--max-bytes", "3"]);
+    assert_eq!(small.status, 2, "{}", small.stderr);
 }

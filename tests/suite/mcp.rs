@@ -13,7 +13,7 @@ fn symbols(name: &str) -> PathBuf {
 }
 
 /// The answers to lines, by a server with these arguments.
-fn answers(server: &mut Command, lines: &[Vec<u8>]) -> Vec<Value> {
+pub(super) fn answers(server: &mut Command, lines: &[Vec<u8>]) -> Vec<Value> {
     let mut child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program should start");
     let input = lines.iter().flat_map(|line| line.iter().copied().chain(*b"\n")).collect::<Vec<u8>>();
     child.stdin.take().expect("a pipe").write_all(&input).expect("the server should read");
@@ -23,19 +23,19 @@ fn answers(server: &mut Command, lines: &[Vec<u8>]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-fn server(arguments: &[&Path]) -> Command {
+pub(super) fn server(arguments: &[&Path]) -> Command {
     let mut command = perfconv();
     command.arg("mcp").args(arguments).env("HOME", "/nonexistent");
     command
 }
 
-fn question(name: &str, arguments: Value) -> Vec<u8> {
+pub(super) fn question(name: &str, arguments: Value) -> Vec<u8> {
     let params = json!({ "name": name, "arguments": arguments });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string().into_bytes()
 }
 
 /// The text of an answer, and whether it is an error.
-fn text(answer: &Value) -> (&str, bool) {
+pub(super) fn text(answer: &Value) -> (&str, bool) {
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}"));
     (text, result["isError"].as_bool().expect("whether it is an error"))
@@ -111,6 +111,8 @@ fn malformed_messages_do_not_end_the_server() {
         json!({ "method": "notifications/initialized" }).to_string().into_bytes(),
         vec![b'x'; 3 << 20],
         json!({ "id": 2, "method": "resources/list" }).to_string().into_bytes(),
+        json!({ "id": 4 }).to_string().into_bytes(),
+        json!({ "id": 5, "result": {} }).to_string().into_bytes(),
         question("functions", json!([1, 2])),
         question("functions", json!({ "limit": 3 })),
         question("functions", json!({ "event": {} })),
@@ -120,10 +122,10 @@ fn malformed_messages_do_not_end_the_server() {
     ];
     let answers = answers(&mut server(&[&fixture("callgraph.data")]), &lines);
     let codes: Vec<_> = answers.iter().map(|answer| answer["error"]["code"].as_i64().unwrap_or(0)).collect();
-    assert_eq!(codes, [-32700, -32600, -32700, -32600, -32601, 0, 0, 0, 0, 0, 0]);
-    let errors: Vec<_> = answers[5..10].iter().map(|answer| text(answer).1).collect();
+    assert_eq!(codes, [-32700, -32600, -32700, -32600, -32601, -32600, 0, 0, 0, 0, 0, 0]);
+    let errors: Vec<_> = answers[6..11].iter().map(|answer| text(answer).1).collect();
     assert_eq!(errors, [false, true, true, true, false]);
-    assert_eq!((&answers[10]["id"], &answers[10]["result"]), (&json!(7), &json!({})));
+    assert_eq!((&answers[5]["id"], &answers[11]["id"], &answers[11]["result"]), (&json!(4), &json!(7), &json!({})));
 }
 
 #[test]

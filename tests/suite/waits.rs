@@ -1,5 +1,6 @@
 //! Time off the CPU, latency and fields as values of samples, of recordings whose values are known.
 
+use super::mcp::{answers, question, server, text};
 use crate::common::program::{column, decode, perfconv, run, succeed};
 use perf_data::abi::Endian;
 use perf_data::abi::attr_flags::AttrFlags;
@@ -11,6 +12,7 @@ use perf_data::abi::sample::weight::Weight;
 use perf_data::abi::sample::{Callchain, Raw, Sample};
 use perf_data::abi::sample_type::SampleType;
 use perfconv::synth::{Event, Map, RecordingBuilder, Stamp, Tracepoint};
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -296,6 +298,30 @@ who woke whom
 ";
     assert_eq!(report(&[]), expected);
     assert!(report(&["--limit", "1"]).contains("1 more; choose another limit with --limit"));
+}
+
+/// The questions `waits` and `scheduling` of an agent.
+#[test]
+fn agents_ask_where_threads_waited() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = written(directory.path(), &two_threads());
+    let questions = [
+        question("waits", json!({})),
+        question("waits", json!({ "group_by": "comm,state" })),
+        question("scheduling", json!({})),
+    ];
+    let answers = answers(&mut server(&[&input]), &questions);
+    let entries = |index: usize| {
+        let (text, is_error) = text(&answers[index]);
+        assert!(!is_error && text.len() <= 4000, "{text}");
+        let answer: Value = serde_json::from_str(text).expect("JSON");
+        answer["entries"].as_array().expect("entries").clone()
+    };
+    let waits = entries(0);
+    let blocked = waits.iter().find(|entry| entry["sym"] == "[libc.so]" && entry["state"] == "blocked");
+    assert_eq!(blocked.map(|entry| &entry["self"]["value"]), Some(&json!(70_000)), "{waits:?}");
+    assert!(entries(1).iter().any(|entry| entry["comm"] == "app" && entry["state"] == "uninterruptible"));
+    assert_eq!((entries(2).len(), &entries(2)[0]["blocked_ns"]), (2, &json!(40_000)));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::{ReadArgs, default_input};
 use clap::{Args, ValueEnum};
 use perf_data::abi::record::RecordType;
 use perf_data::abi::serde::readable;
+use perfconv::formats::framework::bounded_json::MIN_INFO_BYTES;
 use perfconv::rewrite::filter::kind::record_type;
 use std::path::PathBuf;
 
@@ -29,6 +30,14 @@ pub(crate) struct InfoArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+
+    /// Print at most so many bytes of JSON; the members omitted and next_offset say what follows
+    #[arg(long, value_name = "N", requires = "json", value_parser = clap::value_parser!(u32).range(i64::from(MIN_INFO_BYTES)..))]
+    pub max_bytes: Option<u32>,
+
+    /// Begin with this entry of each list of JSON [default: 0]
+    #[arg(long, value_name = "N", requires = "json")]
+    pub offset: Option<u32>,
 
     #[command(flatten)]
     pub read: ReadArgs,

@@ -125,6 +125,19 @@ impl ReportArgs {
         let extension = extension(&output);
         let names = [&contents.callers, &contents.callees, &contents.symbol, &contents.lines, &contents.list];
         let is_list = names.into_iter().all(Option::is_none);
+        if let Some(key) = self.sort.iter().find(|key| key.requires_branches()) {
+            let problem = if !self.weight.sample_weight().is_of_samples() {
+                Some("have no other value; omit --weight, --span and --off-cpu")
+            } else if !is_list || contents.tree.is_some() || contents.mem || contents.sched || contents.ratio.is_some()
+            {
+                Some("are listed only; omit what prints something else")
+            } else {
+                None
+            };
+            if let Some(problem) = problem {
+                return Err(format!("--sort {}: branches {problem}", key.name()));
+            }
+        }
         let has_form = contents.csv || contents.json;
         let mut is_markdown = false;
         match extension.as_deref() {

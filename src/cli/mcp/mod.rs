@@ -14,7 +14,7 @@ mod tools;
 use super::args::McpArgs;
 use super::failure::Failure;
 use super::output;
-use protocol::{Code, Problem, Request};
+use protocol::{Code, Message, Problem, Request};
 use readable::Readable;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -63,13 +63,17 @@ pub(super) fn run(args: McpArgs) -> Result<ExitCode, Failure> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let request = if is_whole { Request::parse(&line) } else { Err(Problem::too_long(MAX_MESSAGE)) };
-        let answer = match request {
-            Ok(request) => {
+        let message = match is_whole {
+            true => Message::parse(&line),
+            false => Message::Malformed(Value::Null, Problem::too_long(MAX_MESSAGE)),
+        };
+        let answer = match message {
+            Message::Request(request) => {
                 let result = server.answer(&request);
                 request.id.map(|id| protocol::response(id, result))
             }
-            Err(problem) => Some(protocol::response(Value::Null, Err(problem))),
+            Message::Response => None,
+            Message::Malformed(id, problem) => Some(protocol::response(id, Err(problem))),
         };
         if let Some(answer) = answer {
             output::print(format!("{answer}\n").as_bytes())?;

@@ -35,17 +35,31 @@ impl Problem {
     }
 }
 
-impl Request {
+/// A message of a client.
+pub(super) enum Message {
+    Request(Request),
+    /// An answer, which a server that asks nothing ignores.
+    Response,
+    /// A message that cannot be answered, with its ID, which is null if it is unknown.
+    Malformed(Value, Problem),
+}
+
+impl Message {
     /// Parses a line.
-    pub(super) fn parse(line: &[u8]) -> Result<Self, Problem> {
-        let message: Value =
-            serde_json::from_slice(line).map_err(|error| Problem::new(Code::Parse, format!("no JSON: {error}")))?;
-        let method = message["method"].as_str().map(str::to_owned);
+    pub(super) fn parse(line: &[u8]) -> Self {
+        let mut message: Value = match serde_json::from_slice(line) {
+            Ok(message) => message,
+            Err(error) => return Self::Malformed(Value::Null, Problem::new(Code::Parse, format!("no JSON: {error}"))),
+        };
         let id = message.get("id").cloned();
         let is_valid = id.as_ref().is_none_or(|id| id.is_string() || id.is_number());
-        match method.filter(|_| is_valid) {
-            Some(method) => Ok(Self { id, method, params: message["params"].clone() }),
-            None => Err(Problem::new(Code::InvalidRequest, "expected an object with a method and an id")),
+        match (message["method"].as_str().map(str::to_owned), id) {
+            (Some(method), id) if is_valid => Self::Request(Request { id, method, params: message["params"].take() }),
+            (None, Some(_)) if message.get("result").or(message.get("error")).is_some() => Self::Response,
+            (_, id) => {
+                let problem = Problem::new(Code::InvalidRequest, "expected an object with a method and an id");
+                Self::Malformed(id.filter(|_| is_valid).unwrap_or_default(), problem)
+            }
         }
     }
 }
@@ -66,18 +80,22 @@ mod tests {
 
     #[test]
     fn malformed_messages_are_errors() {
-        for (line, code) in [
-            ("", Code::Parse),
-            ("{", Code::Parse),
-            ("[]", Code::InvalidRequest),
-            ("3", Code::InvalidRequest),
-            (r#"{"id":1}"#, Code::InvalidRequest),
-            (r#"{"id":{},"method":"ping"}"#, Code::InvalidRequest),
+        for (line, code, id) in [
+            ("", Code::Parse, Value::Null),
+            ("{", Code::Parse, Value::Null),
+            ("[]", Code::InvalidRequest, Value::Null),
+            ("3", Code::InvalidRequest, Value::Null),
+            (r#"{"id":4}"#, Code::InvalidRequest, 4.into()),
+            (r#"{"id":"a","method":{}}"#, Code::InvalidRequest, "a".into()),
+            (r#"{"id":{},"method":"ping"}"#, Code::InvalidRequest, Value::Null),
+            (r#"{"method":3}"#, Code::InvalidRequest, Value::Null),
         ] {
-            assert_eq!(Request::parse(line.as_bytes()).err().map(|problem| problem.code), Some(code), "{line}");
+            let Message::Malformed(answered, problem) = Message::parse(line.as_bytes()) else { panic!("{line}") };
+            assert_eq!((problem.code, answered), (code, id), "{line}");
         }
-        let request = Request::parse(br#"{"id":"a","method":"ping"}"#).unwrap();
+        let Message::Request(request) = Message::parse(br#"{"id":"a","method":"ping"}"#) else { panic!("a request") };
         assert_eq!((request.id, &*request.method, request.params), (Some("a".into()), "ping", Value::Null));
+        assert!(matches!(Message::parse(br#"{"id":1,"result":{}}"#), Message::Response));
         let answer = response(Value::Null, Err(Problem::new(Code::Parse, "no")));
         assert_eq!(answer["error"]["code"], -32700);
     }

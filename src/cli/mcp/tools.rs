@@ -144,6 +144,27 @@ const TOOLS: &[Tool] = &[
         options: &["--sort=samples", "--context=1"],
     },
     Tool {
+        name: "waits",
+        description: "Where threads waited: the functions with the most time off the CPU, and why. Needs context switches in the recording",
+        parameters: &[
+            BY_SELF,
+            optional(
+                "group_by",
+                "What waits are grouped by, separated by commas: sym, state, thread, comm, dso, srcline [default: sym,state]",
+                Kind::Value("--sort"),
+            ),
+        ],
+        command: "report",
+        options: &["--off-cpu", "--sort=sym,state"],
+    },
+    Tool {
+        name: "scheduling",
+        description: "How long each thread ran, was blocked, and waited for a CPU, in nanoseconds, and which thread woke which",
+        parameters: &[],
+        command: "report",
+        options: &["--sched"],
+    },
+    Tool {
         name: "diff",
         description: "How the shares of functions differ from those of an earlier recording, and which changes can be chance",
         parameters: &[required("base", "Path of the earlier recording", Kind::Recording("--diff")), BY_SELF],

@@ -2,11 +2,13 @@
 //!
 //! * `format`: the description of a format; [`output`]: a format with its options; [`table`], [`recognize`]: lookup by name and by
 //!   the first bytes.
+//! * [`bounded_json`]: JSON of a limited size.
 //! * [`branch_profile`]: profiles for compilers and binary optimizers; [`profile_sum`]: their sums.
 //! * [`converter`], `sample_writer`: formats that are written record by record, or sample by sample.
 //! * [`retained_fields`]: unknown fields between similar formats.
 //! * `tracks`, `named_frames`, `json_text`, `message`, `protobuf`: building blocks.
 
+pub mod bounded_json;
 pub mod branch_profile;
 pub mod converter;
 pub(crate) mod format;

@@ -1,5 +1,7 @@
 //! The data of a page.
 
+use super::Html;
+use super::code::EmbeddedCode;
 use crate::profile::Profile;
 use crate::profile::event::Unit;
 use crate::protobuf::varint;
@@ -12,31 +14,49 @@ use serde_json::json;
 use std::io::{Result, Write};
 
 /// Names by their index in the data.
-struct Strings<'a> {
+pub(super) struct Strings<'a> {
     names: &'a Names,
     list: Vec<String>,
     ids: HashMap<NameId, u64>,
+    /// Of texts that are not among the names.
+    texts: HashMap<String, u64>,
 }
 
 impl Strings<'_> {
     fn id(&mut self, name: NameId) -> u64 {
-        let Self { names, list, ids } = self;
+        let Self { names, list, ids, .. } = self;
         *ids.entry(name).or_insert_with(|| {
             list.push(printable::name(&String::from_utf8_lossy(names.name(name))).into_owned());
             list.len() as u64 - 1
         })
+    }
+
+    /// The number of another text.
+    pub(super) fn text_id(&mut self, text: &str) -> u64 {
+        if let Some(&id) = self.texts.get(text) {
+            return id;
+        }
+        self.list.push(printable::name(text).into_owned());
+        let id = self.list.len() as u64 - 1;
+        self.texts.insert(text.to_owned(), id);
+        id
     }
 }
 
 /// Writes the JSON object with its length, then each column with its length: functions (full and short name, file, whether of the
 /// kernel), frames (function, source file, line, whether inlined), nodes (how much less deep than a child of the node before, frame),
 /// threads (name, ID, name and ID of the process, CPU; each is 0 if unknown, or else one more) and rows (node since the one before,
-/// event, thread, interval of time, whether of the base, samples, value).
+/// event, thread, interval of time, whether of the base, samples, value). [Code](EmbeddedCode) follows, if the page contains it.
 ///
 /// # Errors
 /// Errors of `out`.
-pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut dyn Write) -> Result<()> {
-    let mut strings = Strings { names: &tree.names, list: Vec::new(), ids: HashMap::new() };
+pub(super) fn write(
+    profile: &Profile,
+    title: &str,
+    (tree, options): (&CallTree, &Html),
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut strings = Strings { names: &tree.names, list: Vec::new(), ids: HashMap::new(), texts: HashMap::new() };
     let mut columns: Vec<Vec<u8>> = Vec::new();
     let mut column = |values: &mut dyn Iterator<Item = u64>| columns.push(encoded(values));
     column(&mut tree.functions.iter().map(|function| strings.id(function.name)));
@@ -64,6 +84,7 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
     column(&mut tree.rows.iter().map(|(_, counts)| counts.samples));
     column(&mut tree.rows.iter().map(|(_, counts)| counts.value));
 
+    let code = (!options.embed.is_empty()).then(|| EmbeddedCode::new(profile, tree, options, &mut strings));
     let event = |name: &String| {
         let event = profile.tables.events.iter().find(|event| event.name == *name);
         let unit = event.map_or("", |event| match event.unit {
@@ -73,7 +94,7 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
         });
         json!([printable::name(name), unit, event.is_some_and(|event| event.is_tracepoint)])
     };
-    let header = json!({
+    let mut header = json!({
         "title": title,
         "facts": facts(profile),
         "warnings": warnings(profile),
@@ -85,6 +106,10 @@ pub(super) fn write(profile: &Profile, title: &str, tree: &CallTree, out: &mut d
         "files": files(profile),
         "strings": strings.list,
     });
+    if let Some(code) = code {
+        header["code"] = code.header;
+        columns.extend(code.columns);
+    }
     let header = serde_json::to_vec(&header)?;
     for block in [header].iter().chain(&columns) {
         out.write_all(&(block.len() as u32).to_le_bytes())?;
@@ -107,7 +132,7 @@ pub(super) fn base_name(path: &str) -> &str {
 }
 
 /// Numbers of variable length, as in protobuf.
-fn encoded(values: &mut dyn Iterator<Item = u64>) -> Vec<u8> {
+pub(super) fn encoded(values: &mut dyn Iterator<Item = u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     values.for_each(|value| varint(&mut bytes, value));
     bytes

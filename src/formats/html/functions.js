@@ -14,8 +14,8 @@ const percent = (part, whole) => `${whole > 0 ? ((part * 100) / whole).toFixed(2
 
 /** The table of functions, and the callers, callees and lines of the selected one. */
 class FunctionTable {
-  constructor(table, details, tree, { onSelect, onSort }) {
-    Object.assign(this, { table, details, tree, onSelect, onSort, sort: "self", selected: null, isMatch: null });
+  constructor(table, details, tree, { code, onSelect, onSort }) {
+    Object.assign(this, { table, details, tree, code, onSelect, onSort, sort: "self", selected: null, isMatch: null });
   }
 
   draw() {
@@ -99,6 +99,7 @@ class FunctionTable {
       ...list("Callers", callers, true),
       ...list("Callees", callees, true),
       ...list("Lines", lines.filter((line) => line.source), false),
+      ...this.code.draw(tree.functions[selected], () => this.drawDetails()),
     );
     if (hasFocus) this.details.focus({ preventScroll: true });
   }

@@ -4,6 +4,7 @@
 //! The program of the page is in the files beside this one. Its data is one block: a JSON object with names, then columns of
 //! variable-length numbers, compressed with deflate and encoded in Base64.
 
+mod code;
 mod data;
 
 use super::{Format, ShowsFunctions};
@@ -11,6 +12,7 @@ use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, 
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::report::call_tree::CallTree;
+use crate::report::source_files::SourceDirectory;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
@@ -36,7 +38,7 @@ const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm, Label::Pid, Label::Com
 const STYLE: &str = include_str!("page.css");
 const BODY: &str = include_str!("page.html");
 /// The parts of the program, in order.
-const SCRIPTS: [&str; 13] = [
+const SCRIPTS: [&str; 14] = [
     include_str!("data.js"),
     include_str!("axis.js"),
     include_str!("label.js"),
@@ -46,6 +48,7 @@ const SCRIPTS: [&str; 13] = [
     include_str!("flame.js"),
     include_str!("time.js"),
     include_str!("tracks.js"),
+    include_str!("code.js"),
     include_str!("functions.js"),
     include_str!("state.js"),
     include_str!("filter.js"),
@@ -60,6 +63,25 @@ pub struct Html {
     /// Title of the page [default: names of the input and of the recorded command].
     #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT", value_parser = crate::option_values::title))]
     pub title: Option<String>,
+
+    /// Add source lines or instructions of the functions with the most samples, which whoever gets the page can then read.
+    #[cfg_attr(feature = "cli", arg(long, value_enum, value_delimiter = ',', value_name = "PARTS"))]
+    pub embed: Vec<Embed>,
+
+    /// Directory with source files, for their recorded directory FROM or for any; may be repeated.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "[FROM=]DIR"))]
+    pub source_dir: Vec<SourceDirectory>,
+}
+
+/// What a page contains of the code of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum Embed {
+    /// Source lines
+    Source,
+    /// Instructions
+    Code,
 }
 
 impl OutputFormat for Html {
@@ -85,11 +107,15 @@ impl ProfileFormat for Html {
         true
     }
 
+    fn reads_code(&self) -> bool {
+        !self.embed.is_empty()
+    }
+
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let title = self.title.clone().unwrap_or_else(|| default_title(profile));
         let title = printable::name(&title);
         let tree = CallTree::new(profile, profile.base.as_deref());
-        write_page(profile, &title, &tree, out).map_err(Error::Output)
+        write_page(profile, &title, (&tree, self), out).map_err(Error::Output)
     }
 }
 
@@ -106,7 +132,12 @@ fn default_title(profile: &Profile) -> String {
     }
 }
 
-fn write_page(profile: &Profile, title: &str, tree: &CallTree, out: &mut dyn Write) -> std::io::Result<()> {
+fn write_page(
+    profile: &Profile,
+    title: &str,
+    contents: (&CallTree, &Html),
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let policy = format!("default-src 'none'; script-src {}; style-src {}", hash(&script), hash(STYLE));
@@ -121,7 +152,7 @@ fn write_page(profile: &Profile, title: &str, tree: &CallTree, out: &mut dyn Wri
     )?;
     let mut encoder = EncoderWriter::new(&mut *out, &STANDARD);
     let mut compressed = ZlibEncoder::new(&mut encoder, Compression::default());
-    data::write(profile, title, tree, &mut compressed)?;
+    data::write(profile, title, contents, &mut compressed)?;
     compressed.finish()?;
     encoder.finish()?;
     drop(encoder);

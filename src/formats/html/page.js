@@ -17,7 +17,8 @@ const amount = (value, unit) => {
 };
 
 const start = async () => {
-  const tree = new Tree(parseData(await readData()));
+  const data = parseData(await readData());
+  const [tree, code] = [new Tree(data), new CodePanel(new Code(data))];
   const { header } = tree;
   document.title = header.title;
   byId("title").textContent = byId("title").title = header.title;
@@ -84,6 +85,7 @@ const start = async () => {
     return `${label}: ${amount(total, unit)}${share}\n${spanText(span)}: ${amount(weight, unit)}`;
   };
   const table = new FunctionTable(byId("table"), byId("details"), tree, {
+    code,
     onSelect: (func) => {
       change({ function: tree.functions[func].full });
       const { top } = byId("details").getBoundingClientRect();
@@ -188,6 +190,7 @@ const start = async () => {
       const exact = tree.functions.findIndex((func) => func.full === state.function);
       const index = exact < 0 ? tree.functions.findIndex((func) => func.short === state.function) : exact;
       table.selected = index < 0 ? null : index;
+      Object.assign(code, { isEvent: filter.selection().isEvent, bySamples: state.weight === "samples" });
       table.draw();
     }
   };

@@ -28,7 +28,7 @@ class Tree extends Calls {
       return { comm, tid, program, pid, cpu };
     });
     this.readNodes(steps, places);
-    const [events, threads, slots, bases, samples, values] = rows;
+    const [events, threads, slots, bases, samples, values] = rows; // Code follows.
     this.rowNode = Int32Array.from(rowNodes);
     for (let i = 1; i < rowNodes.length; i++) this.rowNode[i] += this.rowNode[i - 1];
     Object.assign(this, { rowEvent: events, rowThread: threads, rowSlot: slots, rowBase: bases, samples, values });

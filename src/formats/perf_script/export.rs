@@ -1,6 +1,8 @@
 //! Writes samples, and other records on request, as perf script does.
 
 use super::PerfScript;
+#[cfg(feature = "disassembly")]
+use super::branch_blocks::BlockCode;
 use super::call_chain;
 use super::fields::{self, CPU, FRAMES, FieldSet, Needs, TIME, TIME_OF_DAY, TYPES, TypeFields, type_index};
 use super::printer::{Head, Printer};
@@ -18,7 +20,7 @@ use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::clock_data::ClockData;
 use perf_data::abi::record::RecordType;
 use perf_data::abi::record::header::Misc;
-use perf_data::abi::sample_type::SampleType;
+use perf_data::abi::sample_type::{BranchSampleType, SampleType};
 use perf_data::container::read::Container;
 use perf_data::error::{Error, Result};
 use perf_data::stream::event_name::event_name;
@@ -52,6 +54,8 @@ struct Script {
     max_frames: Option<NonZeroUsize>,
     has_short_source_paths: bool,
     has_perf_errors: bool,
+    #[cfg(feature = "disassembly")]
+    block_code: BlockCode,
 }
 
 /// The times that are printed: those of the recording's clock, or since the first or the previous printed record.
@@ -102,6 +106,8 @@ pub(super) fn begin<'a>(
         max_frames: format.max_frames,
         has_short_source_paths: format.has_short_source_paths,
         has_perf_errors: format.has_perf_errors,
+        #[cfg(feature = "disassembly")]
+        block_code: BlockCode::new(&options.symbols),
     };
     sample_writer::begin(script, true, out, options)
 }
@@ -153,6 +159,8 @@ impl SampleFormat for Script {
             hides_call_graph: self.hides_call_graph,
             max_frames: self.max_frames,
             cookie: None,
+            #[cfg(feature = "disassembly")]
+            block_code: &mut self.block_code,
         };
         printer.print(&mut text.before, &mut text.behind);
         text.behind.push(b'\n');
@@ -262,6 +270,8 @@ impl Script {
                 Needs::Sample(needed) => !sample_type.intersects(needed),
                 Needs::Field(other) => !kept.has(FieldSet::from_names(&[other])),
                 Needs::Address => !sample_type.intersects(SampleType::IP | SampleType::ADDR),
+                // Blocks of branches of other kinds would not have been executed as a whole.
+                Needs::AllBranches => !event.attr.branch_sample_type.contains(BranchSampleType::ANY),
             };
             if !is_missing {
                 continue;
@@ -286,6 +296,9 @@ fn missing(field: &fields::ScriptField, event: &Event) -> Error {
     let (name, event) = (field.name, event_name(event));
     Error::invalid(match field.needs {
         Needs::Field(other) => format!("--fields: '{name}' needs '{other}'; add it, or omit '{name}'"),
+        Needs::AllBranches => format!(
+            "--fields: '{name}' needs branch stacks of all taken branches, which event '{event}' has not recorded; record with perf record -b"
+        ),
         _ => format!("--fields: samples of event '{event}' have no '{name}'; omit it, or choose events with --event"),
     })
 }

@@ -28,6 +28,8 @@ pub(super) enum Needs {
     Field(&'static str),
     /// The instruction pointer or the data address.
     Address,
+    /// All taken branches.
+    AllBranches,
 }
 
 /// How a field is printed.
@@ -48,6 +50,29 @@ pub(super) enum Print {
 }
 
 const INSTRUCTIONS: Print = Print::Unsupported("perfconv does not decode instructions; use 'perf script'");
+
+/// Blocks of instructions.
+#[cfg(feature = "disassembly")]
+mod blocks {
+    use super::Print;
+    use crate::formats::perf_script::branch_blocks::{bytes, lengths, texts};
+
+    pub(super) const BYTES: Print = Print::Sample(bytes);
+    pub(super) const LENGTHS: Print = Print::Sample(lengths);
+    pub(super) const TEXTS: Print = Print::Sample(texts);
+}
+
+/// Blocks of instructions.
+#[cfg(not(feature = "disassembly"))]
+mod blocks {
+    use super::Print;
+
+    const MISSING: Print = Print::Unsupported("this program was built without the feature disassembly");
+    pub(super) const BYTES: Print = MISSING;
+    pub(super) const LENGTHS: Print = MISSING;
+    pub(super) const TEXTS: Print = MISSING;
+}
+
 const METRICS: Print = Print::Unsupported("perfconv does not compute metrics; use 'perf script'");
 
 /// All fields: those of perf, then fields of samples that are shown as text.
@@ -121,6 +146,9 @@ const PERF_FIELDS: &[ScriptField] = &[
     ScriptField { name: "brstacksym", needs: Needs::Nothing, print: Print::Sample(branches::functions) },
     ScriptField { name: "brstackoff", needs: Needs::Nothing, print: Print::Sample(branches::offsets) },
     ScriptField { name: "bpf-output", needs: Needs::Nothing, print: Print::Sample(trace::bpf_output) },
+    ScriptField { name: "brstackinsn", needs: Needs::AllBranches, print: blocks::BYTES },
+    ScriptField { name: "brstackinsnlen", needs: Needs::AllBranches, print: blocks::LENGTHS },
+    ScriptField { name: "brstackdisasm", needs: Needs::AllBranches, print: blocks::TEXTS },
     ScriptField {
         name: "phys_addr",
         needs: Needs::Sample(SampleType::PHYS_ADDR),
@@ -143,9 +171,6 @@ const PERF_FIELDS: &[ScriptField] = &[
     ScriptField { name: "insn", needs: Needs::Nothing, print: INSTRUCTIONS },
     ScriptField { name: "insnlen", needs: Needs::Nothing, print: INSTRUCTIONS },
     ScriptField { name: "disasm", needs: Needs::Nothing, print: INSTRUCTIONS },
-    ScriptField { name: "brstackinsn", needs: Needs::Nothing, print: INSTRUCTIONS },
-    ScriptField { name: "brstackinsnlen", needs: Needs::Nothing, print: INSTRUCTIONS },
-    ScriptField { name: "brstackdisasm", needs: Needs::Nothing, print: INSTRUCTIONS },
     ScriptField { name: "brcntr", needs: Needs::Nothing, print: METRICS },
     ScriptField { name: "metric", needs: Needs::Nothing, print: METRICS },
     ScriptField {

@@ -93,6 +93,8 @@ struct SkippedLines {
     records: u64,
     /// Lines with the source lines of frames, of `-F srcline`.
     source_lines: u64,
+    /// Lines with instructions and the names of their functions, of `-F brstackinsn`.
+    instructions: u64,
 }
 
 impl SkippedLines {
@@ -111,7 +113,9 @@ impl SkippedLines {
             (self.records > 0).then(|| format!("lines of records other than samples are skipped: {}", self.records));
         let source_lines =
             (self.source_lines > 0).then(|| format!("source lines of frames are skipped: {}", self.source_lines));
-        lines.into_iter().chain(records).chain(source_lines)
+        let instructions = (self.instructions > 0)
+            .then(|| format!("lines of instructions between branches are skipped: {}", self.instructions));
+        lines.into_iter().chain(records).chain(source_lines).chain(instructions)
     }
 }
 
@@ -173,11 +177,19 @@ impl Reader {
                 self.profile.events[sample.event as usize].has_no_chain = false;
             }
             self.end();
+        } else if self.is_instruction_line(text, is_frame) {
+            self.skipped.instructions += 1;
         } else if text.starts_with('\t') && is_frame && self.sample.is_some() {
             self.frame_line(text);
         } else {
             self.other_line(number, text, is_frame);
         }
+    }
+
+    /// Whether a line has an instruction between branches, or is one of those around them.
+    fn is_instruction_line(&self, text: &str, is_frame: bool) -> bool {
+        let Some(rest) = text.strip_prefix('\t') else { return false };
+        if is_frame { rest.contains('\t') } else { rest.ends_with(':') || self.skipped.instructions > 0 }
     }
 
     /// A line that does not have the form of a frame of a call chain.

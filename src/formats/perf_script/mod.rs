@@ -4,6 +4,8 @@
 //! * `records`: records other than samples.
 //! * `import`, `sample_line`, `frame`: the way back.
 
+#[cfg(feature = "disassembly")]
+mod branch_blocks;
 mod branches;
 mod call_chain;
 mod export;

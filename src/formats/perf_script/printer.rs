@@ -1,5 +1,7 @@
 //! Prints the fields of a sample one after the other.
 
+#[cfg(feature = "disassembly")]
+use super::branch_blocks::BlockCode;
 use super::fields::{FieldSet, Print};
 use super::style::Style;
 use crate::formats::framework::sample_writer::{SampleState, WrittenSample};
@@ -86,6 +88,9 @@ pub(super) struct Printer<'a> {
     pub max_frames: Option<NonZeroUsize>,
     /// Cookie of deferred user frames.
     pub cookie: Option<u64>,
+    /// Code of the blocks between branches.
+    #[cfg(feature = "disassembly")]
+    pub block_code: &'a mut BlockCode,
 }
 
 impl Printer<'_> {

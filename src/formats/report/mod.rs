@@ -2,7 +2,6 @@
 //! recordings, as text, CSV, JSON or Markdown.
 
 pub mod annotate;
-mod bounded;
 mod comparison;
 mod csv;
 mod json;
@@ -17,6 +16,7 @@ mod threads;
 mod tree;
 
 use super::{Format, ShowsFunctions};
+use crate::formats::framework::bounded_json as bounded;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 #[cfg(feature = "cli")]
 use crate::option_values::{number_in, percent};
@@ -32,6 +32,7 @@ use crate::report::location::Locations;
 use crate::report::ratio::EventRatio;
 use crate::report::source_files::{SourceDirectory, SourceFiles};
 use crate::report::top::{ReportEntry, Top};
+use perf_data::abi::sample::branch::BranchFlags;
 use perf_data::error::{Error, Result};
 use perf_data::stream::events::EventIndex;
 use regex_lite::Regex;
@@ -172,6 +173,19 @@ pub struct Contents {
         )
     )]
     pub mem: bool,
+
+    /// Print the branches of branch stacks by source, target and cycles, as perf report --branch-stack. Sort keys such as
+    /// symbol_from imply it.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            conflicts_with_all = [
+                "callers", "callees", "symbol", "lines", "list", "tree", "mem", "sched", "ratio", "off_cpu", "weight", "span"
+            ]
+        )
+    )]
+    pub branch_stack: bool,
 
     /// Print how threads were scheduled instead of functions: time on and off the CPU, delays, and who woke whom.
     #[cfg_attr(
@@ -321,10 +335,10 @@ impl Settings {
         };
         Ok(Self {
             keys,
-            by_total: !no_children && !report.contents.mem,
+            by_total: !no_children && !report.counts_leaves(),
             percent_limit: percent_limit.unwrap_or(if tree.is_some() { TREE_LIMIT } else { 0.0 }),
             limit: limit.map_or(if has_all { usize::MAX } else { MAX_ENTRIES }, |limit| limit as usize),
-            own_only: report.contents.mem,
+            own_only: report.counts_leaves(),
             has_default_limit: limit.is_none(),
             search,
         })
@@ -388,11 +402,22 @@ impl Report {
     /// What samples are grouped by.
     fn keys(&self, is_comparison: bool) -> &[ReportKey] {
         let default = match (self.contents.mem, is_comparison) {
+            _ if self.contents.branch_stack => ReportKey::BRANCHES,
             (true, _) => ReportKey::MEMORY,
             (false, true) => COMPARED_KEYS,
             (false, false) => ReportKey::DEFAULT,
         };
         if self.group_by.is_empty() { default } else { &self.group_by }
+    }
+
+    /// Whether branches are counted instead of samples.
+    fn counts_branches(&self) -> bool {
+        self.contents.branch_stack || self.keys(false).iter().any(|key| key.requires_branches())
+    }
+
+    /// Whether only the innermost frames of stacks have entries.
+    fn counts_leaves(&self) -> bool {
+        self.contents.mem || self.counts_branches()
     }
 }
 
@@ -413,6 +438,11 @@ impl ProfileFormat for Report {
 
     fn required_labels(&self) -> Vec<Label> {
         self.keys(false).iter().flat_map(|key| key.labels()).copied().collect()
+    }
+
+    fn branches(&self) -> Option<BranchFlags> {
+        let fields = self.keys(false).iter().flat_map(|key| key.branch_flags());
+        self.counts_branches().then(|| BranchFlags(fields.fold(0, |flags, field| field.set(flags, u64::MAX))))
     }
 
     fn accesses(&self) -> Accesses {

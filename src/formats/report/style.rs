@@ -54,9 +54,12 @@ macro_rules! line {
 
 pub(super) use line;
 
-/// Event with its counts: `cycles: 377 samples, 94250000 ns`.
+/// Event with its counts: `cycles: 377 samples, 94250000 ns`, or `cycles: 6032 branches`.
 pub(super) fn event_line(tables: &Tables, event: EventIndex, counts: Counts) -> String {
     let event = &tables.events[event as usize];
+    if tables.counts_branches {
+        return format!("{}: {} branches", printable::name(&event.name), counts.samples);
+    }
     let unit = match event.unit {
         Unit::Nanoseconds => "ns",
         Unit::Bytes => "bytes",

@@ -11,6 +11,7 @@
 
 mod finish;
 
+use super::branch_ranges::BranchRangeCounter;
 use super::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use super::observation::Observation;
 use super::off_cpu_samples::OffCpuSamples;
@@ -76,6 +77,8 @@ pub(crate) struct Collector<'a> {
     leaves_only: bool,
     as_recorded: bool,
     branches: Option<BranchFlags>,
+    /// Counts the code between branches, if the code of functions is read.
+    pub(super) branch_ranges: Option<BranchRangeCounter>,
     reads_code: bool,
     pub(super) accesses: Accesses,
     cuts: StackCuts,
@@ -115,6 +118,11 @@ pub(crate) struct Collector<'a> {
     pub(super) samples: u64,
     /// The buffers of the sample before.
     spare: Observation,
+}
+
+/// The address space of an end of a branch.
+fn branch_space(address: u64) -> Space {
+    if address >> 63 == 1 { Space::Kernel } else { Space::User }
 }
 
 /// Address of the frame for lost samples; in no valid address space.
@@ -190,6 +198,7 @@ impl<'a> Collector<'a> {
             data_addresses: options.data_addresses,
             leaves_only: options.leaves_only,
             reads_code: options.reads_code,
+            branch_ranges: options.reads_code.then(BranchRangeCounter::default),
             cuts: options.cuts.clone(),
             names: options.names,
             timeline: options.timeline.then(Timeline::default),
@@ -291,6 +300,7 @@ impl<'a> Collector<'a> {
             observation.labels.push(label);
             context.labels = None;
         }
+        self.count_ranges(context, view, &event.layout, raw.endian());
         if let Some(flags) = self.branches {
             return self.add_branches(observation, context, flags, view, raw.endian());
         }
@@ -366,6 +376,22 @@ impl<'a> Collector<'a> {
         Resolved { stack, cookie: None }
     }
 
+    /// Counts the code between the branches of a sample.
+    fn count_ranges(&mut self, context: SampleContext, view: &SampleView<'_>, layout: &SampleLayout, endian: Endian) {
+        let Self { branch_ranges: Some(counter), stacks, session, .. } = self else { return };
+        let is_call_stack = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
+        let Some(branches) = view.branch_stack.filter(|_| !is_call_stack) else { return };
+        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
+        let resolver = &mut stacks.direct.resolver;
+        counter.add(&branches, endian, |first, second| {
+            let ends = [first, second].map(|address| {
+                let address = Address { address, space: branch_space(address), is_caller: false };
+                resolver.frame_seen_by(session, viewer, address)
+            });
+            resolver.stacks.stack_id(&ends)
+        });
+    }
+
     /// Adds the branches of a sample, with these of their flags.
     fn add_branches(
         &mut self,
@@ -383,8 +409,8 @@ impl<'a> Collector<'a> {
         while let (Some(from), Some(to), Some(word)) = (words.next(), words.next(), words.next()) {
             let resolver = &mut self.stacks.direct.resolver;
             let frames = [to, from].map(|address| {
-                let space = if address >> 63 == 1 { Space::Kernel } else { Space::User };
-                resolver.frame_seen_by(&self.session, viewer, Address { address, space, is_caller: false })
+                let address = Address { address, space: branch_space(address), is_caller: false };
+                resolver.frame_seen_by(&self.session, viewer, address)
             });
             let stack = resolver.stacks.stack_id(&frames);
             let value = BranchFlags::from_word(word, endian).0 & flags.0;

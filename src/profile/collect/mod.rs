@@ -1,5 +1,7 @@
 //! Builds a profile from records: events, values, labels and parts of samples.
 
+pub(crate) mod branch_entries;
+pub(crate) mod branch_ranges;
 pub(crate) mod collector;
 mod derived_events;
 pub(crate) mod dispatch;

@@ -9,6 +9,7 @@ use perf_data::stream::meta::Meta;
 use perf_symbols::object::machine;
 use perf_symbols::symbol::code::{FunctionCode, MissingCode};
 use perf_symbols::symbol::{Addresses, ObjectKey, Request, Symbolizer};
+use std::path::{Path, PathBuf};
 
 /// How addresses in a mapping are stated in its object.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +37,8 @@ pub(crate) struct CodeSources {
     objects: HashMap<MappingId, (ObjectKey, AddressBase)>,
     /// Architecture of the recorded machine.
     arch: Option<String>,
+    /// Copy of the recorded machine's root directory.
+    root: Option<PathBuf>,
 }
 
 /// A function with its code.
@@ -55,8 +58,13 @@ pub(crate) struct FrameFunctions {
 }
 
 impl CodeSources {
-    pub(super) fn new(symbolizers: Vec<Symbolizer>, meta: &Meta) -> Self {
-        Self { symbolizers, objects: HashMap::new(), arch: meta.string(FeatureId::ARCH) }
+    pub(super) fn new(symbolizers: Vec<Symbolizer>, meta: &Meta, root: Option<PathBuf>) -> Self {
+        Self { symbolizers, objects: HashMap::new(), arch: meta.string(FeatureId::ARCH), root }
+    }
+
+    /// Copy of the recorded machine's root directory, if one was named.
+    pub(crate) fn source_root(&self) -> Option<&Path> {
+        self.root.as_deref()
     }
 
     pub(super) fn add(&mut self, mapping: MappingId, object: &(ObjectKey, AddressBase)) {
@@ -115,23 +123,54 @@ impl CodeSources {
         }
     }
 
-    /// Source lines and inlined functions of addresses of a function, by the index of the address.
-    pub(crate) fn lines(&self, function: &CodeFunction, addresses: &[u64]) -> Symbols {
-        let mut symbols = Symbols::default();
-        let request = Request::new(function.key.clone(), Addresses::Virtual(addresses.to_vec()));
-        let resolved = self.symbolizers[function.symbolizer].resolve(&[request]);
-        let mut copy = Copy::new(&resolved.symbols);
-        for index in 0..addresses.len() {
-            let frames = resolved.symbols.frames(0, index).iter();
-            let lines: Vec<_> = frames.filter_map(|frame| copy.line(frame, &mut symbols)).collect();
-            symbols.set_lines(index as u32, &lines, None);
-        }
-        symbols
+    /// At most so many bytes of code from the address of a frame on.
+    #[cfg(feature = "disassembly")]
+    pub(super) fn code_from(&self, frame: Frame, len: usize) -> Option<FunctionCode> {
+        let (key, base) = self.objects.get(&frame.mapping()?)?;
+        let addresses = base.addresses([frame.address].into_iter());
+        self.symbolizers.iter().find_map(|symbolizer| symbolizer.code_from(key, &addresses, len))
     }
 
-    /// The texts of the source files of addresses of a function, where debug information contains them.
-    pub(crate) fn embedded_sources(&self, function: &CodeFunction, addresses: &[u64]) -> Vec<Option<Vec<u8>>> {
-        self.symbolizers[function.symbolizer].embedded_sources(&function.key, addresses)
+    /// Source lines and inlined functions of addresses of functions: for each function, by the index of the address.
+    pub(crate) fn lines(&self, functions: &[(&CodeFunction, Vec<u64>)]) -> Vec<Symbols> {
+        let mut list: Vec<Symbols> = functions.iter().map(|_| Symbols::default()).collect();
+        for (number, symbolizer) in self.symbolizers.iter().enumerate() {
+            let indexes: Vec<usize> =
+                (0..functions.len()).filter(|&index| functions[index].0.symbolizer == number).collect();
+            let request = |&index: &usize| {
+                let (function, addresses) = &functions[index];
+                Request::new(function.key.clone(), Addresses::Virtual(addresses.clone()))
+            };
+            let requests: Vec<_> = indexes.iter().map(request).collect();
+            if requests.is_empty() {
+                continue;
+            }
+            let resolved = symbolizer.resolve(&requests);
+            for (number, &index) in indexes.iter().enumerate() {
+                let (symbols, mut copy) = (&mut list[index], Copy::new(&resolved.symbols));
+                for address in 0..functions[index].1.len() {
+                    let frames = resolved.symbols.frames(number, address).iter();
+                    let lines: Vec<_> = frames.filter_map(|frame| copy.line(frame, symbols)).collect();
+                    symbols.set_lines(address as u32, &lines, None);
+                }
+            }
+        }
+        list
+    }
+
+    /// The texts of the source files of addresses of functions, where debug information contains them.
+    pub(crate) fn embedded_sources(&self, addresses: &[(&CodeFunction, u64)]) -> Vec<Option<Vec<u8>>> {
+        let mut by_object: HashMap<(usize, &ObjectKey), Vec<usize>> = HashMap::new();
+        for (index, (function, _)) in addresses.iter().enumerate() {
+            by_object.entry((function.symbolizer, &function.key)).or_default().push(index);
+        }
+        let mut texts = vec![None; addresses.len()];
+        for ((symbolizer, key), indexes) in by_object {
+            let list: Vec<u64> = indexes.iter().map(|&index| addresses[index].1).collect();
+            let found = self.symbolizers[symbolizer].embedded_sources(key, &list);
+            indexes.into_iter().zip(found).for_each(|(index, text)| texts[index] = text);
+        }
+        texts
     }
 
     /// `e_machine` of a function's code.

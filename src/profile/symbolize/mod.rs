@@ -14,6 +14,8 @@ use hashbrown::HashMap;
 use perf_data::session::ProcessFiles;
 use perf_data::session::map::Map;
 use perf_data::stream::meta::Meta;
+#[cfg(feature = "disassembly")]
+use perf_symbols::symbol::code::FunctionCode;
 use std::sync::Arc;
 use symbols::{FrameSymbol, Function, FunctionId, Line, Symbols};
 
@@ -83,6 +85,12 @@ impl Symbolization {
     /// Where the code of the frames' functions is found, if it is kept.
     pub(crate) fn code(&mut self) -> Option<CodeSources> {
         self.objects.as_mut().and_then(objects::ObjectSearch::code)
+    }
+
+    /// At most so many bytes of code from the address of a frame on, which has been looked up, if code is kept.
+    #[cfg(feature = "disassembly")]
+    pub(crate) fn code_from(&self, frame: Frame, len: usize) -> Option<FunctionCode> {
+        self.objects.as_ref()?.code_from(frame, len)
     }
 
     /// Looks up the frames that are not yet known, of all frames and mappings so far.

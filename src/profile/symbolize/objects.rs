@@ -14,6 +14,8 @@ use perf_data::session::names::NameId;
 use perf_data::stream::meta::Meta;
 use perf_symbols::object::build_id::Id;
 use perf_symbols::symbol::bpf::{BpfSource, is_function_name};
+#[cfg(feature = "disassembly")]
+use perf_symbols::symbol::code::FunctionCode;
 use perf_symbols::symbol::find::attempt::{Attempt, Mismatch, Outcome, Role};
 use perf_symbols::symbol::hiperf::FILES_SYMBOL;
 use perf_symbols::symbol::simpleperf::{self, SimpleperfSource};
@@ -37,6 +39,8 @@ pub(super) struct ObjectSearch {
     kernel: Option<Reference>,
     /// Objects of mappings, if they stay open.
     code: Option<CodeSources>,
+    /// Copy of the recorded machine's root directory.
+    root: Option<PathBuf>,
     reports: ObjectReports,
 }
 
@@ -55,6 +59,7 @@ impl ObjectSearch {
             build_ids: BuildIds::new(meta),
             kernel: None,
             code: None,
+            root: options.root_copy().map(Path::to_owned),
             reports: ObjectReports::default(),
         }
     }
@@ -67,7 +72,7 @@ impl ObjectSearch {
     /// Keeps objects open, and remembers those of mappings, whose code is read later.
     pub(super) fn keep_code(self, meta: &Meta) -> Self {
         let search = self.keep_objects();
-        let code = Some(CodeSources::new(search.symbolizers.clone(), meta));
+        let code = Some(CodeSources::new(search.symbolizers.clone(), meta, search.root.clone()));
         Self { code, ..search }
     }
 
@@ -197,6 +202,12 @@ impl ObjectSearch {
 
     pub(super) fn reports(&self) -> ObjectReports {
         self.reports.clone()
+    }
+
+    /// At most so many bytes of code from the address of a frame on, if code is [kept](Self::keep_code).
+    #[cfg(feature = "disassembly")]
+    pub(super) fn code_from(&self, frame: Frame, len: usize) -> Option<FunctionCode> {
+        self.code.as_ref()?.code_from(frame, len)
     }
 
     /// Where code of the mappings is found, if it was [kept](Self::keep_code).

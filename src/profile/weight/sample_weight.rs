@@ -84,7 +84,7 @@ impl WeightOptions {
 
 impl SampleWeight {
     /// Whether each sample has it by itself, whatever threads did around it.
-    pub(crate) fn is_of_samples(&self) -> bool {
+    pub fn is_of_samples(&self) -> bool {
         matches!(self, Self::Period | Self::Samples)
     }
 

@@ -3,8 +3,9 @@
 use super::{AnnotatedInstruction, CodePosition, InlinedFunction};
 use crate::profile::symbolize::code::{CodeFunction, CodeSources};
 use crate::profile::symbolize::function_name::{CodeKind, ShownFunction};
-use crate::profile::symbolize::symbols::Symbols;
+use crate::profile::symbolize::symbols::{FunctionId, Symbols};
 use crate::report::location::{LocationId, Locations};
+use hashbrown::HashMap;
 use perf_symbols::symbol::code::FunctionCode;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -40,36 +41,61 @@ pub(super) fn sampled(addresses: impl Iterator<Item = (u64, u32)>, locations: &L
     frames.into_iter().map(address).collect()
 }
 
+/// Names of functions: those of an instruction are mostly those of the one before, and take long to shorten.
+type FunctionNames = HashMap<FunctionId, InlinedFunction>;
+
 /// The position of an address, which has a number in `symbols`.
-fn position(symbols: &Symbols, number: u32) -> CodePosition {
+fn position(symbols: &Symbols, number: u32, names: &mut FunctionNames) -> CodePosition {
     let lines = symbols.lines(number);
     let Some(innermost) = lines.first() else { return CodePosition::default() };
-    let function = |id| symbols.function(id).copied();
-    let inlined = |id| {
-        let shown = ShownFunction::new(function(id)?, symbols, CodeKind::Native);
-        shown.map(|ShownFunction { full, short }| InlinedFunction { name: full, short: short.text })
-    };
-    let file = function(innermost.function).map_or(&b""[..], |function| symbols.name(function.file));
+    let file = symbols.function(innermost.function).map_or(&b""[..], |function| symbols.name(function.file));
     CodePosition {
         file: String::from_utf8_lossy(file).into_owned(),
         line: innermost.line,
-        inlined: lines[..lines.len() - 1].iter().map(|line| inlined(line.function).unwrap_or_default()).collect(),
+        inlined: lines[..lines.len() - 1]
+            .iter()
+            .map(|line| function_names(symbols, line.function, names).clone())
+            .collect(),
     }
 }
 
-/// The instructions of a function.
-///
-/// # Errors
-/// The reason if they cannot be decoded.
+/// The names of a function; empty if they are unknown.
+fn function_names<'n>(symbols: &Symbols, id: FunctionId, names: &'n mut FunctionNames) -> &'n InlinedFunction {
+    names.entry(id).or_insert_with(|| {
+        let function = symbols.function(id).copied();
+        let shown = function.and_then(|function| ShownFunction::new(function, symbols, CodeKind::Native));
+        shown.map(|ShownFunction { full, short }| InlinedFunction { name: full, short: short.text }).unwrap_or_default()
+    })
+}
+
+/// The instructions of functions, or for each the reason if they cannot be decoded.
 pub(super) fn disassembled(
-    function: &CodeFunction,
+    functions: &[&CodeFunction],
     sources: &CodeSources,
-) -> Result<Vec<AnnotatedInstruction>, String> {
-    let mut instructions = decoded(&function.code, sources.machine(function))?;
+) -> Vec<Result<Vec<AnnotatedInstruction>, String>> {
+    let mut results: Vec<_> =
+        functions.iter().map(|function| decoded(&function.code, sources.machine(function))).collect();
     // One lookup for all: a large object is opened for each.
-    let targets = outside_targets(&instructions, function);
-    let addresses = instructions.iter().map(|instruction| instruction.address);
-    let symbols = sources.lines(function, &addresses.chain(targets.iter().copied()).collect::<Vec<_>>());
+    let mut requests = Vec::new();
+    for (function, instructions) in functions.iter().zip(&results) {
+        let Ok(instructions) = instructions else { continue };
+        let targets = outside_targets(instructions, function);
+        let addresses = instructions.iter().map(|instruction| instruction.address);
+        requests.push((*function, addresses.chain(targets).collect::<Vec<_>>()));
+    }
+    let symbols = sources.lines(&requests);
+    let named =
+        functions.iter().zip(&mut results).filter_map(|(function, result)| Some((function, result.as_mut().ok()?)));
+    for ((function, instructions), ((_, addresses), symbols)) in named.zip(requests.iter().zip(&symbols)) {
+        let targets = &addresses[instructions.len()..];
+        name(function, instructions, targets, symbols);
+    }
+    results
+}
+
+/// Adds the positions of instructions, and the names of the functions that they call. `symbols` has those of the instructions, then
+/// those of the targets.
+fn name(function: &CodeFunction, instructions: &mut Vec<AnnotatedInstruction>, targets: &[u64], symbols: &Symbols) {
     let first_target = instructions.len();
     if function.code.has_open_end {
         // The function ends where another one begins.
@@ -77,19 +103,19 @@ pub(super) fn disassembled(
         let count = (0..instructions.len() as u32).take_while(|&number| outermost(number) == outermost(0)).count();
         instructions.truncate(count);
     }
-    for (number, instruction) in (0..).zip(&mut instructions) {
-        instruction.position = position(&symbols, number);
+    let mut names = FunctionNames::new();
+    for (number, instruction) in (0..).zip(&mut *instructions) {
+        instruction.position = position(symbols, number, &mut names);
     }
-    for instruction in &mut instructions {
+    for instruction in instructions {
         let number = instruction.target.and_then(|target| targets.binary_search(&target).ok());
-        let called = number.and_then(|number| symbols.frame_function((first_target + number) as u32).copied());
-        let name = called.and_then(|called| ShownFunction::new(called, &symbols, CodeKind::Native));
-        if let (Some(text), Some(name)) = (&mut instruction.text, name) {
+        let called = number.and_then(|number| symbols.lines((first_target + number) as u32).last());
+        let name = called.map_or("", |called| &function_names(symbols, called.function, &mut names).short);
+        if let Some(text) = instruction.text.as_mut().filter(|_| !name.is_empty()) {
             // As objdump does: `call 0x1150 <find>`.
-            *text += &format!(" <{}>", name.short.text);
+            *text += &format!(" <{name}>");
         }
     }
-    Ok(instructions)
 }
 
 /// The targets of jumps and calls that are outside of the function, in ascending order.

@@ -4,20 +4,24 @@
 //! line form a block: those that follow each other, or all of them. Where the code is unknown, sampled addresses take the place of
 //! instructions, and a reason is given.
 
+pub(crate) mod flow;
 mod instructions;
 
 use super::location::{LocationSelection, Locations};
 use super::source_files::SourceFiles;
 use super::{Counts, Usage};
+use crate::profile::intern::stacks::StackId;
 use crate::profile::symbolize::code::{CodeFunction, FrameFunctions};
 use crate::profile::{Frame, Profile};
-use hashbrown::HashMap;
+use flow::{ExecutedRange, FunctionFlow, TakenJump};
+use hashbrown::{HashMap, HashSet};
 use instructions::{disassembled, sampled};
 use perf_data::session::names::NameId;
 use perf_data::stream::events::EventIndex;
 use perf_symbols::symbol::code::MissingCode;
+use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 /// The order of blocks.
@@ -54,6 +58,8 @@ pub(crate) struct AnnotatedFunction {
     pub instructions: Vec<AnnotatedInstruction>,
     /// The source lines.
     pub blocks: Vec<CodeBlock>,
+    /// Basic blocks and loops, if branch stacks count them.
+    pub flow: Option<FunctionFlow>,
     /// Why its instructions are unknown.
     pub missing: Option<String>,
     /// Time of the file that its code is from.
@@ -160,16 +166,22 @@ impl Annotation {
                 FrameFunctions { functions: Vec::new(), frames: list.iter().map(missing).collect() }
             }
         };
-        let functions = grouped(&ids, &found, locations, selection);
+        let is_sampled = sampled_frames(profile);
+        let functions = grouped(&ids, &found, locations, selection, &is_sampled);
+        let code_of = |group: &FunctionFrames| match group.key {
+            FunctionKey::Code(index) => found.functions.get(index),
+            FunctionKey::Name(..) => None,
+        };
+        let with_code: Vec<&CodeFunction> = functions.iter().filter_map(code_of).collect();
+        let decoded = tables.code.as_ref().map(|sources| disassembled(&with_code, sources)).unwrap_or_default();
+        let mut decoded = decoded.into_iter();
         let mut targets: Vec<Option<SelectedFrame>> = vec![None; frames.len()];
+        let names = selection.names(locations);
         let mut annotated = Vec::new();
         for (number, group) in functions.iter().enumerate() {
-            let code = match group.key {
-                FunctionKey::Code(index) => found.functions.get(index),
-                FunctionKey::Name(..) => None,
-            };
-            let selected = |index: usize| (ids[index], list[index]);
-            let mut function = annotate(profile, locations, selection, group, code, &selected);
+            let code = code_of(group);
+            let instructions = code.and_then(|_| decoded.next());
+            let mut function = annotate(locations, &names, (group, code), instructions, &|index| ids[index]);
             for &(index, address) in &group.frames {
                 let after = function.instructions.partition_point(|instruction| instruction.address <= address);
                 let Some(at) = after.checked_sub(1) else { continue };
@@ -177,7 +189,8 @@ impl Annotation {
                 if address - instruction.address >= u64::from(instruction.len.max(1)) {
                     continue;
                 }
-                let is_inner = address != instruction.address && !list[index].is_caller;
+                let is_inner =
+                    address != instruction.address && !list[index].is_caller && is_sampled[ids[index] as usize];
                 instruction.has_inner_samples |= is_inner && instruction.text.is_some();
                 targets[ids[index] as usize] = Some(SelectedFrame { function: number, instruction: at });
             }
@@ -185,13 +198,18 @@ impl Annotation {
             annotated.push(function);
         }
         let mut annotation = Self { events: Vec::new(), functions: annotated, code: found.functions };
+        annotation.add_flow(profile, &targets);
         annotation.count(profile, &targets, order);
+        annotation.functions.retain(|function| {
+            function.flow.is_some() || function.usage.iter().any(|usage| usage.total != Counts::default())
+        });
         annotation
     }
 
     /// Adds the texts of source files with samples that are not found, but that debug information contains.
     pub(crate) fn add_embedded_sources(&self, profile: &Profile, files: &mut SourceFiles<'_>) {
         let Some(sources) = &profile.tables.code else { return };
+        let (mut names, mut addresses) = (Vec::new(), Vec::new());
         for function in &self.functions {
             let Some(code) = function.code.and_then(|index| self.code.get(index)) else { continue };
             let mut missing: BTreeMap<&str, u64> = BTreeMap::new();
@@ -201,14 +219,43 @@ impl Annotation {
                     missing.entry(file).or_insert(instruction.address);
                 }
             }
-            let (names, addresses): (Vec<&str>, Vec<u64>) = missing.into_iter().unzip();
-            if names.is_empty() {
-                continue;
+            for (name, address) in missing {
+                names.push(name);
+                addresses.push((code, address));
             }
-            for (name, text) in names.into_iter().zip(sources.embedded_sources(code, &addresses)) {
-                if let Some(text) = text {
-                    files.add(name, &text);
-                }
+        }
+        for (name, text) in names.into_iter().zip(sources.embedded_sources(&addresses)) {
+            if let Some(text) = text {
+                files.add(name, &text);
+            }
+        }
+    }
+
+    /// Counts the basic blocks and loops of functions.
+    fn add_flow(&mut self, profile: &Profile, targets: &[Option<SelectedFrame>]) {
+        let counted = &profile.tables.branch_ranges;
+        let ends = |first: u32, second: u32| {
+            let [first, second] = [first, second].map(|frame| targets[frame as usize]);
+            let (first, second) = first.zip(second)?;
+            (first.function == second.function).then_some((first.function, first.instruction, second.instruction))
+        };
+        let mut by_function: HashMap<usize, (Vec<ExecutedRange>, Vec<TakenJump>)> = HashMap::new();
+        for range in &counted.ranges {
+            if let Some((function, start, end)) = ends(range.start, range.end).filter(|(_, start, end)| start <= end) {
+                let executed = ExecutedRange { start, end, counts: *range };
+                by_function.entry(function).or_default().0.push(executed);
+            }
+        }
+        for branch in &counted.branches {
+            if let Some((function, from, to)) = ends(branch.from, branch.to) {
+                let jump = TakenJump { from, to, count: branch.count, mispredicted: branch.mispredicted };
+                by_function.entry(function).or_default().1.push(jump);
+            }
+        }
+        for (number, (ranges, jumps)) in by_function {
+            let function = &mut self.functions[number];
+            if function.missing.is_none() {
+                function.flow = FunctionFlow::new(&function.instructions, &ranges, &jumps);
             }
         }
     }
@@ -224,27 +271,36 @@ impl Annotation {
                 instructions.chain(blocks).chain([&mut function.usage]).for_each(|usage| usage.push(Usage::default()));
             }
             let mut all = Counts::default();
-            // A recursive function is counted once for each row.
-            let mut latest: HashMap<(usize, Option<(bool, usize)>), usize> = HashMap::new();
-            let rows = profile.rows.iter().enumerate().filter(|(_, row)| row.event == event);
-            for (number, row) in rows {
+            // Rows of a timeline, one of each sample, share stacks.
+            let mut by_stack: HashMap<StackId, Counts> = HashMap::new();
+            for row in profile.rows.iter().filter(|row| row.event == event) {
                 all += row.into();
-                for (depth, frame) in profile.tables.stacks.stack(row.stack).iter().enumerate() {
+                *by_stack.entry(row.stack).or_default() += row.into();
+            }
+            // By function: the latest stack that was counted for it, for its instructions and for its blocks. A recursive function is
+            // counted once for each stack.
+            let counted = |function: &AnnotatedFunction| {
+                vec![usize::MAX; 1 + function.instructions.len() + function.blocks.len()]
+            };
+            let mut latest: Vec<Vec<usize>> = self.functions.iter().map(counted).collect();
+            for (number, (&stack, &counts)) in by_stack.iter().enumerate() {
+                for (depth, frame) in profile.tables.stacks.stack(stack).iter().enumerate() {
                     let Some(SelectedFrame { function, instruction }) = targets[*frame as usize] else { continue };
                     let block = block_of[function][instruction];
-                    let mut add = |usage: &mut Vec<Usage>, key| {
+                    let mut add = |usage: &mut Vec<Usage>, index: usize| {
                         let usage = &mut usage[event_number];
                         if depth == 0 {
-                            usage.own += row.into();
+                            usage.own += counts;
                         }
-                        if latest.insert((function, key), number) != Some(number) {
-                            usage.total += row.into();
+                        if std::mem::replace(&mut latest[function][index], number) != number {
+                            usage.total += counts;
                         }
                     };
                     let annotated = &mut self.functions[function];
-                    add(&mut annotated.usage, None);
-                    add(&mut annotated.instructions[instruction].usage, Some((false, instruction)));
-                    add(&mut annotated.blocks[block].usage, Some((true, block)));
+                    let first_block = 1 + annotated.instructions.len();
+                    add(&mut annotated.usage, 0);
+                    add(&mut annotated.instructions[instruction].usage, 1 + instruction);
+                    add(&mut annotated.blocks[block].usage, first_block + block);
                 }
             }
             self.events.push((event, all));
@@ -286,6 +342,13 @@ impl AnnotatedFunction {
         numbers
     }
 
+    /// The source files of lines with samples.
+    pub(crate) fn sampled_files(&self) -> BTreeSet<&str> {
+        let has_samples = |block: &&CodeBlock| block.usage.iter().any(|usage| usage.total != Counts::default());
+        let files = self.blocks.iter().filter(has_samples).map(|block| &*block.position.file);
+        files.filter(|file| !file.is_empty()).collect()
+    }
+
     /// By instruction: whether it has samples, or is at most so many instructions from one that has.
     pub(crate) fn near_samples(&self, context: usize) -> Vec<bool> {
         let mut near = vec![false; self.instructions.len()];
@@ -306,12 +369,24 @@ impl AnnotatedInstruction {
     }
 }
 
+/// By frame: whether it is in the stack of a sample, not only an end of a branch.
+fn sampled_frames(profile: &Profile) -> Vec<bool> {
+    let tables = &*profile.tables;
+    let has_branches = !tables.branch_ranges.branches.is_empty();
+    let mut is_sampled = vec![!has_branches; tables.stacks.frames().len()];
+    for row in profile.rows.iter().filter(|_| has_branches) {
+        tables.stacks.stack(row.stack).iter().for_each(|&frame| is_sampled[frame as usize] = true);
+    }
+    is_sampled
+}
+
 /// Groups selected frames by function.
 fn grouped(
     ids: &[u32],
     found: &FrameFunctions,
     locations: &Locations,
     selection: &LocationSelection,
+    is_sampled: &[bool],
 ) -> Vec<FunctionFrames> {
     let (mut groups, mut by_key): (Vec<FunctionFrames>, HashMap<FunctionKey, usize>) = (Vec::new(), HashMap::new());
     for (index, (&id, result)) in ids.iter().zip(&found.frames).enumerate() {
@@ -319,6 +394,8 @@ fn grouped(
         let Some(&outermost) = locations.frame_locations(id).last() else { continue };
         let location = locations.get(outermost);
         let (key, address) = match *result {
+            // Ends of branches have no samples.
+            Err(_) if !is_sampled[id as usize] => continue,
             Ok((function, address)) => (FunctionKey::Code(function), address),
             Err((missing, address)) => (FunctionKey::Name(location.function, location.dso, missing), address),
         };
@@ -335,24 +412,20 @@ fn grouped(
 
 /// A function with its instructions, or with addresses if they are unknown, without counts.
 fn annotate(
-    profile: &Profile,
     locations: &Locations,
-    selection: &LocationSelection,
-    group: &FunctionFrames,
-    code: Option<&CodeFunction>,
-    selected: &dyn Fn(usize) -> (u32, Frame),
+    names: &HashSet<Cow<'_, str>>,
+    (group, code): (&FunctionFrames, Option<&CodeFunction>),
+    decoded: Option<Result<Vec<AnnotatedInstruction>, String>>,
+    frame: &dyn Fn(usize) -> u32,
 ) -> AnnotatedFunction {
-    let addresses = || group.frames.iter().map(|&(index, address)| (address, selected(index).0));
-    let (mut instructions, missing) = match (code.zip(profile.tables.code.as_ref()), &group.key) {
-        (Some((function, sources)), _) => match disassembled(function, sources) {
-            Ok(instructions) => (instructions, None),
-            Err(reason) => (sampled(addresses(), locations), Some(reason)),
-        },
+    let addresses = || group.frames.iter().map(|&(index, address)| (address, frame(index)));
+    let (mut instructions, missing) = match (decoded, &group.key) {
+        (Some(Ok(instructions)), _) => (instructions, None),
+        (Some(Err(reason)), _) => (sampled(addresses(), locations), Some(reason)),
         (None, FunctionKey::Name(_, _, missing)) => (sampled(addresses(), locations), Some(missing.to_string())),
         (None, FunctionKey::Code(_)) => (sampled(addresses(), locations), Some(MissingCode::NoObject.to_string())),
     };
     if !group.is_whole && missing.is_none() {
-        let names = selection.names(locations);
         instructions.retain(|instruction| {
             instruction.position.inlined.iter().any(|function| names.contains(function.name.as_str()))
         });
@@ -363,6 +436,7 @@ fn annotate(
         usage: Vec::new(),
         instructions,
         blocks: Vec::new(),
+        flow: None,
         missing,
         modified: code.and_then(|function| function.code.modified),
         code: match group.key {

@@ -4,6 +4,7 @@ use super::code::{CodeId, CodeSymbol, CodeTable};
 use super::groups::BranchEnds;
 use crate::profile::access_words::{self, AccessWords};
 use crate::profile::accesses::AccessField;
+use crate::profile::branch_words;
 use crate::profile::intern::stacks::FrameId;
 use crate::profile::labels::{Label, LabelsId};
 use crate::profile::{Profile, Row, Tables};
@@ -210,14 +211,14 @@ impl HistogramKey {
         }
         let column = |column: &Column| match column.cell {
             CellSource::Sample(cell) => cell(row, tables).unwrap_or(MISSING),
-            CellSource::Location(_) | CellSource::Data(_) => MISSING,
+            _ => MISSING,
         };
         let flag = |field| tables.labels.branch_flags(row.labels).map_or(0, |flags| flags.get(field));
         Some(match self {
             Self::Pid => tables.labels.value(row.labels, Label::Tid).unwrap_or(MISSING),
             Self::Comm => column(&COMM),
             Self::Cpu => column(&CPU),
-            Self::Mispredict => flag(BranchFlags::MISPRED) << 1 | flag(BranchFlags::PREDICTED),
+            Self::Mispredict => tables.labels.branch_flags(row.labels).map_or(0, branch_words::prediction),
             Self::Abort => flag(BranchFlags::ABORT),
             Self::InTx => flag(BranchFlags::IN_TX),
             Self::Cycles => flag(BranchFlags::CYCLES),
@@ -312,9 +313,9 @@ impl HistogramKey {
                 let shown = code.symbol_text(code.in_file(id), level).into();
                 (SortValue::BranchEnd { is_unknown, address: address as i64 }, shown)
             }
-            Self::Mispredict => (SortValue::Flag(value), ["N/A", "N", "Y", "Y"][value as usize & 3].into()),
-            Self::Abort => (SortValue::Flag(value), [".", "A"][value as usize & 1].into()),
-            Self::InTx => (SortValue::Flag(value), [".", "T"][value as usize & 1].into()),
+            Self::Mispredict => (SortValue::Flag(value), branch_words::PREDICTIONS[value as usize & 3].into()),
+            Self::Abort => (SortValue::Flag(value), branch_words::ABORTS[value as usize & 1].into()),
+            Self::InTx => (SortValue::Flag(value), branch_words::IN_TRANSACTION[value as usize & 1].into()),
             Self::Cycles if value == 0 => (SortValue::Number(0), "-".into()),
             // perf prints 16 bits as a signed number.
             Self::Cycles => (SortValue::Number(-(value as i64)), (value as i16).to_string().into()),

@@ -97,6 +97,17 @@ impl Symbolizer {
         code
     }
 
+    /// At most so many bytes of code from the first of these addresses on, whichever function they are of.
+    pub fn code_from(&self, key: &ObjectKey, addresses: &Addresses, len: usize) -> Option<FunctionCode> {
+        let (object, _) = self.find(key);
+        let (object, &address) = (object?, addresses.list().first()?);
+        let address = match addresses {
+            Addresses::Offsets(_) => object.address_of_offset(address)?,
+            Addresses::Virtual(_) => address,
+        };
+        object.code_from(address, len)
+    }
+
     /// The texts of the source files of addresses, as the symbol table states them, where debug information contains them.
     pub fn embedded_sources(&self, key: &ObjectKey, addresses: &[u64]) -> Vec<Option<Vec<u8>>> {
         let mut texts = Vec::new();
@@ -148,6 +159,20 @@ pub(super) fn in_object(object: &Object, range: (u64, Option<u64>)) -> Result<Fu
         is_64: object.is_64(),
         has_open_end: end.is_none(),
         modified: fs::metadata(object.path()).and_then(|file| file.modified()).ok(),
+    })
+}
+
+/// At most so many bytes of code from an address of an ELF file on.
+pub(super) fn from_address(object: &Object, address: u64, len: usize) -> Option<FunctionCode> {
+    let rest = object.code_at(address);
+    let bytes = &rest[..rest.len().min(len).min(MAX_CODE)];
+    (!bytes.is_empty()).then(|| FunctionCode {
+        start: address,
+        bytes: object.bytes().slice_ref(bytes),
+        machine: Some(object.machine()),
+        is_64: object.is_64(),
+        has_open_end: true,
+        modified: None,
     })
 }
 

@@ -210,6 +210,10 @@ impl OpenedObject for ElfFiles {
         code::in_object(object, (start.ok_or(MissingCode::NoFunction)?, None))
     }
 
+    fn code_from(&self, address: u64, len: usize) -> Option<FunctionCode> {
+        code::from_address(self.object.as_ref()?, address, len)
+    }
+
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup)) {
         self.with_code_lookup(&mut |code| lookups(&DataOrCode { files: self, code }));
     }
@@ -227,6 +231,10 @@ impl Lookup for DataOrCode<'_> {
             true => self.files.data().look_up(address, on_frame),
             false => self.code.look_up(address, on_frame),
         }
+    }
+
+    fn source(&self, address: u64) -> Option<Vec<u8>> {
+        self.code.source(address)
     }
 
     fn exceeds_limit(&self) -> bool {

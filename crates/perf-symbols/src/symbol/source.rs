@@ -80,6 +80,18 @@ pub trait OpenedObject: Send + Sync {
         Err(MissingCode::NamesOnly)
     }
 
+    /// At most so many bytes of code from an address on, whichever function they are of.
+    fn code_from(&self, address: u64, len: usize) -> Option<FunctionCode> {
+        let code = self.code(address).ok()?;
+        let at = usize::try_from(address.checked_sub(code.start)?).ok()?;
+        let end = code.bytes.len().min(at.checked_add(len)?);
+        Some(FunctionCode {
+            start: address,
+            bytes: code.bytes.get(at..end).map(|part| code.bytes.slice_ref(part))?,
+            ..code
+        })
+    }
+
     /// Calls `lookups` with a lookup for use by one thread.
     fn with_lookup(&self, lookups: &mut dyn FnMut(&dyn Lookup));
 }

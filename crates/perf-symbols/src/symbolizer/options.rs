@@ -72,6 +72,11 @@ impl SymbolOptions {
         self.naming(directory.as_ref())
     }
 
+    /// The directory of [`symfs`](Self::symfs).
+    pub fn root_copy(&self) -> Option<&Path> {
+        self.search.symfs.as_deref()
+    }
+
     /// Searches no debug files in directories of this machine, such as `/usr/lib/debug`.
     #[must_use]
     pub fn without_debug_dirs(mut self) -> Self {

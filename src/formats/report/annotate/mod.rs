@@ -4,8 +4,9 @@ mod arrows;
 mod json;
 mod text;
 
-use super::{Color, FORMAT, bounded};
+use super::{Color, FORMAT};
 use crate::formats::Format;
+use crate::formats::framework::bounded_json as bounded;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, ProfileFormat};
 #[cfg(feature = "cli")]
 use crate::option_values::number_in;

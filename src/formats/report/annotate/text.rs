@@ -6,15 +6,15 @@ use super::Annotate;
 use super::arrows::arrows;
 use crate::profile::Profile;
 use crate::profile::options::FunctionNames;
+use crate::report::annotation::flow::{BasicBlock, CountedLoop, FunctionFlow};
 use crate::report::annotation::{
-    AnnotatedFunction, AnnotatedInstruction, Annotation, BlockOrder, CodeBlock, InlinedFunction,
+    AnnotatedFunction, AnnotatedInstruction, Annotation, BlockOrder, CodeBlock, CodePosition, InlinedFunction,
 };
 use crate::report::location::Locations;
 use crate::report::source_files::SourceFiles;
 use crate::report::{Counts, Usage};
 use perf_data::printable;
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::ops::RangeInclusive;
 
 /// A listing of functions.
 pub(super) struct Listing<'a> {
@@ -29,8 +29,8 @@ const MAX_FUNCTIONS: usize = 20;
 /// Number of source files of a function whose paths are printed.
 const MAX_SOURCES: usize = 5;
 
-/// By how much copies of a source file and of its program may differ in time: copies are often as old as the copying.
-const TOLERANCE: Duration = Duration::from_secs(60);
+/// Number of basic blocks and of loops that are printed.
+const MAX_BLOCKS: usize = 10;
 
 /// Width of the columns of an event.
 const COLUMNS: usize = 16;
@@ -80,24 +80,21 @@ impl Listing<'_> {
         let columns = "  total     self ".repeat(annotation.events.len());
         line!(text, "{}", format!("{columns} address").trim_end());
         self.blocks(function, style, files, &mut text);
+        if let Some(flow) = &function.flow {
+            flow_tables(function, flow, style, &mut text);
+        }
         text
     }
 
     /// The source files with samples, with what the reader has to know of each.
     fn files(&self, function: &AnnotatedFunction, files: &mut SourceFiles<'_>, text: &mut String) {
-        let has_samples = |block: &&CodeBlock| block.usage.iter().any(|usage| usage.total != Counts::default());
-        let blocks = function.blocks.iter().filter(has_samples);
-        let names: BTreeSet<&str> = blocks.map(|block| &*block.position.file).filter(|name| !name.is_empty()).collect();
+        let names = function.sampled_files();
         for name in names.iter().take(MAX_SOURCES) {
-            let source = files.text(name);
-            let modified = source.as_ref().and_then(|source| source.modified).zip(function.modified);
-            let note = match (&source, modified) {
-                (None, _) if self.options.contents.no_source => "",
-                (None, _) => ": not found; use --source-dir DIR",
-                (Some(_), Some((source, object))) if source > object + TOLERANCE => {
-                    ": newer than the program, so lines may differ"
-                }
-                _ => "",
+            let note = match files.text(name) {
+                None if self.options.contents.no_source => "",
+                None => ": not found; use --source-dir DIR",
+                Some(_) if files.is_newer(name, function.modified) => ": newer than the program, so lines may differ",
+                Some(_) => "",
             };
             line!(text, "source {}{note}", printable::name(name));
         }
@@ -149,12 +146,7 @@ impl Listing<'_> {
         text: &mut String,
     ) {
         let position = &block.position;
-        let name = position.file.rsplit('/').next().unwrap_or_default();
-        let place = match (name, position.line) {
-            ("", _) => "unknown line".to_owned(),
-            (name, 0) => format!("{}:?", printable::name(name)),
-            (name, line) => format!("{}:{line}", printable::name(name)),
-        };
+        let place = line_name(position);
         let source = files.text(&position.file);
         let source = source.as_ref().and_then(|source| source.line(position.line)).unwrap_or_default();
         let source = printable::name(&source.replace('\t', "    ")).into_owned();
@@ -168,6 +160,52 @@ impl Listing<'_> {
         let inlined = if inlined.is_empty() { String::new() } else { format!("  (inlined {})", inlined.join(arrow)) };
         let columns = columns(&block.usage, all, style);
         line!(text, "{}", format!("{columns}  {}  {source}{inlined}", style.heading(&place)).trim_end());
+    }
+}
+
+/// The basic blocks and loops that branch stacks count.
+fn flow_tables(function: &AnnotatedFunction, flow: &FunctionFlow, style: Style, text: &mut String) {
+    let name = |range: &RangeInclusive<usize>| {
+        let [first, last] = [range.start(), range.end()].map(|&index| &function.instructions[index]);
+        let lines = [first, last].map(|instruction| line_name(&instruction.position));
+        let lines = if lines[0] == lines[1] { lines[0].clone() } else { lines.join(" to ") };
+        format!("{:x}-{:x}  {lines}", first.address, last.address)
+    };
+    let decimal = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.2}"));
+    line!(text, "{}", style.heading("basic blocks in branch stacks, those with the most executed instructions first"));
+    line!(text, "       times    cycles     ipc  instructions  block");
+    for block in flow.blocks.iter().take(MAX_BLOCKS) {
+        let BasicBlock { instructions, times, cycles, .. } = block;
+        let (cycles, ipc) = (decimal(*cycles), decimal(block.ipc()));
+        line!(text, "{times:>12}  {cycles:>8}  {ipc:>6}  {:>12}  {}", block.len(), name(instructions));
+    }
+    let omitted = flow.blocks.len().saturating_sub(MAX_BLOCKS);
+    if omitted > 0 {
+        line!(text, "{omitted} more; --json has all");
+    }
+    if flow.loops.is_empty() {
+        return;
+    }
+    line!(text, "{}", style.heading("loops in branch stacks, those with the most cycles or instructions first"));
+    line!(text, "  iterations    cycles  mispredicted  loop");
+    for counted in flow.loops.iter().take(MAX_BLOCKS) {
+        let CountedLoop { instructions, iterations, mispredicted, cycles, .. } = counted;
+        let share = *mispredicted as f64 * 100.0 / (*iterations).max(1) as f64;
+        line!(text, "{iterations:>12}  {:>8}  {share:>11.2}%  {}", decimal(*cycles), name(instructions));
+    }
+    let omitted = flow.loops.len().saturating_sub(MAX_BLOCKS);
+    if omitted > 0 {
+        line!(text, "{omitted} more; --json has all");
+    }
+}
+
+/// File and line of a position.
+fn line_name(position: &CodePosition) -> String {
+    let name = position.file.rsplit('/').next().unwrap_or_default();
+    match (name, position.line) {
+        ("", _) => "unknown line".to_owned(),
+        (name, 0) => format!("{}:?", printable::name(name)),
+        (name, line) => format!("{}:{line}", printable::name(name)),
     }
 }
 

@@ -17,7 +17,8 @@ use crate::profile::{Profile, Row, Tables};
 use hashbrown::HashMap;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::RecordType;
-use perf_data::error::Result;
+use perf_data::abi::sample_type::SampleType;
+use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use std::collections::BTreeSet;
@@ -33,6 +34,9 @@ impl Collector<'_> {
         self.selection.check(meta)?;
         labels::check(&self.selected_labels, meta)?;
         self.accesses.check(meta, self.as_recorded)?;
+        if self.branches.is_some() && !self.as_recorded {
+            check_branches(meta)?;
+        }
         mem::take(&mut self.values).finish(meta, &mut self.ledger)?;
         let messages = self.spans.take().map_or(Ok(Vec::new()), |spans| spans.finish(meta))?;
         messages.into_iter().for_each(|message| self.ledger.change(message));
@@ -66,6 +70,8 @@ impl Collector<'_> {
             part.join(counted, |stack| collected.direct(stack), |sample| collected.sample_stacks[sample as usize]);
         }
         let scheduling = scheduling.flatten().map(|scheduling| scheduling.finish(|stack| collected.direct(stack)));
+        let counter = self.branch_ranges.take();
+        let branch_ranges = counter.map(|counter| counter.finish(&collected.stacks, |stack| collected.direct(stack)));
         let CollectedStacks { mut stacks, mut mappings, .. } = collected;
         let imported = self.symbols.imported.clone();
         let mut events: Vec<_> =
@@ -125,6 +131,7 @@ impl Collector<'_> {
         stacks.seal();
         let tables = Arc::new(Tables {
             events,
+            counts_branches: self.branches.is_some(),
             event_groups: EventGroup::list(meta),
             thread_comms,
             mappings,
@@ -132,6 +139,7 @@ impl Collector<'_> {
             function_names: self.names,
             objects,
             code,
+            branch_ranges: branch_ranges.unwrap_or_default(),
             imported,
             stacks,
             labels: self.label_sets,
@@ -150,6 +158,19 @@ impl Collector<'_> {
         });
         Ok((named.collect(), self.ledger))
     }
+}
+
+/// Checks that an event records branch stacks.
+///
+/// # Errors
+/// If none does.
+fn check_branches(meta: &Meta) -> Result<()> {
+    let events = meta.events.list();
+    if events.is_empty() || events.iter().any(|event| event.layout.sample_type().contains(SampleType::BRANCH_STACK)) {
+        return Ok(());
+    }
+    let problem = "samples have no branch stack; record them with 'perf record -b'".to_owned();
+    Err(Error::input(&meta.files[0], None, problem))
 }
 
 /// Replaces values by numbers of samples, except of events of imported profiles, which may have none.

@@ -1,14 +1,17 @@
-//! JSON of a report with a limited size, for programs that pay for what they read.
+//! JSON of a report or of information on a recording with a limited size, for programs that pay for what they read.
 
 use perf_data::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::io::Write;
 
 /// The lists of a report. What else it contains is short.
-const LISTS: [&str; 4] = ["entries", "lines", "callers", "callees"];
+const LISTS: [&str; 7] = ["entries", "lines", "callers", "callees", "wakeups", "blocks", "loops"];
 
 /// Least number of bytes of a limit: an object without entries, and a few of them.
-pub(super) const MIN_BYTES: u32 = 500;
+pub(crate) const MIN_BYTES: u32 = 500;
+
+/// Least number of bytes of a limit of information on a recording: an event has about 700.
+pub const MIN_INFO_BYTES: u32 = 3000;
 
 /// A name may have so much of the limit: those of templates have thousands of characters.
 const TEXT_SHARE: usize = 8;
@@ -17,7 +20,7 @@ const TEXT_SHARE: usize = 8;
 ///
 /// # Errors
 /// Errors of `out`.
-pub(super) fn write(report: Value, offset: Option<u32>, max_bytes: Option<u32>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn write(report: Value, offset: Option<u32>, max_bytes: Option<u32>, out: &mut dyn Write) -> Result<()> {
     let max_bytes = max_bytes.map_or(usize::MAX, |bytes| bytes.max(MIN_BYTES) as usize - "\n".len());
     let part = bounded(report, offset.unwrap_or(0) as usize, max_bytes);
     writeln!(out, "{part}").map_err(Error::Output)
@@ -26,10 +29,43 @@ pub(super) fn write(report: Value, offset: Option<u32>, max_bytes: Option<u32>, 
 /// Omits the entries of lists before an offset, and as many at their ends as exceed the limit. The number of those that follow is in
 /// `omitted`, the offset at which they begin in `next_offset`. Facts of the recording are omitted if they exceed half of the limit,
 /// events a third, and annotated functions a sixth of it.
-pub(super) fn bounded(report: Value, offset: usize, max_bytes: usize) -> Value {
+fn bounded(report: Value, offset: usize, max_bytes: usize) -> Value {
+    bounded_lists(report, &LISTS, offset, max_bytes)
+}
+
+/// As for reports, of information on a recording: its lists are `events`, `groups` and `build_ids`. Of `features` and `stats`, the
+/// longest members are omitted that exceed a quarter and a fifth of the limit; `omitted` has their names.
+pub fn bounded_info(info: Value, offset: Option<u32>, max_bytes: Option<u32>) -> Value {
+    let Value::Object(mut object) = info else { return info };
+    let max_bytes = max_bytes.map_or(usize::MAX, |bytes| bytes.max(MIN_INFO_BYTES) as usize - "\n".len());
+    let mut omitted = Map::new();
+    for (name, share) in [("features", 4), ("stats", 5)] {
+        let Some(members) = object.get_mut(name).and_then(Value::as_object_mut) else { continue };
+        let mut removed = Vec::new();
+        while size(&Value::from(members.clone())) > max_bytes / share {
+            let longest = members.iter().max_by_key(|(_, value)| size(value)).map(|(name, _)| name.clone());
+            let Some(longest) = longest else { break };
+            members.remove(&longest);
+            removed.push(Value::from(longest));
+        }
+        if !removed.is_empty() {
+            omitted.insert(name.to_owned(), removed.into());
+        }
+    }
+    if !omitted.is_empty() {
+        object.insert("omitted".to_owned(), omitted.into());
+    }
+    bounded_lists(object.into(), &["events", "groups", "build_ids"], offset.unwrap_or(0) as usize, max_bytes)
+}
+
+fn bounded_lists(report: Value, lists: &[&str], offset: usize, max_bytes: usize) -> Value {
     let Value::Object(mut object) = report else { return report };
-    let lists: Vec<_> = LISTS.iter().filter_map(|name| Some((*name, object.remove(*name)?))).collect();
-    let (mut omitted, mut next_offset) = (Map::new(), None);
+    let lists: Vec<_> = lists.iter().filter_map(|name| Some((*name, object.remove(*name)?))).collect();
+    let mut omitted = match object.remove("omitted") {
+        Some(Value::Object(omitted)) => omitted,
+        _ => Map::new(),
+    };
+    let mut next_offset = None;
     for name in ["facts", "warnings"] {
         if size(&Value::from(object.clone())) > max_bytes / 2
             && let Some(removed) = object.remove(name)
@@ -51,7 +87,8 @@ pub(super) fn bounded(report: Value, offset: usize, max_bytes: usize) -> Value {
             omitted.insert(name.to_owned(), (count - shown).into());
         }
     }
-    let mut room = max_bytes.saturating_sub(size(&Value::from(object.clone())) + 130);
+    let other = size(&Value::from(object.clone())) + size(&Value::from(omitted.clone()));
+    let mut room = max_bytes.saturating_sub(other + 130);
     let mut left = lists.len();
     for (name, list) in lists {
         let Value::Array(entries) = list else { continue };
@@ -138,6 +175,25 @@ mod tests {
         report["events"] = (0..500).map(|event| json!({ "event": event })).collect();
         let part = bounded(report, 0, 1000);
         assert!(size(&part) <= 1000 && part["omitted"]["events"].as_u64() > Some(450), "{part}");
+    }
+
+    #[test]
+    fn information_on_a_recording_is_limited() {
+        let ids: Vec<_> =
+            (0..500).map(|id| json!({ "build_id": format!("{id:040}"), "file": "/usr/bin/app" })).collect();
+        let features = json!({ "HOSTNAME": "host", "CPU_TOPOLOGY": "x".repeat(5000), "CMDLINE": "y".repeat(400) });
+        let info = json!({ "file": "perf.data", "features": features, "stats": { "threads": 3 }, "build_ids": ids });
+        let (mut offset, mut shown) = (Some(0), 0);
+        while let Some(at) = offset {
+            let part = bounded_info(info.clone(), Some(at), Some(3000));
+            assert!(size(&part) < 3000, "{} bytes", size(&part));
+            assert_eq!(part["omitted"]["features"], json!(["CPU_TOPOLOGY"]));
+            assert!(part["features"]["HOSTNAME"] == "host" && part["stats"]["threads"] == 3);
+            shown += part["build_ids"].as_array().unwrap().len();
+            offset = part.get("next_offset").and_then(Value::as_u64).map(|offset| offset as u32);
+        }
+        assert_eq!(shown, 500);
+        assert_eq!(bounded_info(info.clone(), None, None), info);
     }
 
     #[test]
