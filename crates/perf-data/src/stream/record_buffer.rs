@@ -207,7 +207,7 @@ mod tests {
         buffer.seal();
         let expected = (0..=20_000).chain([70, 71]).chain(20_001..50_000);
         for (&position, number) in positions.iter().zip(expected) {
-            let at = position.at as usize;
+            let at = position.at();
             let block = buffer.block(position);
             let unpack = packed_records::is_packed(block).then(|| packed_records::unpack(block, at).unwrap());
             let (block, at) = unpack.as_ref().map_or((buffer.block(position), at), |block| (block, 0));
