@@ -71,6 +71,7 @@ mod suite {
     mod modules;
     mod off_cpu;
     mod otlp_import;
+    mod otlp_versions;
     mod passes;
     mod paths;
     #[cfg(unix)]
