@@ -26,6 +26,7 @@ mod suite {
     mod docs;
     mod dump;
     mod edited_proto;
+    mod embedded_hostile;
     mod embedded_lines;
     mod embedded_parts;
     mod embedded_symbols;
