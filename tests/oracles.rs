@@ -17,6 +17,7 @@ mod oracles {
     mod consumers;
     mod conversions;
     mod disassembly;
+    mod embedded_symbols;
     mod endian;
     mod filters;
     mod folded;
