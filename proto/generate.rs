@@ -13,7 +13,9 @@ pub(crate) fn generate() -> Result<(), Box<dyn Error>> {
     for file in ["proto/profile.proto", "proto/perfetto.proto"] {
         prost_build::Config::new().compile_fds(protox::compile([file], ["proto"])?)?;
     }
-    generate_otlp()?;
+    for file in ["proto/otlp.proto", "proto/otlp_1_7.proto"] {
+        generate_otlp(file)?;
+    }
     let mut recording = protox::compile(["proto/perf_data.proto"], ["proto"])?;
     for file in &mut recording.file {
         file.message_type.iter_mut().for_each(text_as_bytes);
@@ -34,10 +36,13 @@ pub(crate) fn generate() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Fields of OTLP with their names in the JSON of versions before 1.9.
+const EARLIER_NAMES: [(&str, &str); 2] = [("samples", "sample"), ("lines", "line")];
+
 /// The messages of OTLP also have its JSON form: names in camel case, numbers of 64 bits as text, no default values. Numbers are read
 /// with and without quotes, as protobuf allows.
-fn generate_otlp() -> Result<(), Box<dyn Error>> {
-    let set = protox::compile(["proto/otlp.proto"], ["proto"])?;
+fn generate_otlp(file: &str) -> Result<(), Box<dyn Error>> {
+    let set = protox::compile([file], ["proto"])?;
     let mut config = prost_build::Config::new();
     config.type_attribute(".", "#[derive(::serde::Serialize, ::serde::Deserialize)]");
     config.type_attribute(".", "#[serde(rename_all = \"camelCase\", default)]");
@@ -47,6 +52,9 @@ fn generate_otlp() -> Result<(), Box<dyn Error>> {
         let name = format!(".{}.{}", file.package(), message.name());
         for field in &message.field {
             let path = format!("{name}.{}", field.name());
+            if let Some((_, earlier)) = EARLIER_NAMES.iter().find(|(current, _)| *current == field.name()) {
+                config.field_attribute(&path, format!("#[serde(alias = \"{earlier}\")]"));
+            }
             config.field_attribute(&path, format!("#[serde(skip_serializing_if = \"{json}::is_default\")]"));
             let (write, read) = match field.label() {
                 Label::Repeated => ("texts", "numbers"),

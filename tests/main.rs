@@ -28,6 +28,7 @@ mod suite {
     mod docs;
     mod dump;
     mod edited_proto;
+    mod embedded_hostile;
     mod embedded_lines;
     mod embedded_parts;
     mod embedded_symbols;
@@ -73,6 +74,7 @@ mod suite {
     mod modules;
     mod off_cpu;
     mod otlp_import;
+    mod otlp_versions;
     mod passes;
     mod paths;
     #[cfg(unix)]

@@ -18,6 +18,7 @@ mod oracles {
     mod consumers;
     mod conversions;
     mod disassembly;
+    mod embedded_symbols;
     mod endian;
     mod filters;
     mod folded;

@@ -1,4 +1,4 @@
-//! Replaces the user stack dumps of samples by call chains: `--unwind`.
+//! Replaces the user stack dumps of samples by call chains, and adds callers from link registers: `--unwind`.
 //!
 //! Stacks are unwound in time order, with the mappings of their time, and written in file order.
 
@@ -9,11 +9,11 @@ use crate::profile::unwind::unwinding::Unwinding;
 use crate::rewrite::framework::pass::{Pass, PreScan};
 use crate::rewrite::framework::pass_options::{ObjectUse, PassContext, PassOptions};
 use crate::rewrite::framework::replacement::RecordBuffer;
-use crate::rewrite::framework::sample_parts::{SampleParts, layout_with};
+use crate::rewrite::framework::sample_parts::SampleParts;
 use crate::rewrite::framework::spooled_chains::SpooledChains;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::bytes::Integer;
-use perf_data::abi::record::RecordHeader;
+use perf_data::abi::record::{RecordHeader, RecordType};
 use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample_type::{BranchSampleType, SampleType};
@@ -58,6 +58,8 @@ pub struct UnwindPass {
     unwinding: Unwinding,
     /// Unwound call chains by the position of their sample.
     chains: SpooledChains<u64>,
+    /// By event: whether its samples get other call chains.
+    is_unwound: Vec<bool>,
     counts: Counts,
 }
 
@@ -74,7 +76,7 @@ impl UnwindPass {
     /// Creates the pass, which searches object files as in `options`.
     pub fn new(options: Arc<SymbolOptions>, keeps_dumps: bool, read: ReadOptions) -> Self {
         let (unwinding, chains) = (Unwinding::with_objects(&options), SpooledChains::default());
-        Self { options, keeps_dumps, read, unwinding, chains, counts: Counts::default() }
+        Self { options, keeps_dumps, read, unwinding, chains, is_unwound: Vec::new(), counts: Counts::default() }
     }
 }
 
@@ -85,8 +87,10 @@ impl Pass for UnwindPass {
 
     fn pre_scan(&mut self) -> Option<PreScan<'_>> {
         self.chains = SpooledChains::new(self.read.spool_dir.clone());
+        self.is_unwound.clear();
         self.unwinding = Unwinding::with_objects(&self.options);
-        let scan = UnwindScan { chains: &mut self.chains, positions: FilePositions::default() };
+        let positions = FilePositions::default();
+        let scan = UnwindScan { chains: &mut self.chains, is_unwound: &mut self.is_unwound, positions };
         let scan = Before::new(&mut self.unwinding, scan);
         Some(PreScan::in_file_order(NumberedOrder::new(scan, self.read.clone())))
     }
@@ -96,8 +100,8 @@ impl Pass for UnwindPass {
     }
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
-        let with_dumps = header.events.iter_mut().flatten().map(|event| &mut event.attr);
-        for attr in with_dumps.filter(|attr| attr.sample_type.contains(SampleType::USER_DUMP)) {
+        let unwound = header.events.iter_mut().zip(&self.is_unwound).filter(|(_, is_unwound)| **is_unwound);
+        for attr in unwound.filter_map(|(event, _)| Some(&mut event.as_mut()?.attr)) {
             attr.sample_type.insert(SampleType::CALLCHAIN);
             // perf record sets this flag if it dumps stacks; the unwound frames are now in the chain.
             attr.flags.remove(AttrFlags::EXCLUDE_CALLCHAIN_USER);
@@ -118,6 +122,7 @@ impl Pass for UnwindPass {
         self.counts = Counts::default();
         let stage = UnwindStage {
             chains: &self.chains,
+            is_unwound: &self.is_unwound,
             keeps_dumps: self.keeps_dumps,
             positions: FilePositions::default(),
             chain: Vec::new(),
@@ -144,6 +149,7 @@ impl Pass for UnwindPass {
 /// The pre-scan, in time order, after unwinding.
 struct UnwindScan<'a> {
     chains: &'a mut SpooledChains<u64>,
+    is_unwound: &'a mut Vec<bool>,
     positions: FilePositions,
 }
 
@@ -154,25 +160,43 @@ impl Numbered for UnwindScan<'_> {
 }
 
 impl Sink for UnwindScan<'_> {
-    fn record(&mut self, _: &Meta, raw: &Raw<'_>) -> Result<()> {
+    fn record(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         if let Some(chain) = raw.call_chain() {
             self.chains.add(self.positions.position(raw), chain)?;
+            self.note_event(meta, raw);
         }
         self.positions.forget(raw);
         Ok(())
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
-        if !meta.events.list().iter().any(|event| event.layout.sample_type().contains(SampleType::USER_DUMP)) {
+        self.is_unwound.resize(meta.events.list().len(), false);
+        for (is_unwound, event) in self.is_unwound.iter_mut().zip(meta.events.list()) {
+            *is_unwound |= event.layout.sample_type().contains(SampleType::USER_DUMP);
+        }
+        if !self.is_unwound.contains(&true) {
             return Err(Error::not_found("--unwind: no event samples user registers and stacks"));
         }
         self.chains.finish()
     }
 }
 
+impl UnwindScan<'_> {
+    /// Notes the event of a sample whose chain lacked the caller in its link register.
+    fn note_event(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        let Some((index, event)) = meta.events.find(raw) else { return };
+        if event.layout.sample_type().contains(SampleType::CALLCHAIN | SampleType::REGS_USER) {
+            let index = index as usize;
+            self.is_unwound.resize(self.is_unwound.len().max(index + 1), false);
+            self.is_unwound[index] = true;
+        }
+    }
+}
+
 /// Writes the call chains into samples.
 struct UnwindStage<'a> {
     chains: &'a SpooledChains<u64>,
+    is_unwound: &'a [bool],
     keeps_dumps: bool,
     positions: FilePositions,
     /// The chain of the current sample (scratch buffer).
@@ -185,20 +209,27 @@ impl<S: Sink + ?Sized> Stage<S> for UnwindStage<'_> {
     fn record(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
         let position = self.positions.position(raw);
         self.positions.forget(raw);
-        let Some(layout) = layout_with(meta, raw, |fields| fields.contains(SampleType::USER_DUMP)) else {
-            return sink.record(meta, raw);
-        };
+        let Some(layout) = self.unwound_layout(meta, raw) else { return sink.record(meta, raw) };
         let parts = SampleParts::locate(raw, layout);
         let Some((parts, ())) = parts.zip(self.find_chain(position, raw, layout)) else {
             self.counts.unreadable += 1;
             return Ok(());
         };
-        self.write(raw, &parts)?;
+        self.write(raw, &parts, layout.sample_type())?;
         self.changed.pass(sink, meta, raw)
     }
 }
 
 impl UnwindStage<'_> {
+    /// The layout of a sample that gets another call chain; `None` for other records.
+    fn unwound_layout<'m>(&self, meta: &'m Meta, raw: &Raw<'_>) -> Option<&'m SampleLayout> {
+        if raw.header().kind != RecordType::SAMPLE {
+            return None;
+        }
+        let (index, event) = meta.events.find(raw)?;
+        self.is_unwound.get(index as usize).is_some_and(|&is_unwound| is_unwound).then_some(&event.layout)
+    }
+
     /// Sets the chain of a sample: the unwound one, or else the recorded one, or else its instruction pointer; `None` if it is malformed.
     fn find_chain(&mut self, position: u64, raw: &Raw<'_>, layout: &SampleLayout) -> Option<()> {
         let mut view = SampleView::default();
@@ -216,12 +247,13 @@ impl UnwindStage<'_> {
     }
 
     /// Writes a sample with its chain.
-    fn write(&mut self, raw: &Raw<'_>, parts: &SampleParts) -> Result<()> {
+    fn write(&mut self, raw: &Raw<'_>, parts: &SampleParts, fields: SampleType) -> Result<()> {
         let (body, record) = (raw.body(), &mut self.changed.record);
         let SampleParts { chain, calls, dump } = parts;
         let removed = if self.keeps_dumps { dump.clone() } else { calls.start..dump.end };
-        // Without a dump, its fields are the ABI and the size, both 0.
-        let (whole, none) = (&body[removed.clone()], if self.keeps_dumps { &[0; 16][..] } else { &[] });
+        // Without a dump, its fields are the ABI of the registers and the size of the stack, both 0.
+        let empty_fields = if fields.contains(SampleType::STACK_USER) { 16 } else { 8 };
+        let (whole, none) = (&body[removed.clone()], if self.keeps_dumps { &[0; 16][..empty_fields] } else { &[] });
         let others = body.len() - chain.len() - removed.len() + 8;
         let count = (MAX_BODY.saturating_sub(others + none.len()) / 8).min(self.chain.len());
         let fits = others + 8 * count + whole.len() <= MAX_BODY;

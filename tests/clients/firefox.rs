@@ -63,4 +63,9 @@ fn the_firefox_profiler_draws_other_events_as_counters() {
         .collect();
     let track = |pid, samples| ("task-clock (ms)", pid, "line-rate", Some(samples));
     assert_eq!(tracks, [track("203", 8), track("210", 3), track("211", 1)]);
+    // 7 of its samples stand for 10101010 ns.
+    let info = session.query(&["counter", "info", "c-0"]).expect("a counter");
+    let sum = &info["stats"][0];
+    assert_eq!(sum["label"], "in the shown range");
+    assert!(sum["value"].as_f64().is_some_and(|sum| (sum - 70.70707).abs() < 1e-4), "{sum}");
 }

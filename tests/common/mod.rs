@@ -32,6 +32,7 @@ pub(crate) mod pprof;
 pub(crate) mod profiles;
 pub(crate) mod program;
 pub(crate) mod progress;
+pub(crate) mod protobuf;
 #[cfg(feature = "push")]
 pub(crate) mod push;
 pub(crate) mod quipper;

@@ -60,13 +60,13 @@ const SETS: [(&str, usize); 3] =
     [("of the repository", 4000), ("beside the repository", 25_000), ("of libraries of this machine", 2000)];
 
 /// A recording, and the arguments with which both programs find its files.
-struct Recording {
-    path: PathBuf,
-    files: Vec<String>,
+pub(super) struct RecordingWithFiles {
+    pub path: PathBuf,
+    pub files: Vec<String>,
 }
 
 /// The recordings of each set.
-fn sets(directory: &Path) -> [Vec<Recording>; SETS.len()] {
+pub(super) fn sets(directory: &Path) -> [Vec<RecordingWithFiles>; SETS.len()] {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (own, corpus) = (root.join("roundtrip/symbols"), root.join("../shared/symbols"));
     let kallsyms = directory.join("kallsyms");
@@ -77,7 +77,7 @@ fn sets(directory: &Path) -> [Vec<Recording>; SETS.len()] {
         fs::write(&path, recording_of(library)?).unwrap();
         Some(path)
     });
-    let synthesized = synthesized.map(|path| Recording { path, files: files(None, &kallsyms) }).collect();
+    let synthesized = synthesized.map(|path| RecordingWithFiles { path, files: files(None, &kallsyms) }).collect();
     let with_debug_files = |name: &str, symfs: PathBuf| {
         let both = directory.join(name);
         link_all(&both.join("usr/lib/debug"), Path::new("/usr/lib/debug"));
@@ -121,18 +121,18 @@ fn link_libraries(symfs: &Path) {
     }
 }
 
-fn files(symfs: Option<&Path>, kallsyms: &Path) -> Vec<String> {
+pub(super) fn files(symfs: Option<&Path>, kallsyms: &Path) -> Vec<String> {
     let symfs = symfs.map(|path| ["--symfs".to_owned(), path.display().to_string()]);
     symfs.into_iter().flatten().chain(["--kallsyms".to_owned(), kallsyms.display().to_string()]).collect()
 }
 
 /// The recordings in a directory.
-fn recordings(directory: &Path, files: &[String]) -> Vec<Recording> {
+fn recordings(directory: &Path, files: &[String]) -> Vec<RecordingWithFiles> {
     let entries = fs::read_dir(directory).into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> =
         entries.filter(|path| path.extension().is_some_and(|extension| extension == "data")).collect();
     paths.sort();
-    paths.into_iter().map(|path| Recording { path, files: files.to_vec() }).collect()
+    paths.into_iter().map(|path| RecordingWithFiles { path, files: files.to_vec() }).collect()
 }
 
 /// Libraries of this machine.
@@ -308,7 +308,7 @@ impl Counts {
 }
 
 /// What both programs print; why perf's text is not compared.
-fn texts(perf: &Perf, recording: &Recording) -> Result<[String; 2], String> {
+fn texts(perf: &Perf, recording: &RecordingWithFiles) -> Result<[String; 2], String> {
     let mut theirs = with_time_limit(&perf.program);
     theirs.args(["script", "--force", "--no-inline", "-i"]).arg(&recording.path);
     let mut ours = perfconv();
@@ -341,7 +341,7 @@ fn functions_equal_those_of_perf() {
     }
 }
 
-fn compare(perf: &Perf, number: usize, recordings: &[Recording], set: &str, enough: usize) {
+fn compare(perf: &Perf, number: usize, recordings: &[RecordingWithFiles], set: &str, enough: usize) {
     let mut counts = Counts::default();
     for (recording, texts) in recordings.iter().zip(for_each(recordings, |recording| texts(perf, recording))) {
         let name = recording.path.display().to_string();

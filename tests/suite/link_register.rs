@@ -1,6 +1,7 @@
 //! Call chains by frame pointers, completed from the sampled link register.
 
 use super::unwind_architectures::{AARCH64, ALL, ARM, Arch, BASE, X86_64};
+use crate::common::program::{perfconv, succeed};
 use perf_data::abi::sample::callchain::Context;
 use perf_data::abi::sample::regs::{Regs, RegsAbi};
 use perf_data::abi::sample::{Callchain, Sample};
@@ -8,6 +9,7 @@ use perf_data::abi::sample_type::SampleType;
 use perfconv::Recording;
 use perfconv::recording::SymbolOptions;
 use perfconv::synth::{Event, Map};
+use std::path::Path;
 
 /// A sample of a program whose `leaf` has its return address in the link register, `work` on the stack, and `main` none.
 #[derive(Clone)]
@@ -41,11 +43,18 @@ impl Scene {
 
     /// The user frames as `function+offset`, leaf first, and the messages.
     fn frames(&self) -> (Vec<String>, String) {
+        let directory = tempfile::tempdir().unwrap();
+        let recording = self.recording(directory.path());
+        let symbols = SymbolOptions::default().symfs(directory.path());
+        self.frames_of(Recording::from_bytes("synthetic.data", recording).unwrap().with_symbols(symbols))
+    }
+
+    /// The bytes of the recording, whose program is in a directory.
+    fn recording(&self, directory: &Path) -> Vec<u8> {
         let Self { arch, .. } = *self;
         let (image, [leaf, work, main]) = arch.image();
-        let directory = tempfile::tempdir().unwrap();
         if self.has_objects {
-            std::fs::write(directory.path().join("app"), &image).unwrap();
+            std::fs::write(directory.join("app"), &image).unwrap();
         }
         let at = |(function, offset): (usize, u64)| BASE + [leaf, work, main, 0x10_0000][function] + offset;
         let mut recording = Recording::builder();
@@ -76,9 +85,12 @@ impl Scene {
                 ..Sample::default()
             },
         );
-        let symbols = SymbolOptions::default().symfs(directory.path());
-        let recording = Recording::from_bytes("synthetic.data", recording.to_bytes().unwrap()).unwrap();
-        let mut samples = recording.with_symbols(symbols).samples().unwrap();
+        recording.to_bytes().unwrap()
+    }
+
+    fn frames_of(&self, recording: Recording) -> (Vec<String>, String) {
+        let (_, [leaf, work, main]) = self.arch.image();
+        let mut samples = recording.samples().unwrap();
         let sample = samples.next().unwrap().unwrap();
         let frames = sample.frames().filter(|frame| frame.address() < 1 << 63).map(|frame| {
             let offset = frame.address().wrapping_sub(BASE);
@@ -108,6 +120,26 @@ fn the_caller_of_a_leaf_is_taken_from_the_link_register_of_each_architecture() {
     let count = with_link.inspect(|&arch| Scene::new(arch).assert_frames(COMPLETED)).count();
     note!("{count} architectures");
     assert!(count >= 8);
+}
+
+#[test]
+fn a_rewritten_recording_has_the_caller_without_the_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let [files, none] = ["files", "none"].map(|name| directory.path().join(name));
+    [&files, &none].into_iter().for_each(|path| std::fs::create_dir(path).unwrap());
+    let [input, output] = ["in.data", "out.data"].map(|name| directory.path().join(name));
+    for has_arch in [true, false] {
+        let scene = Scene { has_arch, ..Scene::new(AARCH64) };
+        std::fs::write(&input, scene.recording(&files)).unwrap();
+        for options in [&[][..], &["--keep-user-stack"]] {
+            let mut command = perfconv();
+            command.arg("rewrite").arg(&input).args(["--unwind", "-f", "-q"]).args(options);
+            succeed(command.arg("--symfs").arg(&files).arg("-o").arg(&output));
+            let rewritten = Recording::open(&output).unwrap();
+            let (frames, _) = scene.frames_of(rewritten.with_symbols(SymbolOptions::default().symfs(&none)));
+            assert_eq!(frames, COMPLETED, "{options:?}");
+        }
+    }
 }
 
 #[test]

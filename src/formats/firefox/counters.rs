@@ -38,7 +38,70 @@ struct FirefoxCounter<'a, S> {
     description: &'static str,
     pid: String,
     main_thread_index: usize,
+    display: Display,
     samples: S,
+}
+
+/// How a counter is drawn.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Display {
+    graph_type: &'static str,
+    unit: &'static str,
+    color: &'static str,
+    marker_schema_location: (),
+    /// Smaller ones are drawn first.
+    sort_weight: u32,
+    label: String,
+    tooltip_rows: [TooltipRow; 4],
+}
+
+/// A value that is shown beside the mouse, and for the range that is shown.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TooltipRow {
+    r#type: &'static str,
+    source: &'static str,
+    format: TooltipFormat,
+    label: &'static str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    requires_preview_selection: bool,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct TooltipFormat {
+    unit: &'static str,
+}
+
+impl Display {
+    fn new(label: String, unit: Unit) -> Self {
+        let (unit, number, rate) = match unit {
+            Unit::Bytes => ("bytes", "bytes", "bytes-per-second"),
+            // The viewer has no format of times.
+            Unit::Nanoseconds | Unit::Count => ("", "number", "number"),
+        };
+        let row = |source, unit, label| TooltipRow {
+            r#type: "value",
+            source,
+            format: TooltipFormat { unit },
+            label,
+            requires_preview_selection: source == "selection-total",
+        };
+        Self {
+            graph_type: "line-rate",
+            unit,
+            color: "grey",
+            marker_schema_location: (),
+            sort_weight: 50,
+            label,
+            tooltip_rows: [
+                row("count", number, "since the preceding sample"),
+                row("rate", rate, "per second"),
+                row("selection-total", number, "in the selection"),
+                row("committed-range-total", number, "in the shown range"),
+            ],
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -84,14 +147,16 @@ impl<'a> Counters<'a> {
         let rows = || counter.rows.iter().map(|&row| row as usize);
         let weight = move |row: usize| profile.rows[row].value as f64;
         let is_time = event.unit == Unit::Nanoseconds;
+        // The viewer shows no unit of times.
+        let name = if is_time { format!("{} (ms)", event.name) } else { event.name.clone() };
         FirefoxCounter {
-            // The viewer shows no unit.
-            name: if is_time { format!("{} (ms)", event.name) } else { event.name.clone() },
+            name: name.clone(),
             event: &event.name,
             category: "Events",
             description: "Event of Linux perf",
             pid: (counter.pid as i32).to_string(),
             main_thread_index: counter.main_thread,
+            display: Display::new(name, event.unit),
             samples: SampleColumns {
                 length: counter.rows.len(),
                 time: Each(move || rows().map(|row| clock.milliseconds(profile.occurrences[row].time))),

@@ -1,8 +1,7 @@
 //! Processed profiles of the Firefox Profiler: a thread for each thread and event, with samples and markers.
 //!
-//! The version of the format is 60, the first with tables that threads share; the profiler upgrades it. Counters of any kind are drawn
-//! since version 62, to which the upgrade adds how. The library
-//! fxprof-processed-profile is not used: its weights are 32-bit integers, too small for periods, and its frames have no inlined
+//! The version of the format is 63, the first in which a counter says how it is drawn; the profiler upgrades it. Later versions have
+//! other columns for the same contents. The library fxprof-processed-profile is not used: its weights are 32-bit integers, too small for periods, and its frames have no inlined
 //! functions and lines.
 
 mod counters;
@@ -45,7 +44,7 @@ pub const FORMAT: Format = Format {
 };
 
 /// Version of the format.
-const VERSION: u32 = 60;
+const VERSION: u32 = 63;
 
 #[derive(Serialize)]
 struct ProcessedProfile<T, C, S> {

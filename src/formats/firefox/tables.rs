@@ -53,10 +53,16 @@ struct Lookup<'a> {
 }
 
 #[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Sources {
     length: usize,
     id: Vec<()>,
     filename: Vec<u32>,
+    /// Where the contents begin in the file: another line than the first is for scripts inside of pages.
+    start_line: Vec<u32>,
+    start_column: Vec<u32>,
+    #[serde(rename = "sourceMapURL")]
+    source_map_url: Vec<()>,
 }
 
 #[derive(Default, Serialize)]
@@ -272,12 +278,15 @@ impl<'a> SharedTables<'a> {
         let file = self.lookup.locations.text(location.file).into_owned();
         let source = (!file.is_empty()).then(|| {
             let file = self.string(Cow::Owned(file));
-            let Sources { length, id, filename } = &mut self.sources;
+            let table = &mut self.sources;
             *self.lookup.sources.entry(file).or_insert_with(|| {
-                *length += 1;
-                id.push(());
-                filename.push(file);
-                *length as u32 - 1
+                table.length += 1;
+                table.id.push(());
+                table.filename.push(file);
+                table.start_line.push(1);
+                table.start_column.push(1);
+                table.source_map_url.push(());
+                table.length as u32 - 1
             })
         });
         let resource = mapping.map_or(-1, i64::from);

@@ -6,7 +6,7 @@
 //! * [`branch_profile`]: profiles for compilers and binary optimizers; [`profile_sum`]: their sums.
 //! * [`converter`], `sample_writer`: formats that are written record by record, or sample by sample.
 //! * [`retained_fields`]: unknown fields between similar formats.
-//! * `tracks`, `named_frames`, `json_text`, `message`, `protobuf`: building blocks.
+//! * `tracks`, `named_frames`, `json_text`, `message`, `wire`: building blocks.
 
 pub mod bounded_json;
 pub mod branch_profile;
@@ -24,3 +24,5 @@ pub mod retained_fields;
 pub(crate) mod sample_writer;
 pub mod table;
 pub(crate) mod tracks;
+#[cfg(feature = "protobuf")]
+pub(crate) mod wire;

@@ -3,8 +3,10 @@
 //! The tables are those of pprof and converted as such. Each sample type is in a profile of its own, so that numbers of samples and the
 //! sums of their values are joined by stack, attributes and time.
 
-use super::proto::{Profile, ProfilesData, ProfilesDictionary, Sample, ValueType};
+use super::location_ranges::{self, NO_DICTIONARY};
+use super::proto::{Profile, ProfilesData, ProfilesDictionary, Sample, ValueType, v1_7};
 use super::tables;
+use super::version::{SampleLayout, with_values_last};
 use crate::formats::import::json_document::parse;
 use crate::formats::import::source::{SourceProfile, SourceSample};
 use crate::formats::import::{
@@ -31,7 +33,16 @@ pub fn import(stream: &mut (dyn Read + Send), name: &str, options: &ImportOption
     let bytes = read_all(stream, name)?;
     let invalid = |error| invalid(name, &undecodable(&error));
     check_parts(count(&bytes, NESTED).map_err(invalid)?, name)?;
-    let data = ProfilesData::decode(&*bytes).map_err(invalid)?;
+    let layout = SampleLayout::detect(&bytes);
+    let data = match layout {
+        SampleLayout::Current => ProfilesData::decode(&*bytes).map_err(invalid)?,
+        SampleLayout::ValuesFirst => ProfilesData::decode(&*with_values_last(&bytes)).map_err(invalid)?,
+        SampleLayout::LocationRanges => {
+            // Version 1.6 has tables where later ones have the dictionary.
+            let data = v1_7::ProfilesData::decode(&*bytes).map_err(|_| self::invalid(name, NO_DICTIONARY))?;
+            with_stacks(data, bytes.len(), name)?
+        }
+    };
     import_data(&data, bytes.len(), name, options)
 }
 
@@ -43,7 +54,19 @@ pub fn import_json(stream: &mut (dyn Read + Send), name: &str, options: &ImportO
     let bytes = read_all(stream, name)?;
     // Each message begins with a brace.
     check_parts(memchr::memchr_iter(b'{', &bytes).count(), name)?;
-    import_data(&parse(&bytes, name)?, bytes.len(), name, options)
+    let has = |key: &str| memchr::memmem::find(&bytes, key.as_bytes()).is_some();
+    // Other versions have the same names.
+    let data = if has("\"locationIndices\"") && !has("\"stackTable\"") {
+        with_stacks(parse(&bytes, name)?, bytes.len(), name)?
+    } else {
+        parse(&bytes, name)?
+    };
+    import_data(&data, bytes.len(), name, options)
+}
+
+/// Profiles of version 1.7 in the current form.
+fn with_stacks(data: v1_7::ProfilesData, size: usize, name: &str) -> Result<ProfilesData> {
+    location_ranges::convert(data, max_total_frames(size)).map_err(|problem| invalid(name, &problem))
 }
 
 fn invalid(name: &str, problem: &str) -> Error {

@@ -9,12 +9,14 @@ mod encode;
 mod import;
 pub(crate) mod json;
 pub(crate) mod json_import;
+mod location_ranges;
 mod messages;
 #[expect(unreachable_pub, reason = "generated")]
 mod proto;
 mod recognize;
 mod samples;
 mod tables;
+mod version;
 
 pub use import::{import, import_json};
 

@@ -5,7 +5,7 @@ use super::encode::field;
 use super::proto::PerfDataProto;
 use super::proto::perf_data_proto::{Layout, PerfEvent, Record};
 use super::unknown::{Unknown, UnknownInEvents};
-use super::wire::{Fields, WireField};
+use crate::formats::framework::wire::{Fields, WireField};
 use bytes::Bytes;
 use perf_data::abi::Endian;
 use perf_data::container::limits::Limits;

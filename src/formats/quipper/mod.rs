@@ -33,7 +33,6 @@ mod text_format;
 mod text_writer;
 pub(crate) mod unknown;
 mod unrepresented;
-mod wire;
 
 pub use decode::import;
 #[cfg(feature = "quipper-text")]

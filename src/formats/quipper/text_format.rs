@@ -2,7 +2,7 @@
 
 use super::schema::PERF_DATA_PROTO;
 use super::text_writer::{Unsupported, write_fields};
-use super::wire::Fields;
+use crate::formats::framework::wire::Fields;
 use perf_data::container::read::ReadOptions;
 use perf_data::error::{Error, Result};
 use prost::Message;

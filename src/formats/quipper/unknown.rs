@@ -2,8 +2,8 @@
 
 use super::encode::field;
 use super::schema::{Kind, MESSAGES, PERF_DATA_PROTO, PERF_EVENT};
-use super::wire::Fields;
 use crate::formats::framework::retained_fields::RetainedFields;
+use crate::formats::framework::wire::Fields;
 use crate::protobuf::put_bytes;
 use std::collections::BTreeMap;
 

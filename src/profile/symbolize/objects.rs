@@ -237,21 +237,27 @@ pub(crate) fn object_key(map: &Map, build_ids: &BuildIds, process_files: &Proces
 pub(super) struct Copy<'a> {
     source: &'a symbol::Symbols,
     functions: HashMap<(Option<symbol::FunctionId>, NameId), FunctionId>,
+    /// That of the last frame: successive frames are often in the same function.
+    last: Option<((Option<symbol::FunctionId>, NameId), FunctionId)>,
     names: HashMap<NameId, NameId>,
 }
 
 impl<'a> Copy<'a> {
     pub(super) fn new(source: &'a symbol::Symbols) -> Self {
-        Self { source, functions: HashMap::new(), names: HashMap::new() }
+        Self { source, functions: HashMap::new(), last: None, names: HashMap::new() }
     }
 
     /// The position that a result describes; `None` if neither its function nor its line is known.
     pub(super) fn line(&mut self, frame: &ResolvedFrame, symbols: &mut Symbols) -> Option<Line> {
-        let Self { source, functions, names } = self;
+        let Self { source, functions, last, names } = self;
         if frame.function.is_none() && frame.line == 0 {
             return None;
         }
-        let function = *functions.entry((frame.function, frame.file)).or_insert_with(|| {
+        let key = (frame.function, frame.file);
+        if let Some((_, function)) = last.filter(|(last, _)| *last == key) {
+            return Some(Line { function, line: frame.line.into(), column: frame.column.into() });
+        }
+        let function = *functions.entry(key).or_insert_with(|| {
             let mut copied = |name| *names.entry(name).or_insert_with(|| symbols.name_id(source.name(name)));
             let file = copied(frame.file);
             let function = frame.function.and_then(|id| source.function(id));
@@ -262,6 +268,7 @@ impl<'a> Copy<'a> {
             let start_line = function.map_or(0, |function| function.start_line.into());
             symbols.function_id(Function { name, system_name, file, start_line })
         });
+        *last = Some((key, function));
         Some(Line { function, line: frame.line.into(), column: frame.column.into() })
     }
 }

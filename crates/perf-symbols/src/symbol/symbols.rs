@@ -71,6 +71,8 @@ pub(super) struct FrameTable {
     by_name: HashMap<(NameId, u32), FunctionId>,
     /// The demangled name of each symbol name, so that it is demangled once and not for each address.
     demangled: HashMap<NameId, NameId>,
+    last_function: Option<(FunctionId, Function)>,
+    last_file: Option<NameId>,
     frames: Vec<ResolvedFrame>,
     addresses: Vec<ResolvedAddress>,
     /// Whether names are missing because of a [limit](Lookup::exceeds_limit).
@@ -129,6 +131,13 @@ impl FrameTable {
 
     fn intern(&mut self, frame: &FunctionFrame<'_>) -> ResolvedFrame {
         let function = (!frame.name.is_empty()).then(|| {
+            // Addresses are looked up in ascending order, so that most are in the function of the preceding one.
+            if let Some((id, last)) = self.last_function
+                && last.start_line == frame.start_line
+                && self.names.name(last.system_name) == frame.name
+            {
+                return id;
+            }
             let raw = truncated(frame.name, MAX_NAME);
             let system_name = self.name_id(&raw);
             let name = self.demangled.get(&system_name).copied().unwrap_or_else(|| {
@@ -137,10 +146,18 @@ impl FrameTable {
                 self.demangled.insert(system_name, name);
                 name
             });
-            self.function(Function { name, system_name, start_line: frame.start_line })
+            let function = Function { name, system_name, start_line: frame.start_line };
+            let id = self.function(function);
+            self.last_function = Some((id, function));
+            id
         });
+        let file = match self.last_file {
+            Some(last) if self.names.name(last) == frame.file => last,
+            _ => self.name_id(frame.file),
+        };
+        self.last_file = Some(file);
         let FunctionFrame { line, column, is_inlined, .. } = *frame;
-        ResolvedFrame { function, file: self.name_id(frame.file), line, column, is_inlined }
+        ResolvedFrame { function, file, line, column, is_inlined }
     }
 
     /// Interns a name. This is where names of all sources of symbols enter.
@@ -167,8 +184,13 @@ impl FrameTable {
         let moved = |address: &ResolvedAddress| ResolvedAddress { first: address.first + shift, ..*address };
         self.addresses.extend(other.addresses.iter().map(moved));
         let mut functions: Vec<Option<FunctionId>> = vec![None; other.functions.len()];
+        let mut last_file = None;
         for frame in &other.frames {
-            let file = *names.entry(frame.file).or_insert_with(|| self.name_id(other.names.name(frame.file)));
+            let file = match last_file {
+                Some((last, file)) if last == frame.file => file,
+                _ => *names.entry(frame.file).or_insert_with(|| self.name_id(other.names.name(frame.file))),
+            };
+            last_file = Some((frame.file, file));
             let function = frame.function.map(|id| match functions[id as usize] {
                 Some(interned) => interned,
                 None => {

@@ -4,7 +4,7 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 
 /// An encoded field.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WireField<'a> {
+pub(crate) struct WireField<'a> {
     /// WireField number.
     pub number: u32,
     /// Offset.
@@ -17,14 +17,14 @@ pub(super) struct WireField<'a> {
 
 /// Iterator over the fields of a message.
 #[derive(Clone, Debug)]
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Fields<'a> {
     /// Iterates over the message in `bytes`.
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
