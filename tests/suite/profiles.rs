@@ -48,9 +48,10 @@ fn every_label_is_written() {
     }
     let covered: BTreeSet<_> = LABELS_BY_FIXTURE.iter().flat_map(|(_, labels)| *labels).copied().collect();
     let all: BTreeSet<_> = Label::ALL.iter().map(|label| label.key()).collect();
-    // The rest need more than a fixture: hardware with data sources, waits (--off-cpu), a file of thread types.
+    // The rest need more than a fixture: hardware with data sources, waits (--off-cpu), switches (--weight latency), a file of thread
+    // types.
     let others: Vec<_> = all.difference(&covered).collect();
-    assert_eq!(others, [&"snoop_status", &"state", &"thread_type"]);
+    assert_eq!(others, [&"parallelism", &"snoop_status", &"state", &"thread_type"]);
 }
 
 #[test]
