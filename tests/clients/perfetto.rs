@@ -117,7 +117,8 @@ fn events_that_are_read_together_follow_the_leader() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let output = directory.path().join("out.pftrace");
     let trace = convert(clients, &fixture("group-read.data"), &output, &["--symbols", "no"]).expect("a trace");
-    assert_eq!(trace["followers"], 1);
+    // The group is cpu-clock, task-clock and page-faults.
+    assert_eq!(trace["followers"], 2);
 }
 
 #[test]
