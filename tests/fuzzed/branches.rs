@@ -15,7 +15,7 @@ pub fn branches(bytes: &[u8]) {
     for format in [SummedFormat::Bolt, SummedFormat::Profgen, SummedFormat::Autofdo] {
         let Some(once) = sum(format, bytes, 1) else { continue };
         assert_eq!(sum(format, &once, 1).as_ref(), Some(&once), "what is written is read");
-        assert_eq!(sum(format, &once, 2).is_some(), !once.is_empty());
+        assert!(sum(format, &once, 2).is_some());
     }
 }
 
