@@ -114,7 +114,7 @@ fn stream_samples<'a>(
 pub fn uses_unselected_samples(weight: &SampleWeight, format: &dyn OutputFormat) -> bool {
     match format.writer() {
         FormatWriter::Profile(format) => match format.measures() {
-            Measures::Samples => weight.is_of_several_samples(),
+            Measures::Samples => weight.needs_other_samples(),
             Measures::Scheduling => true,
             Measures::Syscalls => false,
         },

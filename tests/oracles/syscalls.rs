@@ -31,7 +31,7 @@ fn tables(
 }
 
 /// perf cannot read the attrs of newer versions.
-fn of_perf(recording: &Path, directory: &Path) -> BTreeMap<u64, Vec<Row>> {
+fn perf_tables(recording: &Path, directory: &Path) -> BTreeMap<u64, Vec<Row>> {
     let path = directory.join("old.data");
     succeed(perfconv().arg("rewrite").arg(recording).arg("-o").arg(&path).args(["--perf-version", "6.1", "-f", "-q"]));
     let run = run_other(with_time_limit("perf").args(["trace", "-s", "-i"]).arg(&path).env("LC_ALL", "C"));
@@ -45,7 +45,7 @@ fn of_perf(recording: &Path, directory: &Path) -> BTreeMap<u64, Vec<Row>> {
     tables(&String::from_utf8_lossy(&text), tid, row)
 }
 
-fn own(text: &str) -> BTreeMap<u64, Vec<Row>> {
+fn own_tables(text: &str) -> BTreeMap<u64, Vec<Row>> {
     let tid = |line: &str| line.split_once(": ")?.0.rsplit_once('/')?.1.parse().ok();
     let row = |cells: &[&str]| {
         let [calls, errors, total, min, mean, max, error, name] = cells else { return None };
@@ -69,11 +69,11 @@ fn calls_and_times_equal_those_of_perf_trace() {
     for recording in files::recordings().into_iter().filter(|recording| has_exits(&recording.path)) {
         let args = ["--syscalls", "--limit", "10000", "--symbols", "no", "-q"];
         let run = run(perfconv().arg("report").arg(&recording.path).args(args));
-        let own = own(&String::from_utf8_lossy(&run.stdout));
+        let own = own_tables(&String::from_utf8_lossy(&run.stdout));
         if run.status != 0 || own.is_empty() {
             continue;
         }
-        let perf = of_perf(&recording.path, directory.path());
+        let perf = perf_tables(&recording.path, directory.path());
         // It reads raw_syscalls only, of all attributes of a recording.
         if perf.is_empty() {
             continue;

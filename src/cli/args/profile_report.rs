@@ -126,7 +126,7 @@ impl ReportArgs {
         let names = [&contents.callers, &contents.callees, &contents.symbol, &contents.lines, &contents.list];
         let is_list = names.into_iter().all(Option::is_none);
         if let Some(key) = self.sort.iter().find(|key| key.requires_branches()) {
-            let problem = if !self.weight.sample_weight().is_of_samples() {
+            let problem = if !self.weight.sample_weight().is_per_sample() {
                 Some("have no other value; omit --weight, --span and --off-cpu")
             } else if !is_list || contents.tree.is_some() || contents.mem || contents.sched || contents.ratio.is_some()
             {

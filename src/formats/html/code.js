@@ -117,8 +117,8 @@ class CodePanel {
   /** The row of a source line, and those of its instructions. */
   block(instructions, all) {
     const { file, line, source, inlined } = this.code.positions[instructions[0].position];
-    const place = file === null ? "unknown line" : `${file.split("/").pop()}:${line > 0 ? line : "?"}`;
-    const content = element("td", null, element("b", place), ` ${source ?? ""}`);
+    const lineName = file === null ? "unknown line" : `${file.split("/").pop()}:${line > 0 ? line : "?"}`;
+    const content = element("td", null, element("b", lineName), ` ${source ?? ""}`);
     if (inlined.length > 0) content.append(element("small", ` inlined ${inlined.join(" \u2190 ")}`));
     if (file !== null) content.title = file;
     const rows = [this.row(instructions, all, content, "line")];

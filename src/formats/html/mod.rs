@@ -64,7 +64,7 @@ pub struct Html {
     #[cfg_attr(feature = "cli", arg(long, value_name = "TEXT", value_parser = crate::option_values::title))]
     pub title: Option<String>,
 
-    /// Add source lines or instructions of the functions with the most samples, which whoever gets the page can then read.
+    /// Include source lines or instructions of the functions with the most samples. Everyone who receives the page can read them.
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_delimiter = ',', value_name = "PARTS"))]
     pub embed: Vec<Embed>,
 

@@ -543,7 +543,7 @@ impl<'a> Collector<'a> {
 
     /// Uses a record for the values of samples, after the session has applied it.
     fn values_record(&mut self, kind: RecordType, meta: &Meta, raw: &Raw<'_>, applied: Applied) -> Result<Applied> {
-        if self.weight.is_of_samples() {
+        if self.weight.is_per_sample() {
             return Ok(applied);
         }
         let used = match kind {
@@ -569,7 +569,7 @@ impl<'a> Collector<'a> {
         let count = if meta.counts_lost_samples() { losses.samples } else { losses.records };
         let index = meta.events.find(raw).map_or(0, |(index, _)| index);
         if !self.lost_as_samples
-            || !self.weight.is_of_samples()
+            || !self.weight.is_per_sample()
             || count == 0
             || !self.selection.has(index, &meta.events)
         {

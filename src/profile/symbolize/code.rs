@@ -167,8 +167,8 @@ impl CodeSources {
         let mut texts = vec![None; addresses.len()];
         for ((symbolizer, key), indexes) in by_object {
             let list: Vec<u64> = indexes.iter().map(|&index| addresses[index].1).collect();
-            let found = self.symbolizers[symbolizer].embedded_sources(key, &list);
-            indexes.into_iter().zip(found).for_each(|(index, text)| texts[index] = text);
+            let sources = self.symbolizers[symbolizer].embedded_sources(key, &list);
+            indexes.into_iter().zip(sources).for_each(|(index, text)| texts[index] = text);
         }
         texts
     }

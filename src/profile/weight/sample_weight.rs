@@ -84,12 +84,12 @@ impl WeightOptions {
 
 impl SampleWeight {
     /// Whether each sample has it by itself, whatever threads did around it.
-    pub fn is_of_samples(&self) -> bool {
+    pub fn is_per_sample(&self) -> bool {
         matches!(self, Self::Period | Self::Samples)
     }
 
     /// Whether samples of other threads are part of it.
-    pub(crate) fn is_of_several_samples(&self) -> bool {
+    pub(crate) fn needs_other_samples(&self) -> bool {
         matches!(self, Self::OffCpu | Self::Latency | Self::Span(_))
     }
 

@@ -277,7 +277,7 @@ impl<F: Filter, S: Sink + ?Sized> Stage<S> for FilterStage<'_, F> {
         match self.is_kept(meta, raw) {
             is_kept if self.marks_unselected => {
                 let is_selected = is_kept && raw.is_selected() && raw.header().kind == RecordType::SAMPLE;
-                sink.record(meta, &raw.with_selection(is_selected))
+                sink.record(meta, &raw.clone().with_selection(is_selected))
             }
             true => sink.record(meta, raw),
             false => Ok(()),

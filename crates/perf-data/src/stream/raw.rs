@@ -115,8 +115,9 @@ impl<'a> Raw<'a> {
     }
 
     /// The record, with this [selection](Self::is_selected).
-    pub fn with_selection(&self, is_selected: bool) -> Self {
-        Raw { is_selected, ..self.clone() }
+    #[inline]
+    pub fn with_selection(self, is_selected: bool) -> Self {
+        Self { is_selected, ..self }
     }
 
     /// Whether filters select the sample; true without filters. Samples that they do not select are passed on to outputs that measure

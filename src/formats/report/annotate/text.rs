@@ -146,7 +146,7 @@ impl Listing<'_> {
         text: &mut String,
     ) {
         let position = &block.position;
-        let place = line_name(position);
+        let title = line_name(position);
         let source = files.text(&position.file);
         let source = source.as_ref().and_then(|source| source.line(position.line)).unwrap_or_default();
         let source = printable::name(&source.replace('\t', "    ")).into_owned();
@@ -159,7 +159,7 @@ impl Listing<'_> {
         let arrow = if self.options.ascii { " <- " } else { " ← " };
         let inlined = if inlined.is_empty() { String::new() } else { format!("  (inlined {})", inlined.join(arrow)) };
         let columns = columns(&block.usage, all, style);
-        line!(text, "{}", format!("{columns}  {}  {source}{inlined}", style.heading(&place)).trim_end());
+        line!(text, "{}", format!("{columns}  {}  {source}{inlined}", style.heading(&title)).trim_end());
     }
 }
 
