@@ -1,11 +1,11 @@
 //! Rows of memory accesses of `perf report --mem-mode` and `perf mem report`, compared with those of perf 6.1.
 
-use super::perf_commands::{ReportDirectory, has_perf};
+use super::perf_commands::{ReportDirectory, has_perf, scenario_recordings};
 use crate::common::files::{Recording, recordings};
 use crate::common::program::{for_each, perfconv, run, run_other, with_time_limit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Scenarios with memory accesses.
 const SCENARIOS: [&str; 2] = ["scenarios/memory.toml", "tests/suite/perf_report/memory.toml"];
@@ -153,15 +153,7 @@ fn rows(text: &str) -> BTreeMap<String, usize> {
 
 /// Recordings from scenarios, and of the corpus.
 fn accesses(directory: &Path) -> Vec<Recording> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let recording = |name: &str, path: PathBuf| Recording { name: name.to_owned(), path, listed_samples: None };
-    let mut list = Vec::new();
-    for scenario in SCENARIOS {
-        let path = directory.join(scenario.replace('/', "-") + ".data");
-        let output = run(perfconv().args(["synth", "-q"]).arg(root.join(scenario)).arg("-o").arg(&path));
-        assert_eq!(output.status, 0, "{}", output.stderr);
-        list.push(recording(scenario, path));
-    }
+    let mut list = scenario_recordings(&SCENARIOS, directory);
     let of_corpus = |recording: &Recording| CORPUS.iter().any(|name| recording.name.ends_with(name));
     list.extend(recordings().into_iter().filter(of_corpus));
     list

@@ -312,3 +312,15 @@ fn options(usage: &str) -> BTreeSet<String> {
     };
     usage.lines().filter_map(name).collect()
 }
+
+/// Recordings that are made from scenarios of the repository, in a directory.
+pub(super) fn scenario_recordings(scenarios: &[&str], directory: &Path) -> Vec<Recording> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let recording = |scenario: &&str| {
+        let path = directory.join(scenario.replace('/', "-") + ".data");
+        let output = run(perfconv().args(["synth", "-q"]).arg(root.join(scenario)).arg("-o").arg(&path));
+        assert_eq!(output.status, 0, "{}", output.stderr);
+        Recording { name: (*scenario).to_owned(), path, listed_samples: None }
+    };
+    scenarios.iter().map(recording).collect()
+}

@@ -1,10 +1,10 @@
 //! Rows of branches of `perf report`, compared byte for byte with those of perf 6.1.
 
-use super::perf_commands::{Answer, ReportDirectory, has_perf};
+use super::perf_commands::{Answer, ReportDirectory, has_perf, scenario_recordings};
 use crate::common::files::{Recording, recordings};
-use crate::common::program::{for_each, perfconv, run};
+use crate::common::program::{for_each, run};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Scenarios with branch stacks.
 const SCENARIOS: [&str; 3] =
@@ -60,16 +60,8 @@ fn branches_equal_those_of_perf() {
 
 /// Recordings from scenarios, of the corpus, and of real programs in an emulator.
 fn recordings_with_branches(directory: &Path) -> Vec<Recording> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let recording = |name: &str, path: PathBuf| Recording { name: name.to_owned(), path, listed_samples: None };
-    let mut list = Vec::new();
-    for scenario in SCENARIOS {
-        let path = directory.join(scenario.replace('/', "-") + ".data");
-        let output = run(perfconv().args(["synth", "-q"]).arg(root.join(scenario)).arg("-o").arg(&path));
-        assert_eq!(output.status, 0, "{}", output.stderr);
-        list.push(recording(scenario, path));
-    }
-    let Ok(entries) = fs::read_dir(root.join("../shared/pgo")) else {
+    let mut list = scenario_recordings(&SCENARIOS, directory);
+    let Ok(entries) = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/pgo")) else {
         note!("perf report: no ../shared/pgo; branches of scenarios only");
         return list;
     };
@@ -80,7 +72,7 @@ fn recordings_with_branches(directory: &Path) -> Vec<Recording> {
         let path = directory.join(format!("{unpacked}.data"));
         let output = run(perfconv().arg("-q").arg(&packed).arg("-o").arg(&path));
         assert_eq!(output.status, 0, "{}", output.stderr);
-        list.push(recording(unpacked, path));
+        list.push(Recording { name: unpacked.to_owned(), path, listed_samples: None });
     }
     list.extend(recordings().into_iter().filter(|recording| recording.name == "peers/autofdo/perf-kernel.data"));
     list
