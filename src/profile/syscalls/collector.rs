@@ -2,9 +2,9 @@
 
 use super::names::syscall_name;
 use super::{CallTimes, SyscallTimes, Syscalls, ThreadSyscalls};
+use crate::profile::weight::event_roles::EventRoles;
 use crate::profile::weight::number::NumberField;
 use hashbrown::HashMap;
-use perf_data::abi::attr::AttrType;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::error::{Error, Result};
@@ -13,15 +13,13 @@ use perf_data::stream::event_name::event_name;
 use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::ledger::{Ledger, counted};
 use perf_data::stream::meta::Meta;
-use perf_data::tracepoint::tracepoints::Tracepoints;
+use perf_data::tracepoint::tracepoints::Tracepoint;
 use std::cmp::Reverse;
 
 /// Measures system calls. Memory depends on the number of threads, and of the system calls that each uses.
 #[derive(Debug, Default)]
 pub(crate) struct SyscallCollector {
-    formats: Tracepoints,
-    /// By event.
-    roles: Vec<Option<Role>>,
+    roles: EventRoles<Role>,
     /// Names of the system calls that events are about.
     names: Vec<String>,
     threads: HashMap<u32, Thread>,
@@ -78,7 +76,7 @@ impl SyscallCollector {
     /// Uses a sample; returns whether it is of a system call.
     pub(crate) fn sample(&mut self, meta: &Meta, index: EventIndex, view: &SampleView<'_>) -> bool {
         self.update(meta);
-        let Some(Some(role)) = self.roles.get(index as usize) else { return false };
+        let Some(role) = self.roles.get(index) else { return false };
         let number = match &role.syscall {
             SyscallOfEvent::Number(field) => view.raw.and_then(|payload| field.read(payload)),
             SyscallOfEvent::Name(number) => Some(*number),
@@ -107,49 +105,8 @@ impl SyscallCollector {
     }
 
     fn update(&mut self, meta: &Meta) {
-        let events = meta.events.list();
-        if self.roles.len() == events.len() {
-            return;
-        }
-        if let Some(section) = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| self.formats.is_empty()) {
-            self.formats = Tracepoints::read(section);
-        }
-        for event in &events[self.roles.len()..] {
-            let role = self.role(event);
-            self.roles.push(role);
-        }
-    }
-
-    fn role(&mut self, event: &Event) -> Option<Role> {
-        if event.attr.kind != AttrType::TRACEPOINT {
-            return None;
-        }
-        let name = event_name(event);
-        let (group, name) = name.split_once(':')?;
-        // perf may have added modifiers.
-        let name = name.split(':').next()?;
-        let tracepoint = self.formats.get(event.attr.config);
-        let [number, result] = ["id", "ret"].map(|field| NumberField::new(tracepoint?, field));
-        let (is_entry, name) = match (name.strip_prefix("sys_enter"), name.strip_prefix("sys_exit")) {
-            (Some(name), _) => (true, name),
-            (None, Some(name)) => (false, name),
-            (None, None) => return None,
-        };
-        let syscall = match (group, name.strip_prefix('_')) {
-            ("raw_syscalls", None) => SyscallOfEvent::Number(number?),
-            ("syscalls", Some(name)) => SyscallOfEvent::Name(self.name(name)),
-            _ => return None,
-        };
-        Some(Role { is_entry, syscall, result })
-    }
-
-    /// The number of a system call of this name.
-    fn name(&mut self, name: &str) -> i64 {
-        let index = self.names.iter().position(|other| other == name).unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.names.len() - 1
-        });
-        -1 - index as i64
+        let Self { roles, names, .. } = self;
+        roles.update(meta, |event, tracepoint| role(event, tracepoint?, names));
     }
 
     /// The result; adds messages to the ledger.
@@ -158,7 +115,7 @@ impl SyscallCollector {
     /// If the recording has no exits of system calls.
     pub(crate) fn finish(mut self, meta: &Meta, session: &Session, ledger: &mut Ledger) -> Result<Syscalls> {
         self.update(meta);
-        if !self.roles.iter().flatten().any(|role| !role.is_entry) && !meta.events.list().is_empty() {
+        if !self.roles.iter().any(|role| !role.is_entry) && !meta.events.list().is_empty() {
             let problem = "the recording does not show when system calls return; record with 'perf trace record', or with \
                            'perf record -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit'";
             return Err(Error::input(&meta.files[0], None, problem.to_owned()));
@@ -199,4 +156,33 @@ impl SyscallCollector {
         threads.sort_by_key(|thread| (Reverse(thread.total()), thread.tid));
         Ok(Syscalls { threads })
     }
+}
+
+/// What an event says of a system call; its name, if it has no number, is added to those of others.
+fn role(event: &Event, tracepoint: &Tracepoint, names: &mut Vec<String>) -> Option<Role> {
+    let name = event_name(event);
+    let (group, name) = name.split_once(':')?;
+    // perf may have added modifiers.
+    let name = name.split(':').next()?;
+    let (is_entry, name) = match (name.strip_prefix("sys_enter"), name.strip_prefix("sys_exit")) {
+        (Some(name), _) => (true, name),
+        (None, Some(name)) => (false, name),
+        (None, None) => return None,
+    };
+    let field = |name| NumberField::new(tracepoint, name);
+    let syscall = match (group, name.strip_prefix('_')) {
+        ("raw_syscalls", None) => SyscallOfEvent::Number(field("id")?),
+        ("syscalls", Some(name)) => SyscallOfEvent::Name(number_of_name(name, names)),
+        _ => return None,
+    };
+    Some(Role { is_entry, syscall, result: field("ret") })
+}
+
+/// The number that stands for a name: that of no system call.
+fn number_of_name(name: &str, names: &mut Vec<String>) -> i64 {
+    let index = names.iter().position(|other| other == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    });
+    -1 - index as i64
 }

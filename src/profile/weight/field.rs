@@ -1,9 +1,8 @@
 //! Numeric fields of samples as their values.
 
+use super::event_roles::EventRoles;
 use super::number::NumberField;
 use crate::profile::event::Unit;
-use perf_data::abi::attr::AttrType;
-use perf_data::abi::feature::FeatureId;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample::weight::Weight;
 use perf_data::abi::sample_type::SampleType;
@@ -11,7 +10,7 @@ use perf_data::error::{Error, Result};
 use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::meta::Meta;
 use perf_data::tracepoint::field::TracepointKind;
-use perf_data::tracepoint::tracepoints::Tracepoints;
+use perf_data::tracepoint::tracepoints::Tracepoint;
 
 /// A numeric field of samples.
 struct SampleNumber {
@@ -65,9 +64,7 @@ enum FieldSource {
 #[derive(Debug, Default)]
 pub(crate) struct FieldReader {
     name: String,
-    formats: Tracepoints,
-    /// By event.
-    sources: Vec<Option<FieldSource>>,
+    sources: EventRoles<FieldSource>,
     /// Samples whose value is negative.
     negative: u64,
     /// Samples of events without the field.
@@ -83,7 +80,7 @@ impl FieldReader {
     pub(crate) fn value(&mut self, meta: &Meta, index: EventIndex, view: &SampleView<'_>) -> Option<u64> {
         self.update(meta);
         let event = meta.events.list().get(index as usize)?;
-        let value = match self.sources.get(index as usize)? {
+        let value = match self.sources.get(index) {
             None => {
                 self.without_field += 1;
                 return None;
@@ -99,27 +96,8 @@ impl FieldReader {
     }
 
     fn update(&mut self, meta: &Meta) {
-        let events = meta.events.list();
-        if self.sources.len() == events.len() {
-            return;
-        }
-        if let Some(section) = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| self.formats.is_empty()) {
-            self.formats = Tracepoints::read(section);
-        }
-        for event in &events[self.sources.len()..] {
-            self.sources.push(self.source(event));
-        }
-    }
-
-    fn source(&self, event: &Event) -> Option<FieldSource> {
-        let is_named = |number: &SampleNumber| number.name == self.name;
-        let number = SAMPLE_NUMBERS.iter().position(is_named);
-        let has = |&number: &usize| event.layout.sample_type().intersects(SAMPLE_NUMBERS[number].field);
-        if let Some(number) = number.filter(has) {
-            return Some(FieldSource::Sample(number));
-        }
-        let field = NumberField::new(self.formats.get(event.attr.config)?, &self.name)?;
-        (event.attr.kind == AttrType::TRACEPOINT).then_some(FieldSource::Tracepoint(field))
+        let Self { name, sources, .. } = self;
+        sources.update(meta, |event, tracepoint| field_source(name, event, tracepoint));
     }
 
     /// Checks that an event has the field. Returns messages on samples without a value.
@@ -129,7 +107,7 @@ impl FieldReader {
     pub(crate) fn finish(mut self, meta: &Meta) -> Result<Vec<String>> {
         self.update(meta);
         let Self { name, .. } = &self;
-        if !meta.events.list().is_empty() && self.sources.iter().all(Option::is_none) {
+        if !meta.events.list().is_empty() && self.sources.iter().next().is_none() {
             let names = self.available(meta);
             let problem = format!("samples have no numeric field '{name}'; expected one of: {}", names.join(", "));
             return Err(Error::input(&meta.files[0], None, problem));
@@ -146,7 +124,7 @@ impl FieldReader {
             let fields = event.layout.sample_type();
             let numbers = SAMPLE_NUMBERS.iter().filter(|number| fields.intersects(number.field));
             names.extend(numbers.map(|number| number.name.to_owned()));
-            let tracepoint = self.formats.get(event.attr.config).filter(|_| event.attr.kind == AttrType::TRACEPOINT);
+            let tracepoint = self.sources.tracepoint(event);
             let fields = tracepoint.into_iter().flat_map(|tracepoint| &tracepoint.fields);
             let numbers = fields.filter(|field| matches!(field.kind, TracepointKind::Number(_)));
             names.extend(numbers.map(|field| field.name.clone()));
@@ -155,4 +133,14 @@ impl FieldReader {
         names.retain(|name| unique.insert(name.clone()));
         names
     }
+}
+
+/// Where an event has the field of this name.
+fn field_source(name: &str, event: &Event, tracepoint: Option<&Tracepoint>) -> Option<FieldSource> {
+    let number = SAMPLE_NUMBERS.iter().position(|number| number.name == name);
+    let has = |&number: &usize| event.layout.sample_type().intersects(SAMPLE_NUMBERS[number].field);
+    if let Some(number) = number.filter(has) {
+        return Some(FieldSource::Sample(number));
+    }
+    Some(FieldSource::Tracepoint(NumberField::new(tracepoint?, name)?))
 }

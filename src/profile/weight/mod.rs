@@ -3,6 +3,7 @@
 //!
 //! This is decided once, while samples are collected in time order, so that all outputs have the same values.
 
+pub(crate) mod event_roles;
 pub(crate) mod field;
 pub(crate) mod number;
 pub(crate) mod off_cpu;

@@ -1,5 +1,6 @@
 //! Context switches and wakeups, from switch records and from samples of the scheduler's tracepoints.
 
+use super::event_roles::EventRoles;
 use super::number::NumberField;
 use perf_data::abi::attr::AttrType;
 use perf_data::abi::feature::FeatureId;
@@ -10,7 +11,7 @@ use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::simpleperf_events;
-use perf_data::tracepoint::tracepoints::Tracepoints;
+use perf_data::tracepoint::tracepoints::Tracepoint;
 
 /// Why a thread stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,7 +96,6 @@ enum Role {
     },
     /// The sampled thread stops running. Its samples are without a format in recordings of simpleperf.
     Stop,
-    Other,
 }
 
 /// Fields of `sched_switch`.
@@ -109,9 +109,7 @@ struct SwitchFields {
 /// Decodes context switches and wakeups.
 #[derive(Debug, Default)]
 pub(crate) struct SchedulerEvents {
-    formats: Tracepoints,
-    /// By event.
-    roles: Vec<Role>,
+    roles: EventRoles<Role>,
     /// Whether the recording has `sched_switch` with its format.
     pub has_tracepoint: bool,
     /// Whether it has waits that were recorded as such, of `perf record --off-cpu`.
@@ -154,7 +152,7 @@ impl SchedulerEvents {
     /// Decodes a sample, if it is of a tracepoint of the scheduler.
     pub(crate) fn sample(&mut self, meta: &Meta, index: EventIndex, view: &SampleView<'_>) -> Option<SchedulerEvent> {
         self.update(meta);
-        let role = self.roles.get(index as usize)?;
+        let role = self.roles.get(index)?;
         if matches!(role, Role::Stop) {
             return Some(SchedulerEvent::Switch(ContextSwitch {
                 time: view.time?,
@@ -180,62 +178,52 @@ impl SchedulerEvents {
             // On the CPU of the woken thread, later, if that is another: sched_waking has the thread that wakes it.
             Role::Wakeup { is_second: true, .. } if self.has_waking => return None,
             Role::Wakeup { pid, .. } => SchedulerEvent::Wakeup { woken: tid(pid, payload)? },
-            Role::Stop | Role::Other => return None,
+            Role::Stop => return None,
         })
     }
 
     /// Whether the stacks of an event's samples are those of threads that stop running.
     pub(crate) fn is_switch(&self, index: EventIndex) -> bool {
-        matches!(self.roles.get(index as usize), Some(Role::Switch(_) | Role::Stop))
+        matches!(self.roles.get(index), Some(Role::Switch(_) | Role::Stop))
     }
 
     /// Determines the roles of events that were not seen before.
     #[inline]
     pub(crate) fn update(&mut self, meta: &Meta) {
-        if self.roles.len() < meta.events.list().len() {
-            self.add_roles(meta);
-        }
+        let Self { roles, has_tracepoint, has_waits, has_waking, ends_with_samples, .. } = self;
+        roles.update(meta, |event, tracepoint| {
+            let meta_info = meta.features.get(&simpleperf_events::META_INFO);
+            *ends_with_samples = meta_info.is_some_and(|meta_info| simpleperf_events::traces_off_cpu(meta_info));
+            *has_waits |= event.is_off_cpu();
+            *has_waking |= event_name(event).starts_with("sched:sched_waking");
+            let role = role(event, tracepoint, *ends_with_samples);
+            *has_tracepoint |= matches!(role, Some(Role::Switch(_) | Role::Stop));
+            role
+        });
     }
+}
 
-    fn add_roles(&mut self, meta: &Meta) {
-        if self.formats.is_empty()
-            && let Some(section) = meta.features.get(&FeatureId::TRACING_DATA)
-        {
-            self.formats = Tracepoints::read(section);
-        }
-        let meta_info = meta.features.get(&simpleperf_events::META_INFO);
-        self.ends_with_samples = meta_info.is_some_and(|meta_info| simpleperf_events::traces_off_cpu(meta_info));
-        for event in &meta.events.list()[self.roles.len()..] {
-            self.has_waits |= event.is_off_cpu();
-            let role = self.role(event).unwrap_or(Role::Other);
-            self.has_tracepoint |= matches!(role, Role::Switch(_) | Role::Stop);
-            self.has_waking |= event_name(event).starts_with("sched:sched_waking");
-            self.roles.push(role);
-        }
+/// What an event says about threads.
+fn role(event: &Event, tracepoint: Option<&Tracepoint>, ends_with_samples: bool) -> Option<Role> {
+    if event.attr.kind != AttrType::TRACEPOINT {
+        return None;
     }
-
-    fn role(&self, event: &Event) -> Option<Role> {
-        if event.attr.kind != AttrType::TRACEPOINT {
-            return None;
+    let name = event_name(event);
+    if ends_with_samples && name == "sched:sched_switch" {
+        return Some(Role::Stop);
+    }
+    let field = |name| NumberField::new(tracepoint?, name);
+    // perf may have added modifiers.
+    match name.strip_prefix("sched:")?.split(':').next()? {
+        "sched_switch" => Some(Role::Switch(Box::new(SwitchFields {
+            prev_pid: field("prev_pid")?,
+            prev_state: field("prev_state")?,
+            next_pid: field("next_pid")?,
+        }))),
+        name @ ("sched_wakeup" | "sched_wakeup_new" | "sched_waking") => {
+            Some(Role::Wakeup { pid: field("pid")?, is_second: name == "sched_wakeup" })
         }
-        let name = event_name(event);
-        if self.ends_with_samples && name == "sched:sched_switch" {
-            return Some(Role::Stop);
-        }
-        let tracepoint = self.formats.get(event.attr.config)?;
-        let field = |name| NumberField::new(tracepoint, name);
-        // perf may have added modifiers.
-        match name.strip_prefix("sched:")?.split(':').next()? {
-            "sched_switch" => Some(Role::Switch(Box::new(SwitchFields {
-                prev_pid: field("prev_pid")?,
-                prev_state: field("prev_state")?,
-                next_pid: field("next_pid")?,
-            }))),
-            name @ ("sched_wakeup" | "sched_wakeup_new" | "sched_waking") => {
-                Some(Role::Wakeup { pid: field("pid")?, is_second: name == "sched_wakeup" })
-            }
-            _ => None,
-        }
+        _ => None,
     }
 }
 

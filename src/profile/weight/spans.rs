@@ -1,16 +1,16 @@
 //! Spans: times between two events.
 
+use super::event_roles::EventRoles;
 use super::number::NumberField;
 use super::sample_weight::Span;
 use hashbrown::HashMap;
-use perf_data::abi::feature::FeatureId;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::error::{Error, Result};
 use perf_data::stream::event_name::{event_name, is_called};
 use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::ledger::counted;
 use perf_data::stream::meta::Meta;
-use perf_data::tracepoint::tracepoints::Tracepoints;
+use perf_data::tracepoint::tracepoints::Tracepoint;
 
 /// Number of spans that can be open at once. Begins without an end, of which a recording can have any number, would otherwise use
 /// memory in proportion to its size.
@@ -20,9 +20,7 @@ const MAX_OPEN: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Spans<S> {
     span: Span,
-    formats: Tracepoints,
-    /// By event.
-    roles: Vec<Option<Role>>,
+    roles: EventRoles<Role>,
     /// By thread, or by the value of the field.
     open: HashMap<u64, (u64, S)>,
     lengths: Lengths,
@@ -60,8 +58,7 @@ impl<S> Spans<S> {
     pub(crate) fn new(span: Span) -> Self {
         Self {
             span,
-            formats: Tracepoints::default(),
-            roles: Vec::new(),
+            roles: EventRoles::default(),
             open: HashMap::new(),
             lengths: Lengths::default(),
             counts: UnpairedCounts::default(),
@@ -77,7 +74,7 @@ impl<S> Spans<S> {
         begin: impl FnOnce() -> S,
     ) -> (Option<EndedSpan<S>>, bool) {
         self.update(meta);
-        let Some(Some(Role { begins, ends, field })) = self.roles.get(index as usize) else { return (None, false) };
+        let Some(Role { begins, ends, field }) = self.roles.get(index) else { return (None, false) };
         let key = match field {
             Some(field) => view.raw.and_then(|payload| field.read(payload)).map(|key| key as u64),
             None => view.task.map(|(_, tid)| tid.into()),
@@ -112,31 +109,8 @@ impl<S> Spans<S> {
     }
 
     fn update(&mut self, meta: &Meta) {
-        let events = meta.events.list();
-        if self.roles.len() == events.len() {
-            return;
-        }
-        if let Some(section) = meta.features.get(&FeatureId::TRACING_DATA).filter(|_| self.formats.is_empty()) {
-            self.formats = Tracepoints::read(section);
-        }
-        for event in &events[self.roles.len()..] {
-            let role = self.role(event);
-            self.roles.push(role);
-        }
-    }
-
-    fn role(&self, event: &Event) -> Option<Role> {
-        let name = event_name(event);
-        let (begins, ends) = (is_called(&name, &self.span.begin), is_called(&name, &self.span.end));
-        let field = self.span.by.as_ref();
-        let tracepoint = self.formats.get(event.attr.config);
-        let field = field.map(|field| tracepoint.and_then(|tracepoint| NumberField::new(tracepoint, field)));
-        // Without its field, an event belongs to no span.
-        (begins || ends).then_some(())?;
-        match field {
-            Some(field) => Some(Role { begins, ends, field: Some(field?) }),
-            None => Some(Role { begins, ends, field: None }),
-        }
+        let Self { span, roles, .. } = self;
+        roles.update(meta, |event, tracepoint| span_role(span, event, tracepoint));
     }
 
     /// The lengths of the spans, and how many begins and ends are in none, as messages.
@@ -146,7 +120,7 @@ impl<S> Spans<S> {
     pub(crate) fn finish(mut self, meta: &Meta) -> Result<Vec<String>> {
         self.update(meta);
         let Self { span, lengths, counts, .. } = &self;
-        let roles = || self.roles.iter().flatten();
+        let roles = || self.roles.iter();
         let missing = [(&span.begin, roles().any(|role| role.begins)), (&span.end, roles().any(|role| role.ends))];
         if let Some((event, _)) = missing.iter().find(|(_, is_present)| !is_present && !meta.events.list().is_empty()) {
             let field = span.by.as_ref().map(|field| format!(" with a numeric field '{field}'")).unwrap_or_default();
@@ -165,6 +139,19 @@ impl<S> Spans<S> {
         let unpaired = (!unpaired.is_empty()).then(|| format!("in no span: {unpaired}"));
         Ok([lengths.message()].into_iter().chain(unpaired).collect())
     }
+}
+
+/// What an event is to a span.
+fn span_role(span: &Span, event: &Event, tracepoint: Option<&Tracepoint>) -> Option<Role> {
+    let name = event_name(event);
+    let (begins, ends) = (is_called(&name, &span.begin), is_called(&name, &span.end));
+    (begins || ends).then_some(())?;
+    let field = match &span.by {
+        // Without its field, an event belongs to no span.
+        Some(field) => Some(NumberField::new(tracepoint?, field)?),
+        None => None,
+    };
+    Some(Role { begins, ends, field })
 }
 
 /// Lengths of spans, in buckets that are at most a 64th of a length wide, so that memory does not depend on their number.
