@@ -29,7 +29,7 @@ use super::weights::Weights;
 use crate::profile::accesses::{self, AccessField, Accesses, NO_SOURCE};
 use crate::profile::event::period;
 use crate::profile::intern::frames::{Address, SampledStack};
-use crate::profile::intern::resolver::{Resolved, Resolver, Viewer};
+use crate::profile::intern::resolver::{Resolved, Resolver};
 use crate::profile::intern::stack_cache::StackCacheKey;
 use crate::profile::intern::stacks::StackId;
 use crate::profile::labels::{Label, LabelKey, LabelSets, LabelValue, LabelledSample, LabelsId};
@@ -44,7 +44,6 @@ use crate::profile::weight::spans::Spans;
 use crate::profile::{Frame, Place, Row};
 use hashbrown::HashMap;
 use perf_data::abi;
-use perf_data::abi::Endian;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::record::task::Task;
 use perf_data::abi::record::thread_map::ThreadMap;
@@ -118,11 +117,6 @@ pub(crate) struct Collector<'a> {
     pub(super) samples: u64,
     /// The buffers of the sample before.
     spare: Observation,
-}
-
-/// The address space of an end of a branch.
-fn branch_space(address: u64) -> Space {
-    if address >> 63 == 1 { Space::Kernel } else { Space::User }
 }
 
 /// Address of the frame for lost samples; in no valid address space.
@@ -316,7 +310,7 @@ impl<'a> Collector<'a> {
         view: &SampleView<'_>,
         layout: &SampleLayout,
     ) -> Result<()> {
-        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
+        let viewer = context.viewer(view);
         let sampled = self.sampled_stack(mode, view, layout);
         if self.sink.is_some() || self.is_resolved_at_once(&sampled) {
             let resolved = self.stack_at_once(context, mode, view, layout);
@@ -363,7 +357,7 @@ impl<'a> Collector<'a> {
         view: &SampleView<'_>,
         layout: &SampleLayout,
     ) -> Resolved {
-        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
+        let viewer = context.viewer(view);
         let sampled = self.sampled_stack(mode, view, layout);
         if self.is_resolved_at_once(&sampled) {
             let data = view.addr.filter(|&data| self.data_addresses && data != 0);
@@ -376,51 +370,6 @@ impl<'a> Collector<'a> {
         Resolved { stack, cookie: None }
     }
 
-    /// Counts the code between the branches of a sample.
-    fn count_ranges(&mut self, context: SampleContext, view: &SampleView<'_>, layout: &SampleLayout, endian: Endian) {
-        let Self { branch_ranges: Some(counter), stacks, session, .. } = self else { return };
-        let is_call_stack = layout.branch_sample_type().contains(BranchSampleType::CALL_STACK);
-        let Some(branches) = view.branch_stack.filter(|_| !is_call_stack) else { return };
-        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
-        let resolver = &mut stacks.direct.resolver;
-        counter.add(&branches, endian, |first, second| {
-            let ends = [first, second].map(|address| {
-                let address = Address { address, space: branch_space(address), is_caller: false };
-                resolver.frame_seen_by(session, viewer, address)
-            });
-            resolver.stacks.stack_id(&ends)
-        });
-    }
-
-    /// Adds the branches of a sample, with these of their flags.
-    fn add_branches(
-        &mut self,
-        observation: &mut Observation,
-        context: SampleContext,
-        flags: BranchFlags,
-        view: &SampleView<'_>,
-        endian: Endian,
-    ) -> Result<()> {
-        self.read_labels(observation, context);
-        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
-        let label_count = observation.labels.len();
-        let Some(branches) = view.branch_stack else { return Ok(()) };
-        let mut words = branches.entries.iter();
-        while let (Some(from), Some(to), Some(word)) = (words.next(), words.next(), words.next()) {
-            let resolver = &mut self.stacks.direct.resolver;
-            let frames = [to, from].map(|address| {
-                let address = Address { address, space: branch_space(address), is_caller: false };
-                resolver.frame_seen_by(&self.session, viewer, address)
-            });
-            let stack = resolver.stacks.stack_id(&frames);
-            let value = BranchFlags::from_word(word, endian).0 & flags.0;
-            observation.labels.truncate(label_count);
-            observation.labels.push(LabelValue { key: LabelKey::BranchFlags, value });
-            self.add(observation, stack, 1)?;
-        }
-        Ok(())
-    }
-
     /// Adds the fields of a memory access to the labels of its sample, and replaces its value. Returns its context.
     fn read_access(
         &mut self,
@@ -431,7 +380,7 @@ impl<'a> Collector<'a> {
         layout: &SampleLayout,
     ) -> SampleContext {
         self.read_labels(observation, context);
-        let viewer = Viewer { pid: view.task.map_or(u32::MAX, |(pid, _)| pid), view: context.view };
+        let viewer = context.viewer(view);
         let address = view.addr.unwrap_or(0);
         let space = match address >> 63 {
             // perf looks for data in the address space of the code, also where the kernel accesses that of a process.

@@ -2,6 +2,7 @@
 
 pub(crate) mod branch_entries;
 pub(crate) mod branch_ranges;
+mod branch_samples;
 pub(crate) mod collector;
 mod derived_events;
 pub(crate) mod dispatch;

@@ -1,8 +1,10 @@
 //! Address space, labels and part of samples.
 
 use super::parts::{PartKey, Parts};
+use crate::profile::intern::resolver::Viewer;
 use crate::profile::labels::{Label, LabelReader, LabelSets, LabelValue, LabelledSample, LabelsId};
 use crate::profile::options::{ProfileOptions, SplitBy};
+use perf_data::abi::sample::view::SampleView;
 use perf_data::session::map::MapId;
 use perf_data::session::{Session, ViewId};
 
@@ -28,6 +30,14 @@ pub(crate) struct SampleContext {
     pub part: usize,
     /// The labels, if all samples of the process have the same.
     pub labels: Option<LabelsId>,
+}
+
+impl SampleContext {
+    /// Who sees the addresses of the sample.
+    #[inline]
+    pub(super) fn viewer(self, sample: &SampleView<'_>) -> Viewer {
+        Viewer { pid: sample.task.map_or(u32::MAX, |(pid, _)| pid), view: self.view }
+    }
 }
 
 /// A cached context, valid for one state of the session.
