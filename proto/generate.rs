@@ -13,9 +13,7 @@ pub(crate) fn generate() -> Result<(), Box<dyn Error>> {
     for file in ["proto/profile.proto", "proto/perfetto.proto"] {
         prost_build::Config::new().compile_fds(protox::compile([file], ["proto"])?)?;
     }
-    for file in ["proto/otlp.proto", "proto/otlp_1_7.proto"] {
-        generate_otlp(file)?;
-    }
+    generate_otlp()?;
     let mut recording = protox::compile(["proto/perf_data.proto"], ["proto"])?;
     for file in &mut recording.file {
         file.message_type.iter_mut().for_each(text_as_bytes);
@@ -41,8 +39,8 @@ const EARLIER_NAMES: [(&str, &str); 2] = [("samples", "sample"), ("lines", "line
 
 /// The messages of OTLP also have its JSON form: names in camel case, numbers of 64 bits as text, no default values. Numbers are read
 /// with and without quotes, as protobuf allows.
-fn generate_otlp(file: &str) -> Result<(), Box<dyn Error>> {
-    let set = protox::compile([file], ["proto"])?;
+fn generate_otlp() -> Result<(), Box<dyn Error>> {
+    let set = protox::compile(["proto/otlp.proto", "proto/otlp_1_7.proto"], ["proto"])?;
     let mut config = prost_build::Config::new();
     config.type_attribute(".", "#[derive(::serde::Serialize, ::serde::Deserialize)]");
     config.type_attribute(".", "#[serde(rename_all = \"camelCase\", default)]");

@@ -2,7 +2,7 @@
 
 use super::perf_commands::{Answer, ReportDirectory, has_perf, scenario_recordings};
 use crate::common::files::{Recording, recordings};
-use crate::common::program::{for_each, run};
+use crate::common::program::{for_each, perfconv, run};
 use std::fs;
 use std::path::Path;
 

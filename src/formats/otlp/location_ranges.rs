@@ -1,8 +1,8 @@
 //! Converts profiles of version 1.7, whose samples have ranges of locations, to the current form.
 
 use super::proto::{
-    AnyValue, Function, KeyValueAndUnit, Line, Location, Mapping, Profile, ProfilesData, ProfilesDictionary,
-    ResourceProfiles, Sample, ScopeProfiles, Stack, ValueType, v1_7,
+    Function, KeyValueAndUnit, Line, Location, Mapping, Profile, ProfilesData, ProfilesDictionary, ResourceProfiles,
+    Sample, ScopeProfiles, Stack, v1_7,
 };
 use crate::formats::import::MAX_PARTS;
 use hashbrown::HashMap;
@@ -74,11 +74,11 @@ fn convert_profile(
             })
         });
         out.push(Profile {
-            sample_type: Some(value_type(kind)),
+            sample_type: Some(*kind),
             samples: samples.collect(),
             time_unix_nano: profile.time_nanos.try_into().unwrap_or(0),
             duration_nano: profile.duration_nanos.try_into().unwrap_or(0),
-            period_type: profile.period_type.as_ref().map(value_type),
+            period_type: profile.period_type,
             period: profile.period,
         });
     }
@@ -111,10 +111,6 @@ impl StackTable {
     }
 }
 
-fn value_type(kind: &v1_7::ValueType) -> ValueType {
-    ValueType { type_strindex: kind.type_strindex, unit_strindex: kind.unit_strindex }
-}
-
 /// The tables, in which index 0 of mappings and functions means none.
 fn dictionary(tables: v1_7::ProfilesDictionary, stack_table: Vec<Stack>) -> ProfilesDictionary {
     let mut string_table = tables.string_table;
@@ -129,22 +125,16 @@ fn dictionary(tables: v1_7::ProfilesDictionary, stack_table: Vec<Stack>) -> Prof
             string_table.push(key.clone());
             string_table.len() as i32 - 1
         });
-        let value =
-            attribute.value.map(|value| AnyValue { string_value: value.string_value, int_value: value.int_value });
-        KeyValueAndUnit { key_strindex, value, unit_strindex: units.get(&key_strindex).copied().unwrap_or(0) }
+        KeyValueAndUnit {
+            key_strindex,
+            value: attribute.value,
+            unit_strindex: units.get(&key_strindex).copied().unwrap_or(0),
+        }
     });
     let attribute_table = attribute_table.collect();
-    let mapping = |mapping: v1_7::Mapping| Mapping {
-        memory_start: mapping.memory_start,
-        memory_limit: mapping.memory_limit,
-        file_offset: mapping.file_offset,
-        filename_strindex: mapping.filename_strindex,
-        attribute_indices: mapping.attribute_indices,
-    };
     // async-profiler has one mapping without contents.
-    let is_mapping = |index: i32| {
-        tables.mapping_table.get(index as usize).is_some_and(|mapping| *mapping != v1_7::Mapping::default())
-    };
+    let is_mapping =
+        |index: i32| tables.mapping_table.get(index as usize).is_some_and(|mapping| *mapping != Mapping::default());
     let location = |location: v1_7::Location| Location {
         mapping_index: location
             .mapping_index
@@ -155,18 +145,10 @@ fn dictionary(tables: v1_7::ProfilesDictionary, stack_table: Vec<Stack>) -> Prof
         attribute_indices: Vec::new(),
     };
     let location_table = tables.location_table.into_iter().map(location).collect();
-    let function = |function: v1_7::Function| Function {
-        name_strindex: function.name_strindex,
-        system_name_strindex: function.system_name_strindex,
-        filename_strindex: function.filename_strindex,
-        start_line: function.start_line,
-    };
-    let mappings = tables.mapping_table.into_iter().map(mapping);
-    let functions = tables.function_table.into_iter().map(function);
     ProfilesDictionary {
-        mapping_table: [Mapping::default()].into_iter().chain(mappings).collect(),
+        mapping_table: [Mapping::default()].into_iter().chain(tables.mapping_table).collect(),
         location_table,
-        function_table: [Function::default()].into_iter().chain(functions).collect(),
+        function_table: [Function::default()].into_iter().chain(tables.function_table).collect(),
         link_table: Vec::new(),
         string_table,
         attribute_table,
@@ -174,12 +156,13 @@ fn dictionary(tables: v1_7::ProfilesDictionary, stack_table: Vec<Stack>) -> Prof
     }
 }
 
-fn line(line: v1_7::Line) -> Line {
-    Line { function_index: line.function_index.saturating_add(1), line: line.line, column: line.column }
+fn line(line: Line) -> Line {
+    Line { function_index: line.function_index.saturating_add(1), ..line }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::proto::ValueType;
     use super::*;
 
     #[test]
@@ -202,7 +185,7 @@ mod tests {
             resource_profiles: vec![v1_7::ResourceProfiles {
                 scope_profiles: vec![v1_7::ScopeProfiles {
                     profiles: vec![v1_7::Profile {
-                        sample_type: vec![v1_7::ValueType::default(); 2],
+                        sample_type: vec![ValueType::default(); 2],
                         sample: samples.to_vec(),
                         location_indices: vec![0, 1, 2],
                         ..v1_7::Profile::default()
