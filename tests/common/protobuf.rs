@@ -1,13 +1,11 @@
 //! Writes protobuf messages field by field, independently of the library.
 
+use prost::encoding::encode_varint;
+
 /// A varint.
-pub(crate) fn varint(mut value: u64) -> Vec<u8> {
+pub(crate) fn varint(value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
+    encode_varint(value, &mut bytes);
     bytes
 }
 
