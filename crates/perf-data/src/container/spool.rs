@@ -31,10 +31,15 @@ mod map {
     }
 }
 
-/// An unlinked temporary file that is written and then mapped.
+/// An unlinked temporary file that is written and then mapped; memory where there are no files.
 pub struct Spool {
-    file: File,
+    storage: Storage,
 }
+
+#[cfg(not(target_family = "wasm"))]
+type Storage = File;
+#[cfg(target_family = "wasm")]
+type Storage = io::Cursor<Vec<u8>>;
 
 impl Spool {
     /// Creates one in `dir`, or in the system's default directory.
@@ -42,11 +47,14 @@ impl Spool {
     /// # Errors
     /// I/O errors.
     pub fn new(dir: Option<&Path>) -> io::Result<Self> {
-        let file = match dir {
+        #[cfg(not(target_family = "wasm"))]
+        let storage = match dir {
             Some(dir) => tempfile::tempfile_in(dir),
             None => tempfile::tempfile(),
         }?;
-        Ok(Self { file })
+        #[cfg(target_family = "wasm")]
+        let (storage, _) = (Storage::default(), dir);
+        Ok(Self { storage })
     }
 
     /// Appends everything from `reader`. If the reader fails, the bytes before the failure are preserved and the error is
@@ -61,7 +69,7 @@ impl Spool {
             match reader.read(&mut buffer) {
                 Ok(0) => return Ok((copied, None)),
                 Ok(len) => {
-                    self.file.write_all(&buffer[..len])?;
+                    self.storage.write_all(&buffer[..len])?;
                     copied += len as u64;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -75,23 +83,26 @@ impl Spool {
     /// # Errors
     /// I/O errors.
     pub fn into_bytes(self) -> io::Result<Bytes> {
-        map(&self.file)
+        #[cfg(not(target_family = "wasm"))]
+        return map(&self.storage);
+        #[cfg(target_family = "wasm")]
+        Ok(self.storage.into_inner().into())
     }
 }
 
 impl Write for Spool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        self.storage.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.storage.flush()
     }
 }
 
 impl Seek for Spool {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.file.seek(to)
+        self.storage.seek(to)
     }
 }
 
