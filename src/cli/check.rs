@@ -19,7 +19,6 @@ use perfconv::profile::symbolize::SymbolSources;
 use perfconv::profile::symbolize::unsymbolized::Unsymbolized;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -86,7 +85,7 @@ fn check_one(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<Opti
     written.map_err(stdout_failed)?;
     let checked = match checked {
         Ok(checked) => checked,
-        Err(error) => return unreadable(&error, out),
+        Err(error) => return unreadable(error.into(), out),
     };
     if !args.json {
         if !args.verbose {
@@ -112,16 +111,16 @@ fn open(
         &args.read.options(),
     ) {
         Ok(recording) => Ok(Some(recording)),
-        Err(Failure::Failed(message)) => unreadable(&message, out),
-        Err(usage) => Err(usage),
+        Err(failure) if failure.has_valid_arguments() => unreadable(failure, out),
+        Err(failure) => Err(failure),
     }
 }
 
 /// Reports that a recording cannot be read.
-fn unreadable<T>(why: &dyn fmt::Display, out: &mut impl Write) -> Result<Option<T>, Failure> {
+fn unreadable<T>(why: Failure, out: &mut impl Write) -> Result<Option<T>, Failure> {
     // Findings precede the message if both go to the same terminal or file.
     out.flush().map_err(stdout_failed)?;
-    print_message(format_args!("perfconv: {why}"));
+    why.report();
     Ok(None)
 }
 
@@ -137,11 +136,11 @@ fn check_symbols(path: &Path, args: &CheckArgs, out: &mut impl Write) -> Result<
     let options = ProfileOptions { symbols, ..ProfileOptions::default() };
     let source = match Source::open(recording.input(), args.read.options()) {
         Ok(source) => source,
-        Err(error) => return unreadable(&error, out),
+        Err(error) => return unreadable(error.into(), out),
     };
     let profile = match conversion::profile(source, &options) {
         Ok((profile, _)) => profile,
-        Err(error) => return unreadable(&error, out),
+        Err(error) => return unreadable(error.into(), out),
     };
     let mut unsymbolized = Unsymbolized::default();
     unsymbolized.add(&profile);

@@ -29,12 +29,12 @@ const MAX_VALUE_LEN: usize = 120;
 /// # Errors
 /// If the differences cannot be written.
 pub(super) fn run(args: DiffArgs) -> Result<ExitCode, Failure> {
-    compare(args).or_else(|failure| match failure {
-        Failure::Failed(message) => {
-            print_message(format_args!("perfconv: {message}"));
-            Ok(ExitCode::from(FAILED))
+    compare(args).or_else(|failure| {
+        if !failure.has_valid_arguments() {
+            return Err(failure);
         }
-        other => Err(other),
+        failure.report();
+        Ok(ExitCode::from(FAILED))
     })
 }
 

@@ -79,8 +79,22 @@ pub(super) fn print(text: &[u8]) -> std::result::Result<(), Failure> {
 
 fn open_stdout() -> Result<Box<dyn Write + Send>> {
     standard_streams::require_stdout()?;
-    // The file itself instead of std's `Stdout`, which is line-buffered.
-    struct StandardOutput(Handle);
+    Ok(Box::new(progress::AfterDisplay(stdout::open()?)))
+}
+
+/// The file itself instead of std's `Stdout`, which is line-buffered.
+#[cfg(not(target_os = "wasi"))]
+mod stdout {
+    use perf_data::error::{Error, Result};
+    use same_file::Handle;
+    use std::io::{self, Write};
+
+    pub(super) struct StandardOutput(Handle);
+
+    pub(super) fn open() -> Result<StandardOutput> {
+        Ok(StandardOutput(Handle::stdout().map_err(Error::Output)?))
+    }
+
     impl Write for StandardOutput {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.as_file_mut().write(bytes)
@@ -90,8 +104,17 @@ fn open_stdout() -> Result<Box<dyn Write + Send>> {
             self.0.as_file_mut().flush()
         }
     }
-    let stdout = Handle::stdout().map_err(Error::Output)?;
-    Ok(Box::new(progress::AfterDisplay(StandardOutput(stdout))))
+}
+
+/// WASI cannot open a stream as a file.
+#[cfg(target_os = "wasi")]
+mod stdout {
+    use perf_data::error::Result;
+    use std::io::{self, Stdout};
+
+    pub(super) fn open() -> Result<Stdout> {
+        Ok(io::stdout())
+    }
 }
 
 /// Whether a path is a terminal; `-` is standard output. Only devices are opened: opening a FIFO would wait for a reader.

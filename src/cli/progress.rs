@@ -74,8 +74,22 @@ pub(super) fn start(when: ProgressArg, is_quiet: bool) {
     };
     let interval = if matches!(display, Display::Line(..)) { INTERVAL } else { DELAY };
     *locked() = display;
-    let progress = OBSERVER.get_or_init(Progress::observed);
     let begin = Instant::now();
+    if cfg!(target_family = "wasm") {
+        // There are no threads, so the work itself shows its progress; a program gets the first line at once.
+        let is_for_program = when == ProgressArg::Json;
+        let next = Mutex::new(if is_for_program { begin } else { begin + DELAY });
+        let show = move |tasks: &[TaskState]| {
+            let (mut next, now) = (next.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
+            if now >= *next {
+                *next = now + if is_for_program { INTERVAL } else { interval };
+                locked().show(tasks, begin);
+            }
+        };
+        OBSERVER.get_or_init(|| Progress::calling(show));
+        return;
+    }
+    let progress = OBSERVER.get_or_init(Progress::observed);
     let show = move || {
         thread::sleep(DELAY);
         while locked().show(&progress.tasks(), begin) {

@@ -2,8 +2,7 @@
 
 use super::imported::{ImportedProfile, SampleTypes};
 use perf_data::abi;
-use perf_data::abi::attr::{Attr, AttrType, SoftwareEvent};
-use perf_data::abi::attr_flags::AttrFlags;
+use perf_data::abi::attr::AttrType;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::group_desc::{Group, GroupDesc};
 use perf_data::abi::read_format::ReadFormat;
@@ -80,7 +79,7 @@ impl From<&Event> for ProfileEvent {
             unit,
             is_cpu_time: unit == Unit::Nanoseconds && !event.is_off_cpu(),
             is_tracepoint: event.attr.kind == AttrType::TRACEPOINT,
-            period: period(event),
+            period: event.fixed_period(),
             sample_types: None,
         }
     }
@@ -115,31 +114,16 @@ impl Unit {
     }
 
     fn counted_by(event: &Event) -> Self {
-        if is_clock(&event.attr) || event.is_off_cpu() { Self::Nanoseconds } else { Self::Count }
+        if event.attr.is_clock() || event.is_off_cpu() { Self::Nanoseconds } else { Self::Count }
     }
-}
-
-/// The period between two samples, if it is fixed or follows from the frequency.
-pub fn period(event: &Event) -> Option<u64> {
-    let attr = &event.attr;
-    let period = match (attr.flags.contains(AttrFlags::FREQ), is_clock(attr)) {
-        // Each sample has the length of its wait; what the attr has is a threshold.
-        _ if event.is_off_cpu() => None,
-        (false, _) => Some(attr.sample_period),
-        (true, true) => 1_000_000_000_u64.checked_div(attr.sample_period),
-        (true, false) => None,
-    };
-    period.filter(|&period| period > 0)
-}
-
-fn is_clock(attr: &Attr) -> bool {
-    attr.is_software(SoftwareEvent::CPU_CLOCK) || attr.is_software(SoftwareEvent::TASK_CLOCK)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use perf_data::abi::Endian;
+    use perf_data::abi::attr::{Attr, SoftwareEvent};
+    use perf_data::abi::attr_flags::AttrFlags;
 
     #[test]
     fn clocks_count_nanoseconds() {

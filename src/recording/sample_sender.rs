@@ -4,7 +4,7 @@ use super::sample_details::Details;
 use crate::profile::Frame;
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
 use crate::profile::collect::omissions::IncompleteStacks;
-use crate::profile::event::{ProfileEvent, period};
+use crate::profile::event::ProfileEvent;
 use crate::profile::intern::frames::SampledStack;
 use crate::profile::intern::resolver::{Resolver, Viewer};
 use crate::profile::intern::stacks::FrameId;
@@ -180,7 +180,7 @@ impl SampleConsumer for Sender {
             time: view.time,
             task: view.task,
             cpu: view.cpu.map(|(cpu, _)| cpu),
-            period: view.period.or_else(|| period(event)).unwrap_or(1),
+            period: view.period.or_else(|| event.fixed_period()).unwrap_or(1),
             addr: view.addr,
             thread: view.task.and_then(|(_, tid)| self.thread(tid)),
             details: Details::new(view, event, raw, &self.session),

@@ -4,6 +4,7 @@
 use super::fuzz_corpus::fuzz::record_count::RecordCount;
 use crate::common::files::{fixture, fixtures};
 use crate::common::program::{Run, perfconv, perfconv_with_signals, run, send_signal, succeed};
+use crate::common::work_dir::WorkDir;
 use perf_data::container::read::input::Input;
 use perf_data::container::read::{ContainerReader, ReadOptions};
 use perf_data::stream::source::Source;
@@ -28,6 +29,27 @@ impl Read for Failing {
             read => Ok(read),
         }
     }
+}
+
+#[test]
+fn failures_are_json_if_asked_for() {
+    let failure = |arguments: &[&str]| -> serde_json::Value {
+        let Run { stderr, .. } = run(perfconv().env("PERFCONV_ERRORS", "json").args(arguments));
+        serde_json::from_str(&stderr).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {stderr}"))
+    };
+    let missing = failure(&["missing.data", "-o", "x.pb.gz"]);
+    assert_eq!((&missing["kind"], &missing["file"]), (&"io".into(), &"missing.data".into()), "{missing}");
+    let work = WorkDir::new();
+    let path = work.path("broken.data");
+    let bytes = fs::read(fixture("callgraph.data")).unwrap();
+    fs::write(&path, &bytes[..60]).unwrap();
+    let broken = failure(&[path.to_str().unwrap(), "-o", "x.pb.gz"]);
+    assert_eq!(broken["kind"], "input", "{broken}");
+    assert!(broken["message"].as_str().is_some_and(|message| message.contains("broken.data")), "{broken}");
+    assert_eq!(failure(&["-o"])["kind"], "arguments");
+    assert_eq!(failure(&["info", "a", "b", "--json", "--no-such"])["kind"], "arguments");
+    assert_eq!(failure(&["check", "missing.data"])["kind"], "io");
+    assert_eq!(failure(&["diff", "missing.data", "other.data"])["kind"], "io");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Errors, with the file, offset and record that they are about.
 
 use crate::abi::record::RecordType;
+use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
@@ -184,7 +185,8 @@ pub struct Remedy {
 }
 
 /// Kinds of [errors](Error).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A file cannot be opened or read.
@@ -218,12 +220,13 @@ pub struct Place {
 }
 
 /// A record of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RecordPlace {
     /// Index of the record in file order, from 0; COMPRESSED records count, and so do the records in them.
     pub index: u64,
     /// Type of the record.
+    #[serde(rename = "type")]
     pub record_type: RecordType,
 }
 

@@ -1,5 +1,6 @@
 //! Progress of long work, for programs that show it.
 
+use std::fmt;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,10 +21,22 @@ use std::time::Instant;
 /// # let _ = options;
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Progress(Option<Arc<Tasks>>);
+pub struct Progress(Option<Arc<Observed>>);
 
-/// The tasks in progress.
-type Tasks = Mutex<Vec<Arc<Counter>>>;
+/// The tasks in progress, and who is called about them.
+#[derive(Default)]
+struct Observed {
+    tasks: Mutex<Vec<Arc<Counter>>>,
+    callback: Option<Callback>,
+}
+
+type Callback = Box<dyn Fn(&[TaskState]) + Send + Sync>;
+
+impl fmt::Debug for Observed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tasks.fmt(f)
+    }
+}
 
 /// A kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +75,15 @@ struct Counter {
     done: AtomicU64,
     total: Option<u64>,
     begin: Instant,
+    /// How much must be done for the next call of the callback.
+    next_call: AtomicU64,
 }
+
+/// A callback is called this often per task.
+const CALLS: u64 = 100;
+
+/// How much is done between calls if it is unknown how much there is to do.
+const UNKNOWN_STEP: u64 = 1 << 20;
 
 impl Progress {
     /// An observer to pass to [`ReadOptions`](crate::container::read::ReadOptions) and, in clones, to other work.
@@ -70,9 +91,31 @@ impl Progress {
         Self(Some(Arc::default()))
     }
 
+    /// As [`observed`](Self::observed), for programs without another thread that could look: calls a function with the tasks in
+    /// progress, about a hundred times per task.
+    pub fn calling(callback: impl Fn(&[TaskState]) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(Observed { callback: Some(Box::new(callback)), ..Observed::default() })))
+    }
+
     /// The tasks in progress, the oldest first.
     pub fn tasks(&self) -> Vec<TaskState> {
-        let Some(tasks) = &self.0 else { return Vec::new() };
+        self.0.as_ref().map_or_else(Vec::new, |observed| observed.states())
+    }
+
+    /// Begins a task; it ends when the result is dropped.
+    pub fn begin(&self, work: Work, name: &str, total: Option<u64>) -> Task {
+        let begun = self.0.as_ref().map(|observed| {
+            let (name, done, begin) = (name.to_owned(), AtomicU64::new(0), Instant::now());
+            let counter = Arc::new(Counter { work, name, done, total, begin, next_call: AtomicU64::new(0) });
+            locked(&observed.tasks).push(Arc::clone(&counter));
+            (Arc::clone(observed), counter)
+        });
+        Task(begun)
+    }
+}
+
+impl Observed {
+    fn states(&self) -> Vec<TaskState> {
         let state = |counter: &Arc<Counter>| TaskState {
             work: counter.work,
             name: counter.name.clone(),
@@ -80,24 +123,23 @@ impl Progress {
             total: counter.total,
             begin: counter.begin,
         };
-        locked(tasks).iter().map(state).collect()
+        locked(&self.tasks).iter().map(state).collect()
     }
 
-    /// Begins a task; it ends when the result is dropped.
-    pub fn begin(&self, work: Work, name: &str, total: Option<u64>) -> Task {
-        let begun = self.0.as_ref().map(|tasks| {
-            let name = name.to_owned();
-            let counter = Arc::new(Counter { work, name, done: AtomicU64::new(0), total, begin: Instant::now() });
-            locked(tasks).push(Arc::clone(&counter));
-            (Arc::clone(tasks), counter)
-        });
-        Task(begun)
+    /// Calls the callback if enough was done since the last call.
+    fn call(&self, counter: &Counter, done: u64) {
+        let Some(callback) = &self.callback else { return };
+        if done >= counter.next_call.load(Ordering::Relaxed) {
+            let step = counter.total.map_or(UNKNOWN_STEP, |total| (total / CALLS).max(1));
+            counter.next_call.store(done.saturating_add(step), Ordering::Relaxed);
+            callback(&self.states());
+        }
     }
 }
 
 /// A task of [`Progress`], or none if nothing is observed.
 #[derive(Debug)]
-pub struct Task(Option<(Arc<Tasks>, Arc<Counter>)>);
+pub struct Task(Option<(Arc<Observed>, Arc<Counter>)>);
 
 impl Task {
     /// A task that is not observed.
@@ -108,15 +150,17 @@ impl Task {
     /// Sets how much is done.
     #[inline]
     pub fn set(&self, done: u64) {
-        if let Some((_, counter)) = &self.0 {
+        if let Some((observed, counter)) = &self.0 {
             counter.done.store(done, Ordering::Relaxed);
+            observed.call(counter, done);
         }
     }
 
     /// Adds to how much is done.
     pub fn add(&self, done: u64) {
-        if let Some((_, counter)) = &self.0 {
-            counter.done.fetch_add(done, Ordering::Relaxed);
+        if let Some((observed, counter)) = &self.0 {
+            let before = counter.done.fetch_add(done, Ordering::Relaxed);
+            observed.call(counter, before.saturating_add(done));
         }
     }
 
@@ -142,8 +186,8 @@ impl<R: Read + ?Sized> Read for CountingReader<'_, R> {
 
 impl Drop for Task {
     fn drop(&mut self) {
-        if let Some((tasks, counter)) = &self.0 {
-            locked(tasks).retain(|other| !Arc::ptr_eq(other, counter));
+        if let Some((observed, counter)) = &self.0 {
+            locked(&observed.tasks).retain(|other| !Arc::ptr_eq(other, counter));
         }
     }
 }
@@ -155,6 +199,17 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn callback_is_called_a_hundred_times() {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&calls);
+        let progress = Progress::calling(move |tasks| locked(&seen).push(tasks[0].done));
+        let task = progress.begin(Work::Reading, "a", Some(10_000));
+        (1..=10_000).for_each(|done| task.set(done));
+        let calls = locked(&calls);
+        assert_eq!((calls.len(), calls[0], calls[1], calls.last()), (100, 1, 101, Some(&9901)));
+    }
 
     #[test]
     fn tasks_are_listed_until_they_end() {

@@ -43,21 +43,24 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
     ("DEBUGINFOD_TIMEOUT", "Seconds to wait for the answer of a server."),
     ("LC_ALL, LC_CTYPE, LANG", "Locale: trees are drawn in ASCII if its characters are not in UTF-8."),
     ("NO_COLOR", "If it is set and not empty, text is not colored."),
+    ("PERFCONV_ERRORS", "With the value json, a failure is a line of JSON on standard error."),
     ("PERFCONV_PAGER, PAGER", "Pager of text on a terminal."),
     ("TMPDIR", "Directory for temporary files."),
 ];
 
-const OF_OBJECTS: &[&str] = &["DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_TIMEOUT", "TMPDIR"];
+const OF_OBJECTS: &[&str] =
+    &["DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_TIMEOUT", "PERFCONV_ERRORS", "TMPDIR"];
 const OF_TEXT: &[&str] = &[
     "DEBUGINFOD_URLS",
     "DEBUGINFOD_CACHE_PATH",
     "DEBUGINFOD_TIMEOUT",
     "LC_ALL, LC_CTYPE, LANG",
     "NO_COLOR",
+    "PERFCONV_ERRORS",
     "PERFCONV_PAGER, PAGER",
     "TMPDIR",
 ];
-const OF_RECORDINGS: &[&str] = &["TMPDIR"];
+const OF_RECORDINGS: &[&str] = &["PERFCONV_ERRORS", "TMPDIR"];
 
 /// The page of the program and those of its commands.
 pub(super) const PAGES: &[Page] = &[

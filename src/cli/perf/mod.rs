@@ -141,7 +141,7 @@ pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     match run_program(arguments) {
         Err(Failure::BrokenPipe) => Err(Failure::BrokenPipe),
         Err(failure) => {
-            let status = if matches!(failure, Failure::Failed(_)) { FAILED } else { USAGE };
+            let status = if failure.has_valid_arguments() { FAILED } else { USAGE };
             failure.report();
             Ok(ExitCode::from(status))
         }

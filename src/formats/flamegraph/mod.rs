@@ -175,7 +175,10 @@ impl ProfileFormat for Flamegraph {
         if self.icicle {
             options.direction = Direction::Inverted;
         }
-        options.count_name = unit(profile).to_owned();
+        let total: u64 = after.sorted().map(|(_, count)| count).sum();
+        let thousands = thousands(total, usize::MAX as u64);
+        options.count_name = in_thousands(unit(profile), thousands);
+        options.factor = 1000_f64.powi(-(thousands as i32));
         if let Some(before) = &before {
             lines = differences(&self::lines(before, &short_names), &lines)?;
         }
@@ -202,6 +205,21 @@ fn unit(profile: &Profile) -> &'static str {
         return "samples";
     }
     if events(profile).all(|event| event.unit == Unit::Nanoseconds) { "ns" } else { "events" }
+}
+
+/// By which power of 1000 a count is divided to fit in the numbers that the library shows, which are words.
+fn thousands(count: u64, most: u64) -> usize {
+    (0..).find(|&power| count / 1000_u64.pow(power) <= most).unwrap_or_default() as usize
+}
+
+/// The name of a unit times a power of 1000.
+fn in_thousands(unit: &str, power: usize) -> String {
+    match (unit, power) {
+        (_, 0) => unit.to_owned(),
+        ("ns", power) => ["µs", "ms", "s"].get(power - 1).copied().unwrap_or("ks").to_owned(),
+        (_, 1) => format!("thousand {unit}"),
+        _ => format!("million {unit}"),
+    }
 }
 
 /// Folded stacks, in which short names precede full ones.
@@ -233,5 +251,20 @@ fn line(frames: impl Iterator<Item = String>, count: u64) -> String {
             format!("{start}\u{a0}{end} {count}")
         }
         _ => format!("{stack} {count}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_counts_fit_in_words_of_32_bits() {
+        let shown = |count, unit| in_thousands(unit, thousands(count, u32::MAX.into()));
+        assert_eq!(shown(u32::MAX.into(), "ns"), "ns");
+        assert_eq!(shown(4_995_750_000, "ns"), "µs");
+        assert_eq!(shown(4_995_750_000, "events"), "thousand events");
+        assert_eq!(shown(u64::MAX, "ns"), "ks");
+        assert_eq!(thousands(u64::MAX, u64::MAX), 0);
     }
 }

@@ -55,7 +55,7 @@ pub const LINES_FORMAT: Format = Format {
     extensions: &[("jsonl", None), ("ndjson", None)],
     output: Some(OutputType::of::<JsonLines>()),
     functions: SHOWS_FUNCTIONS,
-    reader: FormatReader::Import(import),
+    reader: READER,
     recognizes,
     is_distinctive: true,
     ..Format::new("jsonl", "JSON Lines, one object per record; lossless")
@@ -66,10 +66,14 @@ pub const DOCUMENT_FORMAT: Format = Format {
     extensions: &[("json", None)],
     output: Some(OutputType::of::<JsonDocument>()),
     functions: SHOWS_FUNCTIONS,
-    reader: FormatReader::Import(import),
+    reader: READER,
     is_distinctive: true,
     ..Format::new("json", "JSON Lines objects in one document; lossless")
 };
+
+/// A constant rather than conditional modules, which other formats share: what is not used is not linked.
+const READER: FormatReader =
+    if cfg!(feature = "json-input") { FormatReader::Import(import) } else { FormatReader::Nothing };
 
 const SHOWS_FUNCTIONS: ShowsFunctions = ShowsFunctions::With { option: "decode", value: "symbols" };
 

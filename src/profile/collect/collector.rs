@@ -27,7 +27,6 @@ use super::stack_counter::StackOptions;
 use super::values::Values;
 use super::weights::Weights;
 use crate::profile::accesses::{self, AccessField, Accesses, NO_SOURCE};
-use crate::profile::event::period;
 use crate::profile::intern::frames::{Address, SampledStack};
 use crate::profile::intern::resolver::{Resolved, Resolver};
 use crate::profile::intern::stack_cache::StackCacheKey;
@@ -525,7 +524,7 @@ impl<'a> Collector<'a> {
             return Ok(Some(()));
         }
         let Some(event) = meta.events.list().get(index as usize) else { return Ok(Some(())) };
-        let each = period(event).unwrap_or(1);
+        let each = event.fixed_period().unwrap_or(1);
         let Resolver { mappings, stacks, .. } = &mut self.stacks.direct.resolver;
         let mapping = mappings.number(&Map::new(LOST, 1, 0, b"[lost]", None));
         let frame = stacks.frame_id(Frame { place: Place::In(mapping), address: LOST, is_caller: false });

@@ -1,6 +1,5 @@
 //! Determines the events and values of samples.
 
-use crate::profile::event::period;
 use hashbrown::HashMap;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::sample::view::SampleView;
@@ -60,7 +59,7 @@ impl Weights {
 
 /// The sample's period, or else that of the event.
 fn weight(view: &SampleView<'_>, event: &Event) -> u64 {
-    view.period.or_else(|| period(event)).unwrap_or(1)
+    view.period.or_else(|| event.fixed_period()).unwrap_or(1)
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 /// The name of a system call of a machine, as `uname -m` names that.
 #[cfg(feature = "syscalls")]
 pub(super) fn syscall_name(machine: &str, number: i64) -> Option<&'static str> {
-    let number = usize::try_from(number).ok()?;
+    let number = i32::try_from(number).ok()?.into();
     macro_rules! names {
         ($($pattern:pat => $arch:ident,)*) => {
             match machine {
-                $($pattern => syscalls::$arch::Sysno::new(number).map(|call| call.name()),)*
+                $($pattern => syscall_numbers::$arch::sys_call_name(number),)*
                 _ => None,
             }
         };
@@ -25,8 +25,6 @@ pub(super) fn syscall_name(machine: &str, number: i64) -> Option<&'static str> {
         "loongarch64" => loongarch64,
         "mips64" => mips64,
         "mips" => mips,
-        "sparc64" => sparc64,
-        "sparc" => sparc,
     }
 }
 

@@ -253,6 +253,11 @@ impl Attr {
     pub fn is_software(&self, event: SoftwareEvent) -> bool {
         self.kind == AttrType::SOFTWARE && self.config == event.0
     }
+
+    /// Whether this is one of the software events that count the time on the CPU.
+    pub fn is_clock(&self) -> bool {
+        self.is_software(SoftwareEvent::CPU_CLOCK) || self.is_software(SoftwareEvent::TASK_CLOCK)
+    }
 }
 
 #[cfg(test)]

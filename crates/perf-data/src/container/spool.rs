@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Maps a file. An empty file gives empty bytes.
+/// Maps a file; where files cannot be mapped, reads it. An empty file gives empty bytes.
 ///
 /// # Errors
 /// I/O errors, for instance if the file cannot be mapped.
@@ -13,33 +13,48 @@ pub fn map(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());
     }
-    Ok(Bytes::from_owner(map::map(file)?))
+    map::map(file)
 }
 
 /// The only module that needs `unsafe`.
+#[cfg(not(target_family = "wasm"))]
 mod map {
     #![expect(unsafe_code, reason = "mapping a file cannot be proven safe")]
 
+    use bytes::Bytes;
     use memmap2::Mmap;
     use std::fs::File;
     use std::io;
 
-    pub(super) fn map(file: &File) -> io::Result<Mmap> {
+    pub(super) fn map(file: &File) -> io::Result<Bytes> {
         // SAFETY: the map is only read. A change of the file by others shows in the bytes. Truncation of the file raises SIGBUS,
         // which ends a program without a handler; ours has one. Both are documented, and `ReadOptions::private_copy` avoids both.
-        unsafe { Mmap::map(file) }
+        let map = unsafe { Mmap::map(file) }?;
+        Ok(Bytes::from_owner(map))
     }
 }
 
-/// An unlinked temporary file that is written and then mapped; memory where there are no files.
-pub struct Spool {
-    storage: Storage,
+/// WebAssembly maps no files.
+#[cfg(target_family = "wasm")]
+mod map {
+    use bytes::Bytes;
+    use std::fs::File;
+    use std::io::{self, Read, Seek};
+
+    pub(super) fn map(mut file: &File) -> io::Result<Bytes> {
+        let size = file.metadata()?.len().try_into().map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size)?;
+        file.rewind()?;
+        file.take(size as u64).read_to_end(&mut bytes)?;
+        Ok(bytes.into())
+    }
 }
 
-#[cfg(not(target_family = "wasm"))]
-type Storage = File;
-#[cfg(target_family = "wasm")]
-type Storage = io::Cursor<Vec<u8>>;
+/// An unlinked temporary file that is written and then mapped.
+pub struct Spool {
+    file: File,
+}
 
 impl Spool {
     /// Creates one in `dir`, or in the system's default directory.
@@ -47,14 +62,11 @@ impl Spool {
     /// # Errors
     /// I/O errors.
     pub fn new(dir: Option<&Path>) -> io::Result<Self> {
-        #[cfg(not(target_family = "wasm"))]
-        let storage = match dir {
+        let file = match dir {
             Some(dir) => tempfile::tempfile_in(dir),
             None => tempfile::tempfile(),
         }?;
-        #[cfg(target_family = "wasm")]
-        let (storage, _) = (Storage::default(), dir);
-        Ok(Self { storage })
+        Ok(Self { file })
     }
 
     /// Appends everything from `reader`. If the reader fails, the bytes before the failure are preserved and the error is
@@ -69,7 +81,7 @@ impl Spool {
             match reader.read(&mut buffer) {
                 Ok(0) => return Ok((copied, None)),
                 Ok(len) => {
-                    self.storage.write_all(&buffer[..len])?;
+                    self.file.write_all(&buffer[..len])?;
                     copied += len as u64;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -83,26 +95,23 @@ impl Spool {
     /// # Errors
     /// I/O errors.
     pub fn into_bytes(self) -> io::Result<Bytes> {
-        #[cfg(not(target_family = "wasm"))]
-        return map(&self.storage);
-        #[cfg(target_family = "wasm")]
-        Ok(self.storage.into_inner().into())
+        map(&self.file)
     }
 }
 
 impl Write for Spool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.storage.write(bytes)
+        self.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.storage.flush()
+        self.file.flush()
     }
 }
 
 impl Seek for Spool {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.storage.seek(to)
+        self.file.seek(to)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::session::map::Map;
 use crate::session::space::Space;
 use crate::session::{Applied, Session};
 use crate::stream::event_name::event_name;
-use crate::stream::events::Event;
+use crate::stream::events::{Event, EventIndex};
 use crate::stream::ledger::{Ledger, Reason};
 use crate::stream::losses::ReportedLosses;
 use crate::stream::meta::Meta;
@@ -24,6 +24,7 @@ use std::borrow::Cow;
 #[derive(Clone, Copy)]
 pub struct Sample<'a> {
     event: &'a Event,
+    event_index: EventIndex,
     raw: &'a Raw<'a>,
     view: &'a SampleView<'a>,
     session: &'a Session,
@@ -38,6 +39,11 @@ impl<'a> Sample<'a> {
     /// The event.
     pub fn event(&self) -> &'a Event {
         self.event
+    }
+
+    /// The index of the event in the recording.
+    pub fn event_index(&self) -> EventIndex {
+        self.event_index
     }
 
     /// All fields as recorded; those that the event does not have are `None`.
@@ -124,7 +130,7 @@ impl<F: FnMut(&Sample<'_>) -> Result<()>> Sink for SampleFunction<F> {
 
 impl<F: FnMut(&Sample<'_>) -> Result<()>> SampleFunction<F> {
     fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
-        let Some((_, event)) = meta.events.find(raw) else {
+        let Some((event_index, event)) = meta.events.find(raw) else {
             self.ledger.dropped(RecordType::SAMPLE, Reason::UnknownEvent);
             return Ok(());
         };
@@ -136,7 +142,7 @@ impl<F: FnMut(&Sample<'_>) -> Result<()>> SampleFunction<F> {
         if let Some(chain) = raw.call_chain() {
             view.callchain = Some(chain);
         }
-        (self.use_sample)(&Sample { event, raw, view: &view, session: &self.session })?;
+        (self.use_sample)(&Sample { event, event_index, raw, view: &view, session: &self.session })?;
         self.ledger.emitted(RecordType::SAMPLE, 1);
         Ok(())
     }

@@ -52,6 +52,18 @@ impl Event {
             && context().trailer(header.kind, header.misc, raw.body()).is_none()
     }
 
+    /// The period between two samples, if it is fixed or follows from the frequency.
+    pub fn fixed_period(&self) -> Option<u64> {
+        let period = match (self.attr.flags.contains(AttrFlags::FREQ), self.attr.is_clock()) {
+            // Each sample has the length of its wait; what the attr has is a threshold.
+            _ if self.is_off_cpu() => None,
+            (false, _) => Some(self.attr.sample_period),
+            (true, true) => 1_000_000_000_u64.checked_div(self.attr.sample_period),
+            (true, false) => None,
+        };
+        period.filter(|&period| period > 0)
+    }
+
     /// Context for decoding its records.
     pub fn context(&self, endian: Endian) -> RecordContext {
         let sample_id_all = self.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);

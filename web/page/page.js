@@ -1,0 +1,175 @@
+// The page: recordings are dropped on it, converted in a worker, and shown.
+
+import { Recording } from 'perfconv';
+import { kindOf } from './kind.js';
+
+/** What "Save as" offers: format, ending, and what it is for. */
+const FORMATS = [
+  ['pprof', 'pb.gz', 'pprof and what reads its format'],
+  ['html', 'html', 'this page, in a file'],
+  ['flamegraph', 'svg', 'flame graph image'],
+  ['firefox', 'fx.json.gz', 'Firefox Profiler'],
+  ['speedscope', 'speedscope.json', 'speedscope'],
+  ['perfetto', 'pftrace', 'Perfetto'],
+  ['chrome', 'trace.json', 'Chrome trace viewer'],
+  ['folded', 'folded', 'folded stacks'],
+  ['callgrind', 'callgrind', 'KCachegrind'],
+  ['otlp', 'otlp', 'OpenTelemetry'],
+  ['report', 'txt', 'functions, as text'],
+  ['markdown', 'md', 'functions, for an issue'],
+  ['perf-script', 'script', 'text of perf script'],
+  ['jsonl', 'jsonl', 'every record, as JSON'],
+];
+
+const element = (id) => document.getElementById(id);
+
+/** The files that were dropped, and what is shown of them. */
+let state = { recording: undefined, file: undefined, files: {}, abort: undefined };
+
+function show(panel) {
+  for (const name of ['start', 'work', 'failure', 'profile', 'save', 'names', 'info']) element(name).hidden = name !== panel;
+  for (const tab of element('tabs').children) tab.setAttribute('aria-selected', String(tab.dataset.tab === panel));
+}
+
+function fail(error) {
+  element('failure').textContent = error.message;
+  show('failure');
+}
+
+/** Runs a call of the recording with progress and the cancel button. */
+async function work(doing, call) {
+  const abort = new AbortController();
+  state.abort = abort;
+  element('doing').textContent = doing;
+  element('progress').removeAttribute('value');
+  show('work');
+  return call({
+    signal: abort.signal,
+    onProgress: ({ work, done, total }) => {
+      element('doing').textContent = work;
+      if (total) element('progress').value = done / total;
+    },
+    onMessage: (line) => element('messages').append(`${line}\n`),
+  });
+}
+
+/** Takes files: a recording, or files for the one that is open. */
+async function take(list) {
+  const kinds = await Promise.all([...list].map(async (file) => [file, await kindOf(file)]));
+  const recordings = kinds.filter(([, kind]) => kind === 'recording').map(([file]) => file);
+  const others = kinds.filter(([, kind]) => kind === 'symbols').map(([file]) => [file.name, file]);
+  if (recordings.length > 1) {
+    fail(new Error(`${recordings.length} recordings: drop one, and the files for its names`));
+    return;
+  }
+  const isNew = recordings.length === 1;
+  if (!isNew && !state.file) {
+    fail(new Error('drop the recording together with the files for its names'));
+    return;
+  }
+  state.recording?.close();
+  state.file = isNew ? recordings[0] : state.file;
+  state.files = { ...(isNew ? {} : state.files), ...Object.fromEntries(others) };
+  state.recording = new Recording(state.file, { files: state.files });
+  element('file').textContent = [state.file.name, ...Object.keys(state.files)].join(', ');
+  element('messages').replaceChildren();
+  await showProfile();
+}
+
+async function showProfile() {
+  element('tabs').hidden = true;
+  try {
+    const page = await work('reading', (options) => state.recording.convert('html', options));
+    const frame = document.createElement('iframe');
+    frame.title = 'Profile';
+    frame.sandbox = 'allow-scripts allow-downloads allow-popups';
+    frame.src = URL.createObjectURL(new Blob([page], { type: 'text/html' }));
+    element('profile').replaceChildren(frame);
+    element('tabs').hidden = false;
+    show('profile');
+  } catch (error) {
+    if (error.name === 'AbortError') show('start');
+    else fail(error);
+  }
+}
+
+async function save(format, ending) {
+  try {
+    const name = `${state.file.name.replace(/\.data$/, '')}.${ending}`;
+    const options = ending.endsWith('.gz') || format === 'html' ? name : format;
+    const bytes = await work(`writing ${name}`, (call) => state.recording.convert(options, call));
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([bytes]));
+    link.download = name;
+    link.click();
+    show('save');
+  } catch (error) {
+    if (error.name === 'AbortError') show('save');
+    else fail(error);
+  }
+}
+
+async function showNames() {
+  const panel = element('names');
+  try {
+    const { objects, samples, without_function_names: unnamed } =
+      await work('looking for names', (options) => state.recording.missingSymbols(options));
+    const text = (tag, content) => Object.assign(document.createElement(tag), { textContent: content });
+    const percent = samples ? Math.round((100 * unnamed) / samples) : 0;
+    panel.replaceChildren(text('p', unnamed === 0
+      ? 'All samples have the names of their functions.'
+      : `${percent} % of the samples have no name for their innermost function. Drop these files on the page:`));
+    const table = document.createElement('table');
+    table.append(row('th', ['file', 'build ID', 'frames', 'why']));
+    for (const object of objects) {
+      table.append(row('td', [object.name, object.build_id ?? '', object.frames, object.reason]));
+    }
+    if (objects.length > 0) panel.append(table);
+    show('names');
+  } catch (error) {
+    if (error.name === 'AbortError') show('profile');
+    else fail(error);
+  }
+}
+
+function row(tag, values) {
+  const line = document.createElement('tr');
+  line.append(...values.map((value) => Object.assign(document.createElement(tag), { textContent: value })));
+  return line;
+}
+
+async function showInfo() {
+  try {
+    const info = await work('reading', (options) => state.recording.info(options));
+    element('details').textContent = JSON.stringify(info, undefined, 2);
+    show('info');
+  } catch (error) {
+    if (error.name === 'AbortError') show('profile');
+    else fail(error);
+  }
+}
+
+const TABS = { profile: () => show('profile'), save: () => show('save'), names: showNames, info: showInfo };
+element('tabs').addEventListener('click', ({ target }) => TABS[target.dataset.tab]?.());
+for (const [format, ending, purpose] of FORMATS) {
+  const item = document.createElement('li');
+  const button = Object.assign(document.createElement('button'), { textContent: `${format}: ${purpose}` });
+  button.addEventListener('click', () => save(format, ending));
+  item.append(button);
+  element('formats').append(item);
+}
+element('cancel').addEventListener('click', () => state.abort?.abort());
+element('input').addEventListener('change', ({ target }) => {
+  take(target.files).catch(fail);
+  target.value = '';
+});
+addEventListener('dragover', (event) => {
+  event.preventDefault();
+  document.body.classList.add('over');
+});
+addEventListener('dragleave', () => document.body.classList.remove('over'));
+addEventListener('drop', (event) => {
+  event.preventDefault();
+  document.body.classList.remove('over');
+  take(event.dataTransfer.files).catch(fail);
+});

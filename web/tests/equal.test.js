@@ -1,0 +1,57 @@
+// Outputs of the package equal those of the program, byte for byte.
+
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { PerfconvError, Recording } from 'perfconv';
+import { native, recordings, REPO, withDirectory } from './common.js';
+
+const OF_STACKS = ['pprof', 'folded', 'html', 'flamegraph', 'speedscope', 'firefox', 'perfetto', 'perf-script', 'report'];
+const OF_RECORDS = ['jsonl', 'quipper', 'perf.data'];
+const FORMATS = [...OF_STACKS, ...OF_RECORDS];
+
+test('outputs of recordings', async () => {
+  const paths = recordings(4 << 20);
+  let [outputs, failures] = [0, 0];
+  for (const path of paths) {
+    await withDirectory(async (directory) => {
+      copyFileSync(path, join(directory, 'perf.data'));
+      const recording = new Recording(readFileSync(path), { name: 'perf.data' });
+      for (const format of FORMATS) {
+        const options = OF_STACKS.includes(format) ? { symbols: 'no' } : {};
+        const symbols = options.symbols ? ['--symbols', 'no'] : [];
+        const expected = native(['perf.data', '-o', 'output', '-f', '-t', format, '-q', ...symbols], directory);
+        const output = recording.convert(format, options).catch((error) => error);
+        if (typeof expected === 'number') {
+          assert(await output instanceof PerfconvError, `${path} as ${format}`);
+          failures += 1;
+        } else {
+          const written = await output;
+          assert(written instanceof Uint8Array, `${path} as ${format}: ${written}`);
+          assert(readFileSync(join(directory, 'output')).equals(written), `${path} as ${format}`);
+          outputs += 1;
+        }
+      }
+      recording.close();
+    });
+  }
+  console.log(`${paths.length} recordings: ${outputs} outputs in ${FORMATS.length} formats equal, ${failures} failures in both`);
+  assert(outputs >= 200);
+});
+
+test('names from files that are given by name alone', async () => {
+  const symbols = join(REPO, 'roundtrip/symbols');
+  const expected = native(['words.data', '-t', 'folded', '-o', '-', '--symfs', 'files', '-q'], symbols);
+  assert(expected.includes('count_words'));
+  const files = { words: readFileSync(join(symbols, 'files/opt/words/bin/words')) };
+  const recording = new Recording(readFileSync(join(symbols, 'words.data')), { name: 'words.data', files });
+  assert(expected.equals(await recording.convert('folded')));
+  assert.deepEqual((await recording.missingSymbols()).objects, []);
+  recording.close();
+  const without = new Recording(readFileSync(join(symbols, 'words.data')));
+  const { objects } = await without.missingSymbols();
+  assert.equal(basename(objects[0].name), 'words');
+  assert.match(objects[0].build_id, /^[0-9a-f]{40}$/);
+  without.close();
+});

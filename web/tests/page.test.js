@@ -1,0 +1,127 @@
+// The page in a browser: files are dropped on it, and the profile is shown.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createServer } from 'node:http';
+import { existsSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+import { PERFCONV, REPO, withDirectory } from './common.js';
+
+const BUILT = process.env.PERFCONV_WEB ?? join(REPO, 'target/web');
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
+
+let [browser, server, address] = [];
+before(async () => {
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+  server = createServer((request, response) => {
+    const path = join(BUILT, 'site', request.url === '/' ? 'index.html' : request.url);
+    if (!existsSync(path)) return response.writeHead(404).end();
+    return response.writeHead(200, { 'content-type': TYPES[extname(path)] }).end(readFileSync(path));
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  address = `http://127.0.0.1:${server.address().port}/`;
+});
+after(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+/** Opens the page, and fails at the end if its policy was violated or a request left the machine. */
+async function withPage(url, use) {
+  const page = await browser.newPage();
+  const problems = [];
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(address) && !/^(file|blob|data):/.test(request.url())) problems.push(request.url());
+  });
+  await page.goto(url);
+  await use(page);
+  assert.deepEqual(problems, []);
+  await page.close();
+}
+
+/** Drops files on the page, as a person does. */
+async function drop(page, paths) {
+  const files = paths.map((path) => ({ name: path.split('/').at(-1), bytes: readFileSync(path).toString('base64') }));
+  const transfer = await page.evaluateHandle((files) => {
+    const transfer = new DataTransfer();
+    for (const { name, bytes } of files) {
+      transfer.items.add(new File([Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0))], name));
+    }
+    return transfer;
+  }, files);
+  await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
+}
+
+const profile = (page) => page.frameLocator('#profile iframe');
+
+/** Waits until the list of functions has one of this name. */
+async function hasFunction(page, name) {
+  await profile(page).getByText('Functions', { exact: true }).click();
+  await profile(page).getByText(name).first().waitFor();
+}
+
+const SYMBOLS = join(REPO, 'roundtrip/symbols');
+const PAGES = [['site', () => address], ['single file', () => pathToFileURL(join(BUILT, 'perfconv.html')).href]];
+
+for (const [name, url] of PAGES) {
+  test(`${name}: recording and program`, async () => {
+    await withPage(url(), async (page) => {
+      await drop(page, [join(SYMBOLS, 'words.data'), join(SYMBOLS, 'files/opt/words/bin/words')]);
+      await hasFunction(page, 'count_words');
+      await page.getByRole('tab', { name: 'Names' }).click();
+      await page.getByText('All samples have the names').waitFor();
+      await page.getByRole('tab', { name: 'Save as' }).click();
+      const [download] = await Promise.all([page.waitForEvent('download'), page.getByText('folded stacks').click()]);
+      assert.match(readFileSync(await download.path(), 'utf8'), /words;.*count_words/);
+      await page.getByRole('tab', { name: 'Info' }).click();
+      await page.getByText('"container": "file"').waitFor();
+    });
+  });
+}
+
+test('missing names are asked for, and taken', async () => {
+  await withPage(address, async (page) => {
+    await drop(page, [join(SYMBOLS, 'words.data')]);
+    await profile(page).locator('body').waitFor();
+    await page.getByRole('tab', { name: 'Names' }).click();
+    await page.getByText('8d8661e499d82bfc71322ca168bfdf905ff2072e').waitFor();
+    await page.setInputFiles('#input', join(SYMBOLS, 'files/opt/words/bin/words'));
+    await hasFunction(page, 'count_words');
+  });
+});
+
+test('a compressed pipe, and stacks unwound with an archive', async () => {
+  await withDirectory(async (directory) => {
+    const pipe = join(directory, 'pipe.data.zst');
+    execFileSync(PERFCONV, ['rewrite', join(SYMBOLS, 'c.data'), '-o', pipe, '--container', 'pipe', '-q']);
+    const archive = join(directory, 'witness.tar.zst');
+    execFileSync(PERFCONV, ['archive', join(SYMBOLS, 'witness-gcc.data'), '-o', archive, '--symfs', join(SYMBOLS, 'files'), '-q']);
+    await withPage(address, async (page) => {
+      await drop(page, [pipe]);
+      await profile(page).locator('body').waitFor();
+      await drop(page, [archive]);
+      await hasFunction(page, 'aligned');
+    });
+  });
+});
+
+test('what cannot be read is said, and the page goes on', async () => {
+  await withPage(address, async (page) => {
+    await drop(page, [join(REPO, 'Cargo.toml')]);
+    await page.getByRole('alert').getByText('Cargo.toml: ').waitFor();
+    await withDirectory(async (directory) => {
+      const damaged = join(directory, 'damaged.data');
+      const bytes = readFileSync(join(SYMBOLS, 'words.data'));
+      execFileSync('dd', [`of=${damaged}`, 'status=none'], { input: bytes.subarray(0, bytes.length / 2) });
+      await drop(page, [damaged]);
+      await profile(page).locator('body').waitFor();
+    });
+    await drop(page, [join(SYMBOLS, 'words.data'), join(SYMBOLS, 'c.data')]);
+    await page.getByRole('alert').getByText('2 recordings').waitFor();
+  });
+});
