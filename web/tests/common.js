@@ -39,7 +39,7 @@ export function recordings(limit) {
 }
 
 /** The files below a directory, sorted; none if there is no such directory. */
-function filesBelow(directory) {
+export function filesBelow(directory) {
   try {
     const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
     return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)).sort();

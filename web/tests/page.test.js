@@ -2,31 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { createServer } from 'node:http';
-import { existsSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
+import { BUILT, fileIn, serve, startBrowser } from './browser.js';
 import { PERFCONV, REPO, withDirectory } from './common.js';
 
-const BUILT = process.env.PERFCONV_WEB ?? join(REPO, 'target/web');
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
-
-let [browser, server, address] = [];
+let [browser, site] = [];
 before(async () => {
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
-  server = createServer((request, response) => {
-    const path = join(BUILT, 'site', request.url === '/' ? 'index.html' : request.url);
-    if (!existsSync(path)) return response.writeHead(404).end();
-    return response.writeHead(200, { 'content-type': TYPES[extname(path)] }).end(readFileSync(path));
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  address = `http://127.0.0.1:${server.address().port}/`;
+  browser = await startBrowser();
+  site = await serve((path) => fileIn(join(BUILT, 'site'), path));
 });
 after(async () => {
   await browser?.close();
-  server?.close();
+  site?.stop();
 });
 
 /** Opens the page, and fails at the end if its policy was violated or a request left the machine. */
@@ -36,7 +26,7 @@ async function withPage(url, use) {
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('request', (request) => {
-    if (!request.url().startsWith(address) && !/^(file|blob|data):/.test(request.url())) problems.push(request.url());
+    if (!request.url().startsWith(site.address) && !/^(file|blob|data):/.test(request.url())) problems.push(request.url());
   });
   await page.goto(url);
   await use(page);
@@ -66,7 +56,7 @@ async function hasFunction(page, name) {
 }
 
 const SYMBOLS = join(REPO, 'roundtrip/symbols');
-const PAGES = [['site', () => address], ['single file', () => pathToFileURL(join(BUILT, 'perfconv.html')).href]];
+const PAGES = [['site', () => site.address], ['single file', () => pathToFileURL(join(BUILT, 'perfconv.html')).href]];
 
 for (const [name, url] of PAGES) {
   test(`${name}: recording and program`, async () => {
@@ -85,7 +75,7 @@ for (const [name, url] of PAGES) {
 }
 
 test('missing names are asked for, and taken', async () => {
-  await withPage(address, async (page) => {
+  await withPage(site.address, async (page) => {
     await drop(page, [join(SYMBOLS, 'words.data')]);
     await profile(page).locator('body').waitFor();
     await page.getByRole('tab', { name: 'Names' }).click();
@@ -101,7 +91,7 @@ test('a compressed pipe, and stacks unwound with an archive', async () => {
     execFileSync(PERFCONV, ['rewrite', join(SYMBOLS, 'c.data'), '-o', pipe, '--container', 'pipe', '-q']);
     const archive = join(directory, 'witness.tar.zst');
     execFileSync(PERFCONV, ['archive', join(SYMBOLS, 'witness-gcc.data'), '-o', archive, '--symfs', join(SYMBOLS, 'files'), '-q']);
-    await withPage(address, async (page) => {
+    await withPage(site.address, async (page) => {
       await drop(page, [pipe]);
       await profile(page).locator('body').waitFor();
       await drop(page, [archive]);
@@ -111,13 +101,13 @@ test('a compressed pipe, and stacks unwound with an archive', async () => {
 });
 
 test('what cannot be read is said, and the page goes on', async () => {
-  await withPage(address, async (page) => {
+  await withPage(site.address, async (page) => {
     await drop(page, [join(REPO, 'Cargo.toml')]);
     await page.getByRole('alert').getByText('Cargo.toml: ').waitFor();
     await withDirectory(async (directory) => {
       const damaged = join(directory, 'damaged.data');
       const bytes = readFileSync(join(SYMBOLS, 'words.data'));
-      execFileSync('dd', [`of=${damaged}`, 'status=none'], { input: bytes.subarray(0, bytes.length / 2) });
+      writeFileSync(damaged, bytes.subarray(0, bytes.length / 2));
       await drop(page, [damaged]);
       await profile(page).locator('body').waitFor();
     });
