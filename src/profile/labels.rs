@@ -99,6 +99,8 @@ labels! {
     State = "state", None, SampleType::empty();
     /// How many threads ran, in a profile of [latency](super::weight::SampleWeight::Latency).
     Parallelism = "parallelism", Some("threads"), SampleType::empty();
+    /// A field of the event with which a [span](super::weight::Span::argument) begins.
+    Argument = "argument", None, SampleType::empty();
 }
 
 impl Label {
@@ -300,8 +302,8 @@ impl LabelReader {
             Label::TotalLatency => view.weight,
             Label::CodePageSize => view.code_page_size,
             Label::DataPageSize => view.data_page_size,
-            // Of waits and of latency, where these are measured.
-            Label::State | Label::Parallelism => None,
+            // Of waits, of latency and of spans, where these are measured.
+            Label::State | Label::Parallelism | Label::Argument => None,
         }
     }
 

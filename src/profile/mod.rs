@@ -13,6 +13,7 @@ pub mod event;
 pub mod function_selection;
 pub mod imported;
 pub mod intern;
+pub mod intervals;
 pub mod labels;
 pub mod options;
 pub(crate) mod perf_event_name;
@@ -153,6 +154,11 @@ impl Profile {
         let mut events: Vec<_> = self.has_samples.iter().copied().collect();
         events.sort_by_key(|&event| Reverse(samples[event as usize]));
         events
+    }
+
+    /// Whether its rows are spans, whose lengths are their values.
+    pub(crate) fn has_lengths(&self) -> bool {
+        self.tables.timeline.intervals.as_ref().is_some_and(|intervals| intervals.name.is_some())
     }
 }
 

@@ -46,6 +46,8 @@ pub struct ProfileOptions {
     pub measures: Measures,
     /// Keep the periods of samples beside their latency, as those of another event.
     pub keeps_periods: bool,
+    /// Keep samples beside the waits of threads, if these are measured.
+    pub keeps_samples: bool,
     /// Keep what is needed to read the code of functions.
     pub reads_code: bool,
     /// Which frames are cut from stacks.

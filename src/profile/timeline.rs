@@ -1,5 +1,7 @@
 //! Times of samples, lifetimes of threads and context switches, for formats with a time axis.
 
+use super::intervals::Intervals;
+use super::weight::SampleWeight;
 use hashbrown::HashMap;
 use perf_data::abi;
 use perf_data::abi::attr::AttrType;
@@ -91,6 +93,8 @@ pub struct Timeline {
     pub clock: Option<i32>,
     /// Formats of tracepoints, by event.
     pub tracepoints: HashMap<EventIndex, Tracepoint>,
+    /// If all samples are intervals: what these are.
+    pub intervals: Option<Intervals>,
     /// Index of the latest thread with an ID.
     latest: HashMap<u32, usize>,
     /// Time of the latest sample.
@@ -159,7 +163,7 @@ impl Timeline {
     }
 
     /// Takes the clock and the formats of tracepoints from the recording.
-    pub(super) fn finish(mut self, meta: &Meta) -> Self {
+    pub(super) fn finish(mut self, meta: &Meta, weight: &SampleWeight) -> Self {
         let mut attrs = meta.events.list().iter().map(|event| &event.attr);
         self.clock = attrs.find(|attr| attr.flags.contains(AttrFlags::USE_CLOCKID)).map(|attr| attr.clockid);
         let data = meta.features.get(&FeatureId::TRACING_DATA);
@@ -168,6 +172,12 @@ impl Timeline {
         {
             self.tracepoints.extend(formats.get(event.attr.config).map(|tracepoint| (index, tracepoint.clone())));
         }
+        self.intervals = match weight {
+            SampleWeight::Span(span) => Some(Intervals::spans(span, &self, meta)),
+            // Waits that perf recorded can be sums of several, which have no begin.
+            SampleWeight::OffCpu if !meta.events.list().iter().any(Event::is_off_cpu) => Some(Intervals::default()),
+            _ => None,
+        };
         self
     }
 

@@ -271,6 +271,7 @@ pub(super) const THREAD: Column = task!(Tid, ThreadName);
 pub(super) const CGROUP: Column = text_label!(Cgroup);
 pub(super) const STATE: Column = text_label!(State);
 pub(super) const PARALLELISM: Column = label!(Parallelism, threads => threads);
+pub(super) const ARGUMENT: Column = text_label!(Argument);
 pub(super) const DSO: Column = location!(dso);
 pub(super) const SRCFILE: Column = location!(file);
 

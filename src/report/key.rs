@@ -64,6 +64,8 @@ keys! {
     State = ["state"] => column::STATE;
     /// With `--weight latency`, how many threads ran.
     Parallelism = ["parallelism"] => column::PARALLELISM;
+    /// The field of the begin of a span, with `--span`.
+    Argument = ["argument"] => column::ARGUMENT;
     /// Level of the memory hierarchy that an access reached, and whether it had the data.
     Mem = ["mem"] => column::MEM;
     /// Result of snooping other caches.

@@ -6,6 +6,7 @@ use super::location::{LocationId, Locations};
 use super::{Counts, Usage};
 use crate::profile::intern::stacks::StackId;
 use crate::profile::labels::LabelsId;
+use crate::profile::weight::lengths::Lengths;
 use crate::profile::{Profile, Row};
 use hashbrown::HashMap;
 use perf_data::session::slices::Slices;
@@ -22,6 +23,8 @@ pub struct ReportEntry {
     pub event: EventIndex,
     /// Counts.
     pub usage: Usage,
+    /// How long its spans are, in a profile of these with times.
+    pub lengths: Option<Box<Lengths>>,
 }
 
 /// Groups of samples, those with the most first.
@@ -29,6 +32,8 @@ pub struct ReportEntry {
 pub struct Top {
     /// Counts of all samples, by event.
     pub totals: HashMap<EventIndex, Counts>,
+    /// How long all spans are, in a profile of these with times.
+    pub lengths: Option<Box<Lengths>>,
     /// The groups.
     pub entries: Vec<ReportEntry>,
 }
@@ -49,6 +54,10 @@ struct Groups<'a> {
     groups: HashMap<(u32, u32), u32>,
     /// By group: the keys of its samples and location, its event and counts.
     list: Vec<(u32, u32, EventIndex, Usage)>,
+    /// By group: lengths of its spans, if they are measured.
+    lengths: Vec<Box<Lengths>>,
+    /// Whether these are of all spans in a group, not only of those that begin in it.
+    by_total: bool,
     /// By group: the latest row that it was counted for.
     counted: Vec<usize>,
 }
@@ -63,18 +72,21 @@ impl Top {
         keys: &[ReportKey],
         by_total: bool,
     ) -> Self {
-        let mut groups = Groups::new(profile, locations, keys);
+        let mut groups = Groups::new(profile, locations, keys, by_total);
+        let has_lengths = profile.has_lengths();
+        let mut lengths = has_lengths.then(Box::<Lengths>::default);
         let mut totals: HashMap<EventIndex, Counts> = HashMap::new();
         let rows = profile.rows.iter().enumerate();
         for (number, row) in rows.filter(|(_, row)| event.is_none_or(|event| row.event == event)) {
             *totals.entry(row.event).or_default() += row.into();
-            groups.count(number, row);
+            lengths.iter_mut().for_each(|lengths| lengths.add(row.value));
+            groups.count(number, row, has_lengths);
         }
         let mut entries = groups.entries();
         entries.sort_by(|a, b| {
             a.usage.order(by_total).cmp(&b.usage.order(by_total)).then_with(|| compare(&a.cells, &b.cells))
         });
-        Self { totals, entries }
+        Self { totals, lengths, entries }
     }
 
     /// Counts of all samples of an entry's event.
@@ -84,7 +96,7 @@ impl Top {
 }
 
 impl<'a> Groups<'a> {
-    fn new(profile: &'a Profile, locations: &'a Locations, keys: &'a [ReportKey]) -> Self {
+    fn new(profile: &'a Profile, locations: &'a Locations, keys: &'a [ReportKey], by_total: bool) -> Self {
         let mut location_cells = Slices::default();
         let cells = |id: &LocationId| -> Vec<Cell> {
             let cells = keys.iter().filter_map(|key| match key.column().cell {
@@ -106,14 +118,17 @@ impl<'a> Groups<'a> {
             by_location,
             groups: HashMap::new(),
             list: Vec::new(),
+            lengths: Vec::new(),
+            by_total,
             counted: Vec::new(),
         }
     }
 
     /// Counts the samples of a row: once for each group, however often it occurs in the stack.
-    fn count(&mut self, number: usize, row: &Row) {
-        let Self { profile, locations, keys, sample_cells, by_labels, by_location, groups, list, counted, .. } = self;
-        let has_branch_ends = self.has_branch_ends;
+    fn count(&mut self, number: usize, row: &Row, has_lengths: bool) {
+        let (has_branch_ends, by_total) = (self.has_branch_ends, self.by_total);
+        let Self { profile, locations, keys, sample_cells, by_labels, by_location, groups, .. } = self;
+        let Self { list, lengths, counted, .. } = self;
         let tables = &*profile.tables;
         let branch = has_branch_ends.then_some(row.stack);
         let cells_id = *by_labels.entry((row.labels, row.event, branch)).or_insert_with(|| {
@@ -128,23 +143,28 @@ impl<'a> Groups<'a> {
             let group = *groups.entry(key).or_insert_with(|| {
                 list.push((key.0, key.1, row.event, Usage::default()));
                 counted.push(usize::MAX);
+                lengths.extend(has_lengths.then(Box::default));
                 list.len() as u32 - 1
             }) as usize;
             let usage = &mut list[group].3;
             if depth == 0 {
                 usage.own += row.into();
             }
-            if counted[group] != number {
+            let is_first = counted[group] != number;
+            if is_first {
                 counted[group] = number;
                 usage.total += row.into();
+            }
+            if has_lengths && (if by_total { is_first } else { depth == 0 }) {
+                lengths[group].add(row.value);
             }
         }
     }
 
     fn entries(&self) -> Vec<ReportEntry> {
-        let Self { keys, sample_cells, location_cells, list, .. } = self;
+        let Self { keys, sample_cells, location_cells, list, lengths, .. } = self;
         let mut texts: HashMap<(ReportKey, Cell), Arc<str>> = HashMap::new();
-        let entry = |&(sample, location, event, usage): &(u32, u32, EventIndex, Usage)| {
+        let entry = |(group, &(sample, location, event, usage)): (usize, &(u32, u32, EventIndex, Usage))| {
             let (mut sample_values, mut location_values) =
                 (sample_cells.get(sample).iter(), location_cells.get(location).iter());
             let cells = keys.iter().map(|&key| {
@@ -155,9 +175,9 @@ impl<'a> Groups<'a> {
                 let cell = cells.next().copied().flatten();
                 texts.entry((key, cell)).or_insert_with(|| self.text(key, cell).into()).clone()
             });
-            ReportEntry { cells: cells.collect(), event, usage }
+            ReportEntry { cells: cells.collect(), event, usage, lengths: lengths.get(group).cloned() }
         };
-        list.iter().map(entry).collect()
+        list.iter().enumerate().map(entry).collect()
     }
 
     fn text(&self, key: ReportKey, cell: Cell) -> String {

@@ -72,7 +72,7 @@ fn switch(recording: &mut RecordingBuilder, event: usize, cpu: u32, time: u64, p
     recording.sample(event, sample);
 }
 
-fn written(directory: &Path, recording: &RecordingBuilder) -> PathBuf {
+pub(super) fn written(directory: &Path, recording: &RecordingBuilder) -> PathBuf {
     let path = directory.join("in.data");
     fs::write(&path, recording.to_bytes().unwrap()).unwrap();
     path
@@ -85,7 +85,7 @@ fn folded(input: &Path, args: &[&str]) -> (String, String) {
 }
 
 /// Thread 100 is blocked for 30 us, preempted for 20 us and in uninterruptible sleep for 5 us; thread 101 waits for 40 us.
-fn two_threads() -> RecordingBuilder {
+pub(super) fn two_threads() -> RecordingBuilder {
     let (mut recording, event) = traced();
     for (cpu, time, prev, next) in [
         (0, 0, (0, RUNNING, APP), 100),
@@ -107,13 +107,13 @@ fn two_threads() -> RecordingBuilder {
 }
 
 /// Adds a switch record of a thread at a time in microseconds.
-fn record(recording: &mut RecordingBuilder, time: u64, tid: u32, misc: Misc) {
+pub(super) fn record(recording: &mut RecordingBuilder, time: u64, tid: u32, misc: Misc) {
     let stamp = Stamp::at(BEGIN + 1000 * time, 100, tid).on(tid % 2);
     recording.record(misc, Body::Switch(Switch), stamp);
 }
 
 /// A recording of CPU samples and switch records, whose event has a period of 1 ms.
-fn sampled() -> (RecordingBuilder, usize) {
+pub(super) fn sampled() -> (RecordingBuilder, usize) {
     let mut recording = RecordingBuilder::new();
     let mut event = Event::named("cpu-clock").unwrap().period(1_000_000);
     event.attr.flags |= AttrFlags::CONTEXT_SWITCH;
@@ -122,9 +122,40 @@ fn sampled() -> (RecordingBuilder, usize) {
     (recording, event)
 }
 
-fn sample(recording: &mut RecordingBuilder, event: usize, time: u64, tid: u32, ip: u64) {
+pub(super) fn sample(recording: &mut RecordingBuilder, event: usize, time: u64, tid: u32, ip: u64) {
     let time = Some(BEGIN + 1000 * time);
     recording.sample(event, Sample { ip: Some(ip), task: Some((100, tid)), time, ..Sample::default() });
+}
+
+#[test]
+fn traces_have_waits_as_slices_with_their_state() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = written(directory.path(), &two_threads());
+    let args = ["--off-cpu", "--symbols", "no", "-o", "-"];
+    let read = |format| {
+        let run = succeed(perfconv().arg(&input).args(["-t", format]).args(args));
+        serde_json::from_slice::<Value>(&run.stdout).unwrap()
+    };
+    let trace = read("chrome");
+    let slices = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
+    let slices: Vec<_> = slices.map(|event| json!([event["tid"], event["name"], event["ts"], event["dur"]])).collect();
+    let expected = json!([
+        [100, "blocked", 1010.0, 30.0],
+        [100, "preempted", 1050.0, 20.0],
+        [100, "uninterruptible", 1080.0, 5.0],
+        [101, "blocked", 1020.0, 40.0],
+    ]);
+    assert_eq!(json!(slices), expected);
+    let profile = read("firefox");
+    let name = |id: &Value| profile["shared"]["stringArray"][id.as_u64().unwrap() as usize].clone();
+    let threads = profile["threads"].as_array().unwrap().iter();
+    let threads = threads.map(|thread| {
+        let markers = &thread["markers"];
+        let names: Vec<_> = markers["name"].as_array().unwrap().iter().map(name).collect();
+        json!([thread["tid"], names, markers["length"], thread["samples"]["length"]])
+    });
+    let expected = json!([[100, ["blocked", "preempted", "uninterruptible"], 3, 3], [101, ["blocked"], 1, 1]]);
+    assert_eq!(json!(threads.collect::<Vec<_>>()), expected);
 }
 
 #[test]

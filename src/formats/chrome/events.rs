@@ -1,7 +1,8 @@
-//! Trace events: names of threads, the times in which they ran, and tracepoints.
+//! Trace events: names of threads, the times in which they ran, waits and spans, and tracepoints.
 
 use super::stack_frames::StackFrames;
-use super::{ids, microseconds};
+use super::{ids, microseconds, thread_ids};
+use crate::formats::framework::slices::{Slice, slice_name, slice_values, slices_by_thread};
 use crate::formats::framework::tracks::{Track, own_values, thread_name};
 use crate::profile::Profile;
 use serde::ser::SerializeSeq;
@@ -55,6 +56,45 @@ impl TraceEvents<'_> {
         })
     }
 
+    /// Waits and spans. Those that overlap others of their thread are asynchronous: others have to be nested.
+    fn intervals(&self) -> impl Iterator<Item = Value> {
+        let Self { profile, tracks, stacks } = self;
+        let intervals = profile.tables.timeline.intervals.as_ref();
+        let by_thread = slices_by_thread(profile, tracks).into_iter();
+        let slices = by_thread.flat_map(|(thread, slices)| slices.into_iter().map(move |slice| (thread, slice)));
+        intervals
+            .into_iter()
+            .zip([slices])
+            .flat_map(move |(intervals, slices)| {
+                slices.flat_map(move |(thread, slice)| {
+                    let Slice { row, from, to, lane } = slice;
+                    let (pid, tid) = thread_ids(thread, profile);
+                    let values = slice_values(profile, intervals, slice);
+                    let args = values.map(|(name, value)| (name.to_owned(), json!(value.to_string())));
+                    let mut begin = json!({
+                        "ph": "X",
+                        "cat": if intervals.name.is_some() { "span" } else { "sched" },
+                        "name": slice_name(profile, intervals, slice),
+                        "pid": pid,
+                        "tid": tid,
+                        "ts": microseconds(from),
+                        "dur": microseconds(to - from),
+                        "sf": stacks.innermost_frame(profile.rows[row as usize].stack),
+                        "args": Value::Object(args.collect()),
+                    });
+                    if lane == 0 {
+                        return [Some(begin), None];
+                    }
+                    let mut end = json!({ "ph": "e", "ts": microseconds(to), "id": row });
+                    ["cat", "name", "pid", "tid"].iter().for_each(|key| end[key] = begin[key].clone());
+                    (begin["ph"], begin["id"]) = (json!("b"), json!(row));
+                    begin.as_object_mut().map(|begin| begin.remove("dur"));
+                    [Some(begin), Some(end)]
+                })
+            })
+            .flatten()
+    }
+
     fn tracepoints(&self) -> impl Iterator<Item = Value> {
         let Self { profile, tracks, stacks } = self;
         let tables = &*profile.tables;
@@ -92,6 +132,7 @@ impl Serialize for TraceEvents<'_> {
         let mut events = serializer.serialize_seq(None)?;
         self.names().try_for_each(|event| events.serialize_element(&event))?;
         self.running().try_for_each(|event| events.serialize_element(&event))?;
+        self.intervals().try_for_each(|event| events.serialize_element(&event))?;
         self.tracepoints().try_for_each(|event| events.serialize_element(&event))?;
         events.end()
     }

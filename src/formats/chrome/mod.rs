@@ -112,7 +112,12 @@ impl ProfileFormat for Chrome {
 
 /// Process and thread of a track; 0 if unknown.
 fn ids(track: &Track, profile: &Profile) -> (i32, i32) {
-    let thread = track.thread.map(|thread| &profile.tables.timeline.threads[thread]);
+    thread_ids(track.thread, profile)
+}
+
+/// Process and thread of a thread of the timeline; 0 if unknown.
+fn thread_ids(thread: Option<usize>, profile: &Profile) -> (i32, i32) {
+    let thread = thread.map(|thread| &profile.tables.timeline.threads[thread]);
     thread.map_or((0, 0), |thread| (thread.pid as i32, thread.tid as i32))
 }
 

@@ -1,7 +1,8 @@
-//! Markers: tracepoints with their fields, and the time in which a thread ran.
+//! Markers: tracepoints with their fields, waits and spans, and the time in which a thread ran.
 
 use super::Clock;
 use super::tables::{OTHER, SharedTables};
+use crate::formats::framework::slices::{Slice, slice_name, slice_values};
 use crate::formats::framework::tracks::{Track, own_values};
 use crate::profile::Profile;
 use crate::profile::timeline::Running;
@@ -39,6 +40,11 @@ enum Data {
         #[serde(skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
     },
+    Interval {
+        fields: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
+    },
     Running {
         cpu: Option<u32>,
         reason: &'static str,
@@ -59,6 +65,14 @@ pub(super) fn schemas() -> serde_json::Value {
             "name": "Tracepoint",
             "display": display,
             "chartLabel": "{marker.name}",
+            "tableLabel": "{marker.data.fields}",
+            "fields": [{ "key": "fields", "label": "Fields", "format": "string" }],
+        },
+        {
+            "name": "Interval",
+            "display": display,
+            "chartLabel": "{marker.name}",
+            "tooltipLabel": "{marker.name}",
             "tableLabel": "{marker.data.fields}",
             "fields": [{ "key": "fields", "label": "Fields", "format": "string" }],
         },
@@ -97,6 +111,26 @@ impl Markers {
             markers.add(name, (Some(time), None), phase::INSTANT, Data::Tracepoint { fields: fields.join(" "), cause });
         }
         markers
+    }
+
+    /// Adds the waits or spans of the thread.
+    pub(super) fn add_slices(
+        &mut self,
+        profile: &Profile,
+        slices: &[Slice],
+        stacks: &[Option<u32>],
+        clock: Clock,
+        shared: &mut SharedTables<'_>,
+    ) {
+        let Some(intervals) = &profile.tables.timeline.intervals else { return };
+        for &slice in slices {
+            let name = shared.string(slice_name(profile, intervals, slice).into_owned().into());
+            let fields = slice_values(profile, intervals, slice).map(|(name, value)| format!("{name}={value}"));
+            let fields = fields.collect::<Vec<_>>().join(" ");
+            let [start, end] = [slice.from, slice.to].map(|time| clock.milliseconds(time));
+            let cause = stacks[slice.row as usize].map(|stack| Cause { time: start, stack });
+            self.add(name, (Some(start), Some(end)), phase::INTERVAL, Data::Interval { fields, cause });
+        }
     }
 
     /// Adds the times in which the thread ran.

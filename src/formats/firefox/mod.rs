@@ -20,7 +20,7 @@ use super::{Format, FormatReader, ShowsFunctions};
 use crate::formats::framework::json_text;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::formats::framework::tracks;
-use crate::formats::framework::tracks::{Track, tracks};
+use crate::formats::framework::tracks::{Track, merge_states, tracks};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use counters::Counters;
@@ -100,7 +100,7 @@ impl ProfileFormat for Firefox {
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let clock = Clock::new(profile);
         let mut shared = SharedTables::new(&profile.tables);
-        let tracks = tracks(profile);
+        let tracks = merge_states(tracks(profile), profile);
         let threads = Threads::new(profile, &tracks, clock, &mut shared);
         let document = ProcessedProfile {
             meta: meta(profile, &tracks),

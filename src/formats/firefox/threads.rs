@@ -4,6 +4,7 @@ use super::Clock;
 use super::markers::Markers;
 use super::tables::SharedTables;
 use crate::formats::framework::json_text::Each;
+use crate::formats::framework::slices::slices_by_thread;
 use crate::formats::framework::tracks::{Track, thread_name};
 use crate::profile::Profile;
 use crate::profile::event::Unit;
@@ -66,10 +67,10 @@ enum Weight {
 
 impl<'a> Threads<'a> {
     /// The threads of a profile, whose stacks and names are added to the tables.
-    pub(super) fn new(profile: &'a Profile, tracks: &'a [Track], clock: Clock, shared: &mut SharedTables<'_>) -> Self {
+    pub(super) fn new(profile: &'a Profile, list: &'a [Track], clock: Clock, shared: &mut SharedTables<'_>) -> Self {
         let timeline = &profile.tables.timeline;
         let mut stacks = vec![None; profile.rows.len()];
-        let mut tracks: Vec<Cow<'a, Track>> = tracks.iter().map(Cow::Borrowed).collect();
+        let mut tracks: Vec<Cow<'a, Track>> = list.iter().map(Cow::Borrowed).collect();
         for track in &tracks {
             // The idle threads of all CPUs have the ID 0.
             let is_idle = track.thread.is_some_and(|thread| timeline.threads[thread].tid == 0);
@@ -84,6 +85,7 @@ impl<'a> Threads<'a> {
                 first_tracks.entry(thread).or_insert(index);
             }
         }
+        let slices = slices_by_thread(profile, list);
         let event = profile.events_by_samples().first().copied().unwrap_or(0);
         let running = timeline.running();
         for &thread in running.keys() {
@@ -94,6 +96,10 @@ impl<'a> Threads<'a> {
         }
         let mut markers: Vec<Markers> =
             tracks.iter().map(|track| Markers::from_track(profile, track, &stacks, clock, shared)).collect();
+        for (thread, slices) in &slices {
+            let track = tracks.iter().position(|track| track.thread == *thread).unwrap_or(0);
+            markers[track].add_slices(profile, slices, &stacks, clock, shared);
+        }
         for (thread, periods) in &running {
             markers[first_tracks[thread]].add_running(periods, clock, shared);
         }

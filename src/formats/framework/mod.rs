@@ -6,7 +6,7 @@
 //! * [`branch_profile`]: profiles for compilers and binary optimizers; [`profile_sum`]: their sums.
 //! * [`converter`], `sample_writer`: formats that are written record by record, or sample by sample.
 //! * [`retained_fields`]: unknown fields between similar formats.
-//! * `tracks`, `named_frames`, `json_text`, `message`, `wire`: building blocks.
+//! * `tracks`, `slices`, `named_frames`, `json_text`, `message`, `wire`: building blocks.
 
 pub mod bounded_json;
 pub mod branch_profile;
@@ -22,6 +22,7 @@ pub mod profile_sum;
 pub mod recognize;
 pub mod retained_fields;
 pub(crate) mod sample_writer;
+pub(crate) mod slices;
 pub mod table;
 pub(crate) mod tracks;
 #[cfg(feature = "protobuf")]

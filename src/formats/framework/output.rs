@@ -155,6 +155,16 @@ pub trait ProfileFormat {
         false
     }
 
+    /// Whether it shows samples beside the waits of threads, where these are measured.
+    fn keeps_samples(&self) -> bool {
+        false
+    }
+
+    /// Whether it shows how long spans are, which then are rows of their own.
+    fn shows_lengths(&self) -> bool {
+        false
+    }
+
     /// Writes samples one by one, if the format supports that.
     fn streamed(&self) -> Option<BeginStreamed> {
         None

@@ -48,6 +48,24 @@ pub(crate) fn tracks(profile: &Profile) -> Vec<Track> {
     tracks
 }
 
+/// Merges the tracks of waits of a thread for different reasons, in formats that show these otherwise.
+pub(crate) fn merge_states(tracks: Vec<Track>, profile: &Profile) -> Vec<Track> {
+    if profile.tables.timeline.intervals.is_none() {
+        return tracks;
+    }
+    let mut indexes: HashMap<(usize, EventIndex), usize> = HashMap::new();
+    let mut merged: Vec<Track> = Vec::new();
+    for track in tracks {
+        let index = track.thread.map(|thread| *indexes.entry((thread, track.event)).or_insert(merged.len()));
+        match index.and_then(|index| merged.get_mut(index)) {
+            Some(first) => first.rows.extend(track.rows),
+            None => merged.push(track),
+        }
+    }
+    merged.iter_mut().for_each(|track| track.rows.sort_unstable());
+    merged
+}
+
 /// Index of the track to show by default: that with the most samples of the event with the most.
 pub(crate) fn heaviest(tracks: &[Track], profile: &Profile) -> Option<u32> {
     let main = profile.events_by_samples().first().copied();
@@ -55,12 +73,16 @@ pub(crate) fn heaviest(tracks: &[Track], profile: &Profile) -> Option<u32> {
     (0..).zip(tracks).max_by_key(weight).map(|(index, _)| index)
 }
 
-/// When the first thread began, was sampled, or ran.
+/// When the first thread began, was sampled, or ran, or the first wait or span began.
 pub(crate) fn start(profile: &Profile) -> u64 {
-    let threads = profile.tables.timeline.threads.iter();
+    let timeline = &profile.tables.timeline;
+    let threads = timeline.threads.iter();
     let starts = threads.flat_map(|thread| thread.start).chain(profile.times.map(|(first, _)| first));
-    let switches = profile.tables.timeline.switches.first().map(|switch| switch.time);
-    starts.chain(switches).min().unwrap_or(0)
+    let switches = timeline.switches.first().map(|switch| switch.time);
+    let rows = profile.rows.iter().zip(&profile.occurrences);
+    let intervals = timeline.intervals.as_ref().map(|_| rows);
+    let begins = intervals.into_iter().flatten().map(|(row, occurrence)| occurrence.time.saturating_sub(row.value));
+    starts.chain(switches).chain(begins).min().unwrap_or(0)
 }
 
 /// The wall-clock time of the [start](start), if known.

@@ -1,4 +1,4 @@
-//! Traces of Perfetto: processes, samples with interned stacks, context switches and tracepoints.
+//! Traces of Perfetto: processes, samples with interned stacks, context switches, tracepoints, waits and spans.
 
 mod clock;
 mod ftrace;
@@ -8,6 +8,7 @@ mod processes;
 #[expect(unreachable_pub, reason = "generated")]
 mod proto;
 mod samples;
+mod track_events;
 
 use super::{Format, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
@@ -62,6 +63,7 @@ impl ProfileFormat for Perfetto {
         packets.add_independent(None, TracePacket { system_info, ..TracePacket::default() })?;
         processes::write(profile, &mut packets)?;
         samples::write(profile, clock, &mut packets)?;
+        track_events::write(profile, &mut packets)?;
         ftrace::write(profile, &mut packets)?;
         packets.finish()
     }

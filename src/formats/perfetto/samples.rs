@@ -14,9 +14,9 @@ use perf_data::stream::events::EventIndex;
 use std::borrow::Cow;
 
 /// Flags of packets.
-mod flags {
-    pub(super) const BEGINS: u32 = 1;
-    pub(super) const NEEDS_INTERNED_DATA: u32 = 2;
+pub(super) mod flags {
+    pub(in super::super) const BEGINS: u32 = 1;
+    pub(in super::super) const NEEDS_INTERNED_DATA: u32 = 2;
 }
 
 /// Labels by default: what a sample of a trace has.

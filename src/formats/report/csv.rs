@@ -1,6 +1,6 @@
 //! Reports as comma-separated values.
 
-use super::Settings;
+use super::{Settings, spans};
 use crate::profile::Profile;
 use crate::report::Usage;
 use crate::report::comparison::Comparison;
@@ -12,7 +12,8 @@ use std::io::{self, Write};
 /// Columns with counts.
 const COUNTS: [&str; 4] = ["total_samples", "total_value", "self_samples", "self_value"];
 
-/// Writes a line for each entry: the event, its keys, then samples and values of the entry in total and by itself.
+/// Writes a line for each entry: the event, its keys, samples and values of the entry in total and by itself, and how long its spans
+/// are.
 ///
 /// # Errors
 /// Errors of `out`.
@@ -20,11 +21,15 @@ pub(super) fn write(profile: &Profile, locations: &Locations, settings: &Setting
     let failed = |error: csv::Error| Error::Output(io::Error::other(error));
     let mut table = Writer::from_writer(out);
     let keys = settings.keys.iter().map(|key| key.name());
-    table.write_record(["of_event"].into_iter().chain(keys).chain(COUNTS)).map_err(failed)?;
+    let lengths = if profile.has_lengths() { &spans::CSV[..] } else { &[] };
+    let columns = ["of_event"].into_iter().chain(keys).chain(COUNTS).chain(lengths.iter().copied());
+    table.write_record(columns).map_err(failed)?;
     for top in settings.lists(profile, locations) {
         for entry in settings.entries(&top) {
             let (total, own) = (entry.usage.total, entry.usage.own);
-            let counts = [total.samples, total.value, own.samples, own.value].map(|count| count.to_string());
+            let counts = [total.samples, total.value, own.samples, own.value].into_iter();
+            let lengths = entry.lengths.iter().flat_map(|lengths| spans::numbers(lengths));
+            let counts: Vec<_> = counts.chain(lengths).map(|count| count.to_string()).collect();
             let event = &*profile.tables.events[entry.event as usize].name;
             let cells = entry.cells.iter().map(|cell| &**cell).chain(counts.iter().map(String::as_str));
             table.write_record([event].into_iter().chain(cells)).map_err(failed)?;

@@ -1,6 +1,6 @@
 //! Reports as JSON.
 
-use super::{Settings, rows, total};
+use super::{Settings, rows, spans, total};
 use crate::profile::Profile;
 use crate::report::comparison::{ComparedEntry, Comparison};
 use crate::report::facts::{facts, warnings};
@@ -35,11 +35,11 @@ fn write_object(profile: &Profile, locations: &Locations, settings: &Settings, o
     for top in settings.lists(profile, locations) {
         let mut totals: Vec<_> = top.totals.iter().collect();
         totals.sort_unstable_by_key(|(event, _)| **event);
-        events.extend(
-            totals.into_iter().map(
-                |(&event, counts)| json!({ "event": name(event), "samples": counts.samples, "value": counts.value }),
-            ),
-        );
+        events.extend(totals.into_iter().map(|(&event, counts)| {
+            let mut object = json!({ "event": name(event), "samples": counts.samples, "value": counts.value });
+            top.lengths.iter().for_each(|lengths| object["lengths"] = spans::object(lengths));
+            object
+        }));
         // One by one, because names can be long.
         for entry in settings.entries(&top) {
             out.write_all(separator.as_bytes())?;
@@ -253,5 +253,6 @@ fn object(entry: &ReportEntry, event: &str, settings: &Settings) -> Map<String, 
     object.insert("event".to_owned(), event.into());
     object.insert("total".to_owned(), counts(entry.usage.total));
     object.insert("self".to_owned(), counts(entry.usage.own));
+    object.extend(entry.lengths.iter().map(|lengths| ("lengths".to_owned(), spans::object(lengths))));
     object
 }

@@ -10,6 +10,7 @@ mod markdown;
 pub mod perf;
 mod ratio;
 mod scheduling;
+mod spans;
 mod style;
 mod syscalls;
 mod text;
@@ -279,6 +280,10 @@ impl ProfileFormat for Report {
             Contents { syscalls: true, .. } => Measures::Syscalls,
             _ => Measures::Samples,
         }
+    }
+
+    fn shows_lengths(&self) -> bool {
+        self.contents.shows_functions()
     }
 
     /// Writes a report; an error if the profile has no function of a requested name.

@@ -1,7 +1,7 @@
 //! Reports as text.
 
 use super::style::{Style, event_line, line};
-use super::{Settings, rows, total};
+use super::{Settings, rows, spans, total};
 use crate::profile::Profile;
 use crate::report::Counts;
 use crate::report::location::{LocationSelection, Locations};
@@ -47,6 +47,10 @@ impl<'a> Page<'a> {
             let headings = totals.into_iter().map(|(event, all)| self.heading(event, all));
             let mut text = join_events(headings, "");
             self.list(&top, &mut text);
+            if let Some(lengths) = &top.lengths {
+                text += "\n";
+                text += &spans::histogram(lengths);
+            }
             text
         };
         join_events(self.settings.lists(self.profile, self.locations).map(list), "\n")
@@ -60,13 +64,15 @@ impl<'a> Page<'a> {
     fn list(&self, top: &Top, text: &mut String) {
         let entries: Vec<_> = self.settings.entries(top).collect();
         let (keys, names) = self.columns(entries.iter().map(|entry| &*entry.cells));
-        line!(text, "  total     self   samples  {keys}");
+        let columns = if top.lengths.is_some() { format!("{}  ", spans::COLUMNS) } else { String::new() };
+        line!(text, "  total     self   samples  {columns}{keys}");
         for (entry, names) in entries.iter().zip(names) {
+            let lengths = entry.lengths.as_ref().map_or_else(String::new, |lengths| spans::columns(lengths) + "  ");
             let (ReportEntry { usage, .. }, all) = (entry, top.event_total(entry));
             let (total, own) =
                 (self.style.percent(usage.total.percent_of(all)), self.style.percent(usage.own.percent_of(all)));
             let samples = if self.settings.by_total { usage.total.samples } else { usage.own.samples };
-            line!(text, "{total}  {own}  {samples:>8}  {names}");
+            line!(text, "{total}  {own}  {samples:>8}  {lengths}{names}");
         }
         self.omitted(top.entries.len(), entries.len(), text);
     }

@@ -104,6 +104,8 @@ pub(crate) struct Collector<'a> {
     pub(super) off_cpu: Option<Box<OffCpuSamples>>,
     /// Collects spans instead of samples.
     pub(super) spans: Option<Box<Spans<SpanBegin>>>,
+    /// Whether these have the label `argument`.
+    pub(super) has_argument: bool,
     /// Waits or spans that filters do not select.
     pub(super) unselected_intervals: u64,
     /// Measures system calls instead of collecting samples.
@@ -176,13 +178,17 @@ impl<'a> Collector<'a> {
         let weight = options.weight.clone();
         let weight = if options.branches.is_none() { weight } else { SampleWeight::Period };
         let is_off_cpu = weight == SampleWeight::OffCpu;
-        let has_state = options.labels.as_ref().is_none_or(|labels| labels.contains(&Label::State));
         let selected_labels = || options.labels.iter().flatten().copied();
+        let is_required = |label| options.required_labels.contains(&label);
+        let has_label =
+            |label| is_required(label) || options.labels.as_ref().is_none_or(|labels| labels.contains(&label));
+        let has_state = has_label(Label::State);
         let has_parallelism =
-            selected_labels().chain(options.required_labels.iter().copied()).any(|label| label == Label::Parallelism);
+            is_required(Label::Parallelism) || selected_labels().any(|label| label == Label::Parallelism);
         let is_measured = |label| match label {
             Label::State => is_off_cpu,
             Label::Parallelism => weight == SampleWeight::Latency,
+            Label::Argument => matches!(&weight, SampleWeight::Span(span) if span.argument.is_some()),
             _ => false,
         };
         Self {
@@ -202,9 +208,10 @@ impl<'a> Collector<'a> {
             symbols: options.symbols.clone(),
             values: Values::new(&weight, options.keeps_periods, has_parallelism),
             spans: Self::spans(&weight),
+            has_argument: has_label(Label::Argument),
             off_cpu: is_off_cpu.then(|| {
                 let has_scheduling = options.measures == Measures::Scheduling;
-                Box::new(OffCpuSamples::new(has_state, has_scheduling))
+                Box::new(OffCpuSamples::new(has_state, options.keeps_samples, has_scheduling))
             }),
             syscalls: (options.measures == Measures::Syscalls).then(Box::default),
             weight,
@@ -248,15 +255,16 @@ impl<'a> Collector<'a> {
             }
             return Ok(());
         }
+        let is_wait = self.off_cpu.is_some() && event.is_off_cpu();
         let Observation { weights, labels, .. } = observation;
         weights.clear();
         match self.branches {
             Some(_) if view.branch_stack.is_none_or(|branches| branches.is_empty()) => {}
             Some(_) => weights.push((index, 1)),
-            None if self.off_cpu.is_some() => weights.push((derived(0), view.period.unwrap_or(0))),
+            None if is_wait => weights.push((derived(0), view.period.unwrap_or(0))),
             None => self.weights.append(view, index, &meta.events, weights),
         }
-        if !self.selection.is_all() && self.off_cpu.is_none() {
+        if !self.selection.is_all() && !is_wait {
             weights.retain(|&(event, _)| self.selection.has(event, &meta.events));
         }
         if !raw.is_selected() {
@@ -540,6 +548,19 @@ impl<'a> Collector<'a> {
         let main_map = pid.and_then(|pid| self.session.process(pid)).and_then(|process| process.main_map);
         self.note(&observation, None, main_map);
         self.add(&observation, stack, count).map(Some)
+    }
+
+    /// Adds a thread to those of a profile with times.
+    pub(super) fn note_thread(&mut self, task: Option<(u32, u32)>) {
+        if let Some((timeline, (pid, tid))) = self.timeline.as_mut().zip(task) {
+            timeline.thread(pid, tid);
+        }
+    }
+
+    /// A payload, of a profile with times.
+    pub(super) fn timed_payload(&mut self, payload: Option<&[u8]>) -> Option<NameId> {
+        let payload = payload.filter(|_| self.timeline.is_some())?;
+        Some(self.session.names.id(payload))
     }
 
     /// The names of the threads with samples at the end.

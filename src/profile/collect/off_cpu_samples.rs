@@ -25,6 +25,7 @@ use perf_data::abi::sample::view::SampleView;
 use perf_data::error::{Error, Result};
 use perf_data::session::Applied;
 use perf_data::session::map::MapId;
+use perf_data::session::names::NameId;
 use perf_data::stream::events::is_time;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
@@ -37,6 +38,8 @@ pub(super) struct OffCpuSamples {
     waits: Waits<HeldSample>,
     /// Whether samples have the label `state`.
     has_state: bool,
+    /// Whether other samples than those of the scheduler are kept.
+    keeps_samples: bool,
     /// Measures the scheduling of threads, if requested. Waits are then no samples.
     scheduling: Option<SchedulingCollector>,
     /// With that, the latest samples of threads: few of their stacks are shown.
@@ -64,8 +67,17 @@ pub(super) struct HeldSample {
     observation: Observation,
     stack: Resolved,
     main_map: Option<MapId>,
+    /// Its payload, of the begin of a span in a profile with times.
+    pub(super) payload: Option<NameId>,
     /// Whether filters select it, and thus what is measured from it.
     is_selected: bool,
+}
+
+impl HeldSample {
+    /// Adds a label with a text.
+    pub(super) fn add_label(&mut self, label: Label, text: NameId) {
+        self.observation.labels.push(LabelValue { key: LabelKey::Known(label), value: text.0.into() });
+    }
 }
 
 impl UnresolvedStop {
@@ -80,8 +92,13 @@ impl UnresolvedStop {
 }
 
 impl OffCpuSamples {
-    pub(super) fn new(has_state: bool, has_scheduling: bool) -> Self {
-        Self { has_state, scheduling: has_scheduling.then(SchedulingCollector::default), ..Self::default() }
+    pub(super) fn new(has_state: bool, keeps_samples: bool, has_scheduling: bool) -> Self {
+        Self {
+            has_state,
+            keeps_samples,
+            scheduling: has_scheduling.then(SchedulingCollector::default),
+            ..Self::default()
+        }
     }
 
     /// Whether the waits are samples of their own, of `perf record --off-cpu`. Switches are then not used, which would count them
@@ -143,7 +160,8 @@ impl OffCpuSamples {
 }
 
 impl Collector<'_> {
-    /// Uses a sample for the waits of threads. Returns whether it is a wait itself, to be added as any other sample.
+    /// Uses a sample for the waits of threads. Returns whether it is a wait itself, or kept beside them, and to be added as any other
+    /// sample.
     pub(super) fn observe_waits(&mut self, sample: DecodedSample<'_>) -> Result<bool> {
         let Some(mut off_cpu) = self.off_cpu.take() else { return Ok(true) };
         if sample.event.is_off_cpu() && off_cpu.scheduling.is_none() {
@@ -152,14 +170,14 @@ impl Collector<'_> {
         }
         let observed = self.observe_switch(&mut off_cpu, sample);
         self.off_cpu = Some(off_cpu);
-        observed.map(|()| false)
+        observed
     }
 
-    fn observe_switch(&mut self, off_cpu: &mut OffCpuSamples, sample: DecodedSample<'_>) -> Result<()> {
+    fn observe_switch(&mut self, off_cpu: &mut OffCpuSamples, sample: DecodedSample<'_>) -> Result<bool> {
         let DecodedSample { meta, raw, index, event, view } = sample;
         if off_cpu.has_recorded_waits(meta) {
-            self.ledger.not_applicable(RecordType::SAMPLE, 1);
-            return Ok(());
+            self.ledger.not_applicable(RecordType::SAMPLE, (!off_cpu.keeps_samples).into());
+            return Ok(off_cpu.keeps_samples);
         }
         let scheduler_event = off_cpu.events.sample(meta, index, view);
         // In a container, the tracepoint has other IDs than the sample.
@@ -185,13 +203,16 @@ impl Collector<'_> {
                 off_cpu.waits.set_sample(tid, held);
             }
         }
-        if has_stack || scheduler_event.is_some() {
+        let is_kept = off_cpu.keeps_samples && !off_cpu.events.is_switch(index) && scheduler_event.is_none();
+        if is_kept {
+            // Counted where it is added.
+        } else if has_stack || scheduler_event.is_some() {
             self.ledger.consumed(RecordType::SAMPLE, 1);
         } else {
             self.ledger.not_applicable(RecordType::SAMPLE, 1);
         }
         match scheduler_event {
-            Some(SchedulerEvent::Switch(switch)) => return self.add_switch(off_cpu, meta, switch),
+            Some(SchedulerEvent::Switch(switch)) => self.add_switch(off_cpu, meta, switch)?,
             Some(SchedulerEvent::Wakeup { woken }) => {
                 if let (Some(scheduling), Some((_, waker)), Some(time)) =
                     (&mut off_cpu.scheduling, view.task, view.time)
@@ -201,7 +222,7 @@ impl Collector<'_> {
             }
             None => {}
         }
-        Ok(())
+        Ok(is_kept)
     }
 
     /// Uses a switch record for the waits of threads.
@@ -226,7 +247,8 @@ impl Collector<'_> {
         observation.part = context.part;
         self.read_labels(&mut observation, context);
         let stack = self.stack_at_once(context, mode, view, layout);
-        HeldSample { observation, stack, main_map: context.main_map, is_selected }
+        self.note_thread(view.task);
+        HeldSample { observation, stack, main_map: context.main_map, payload: None, is_selected }
     }
 
     /// Adds the wait that ends with a switch, if one does.
@@ -284,7 +306,7 @@ impl Collector<'_> {
         held: &HeldSample,
         state: Option<LabelValue>,
     ) -> Result<()> {
-        let HeldSample { observation: Observation { part, labels, .. }, stack, main_map, is_selected } = held;
+        let HeldSample { observation: Observation { part, labels, .. }, stack, main_map, payload, is_selected } = held;
         if !is_selected {
             self.unselected_intervals += 1;
             return Ok(());
@@ -293,7 +315,7 @@ impl Collector<'_> {
             part: *part,
             weights: vec![(derived(0), nanoseconds)],
             labels: labels.clone(),
-            occurrence: Occurrence { time: end, payload: None },
+            occurrence: Occurrence { time: end, payload: *payload },
         };
         observation.labels.extend(state);
         self.note(&observation, Some(end), *main_map);

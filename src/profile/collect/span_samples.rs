@@ -3,7 +3,7 @@
 use super::collector::Collector;
 use super::dispatch::DecodedSample;
 use super::off_cpu_samples::HeldSample;
-use crate::profile::labels::LabelledSample;
+use crate::profile::labels::{Label, LabelledSample};
 use crate::profile::weight::SampleWeight;
 use crate::profile::weight::spans::{EndedSpan, Spans};
 use perf_data::abi::record::RecordType;
@@ -18,9 +18,14 @@ impl Collector<'_> {
         let DecodedSample { meta, raw, index, event, view } = sample;
         let Some(mut spans) = self.spans.take() else { return Ok(()) };
         let mode = event.cpu_mode(view, raw);
-        let begin = || {
-            let held =
-                self.held_sample(LabelledSample { view, layout: &event.layout, mode, comm: None }, raw.is_selected());
+        let has_argument = self.has_argument;
+        let begin = |argument: Option<&str>| {
+            let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
+            let mut held = self.held_sample(sample, raw.is_selected());
+            held.payload = self.timed_payload(view.raw);
+            if let Some(argument) = argument.filter(|_| has_argument) {
+                held.add_label(Label::Argument, self.session.names.id(argument.as_bytes()));
+            }
             (held, view.task.map_or(0, |(_, tid)| tid))
         };
         let (ended, is_used) = spans.sample(meta, index, view, begin);

@@ -5,6 +5,7 @@
 
 pub(crate) mod event_roles;
 pub(crate) mod field;
+pub mod lengths;
 pub(crate) mod number;
 pub(crate) mod off_cpu;
 pub(crate) mod parallelism;

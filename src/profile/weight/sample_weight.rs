@@ -32,18 +32,21 @@ pub struct Span {
     pub end: String,
     /// The field of both tracepoints by which they belong together; by default, the thread.
     pub by: Option<String>,
+    /// A field of the first event, whose value samples have as a label.
+    pub argument: Option<String>,
 }
 
 impl FromStr for Span {
     type Err = String;
 
-    /// Parses `BEGIN..END`, possibly followed by `,by=tid` or `,by=FIELD`.
+    /// Parses `BEGIN..END`, possibly followed by `,by=tid` or `,by=FIELD`, and by `,arg=FIELD`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (events, by) = text.split_once(",by=").map_or((text, None), |(events, by)| (events, Some(by)));
+        let (text, argument) = text.rsplit_once(",arg=").map_or((text, None), |(text, field)| (text, Some(field)));
+        let (events, by) = text.rsplit_once(",by=").map_or((text, None), |(events, by)| (events, Some(by)));
         let events = events.split_once("..").filter(|(begin, end)| !begin.is_empty() && !end.is_empty());
-        let (begin, end) = events.ok_or("expected BEGIN..END or BEGIN..END,by=FIELD")?;
+        let (begin, end) = events.ok_or("expected BEGIN..END, BEGIN..END,by=FIELD or BEGIN..END,arg=FIELD")?;
         let by = by.filter(|by| *by != "tid").map(str::to_owned);
-        Ok(Self { begin: begin.to_owned(), end: end.to_owned(), by })
+        Ok(Self { begin: begin.to_owned(), end: end.to_owned(), by, argument: argument.map(str::to_owned) })
     }
 }
 
@@ -63,8 +66,9 @@ pub struct WeightOptions {
     pub weight: Option<String>,
 
     /// Show the times between two events of a thread, such as syscalls:sys_enter_read..syscalls:sys_exit_read, by the stack of the
-    /// first; or of the same value of a field, such as block:block_rq_issue..block:block_rq_complete,by=sector.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "BEGIN..END[,by=FIELD]", conflicts_with_all = ["weight", "off_cpu"]))]
+    /// first; or of the same value of a field, such as block:block_rq_issue..block:block_rq_complete,by=sector. A field of the first
+    /// event becomes the label and sort key argument with arg=FIELD.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "BEGIN..END[,by=FIELD][,arg=FIELD]", conflicts_with_all = ["weight", "off_cpu"]))]
     pub span: Option<Span>,
 }
 

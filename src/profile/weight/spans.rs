@@ -1,6 +1,7 @@
 //! Spans: times between two events.
 
 use super::event_roles::EventRoles;
+use super::lengths::Lengths;
 use super::number::NumberField;
 use super::sample_weight::Span;
 use hashbrown::HashMap;
@@ -11,6 +12,7 @@ use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::ledger::counted;
 use perf_data::stream::meta::Meta;
 use perf_data::tracepoint::tracepoints::Tracepoint;
+use std::fmt::Write;
 
 /// Number of spans that can be open at once. Begins without an end, of which a recording can have any number, would otherwise use
 /// memory in proportion to its size.
@@ -25,6 +27,8 @@ pub(crate) struct Spans<S> {
     open: HashMap<u64, (u64, S)>,
     lengths: Lengths,
     counts: UnpairedCounts,
+    /// Scratch buffer.
+    text: String,
 }
 
 /// What an event is to a span.
@@ -34,6 +38,8 @@ struct Role {
     ends: bool,
     /// The field that identifies the span; by default the thread does.
     field: Option<NumberField>,
+    /// Of a begin, the format with the argument.
+    argument: Option<Tracepoint>,
 }
 
 /// Begins and ends that are in no span.
@@ -62,19 +68,21 @@ impl<S> Spans<S> {
             open: HashMap::new(),
             lengths: Lengths::default(),
             counts: UnpairedCounts::default(),
+            text: String::new(),
         }
     }
 
-    /// Processes a sample: returns the span that it ends, and stores `begin` if it begins one. Returns whether it does either.
+    /// Processes a sample: returns the span that it ends, and stores `begin`, given its argument, if it begins one. Returns whether it
+    /// does either.
     pub(crate) fn sample(
         &mut self,
         meta: &Meta,
         index: EventIndex,
         view: &SampleView<'_>,
-        begin: impl FnOnce() -> S,
+        begin: impl FnOnce(Option<&str>) -> S,
     ) -> (Option<EndedSpan<S>>, bool) {
         self.update(meta);
-        let Some(Role { begins, ends, field }) = self.roles.get(index) else { return (None, false) };
+        let Some(Role { begins, ends, field, argument }) = self.roles.get(index) else { return (None, false) };
         let key = match field {
             Some(field) => view.raw.and_then(|payload| field.read(payload)).map(|key| key as u64),
             None => view.task.map(|(_, tid)| tid.into()),
@@ -83,11 +91,18 @@ impl<S> Spans<S> {
             self.counts.without_key += 1;
             return (None, true);
         };
+        let has_argument = argument.as_ref().zip(view.raw).is_some_and(|(tracepoint, payload)| {
+            let mut values = tracepoint.values(payload);
+            let value = values.find(|(field, _)| self.span.argument.as_ref().is_some_and(|name| *field.name == **name));
+            self.text.clear();
+            value.is_some_and(|(_, value)| write!(self.text, "{value}").is_ok())
+        });
         let (begins, ends) = (*begins, *ends);
         let ended = if ends { self.end(key, time, begins) } else { None };
         if begins {
             let has_room = self.open.len() < MAX_OPEN || self.open.contains_key(&key);
-            let previous = if has_room { self.open.insert(key, (time, begin())) } else { None };
+            let argument = has_argument.then_some(&*self.text);
+            let previous = if has_room { self.open.insert(key, (time, begin(argument))) } else { None };
             // Another begin before the end: only the latest is certain to belong to it.
             self.counts.begins += u64::from(previous.is_some() || !has_room);
         }
@@ -123,7 +138,10 @@ impl<S> Spans<S> {
         let roles = || self.roles.iter();
         let missing = [(&span.begin, roles().any(|role| role.begins)), (&span.end, roles().any(|role| role.ends))];
         if let Some((event, _)) = missing.iter().find(|(_, is_present)| !is_present && !meta.events.list().is_empty()) {
-            let field = span.by.as_ref().map(|field| format!(" with a numeric field '{field}'")).unwrap_or_default();
+            let by = span.by.as_ref().map(|field| format!(" with a numeric field '{field}'"));
+            let argument = span.argument.as_ref().filter(|_| *event == &span.begin);
+            let argument = argument.map(|field| format!(" with a field '{field}'"));
+            let field = [by, argument].into_iter().flatten().collect::<Vec<_>>().join(" and");
             let names: Vec<_> = meta.events.list().iter().map(event_name).collect();
             let problem = format!("the recording has no event '{event}'{field}; its events are: {}", names.join(", "));
             return Err(Error::input(&meta.files[0], None, problem));
@@ -137,7 +155,7 @@ impl<S> Spans<S> {
         let unpaired = unpaired.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
         let unpaired = unpaired.collect::<Vec<_>>().join(", ");
         let unpaired = (!unpaired.is_empty()).then(|| format!("in no span: {unpaired}"));
-        Ok([lengths.message()].into_iter().chain(unpaired).collect())
+        Ok([message(lengths)].into_iter().chain(unpaired).collect())
     }
 }
 
@@ -151,63 +169,21 @@ fn span_role(span: &Span, event: &Event, tracepoint: Option<&Tracepoint>) -> Opt
         Some(field) => Some(NumberField::new(tracepoint?, field)?),
         None => None,
     };
-    Some(Role { begins, ends, field })
+    let argument = match span.argument.as_ref().filter(|_| begins) {
+        Some(name) => {
+            Some(tracepoint.filter(|tracepoint| tracepoint.fields.iter().any(|f| *f.name == **name))?.clone())
+        }
+        None => None,
+    };
+    Some(Role { begins, ends, field, argument })
 }
 
-/// Lengths of spans, in buckets that are at most a 64th of a length wide, so that memory does not depend on their number.
-#[derive(Debug, Default)]
-struct Lengths {
-    buckets: Vec<u64>,
-    count: u64,
-    min: u64,
-    max: u64,
-}
-
-impl Lengths {
-    /// Bits of a length that distinguish buckets, besides its magnitude.
-    const BITS: u32 = 6;
-
-    fn add(&mut self, length: u64) {
-        let bucket = Self::bucket(length);
-        if self.buckets.len() <= bucket {
-            self.buckets.resize(bucket + 1, 0);
-        }
-        self.buckets[bucket] += 1;
-        self.min = if self.count == 0 { length } else { self.min.min(length) };
-        self.max = self.max.max(length);
-        self.count += 1;
-    }
-
-    fn bucket(length: u64) -> usize {
-        let shift = (u64::BITS - length.leading_zeros()).saturating_sub(Self::BITS + 1);
-        ((u64::from(shift) << Self::BITS) + (length >> shift)) as usize
-    }
-
-    /// The lowest length in a bucket.
-    fn lowest(bucket: usize) -> u64 {
-        let shift = ((bucket >> Self::BITS) as u32).saturating_sub(1);
-        (bucket as u64 - (u64::from(shift) << Self::BITS)) << shift
-    }
-
-    /// The length of which this share of the spans is at most as long, within the width of a bucket.
-    fn quantile(&self, percent: u64) -> u64 {
-        let rank = (self.count * percent).div_ceil(100).max(1);
-        let mut sum = 0;
-        let bucket = self.buckets.iter().position(|count| {
-            sum += count;
-            sum >= rank
-        });
-        Self::lowest(bucket.unwrap_or(0)).clamp(self.min, self.max)
-    }
-
-    fn message(&self) -> String {
-        if self.count == 0 {
-            return "no spans: no end followed a begin".to_owned();
-        }
-        let microseconds = |nanoseconds: u64| format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
-        let [min, median, high, max] = [self.min, self.quantile(50), self.quantile(99), self.max].map(microseconds);
-        format!("{}: min {min}, median {median}, 99 % {high}, max {max} us", counted(self.count, "span"))
-    }
+/// The lengths of the spans.
+fn message(lengths: &Lengths) -> String {
+    let Some(summary) = lengths.summary() else { return "no spans: no end followed a begin".to_owned() };
+    let microseconds = |nanoseconds: u64| format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
+    let [min, median, high, max] = summary.map(microseconds);
+    format!("{}: min {min}, median {median}, 99 % {high}, max {max} us", counted(lengths.count(), "span"))
 }
 
 #[cfg(test)]
@@ -215,14 +191,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_within_a_64th() {
-        for length in [0, 1, 63, 64, 127, 128, 129, 1000, 123_456_789, u64::MAX] {
-            let lowest = Lengths::lowest(Lengths::bucket(length));
-            assert!(lowest <= length && length - lowest <= length / 64, "{length} {lowest}");
-        }
+    fn messages_have_quantiles() {
         let mut lengths = Lengths::default();
-        assert_eq!(lengths.message(), "no spans: no end followed a begin");
+        assert_eq!(message(&lengths), "no spans: no end followed a begin");
         (1..=1000).for_each(|length| lengths.add(1000 * length));
-        assert_eq!(lengths.message(), "1000 spans: min 1.000, median 499.712, 99 % 983.040, max 1000.000 us");
+        assert_eq!(message(&lengths), "1000 spans: min 1.000, median 499.712, 99 % 983.040, max 1000.000 us");
     }
 }

@@ -145,7 +145,7 @@ impl Collector<'_> {
             labels: self.label_sets,
             scheduling,
             syscalls,
-            timeline: self.timeline.map(|timeline| timeline.finish(meta)).unwrap_or_default(),
+            timeline: self.timeline.map(|timeline| timeline.finish(meta, &self.weight)).unwrap_or_default(),
             names: self.session.names,
             facts: facts(meta),
             perf_version: meta.string(FeatureId::VERSION),
