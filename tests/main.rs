@@ -104,6 +104,7 @@ mod suite {
     mod rewrite_unwind;
     mod samples;
     mod scenarios;
+    mod scheduler_scenario;
     mod secrets;
     mod shells;
     mod short_names;

@@ -18,6 +18,7 @@ pub(crate) mod run;
 mod samples;
 pub(crate) mod share;
 mod slices;
+mod switch_samples;
 pub(crate) mod time;
 
 pub use plan::Scenario;

@@ -155,7 +155,16 @@ pub(super) struct ScenarioRecord {
 
 #[derive(Clone, Debug)]
 pub(super) enum RecordContent {
-    Record { misc: Misc, body: Box<Body>, payload: Vec<u8> },
+    Record {
+        misc: Misc,
+        body: Box<Body>,
+        payload: Vec<u8>,
+    },
+    /// A sample with a time of its own, of a thread with one stack.
+    Sample {
+        time: u64,
+        thread: Box<PlannedThread>,
+    },
     Bytes(Vec<u8>),
 }
 
@@ -164,6 +173,21 @@ pub(super) struct Switches {
     /// Interval in nanoseconds.
     pub(super) every: u64,
     pub(super) cpu_wide: bool,
+    /// The events that are sampled, if switches are not recorded otherwise.
+    pub(super) sampled: Option<SampledSwitches>,
+}
+
+/// Events of the scheduler.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SampledSwitches {
+    /// Index of `sched_switch`.
+    pub(super) switch: usize,
+    /// Index of the event of wakeups.
+    pub(super) wakeup: Option<usize>,
+    /// Nanoseconds from a wakeup to the switch.
+    pub(super) delay: u64,
+    /// State of a thread that stops.
+    pub(super) state: i64,
 }
 
 /// Start time of recordings: not 0, which means no time.

@@ -1,8 +1,9 @@
 //! Generates the records of a scenario in time order.
 
 use super::plan::{BEGIN, PlannedSpace, PlannedThread, Program, RecordContent, Scenario, ScenarioRecord};
-use super::samples::ScenarioSamples;
+use super::samples::{ScenarioSamples, sample_at};
 use super::slices::{Slices, SwitchRecords};
+use super::switch_samples::SwitchSamples;
 use crate::synth::{Event, Map, Recorder, Stamp};
 use perf_data::abi::record::cgroup::Cgroup;
 use perf_data::abi::record::comm::Comm;
@@ -32,6 +33,7 @@ const MAX_PREPARED: usize = 1 << 28;
 /// A source of records in time order; the sources are merged.
 enum Lane<'a> {
     SwitchRecords(SwitchRecords),
+    SwitchSamples(Box<SwitchSamples>),
     Samples(Box<ScenarioSamples<'a>>),
 }
 
@@ -40,6 +42,7 @@ impl Lane<'_> {
     fn time(&self) -> Option<u64> {
         match self {
             Self::SwitchRecords(switches) => switches.time(),
+            Self::SwitchSamples(switches) => switches.time(),
             Self::Samples(samples) => samples.time(),
         }
     }
@@ -47,6 +50,7 @@ impl Lane<'_> {
     fn record<S: Sink>(&mut self, recorder: &mut Recorder<S>) -> Result<()> {
         match self {
             Self::SwitchRecords(switches) => switches.record(recorder),
+            Self::SwitchSamples(switches) => switches.record(recorder),
             Self::Samples(samples) => samples.record(recorder),
         }
     }
@@ -76,7 +80,7 @@ impl Scenario {
         let mut recorder = Recorder::new(&metadata, sink)?;
         let mut records = self.records.iter().peekable();
         while let Some(given) = records.next_if(|given| given.stamp.time == 0) {
-            given.record(&mut recorder)?;
+            self.record_given(given, &events, &mut recorder)?;
         }
         self.record_initial_state(&mut recorder)?;
         self.check_memory(&events)?;
@@ -85,7 +89,7 @@ impl Scenario {
             lanes.iter().enumerate().filter_map(|(number, lane)| Some(Reverse((lane.time()?, number)))).collect();
         while let Some(Reverse((time, number))) = next.pop() {
             while let Some(given) = records.next_if(|given| given.stamp.time <= time) {
-                given.record(&mut recorder)?;
+                self.record_given(given, &events, &mut recorder)?;
             }
             lanes[number].record(&mut recorder)?;
             next.extend(lanes[number].time().map(|time| Reverse((time, number))));
@@ -93,7 +97,7 @@ impl Scenario {
                 return Err(Error::too_large(format!("the records exceed {limit} bytes")));
             }
         }
-        records.try_for_each(|given| given.record(&mut recorder))?;
+        records.try_for_each(|given| self.record_given(given, &events, &mut recorder))?;
         recorder.finish()
     }
 
@@ -175,14 +179,35 @@ impl Scenario {
         fits.then_some(()).ok_or_else(too_many)
     }
 
+    fn record_given<S: Sink>(
+        &self,
+        given: &ScenarioRecord,
+        events: &[Event],
+        recorder: &mut Recorder<S>,
+    ) -> Result<()> {
+        match &given.content {
+            RecordContent::Record { misc, body, payload } => recorder.record_before(*misc, body, given.stamp, payload),
+            RecordContent::Bytes(bytes) => recorder.unchecked(bytes),
+            RecordContent::Sample { time, thread } => {
+                let event = given.stamp.event;
+                match sample_at(self, thread, (events, event), *time) {
+                    Some((mode, mut sample)) => recorder.sample(event, mode, &mut sample),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
     /// The record sources of each thread: context switches, and samples of each event.
     fn lanes<'a>(&'a self, events: &'a [Event], duration: u64) -> Vec<Lane<'a>> {
         let threads = self.threads.iter().filter(|thread| thread.busy > 0 && !thread.stacks.is_empty());
         let threads: Vec<_> = threads.map(|thread| (thread, Slices::new(thread, self.switches))).collect();
         let switch_lanes = self.switches.iter().flat_map(|switches| {
-            threads
-                .iter()
-                .map(|(thread, slices)| Lane::SwitchRecords(SwitchRecords::new(thread, *slices, *switches, duration)))
+            threads.iter().map(|(thread, slices)| {
+                let sampled = SwitchSamples::new(self, thread, *slices, *switches, events, duration);
+                let records = || Lane::SwitchRecords(SwitchRecords::new(thread, *slices, *switches, duration));
+                sampled.map_or_else(records, |samples| Lane::SwitchSamples(Box::new(samples)))
+            })
         });
         let mut lanes: Vec<_> = switch_lanes.collect();
         let mut seeds = 0..;
@@ -195,15 +220,6 @@ impl Scenario {
             }
         }
         lanes
-    }
-}
-
-impl ScenarioRecord {
-    fn record<S: Sink>(&self, recorder: &mut Recorder<S>) -> Result<()> {
-        match &self.content {
-            RecordContent::Record { misc, body, payload } => recorder.record_before(*misc, body, self.stamp, payload),
-            RecordContent::Bytes(bytes) => recorder.unchecked(bytes),
-        }
     }
 }
 

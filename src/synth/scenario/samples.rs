@@ -147,6 +147,33 @@ impl<'a> ScenarioSamples<'a> {
     }
 }
 
+/// A sample of a stack of a thread, with its mode. Its time is set where it is recorded.
+pub(super) fn prepared_sample(
+    scenario: &Scenario,
+    thread: &PlannedThread,
+    stack: &Stack,
+    event: &Event,
+) -> (CpuMode, Sample) {
+    let Prepared { mode, sample, .. } = Prepared::new(scenario, thread, stack, event);
+    (mode, sample)
+}
+
+/// The sample of a thread with one stack, at a time.
+pub(super) fn sample_at(
+    scenario: &Scenario,
+    thread: &PlannedThread,
+    (events, number): (&[Event], usize),
+    time: u64,
+) -> Option<(CpuMode, Sample)> {
+    let (event, sampled) = (events.get(number)?, scenario.events.get(number)?);
+    let stack = thread.stacks.first()?;
+    let Prepared { mode, mut sample, changing, .. } = Prepared::new(scenario, thread, stack, event);
+    changing.put(&mut sample, stack.leaf.addr, time);
+    let counters = event.has(SampleType::READ).then(|| Counters::new(events, number, sampled, thread.cpu));
+    sample.read = counters.map(|mut counters| counters.count(time));
+    Some((mode, sample))
+}
+
 impl<'a> Prepared<'a> {
     fn new(scenario: &Scenario, thread: &PlannedThread, stack: &'a Stack, event: &Event) -> Self {
         let has = |field| event.has(field);

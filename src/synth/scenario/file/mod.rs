@@ -2,7 +2,7 @@
 //!
 //! * Here: the recording as a whole; [`event`]s.
 //! * [`program`]s, including the kernel; [`process`]es, their threads and stacks.
-//! * Explicit [`record`]s and AUX areas; [`damage`]; [`expect`]ations of readers.
+//! * Explicit [`sample`]s, [`record`]s and AUX areas; [`damage`]; [`expect`]ations of readers.
 
 pub(crate) mod damage;
 pub(crate) mod event;
@@ -10,6 +10,7 @@ pub(crate) mod expect;
 pub(crate) mod process;
 pub(crate) mod program;
 pub(crate) mod record;
+pub(crate) mod sample;
 
 use super::time::Time;
 use damage::DamageTable;
@@ -18,6 +19,7 @@ use expect::Expect;
 use process::ProcessTable;
 use program::{BpfTable, KernelTable, ProgramTable};
 use record::{AuxTable, RecordTable};
+use sample::SampleTable;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -65,6 +67,9 @@ pub(crate) struct File {
     /// The processes.
     #[serde(default)]
     pub process: Vec<ProcessTable>,
+    /// Samples at given times.
+    #[serde(default)]
+    pub sample: Vec<SampleTable>,
     /// Context switches.
     pub switches: Option<SwitchesTable>,
     /// Hardware trace.
@@ -174,4 +179,17 @@ pub(crate) struct SwitchesTable {
     /// Whether to record whole CPUs: SWITCH_CPU_WIDE, which includes the next task, instead of SWITCH.
     #[serde(default)]
     pub cpu_wide: bool,
+    /// Whether to write samples of `sched:sched_switch`, which then has to be an event, instead of records; and of
+    /// `sched:sched_waking` or `sched:sched_wakeup`, if one is an event.
+    #[serde(default)]
+    pub samples: bool,
+    /// Time from a wakeup to the switch to the thread.
+    pub delay: Option<Time>,
+    /// State of a thread that stops.
+    #[serde(default = "interruptible")]
+    pub state: i64,
+}
+
+fn interruptible() -> i64 {
+    1
 }

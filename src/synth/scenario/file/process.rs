@@ -42,6 +42,10 @@ pub(crate) struct ThreadTable {
     pub stack: Vec<Spanned<StackTable>>,
 }
 
+fn all() -> u64 {
+    100
+}
+
 fn always() -> Spanned<u64> {
     Spanned::new(0..0, 100)
 }
@@ -51,6 +55,7 @@ fn always() -> Spanned<u64> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct StackTable {
     /// Share of the thread's samples: exactly this many of each hundred.
+    #[serde(default = "all")]
     pub percent: u64,
     /// Functions from outermost to leaf: `main`, or `libc.so.6!malloc` if several programs have it.
     pub frames: Vec<Spanned<String>>,

@@ -5,6 +5,7 @@ use crate::synth::scenario::file::File;
 use crate::synth::scenario::file::event::EventTable;
 use crate::synth::scenario::plan::Sampled;
 use crate::synth::scenario::registers::Registers;
+use crate::synth::scenario::slices::scheduler_format;
 use crate::synth::tracepoint::Tracepoint;
 use crate::synth::{Event, Metadata};
 use bitflags::Flags;
@@ -33,7 +34,11 @@ impl ScenarioLines<'_> {
     ) -> Result<Vec<Sampled>> {
         let mut groups: Vec<Range<usize>> = Vec::new();
         for (number, table) in file.event.iter().enumerate() {
+            let has_samples = file.switches.as_ref().is_some_and(|switches| switches.samples);
             let mut event = self.event(table, registers)?;
+            if let Some(format) = scheduler_format(&event.name).filter(|_| has_samples && table.format.is_empty()) {
+                event = event.formatted(format);
+            }
             if let Some(size) = &file.attr_size {
                 let is_valid = ATTR_SIZES.contains(size.get_ref()) && size.get_ref() % 8 == 0;
                 if !is_valid {

@@ -1,10 +1,11 @@
 //! Converts a scenario file to a scenario: resolves all names, and reports errors with line and key.
 //!
-//! * Here: the scenario as a whole; [`events`]; [`programs`]; [`stacks`]; [`records`].
+//! * Here: the scenario as a whole; [`events`]; [`programs`]; [`stacks`]; [`samples`]; [`records`].
 
 mod events;
 mod programs;
 mod records;
+mod samples;
 mod stacks;
 #[cfg(test)]
 mod tests;
@@ -12,9 +13,10 @@ mod tests;
 use super::code;
 use super::damage::Damage;
 use super::file::process::{ProcessTable, ThreadTable};
-use super::file::{Compress, ContainerKey, File, Order};
-use super::plan::{PlannedThread, Process, Program, Scenario, Switches};
+use super::file::{Compress, ContainerKey, File, Order, SwitchesTable};
+use super::plan::{PlannedThread, Process, Program, SampledSwitches, Scenario, Switches};
 use super::registers::Registers;
+use super::slices::{SCHED_SWITCH, WAKEUPS};
 use crate::synth::{Machine, Metadata};
 use perf_data::abi::Endian;
 use perf_data::abi::attr_flags::AttrFlags;
@@ -85,21 +87,17 @@ impl ScenarioLines<'_> {
             }
             processes.push(process);
         }
-        let records = self.records(&file, &metadata)?;
+        let mut records = self.samples(&file, &processes, &names)?;
+        records.extend(self.records(&file, &metadata)?);
+        records.sort_by_key(|given| given.stamp.time);
         let mut branches: Vec<_> =
             threads.iter().flat_map(|thread| &thread.stacks).flat_map(|stack| &stack.branches).collect();
         branches.sort_by_key(|(from, ..)| *from);
         let mut room = code::MAX_SIZE;
         programs.iter_mut().for_each(|program| program.add_code(&branches, &mut room));
-        let switches = file.switches.map(|table| {
-            let every = table.every.get_ref().0;
-            let is_valid = SWITCH_INTERVALS.contains(&every);
-            let error = || self.invalid(table.every.span(), "switches.every", "expected 100ns to 60m");
-            is_valid.then_some(Switches { every, cpu_wide: table.cpu_wide }).ok_or_else(error)
-        });
-        let switches = switches.transpose()?;
+        let switches = file.switches.as_ref().map(|table| self.switches(table, &metadata, &threads)).transpose()?;
         let flags = [
-            (AttrFlags::CONTEXT_SWITCH, switches.is_some()),
+            (AttrFlags::CONTEXT_SWITCH, switches.is_some_and(|switches| switches.sampled.is_none())),
             (AttrFlags::CGROUP, !cgroups.is_empty()),
             (AttrFlags::KSYMBOL | AttrFlags::BPF_EVENT, !bpf.is_empty()),
         ];
@@ -216,6 +214,28 @@ impl ScenarioLines<'_> {
             cgroup: planned_process.cgroup.as_ref().map_or(0, |(id, _)| *id),
             stacks: stacks.collect::<Result<_>>()?,
         })
+    }
+
+    fn switches(&self, table: &SwitchesTable, metadata: &Metadata, threads: &[PlannedThread]) -> Result<Switches> {
+        let every = table.every.get_ref().0;
+        if !SWITCH_INTERVALS.contains(&every) {
+            return Err(self.invalid(table.every.span(), "switches.every", "expected 100ns to 60m"));
+        }
+        let index = |name: &str| metadata.events().iter().position(|event| event.name == name);
+        let sampled = table.samples.then(|| {
+            let problem = "samples of context switches need an event sched:sched_switch";
+            let switch =
+                index(SCHED_SWITCH).ok_or_else(|| self.invalid(table.every.span(), "switches.samples", problem))?;
+            let wakeup = WAKEUPS.iter().find_map(|name| index(name));
+            let delay = table.delay.map_or(0, |delay| delay.0);
+            let busy = threads.iter().map(|thread| thread.busy).max().unwrap_or(0);
+            if u128::from(every) * u128::from(busy) / 100 + u128::from(delay) > every.into() {
+                let problem = "a thread that is delayed by so much is not busy for so long";
+                return Err(self.invalid(table.every.span(), "switches.delay", problem));
+            }
+            Ok(SampledSwitches { switch, wakeup, delay, state: table.state })
+        });
+        Ok(Switches { every, cpu_wide: table.cpu_wide, sampled: sampled.transpose()? })
     }
 
     fn damage(&self, table: &super::file::damage::DamageTable, container: ContainerKey) -> Result<Damage> {

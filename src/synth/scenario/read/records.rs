@@ -102,7 +102,7 @@ impl ScenarioLines<'_> {
     }
 
     /// Index of an event by name; the first by default.
-    fn number(&self, name: Option<&Spanned<String>>, key: &str, metadata: &Metadata) -> Result<usize> {
+    pub(super) fn number(&self, name: Option<&Spanned<String>>, key: &str, metadata: &Metadata) -> Result<usize> {
         let Some(name) = name else { return Ok(0) };
         let number = metadata.events().iter().position(|event| event.name == *name.get_ref());
         number.ok_or_else(|| self.invalid(name.span(), key, format!("unknown event '{}'", name.get_ref())))
