@@ -2,6 +2,7 @@
 
 use super::id::{self, Id, RecordingHasher};
 use super::sample::{Common, SampleRow, WallClock};
+use super::scheduling::RowScheduling;
 use super::stacks::Resolved;
 use crate::formats::framework::converter::{ConvertOptions, Converter};
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, count_lost, dispatch};
@@ -99,6 +100,8 @@ struct Collector<T> {
     session: Session,
     resolver: Resolver,
     weights: Weights,
+    /// Measures time off the CPU and latency, unless passes have changed or removed records of it.
+    scheduling: Option<RowScheduling>,
     waiting: Waiting<Incomplete>,
     incomplete: IncompleteStacks,
     ledger: Ledger,
@@ -125,6 +128,7 @@ pub(super) fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> B
         // Memory with code is that of one process, in any recording.
         resolver: Resolver::new(Mappings::new(true), options.unmapped),
         weights: Weights::default(),
+        scheduling: (!options.passes.any()).then(RowScheduling::new),
         waiting: Waiting::default(),
         incomplete: IncompleteStacks::default(),
         ledger: Ledger::default(),
@@ -143,6 +147,10 @@ pub(super) fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> B
 }
 
 impl<T: Tables> Collector<T> {
+    fn add_all(&mut self, meta: &Meta, rows: Vec<StackedSample>) -> Result<()> {
+        rows.into_iter().try_for_each(|(row, stack)| self.add(meta, row, stack))
+    }
+
     fn add(&mut self, meta: &Meta, row: SampleRow, stack: StackId) -> Result<()> {
         let stacks = &self.resolver.stacks;
         self.counts.resize(stacks.frames().len(), FrameCounts::default());
@@ -202,16 +210,32 @@ impl<T: Tables> SampleConsumer for Collector<T> {
         let sampled = SampledStack { ip: view.ip, space, callchain: view.callchain, calls, repeats_leaf: false };
         let resolved = self.resolver.stack(&self.session, viewer, &sampled, None);
         let is_tracepoint = event.attr.kind == AttrType::TRACEPOINT && self.sources.imported.is_none();
-        for &weight in &event_weights {
+        let Self { scheduling, session, .. } = self;
+        let measured = scheduling.as_mut().map(|scheduling| scheduling.sample(decoded, &event_weights, session));
+        let (holder, ended) = measured.unwrap_or_default();
+        self.add_all(meta, ended)?;
+        let mut held = Vec::new();
+        for (number, &weight) in event_weights.iter().enumerate() {
             let imported = self.sources.imported.as_deref();
-            let row = SampleRow::new(&decoded, weight, &self.session, imported, is_tracepoint);
+            let mut row = SampleRow::new(&decoded, weight, &self.session, imported, is_tracepoint);
+            if let Some(scheduling) = &self.scheduling {
+                row.scheduling = scheduling.latency(number);
+            }
+            if event.is_off_cpu() {
+                row.scheduling.off_cpu = Some(weight.1);
+            }
             match resolved.cookie.zip(view.task) {
                 Some((cookie, (_, tid))) => {
                     let frames = self.resolver.stacks.stack(resolved.stack).to_vec();
                     self.waiting.add(tid, cookie, Incomplete { frames, row });
                 }
+                None if holder.is_some() => held.push((row, resolved.stack)),
                 None => self.add(meta, row, resolved.stack)?,
             }
+        }
+        if let Some((scheduling, tid)) = self.scheduling.as_mut().zip(holder) {
+            let before = scheduling.hold(tid, held);
+            self.add_all(meta, before)?;
         }
         self.event_weights = event_weights;
         self.ledger.emitted(RecordType::SAMPLE, 1);
@@ -238,6 +262,8 @@ impl<T: Tables> SampleConsumer for Collector<T> {
             RecordType::LOST | RecordType::LOST_SAMPLES => count_lost(&mut self.ledger, meta, raw),
             _ => self.session.apply(meta, raw),
         };
+        let ended = self.scheduling.as_mut().map(|scheduling| scheduling.record(meta, raw));
+        self.add_all(meta, ended.unwrap_or_default())?;
         self.tables.record(meta, raw, &self.session)?;
         Ok(applied)
     }
@@ -255,6 +281,8 @@ impl<T: Tables> Sink for Collector<T> {
     }
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
+        let held = self.scheduling.as_mut().map(RowScheduling::finish);
+        self.add_all(meta, held.unwrap_or_default())?;
         for Incomplete { frames, row } in self.waiting.take_all() {
             self.incomplete.deferred += 1;
             let stack = self.resolver.stacks.stack_id(&frames);

@@ -17,6 +17,7 @@ mod recording;
 mod records;
 mod rows;
 mod sample;
+mod scheduling;
 mod schema;
 mod single;
 mod stacks;

@@ -46,11 +46,26 @@ pub(super) struct SampleRow {
     cgroup_path: Option<NameId>,
     code_page_size: Option<u64>,
     data_page_size: Option<u64>,
+    /// Time off the CPU, and latency.
+    pub scheduling: SampleScheduling,
     branches: Vec<Branch>,
     field_texts: Vec<Option<String>>,
     labels: Vec<(u32, String)>,
     /// RAW bytes of a tracepoint.
     pub payload: Option<Box<[u8]>>,
+}
+
+/// What the scheduler did around a sample, if the recording shows that.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SampleScheduling {
+    /// Why the thread stopped running after it.
+    pub state: Option<&'static str>,
+    /// Nanoseconds that the thread then was off the CPU.
+    pub off_cpu: Option<u64>,
+    /// The value divided by the number of threads that ran, in nanoseconds.
+    pub latency: Option<u64>,
+    /// Number of threads that ran.
+    pub parallelism: Option<u64>,
 }
 
 /// A branch.
@@ -133,6 +148,7 @@ impl SampleRow {
             cgroup_path: view.cgroup.and_then(|id| session.cgroup_path(id)),
             code_page_size: view.code_page_size,
             data_page_size: view.data_page_size,
+            scheduling: SampleScheduling::default(),
             branches: branches.unwrap_or_default(),
             field_texts: field_columns::texts(view),
             labels,
@@ -179,6 +195,11 @@ impl SampleRow {
         columns.cgroup_id.push(self.cgroup);
         columns.code_page_size.push(signed(self.code_page_size));
         columns.data_page_size.push(signed(self.data_page_size));
+        let SampleScheduling { state, off_cpu, latency, parallelism } = self.scheduling;
+        columns.state.push(state);
+        columns.off_cpu_ns.push(signed(off_cpu));
+        columns.latency_ns.push(signed(latency));
+        columns.parallelism.push(parallelism.map(|count| i32::try_from(count).unwrap_or(i32::MAX)));
         for Branch { from, to, flags } in &self.branches {
             let rows = &mut columns.branches.rows;
             rows.from.push(Some(*from));

@@ -64,6 +64,15 @@ columns! {
         code_page_size: Int64,
         /// Page size of the data address.
         data_page_size: Int64,
+        /// Why the thread stopped running after the sample: `blocked`, `uninterruptible`, `preempted` or `unknown`. Of several times, the
+        /// longest.
+        state: Text,
+        /// Nanoseconds that the thread was off the CPU with the stack of the sample.
+        off_cpu_ns: Int64,
+        /// Of an event that counts nanoseconds, the value divided by the number of threads that ran.
+        latency_ns: Int64,
+        /// Number of threads that ran: of the process, in a recording of all CPUs.
+        parallelism: Int32,
         /// Branch stack, newest branch first.
         branches: Structs<BranchColumns>,
         /// Labels of an imported profile.

@@ -20,5 +20,5 @@ pub(crate) mod selection;
 mod span_samples;
 pub(crate) mod stack_collector;
 pub(crate) mod stack_counter;
-mod values;
+pub(crate) mod values;
 pub(crate) mod weights;

@@ -17,7 +17,7 @@ use perf_data::stream::raw::Raw;
 
 /// Determines the values of samples, given their periods.
 #[derive(Default)]
-pub(super) enum Values {
+pub(crate) enum Values {
     #[default]
     Periods,
     Latency {
@@ -32,7 +32,7 @@ pub(super) enum Values {
 
 /// Divides periods by the number of running threads.
 #[derive(Default)]
-pub(super) struct Latency {
+pub(crate) struct Latency {
     events: SchedulerEvents,
     threads: RunningThreads,
     /// Number of threads that ran during the latest sample.
@@ -44,7 +44,7 @@ pub(super) struct Latency {
 }
 
 impl Values {
-    pub(super) fn new(value: &SampleWeight, keeps_periods: bool, is_label: bool) -> Self {
+    pub(crate) fn new(value: &SampleWeight, keeps_periods: bool, is_label: bool) -> Self {
         match value {
             SampleWeight::Latency => Self::Latency { latency: Box::default(), keeps_periods, is_label },
             SampleWeight::Field(name) => Self::Field(Box::new(FieldReader::new(name.clone()))),
@@ -56,7 +56,7 @@ impl Values {
 
     /// Replaces the values of a sample.
     #[inline]
-    pub(super) fn replace(
+    pub(crate) fn replace(
         &mut self,
         sample: DecodedSample<'_>,
         session: &Session,
@@ -93,6 +93,14 @@ impl Values {
         }
     }
 
+    /// The number of threads that ran during the latest sample, if that is determined.
+    pub(crate) fn parallelism(&self) -> Option<u64> {
+        match self {
+            Self::Latency { latency, .. } => Some(latency.count),
+            _ => None,
+        }
+    }
+
     /// Uses a sample whose values are not wanted.
     pub(super) fn unselected(&mut self, sample: DecodedSample<'_>, session: &Session) {
         if let Self::Latency { latency, .. } = self {
@@ -101,7 +109,7 @@ impl Values {
     }
 
     /// Uses a record about threads.
-    pub(super) fn record(&mut self, meta: &Meta, raw: &Raw<'_>, tid: Option<u32>) -> Applied {
+    pub(crate) fn record(&mut self, meta: &Meta, raw: &Raw<'_>, tid: Option<u32>) -> Applied {
         let Self::Latency { latency, .. } = self else { return Applied::NotApplicable };
         match (raw.header().kind, tid) {
             (RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE, _) => {

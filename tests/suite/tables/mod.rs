@@ -2,4 +2,5 @@
 
 mod datasets;
 mod import;
+mod scheduling;
 mod schema;
