@@ -1,5 +1,5 @@
 #!/bin/bash
-# Takes docs/page-*.png and docs/speedscope.png, screenshots of a page and of speedscope, with chromium:
+# Takes docs/page-*.png, docs/time-*.png and docs/speedscope.png, screenshots of pages and of speedscope, with chromium:
 #
 #     bash docs/screenshots.sh
 set -euo pipefail
@@ -25,6 +25,16 @@ take page-flame "$directory/page.html" 1000,640
 take page-functions "$directory/page.html#view=functions&function=foundry::v2::heap_phase" 1000,640 --force-dark-mode
 take page-diff "$directory/diff.html" 1000,640
 take page-code "$directory/code.html#view=functions&function=find" 1000,960
+
+# The recordings of docs/time.md.
+setup=$(sed -n '/^<!-- setup/,/^-->/p' docs/time.md | sed '1d;$d')
+(cd "$directory" && PATH=$(dirname "$program"):$PATH && eval "$setup")
+"$program" "$directory/perf.data" --symfs "$directory/root" --off-cpu -o "$directory/waits.html" --title server -q
+"$program" "$directory/perf.data" --symfs "$directory/root" --weight latency --event cpu-clock -o "$directory/latency.html" --title server -q
+"$program" "$directory/misses.data" --symfs "$directory/names" --ratio mpki -o "$directory/ratio.html" --title 'Cache misses' -q
+take time-waits "$directory/waits.html#group=tid" 1000,470
+take time-latency "$directory/latency.html#view=info" 1000,420
+take time-ratio "$directory/ratio.html" 1000,330
 
 # speedscope opens a script that contains the profile.
 [ -f target/tmp/clients/complete ] || sh tests/install-clients.sh target/tmp/clients

@@ -16,6 +16,7 @@ mod clients {
     mod html_code;
     mod html_groups;
     mod html_input;
+    mod html_measures;
     mod html_page;
     mod html_tracks;
     mod manual;

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use perf_data::session::interned::Interned;
 use perf_data::session::names::{NameId, Names};
 use perf_data::stream::events::EventIndex;
+use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TreeFunction {
@@ -62,6 +63,18 @@ pub(crate) struct TreeKey {
     pub is_base: bool,
 }
 
+/// Waits of a thread for a reason that begin and end in the same intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TreeWait {
+    /// Index of the thread.
+    pub thread: u32,
+    /// Numbers of the intervals of time.
+    pub from: u32,
+    pub to: u32,
+    /// Index of the reason in [`CallTree::states`].
+    pub state: u32,
+}
+
 /// Intervals of time in which samples are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slots {
@@ -109,6 +122,10 @@ pub(crate) struct CallTree {
     pub slots: Slots,
     /// Samples, sorted.
     pub rows: Vec<(TreeKey, Counts)>,
+    /// Why threads waited.
+    pub states: Vec<NameId>,
+    /// Nanoseconds of waits, sorted.
+    pub waits: BTreeMap<TreeWait, u64>,
 }
 
 /// A tree under construction, with nodes in order of their first occurrence.
@@ -122,6 +139,8 @@ struct Builder {
     events: Vec<String>,
     threads: Interned<TreeThread>,
     rows: Rows,
+    states: Interned<NameId>,
+    waits: BTreeMap<TreeWait, u64>,
 }
 
 /// Samples by key. Most samples of a long recording have a key of their own, so that a sorted list is smaller than a map.
@@ -167,6 +186,8 @@ impl CallTree {
             events: Vec::new(),
             threads: Interned::default(),
             rows: Rows::default(),
+            states: Interned::default(),
+            waits: BTreeMap::new(),
         };
         let slots = Slots::new(profile.times);
         builder.add(profile, slots, false);
@@ -196,6 +217,8 @@ impl Builder {
             self.threads.id(TreeThread { comm, tid, program, pid, cpu })
         };
         let threads: Vec<u32> = tables.labels.iter().map(thread).collect();
+        let has_waits =
+            tables.timeline.intervals.as_ref().is_some_and(|intervals| intervals.name.is_none()) && !is_base;
         let events: HashMap<EventIndex, u32> = profile
             .events_by_samples()
             .into_iter()
@@ -208,6 +231,14 @@ impl Builder {
             });
             let thread = threads[row.labels as usize];
             let slot = profile.occurrences.get(index).map_or(0, |occurrence| slots.slot_at(occurrence.time));
+            let state = has_waits.then(|| tables.labels.value(row.labels, Label::State)).flatten();
+            if let Some((state, occurrence)) = state.zip(profile.occurrences.get(index)) {
+                let state = self.names.id(String::from_utf8_lossy(tables.names.name(NameId(state as u32))).as_bytes());
+                let from = slots.slot_at(occurrence.time.saturating_sub(row.value));
+                let wait = TreeWait { thread, from, to: slot, state: self.states.id(state) };
+                let sum = self.waits.entry(wait).or_default();
+                *sum = sum.saturating_add(row.value);
+            }
             let Some(&event) = events.get(&row.event) else { continue };
             self.rows.add((TreeKey { node, event, thread, slot, is_base }, row.into()), profile.rows.len() - index);
         }
@@ -271,6 +302,8 @@ impl Builder {
             threads: self.threads.into_list(),
             slots,
             rows: rows.0,
+            states: self.states.into_list(),
+            waits: self.waits,
         }
     }
 }

@@ -65,6 +65,16 @@ impl EventRatio {
         PRESETS.iter().map(|preset| preset.name)
     }
 
+    /// Those of the ratios with names whose events the profile has.
+    pub fn present(profile: &Profile) -> Vec<Self> {
+        let preset = |preset: &Preset| {
+            let Preset { events: [numerator, denominator], factor, title, .. } = *preset;
+            let events = [find(numerator, profile)?, find(denominator, profile)?];
+            Some(Self { title: title.to_owned(), events, factor })
+        };
+        PRESETS.iter().filter_map(preset).collect()
+    }
+
     /// Finds the events of a ratio: the name of a preset, or `A/B`, possibly followed by `*` and a factor.
     ///
     /// # Errors
@@ -108,6 +118,21 @@ impl EventRatio {
     pub fn value(&self, [numerator, denominator]: [Counts; 2]) -> Option<f64> {
         let is_certain = numerator.samples.min(denominator.samples) >= MIN_SAMPLES && denominator.value > 0;
         is_certain.then(|| numerator.value as f64 / denominator.value as f64 * self.factor)
+    }
+
+    /// How a ratio differs from that of all samples, by magnitude: -1 for at most a quarter, 1 for at least four times as much. `None`
+    /// if one of them is [unknown](Self::value).
+    pub(crate) fn shade(&self, counts: [Counts; 2], whole: [Counts; 2]) -> Option<f64> {
+        let (value, whole) = self.value(counts).zip(self.value(whole))?;
+        Some(if whole > 0.0 { ((value / whole).log2() / 2.0).clamp(-1.0, 1.0) } else { 0.0 })
+    }
+
+    /// The event whose values are widths in graphs that are colored by the ratio: a time if there is one, or else cycles, or else the
+    /// denominator.
+    pub(crate) fn width_event(&self, profile: &Profile) -> EventIndex {
+        let is_time = |event: &EventIndex| profile.tables.events[*event as usize].is_cpu_time;
+        let time = profile.has_samples.iter().copied().find(is_time);
+        time.or_else(|| find("cycles", profile)).unwrap_or(self.events[1])
     }
 
     /// Counts of all samples of both events.

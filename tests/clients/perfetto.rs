@@ -3,6 +3,7 @@
 use super::programs;
 use crate::common::files::{self, fixture};
 use crate::common::program::{perfconv, succeed};
+use crate::common::scenarios::{scenario, synth};
 use crate::common::totals::{self, Totals};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -22,6 +23,7 @@ def unknown(message):
 assert not any(unknown(p) for p in trace.packet[:2000]), "unknown fields"
 totals, stacks, interned, names, last, followers = {}, {}, {}, {}, {}, 0
 processes, threads, switches, generic, wakeups, exits, clocks, snapshots = [], [], [], [], [], [], set(), []
+tracks, slices, cleared = {}, [], set()
 tables = ["function_names", "frames", "callstacks", "build_ids", "mapping_paths", "source_paths", "mappings"]
 for packet in trace.packet:
     assert packet.trusted_packet_sequence_id > 0
@@ -58,6 +60,24 @@ for packet in trace.packet:
             key = json.dumps([sample.pid, sample.tid, name])
             count, value = totals.get(key, (0, 0))
             totals[key] = (count + 1, value + now - then)
+    if packet.sequence_flags & 1: cleared.add(packet.trusted_packet_sequence_id)
+    if packet.HasField("track_descriptor"):
+        track = packet.track_descriptor
+        assert track.uuid and track.uuid not in tracks and (not track.parent_uuid or track.parent_uuid in tracks)
+        parent = tracks[track.parent_uuid] if track.parent_uuid else None
+        tracks[track.uuid] = dict(tid=parent["tid"] if parent else track.thread.tid, name=track.name, open=None, time=0)
+    if packet.HasField("track_event"):
+        event, track = packet.track_event, tracks[packet.track_event.track_uuid]
+        assert packet.trusted_packet_sequence_id in cleared and packet.timestamp >= track["time"], "order"
+        track["time"] = packet.timestamp
+        if event.type == event.TYPE_SLICE_BEGIN:
+            assert track["open"] is None, "overlapping slices"
+            fields = {a.name: getattr(a, a.WhichOneof("value")) for a in event.debug_annotations}
+            track["open"] = [track["tid"], event.name, list(event.categories), packet.timestamp, fields, track["name"]]
+        else:
+            assert event.type == event.TYPE_SLICE_END
+            slices.append(track["open"] + [packet.timestamp - track["open"][3]])
+            track["open"] = None
     for process in packet.process_tree.processes: processes.append([process.pid, list(process.cmdline)])
     for thread in packet.process_tree.threads: threads.append([thread.tgid, thread.tid, thread.name])
     for clock in packet.clock_snapshot.clocks: snapshots.append([clock.clock_id, clock.timestamp])
@@ -79,7 +99,7 @@ frames = [[of["function_names"][f.function_name_id].str.decode() if f.function_n
 chains = [[of["function_names"][of["frames"][i].function_name_id].str.decode() if of["frames"][i].function_name_id else ""
            for i in c.frame_ids] for of in interned.values() for c in list(of["callstacks"].values())[:200]]
 json.dump(dict(totals=totals, followers=followers, frames=frames, chains=chains, processes=processes, threads=threads, switches=switches, generic=generic, wakeups=wakeups,
-               exits=exits, clocks=sorted(clocks), snapshots=snapshots), sys.stdout)
+               exits=exits, slices=slices, clocks=sorted(clocks), snapshots=snapshots), sys.stdout)
 "#;
 
 fn convert(clients: &Path, recording: &Path, output: &Path, args: &[&str]) -> Result<Value, String> {
@@ -142,6 +162,38 @@ fn traces_have_frames_with_functions_lines_and_build_ids() {
         at("main").zip(at("foundry::v2::heap_phase")).is_some_and(|(outer, inner)| outer < inner)
     };
     assert!(chains.iter().any(is_below_main), "{chains:?}");
+}
+
+#[test]
+fn traces_have_spans_and_waits_as_slices() {
+    let Some(clients) = programs::directory() else { return };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (recording, output) = (directory.path().join("in.data"), directory.path().join("out.pftrace"));
+    synth(&scenario("scheduler.toml"), &recording, &["-q"]);
+    let slices = |args: &[&str]| {
+        let args: Vec<_> = args.iter().chain(&["--symbols", "no"]).copied().collect();
+        let trace = convert(clients, &recording, &output, &args).expect("a trace");
+        trace["slices"].as_array().expect("slices").clone()
+    };
+    let sum = |slices: &[Value]| slices.iter().filter_map(|slice| slice[6].as_u64()).sum::<u64>();
+    let total = |args: &[&str]| {
+        let run = succeed(perfconv().arg(&recording).args(args).args(["-t", "folded", "-q", "-o", "-"]));
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        text.lines().filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum::<u64>()
+    };
+    let span = ["--span", "app:request..app:reply,by=id"];
+    for (args, name, count) in [(&["--off-cpu"][..], "blocked", 18), (&span, "app:request..app:reply", 3)] {
+        let slices = slices(args);
+        assert!(slices.len() == count && sum(&slices) == total(args), "{args:?}: {slices:?}");
+        assert!(slices.iter().all(|slice| slice[1] == name), "{slices:?}");
+    }
+    // With the fields of the begin. The second request overlaps the first, and is on a track below that of the thread.
+    let spans: Vec<_> =
+        slices(&span).iter().map(|slice| (slice[0].clone(), slice[4].clone(), slice[5].clone())).collect();
+    let fields = |id: u32, size: u32| serde_json::json!({ "id": id, "size": size });
+    let expected = |id, size, track: &str| (Value::from(100), fields(id, size), Value::from(track));
+    assert_eq!(spans, [expected(1, 10, ""), expected(3, 10, ""), expected(2, 20, "app:request..app:reply")]);
+    assert_eq!(slices(&[]), Vec::<Value>::new());
 }
 
 #[test]

@@ -115,6 +115,11 @@ fn assert_page(page: &str) {
         _,
         samples,
         values,
+        waiting,
+        reasons,
+        _,
+        lengths,
+        waited,
         code @ ..,
     ] = &columns[..]
     else {
@@ -131,6 +136,9 @@ fn assert_page(page: &str) {
     assert!(events.iter().all(|&event| event < count("events")));
     assert!(threads.iter().all(|&thread| thread < comms.len() as u64));
     assert!(samples.len() == nodes.len() && values.len() == nodes.len());
+    assert!(waiting.iter().all(|&thread| thread < comms.len() as u64));
+    assert!(reasons.iter().all(|&reason| reason < count("states")));
+    assert!([reasons, lengths, waited].iter().all(|column| column.len() == waiting.len()));
     assert_code(code, &header, count("strings"));
     assert_printable(&header);
 }

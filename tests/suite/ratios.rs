@@ -122,3 +122,43 @@ fn unknown_events_of_ratios_are_named() {
         assert!(run.status != 0 && run.stderr.contains(message), "{ratio}: {} {}", run.status, run.stderr);
     }
 }
+
+/// The color of the rectangle of each title in an image.
+fn colors(image: &str) -> Vec<(String, String)> {
+    let frames = image.split("<title>").skip(1).map(|frame| {
+        let (title, rest) = frame.split_once("</title>").unwrap();
+        let (_, fill) = rest.split_once("fill=\"").unwrap();
+        (title.to_owned(), fill.split_once('"').unwrap().0.to_owned())
+    });
+    frames.collect()
+}
+
+#[test]
+fn flame_graphs_are_colored_by_a_ratio_while_widths_are_cycles() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = recording(directory.path(), ["cycles", "instructions"]);
+    let draw = |args: &[&str]| {
+        let args =
+            ["-t", "flamegraph", "--symbols", "no", "--labels", "none", "-q", "-o", "-"].iter().chain(args).copied();
+        String::from_utf8(succeed(perfconv().arg(&input).args(args)).stdout).unwrap()
+    };
+    let image = draw(&["--ratio", "ipc"]);
+    let legend = "IPC: blue 0.577 or less, white 2.308 as of all, orange 9.231 or more; gray: fewer than 10 samples";
+    assert!(image.contains(legend), "{image}");
+    let all = colors(&image);
+    let frame = |title: &str| {
+        let (title, color) =
+            all.iter().find(|(shown, _)| shown.starts_with(title)).unwrap_or_else(|| panic!("{title}: {all:?}"));
+        (&**title, &**color)
+    };
+    // log2(0.5 / 2.308) is less than -2; log2(1.5 / 2.308) is -0.622, so that red is 245 - 0.311 * 95.
+    assert_eq!(frame("[libc.so]"), ("[libc.so] (40,000 events, 61.54%)", "#5a96d7"));
+    assert_eq!(frame("[app]"), ("[app] (20,000 events, 30.77%)", "#c5d7ec"));
+    assert_eq!(frame("[libm.so]"), ("[libm.so] (5,000 events, 7.69%)", "#b4b4b4"));
+    assert!(!image.contains(['\u{1e}', '\u{1f}']));
+    let reversed = colors(&draw(&["--ratio", "ipc", "--reverse"]));
+    assert!(reversed.iter().any(|(title, color)| title.starts_with("[libc.so]") && color == "#5a96d7"), "{reversed:?}");
+    let args = ["-t", "flamegraph", "--symbols", "no", "-o", "-", "--ratio", "branch-miss-rate"];
+    let unknown = run(perfconv().arg(&input).args(args));
+    assert!(unknown.status != 0 && unknown.stderr.contains("needs samples of"), "{}", unknown.stderr);
+}

@@ -1,5 +1,6 @@
 //! Flame graphs: an SVG image with search and zoom, drawn by the inferno library.
 
+mod ratio_colors;
 mod short_names;
 
 use super::folded::{Folded, FoldedStacks};
@@ -11,13 +12,16 @@ use crate::profile::Profile;
 use crate::profile::accesses::Accesses;
 use crate::profile::event::{ProfileEvent, Unit};
 use crate::profile::labels::Label;
+use crate::report::ratio::EventRatio;
 use hashbrown::HashMap;
 use inferno::differential;
 use inferno::flamegraph::color::{BasicPalette, MultiPalette};
 use inferno::flamegraph::{self, Direction, Options, Palette};
 use perf_data::error::{Error, Result};
 use perf_data::printable;
+use ratio_colors::{color_stacks, colored, event_part};
 use short_names::{joined_names, write_short_names};
+use std::borrow::Cow;
 use std::io::Write;
 
 /// Flame graphs.
@@ -44,6 +48,11 @@ pub struct Flamegraph {
     /// Colors of frames.
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "PALETTE", default_value_t))]
     pub colors: Colors,
+
+    /// Color frames by the ratio of two events, such as instructions/cycles, or by one of ipc, mpki, branch-miss-rate,
+    /// cache-miss-rate. Their width is a time, or else cycles or the denominator.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "A/B[*K]"))]
+    pub ratio: Option<String>,
 
     /// Width of the image [default: that of the window].
     #[cfg_attr(feature = "cli", arg(long, value_name = "PIXELS", value_parser = number_in::<u32>(100, 100_000)))]
@@ -154,17 +163,38 @@ impl ProfileFormat for Flamegraph {
 
     /// Draws the stacks; an error if the profile has no samples, or several events, by which they are not grouped.
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+        let Some(ratio) = &self.ratio else { return self.draw(profile, None, out) };
+        if profile.base.is_some() {
+            return Err(Error::invalid("--ratio colors by one recording; omit --diff"));
+        }
+        let ratio = EventRatio::new(ratio, None, profile)?;
+        let width = event_part(profile, ratio.width_event(profile), profile.is_by_samples);
+        self.draw(&width, Some((profile, &ratio)), out)
+    }
+}
+
+impl Flamegraph {
+    /// Draws the stacks of a profile, in the colors of a ratio of another.
+    fn draw(&self, profile: &Profile, ratio: Option<(&Profile, &EventRatio)>, out: &mut dyn Write) -> Result<()> {
         let names = profile.tables.function_names;
         let stacks = |profile| FoldedStacks::with_names(profile, &self.stacks, printable::name, names);
         let (after, before) = (stacks(profile)?, profile.base.as_deref().map(stacks).transpose()?);
         // A function of both profiles has the name that it has in this one.
         let short_names = [before.as_ref(), Some(&after)].into_iter().flatten().flat_map(FoldedStacks::short_names);
         let short_names: HashMap<_, _> = short_names.collect();
-        let mut lines = lines(&after, &short_names);
+        let mut options = Options::default();
+        let mut lines = match ratio {
+            Some((whole, ratio)) => {
+                let (stacks, legend) =
+                    color_stacks(whole, self, ratio, &after, |frame| displayed_name(frame, &short_names))?;
+                options.subtitle = Some(legend);
+                stacks.into_iter().map(|(frames, count)| line(frames.into_iter(), count)).collect()
+            }
+            None => lines(&after, &short_names),
+        };
         if lines.is_empty() {
             return Err(Error::invalid("the profile has no samples to draw".to_owned()));
         }
-        let mut options = Options::default();
         options.title = match &self.title {
             Some(title) => printable::name(title).into_owned(),
             None => printable::list(events(profile).map(|event| &event.name), MAX_LISTED, "events"),
@@ -185,12 +215,17 @@ impl ProfileFormat for Flamegraph {
         // Equal profiles are equal images.
         options.deterministic = true;
         let lines = lines.iter().map(String::as_str);
-        if short_names.is_empty() {
+        if short_names.is_empty() && ratio.is_none() {
             return flamegraph::from_lines(&mut options, lines, out).map_err(Error::Output);
         }
         let mut image = Vec::new();
         flamegraph::from_lines(&mut options, lines, &mut image).map_err(Error::Output)?;
-        write_short_names(&String::from_utf8_lossy(&image), out).map_err(Error::Output)
+        let image = String::from_utf8_lossy(&image);
+        let image = if ratio.is_some() { Cow::Owned(colored(&image)) } else { image };
+        if short_names.is_empty() {
+            return out.write_all(image.as_bytes()).map_err(Error::Output);
+        }
+        write_short_names(&image, out).map_err(Error::Output)
     }
 }
 
@@ -224,11 +259,15 @@ fn in_thousands(unit: &str, power: usize) -> String {
 
 /// Folded stacks, in which short names precede full ones.
 fn lines(stacks: &FoldedStacks, short_names: &HashMap<&[u8], &str>) -> Vec<String> {
-    let named = |frame: &[u8]| match short_names.get(frame) {
+    stacks.sorted().map(|(frames, count)| line(frames.map(|frame| displayed_name(frame, short_names)), count)).collect()
+}
+
+/// The name of a frame, after its short one.
+fn displayed_name(frame: &[u8], short_names: &HashMap<&[u8], &str>) -> String {
+    match short_names.get(frame) {
         Some(short) => joined_names(short, &String::from_utf8_lossy(frame)),
         None => String::from_utf8_lossy(frame).into_owned(),
-    };
-    stacks.sorted().map(|(frames, count)| line(frames.map(named), count)).collect()
+    }
 }
 
 /// Folded stacks with the counts of two profiles, those of the first scaled to the total of the second.

@@ -8,6 +8,7 @@ class Calls {
   clear() {
     const zeros = () => new Float64Array(this.parent.length);
     [this.own, this.ownBase, this.ownSamples] = [zeros(), zeros(), zeros()];
+    this.ownSides = this.ratio ? [zeros(), zeros(), zeros(), zeros()] : [];
   }
 
   /** Adds the weights of all nodes to those of their callers. */
@@ -15,37 +16,41 @@ class Calls {
     this.total = this.own.slice();
     this.totalBase = this.ownBase.slice();
     this.totalSamples = this.ownSamples.slice();
+    this.totalSides = this.ownSides.map((side) => side.slice());
     for (let node = this.parent.length - 1; node > 0; node--) {
       const parent = this.parent[node];
       this.total[parent] += this.total[node];
       this.totalBase[parent] += this.totalBase[node];
       this.totalSamples[parent] += this.totalSamples[node];
+      for (const side of this.totalSides) side[parent] += side[node];
     }
   }
 
   /** The frame of all stacks. Stacks are merged from their roots, or reversed from their leaves. */
   root(isReversed) {
-    const frame = { func: -1, calls: this, nodes: [0], weights: null, total: this.total[0], base: this.totalBase[0], samples: this.totalSamples[0], self: this.own[0] };
+    const frame = { func: -1, calls: this, nodes: [0], weights: null, total: this.total[0], base: this.totalBase[0], samples: this.totalSamples[0], self: this.own[0], sides: this.totalSides.map((side) => side[0]) };
     if (!isReversed) return frame;
     const nodes = [];
-    for (let node = 1; node < this.own.length; node++) if (this.own[node] > 0 || this.ownBase[node] > 0) nodes.push(node);
-    const weights = nodes.map((node) => [this.own[node], this.ownBase[node], this.ownSamples[node]]);
+    const lists = [this.own, this.ownBase, this.ownSamples, ...this.ownSides];
+    for (let node = 1; node < this.own.length; node++) if (lists.some((list) => list[node] > 0)) nodes.push(node);
+    const weights = nodes.map((node) => lists.map((list) => list[node]));
     return { ...frame, nodes, weights, isLeafLevel: true };
   }
 
   /** Frames that a frame calls, or that call it if stacks are reversed: one for each function, the largest first. */
   children(frame) {
     const frames = new Map();
-    const add = (node, [total, base, samples], self, weight) => {
+    const add = (node, [total, base, samples, ...sides], self, weight) => {
       const func = this.func[node];
       let child = frames.get(func);
-      if (!child) frames.set(func, (child = { func, calls: this, nodes: [], weights: weight ? [] : null, total: 0, base: 0, samples: 0, self: 0 }));
+      if (!child) frames.set(func, (child = { func, calls: this, nodes: [], weights: weight ? [] : null, total: 0, base: 0, samples: 0, self: 0, sides: sides.map(() => 0) }));
       child.nodes.push(node);
       if (weight) child.weights.push(weight);
       child.total += total;
       child.base += base;
       child.samples += samples;
       child.self += self;
+      for (let i = 0; i < sides.length; i++) child.sides[i] += sides[i];
     };
     for (let i = 0; i < frame.nodes.length; i++) {
       const node = frame.nodes[i];
@@ -55,8 +60,10 @@ class Calls {
         if (next > 0) add(next, weight, frame.isLeafLevel ? weight[0] : 0, weight);
       } else {
         for (let child = node + 1; child < this.end[node]; child = this.end[child]) {
-          if (this.total[child] === 0 && this.totalBase[child] === 0) continue;
-          add(child, [this.total[child], this.totalBase[child], this.totalSamples[child]], this.own[child], null);
+          const sides = this.totalSides.map((side) => side[child]);
+          const isEmpty = this.total[child] === 0 && this.totalBase[child] === 0;
+          if (isEmpty && sides.every((side) => side === 0)) continue;
+          add(child, [this.total[child], this.totalBase[child], this.totalSamples[child], ...sides], this.own[child], null);
         }
       }
     }

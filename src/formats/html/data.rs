@@ -2,11 +2,13 @@
 
 use super::Html;
 use super::code::EmbeddedCode;
+use super::measures;
 use crate::profile::Profile;
 use crate::profile::event::Unit;
 use crate::protobuf::varint;
-use crate::report::call_tree::{CallTree, TreeKey};
+use crate::report::call_tree::{CallTree, TreeKey, TreeWait};
 use crate::report::facts::{facts, warnings};
+use crate::report::ratio::{EventRatio, MIN_SAMPLES};
 use hashbrown::HashMap;
 use perf_data::printable;
 use perf_data::session::names::{NameId, Names};
@@ -46,14 +48,15 @@ impl Strings<'_> {
 /// Writes the JSON object with its length, then each column with its length: functions (full and short name, file, whether of the
 /// kernel), frames (function, source file, line, whether inlined), nodes (how much less deep than a child of the node before, frame),
 /// threads (name, ID, name and ID of the process, CPU; each is 0 if unknown, or else one more) and rows (node since the one before,
-/// event, thread, interval of time, whether of the base, samples, value). [Code](EmbeddedCode) follows, if the page contains it.
+/// event, thread, interval of time, whether of the base, samples, value) and waits (thread, reason, first interval of time, number of
+/// further ones, nanoseconds). [Code](EmbeddedCode) follows, if the page contains it.
 ///
 /// # Errors
 /// Errors of `out`.
 pub(super) fn write(
     profile: &Profile,
     title: &str,
-    (tree, options): (&CallTree, &Html),
+    (tree, options, ratio): (&CallTree, &Html, Option<EventRatio>),
     out: &mut dyn Write,
 ) -> Result<()> {
     let mut strings = Strings { names: &tree.names, list: Vec::new(), ids: HashMap::new(), texts: HashMap::new() };
@@ -83,6 +86,14 @@ pub(super) fn write(
     keys.iter().for_each(|field| column(&mut tree.rows.iter().map(|(key, _)| field(key))));
     column(&mut tree.rows.iter().map(|(_, counts)| counts.samples));
     column(&mut tree.rows.iter().map(|(_, counts)| counts.value));
+    let fields: [fn(&TreeWait) -> u64; 4] = [
+        |wait| wait.thread.into(),
+        |wait| wait.state.into(),
+        |wait| wait.from.into(),
+        |wait| (wait.to - wait.from).into(),
+    ];
+    fields.iter().for_each(|field| column(&mut tree.waits.keys().map(field)));
+    column(&mut tree.waits.values().copied());
 
     let code = (!options.embed.is_empty()).then(|| EmbeddedCode::new(profile, tree, options, &mut strings));
     let event = |name: &String| {
@@ -104,6 +115,12 @@ pub(super) fn write(
         "hasTimes": profile.times.is_some_and(|(first, last)| first < last),
         "isDiff": profile.base.is_some(),
         "files": files(profile),
+        "states": tree.states.iter().map(|&state| state_name(tree, state)).collect::<Vec<_>>(),
+        "offCpu": measures::off_cpu_event(profile, tree),
+        "parallelism": measures::parallelism(profile),
+        "ratios": measures::ratios(profile, tree, ratio.as_ref()),
+        "ratioWidth": ratio.as_ref().and_then(|ratio| measures::event_index(profile, tree, ratio.width_event(profile))),
+        "minSamples": MIN_SAMPLES,
         "strings": strings.list,
     });
     if let Some(code) = code {
@@ -116,6 +133,10 @@ pub(super) fn write(
         out.write_all(block)?;
     }
     Ok(())
+}
+
+fn state_name(tree: &CallTree, state: NameId) -> String {
+    printable::name(&String::from_utf8_lossy(tree.names.name(state))).into_owned()
 }
 
 /// Names of the input and of the one that it is compared with, without their directories; empty if unknown.

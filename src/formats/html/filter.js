@@ -12,6 +12,9 @@ class Filter {
     // A shell, or perf before it runs the command, is no reason to group.
     const programs = this.grouping("program").groups.map((group) => group.samples).sort((a, b) => b - a);
     const samples = programs.reduce((sum, samples) => sum + samples, 0);
+    const { offCpu, ratioWidth } = tree.header;
+    if (offCpu !== null) DEFAULTS.event = String(offCpu);
+    if (ratioWidth !== null) Object.assign(DEFAULTS, { color: "0", event: String(ratioWidth) });
     DEFAULTS.group = programs.length > 1 && samples - programs[0] >= samples / 100 ? "program" : "none";
   }
 
@@ -73,7 +76,23 @@ class Filter {
       from: state.from === "" ? 0 : Number(state.from),
       to: state.to === "" ? Infinity : Number(state.to),
       bySamples: state.weight === "samples",
+      ratio: this.ratio,
     };
+  }
+
+  /** The ratio by which frames are colored; `null` if they are by function. */
+  get ratio() {
+    const { ratios, minSamples } = this.tree.header;
+    const ratio = state.color === "" ? undefined : ratios[Number(state.color)];
+    return ratio ? new Ratio(ratio, minSamples) : null;
+  }
+
+  /** The choices of events: on the CPU, off it, and both if these are times. */
+  get cpuEvents() {
+    const { events, offCpu } = this.tree.header;
+    const others = events.map((event, index) => [event[1], index]).filter(([, index]) => index !== offCpu);
+    const [unit, on] = others.find(([unit]) => unit === "ns") ?? others[0] ?? [];
+    return { on: String(on), off: String(offCpu), both: unit === "ns" ? "sum:ns" : "" };
   }
 
   /** The same of all times. */
@@ -112,6 +131,13 @@ class Filter {
     groupList.append(new Option("no groups", "none"));
     for (const kind of this.kinds) groupList.append(new Option(`by ${this.grouping(kind).words.one}`, kind));
     groupList.hidden = this.kinds.length === 0;
+  }
+
+  /** Fills the list of what frames are colored by. */
+  fillColors(list) {
+    const { ratios } = this.tree.header;
+    list.append(new Option("colors: functions", ""), ...ratios.map(([title], index) => new Option(`colors: ${title}`, index)));
+    list.hidden = ratios.length === 0;
   }
 
   /** Fills the list of threads, or of what samples are grouped by. */

@@ -24,6 +24,7 @@ class FlameGraph {
     const width = Math.max(1, this.canvas.parentElement.clientWidth);
     this.frames = [];
     let frame = this.tree.root(this.isReversed);
+    this.wholeSides = frame.sides;
     this.add(frame, 0, width, 0, []);
     const path = [];
     for (const func of this.zoomed) {
@@ -68,8 +69,8 @@ class FlameGraph {
     }
   }
 
-  add({ func, total, base, samples, self }, x, width, level, path) {
-    this.frames.push({ func, total, base, samples, self, x, width, level, path });
+  add({ func, total, base, samples, self, sides }, x, width, level, path) {
+    this.frames.push({ func, total, base, samples, self, sides, x, width, level, path });
   }
 
   /** What weights of the base are multiplied with, so that both profiles have equal totals. */
@@ -103,6 +104,7 @@ class FlameGraph {
     if (frame.func < 0) return "#c8c8c8";
     const func = this.tree.functions[frame.func];
     if (!func.isGroup && this.isMatch && this.isMatch(func)) return "#d56fe8";
+    if (this.tree.ratio) return this.tree.ratio.color(frame.sides, this.wholeSides);
     if (this.tree.header.isDiff) {
       const base = frame.base * this.baseScale();
       const change = (frame.total - base) / Math.max(frame.total, base, 1);

@@ -6,12 +6,14 @@
 
 mod code;
 mod data;
+mod measures;
 
 use super::{Format, ShowsFunctions};
 use crate::formats::framework::output::{FormatWriter, OutputFormat, OutputType, ProfileFormat};
 use crate::profile::Profile;
 use crate::profile::labels::Label;
 use crate::report::call_tree::CallTree;
+use crate::report::ratio::EventRatio;
 use crate::report::source_files::SourceDirectory;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -32,21 +34,24 @@ pub const FORMAT: Format = Format {
     ..Format::new("html", "page with flame graph, timeline, functions")
 };
 
-/// Threads, their processes and CPUs.
-const LABELS: &[Label] = &[Label::Tid, Label::ThreadComm, Label::Pid, Label::Comm, Label::Cpu];
+/// Threads, their processes and CPUs; why they waited, and how many ran, where that is measured.
+const LABELS: &[Label] =
+    &[Label::Tid, Label::ThreadComm, Label::Pid, Label::Comm, Label::Cpu, Label::State, Label::Parallelism];
 
 const STYLE: &str = include_str!("page.css");
 const BODY: &str = include_str!("page.html");
 /// The parts of the program, in order.
-const SCRIPTS: [&str; 14] = [
+const SCRIPTS: [&str; 16] = [
     include_str!("data.js"),
     include_str!("axis.js"),
     include_str!("label.js"),
     include_str!("calls.js"),
     include_str!("groups.js"),
     include_str!("tree.js"),
+    include_str!("ratio.js"),
     include_str!("flame.js"),
     include_str!("time.js"),
+    include_str!("waits.js"),
     include_str!("tracks.js"),
     include_str!("code.js"),
     include_str!("functions.js"),
@@ -67,6 +72,11 @@ pub struct Html {
     /// Include source lines or instructions of the functions with the most samples. Everyone who receives the page can read them.
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_delimiter = ',', value_name = "PARTS"))]
     pub embed: Vec<Embed>,
+
+    /// Color frames by the ratio of two events, such as instructions/cycles, at first; or by one of ipc, mpki, branch-miss-rate,
+    /// cache-miss-rate, which pages offer anyway.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "A/B[*K]"))]
+    pub ratio: Option<String>,
 
     /// Directory with source files, for their recorded directory FROM or for any; may be repeated.
     #[cfg_attr(feature = "cli", arg(long, value_name = "[FROM=]DIR"))]
@@ -107,6 +117,10 @@ impl ProfileFormat for Html {
         true
     }
 
+    fn keeps_samples(&self) -> bool {
+        true
+    }
+
     fn reads_code(&self) -> bool {
         !self.embed.is_empty()
     }
@@ -114,8 +128,9 @@ impl ProfileFormat for Html {
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<()> {
         let title = self.title.clone().unwrap_or_else(|| default_title(profile));
         let title = printable::name(&title);
+        let ratio = self.ratio.as_ref().map(|ratio| EventRatio::new(ratio, None, profile)).transpose()?;
         let tree = CallTree::new(profile, profile.base.as_deref());
-        write_page(profile, &title, (&tree, self), out).map_err(Error::Output)
+        write_page(profile, &title, (&tree, self, ratio), out).map_err(Error::Output)
     }
 }
 
@@ -135,7 +150,7 @@ fn default_title(profile: &Profile) -> String {
 fn write_page(
     profile: &Profile,
     title: &str,
-    contents: (&CallTree, &Html),
+    contents: (&CallTree, &Html, Option<EventRatio>),
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
     let script = format!("\"use strict\";\n{}", SCRIPTS.concat());

@@ -26,6 +26,17 @@ const start = async () => {
   readState();
 
   filter.fill(byId("event"), byId("group"));
+  filter.fillColors(byId("color"));
+  tree.waits.showLegend(byId("waits-legend"));
+  const wholeParallelism = header.parallelism.reduce(([samples, value], row) => [samples + row[1], value + row[2]], [0, 0]);
+  byId("parallelism").append(...header.parallelism.map(([threads, samples, value]) => {
+    const bar = element("i", null);
+    bar.style.width = percent(value, wholeParallelism[1]);
+    const cells = [String(threads), percent(samples, wholeParallelism[0]), percent(value, wholeParallelism[1])];
+    return element("tr", null, ...cells.map((text) => element("td", text)), element("td", null, bar));
+  }));
+  byId("parallelism-view").hidden = header.parallelism.length === 0;
+  byId("cpu").hidden = header.offCpu === null;
   header.facts.forEach(([name, value]) => byId("facts").append(element("dt", name), element("dd", value)));
   header.warnings.forEach((warning) => byId("warnings").append(element("li", warning)));
   byId("no-warnings").hidden = header.warnings.length > 0;
@@ -80,9 +91,10 @@ const start = async () => {
     onHover: (bin, event) => showTip(bin && trackText(bin), event),
     onReset: () => change({ from: "", to: "", window: "" }),
   });
-  const trackText = ({ label, unit, weight, total, whole, ...span }) => {
+  const trackText = ({ label, unit, weight, total, whole, waits, ...span }) => {
     const share = whole === null ? "" : `, ${percent(total, whole)}`;
-    return `${label}: ${amount(total, unit)}${share}\n${spanText(span)}: ${amount(weight, unit)}`;
+    const waited = waits.map(([name, time]) => `\n${name}: ${amount(time, "ns")}`).join("");
+    return `${label}: ${amount(total, unit)}${share}\n${spanText(span)}: ${amount(weight, unit)}${waited}`;
   };
   const table = new FunctionTable(byId("table"), byId("details"), tree, {
     code,
@@ -96,13 +108,14 @@ const start = async () => {
 
   const unit = () => (state.weight === "samples" ? "samples" : filter.unit);
   /** A frame's name, samples, own weight and shares, and its name in the other form. */
-  const describe = ({ func, total, base, samples, self }) => {
+  const describe = ({ func, total, base, samples, self, sides }) => {
     const whole = tree.total[0];
     const { short, full, name, dso } = func < 0 ? { name: "all" } : tree.functions[func];
     const lines = [`${func < 0 ? name : `${name} (${dso})`}: ${amount(total, unit())}`];
     if (unit() !== "samples") lines.push(`${samples.toLocaleString("en")} samples`);
     lines.push(`${amount(self, unit())} self, ${percent(self, whole)}`, `${percent(total, whole)} of all`);
     if (flame.zoomed.length > 0) lines.push(`${percent(total, flame.zoomedTotal)} of the zoomed frame`);
+    if (tree.ratio) lines.push(`${tree.ratio.title}: ${tree.ratio.text(sides)}`);
     if (header.isDiff) lines.push(`${percent(base, tree.totalBase[0])} before`);
     if (short !== full) lines.push(name === full ? short : full);
     return lines;
@@ -144,7 +157,7 @@ const start = async () => {
   let timeline = null;
   const show = () => {
     const common = [state.event, state.thread, state.weight, state.group];
-    const key = JSON.stringify([...common, state.from, state.to]);
+    const key = JSON.stringify([...common, state.from, state.to, state.color]);
     if (key !== selected) tree.select(filter.selection(), filter.flameGrouping);
     selected = key;
     if (header.hasTimes && JSON.stringify(common) !== timeline) {
@@ -161,6 +174,12 @@ const start = async () => {
     }
     byId("search").value = state.search;
     byId("event").value = state.event;
+    byId("color").value = state.color;
+    const { on, off, both } = filter.cpuEvents;
+    for (const [id, event] of [["on-cpu", on], ["off-cpu", off], ["both-cpu", both]]) {
+      byId(id).ariaPressed = String(state.event === event);
+      byId(id).hidden = event === "";
+    }
     byId("group").value = state.group;
     filter.fillThreads(byId("thread"));
     byId("weight").value = state.weight;
@@ -179,6 +198,8 @@ const start = async () => {
     if (state.view === "flame") {
       flame.zoomed = state.zoom === "" ? [] : findPath(state.zoom) ?? [];
       flame.draw();
+      byId("ratio-legend").hidden = !tree.ratio;
+      tree.ratio?.showLegend(byId("ratio-legend"), flame.wholeSides);
       if (state.zoom !== "" && flame.zoomed.length === 0) {
         flame.zoomed = findFrame(state.zoom);
         flame.draw();
@@ -201,6 +222,10 @@ const start = async () => {
     const weight = event.target.value === "all" ? "samples" : state.weight;
     change({ event: event.target.value, weight, zoom: "" });
   });
+  byId("color").addEventListener("change", (event) => change({ color: event.target.value }));
+  for (const [id, name] of [["on-cpu", "on"], ["off-cpu", "off"], ["both-cpu", "both"]]) {
+    byId(id).addEventListener("click", () => change({ event: filter.cpuEvents[name], weight: "value", zoom: "" }));
+  }
   byId("group").addEventListener("change", (event) => {
     const group = event.target.value;
     change({ group, zoom: "", ...(group === "event" ? filter.eventsSideBySide : {}) });

@@ -1,5 +1,5 @@
 /** State of the page. The fragment of its address contains it, so that a link shows the same, and Back returns to it. */
-const DEFAULTS = { view: "flame", event: "0", group: "none", thread: "", search: "", zoom: "", reverse: "", names: "", from: "", to: "", window: "", sort: "self", function: "", weight: "value" };
+const DEFAULTS = { view: "flame", event: "0", group: "none", thread: "", search: "", zoom: "", reverse: "", names: "", from: "", to: "", window: "", sort: "self", function: "", weight: "value", color: "" };
 const state = { ...DEFAULTS };
 
 const readState = () => {

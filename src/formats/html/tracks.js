@@ -43,11 +43,13 @@ class Tracks {
     const { weights } = this.tree;
     const build = (grouping, includes) => {
       const rows = grouping.rows((row) => this.tree.rowBase[row] === 0 && includes(row));
-      const tracks = grouping.groups.map(({ key, label }, group) => ({ grouping, key, label, rows: rows(group), total: 0 }));
+      const tracks = grouping.groups.map(({ key, label }, group) => ({ grouping, group, key, label, rows: rows(group), total: 0 }));
       for (const track of tracks) for (const row of track.rows) track.total += weights[row];
       return tracks.filter((track) => track.rows.length > 0).sort((a, b) => b.total - a.total);
     };
     this.words = grouping.words;
+    const { waits } = this.tree;
+    this.waitsOf = grouping.isByEvent ? [] : waits.byGroup(grouping.ids, grouping.groups.length);
     this.events = eventGrouping ? build(eventGrouping, includesOfEvents).slice(0, FIRST_TRACKS) : [];
     this.tracks = build(grouping, includes);
     this.whole = this.tracks.reduce((sum, track) => sum + track.total, 0);
@@ -102,14 +104,15 @@ class Tracks {
   }
 
   describe(track, slot) {
-    const { bins, scale } = this.bins(track);
+    const { bins, waitBins, scale } = this.bins(track);
     const [first] = this.window;
     const bin = Math.floor((slot - first) / scale);
+    const waits = this.tree.waits.names.map((name, state) => [name, waitBins[state]?.[bin] ?? 0]).filter(([, time]) => time > 0);
     const { slot: length } = this.tree.header;
     const from = (first + bin * scale) * length;
     const isByEvent = track.grouping.isByEvent;
     const unit = !isByEvent ? this.unit : this.bySamples ? "samples" : this.tree.header.events[track.key][1];
-    return { label: track.label, total: track.total, whole: isByEvent ? null : this.whole, unit, weight: bins[bin] ?? 0, from, to: from + scale * length };
+    return { label: track.label, total: track.total, whole: isByEvent ? null : this.whole, unit, weight: bins[bin] ?? 0, waits, from, to: from + scale * length };
   }
 
   /** Selects the group of a line, or shows more tracks. */
@@ -180,8 +183,11 @@ class Tracks {
         if (slot >= first && slot <= last) bins[Math.floor((slot - first) / scale)] += weights[row];
       }
       Object.assign(track, { binsKey: key, bins, most: bins.reduce((most, weight) => Math.max(most, weight), 0) });
+      const waits = track.grouping.isByEvent ? [] : this.waitsOf[track.group];
+      track.waitBins = this.tree.waits.bins(waits, first, bins.length, scale);
+      track.waiting = new Set(waits.map((wait) => this.tree.waits.threads[wait])).size;
     }
-    return { bins: track.bins, most: track.most, scale };
+    return { bins: track.bins, waitBins: track.waitBins, most: track.most, scale };
   }
 
   draw() {
@@ -276,6 +282,7 @@ class Tracks {
       else context.fillRect(left + bin * pixels, bottom - height(bin), Math.max(pixels, 1), height(bin));
     }
     context.globalAlpha = 1;
+    if (!isByEvent) this.tree.waits.draw(context, track.waitBins, { left, y: y + 1, pixels, length: scale * this.tree.header.slot, threads: Math.max(track.waiting, 1) });
   }
 }
 

@@ -28,7 +28,9 @@ class Tree extends Calls {
       return { comm, tid, program, pid, cpu };
     });
     this.readNodes(steps, places);
-    const [events, threads, slots, bases, samples, values] = rows; // Code follows.
+    const [events, threads, slots, bases, samples, values, ...waits] = rows;
+    // Code follows.
+    this.waits = new Waits(header.states, waits.slice(0, 5));
     this.rowNode = Int32Array.from(rowNodes);
     for (let i = 1; i < rowNodes.length; i++) this.rowNode[i] += this.rowNode[i - 1];
     Object.assign(this, { rowEvent: events, rowThread: threads, rowSlot: slots, rowBase: bases, samples, values });
@@ -80,16 +82,23 @@ class Tree extends Calls {
   /** Adds the samples of a row to a node of these calls or of a part of them. */
   count(calls, node, row) {
     if (this.rowBase[row] === 1) {
-      calls.ownBase[node] += this.weights[row];
-    } else {
+      calls.ownBase[node] += this.isCounted(row) ? this.weights[row] : 0;
+      return;
+    }
+    if (this.isCounted(row)) {
       calls.own[node] += this.weights[row];
       calls.ownSamples[node] += this.samples[row];
     }
+    this.ratio?.count(calls.ownSides, node, this.rowEvent[row], this.values[row], this.samples[row]);
   }
 
   /** Selects samples, and computes the weights of all nodes. With a grouping, groups are the first level of the calls. */
   select(selection, grouping) {
-    const includes = this.includes(selection);
+    const { isEvent } = selection;
+    this.isCounted = (row) => isEvent[this.rowEvent[row]];
+    this.ratio = selection.ratio;
+    // The events of a ratio may be others than the selected ones.
+    const includes = this.includes(this.ratio ? { ...selection, isEvent: isEvent.map(() => true) } : selection);
     this.weights = selection.bySamples ? this.samples : this.values;
     this.clear();
     for (let row = 0; row < this.rowNode.length; row++) if (includes(row)) this.count(this, this.rowNode[row], row);
@@ -102,9 +111,12 @@ class Tree extends Calls {
   /** A frame for each group with samples, the largest first. Each group has a function of its own, for its name. */
   groupFrames(grouping, rows) {
     const frames = grouping.groups.map(({ key, label }, group) => {
-      const frame = { func: this.functions.length, key, rows: rows(group), total: 0, base: 0, samples: 0, self: 0 };
+      const frame = { func: this.functions.length, key, rows: rows(group), total: 0, base: 0, samples: 0, self: 0, sides: this.ratio ? [0, 0, 0, 0] : [] };
       this.functions.push({ name: label, short: label, full: label, dso: grouping.words.one, isKernel: false, isGroup: true });
+      const sides = frame.sides.map((side) => [side]);
       for (const row of frame.rows) {
+        if (this.rowBase[row] === 0) this.ratio?.count(sides, 0, this.rowEvent[row], this.values[row], this.samples[row]);
+        if (!this.isCounted(row)) continue;
         if (this.rowBase[row] === 1) {
           frame.base += this.weights[row];
         } else {
@@ -113,6 +125,7 @@ class Tree extends Calls {
           if (this.rowNode[row] === 0) frame.self += this.weights[row];
         }
       }
+      frame.sides = sides.map(([side]) => side);
       return frame;
     });
     return frames.filter((frame) => frame.rows.length > 0).sort((a, b) => b.total - a.total || b.base - a.base);
@@ -147,6 +160,7 @@ class Tree extends Calls {
     const group = this.groups.find((group) => group.func === func);
     if (!group.calls) {
       const { calls, own } = this.part(rows.map((row) => this.rowNode[row]));
+      calls.ratio = this.ratio;
       calls.clear();
       rows.forEach((row, i) => this.count(calls, own[i], row));
       calls.sum();
