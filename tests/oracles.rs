@@ -45,6 +45,7 @@ mod oracles {
     mod pprof;
     mod profiles;
     mod quipper;
+    mod ratios;
     mod repair;
     mod reports;
     mod rewrite;
