@@ -55,7 +55,7 @@ struct Groups<'a> {
     /// By group: the keys of its samples and location, its event and counts.
     list: Vec<(u32, u32, EventIndex, Usage)>,
     /// By group: lengths of its spans, if they are measured.
-    lengths: Vec<Box<Lengths>>,
+    lengths: Vec<Lengths>,
     /// Whether these are of all spans in a group, not only of those that begin in it.
     by_total: bool,
     /// By group: the latest row that it was counted for.
@@ -143,7 +143,7 @@ impl<'a> Groups<'a> {
             let group = *groups.entry(key).or_insert_with(|| {
                 list.push((key.0, key.1, row.event, Usage::default()));
                 counted.push(usize::MAX);
-                lengths.extend(has_lengths.then(Box::default));
+                lengths.extend(has_lengths.then(Lengths::default));
                 list.len() as u32 - 1
             }) as usize;
             let usage = &mut list[group].3;
@@ -175,7 +175,7 @@ impl<'a> Groups<'a> {
                 let cell = cells.next().copied().flatten();
                 texts.entry((key, cell)).or_insert_with(|| self.text(key, cell).into()).clone()
             });
-            ReportEntry { cells: cells.collect(), event, usage, lengths: lengths.get(group).cloned() }
+            ReportEntry { cells: cells.collect(), event, usage, lengths: lengths.get(group).cloned().map(Box::new) }
         };
         list.iter().enumerate().map(entry).collect()
     }

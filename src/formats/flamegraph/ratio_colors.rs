@@ -35,6 +35,9 @@ struct Node {
     counts: [Counts; 2],
 }
 
+/// The names of a stack with their colors, and its count.
+type ColoredStack = (Vec<String>, u64);
+
 /// Stacks as a tree, with the counts of a ratio.
 struct RatioTree {
     nodes: Vec<Node>,
@@ -136,7 +139,7 @@ pub(super) fn color_stacks(
     ratio: &EventRatio,
     stacks: &FoldedStacks,
     name: impl Fn(&[u8]) -> String,
-) -> Result<(Vec<(Vec<String>, u64)>, String)> {
+) -> Result<(Vec<ColoredStack>, String)> {
     let tree = RatioTree::new(profile, graph, ratio)?;
     let lines = stacks.sorted().map(|(frames, count)| {
         let frames: Vec<&[u8]> = frames.collect();

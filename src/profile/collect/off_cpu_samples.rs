@@ -46,6 +46,10 @@ pub(super) struct OffCpuSamples {
     stops: HashMap<u32, UnresolvedStop>,
     /// Whether filters select samples: waits of threads without samples are not selected then.
     has_filters: bool,
+    /// Whether filters have not selected a sample so far: otherwise, those of stops need not be looked up.
+    has_unselected: bool,
+    /// Numbers of samples that were used and that were not, for the ledger, which finds the counts of a type more slowly.
+    used: [u64; 2],
 }
 
 /// A sample whose stack is resolved only if it precedes the worst delay so far of its thread.
@@ -130,6 +134,9 @@ impl OffCpuSamples {
     /// # Errors
     /// If the recording does not show when threads wait.
     pub(super) fn finish(mut self, meta: &Meta, ledger: &mut Ledger) -> Result<Option<SchedulingCollector>> {
+        let [used, unused] = self.used;
+        ledger.consumed(RecordType::SAMPLE, used);
+        ledger.not_applicable(RecordType::SAMPLE, unused);
         if self.has_recorded_waits(meta) {
             return Ok(None);
         }
@@ -179,6 +186,7 @@ impl Collector<'_> {
             self.ledger.not_applicable(RecordType::SAMPLE, (!off_cpu.keeps_samples).into());
             return Ok(off_cpu.keeps_samples);
         }
+        off_cpu.has_unselected |= !raw.is_selected();
         let scheduler_event = off_cpu.events.sample(meta, index, view);
         // In a container, the tracepoint has other IDs than the sample.
         let stopped = match scheduler_event {
@@ -204,13 +212,8 @@ impl Collector<'_> {
             }
         }
         let is_kept = off_cpu.keeps_samples && !off_cpu.events.is_switch(index) && scheduler_event.is_none();
-        if is_kept {
-            // Counted where it is added.
-        } else if has_stack || scheduler_event.is_some() {
-            self.ledger.consumed(RecordType::SAMPLE, 1);
-        } else {
-            self.ledger.not_applicable(RecordType::SAMPLE, 1);
-        }
+        // Kept samples are counted where they are added.
+        off_cpu.used[usize::from(!has_stack && scheduler_event.is_none())] += u64::from(!is_kept);
         match scheduler_event {
             Some(SchedulerEvent::Switch(switch)) => self.add_switch(off_cpu, meta, switch)?,
             Some(SchedulerEvent::Wakeup { woken }) => {
@@ -259,7 +262,9 @@ impl Collector<'_> {
         let Some(scheduling) = &mut off_cpu.scheduling else {
             return wait.map_or(Ok(()), |wait| self.add_ended_wait(off_cpu, meta, wait));
         };
-        let is_selected = |tid| off_cpu.stops.get(&tid).map_or(!off_cpu.has_filters, |stop| stop.is_selected);
+        let has_all = !off_cpu.has_filters && !off_cpu.has_unselected;
+        let is_selected =
+            |tid| has_all || off_cpu.stops.get(&tid).map_or(!off_cpu.has_filters, |stop| stop.is_selected);
         let delayed = if is_first { scheduling.switch(switch, &self.session, is_selected) } else { None };
         if let Some((tid, stop)) = delayed.and_then(|tid| Some((tid, off_cpu.stops.get(&tid)?))) {
             scheduling.set_stack(tid, self.stop_stack(stop));

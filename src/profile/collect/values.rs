@@ -94,6 +94,7 @@ impl Values {
     }
 
     /// The number of threads that ran during the latest sample, if that is determined.
+    #[cfg(feature = "parquet")]
     pub(crate) fn parallelism(&self) -> Option<u64> {
         match self {
             Self::Latency { latency, .. } => Some(latency.count),
