@@ -11,6 +11,7 @@ mod suite {
     mod annotate_sources;
     mod anonymize;
     mod archive;
+    mod arm_spe;
     mod bad_input;
     mod batch;
     mod branch_profiles;

@@ -5,7 +5,7 @@ use super::objects::{Objects, PageCache};
 use super::tally::BranchTally;
 use super::trace_table::{Trace, TraceTable};
 use super::{BranchCounts, MAX_RANGE};
-use crate::profile::collect::branch_entries::{branch_entries, is_on_wrong_path};
+use crate::profile::collect::branch_entries::{branch_entries, is_not_taken, is_on_wrong_path};
 use crate::profile::collect::dispatch::{DecodedSample, SampleConsumer, dispatch};
 use crate::profile::event::ProfileEvent;
 use crate::profile::unwind::deferred::UserFrames;
@@ -77,7 +77,7 @@ impl BranchCounter {
             let BranchEntry { from, to, flags } = entry;
             tally.missing_ends += u64::from(from == 0 || to == 0);
             let source = if from == 0 { Location::OUTSIDE } else { locate(from) };
-            if to != 0 {
+            if to != 0 && !is_not_taken(flags) {
                 let target = locate(to);
                 let is_range = next.is_some() && (target.object().is_some() || next != Some(Location::OUTSIDE));
                 let end = next.filter(|&next| is_possible(target, next));
@@ -204,6 +204,14 @@ mod tests {
             let counts = counted(&[repeated, repeated]);
             assert_eq!((traces(&counts), counts.tally.duplicates), (vec![(from, to, None, 1)], 1));
         }
+    }
+
+    #[test]
+    fn branches_that_were_not_taken_end_ranges_only() {
+        let mut untaken = entry(START + 0x30, START + 0x50);
+        untaken.flags = untaken.flags.with(BranchFlags::NOT_TAKEN, 1);
+        let counts = counted(&[untaken, entry(START + 0x10, START + 0x20)]);
+        assert_eq!(traces(&counts), [(0x10, 0x20, Some(0x30), 1)]);
     }
 
     #[test]

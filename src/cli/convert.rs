@@ -21,12 +21,14 @@ use perfconv::formats::import::{CopyProfile, ImportOptions, Values};
 use perfconv::formats::omitted::{omitted, omitted_file_format};
 use perfconv::formats::{DEFAULT_PROFILE, FORMATS, Format, FormatWriter, OutputFormat, recording};
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
+use perfconv::rewrite::NoItrace;
 use perfconv::rewrite::anonymize::options::Anonymize;
 use perfconv::rewrite::filter::event::Event;
 use perfconv::rewrite::framework::output::{RecordingForm, RecordingOptions};
 use perfconv::rewrite::framework::pass_options::{ObjectUse, PassContext, is_requested, requested};
 use perfconv::rewrite::framework::pass_type::{Request, flag};
 use perfconv::rewrite::framework::passes::Passes;
+use perfconv::rewrite::itrace::decides_decoding;
 use perfconv::rewrite::jit::pass::Jit;
 use perfconv::rewrite::repair::Repair;
 use perfconv::suggest::unknown;
@@ -234,7 +236,9 @@ impl Conversion {
             }
             None => output::check(path, &[&input], !format.format().is_binary && envelopes.list.is_empty(), rules)?,
         };
-        let requests = args.passes.passes();
+        let mut requests = args.passes.passes();
+        let decodes_traces = !requests.iter().any(decides_decoding);
+        requests.retain(|request| !is_requested::<NoItrace>(request));
         let jit_dumps = requested(&requests).flat_map(|jit: &Jit| jit.dumps.clone()).filter(|path| path.is_file());
         let ProfileContentArgs { thread_types, name_maps, .. } = &args.profile.contents;
         let further = [&args.diff, thread_types, &name_maps.cgroup_names].into_iter().flatten().cloned();
@@ -308,6 +312,7 @@ impl Conversion {
             format: &**format,
             envelopes,
             passes: passes(&objects),
+            decodes_traces,
             profile,
             read: &read,
             symbols: SymbolSources { imported: None, objects },

@@ -13,7 +13,7 @@ use perf_data::stream::events::EventIndex;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::source::Source;
 use perf_symbols::symbol::demangle::Demangle;
-use perfconv::conversion::passed_profiles;
+use perfconv::conversion::{decode_trace, passed_profiles};
 use perfconv::formats::framework::bounded_json::bounded_info;
 use perfconv::formats::json;
 use perfconv::inspect::info::stats::Stats;
@@ -127,7 +127,9 @@ fn hottest(recording: &InputRecording, read: &ReadOptions, args: &ConvertArgs) -
     let names = args.profile.contents.names;
     let options =
         ProfileOptions { labels: Some(Vec::new()), leaves_only: true, symbols, names, ..ProfileOptions::default() };
-    let (profiles, _) = passed_profiles(recording.input(), read, &mut Passes::default(), &options)?;
+    let mut passes = Passes::default();
+    let input = decode_trace(recording.input(), read, &mut passes)?;
+    let (profiles, _) = passed_profiles(input, read, &mut passes, &options)?;
     let Some(profile) = profiles.first() else { return Ok(Vec::new()) };
     let locations = Locations::with_names(&profile.tables, profile.tables.function_names);
     let lists = profile.has_samples.iter().map(|&event| {

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod archive;
+mod hardware_trace;
 mod images;
 pub mod input;
 mod merge;
@@ -16,6 +17,7 @@ pub use aggregate::{passed_profiles, profile, profiles};
 pub use archive::{
     archive_envelopes, archive_reader, name_in_archive, open_archive, with_archived_objects, write_archive,
 };
+pub use hardware_trace::decode_trace;
 pub use merge::{new_recording_rules, write_merged};
 pub use profile_sum::write_profile_sum;
 pub use profiles::uses_unselected_samples;
@@ -39,6 +41,7 @@ use perf_data::container::output::pending::PendingOutput;
 use perf_data::container::output::{Output, OutputRules};
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::directory::is_recording;
+use perf_data::container::read::input::Input;
 use perf_data::container::write::envelope::Envelopes;
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
@@ -56,6 +59,9 @@ pub struct Conversion<'a> {
     pub envelopes: &'a Envelopes,
     /// Passes over the records.
     pub passes: Passes,
+    /// Whether outputs that show samples have those of hardware traces, where these are decoded by default. If not, the passes may
+    /// decode them.
+    pub decodes_traces: bool,
     /// What the profile contains, if the output is one. The format adds the labels and times that it needs, and `symbols` says
     /// where functions are looked up.
     pub profile: ProfileOptions,
@@ -174,15 +180,20 @@ impl Conversion<'_> {
         }
         self.symbols.imported = imported;
 
+        let decodes = self.decodes_traces && !recording.is_imported() && self.format.shows_samples();
+        let input = match decodes {
+            true => decode_trace(recording.input(), self.read, &mut self.passes)?,
+            false => recording.input(),
+        };
         let mut converted = Converted::default();
         let (mut ledger, written) = match (direct, writer) {
             (Some(direct), _) => {
-                let (write, ledger) = direct(Source::open(recording.input(), self.read.clone())?)?;
+                let (write, ledger) = direct(Source::open(input, self.read.clone())?)?;
                 (ledger, output.write(|out| self.envelopes.around(out, |out| write(out)))?)
             }
             (None, FormatWriter::Records(options)) => {
                 let Self { read, envelopes, .. } = self;
-                write(recording.input(), read, &mut self.passes, options, envelopes, output)?
+                write(input, read, &mut self.passes, options, envelopes, output)?
             }
             (None, FormatWriter::Converter(format)) => {
                 let options = self.convert_options(recording);
@@ -190,8 +201,7 @@ impl Conversion<'_> {
                 let mut ledger = Ledger::default();
                 let written = output.write(|out| {
                     envelopes.around(out, |out| {
-                        (ledger, converted.unsymbolized) =
-                            convert_records(recording.input(), read, &options, passes, format, out)?;
+                        (ledger, converted.unsymbolized) = convert_records(input, read, &options, passes, format, out)?;
                         Ok(())
                     })
                 })?;
@@ -201,14 +211,13 @@ impl Conversion<'_> {
                 let options = self.convert_options(recording);
                 let mut ledger = Ledger::default();
                 let written = output.fill_directory(|directory| {
-                    let (input, passes) = (recording.input(), &mut self.passes);
                     (ledger, converted.unsymbolized) =
-                        convert_records_to_directory(input, self.read, &options, passes, format, directory)?;
+                        convert_records_to_directory(input, self.read, &options, &mut self.passes, format, directory)?;
                     Ok(())
                 })?;
                 (ledger, written)
             }
-            (None, FormatWriter::Profile(format)) => self.profile(recording, format, output, &mut converted)?,
+            (None, FormatWriter::Profile(format)) => self.profile(input, format, output, &mut converted)?,
         };
 
         let (names, message) = images.write(&mut ledger)?.unzip();
@@ -251,7 +260,7 @@ impl Conversion<'_> {
     /// Writes a profile.
     fn profile<'a>(
         &mut self,
-        recording: &OpenedInput,
+        input: Input,
         format: &dyn ProfileFormat,
         output: &'a Output,
         converted: &mut Converted,
@@ -264,11 +273,15 @@ impl Conversion<'_> {
         if let Some(Base { recording, mut passes, mut symbols }) = self.base.take() {
             symbols.imported = disclosure.bypassing(recording.imported()).cloned();
             let options = ProfileOptions { symbols, ..options.clone() };
-            let (profiles, ledger) = passed_profiles(recording.input(), self.read, &mut passes, &options)?;
+            let input = match self.decodes_traces && !recording.is_imported() {
+                true => decode_trace(recording.input(), self.read, &mut passes)?,
+                false => recording.input(),
+            };
+            let (profiles, ledger) = passed_profiles(input, self.read, &mut passes, &options)?;
             converted.base = Some(ledger);
             target.base = Some(Arc::new(profiles.into_iter().next().unwrap_or_default()));
         }
-        let written = profiles::run(recording.input(), self.read, &mut self.passes, &target, output, &options)?;
+        let written = profiles::run(input, self.read, &mut self.passes, &target, output, &options)?;
         converted.unsymbolized = Some(written.unsymbolized);
         converted.exceeded = written.exceeded;
         Ok((written.ledger, written.pending))

@@ -234,11 +234,13 @@ impl<'a> Convert<'a> {
             objects,
             marks_unselected: uses_unselected_samples(&profile.weight, &*format),
         };
+        let decodes_traces = !steps.decide_decoding();
         let passes = steps.build(&context)?;
         let conversion = Conversion {
             format: &*format,
             envelopes,
             passes,
+            decodes_traces,
             profile,
             read: &recording.read,
             symbols,

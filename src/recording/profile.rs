@@ -1,7 +1,7 @@
 //! Writing of profiles.
 
 use super::Recording;
-use crate::conversion::{Converted, passed_profiles};
+use crate::conversion::{Converted, decode_trace, passed_profiles};
 use crate::formats::FORMATS;
 use crate::formats::framework::table::by_file_name;
 use crate::profile::Profile;
@@ -66,7 +66,9 @@ impl<'a> ProfileBuilder<'a> {
     pub fn collect(&self) -> Result<(Profile, Ledger)> {
         self.recording.check_symbols()?;
         let Recording { input, read, damage, .. } = self.recording;
-        let (profiles, mut ledger) = passed_profiles(input.clone(), read, &mut Passes::default(), &self.options)?;
+        let mut passes = Passes::default();
+        let input = decode_trace(input.clone(), read, &mut passes)?;
+        let (profiles, mut ledger) = passed_profiles(input, read, &mut passes, &self.options)?;
         damage.iter().for_each(|damage| ledger.damage(damage.clone()));
         Ok((profiles.into_iter().next().unwrap_or_default(), ledger))
     }

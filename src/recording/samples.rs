@@ -2,12 +2,14 @@
 
 use super::sample_details::Details;
 use super::sample_sender::{NewEntries, SampleBatch, SampleFields, Sender};
+use crate::conversion::decode_trace;
 use crate::profile::event::ProfileEvent;
 use crate::profile::intern::stacks::FrameId;
 use crate::profile::symbolize::symbols::Line;
 use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::unwind::unwinding::Unwinding;
 use crate::profile::{Frame, Place};
+use crate::rewrite::framework::passes::Passes;
 use hashbrown::HashMap;
 use perf_data::abi::sample::branch::BranchEntry;
 use perf_data::abi::sample::data_src::DataSrc;
@@ -77,12 +79,13 @@ pub struct Mapping {
 
 impl Samples {
     pub(super) fn new(input: Input, read: ReadOptions, sources: SymbolSources) -> Result<Self> {
-        let source = Source::open(input, read.clone())?;
-        let meta = source.meta().clone();
+        let meta = Source::open(input.clone(), read.clone())?.meta().clone();
         let unwound = sources.clone();
         let pull = Pull::new(move |batches| {
-            let mut ordered = Unwinding::in_time_order(&unwound, Sender::new(batches), read);
-            let (meta, mut ledger) = source.run(&mut ordered)?;
+            let mut ordered = Unwinding::in_time_order(&unwound, Sender::new(batches), read.clone());
+            let mut passes = Passes::default();
+            let input = decode_trace(input, &read, &mut passes)?;
+            let (meta, mut ledger) = passes.run(input, &read, &mut ordered)?;
             ledger.account_for_stream();
             let Before { stage, sink } = ordered.into_inner();
             ledger.merge(sink.ledger);

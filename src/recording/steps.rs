@@ -1,8 +1,9 @@
 //! The passes of a conversion or rewrite, in the order in which they were added.
 
 use crate::rewrite::framework::pass::Pass;
-use crate::rewrite::framework::pass_options::{PassContext, PassOrder, RequestedPass};
+use crate::rewrite::framework::pass_options::{PassContext, PassOrder, RequestedPass, is_requested};
 use crate::rewrite::framework::passes::Passes;
+use crate::rewrite::itrace::{NoItrace, decides_decoding};
 use perf_data::error::{Error, Result};
 
 /// Passes of the library and of its users.
@@ -34,6 +35,11 @@ impl Steps {
         self.0.insert(0, RewriteStep::Requested(pass));
     }
 
+    /// Whether a pass decides how traces are decoded.
+    pub(super) fn decide_decoding(&self) -> bool {
+        self.0.iter().any(|step| matches!(step, RewriteStep::Requested(pass) if decides_decoding(pass)))
+    }
+
     pub(super) fn push_own(&mut self, pass: Box<dyn Pass>) {
         self.0.push(RewriteStep::Own(pass));
     }
@@ -52,8 +58,10 @@ impl Steps {
             }
             self.0.sort_by_key(RewriteStep::order);
         }
+        self.0.sort_by_key(|step| step.order() != PassOrder::Decoding);
         let mut passes = Passes::default();
         self.0.into_iter().for_each(|step| match step {
+            RewriteStep::Requested(pass) if is_requested::<NoItrace>(&pass) => {}
             RewriteStep::Requested(pass) => passes.push_boxed(pass.pass(context)),
             RewriteStep::Own(pass) => passes.push_boxed(pass),
         });

@@ -56,7 +56,7 @@ pub use filter::sample_every::SampleEvery;
 pub use filter::task::{Pid, Tid};
 pub use filter::time::Time;
 pub use header::edits::HeaderEdit;
-pub use itrace::Itrace;
+pub use itrace::{Itrace, NoItrace};
 pub use jit::pass::Jit;
 pub use jit::perf_map::PerfMap;
 pub use perf_version::ForPerfVersion;

@@ -15,7 +15,7 @@ use crate::rewrite::filter::task::{Pid, Tid};
 use crate::rewrite::filter::time::Time;
 use crate::rewrite::framework::pass_type::{PassType, Setting};
 use crate::rewrite::header::edits;
-use crate::rewrite::itrace::Itrace;
+use crate::rewrite::itrace::{Itrace, NoItrace};
 use crate::rewrite::jit::pass::Jit;
 use crate::rewrite::jit::perf_map::PerfMap;
 use crate::rewrite::perf_version::ForPerfVersion;
@@ -32,6 +32,8 @@ pub type PassTable<'a> = &'a [(&'static str, &'a [PassType])];
 pub const FILTERS: &str = "Filters";
 /// Heading of the options that change records and features.
 pub const REWRITING: &str = "Rewriting";
+/// Heading of the options for hardware traces.
+pub const TRACES: &str = "Hardware traces";
 /// Heading of the options for code compiled at run time.
 pub const JIT: &str = "JIT code";
 /// Heading of the options for build IDs.
@@ -77,15 +79,21 @@ pub const PASSES: PassTable<'static> = &[
             PassType::with_options::<EmbedSymbols>("embed_symbols").for_records(&["embed_symbols"]),
             PassType::flagged::<StripSymbols>("strip-symbols", "Remove the names of functions stored in the recording")
                 .for_records(&["strip-symbols"]),
-            PassType::with_options::<Itrace>("itrace").for_records(&["strip"]),
             SCHED_STAT,
             quipper::PASS,
         ],
     ),
+    (TRACES, &[PassType::with_options::<Itrace>("itrace").for_records(&["strip"]), NO_ITRACE]),
     (JIT, &[JIT_DUMPS, PassType::with_options::<PerfMap>("perf_map")]),
     (BUILD_IDS, &[BuildIdTable::HIT, BuildIdTable::ALL, BuildIdMaps::HIT, BuildIdMaps::ALL]),
     (ANONYMIZING, &[ANONYMIZE]),
 ];
+
+/// `--no-itrace`.
+const NO_ITRACE: PassType = PassType::flagged::<NoItrace>(
+    "no-itrace",
+    "Do not decode hardware traces; by default, those of Arm SPE become samples",
+);
 
 /// `--sched-stat`.
 pub const SCHED_STAT: PassType = PassType::flagged::<SchedStat>(

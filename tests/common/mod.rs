@@ -41,6 +41,7 @@ pub(crate) mod reports;
 pub(crate) mod rewrite;
 pub(crate) mod samples;
 pub(crate) mod scenarios;
+pub(crate) mod spe;
 pub(crate) mod speedscope;
 pub(crate) mod split;
 pub(crate) mod symbol_outputs;

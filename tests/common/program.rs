@@ -131,7 +131,8 @@ impl Run {
 
 const WARNING: &str = "perfconv: warning: ";
 /// Lines about what passes changed.
-const CHANGES: [&str; 2] = ["perfconv: anonymized: ", "perfconv: reconstructed from records: "];
+const CHANGES: [&str; 3] =
+    ["perfconv: anonymized: ", "perfconv: reconstructed from records: ", "perfconv: hardware trace ("];
 
 /// Whether this is a line about frames without names: their share, or an object.
 fn is_unnamed(line: &str) -> bool {

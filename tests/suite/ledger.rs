@@ -35,7 +35,7 @@ fn outputs_without_the_hardware_trace_are_incomplete() {
         succeed(perfconv().args(["synth", &toml, "-o"]).arg(&data));
         let converted = |format: &str| {
             let output = dir.path().join(format!("{scenario}-{format}"));
-            run(perfconv().arg(&data).args(["--strict", "-t", format, "-o"]).arg(output))
+            run(perfconv().arg(&data).args(["--strict", "--no-itrace", "-t", format, "-o"]).arg(output))
         };
         let decoded = ["pprof", "folded", "perf-script", "perf-json", "report", "html", "firefox", "perfetto", "csv"];
         for format in decoded {

@@ -5,7 +5,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::framework::pass_options::{ObjectUse, PassOptions, RequestedPass, in_order, requested};
 use perfconv::rewrite::framework::pass_type::{PassType, Request, Setting, flag, is_given};
-use perfconv::rewrite::registry::{ANONYMIZING, BUILD_IDS, FILTERS, PASSES, PassTable, SETTINGS};
+use perfconv::rewrite::registry::{ANONYMIZING, BUILD_IDS, FILTERS, PASSES, PassTable, SETTINGS, TRACES};
 
 /// The requested passes, in the order in which they run.
 #[derive(Debug, Default)]
@@ -118,13 +118,17 @@ impl FromArgMatches for PassArgs {
     }
 }
 
-/// The passes of commands that only read: filters, and what determines symbols.
+/// The passes of commands that only read: filters, and what determines samples and symbols.
 #[derive(Debug, Default)]
 pub(crate) struct ReadingPasses(pub PassArgs);
 
 impl ReadingPasses {
     fn table() -> Vec<(&'static str, &'static [PassType])> {
-        PASSES.iter().copied().filter(|(heading, _)| [FILTERS, BUILD_IDS, ANONYMIZING].contains(heading)).collect()
+        PASSES
+            .iter()
+            .copied()
+            .filter(|(heading, _)| [FILTERS, TRACES, BUILD_IDS, ANONYMIZING].contains(heading))
+            .collect()
     }
 }
 

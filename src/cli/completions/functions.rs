@@ -6,7 +6,7 @@ use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::error::Result;
 use perfconv::conversion::input::RecognizedInput;
-use perfconv::conversion::passed_profiles;
+use perfconv::conversion::{decode_trace, passed_profiles};
 use perfconv::formats::import::ImportOptions;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
@@ -45,7 +45,9 @@ fn functions() -> Result<BTreeSet<String>> {
         objects: Some(Arc::new(objects.without_lines().without_unwinding())),
     };
     let options = ProfileOptions { labels: Some(Vec::new()), symbols, ..ProfileOptions::default() };
-    let (profiles, _) = passed_profiles(opened.input(), &read, &mut Passes::default(), &options)?;
+    let mut passes = Passes::default();
+    let input = decode_trace(opened.input(), &read, &mut passes)?;
+    let (profiles, _) = passed_profiles(input, &read, &mut passes, &options)?;
     let mut names = BTreeSet::new();
     for profile in &profiles {
         let locations = Locations::new(&profile.tables);

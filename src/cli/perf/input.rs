@@ -1,7 +1,8 @@
 //! The recording that a command reads: that of `-i`, standard input if it is a pipe, or `perf.data`, as in perf; and its symbols.
 
+use super::Call;
 use super::option::Given;
-use crate::cli::args::{DemangleArg, SymbolArgs, SymbolFileArgs, default_input};
+use crate::cli::args::{DemangleArg, PassArgs, SymbolArgs, SymbolFileArgs, default_input};
 use crate::cli::failure::Failure;
 use crate::cli::input::InputRecording;
 use perf_data::abi::feature::FeatureId;
@@ -10,7 +11,10 @@ use perf_data::stream::source::Source;
 use perfconv::inspect::info::build_ids::FileId;
 use perfconv::inspect::info::hit_files::hit_files;
 use perfconv::inspect::info::{Info, Parts, read_info};
+use perfconv::rewrite::NoItrace;
+use perfconv::rewrite::framework::pass_type::Request;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The path of the recording; `-` is standard input.
 pub(super) fn path(given: &Given) -> PathBuf {
@@ -64,6 +68,19 @@ pub(super) fn check_contents(given: &Given, path: &Path) -> Result<(), Failure> 
         return Ok(());
     };
     Err(Failure::Failed(format!("{}: {problem}", path.display())))
+}
+
+/// The passes of a command that prints samples, without decoding of traces.
+pub(super) fn passes(call: &Call<'_>) -> PassArgs {
+    let mut passes = PassArgs::default();
+    passes.find.symfs = call.given.value("symfs").map(Into::into);
+    passes.find.buildid_dir.clone_from(&call.buildid_dir);
+    passes.list.push(Request {
+        flag: "--no-itrace".to_owned(),
+        for_records: None,
+        pass: Arc::new(NoItrace::default()),
+    });
+    passes
 }
 
 /// Where symbols are searched, and how they are printed.

@@ -3,7 +3,7 @@
 use super::header::{self, Then};
 use super::option::{Given, PerfOption, list, names, parse};
 use super::{Call, input, missing_perf, real_perf};
-use crate::cli::args::{ConvertArgs, PassArgs, SymbolArgs};
+use crate::cli::args::{ConvertArgs, SymbolArgs};
 use crate::cli::convert::Conversion;
 use crate::cli::failure::Failure;
 use clap::{Args, Command, FromArgMatches};
@@ -143,15 +143,12 @@ fn is_recording(argument: &Path) -> bool {
 
 /// The equivalent conversion.
 fn conversion(call: &Call<'_>) -> Result<ConvertArgs, Failure> {
-    let Call { given, buildid_dir, .. } = call;
-    let mut passes = PassArgs::default();
-    passes.find.symfs = given.value("symfs").map(Into::into);
-    passes.find.buildid_dir.clone_from(buildid_dir);
+    let Call { given, .. } = call;
     Ok(ConvertArgs {
         inputs: vec![input::path(given)],
         to: Some(FORMAT.name.to_owned()),
         format: Some(Arc::new(format(given)?)),
-        passes,
+        passes: input::passes(call),
         symbols: symbols(given)?,
         verbose: given.has("verbose"),
         quiet: !given.has("verbose"),

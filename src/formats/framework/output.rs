@@ -40,6 +40,15 @@ pub trait OutputFormat: fmt::Debug + Send + Sync + 'static {
         true
     }
 
+    /// Whether it has samples of hardware traces instead of the traces, where these are decoded by default.
+    fn shows_samples(&self) -> bool {
+        match self.writer() {
+            FormatWriter::Records(_) => false,
+            FormatWriter::Converter(_) | FormatWriter::Directory(_) => true,
+            FormatWriter::Profile(format) => format.direct().is_none(),
+        }
+    }
+
     /// How it shows names of C++ and Rust by default.
     fn demangling(&self) -> Demangle {
         Demangle::Full

@@ -113,6 +113,11 @@ impl OutputFormat for JsonLines {
         &LINES_FORMAT
     }
 
+    fn shows_samples(&self) -> bool {
+        // It keeps traces as they are.
+        false
+    }
+
     fn writer(&self) -> FormatWriter<'_> {
         FormatWriter::Converter(self)
     }
@@ -131,6 +136,11 @@ impl RecordFormat for JsonLines {
 impl OutputFormat for JsonDocument {
     fn format(&self) -> &'static Format {
         &DOCUMENT_FORMAT
+    }
+
+    fn shows_samples(&self) -> bool {
+        // It keeps traces as they are.
+        false
     }
 
     fn writer(&self) -> FormatWriter<'_> {

@@ -66,10 +66,11 @@ fn print(printer: &mut Printer<'_>, before: &str, out: &mut Vec<u8>, end: PrintE
             (_, 1) => 'M',
             _ => '-',
         };
+        let not_taken = if flags.get(BranchFlags::NOT_TAKEN) == 1 { "N" } else { "" };
         let set = |field, letter| if flags.get(field) == 1 { letter } else { '-' };
         let (transaction, abort) = (set(BranchFlags::IN_TX, 'X'), set(BranchFlags::ABORT, 'A'));
         let (cycles, kind) = (flags.get(BranchFlags::CYCLES), branch_type(flags));
-        let _ = write!(out, "/{outcome}/{transaction}/{abort}/{cycles}/{kind}");
+        let _ = write!(out, "/{outcome}{not_taken}/{transaction}/{abort}/{cycles}/{kind}");
         if printer.style == Style::Perf612 {
             const SPECULATION: [&str; 4] = ["-", "SPEC_WRONG_PATH", "NON_SPEC_CORRECT_PATH", "SPEC_CORRECT_PATH"];
             let _ = write!(out, "/{}", SPECULATION[flags.get(BranchFlags::SPEC) as usize]);

@@ -236,7 +236,10 @@ impl Script {
         let mut by_type = [None; TYPES.len()];
         for event in events {
             let slot = &mut by_type[type_index(event.attr.kind)];
-            if slot.is_none() && !event.attr.is_software(SoftwareEvent::DUMMY) {
+            // Neither a dummy nor an event that writes a trace has samples.
+            let is_sampled =
+                !event.attr.is_software(SoftwareEvent::DUMMY) && !event_name(event).starts_with("arm_spe_");
+            if slot.is_none() && is_sampled {
                 *slot = Some(self.event_fields(event, meta)?);
             }
         }

@@ -103,6 +103,11 @@ impl OutputFormat for QuipperProto {
         &FORMAT
     }
 
+    fn shows_samples(&self) -> bool {
+        // It keeps traces as they are.
+        false
+    }
+
     fn writer(&self) -> FormatWriter<'_> {
         FormatWriter::Converter(self)
     }
@@ -122,6 +127,11 @@ impl RecordFormat for QuipperProto {
 impl OutputFormat for QuipperText {
     fn format(&self) -> &'static Format {
         &TEXT_FORMAT
+    }
+
+    fn shows_samples(&self) -> bool {
+        // It keeps traces as they are.
+        false
     }
 
     fn writer(&self) -> FormatWriter<'_> {

@@ -37,3 +37,8 @@ pub(crate) fn branch_entries<'a>(
 pub(crate) fn is_on_wrong_path(entry: &BranchEntry) -> bool {
     entry.flags.get(BranchFlags::SPEC) == WRONG_PATH
 }
+
+/// Whether a branch was not taken, as in samples of traces. The code before it ended there all the same.
+pub(crate) fn is_not_taken(flags: BranchFlags) -> bool {
+    flags.get(BranchFlags::NOT_TAKEN) == 1
+}

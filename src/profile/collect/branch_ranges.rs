@@ -1,6 +1,6 @@
 //! Counts of the code between taken branches, which branch stacks have besides the samples.
 
-use super::branch_entries::{MAX_RANGE, branch_entries, is_on_wrong_path};
+use super::branch_entries::{MAX_RANGE, branch_entries, is_not_taken, is_on_wrong_path};
 use crate::profile::intern::stacks::{FrameId, StackId, Stacks};
 use hashbrown::HashMap;
 use perf_data::abi::Endian;
@@ -60,12 +60,14 @@ impl BranchRangeCounter {
         let (entries, _) = branch_entries(stack, endian);
         for entry in entries.filter(|entry| !is_on_wrong_path(entry)) {
             let (from, to) = (entry.from, entry.to);
-            if from != 0 && to != 0 {
+            if from != 0 && to != 0 && !is_not_taken(entry.flags) {
                 let [count, mispredicted] = self.branches.entry(pair(from, to)).or_default();
                 *count += 1;
                 *mispredicted += entry.flags.get(BranchFlags::MISPRED);
             }
-            let range = next.filter(|(end, _)| to != 0 && end.checked_sub(to).is_some_and(|len| len <= MAX_RANGE));
+            let range = next.filter(|(end, _)| {
+                to != 0 && !is_not_taken(entry.flags) && end.checked_sub(to).is_some_and(|len| len <= MAX_RANGE)
+            });
             if let Some((end, cycles)) = range {
                 let [count, timed, sum] = self.ranges.entry(pair(to, end)).or_default();
                 *count += 1;

@@ -1,5 +1,6 @@
 //! The branch stack of a sample: its branches as samples of a profile, and the code between them.
 
+use super::branch_entries::is_not_taken;
 use super::collector::Collector;
 use super::observation::Observation;
 use super::sample_context::SampleContext;
@@ -47,8 +48,12 @@ impl Collector<'_> {
         let Some(branches) = view.branch_stack else { return Ok(()) };
         let mut words = branches.entries.iter();
         while let (Some(from), Some(to), Some(word)) = (words.next(), words.next(), words.next()) {
+            let recorded = BranchFlags::from_word(word, endian);
+            if is_not_taken(recorded) {
+                continue;
+            }
             let stack = pair(&mut self.stacks.direct.resolver, &self.session, viewer, [to, from]);
-            let value = BranchFlags::from_word(word, endian).0 & flags.0;
+            let value = recorded.0 & flags.0;
             observation.labels.truncate(label_count);
             observation.labels.push(LabelValue { key: LabelKey::BranchFlags, value });
             self.add(observation, stack, 1)?;

@@ -51,6 +51,8 @@ pub type RequestedPass = Arc<dyn PassOptions>;
 /// Where a pass runs in an anonymizing rewrite. In other rewrites, passes run in the order in which they are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PassOrder {
+    /// Before all other passes, in any rewrite: they work on what it decodes.
+    Decoding,
     /// Before anonymization.
     BeforeAnonymizing,
     /// The anonymizing pass itself.
@@ -96,7 +98,7 @@ pub fn is_requested<T: PassOptions>(pass: &RequestedPass) -> bool {
     (&**pass as &dyn Any).is::<T>()
 }
 
-/// Puts passes that could disclose something before the anonymizing one, if there is one.
+/// Puts passes that decode first, and those that could disclose something before the anonymizing one, if there is one.
 ///
 /// # Errors
 /// The index of a pass that [writes names](PassOptions::writes_names) then.
@@ -107,5 +109,6 @@ pub fn in_order(mut passes: Vec<RequestedPass>) -> Result<Vec<RequestedPass>, us
         }
         passes.sort_by_key(|pass| pass.order());
     }
+    passes.sort_by_key(|pass| pass.order() != PassOrder::Decoding);
     Ok(passes)
 }

@@ -56,6 +56,11 @@ impl Passes {
         self.list.push(PassStep { pass, edited: None });
     }
 
+    /// Puts a pass before all others.
+    pub fn insert_first(&mut self, pass: impl Pass + 'static) {
+        self.list.insert(0, PassStep { pass: Box::new(pass), edited: None });
+    }
+
     /// Whether the chain is empty.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

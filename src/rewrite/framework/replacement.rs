@@ -96,6 +96,28 @@ impl RecordBuffer {
         self.emit(sink, meta, RecordPlacement { source, base: raw.offset(), origin }, raw.is_selected())
     }
 
+    /// Passes on the records in the buffer, in place of one.
+    ///
+    /// # Errors
+    /// Errors of the sink.
+    pub(crate) fn pass_all(&mut self, sink: &mut (impl Sink + ?Sized), meta: &Meta, raw: &Raw<'_>) -> Result<()> {
+        if self.record.is_empty() {
+            return Ok(());
+        }
+        let Block { source, origin, .. } = *raw.block();
+        let bytes = Bytes::from(mem::take(&mut self.record));
+        let block = Block { bytes, source, base: raw.offset(), origin, in_memory: true, serial: serial() };
+        let mut at = 0;
+        while let Some(record) = Raw::read(&block, at, meta.endian) {
+            sink.record(meta, &record)?;
+            at += record.header().len();
+        }
+        // The memory is reused, unless the sink has kept the bytes.
+        self.record = block.bytes.try_into_mut().map(Vec::from).unwrap_or_default();
+        self.record.clear();
+        Ok(())
+    }
+
     /// Passes the bytes on as an additional record.
     ///
     /// # Errors

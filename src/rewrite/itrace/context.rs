@@ -1,7 +1,6 @@
 //! What the decoder of a trace needs to know about the recording.
 
-use super::trace_events::TraceEvent;
-use super::{ADDED_FIELDS, KEPT_FIELDS, nothing_to_decode};
+use super::{ADDED_FIELDS, KEPT_FIELDS, KEPT_FLAGS, nothing_to_decode};
 use crate::rewrite::header::Header;
 use hashbrown::HashMap;
 use perf_data::abi;
@@ -10,6 +9,8 @@ use perf_data::abi::bytes::pair_at;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::event_desc::{EventDesc, EventDescs};
 use perf_data::abi::feature::string::PerfStr;
+use perf_data::abi::record::aux_area::Aux;
+use perf_data::abi::record::auxtrace::Auxtrace;
 use perf_data::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
 use perf_data::abi::record::switch::SwitchCpuWide;
 use perf_data::abi::record::time_conv::TimeConv;
@@ -25,6 +26,26 @@ use perf_data::trace::spe::metadata::SpeMetadata;
 
 /// Process and thread ID.
 pub(super) type TaskIds = (u32, u32);
+
+/// The queue that a buffer is of: that of a CPU, or of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct TraceQueue {
+    pub cpu: Option<u32>,
+    /// The thread, unless the queue is of a CPU.
+    pub tid: Option<u32>,
+}
+
+impl TraceQueue {
+    fn new(cpu: Option<u32>, tid: Option<u32>) -> Self {
+        Self { cpu, tid: tid.filter(|_| cpu.is_none()) }
+    }
+}
+
+impl From<&Auxtrace> for TraceQueue {
+    fn from(trace: &Auxtrace) -> Self {
+        Self::new(u32::try_from(trace.cpu).ok(), u32::try_from(trace.tid).ok())
+    }
+}
 
 /// A change of the thread that runs on a CPU.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +67,8 @@ pub(super) struct TraceContext {
     midr: Option<u64>,
     /// Switches by CPU, sorted by time.
     switches: HashMap<u32, Vec<ThreadSwitch>>,
+    /// Where pieces of a queue begin in the AUX area, with the times at which they were complete, sorted.
+    pieces: HashMap<TraceQueue, Vec<(u64, u64)>>,
     /// Processes by thread.
     processes: HashMap<u32, u32>,
     /// The event that writes the trace.
@@ -59,22 +82,23 @@ pub(super) struct TraceContext {
 }
 
 impl TraceContext {
-    /// The fields of samples of an event.
-    pub(super) fn fields(&self, kind: TraceEvent, has_branch_stacks: bool) -> SampleType {
-        let branches = kind == TraceEvent::Branch && has_branch_stacks;
-        let branches = if branches { SampleType::BRANCH_STACK } else { SampleType::empty() };
+    /// The fields of samples, of all events.
+    pub(super) fn fields(&self, has_branch_stacks: bool) -> SampleType {
+        let branches = if has_branch_stacks { SampleType::BRANCH_STACK } else { SampleType::empty() };
         self.base.as_ref().map_or(SampleType::empty(), |attr| attr.sample_type.intersection(KEPT_FIELDS))
             | ADDED_FIELDS
             | branches
     }
 
-    /// The attr of an event of samples.
-    pub(super) fn attr(&self, kind: TraceEvent, has_branch_stacks: bool) -> Option<Attr> {
+    /// The attr of the events of samples: that of the AUX event without what configures the hardware or asks for other records.
+    pub(super) fn attr(&self, has_branch_stacks: bool) -> Option<Attr> {
         let mut attr = self.base.clone()?;
         attr.kind = AttrType::HARDWARE;
-        (attr.config, attr.sample_period) = (0, 1);
+        attr.flags = attr.flags.intersection(KEPT_FLAGS);
+        (attr.config, attr.config3, attr.config4, attr.sample_period) = (0, 0, 0, 1);
         (attr.bp_addr, attr.bp_len) = (0, 0);
-        attr.sample_type = self.fields(kind, has_branch_stacks);
+        (attr.wakeup_events, attr.aux_watermark) = (0, 0);
+        attr.sample_type = self.fields(has_branch_stacks);
         attr.branch_sample_type = BranchSampleType::empty();
         if attr.sample_type.contains(SampleType::BRANCH_STACK) {
             attr.branch_sample_type = BranchSampleType::ANY;
@@ -108,6 +132,13 @@ impl TraceContext {
             0 => switches.first()?.before,
             next => switches[next - 1].after,
         }
+    }
+
+    /// When the byte before an offset of the AUX area of a queue was written, at the latest.
+    pub(super) fn written(&self, queue: TraceQueue, offset: u64) -> Option<u64> {
+        let pieces = self.pieces.get(&queue)?;
+        let next = pieces.partition_point(|(start, _)| *start < offset);
+        pieces.get(next.saturating_sub(1)).map(|(_, time)| *time)
     }
 
     /// A thread with its process.
@@ -159,6 +190,13 @@ impl Sink for TraceScan<'_> {
             RecordType::AUX => {
                 let event = meta.events.find(raw).map(|(index, _)| index);
                 context.aux_event = context.aux_event.or(event);
+                let (body, trailer) = meta.events.split(raw);
+                if let Ok((aux, _)) = abi::parse::<Aux>(body, raw.endian(), ())
+                    && let Some((trailer, time)) = trailer.and_then(|trailer| Some((trailer, trailer.time?)))
+                {
+                    let (cpu, tid) = (trailer.cpu.map(|(cpu, _)| cpu), trailer.task.map(|(_, tid)| tid));
+                    context.pieces.entry(TraceQueue::new(cpu, tid)).or_default().push((aux.aux_offset, time));
+                }
             }
             RecordType::COMM => {
                 pair_at(body, 0, raw.endian())
@@ -195,6 +233,7 @@ impl Sink for TraceScan<'_> {
         let cpuid = meta.string(FeatureId::CPUID);
         context.midr = cpuid.and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
         context.switches.values_mut().for_each(|switches| switches.sort_by_key(|switch| switch.time));
+        context.pieces.values_mut().for_each(|pieces| pieces.sort_unstable());
         Ok(())
     }
 }

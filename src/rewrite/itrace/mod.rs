@@ -11,11 +11,14 @@ mod trace_events;
 pub use trace_events::TraceEvents;
 
 use super::framework::pass::{Pass, PreScan};
-use super::framework::pass_options::{PassContext, PassOptions};
+use super::framework::pass_options::{PassContext, PassOptions, PassOrder, RequestedPass, is_requested};
 use super::framework::replacement::RecordBuffer;
 use super::header::Header;
-use context::{TraceContext, TraceScan};
+use bytes::Bytes;
+use context::{TraceContext, TraceQueue, TraceScan};
+use hashbrown::HashMap;
 use perf_data::abi;
+use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::event_desc::{EventDesc, EventDescs};
 use perf_data::abi::feature::string::PerfStr;
@@ -23,6 +26,7 @@ use perf_data::abi::record::RecordType;
 use perf_data::abi::record::auxtrace::Auxtrace;
 use perf_data::abi::record::auxtrace_info::AuxtraceType;
 use perf_data::abi::sample_type::SampleType;
+use perf_data::container::read::Container;
 use perf_data::container::read::file::FileAttr;
 use perf_data::error::{Error, Result};
 use perf_data::stream::Sink;
@@ -30,7 +34,7 @@ use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::stage::{Before, Stage};
-use perf_data::stream::traces::Traces;
+use perf_data::stream::traces::{TraceBytes, Traces};
 use perf_data::trace::spe::record::SpeRecords;
 use spe_samples::SpeSamples;
 use trace_events::TraceEvent;
@@ -40,7 +44,7 @@ use trace_events::TraceEvent;
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
 pub struct Itrace {
-    /// Decode traces of Arm SPE to samples and drop the traces. Each record is a sample of the event memory, branch or other; with
+    /// Decode traces of Arm SPE to samples, as outputs that show samples do by default, and drop the traces. Each record is a sample of the event memory, branch or other; with
     /// perf's letters, of each of their events: f, m, t, a, b, M, i (and l for branch stacks).
     #[cfg_attr(
         feature = "cli",
@@ -57,6 +61,36 @@ impl PassOptions for Itrace {
     fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
         Box::new(ItracePass::new(self.itrace.clone().unwrap_or_default(), self.strip))
     }
+
+    fn order(&self) -> PassOrder {
+        PassOrder::Decoding
+    }
+}
+
+/// Leaves hardware traces as they are, which outputs of samples decode by default.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[non_exhaustive]
+pub struct NoItrace {}
+
+impl PassOptions for NoItrace {
+    fn pass(&self, _: &PassContext) -> Box<dyn Pass> {
+        Box::new(Unchanged)
+    }
+}
+
+/// A pass that does nothing.
+struct Unchanged;
+
+impl Pass for Unchanged {
+    fn name(&self) -> String {
+        "--no-itrace".to_owned()
+    }
+}
+
+/// Whether one of these passes decides how traces are decoded.
+pub fn decides_decoding(requested: &RequestedPass) -> bool {
+    is_requested::<Itrace>(requested) || is_requested::<NoItrace>(requested)
 }
 
 /// The pass that decodes traces.
@@ -78,7 +112,7 @@ impl ItracePass {
         let ids = self.context.first_id..;
         let (events, has_branches) = (self.events.kinds().iter().zip(ids), self.events.has_branch_stacks());
         let event = |(kind, id): (&TraceEvent, u64)| {
-            let attr = self.context.attr(*kind, has_branches)?;
+            let attr = self.context.attr(has_branches)?;
             Some((kind.name(), FileAttr { attr, ids: vec![id] }))
         };
         events.filter_map(event).collect()
@@ -111,7 +145,8 @@ impl Pass for ItracePass {
         }
         header.set(FeatureId::EVENT_DESC, &descs)?;
         header.features.remove(&FeatureId::AUXTRACE);
-        if self.events.has_branch_stacks() {
+        // It has no contents, which a pipe cannot store.
+        if self.events.has_branch_stacks() && header.container != Container::Pipe {
             header.features.insert(FeatureId::BRANCH_STACK, Vec::new().into());
         }
         Ok(())
@@ -124,12 +159,14 @@ impl Pass for ItracePass {
             samples: SpeSamples::new(&self.context, &self.events),
             traces: &mut self.traces,
             buffer: RecordBuffer::default(),
+            latest: HashMap::new(),
         };
         Box::new(Before::new(stage, sink))
     }
 
     fn report(&self, ledger: &mut Ledger) {
         ledger.traces.merge(&self.traces);
+        self.traces.decoded_messages().for_each(|message| ledger.change(message));
     }
 }
 
@@ -138,25 +175,50 @@ struct ItraceStage<'a> {
     strips: bool,
     samples: SpeSamples<'a>,
     traces: &'a mut Traces,
+    /// Encoded samples that have not been passed on.
     buffer: RecordBuffer,
+    /// The latest buffer of each queue, by its number, and where it begins in the AUX area.
+    latest: HashMap<(u32, TraceQueue), (u64, Bytes)>,
 }
+
+/// Size at which encoded samples are passed on: a block of its own for each would cost as much as the decoding.
+const BLOCK: usize = 256 << 10;
 
 impl ItraceStage<'_> {
     /// Passes on the samples of a buffer.
     fn decode<S: Sink + ?Sized>(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
-        let Ok((trace, _)) = abi::parse::<Auxtrace>(raw.body(), raw.endian(), ()) else { return Ok(()) };
-        let mut records = SpeRecords::new(raw.payload());
+        let Ok((trace, _)) = abi::parse::<Auxtrace>(raw.body(), raw.endian(), ()) else {
+            self.traces.record(meta, raw);
+            return Ok(());
+        };
+        let payload = raw.block().bytes.slice_ref(raw.payload());
+        let repeated = self.repeated(&trace, &payload);
+        let mut records = SpeRecords::at(&payload, repeated);
         self.samples.begin(&trace);
-        for record in records.by_ref() {
-            self.samples.for_each(&record, meta.endian, &mut self.buffer.record, |bytes| {
-                let mut buffer = RecordBuffer { record: std::mem::take(bytes) };
-                let passed = buffer.pass(sink, meta, raw);
-                *bytes = buffer.record;
-                passed
-            })?;
+        while let Some(record) = records.next() {
+            self.samples.encode(&record, records.offset(), meta.endian, &mut self.buffer.record);
+            if self.buffer.record.len() >= BLOCK {
+                self.buffer.pass_all(sink, meta, raw)?;
+            }
         }
-        self.traces.add_decoded(AuxtraceType::ARM_SPE, &records.coverage().into());
+        self.buffer.pass_all(sink, meta, raw)?;
+        let mut bytes = TraceBytes::from(records.coverage());
+        (bytes.bytes, bytes.repeated) = (payload.len() as u64, repeated as u64);
+        self.traces.add_decoded(AuxtraceType::ARM_SPE, &bytes);
         Ok(())
+    }
+
+    /// How many bytes of a buffer are those at the end of the buffer before, as in snapshots that were taken in quick succession.
+    fn repeated(&mut self, trace: &Auxtrace, payload: &Bytes) -> usize {
+        let queue = (trace.idx, TraceQueue::from(trace));
+        let before = self.latest.insert(queue, (trace.offset, payload.clone()));
+        let overlap = before.and_then(|(offset, before)| {
+            let start = usize::try_from(trace.offset.checked_sub(offset)?).ok()?;
+            let end = before.get(start..)?;
+            let len = end.len().min(payload.len());
+            (end[..len] == payload[..len]).then_some(len)
+        });
+        overlap.unwrap_or(0)
     }
 }
 
@@ -192,7 +254,9 @@ const ADDED_FIELDS: SampleType = SampleType::IP
     .union(SampleType::TID)
     .union(SampleType::ADDR)
     .union(SampleType::PERIOD)
+    .union(SampleType::RAW)
     .union(SampleType::WEIGHT_STRUCT)
+    .union(SampleType::PHYS_ADDR)
     .union(SampleType::DATA_SRC);
 
 /// The fields of the AUX event that they keep.
@@ -200,5 +264,12 @@ const KEPT_FIELDS: SampleType = SampleType::TIME
     .union(SampleType::ID)
     .union(SampleType::STREAM_ID)
     .union(SampleType::CPU)
-    .union(SampleType::IDENTIFIER)
-    .union(SampleType::PHYS_ADDR);
+    .union(SampleType::IDENTIFIER);
+
+/// The flags of the AUX event that they keep.
+const KEPT_FLAGS: AttrFlags = AttrFlags::SAMPLE_ID_ALL
+    .union(AttrFlags::EXCLUDE_USER)
+    .union(AttrFlags::EXCLUDE_KERNEL)
+    .union(AttrFlags::EXCLUDE_HV)
+    .union(AttrFlags::EXCLUDE_HOST)
+    .union(AttrFlags::EXCLUDE_GUEST);

@@ -69,6 +69,9 @@ impl TraceEvent {
 pub struct TraceEvents {
     kinds: Vec<TraceEvent>,
     has_branch_stacks: bool,
+    /// Whether samples of all events have branch stacks: with the target of the branch before, after which the code up to the record was
+    /// executed. In perf, those of accesses have none.
+    has_previous_branches: bool,
     /// Of how many records one is a sample of `instructions`.
     period: u64,
 }
@@ -76,7 +79,7 @@ pub struct TraceEvents {
 impl Default for TraceEvents {
     fn default() -> Self {
         let kinds = vec![TraceEvent::Branch, TraceEvent::Memory, TraceEvent::Other];
-        Self { kinds, has_branch_stacks: true, period: 1 }
+        Self { kinds, has_branch_stacks: true, has_previous_branches: true, period: 1 }
     }
 }
 
@@ -88,6 +91,10 @@ impl TraceEvents {
 
     pub(super) fn has_branch_stacks(&self) -> bool {
         self.has_branch_stacks
+    }
+
+    pub(super) fn has_previous_branches(&self) -> bool {
+        self.has_previous_branches
     }
 
     pub(super) fn period(&self) -> u64 {
@@ -103,7 +110,7 @@ impl FromStr for TraceEvents {
         if letters.is_empty() {
             return Ok(Self::default());
         }
-        let mut events = Self { kinds: Vec::new(), has_branch_stacks: false, period: 1 };
+        let mut events = Self { kinds: Vec::new(), has_branch_stacks: false, has_previous_branches: false, period: 1 };
         let mut rest = letters.chars().peekable();
         while let Some(letter) = rest.next() {
             let kinds: &[TraceEvent] = match letter {

@@ -25,12 +25,18 @@ pub struct TraceBytes {
     pub buffers: u64,
     /// All bytes.
     pub bytes: u64,
-    /// Bytes that became samples.
+    /// Number of records that became samples.
+    pub records: u64,
+    /// Their bytes.
     pub decoded: u64,
     /// Bytes without contents.
     pub padding: u64,
-    /// Bytes that could not be decoded because they are damaged.
+    /// Number of records that were dropped because they are damaged.
+    pub damaged_records: u64,
+    /// Their bytes.
     pub damaged: u64,
+    /// Bytes that an earlier buffer had, too: those of snapshots overlap.
+    pub repeated: u64,
     /// Number of pieces (AUX records) of which the end was lost because the buffer was full.
     pub truncated: u64,
     /// Number of pieces with gaps.
@@ -44,16 +50,19 @@ pub struct TraceBytes {
 impl TraceBytes {
     /// Number of bytes that are not decoded.
     pub fn undecoded(&self) -> u64 {
-        self.bytes.saturating_sub(self.decoded + self.padding + self.damaged)
+        self.bytes.saturating_sub(self.decoded + self.padding + self.damaged + self.repeated)
     }
 
     /// Adds those of another trace.
     pub fn add(&mut self, other: &Self) {
         self.buffers += other.buffers;
         self.bytes += other.bytes;
+        self.records += other.records;
         self.decoded += other.decoded;
         self.padding += other.padding;
+        self.damaged_records += other.damaged_records;
         self.damaged += other.damaged;
+        self.repeated += other.repeated;
         self.truncated += other.truncated;
         self.partial += other.partial;
         self.collisions += other.collisions;
@@ -82,11 +91,14 @@ impl TraceBytes {
         let name = source.title();
         let problem = match (self.undecoded(), damaged) {
             (0, 0) => return None,
-            (0, damaged) => format!("{damaged} of {bytes} bytes are damaged and dropped"),
+            (0, damaged) => {
+                let plural = if self.damaged_records == 1 { " is" } else { "s are" };
+                format!("{} record{plural} damaged and dropped ({damaged} of {bytes} bytes)", self.damaged_records)
+            }
             (undecoded, _) => {
                 let of = if undecoded < bytes { format!(" of {bytes}") } else { String::new() };
                 let hint = match source {
-                    AuxtraceType::ARM_SPE => "use --itrace to decode it to samples",
+                    AuxtraceType::ARM_SPE => "omit --no-itrace to decode it to samples",
                     _ => "use perf inject --itrace to convert it to samples",
                 };
                 let plural = if buffers == 1 { "" } else { "s" };
@@ -94,6 +106,25 @@ impl TraceBytes {
             }
         };
         Some(format!("hardware trace ({name}): {problem}"))
+    }
+
+    /// What became samples, and what the hardware or the kernel lost; `None` if nothing was decoded.
+    fn decoded_message(&self, source: AuxtraceType) -> Option<String> {
+        let Self { bytes, buffers, records, .. } = *self;
+        let name = source.title();
+        let plural = if buffers == 1 { "" } else { "s" };
+        let lost: String =
+            [(self.truncated, "truncated"), (self.partial, "with gaps"), (self.collisions, "with collisions")]
+                .iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, problem)| format!(", {count} {problem}"))
+                .collect();
+        (self.decoded > 0).then(|| {
+            let duration = self.duration();
+            format!(
+                "hardware trace ({name}): {records} records are decoded to samples ({bytes} bytes in {buffers} buffer{plural}{duration}{lost})"
+            )
+        })
     }
 
     /// Between the first and the last piece: ` within 0.010000 s`.
@@ -106,8 +137,9 @@ impl TraceBytes {
 
 impl From<SpeCoverage> for TraceBytes {
     fn from(coverage: SpeCoverage) -> Self {
-        let SpeCoverage { decoded, padding, damaged, .. } = coverage;
-        Self { buffers: 1, bytes: coverage.bytes(), decoded, padding, damaged, ..Self::default() }
+        let SpeCoverage { records, decoded, padding, damaged_records, damaged } = coverage;
+        let bytes = coverage.bytes();
+        Self { buffers: 1, bytes, records, decoded, padding, damaged_records, damaged, ..Self::default() }
     }
 }
 
@@ -162,6 +194,11 @@ impl Traces {
         self.list.values().any(|trace| trace.undecoded() + trace.damaged > 0)
     }
 
+    /// A message for each source of which something was decoded.
+    pub fn decoded_messages(&self) -> impl Iterator<Item = String> {
+        self.list.iter().filter_map(|(&source, trace)| trace.decoded_message(source))
+    }
+
     /// A message for each source of which something is missing.
     pub fn messages(&self) -> impl Iterator<Item = String> {
         self.list.iter().filter_map(|(&source, trace)| trace.message(source))
@@ -198,9 +235,13 @@ mod tests {
         let whole = TraceBytes { buffers: 1, bytes: 64, decoded: 40, padding: 24, ..TraceBytes::default() };
         traces.add_decoded(AuxtraceType::ARM_SPE, &whole);
         assert!(!traces.are_incomplete() && traces.messages().next().is_none());
-        let damaged = TraceBytes { buffers: 1, bytes: 64, decoded: 40, damaged: 24, ..TraceBytes::default() };
+        let damaged =
+            TraceBytes { buffers: 1, bytes: 64, records: 2, decoded: 40, damaged_records: 1, damaged: 24, ..whole };
+        let damaged = TraceBytes { padding: 0, ..damaged };
         traces.add_decoded(AuxtraceType::ARM_SPE, &damaged);
-        let text = "hardware trace (Arm SPE): 24 of 128 bytes are damaged and dropped";
+        let text = "hardware trace (Arm SPE): 2 records are decoded to samples (128 bytes in 2 buffers)";
+        assert_eq!(traces.decoded_messages().collect::<Vec<_>>(), [text]);
+        let text = "hardware trace (Arm SPE): 1 record is damaged and dropped (24 of 128 bytes)";
         assert!(traces.are_incomplete());
         assert_eq!(traces.messages().collect::<Vec<_>>(), [text]);
     }

@@ -11,7 +11,7 @@ pub(super) use options::OPTIONS;
 use super::header::{self, Then};
 use super::option::{Given, list, parse};
 use super::{Call, input, real_perf};
-use crate::cli::args::{ConvertArgs, PassArgs, SymbolArgs};
+use crate::cli::args::{ConvertArgs, SymbolArgs};
 use crate::cli::convert::Conversion;
 use crate::cli::failure::Failure;
 use crate::cli::report::print_message;
@@ -296,10 +296,8 @@ pub(super) fn report_arguments(
     format: Arc<dyn OutputFormat>,
     symbols: SymbolArgs,
 ) -> Result<ConvertArgs, Failure> {
-    let Call { given, buildid_dir, .. } = call;
-    let mut passes = PassArgs::default();
-    passes.find.symfs = given.value("symfs").map(Into::into);
-    passes.find.buildid_dir.clone_from(buildid_dir);
+    let Call { given, .. } = call;
+    let mut passes = input::passes(call);
     let cpus = list(given, "cpu")?;
     if !cpus.is_empty() {
         let mut cpu = Cpu::default();

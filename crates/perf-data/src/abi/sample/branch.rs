@@ -74,8 +74,10 @@ bit_fields! {
         NEW_TYPE = 26..30,
         /// Privilege: 0 not recorded, 1 user, 2 kernel, 3 hypervisor. Since Linux 6.1.
         PRIV = 30..33,
+        /// The branch was not taken. Only perf sets it, in samples that it decodes from traces; the kernel records taken branches.
+        NOT_TAKEN = 33..34,
         /// Unused.
-        RESERVED = 33..64,
+        RESERVED = 34..64,
     }
 }
 

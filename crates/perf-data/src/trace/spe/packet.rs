@@ -186,6 +186,20 @@ impl SpeOperation {
         self.class == 0 && matches!(self.subclass & 0x89, 0x08 | 0x88)
     }
 
+    /// What it does, in a word.
+    pub fn kind(self) -> &'static str {
+        match self.class {
+            1 if self.is_atomic() => "atomic",
+            1 if self.is_store() => "store",
+            1 => "load",
+            2 if self.is_call() => "call",
+            2 if self.is_return() => "return",
+            2 => "branch",
+            _ if self.is_simd() => "simd",
+            _ => "other",
+        }
+    }
+
     /// Whether a branch is conditional.
     pub fn is_conditional(self) -> bool {
         self.is_branch() && self.subclass & 0x01 != 0
@@ -391,7 +405,12 @@ pub struct SpePackets<'a> {
 impl<'a> SpePackets<'a> {
     /// The packets of the payload of an AUXTRACE record.
     pub fn new(trace: &'a [u8]) -> Self {
-        Self { trace, at: 0 }
+        Self::at(trace, 0)
+    }
+
+    /// Those from an offset on. Alignment counts from the start of the payload.
+    pub fn at(trace: &'a [u8], offset: usize) -> Self {
+        Self { trace, at: offset }
     }
 
     /// Where the next packet begins.

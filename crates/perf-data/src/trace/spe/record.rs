@@ -80,7 +80,12 @@ pub struct SpeRecords<'a> {
 impl<'a> SpeRecords<'a> {
     /// The records of the payload of an AUXTRACE record.
     pub fn new(trace: &'a [u8]) -> Self {
-        Self { packets: SpePackets::new(trace), has_times: false, coverage: SpeCoverage::default() }
+        Self::at(trace, 0)
+    }
+
+    /// Those from an offset of the payload on.
+    pub fn at(trace: &'a [u8], offset: usize) -> Self {
+        Self { packets: SpePackets::at(trace, offset), has_times: false, coverage: SpeCoverage::default() }
     }
 
     /// What the bytes were so far.

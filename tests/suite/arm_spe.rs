@@ -1,0 +1,243 @@
+//! Samples that are decoded from traces of Arm SPE, compared with the records that were traced.
+
+use crate::common::program::{perfconv, run, succeed};
+use crate::common::spe::{self, Decoded, Record, Trace};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// Number of random recordings, half of them with each version of the metadata.
+const SEEDS: u64 = 40;
+
+/// The recording of a generated trace.
+fn recording(directory: &TempDir, trace: &Trace) -> PathBuf {
+    recording_without(directory, trace, &[])
+}
+
+/// The recording of a generated trace, without these features.
+fn recording_without(directory: &TempDir, trace: &Trace, features: &[&str]) -> PathBuf {
+    let path = directory.path().join(format!("spe{}.data", features.len()));
+    let scenario = directory.path().join("spe.toml");
+    fs::write(&scenario, trace.scenario(features)).expect("a scenario");
+    succeed(perfconv().arg("synth").arg(scenario).args(["-f", "-q", "-o"]).arg(&path));
+    path
+}
+
+#[test]
+fn samples_have_all_fields_of_the_records() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (mut records, mut kinds) = (0, BTreeMap::<String, usize>::new());
+    for seed in 0..SEEDS {
+        let trace = Trace::random(seed, 150);
+        let path = recording(&directory, &trace);
+        let decoded = spe::decoded(&path, "--itrace");
+        let mut expected: Vec<_> = trace.records().map(|record| record.decoded(&trace)).collect();
+        expected.sort();
+        assert_eq!(decoded.len(), expected.len(), "seed {seed}");
+        for (decoded, expected) in decoded.iter().zip(&expected) {
+            assert_eq!(decoded, expected, "seed {seed}");
+            *kinds.entry(decoded.event.clone()).or_default() += 1;
+        }
+        records += decoded.len();
+    }
+    note!("{records} records of {SEEDS} recordings: {kinds:?}");
+    assert!(records >= 10_000 && kinds.len() == 3 && kinds.values().all(|&count| count >= 1000), "{kinds:?}");
+}
+
+/// The recordings of `../shared/traces` have the truth as a list of records.
+#[test]
+fn samples_equal_the_truth() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces/spe");
+    if !directory.exists() {
+        note!("skipped: no {}", directory.display());
+        return;
+    }
+    let entries = fs::read_dir(&directory).expect("a directory").map(|entry| entry.expect("a file").path());
+    let recordings: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "data")).collect();
+    let mut compared = 0;
+    for path in &recordings {
+        compared += spe::compare_with_truth(path);
+    }
+    note!("{compared} records of {} recordings equal the truth", recordings.len());
+    assert!(recordings.len() >= 8 && compared >= 3100, "{compared} of {}", recordings.len());
+}
+
+/// Samples of perf 7.2, of which some are of damaged records, and some of none.
+#[test]
+fn samples_equal_those_of_perf() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
+    if !directory.exists() {
+        note!("skipped: no {}", directory.display());
+        return;
+    }
+    let mut compared = 0;
+    // Lines that perf prints for damaged records, and before the first one of recordings without times.
+    let excess =
+        [("n1", 0), ("v1", 0), ("ctx", 0), ("sve", 0), ("hip12", 0), ("ampere", 0), ("notime", 1), ("bad", 22)];
+    for (name, excess) in excess {
+        let golden = directory.join(format!("golden/spe-{name}.data.perf72.zst"));
+        let golden = zstd::decode_all(fs::File::open(golden).expect("a file")).expect("zstd");
+        let golden = spe::normalized_lines(&String::from_utf8(golden).expect("UTF-8"));
+        let samples = spe::script_lines(&directory.join(format!("spe/{name}.data")));
+        let (mut missing, mut further) = (Vec::new(), 0);
+        for (line, &count) in &samples {
+            let theirs = golden.get(line).copied().unwrap_or(0);
+            if theirs < count {
+                missing.push(line);
+            }
+            compared += count;
+        }
+        for (line, &count) in &golden {
+            further += count.saturating_sub(samples.get(line).copied().unwrap_or(0));
+        }
+        assert!(missing.is_empty(), "{name}: {} lines: {:#?}", missing.len(), &missing[..missing.len().min(5)]);
+        assert_eq!(further, excess, "{name}");
+    }
+    note!("{compared} samples equal those of perf 7.2");
+    assert!(compared >= 12_000, "only {compared}");
+}
+
+/// Of each record, the events of perf's letters.
+#[test]
+fn letters_select_events() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = Trace::random(7, 200);
+    let path = recording(&directory, &trace);
+    let count = |predicate: &dyn Fn(&Record) -> bool| trace.records().filter(|record| predicate(record)).count();
+    let has = |bits: u64| move |record: &Record| record.events & bits != 0;
+    let expected = [
+        ("f", "l1d-miss", count(&has(1 << 3))),
+        ("f", "l1d-access", count(&has(1 << 2 | 1 << 3))),
+        ("m", "llc-miss", count(&has(1 << 9))),
+        ("m", "llc-access", count(&has(1 << 8 | 1 << 9))),
+        ("t", "tlb-miss", count(&has(1 << 5))),
+        ("t", "tlb-access", count(&has(1 << 4 | 1 << 5))),
+        ("a", "remote-access", count(&has(1 << 10))),
+        ("b", "branch", count(&|record| record.class == 2)),
+        ("M", "memory", count(&|record| record.class == 1)),
+        ("i1i", "instructions", trace.records().count()),
+        ("i10i", "instructions", trace.records().count() / 10),
+    ];
+    for (letters, event, expected) in expected {
+        let decoded = spe::decoded(&path, &format!("--itrace={letters}"));
+        let found = decoded.iter().filter(|sample| sample.event == event).count();
+        assert_eq!(found, expected, "{letters}: {event}");
+        assert!(found > 0, "{letters}: {event}");
+    }
+}
+
+#[test]
+fn traces_are_decoded_by_default_where_samples_are_shown() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = Trace::random(3, 100);
+    let path = recording(&directory, &trace);
+    let converted = |format: &str, arguments: &[&str]| {
+        let output = directory.path().join(format!("out-{format}"));
+        run(perfconv().arg(&path).args(["-f", "--strict", "-t", format, "-o"]).arg(output).args(arguments))
+    };
+    let records = trace.records().count() as u64;
+    for format in ["pprof", "perf-script", "html", "firefox", "speedscope", "csv", "report"] {
+        let decoded = converted(format, &[]);
+        let ledger = decoded.ledger().expect("a ledger");
+        assert_eq!((decoded.status, ledger.samples_out), (0, records), "{format}: {}", decoded.stderr);
+        let message = format!("hardware trace (Arm SPE): {records} records are decoded to samples");
+        assert!(decoded.stderr.contains(&message), "{format}: {}", decoded.stderr);
+        let left = converted(format, &["--no-itrace"]);
+        assert_eq!((left.status, left.ledger().expect("a ledger").samples_out), (3, 0), "{format}: {}", left.stderr);
+        assert!(left.stderr.contains("bytes are not decoded"), "{format}: {}", left.stderr);
+    }
+    for format in ["perf.data", "json", "quipper"] {
+        let kept = converted(format, &[]);
+        assert_eq!((kept.status, kept.ledger().expect("a ledger").samples_out), (0, 0), "{format}: {}", kept.stderr);
+    }
+    let report = succeed(perfconv().arg("report").arg(&path).args(["--mem", "--sort", "mem", "-q"]));
+    assert!(String::from_utf8_lossy(&report.stdout).contains("hit"), "{report:?}");
+}
+
+/// A filter selects among the samples of the trace, wherever its option is.
+#[test]
+fn filters_apply_to_the_samples_of_traces() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = Trace::random(4, 100);
+    let path = recording(&directory, &trace);
+    let expected = trace.records().filter(|record| record.cpu == 1).count();
+    for arguments in [&["--cpu", "1"][..], &["--cpu", "1", "--itrace"], &["--itrace", "--cpu", "1"]] {
+        let output = directory.path().join("out.script");
+        let run = succeed(perfconv().arg(&path).args(["-f", "-o"]).arg(output).args(arguments));
+        assert!(run.stderr.contains(&format!(": 0 samples in, {expected} out")), "{arguments:?}: {}", run.stderr);
+    }
+    assert!(expected > 0 && expected < trace.records().count());
+}
+
+/// Each container has the same samples.
+#[test]
+fn pipes_have_the_samples_of_files() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = Trace::random(5, 300);
+    let path = recording(&directory, &trace);
+    let pipe = directory.path().join("pipe.data");
+    succeed(perfconv().arg("rewrite").arg(&path).args(["--container", "pipe", "-q", "-o"]).arg(&pipe));
+    let without_index = recording_without(&directory, &trace, &["AUXTRACE"]);
+    let big_endian = directory.path().join("big.data");
+    succeed(
+        perfconv().arg("rewrite").arg(&path).args(["--endian", "big", "--allow-mixed", "-q", "-o"]).arg(&big_endian),
+    );
+    let text =
+        |command: &mut Command| succeed(command.args(["-t", "perf-script", "--symbols", "no", "-q", "-o", "-"])).stdout;
+    let expected = text(perfconv().arg(&path));
+    assert_eq!(expected.split(|&byte| byte == b'\n').count(), trace.records().count() + 1);
+    for other in [&pipe, &without_index, &big_endian] {
+        assert!(text(perfconv().arg(other)) == expected, "{}", other.display());
+    }
+    let mut piped = perfconv();
+    piped.arg("-").stdin(fs::File::open(&pipe).expect("a file"));
+    assert!(text(&mut piped) == expected);
+    let mut cat = Command::new("cat").arg(&pipe).stdout(Stdio::piped()).spawn().expect("cat");
+    let mut piped = perfconv();
+    piped.arg("-").stdin(cat.stdout.take().expect("an output"));
+    assert!(text(&mut piped) == expected);
+    cat.wait().expect("cat should end");
+}
+
+/// Damaged records are dropped and counted, and every byte is accounted for.
+#[test]
+fn bytes_of_damaged_traces_add_up() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (mut damaged, mut records) = (0, 0);
+    for seed in 0..SEEDS {
+        let mut trace = Trace::random(seed, 100);
+        trace.damage(seed);
+        let path = recording(&directory, &trace);
+        let output = directory.path().join("out.pb");
+        let arguments = ["-f", "--report", "json", "--symbols", "no", "-o"];
+        let report = succeed(perfconv().arg(&path).args(arguments).arg(&output)).stderr;
+        let report: serde_json::Value = serde_json::from_str(&report).expect("a report");
+        let count = |name: &str| report["traces"][0][name].as_u64().unwrap_or_else(|| panic!("{name}: {report}"));
+        assert_eq!(count("bytes"), trace.size(), "seed {seed}");
+        let sum = count("decoded") + count("padding") + count("damaged") + count("repeated") + count("not_decoded");
+        assert_eq!((sum, count("not_decoded")), (trace.size(), 0), "seed {seed}: {report}");
+        assert_eq!(count("records"), report["samples"]["out"].as_u64().expect("samples"), "seed {seed}");
+        assert_eq!(report["complete"].as_bool(), Some(count("damaged") == 0), "seed {seed}");
+        (damaged, records) = (damaged + count("damaged_records"), records + count("records"));
+    }
+    note!("{records} records, {damaged} damaged");
+    assert!(damaged >= 40 && records >= 4000, "{records} records, {damaged} damaged");
+}
+
+#[test]
+fn samples_are_equal_after_a_rewrite() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = Trace::random(6, 200);
+    let path = recording(&directory, &trace);
+    let decoded = directory.path().join("decoded.data");
+    succeed(perfconv().arg("rewrite").arg(&path).args(["--itrace", "-q", "-o"]).arg(&decoded));
+    succeed(perfconv().arg("check").arg(&decoded));
+    let samples: Vec<Decoded> = spe::samples(&decoded);
+    assert_eq!(samples, spe::decoded(&path, "--itrace"));
+    // Its samples are not decoded again.
+    let output = directory.path().join("out.script");
+    let again = succeed(perfconv().arg(&decoded).arg("-o").arg(output));
+    assert!(again.ledger().expect("a ledger").samples_out == samples.len() as u64 && !again.stderr.contains("trace ("));
+}
