@@ -54,11 +54,26 @@ fn by_number(source: DataSrc) -> Option<&'static str> {
 }
 
 /// The operation; `None` if unavailable.
-#[cfg(feature = "parquet")]
 pub(crate) fn operation(word: u64) -> Option<&'static str> {
     let bits = DataSrc(word).get(DataSrc::MEM_OP);
     let operations = [(0x02, "load"), (0x04, "store"), (0x08, "prefetch"), (0x10, "exec")];
     operations.iter().find(|(bit, _)| bits & bit != 0).map(|(_, name)| *name)
+}
+
+/// Whether the TLB had the address; `None` if unavailable.
+pub(crate) fn tlb(word: u64) -> Option<&'static str> {
+    match DataSrc(word).get(DataSrc::MEM_DTLB) {
+        bits if bits & 0x02 != 0 => Some("hit"),
+        bits if bits & 0x04 != 0 => Some("miss"),
+        _ => None,
+    }
+}
+
+/// Whether the data was on another socket or node; `None` if there was no access.
+pub(crate) fn remote(word: u64) -> Option<&'static str> {
+    let source = DataSrc(word);
+    let is_remote = source.get(DataSrc::MEM_REMOTE) == 1 || source.get(DataSrc::MEM_LVL) & lvl::REM_RAM != 0;
+    operation(word).map(|_| if is_remote { "yes" } else { "no" })
 }
 
 /// The result of snooping other caches; `None` if unavailable.
@@ -87,6 +102,18 @@ mod tests {
             [number(2, 0), number(3, 1), number(0xd, 1), number(0xf, 0)],
             ["L2", "Far L3", "Remote DRAM", "Unknown Level"]
         );
+    }
+
+    #[test]
+    fn only_accesses_are_translated_and_remote() {
+        let word = |op, dtlb, remote| {
+            let source = DataSrc(0).with(DataSrc::MEM_OP, op).with(DataSrc::MEM_DTLB, dtlb);
+            source.with(DataSrc::MEM_REMOTE, remote).0
+        };
+        let texts = |word| (operation(word), tlb(word), remote(word));
+        assert_eq!(texts(word(2, 0x22, 0)), (Some("load"), Some("hit"), Some("no")));
+        assert_eq!(texts(word(4, 0x24, 1)), (Some("store"), Some("miss"), Some("yes")));
+        assert_eq!(texts(0), (None, None, None));
     }
 
     #[test]

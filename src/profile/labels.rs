@@ -18,6 +18,8 @@ use perf_data::session::names::{NameId, Names};
 use perf_data::session::slices::Slices;
 use perf_data::session::thread_name::unnamed_thread;
 use perf_data::stream::meta::Meta;
+use perf_data::trace::spe::details::SpeDetails;
+use perf_data::trace::spe::packet::{SpeEvents, SpeOperation};
 use std::sync::Arc;
 
 /// Declares [`Label`] with the key, unit and sample fields of each variant.
@@ -87,10 +89,22 @@ labels! {
     SnoopStatus = "snoop_status", None, SampleType::DATA_SRC;
     /// The full 64-bit weight of the sample.
     Weight = "weight", Some("weight"), SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT);
+    /// What an instruction does, as the hardware recorded it: `load`, `store`, `atomic`, `branch`, `simd`, ...
+    Operation = "operation", None, SampleType::DATA_SRC;
+    /// Whether the TLB had the address of a memory access: `hit` or `miss`.
+    Tlb = "tlb", None, SampleType::DATA_SRC;
+    /// Whether the data of a memory access was on another socket or node: `yes` or `no`.
+    Remote = "remote", None, SampleType::DATA_SRC;
+    /// What became of a branch: `taken`, `not_taken` or `mispredicted`. Only of samples of traces.
+    BranchOutcome = "branch_outcome", None, SampleType::RAW;
     /// Latency of the memory access: the first of three weights.
     CacheLatency = "cache_latency", Some("cycles"), SampleType::WEIGHT_STRUCT;
-    /// Latency of the instruction: the second of three weights, or the only one.
+    /// Latency of the instruction: the second of three weights, or the only one; of samples of traces, the first.
     TotalLatency = "total_latency", Some("cycles"), SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT);
+    /// Latency up to the issue of the instruction. Only of samples of traces.
+    IssueLatency = "issue_latency", Some("cycles"), SampleType::WEIGHT_STRUCT;
+    /// Latency of the address translation. Only of samples of traces.
+    TranslationLatency = "translation_latency", Some("cycles"), SampleType::WEIGHT_STRUCT;
     /// Page size of the code address.
     CodePageSize = "code_page_size", Some("bytes"), SampleType::CODE_PAGE_SIZE;
     /// Page size of the data address.
@@ -270,6 +284,7 @@ impl LabelReader {
         let LabelledSample { view, layout, mode, comm } = *sample;
         let name = |id: NameId| u64::from(id.0);
         let has_weights = layout.sample_type().contains(SampleType::WEIGHT_STRUCT);
+        let details = || view.raw.and_then(SpeDetails::decode);
         let weight = |field| view.weight.map(|word| Weight(word).get(field));
         match label {
             Label::Pid => view.task.map(|(pid, _)| pid.into()),
@@ -296,7 +311,18 @@ impl LabelReader {
             Label::DataSrc => Some(name(self.text(data_source::level(view.data_src?), &mut session.names))),
             Label::SnoopStatus => Some(name(self.text(data_source::snoop(view.data_src?)?, &mut session.names))),
             Label::Weight => view.weight,
-            Label::CacheLatency if has_weights => weight(Weight::VAR1_DW),
+            Label::Operation => {
+                let recorded = details().and_then(|details| details.operation).map(SpeOperation::kind);
+                let operation = recorded.or_else(|| data_source::operation(view.data_src?))?;
+                Some(name(self.text(operation, &mut session.names)))
+            }
+            Label::Tlb => Some(name(self.text(data_source::tlb(view.data_src?)?, &mut session.names))),
+            Label::Remote => Some(name(self.text(data_source::remote(view.data_src?)?, &mut session.names))),
+            Label::BranchOutcome => Some(name(self.text(branch_outcome(details()?)?, &mut session.names))),
+            Label::IssueLatency => details().and_then(|_| weight(Weight::VAR2_W)),
+            Label::TranslationLatency => details().and_then(|_| weight(Weight::VAR3_W)),
+            Label::TotalLatency if details().is_some() => weight(Weight::VAR1_DW),
+            Label::CacheLatency if has_weights && details().is_none() => weight(Weight::VAR1_DW),
             Label::CacheLatency => None,
             Label::TotalLatency if has_weights => weight(Weight::VAR2_W),
             Label::TotalLatency => view.weight,
@@ -323,6 +349,20 @@ impl LabelReader {
     fn text(&mut self, text: &'static str, names: &mut Names) -> NameId {
         *self.texts.entry(text).or_insert_with(|| names.id(text.as_bytes()))
     }
+}
+
+/// What became of a branch; `None` if it is another operation.
+fn branch_outcome(details: SpeDetails) -> Option<&'static str> {
+    let has = |event| details.events.contains(event);
+    details.operation.filter(|operation| operation.is_branch()).map(|_| {
+        if has(SpeEvents::MISPREDICTED) {
+            "mispredicted"
+        } else if has(SpeEvents::NOT_TAKEN) {
+            "not_taken"
+        } else {
+            "taken"
+        }
+    })
 }
 
 /// Checks that each label is provided by an event.

@@ -1,6 +1,6 @@
 //! Samples that are decoded from traces of Arm SPE, compared with the records that were traced.
 
-use crate::common::program::{perfconv, run, succeed};
+use crate::common::program::{perfconv, profile, run, succeed};
 use crate::common::spe::{self, Decoded, Record, Trace};
 use std::collections::BTreeMap;
 use std::fs;
@@ -154,6 +154,64 @@ fn traces_are_decoded_by_default_where_samples_are_shown() {
     }
     let report = succeed(perfconv().arg("report").arg(&path).args(["--mem", "--sort", "mem", "-q"]));
     assert!(String::from_utf8_lossy(&report.stdout).contains("hit"), "{report:?}");
+}
+
+/// The labels of a profile, counted by key and text.
+fn labels(path: &Path, keys: &str) -> BTreeMap<(String, String), i64> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let output = directory.path().join("out.pb.gz");
+    succeed(perfconv().arg(path).args(["--labels", keys, "--symbols", "no", "-q", "-o"]).arg(&output));
+    let profile = profile(&output);
+    let text = |index: i64| profile.string_table[index as usize].clone();
+    let mut counts = BTreeMap::new();
+    for sample in &profile.sample {
+        for label in &sample.label {
+            let value = if label.str == 0 { label.num.to_string() } else { text(label.str) };
+            *counts.entry((text(label.key), value)).or_default() += sample.value.iter().sum::<i64>();
+        }
+    }
+    counts
+}
+
+#[test]
+fn labels_have_what_the_hardware_recorded() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = Trace::random(9, 300);
+    let path = recording(&directory, &trace);
+    let of = |keys: &str, key: &str, value: &str| {
+        let counts = labels(&path, keys);
+        let count = counts.get(&(key.to_owned(), value.to_owned())).copied().unwrap_or(0);
+        // Each event has a value for its number of samples, and one for its sum.
+        usize::try_from(count).expect("a count")
+    };
+    let count = |predicate: &dyn Fn(&Record) -> bool| trace.records().filter(|record| predicate(record)).count();
+    let is =
+        |class: u8, bits: u64, set: u64| move |record: &Record| record.class == class && record.events & bits == set;
+    let all = "operation,tlb,remote,branch_outcome";
+    let unit = of(all, "tlb", "miss") / count(&|record| record.class == 1 && record.events & 1 << 5 != 0).max(1);
+    assert!(unit > 0);
+    let expected = [
+        ("branch_outcome", "mispredicted", count(&is(2, 1 << 7, 1 << 7))),
+        ("branch_outcome", "not_taken", count(&is(2, 1 << 6 | 1 << 7, 1 << 6))),
+        ("branch_outcome", "taken", count(&is(2, 1 << 6 | 1 << 7, 0))),
+        ("tlb", "hit", count(&is(1, 1 << 4 | 1 << 5, 1 << 4))),
+        ("remote", "no", count(&|record| record.class == 1 && !record.is_remote(&trace))),
+        ("remote", "yes", count(&|record| record.class == 1 && record.is_remote(&trace))),
+    ];
+    for (key, value, expected) in expected {
+        assert_eq!(of(all, key, value), expected * unit, "{key} {value}");
+        assert!(expected > 0, "{key} {value}");
+    }
+    let latencies = labels(&path, "total_latency,issue_latency,translation_latency");
+    for (index, key) in ["total_latency", "issue_latency", "translation_latency"].into_iter().enumerate() {
+        let sum = |(label, value): &(String, String), count: i64| match label == key {
+            true => value.parse::<i64>().expect("a number") * count,
+            false => 0,
+        };
+        let total: i64 = latencies.iter().map(|(label, &count)| sum(label, count)).sum();
+        let expected: u64 = trace.records().map(|record| record.decoded(&trace).latencies[index]).sum();
+        assert_eq!(total, expected as i64 * unit as i64, "{key}");
+    }
 }
 
 /// A filter selects among the samples of the trace, wherever its option is.
