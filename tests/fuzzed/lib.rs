@@ -23,6 +23,7 @@ mod scenario;
 mod streams;
 mod symbols;
 mod tracepoint;
+mod traces;
 mod unwind;
 mod values;
 
@@ -42,5 +43,6 @@ pub use scenario::scenario;
 pub use streams::stream;
 pub use symbols::{recorded_symbols, symbols};
 pub use tracepoint::tracepoint;
+pub use traces::trace;
 pub use unwind::unwind;
 pub use values::encode_decode;

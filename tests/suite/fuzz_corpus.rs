@@ -40,6 +40,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("code", fuzz::code),
     ("completion", fuzz::completion),
     ("branches", fuzz::branches),
+    ("trace", fuzz::trace),
     #[cfg(feature = "parquet")]
     ("dataset", fuzz::dataset),
 ];
