@@ -10,6 +10,7 @@ mod oracles {
     mod annotate;
     mod anonymize;
     mod archive;
+    mod arm_spe;
     mod branch_profiles;
     mod branch_text;
     mod build_ids;

@@ -225,6 +225,10 @@ pub(super) const LOCAL_WEIGHT: Column = access(
     |weight, _, _| weight.to_string(),
 );
 
+pub(super) const OPERATION: Column = text_label!(Operation);
+pub(super) const REMOTE: Column = text_label!(Remote);
+pub(super) const BRANCH_OUTCOME: Column = text_label!(BranchOutcome);
+
 pub(super) const PHYS_DADDR: Column = access(
     &[AccessField::PhysicalAddress],
     CellSource::Sample(|row, tables| tables.labels.access(row.labels, AccessField::PhysicalAddress)),

@@ -78,6 +78,12 @@ keys! {
     Blocked = ["blocked"] => column::BLOCKED;
     /// Latency of an access in cycles.
     LocalWeight = ["local_weight", "weight"] => column::LOCAL_WEIGHT;
+    /// What an instruction does: load, store, branch and others.
+    Operation = ["operation"] => column::OPERATION;
+    /// Whether the data of an access was on another socket.
+    Remote = ["remote"] => column::REMOTE;
+    /// Whether a branch was taken or mispredicted, in samples of Arm SPE.
+    BranchOutcome = ["branch_outcome"] => column::BRANCH_OUTCOME;
     /// Name of the data of an access with the offset in it, or its address.
     SymbolDaddr = ["symbol_daddr"] => column::SYMBOL_DADDR;
     /// File or memory with the data of an access.
@@ -85,7 +91,7 @@ keys! {
     /// Physical address of an access.
     PhysDaddr = ["phys_daddr"] => column::PHYS_DADDR;
     /// Address of the cache line of an access.
-    Dcacheline = ["dcacheline"] => column::DCACHELINE;
+    Dcacheline = ["dcacheline", "cacheline"] => column::DCACHELINE;
     /// Function with the source of a branch.
     SymbolFrom = ["symbol_from"] => column::SYMBOL_FROM;
     /// Function with the target of a branch.

@@ -53,6 +53,8 @@ pub(crate) struct Decoded {
 pub(crate) struct Trace {
     version: u8,
     has_times: bool,
+    /// Where the second buffer begins in the first one.
+    overlap: Option<u64>,
     buffers: Vec<(u32, Vec<Record>, Vec<u8>)>,
 }
 
@@ -185,6 +187,31 @@ impl Record {
     }
 }
 
+/// A buffer of random records: these, its bytes, and where each record ends in them.
+fn buffer(
+    random: &mut Random,
+    cpu: u32,
+    ticks: &mut u64,
+    records: usize,
+    has_context: bool,
+) -> (Vec<Record>, Vec<u8>, Vec<usize>) {
+    let (mut list, mut bytes, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..records {
+        *ticks += 2 + random.below(1000);
+        let record = Record::random(random, cpu, *ticks, has_context);
+        bytes.extend(record.packets(random));
+        let end = [&[0x71][..], &ticks.to_le_bytes()].concat();
+        let unit = random.pick(&[16, 64]);
+        let padding = (unit - (bytes.len() + end.len()) % unit) % unit;
+        bytes.resize(bytes.len() + padding, 0);
+        bytes.extend(end);
+        ends.push(bytes.len());
+        list.push(record);
+    }
+    bytes.resize(bytes.len().next_multiple_of(64), 0);
+    (list, bytes, ends)
+}
+
 impl Trace {
     /// A trace of two CPUs with about this many records.
     pub(crate) fn random(seed: u64, records: usize) -> Self {
@@ -194,24 +221,32 @@ impl Trace {
         for cpu in 0..CPUS {
             let mut ticks = 1000 + u64::from(cpu);
             for _ in 0..1 + random.below(3) {
-                let (mut list, mut bytes) = (Vec::new(), Vec::new());
-                for _ in 0..1 + random.below(records as u64) {
-                    ticks += 2 + random.below(1000);
-                    let record = Record::random(&mut random, cpu, ticks, has_context);
-                    bytes.extend(record.packets(&mut random));
-                    let end = [&[0x71][..], &ticks.to_le_bytes()].concat();
-                    // Up to the end of the record, by padding or by an alignment packet.
-                    let unit = random.pick(&[16, 64]);
-                    let missing = |len: usize| (unit - (len + end.len()) % unit) % unit;
-                    bytes.extend(vec![0; missing(bytes.len())]);
-                    bytes.extend(end);
-                    list.push(record);
-                }
-                bytes.resize(bytes.len().next_multiple_of(64), 0);
+                let count = 1 + random.below(records as u64) as usize;
+                let (list, bytes, _) = buffer(&mut random, cpu, &mut ticks, count, has_context);
                 buffers.push((cpu, list, bytes));
             }
         }
-        Self { version: 1 + (seed % 2) as u8, has_times: true, buffers }
+        Self { version: 1 + (seed % 2) as u8, has_times: true, overlap: None, buffers }
+    }
+
+    /// A trace of one CPU in two buffers, of which the second one begins in the first one. Its records are listed once.
+    pub(crate) fn snapshots(seed: u64, records: usize) -> Self {
+        let mut random = Random(seed | 1 << 50);
+        let (list, bytes, ends) = buffer(&mut random, 0, &mut 1000, records, true);
+        let (begin, end) = (ends[records / 3], ends[2 * records / 3]);
+        let (first, second) = (bytes[..end].to_vec(), bytes[begin..].to_vec());
+        let buffers = vec![(0, list, first), (0, Vec::new(), second)];
+        Self { version: 2, has_times: true, overlap: Some(begin as u64), buffers }
+    }
+
+    /// Where the second one of [snapshots](Self::snapshots) begins in the AUX area.
+    pub(crate) fn second_start(&self) -> u64 {
+        self.overlap.expect("snapshots")
+    }
+
+    /// Whether its records have a context.
+    pub(crate) fn has_context(&self) -> bool {
+        self.records().any(|record| record.context.is_some())
     }
 
     pub(crate) fn records(&self) -> impl Iterator<Item = &Record> {

@@ -1,7 +1,9 @@
 //! Samples that are decoded from traces of Arm SPE, compared with the records that were traced.
 
+use crate::common::json::to_json;
 use crate::common::program::{perfconv, profile, run, succeed};
 use crate::common::spe::{self, Decoded, Record, Trace};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -246,7 +248,9 @@ fn pipes_have_the_samples_of_files() {
         |command: &mut Command| succeed(command.args(["-t", "perf-script", "--symbols", "no", "-q", "-o", "-"])).stdout;
     let expected = text(perfconv().arg(&path));
     assert_eq!(expected.split(|&byte| byte == b'\n').count(), trace.records().count() + 1);
-    for other in [&pipe, &without_index, &big_endian] {
+    let files = directory.path().join("dir.data");
+    succeed(perfconv().arg("rewrite").arg(&path).args(["--container", "dir", "-q", "-o"]).arg(&files));
+    for other in [&pipe, &without_index, &big_endian, &files] {
         assert!(text(perfconv().arg(other)) == expected, "{}", other.display());
     }
     let mut piped = perfconv();
@@ -257,6 +261,61 @@ fn pipes_have_the_samples_of_files() {
     piped.arg("-").stdin(cat.stdout.take().expect("an output"));
     assert!(text(&mut piped) == expected);
     cat.wait().expect("cat should end");
+}
+
+/// The recording with changed AUXTRACE records: their fields, and the bytes after them in base64.
+fn changed(path: &Path, change: impl Fn(usize, &mut Value)) -> PathBuf {
+    let (mut lines, mut number) = (String::new(), 0);
+    for line in to_json(path, &[]).lines() {
+        let mut value: Value = serde_json::from_str(line).expect("JSON");
+        if value["record"] == "AUXTRACE" {
+            change(number, &mut value);
+            number += 1;
+        }
+        lines.push_str(&format!("{value}\n"));
+    }
+    let (json, changed) = (path.with_extension("jsonl"), path.with_extension("changed.data"));
+    fs::write(&json, lines).expect("a file");
+    succeed(perfconv().arg("rewrite").arg(&json).args(["-f", "-q", "-o"]).arg(&changed));
+    changed
+}
+
+/// Buffers that begin before the end of the one before, as those of snapshots, have records in common.
+#[test]
+fn records_of_overlapping_snapshots_are_decoded_once() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = Trace::snapshots(11, 200);
+    let path = recording(&directory, &trace);
+    let expected: Vec<_> = trace.records().map(|record| record.decoded(&trace)).collect();
+    let all = spe::decoded(&path, "--itrace");
+    assert!(all.len() > expected.len(), "the buffers should repeat records");
+    let overlapping = changed(&path, |number, record| {
+        record["body"]["offset"] = (number as u64 * trace.second_start()).into();
+        record["body"]["idx"] = 0.into();
+    });
+    let mut expected = expected;
+    expected.sort();
+    assert_eq!(spe::decoded(&overlapping, "--itrace"), expected);
+    // Other bytes at the same offset are of another trace.
+    let unrelated =
+        changed(&path, |_, record| (record["body"]["offset"], record["body"]["idx"]) = (0.into(), 0.into()));
+    assert_eq!(spe::decoded(&unrelated, "--itrace"), all);
+}
+
+/// Buffers of threads have no CPU.
+#[test]
+fn buffers_of_threads_have_their_thread() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    // A seed without contexts.
+    let trace = (0..).map(|seed| Trace::random(seed, 100)).find(|trace| !trace.has_context()).expect("a trace");
+    let path = recording(&directory, &trace);
+    let of_threads = changed(&path, |_, record| {
+        (record["body"]["cpu"], record["body"]["tid"]) = ((-1).into(), 200.into());
+    });
+    let mut expected: Vec<_> = trace.records().map(|record| record.decoded(&trace)).collect();
+    expected.iter_mut().for_each(|sample| (sample.cpu, sample.task) = (0, (200, 200)));
+    expected.sort();
+    assert_eq!(spe::decoded(&of_threads, "--itrace"), expected);
 }
 
 /// Damaged records are dropped and counted, and every byte is accounted for.
@@ -271,7 +330,7 @@ fn bytes_of_damaged_traces_add_up() {
         let output = directory.path().join("out.pb");
         let arguments = ["-f", "--report", "json", "--symbols", "no", "-o"];
         let report = succeed(perfconv().arg(&path).args(arguments).arg(&output)).stderr;
-        let report: serde_json::Value = serde_json::from_str(&report).expect("a report");
+        let report: Value = serde_json::from_str(&report).expect("a report");
         let count = |name: &str| report["traces"][0][name].as_u64().unwrap_or_else(|| panic!("{name}: {report}"));
         assert_eq!(count("bytes"), trace.size(), "seed {seed}");
         let sum = count("decoded") + count("padding") + count("damaged") + count("repeated") + count("not_decoded");
