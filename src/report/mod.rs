@@ -16,6 +16,7 @@
 //! ```
 
 pub mod annotation;
+pub mod cache_lines;
 pub(crate) mod call_tree;
 mod column;
 pub(crate) mod comparison;

@@ -143,6 +143,108 @@ fn levels_have_the_weight_of_perf() {
     assert!(levels >= 9, "{levels}");
 }
 
+/// A scenario of two threads on two nodes with random accesses to a few cache lines of a program.
+fn sharing(seed: u64) -> String {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut pick = |list: &[u64]| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        list[(state >> 33) as usize % list.len()]
+    };
+    let mut threads = String::new();
+    for (tid, cpu) in [(7, 0), (8, 2)] {
+        let stack = |_| {
+            let address = 0x5555_0000_1000 + pick(&[0, 64, 128, 192]) + pick(&[0, 8, 16]);
+            let (op, level, snoop) = match pick(&[0, 1, 2]) {
+                // Stores that hit or miss the first level.
+                0 => (4, pick(&[0x0a, 0x0c]), 1),
+                1 => (2, pick(&[0x0a, 0x12, 0x22, 0x42, 0x82]), pick(&[2, 4, 16])),
+                // perf omits others of remote caches from the loads of a line.
+                _ => (2, pick(&[0x402, 0x802]), pick(&[4, 16])),
+            };
+            let (extended, latency) = (pick(&[0, 0, 2]), pick(&[4, 90, 300]));
+            format!(
+                "{{ percent = 10, frames = [\"main\"], sample = {{ addr = {address}, data_src = {{ MEM_OP = {op}, MEM_LVL = {level}, \
+                 MEM_SNOOP = {snoop}, MEM_SNOOPX = {extended}, MEM_DTLB = 26, MEM_LOCK = 1 }}, weight = {{ VAR1_DW = {latency} }} }} }}"
+            )
+        };
+        let stacks: Vec<_> = (0..10).map(stack).collect();
+        threads += &format!("[[process.thread]]\ntid = {tid}\ncpu = {cpu}\nstack = [{}]\n", stacks.join(",\n"));
+    }
+    let base = fs::read_to_string(SHARING).expect("a scenario");
+    let (head, _) = base.split_once("[[process.thread]]").expect("threads");
+    format!("{head}{threads}")
+}
+
+/// A scenario with the topology that perf c2c needs.
+const SHARING: &str = "tests/suite/perf_report/cache-lines.toml";
+
+/// Totals and lines with loads of modified data are those of `perf c2c report`.
+#[test]
+fn shared_cache_lines_are_those_of_perf() {
+    if !has_perf() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (mut lines, mut totals) = (0, 0);
+    for seed in 0..10 {
+        let (scenario, path) = (directory.path().join("lines.toml"), directory.path().join("lines.data"));
+        let text = if seed == 0 { fs::read_to_string(SHARING).unwrap() } else { sharing(seed) };
+        fs::write(&scenario, text).unwrap();
+        run(perfconv().arg("synth").arg(&scenario).args(["-f", "-q", "-o"]).arg(&path));
+        let mut perf = with_time_limit("perf");
+        perf.env("HOME", directory.path()).args(["c2c", "report", "--stdio", "-i"]).arg(&path);
+        // perf 6.1 crashes in some runs, and prints the same in the others.
+        let mut attempts = (0..20).map(|_| run_other(&mut perf));
+        let theirs = attempts.find(|run| run.status >= 0).expect("a run of perf without a crash");
+        let problem = theirs.stderr.lines().rfind(|line| !line.starts_with("addr2line"));
+        assert_eq!(theirs.status, 0, "seed {seed}: {problem:?}");
+        let theirs = String::from_utf8_lossy(&theirs.stdout).into_owned();
+        let ours = run(perfconv().arg("report").arg(&path).args(["--c2c", "--json", "-q"]));
+        let ours: serde_json::Value = serde_json::from_slice(&ours.stdout).unwrap();
+        let total = |name: &str| {
+            let line = theirs.lines().find(|line| line.trim().starts_with(name));
+            line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).unwrap_or_else(|| panic!("{name}"))
+        };
+        let peers = total("Load HIT Local Peer") + total("Load HIT Remote Peer");
+        let expected = [
+            ("loads", total("Load Operations")),
+            ("stores", total("Store Operations")),
+            ("local_hitm", total("Load Local HITM")),
+            ("remote_hitm", total("Load Remote HITM")),
+            ("peer", peers),
+        ];
+        for (name, expected) in expected {
+            assert_eq!(ours["counts"][name].as_u64(), Some(expected), "seed {seed}: {name}");
+            totals += 1;
+        }
+        // Index, address, node, number of physical addresses, share, HITM: all, local, remote; records, loads, stores.
+        let table = theirs.split("Shared Data Cache Line Table").nth(1);
+        let table = table.and_then(|text| text.split("Shared Cache Line Distribution").next());
+        let rows = table.unwrap_or_default().lines().filter(|line| line.contains(" 0x"));
+        let theirs: BTreeSet<Vec<String>> = rows
+            .map(|row| {
+                let words: Vec<_> = row.split_whitespace().collect();
+                [1, 6, 7, 9, 10].map(|column| words[column].trim_start_matches("0x").to_owned()).to_vec()
+            })
+            .collect();
+        let entries = ours["entries"].as_array().unwrap().iter();
+        let number = |line: &serde_json::Value, name: &str| line["counts"][name].as_u64().unwrap();
+        let ours: BTreeSet<_> = entries
+            .filter(|line| number(line, "local_hitm") + number(line, "remote_hitm") > 0)
+            .map(|line| {
+                let address = line["address"].as_str().unwrap().trim_start_matches("0x").to_owned();
+                let numbers =
+                    ["local_hitm", "remote_hitm", "loads", "stores"].map(|name| number(line, name).to_string());
+                [vec![address], numbers.to_vec()].concat()
+            })
+            .collect();
+        assert_eq!(ours, theirs, "seed {seed}");
+        lines += ours.len();
+    }
+    note!("{totals} totals and {lines} cache lines are those of perf c2c");
+    assert!(lines >= 20, "{lines}");
+}
+
 /// The rows of a report with their numbers, in any order: perf orders equal ones by where it has objects in memory.
 fn rows(text: &str) -> BTreeMap<String, usize> {
     let mut rows = BTreeMap::new();

@@ -52,8 +52,45 @@ fn accesses_are_grouped_by_data() {
 }
 
 #[test]
+fn shared_cache_lines_have_their_accesses() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("lines.data");
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/perf_report/cache-lines.toml");
+    succeed(perfconv().args(["synth", scenario, "-q", "-o"]).arg(&path));
+    let report = |arguments: &[&str]| {
+        let run = succeed(perfconv().arg("report").arg(&path).args(["--c2c", "-q"]).args(arguments));
+        String::from_utf8(run.stdout).expect("the output should be UTF-8")
+    };
+    let rows = report(&["--csv"]);
+    let row = |offset, tid, cpu, loads, stores, hitm: [u64; 2], cycles| {
+        let [local, remote] = hitm;
+        format!("0x555500001100,{offset},,[share],share,7,{tid},{cpu},{loads},{stores},{local},{remote},0,{cycles}")
+    };
+    let expected = [
+        row(0, 7, 0, 120, 0, [120, 0], 120 * 90),
+        row(8, 8, 2, 40, 80, [40, 0], 40 * 70),
+        row(8, 7, 0, 40, 0, [0, 40], 40 * 300),
+        row(0, 8, 2, 0, 200, [0, 0], 0),
+    ];
+    assert_eq!(rows.lines().skip(1).collect::<Vec<_>>(), expected);
+    let text = report(&[]);
+    let heading = "1 of 3 cache lines shared between CPUs: 360 loads, 440 stores; 200 loads of modified lines (160 local, 40 remote), \
+                   0 from peers";
+    assert_eq!(text.lines().next(), Some(heading));
+    assert!(
+        text.contains("200     160      40       0      200      280          128  0x0000555500001100  CPUs 0,2"),
+        "{text}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&report(&["--json"])).expect("JSON");
+    assert_eq!((&json["cache_lines"], &json["counts"]["stores"]), (&3.into(), &440.into()));
+    assert_eq!(json["entries"][0]["accesses"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
 fn recordings_without_accesses_are_rejected() {
-    for arguments in [&["--mem"][..], &["--sort", "mem"], &["--sort", "phys_daddr"], &["--sort", "local_weight"]] {
+    for arguments in
+        [&["--mem"][..], &["--c2c"], &["--sort", "mem"], &["--sort", "phys_daddr"], &["--sort", "local_weight"]]
+    {
         let run = run(perfconv().arg("report").arg(fixture("callgraph.data")).args(arguments));
         assert!(run.status == 1 && run.stderr.contains("record them with 'perf mem record'"), "{arguments:?}: {run:?}");
     }

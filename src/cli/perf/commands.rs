@@ -95,10 +95,7 @@ pub(super) const COMMANDS: &[PerfCommand] = &[
         "buildid-cache",
         "use 'perfconv archive' to pack the objects of a recording, and --unpack to unpack them to ~/.debug",
     ),
-    replaced(
-        "c2c",
-        "use 'perfconv report --sort dcacheline,cpu,sym,mem,snoop' for the accesses of cache lines by CPU and function",
-    ),
+    replaced("c2c", "use 'perfconv report --c2c'"),
     replaced("kmem", EVENTS),
     replaced("kwork", EVENTS),
     replaced("lock", EVENTS),

@@ -92,6 +92,20 @@ pub struct Contents {
     )]
     pub mem: bool,
 
+    /// Print the cache lines that CPUs share, with loads, stores and transfers of modified lines by offset, function and thread, as
+    /// perf c2c.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            conflicts_with_all = [
+                "callers", "callees", "symbol", "lines", "list", "tree", "mem", "branch_stack", "sched", "syscalls", "ratio",
+                "no_children", "percent_limit", "search", "off_cpu", "weight", "span", "sort"
+            ]
+        )
+    )]
+    pub c2c: bool,
+
     /// Print the branches of branch stacks by source, target and cycles, as perf report --branch-stack. Sort keys such as
     /// symbol_from imply it.
     #[cfg_attr(
@@ -180,6 +194,7 @@ impl Contents {
         let Self { callers, callees, symbol, lines, list, tree, .. } = self;
         [callers, callees, symbol, lines, list].into_iter().all(Option::is_none)
             && tree.is_none()
+            && !self.c2c
             && !self.sched
             && !self.syscalls
             && self.ratio.is_none()

@@ -2,6 +2,7 @@
 //! recordings, as text, CSV, JSON or Markdown.
 
 pub mod annotate;
+mod cache_lines;
 mod comparison;
 mod contents;
 mod csv;
@@ -29,6 +30,7 @@ use crate::profile::labels::Label;
 use crate::profile::options::{FunctionNames, Measures};
 use crate::profile::{Profile, Row};
 use crate::report::Counts;
+use crate::report::cache_lines::CacheLines;
 use crate::report::comparison::{ComparedEntry, Comparison};
 use crate::report::key::ReportKey;
 use crate::report::location::Locations;
@@ -261,6 +263,9 @@ impl ProfileFormat for Report {
     }
 
     fn required_labels(&self) -> Vec<Label> {
+        if self.contents.c2c {
+            return CacheLines::LABELS.to_vec();
+        }
         self.keys(false).iter().flat_map(|key| key.labels()).copied().collect()
     }
 
@@ -270,6 +275,9 @@ impl ProfileFormat for Report {
     }
 
     fn accesses(&self) -> Accesses {
+        if self.contents.c2c {
+            return Accesses::with_fields(CacheLines::FIELDS.iter().copied(), true);
+        }
         let keys = self.keys(false).iter().chain(&self.group_by);
         Accesses::with_fields(keys.flat_map(|key| key.access_fields()).copied(), self.contents.mem)
     }
@@ -330,6 +338,17 @@ impl Report {
                 (false, true) => syscalls::write_csv(profile, calls, settings.limit, out),
                 (false, false) => {
                     let text = syscalls::text(profile, calls, settings.limit, style);
+                    out.write_all(text.as_bytes()).map_err(Error::Output)
+                }
+            };
+        }
+        if self.contents.c2c {
+            let lines = CacheLines::new(profile, &locations);
+            return match (json, csv) {
+                (true, _) => cache_lines::write_json(profile, &lines, &locations, settings.limit, out),
+                (false, true) => cache_lines::write_csv(profile, &lines, &locations, settings.limit, out),
+                (false, false) => {
+                    let text = cache_lines::text(profile, &lines, &locations, settings.limit, style);
                     out.write_all(text.as_bytes()).map_err(Error::Output)
                 }
             };
