@@ -82,11 +82,11 @@ pub(super) fn summary(args: &ConvertArgs) -> Result<ExitCode, Failure> {
             (lines, Some(Recorded { has_callers: has_callers(&info.meta), stats }))
         }
     };
-    let has_samples = recorded.as_ref().is_none_or(|recorded| recorded.stats.has_samples());
+    let has_samples = recorded.as_ref().is_none_or(|recorded| recorded.stats.has_decoded_samples());
     if name != "-" && has_samples {
         lines.extend(hottest(&recording, &options, args)?);
     }
-    if recorded.as_ref().is_some_and(|recorded| has_samples && !recorded.has_callers) {
+    if recorded.as_ref().is_some_and(|recorded| recorded.stats.has_samples() && !recorded.has_callers) {
         lines.push(NO_CALLERS.to_owned());
     }
     // Standard input cannot be read again.
@@ -162,7 +162,7 @@ fn hottest(recording: &InputRecording, read: &ReadOptions, args: &ConvertArgs) -
 /// Commands to run next on an input. Without statistics of its records it is a profile.
 fn next_steps(name: &str, is_named: bool, args: &ConvertArgs, recorded: Option<&Recorded>) -> Vec<String> {
     let stats = recorded.map(|recorded| &recorded.stats);
-    let has_samples = stats.is_none_or(Stats::has_samples);
+    let has_samples = stats.is_none_or(Stats::has_decoded_samples);
     let from = args.read.from.as_ref().map(|from| format!(" --from {from}")).unwrap_or_default();
     // Functions are looked up where this summary found them.
     let symfs = args.passes.find.symfs.as_ref();

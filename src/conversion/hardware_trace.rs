@@ -85,8 +85,7 @@ fn source_at_start(start: &[u8]) -> Option<Option<AuxtraceType>> {
     let endian = header::endian(start)?;
     let word = |at: usize| ByteReader::new(start.get(at..)?, endian).u64();
     // The header of a file has the offset of the records.
-    let pipe_header = u64::from(PIPE_HEADER_SIZE);
-    let first = if word(8)? == pipe_header { pipe_header } else { word(40)? };
+    let first = if word(8)? == PIPE_HEADER_SIZE { PIPE_HEADER_SIZE } else { word(40)? };
     let mut at = usize::try_from(first).ok().filter(|&at| at <= start.len())?;
     let mut search = Search::default();
     while let WalkStep::Record { header, len, payload } = step(start, at, endian) {

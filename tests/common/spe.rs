@@ -123,7 +123,7 @@ impl Record {
     fn packets(&self, random: &mut Random) -> Vec<u8> {
         let mut packets = Vec::new();
         let address = |index: u8, payload: u64| [&[0xb0 | index][..], &payload.to_le_bytes()].concat();
-        let code = |address: u64| (address & (1 << 56) - 1) | u64::from(address >> 63) << 61 | 1 << 63;
+        let code = |address: u64| (address & ((1 << 56) - 1)) | ((address >> 63) << 61) | (1 << 63);
         self.context
             .iter()
             .for_each(|tid| packets.push([&[0x64 | random.below(2) as u8][..], &tid.to_le_bytes()].concat()));

@@ -36,3 +36,11 @@ fn info_counts_buffers_by_source_and_cpu() {
     let row = |cpu: &str, bytes: &str| format!("{:<28} {:>12} {bytes:>14}", format!("Arm SPE, CPU {cpu}"), 1);
     assert_eq!(rows, [row("0", "32"), row("1", "128")]);
 }
+
+#[test]
+fn the_summary_has_traces_and_the_functions_in_them() {
+    let (_dir, path) = recording();
+    let summary = text(succeed(perfconv().arg(&path)).stdout);
+    let line = "  trace     Arm SPE: 160 bytes in 2 buffers, which outputs of samples decode";
+    assert!(summary.lines().any(|other| other == line), "{summary}");
+}

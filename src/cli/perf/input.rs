@@ -62,7 +62,7 @@ pub(super) fn check_contents(given: &Given, path: &Path) -> Result<(), Failure> 
     let problem = if features.contains_key(&FeatureId::STAT) {
         "has counters of perf stat instead of samples; use 'perfconv info --stats'"
     } else if features.contains_key(&FeatureId::AUXTRACE) && !given.is_negated("itrace") {
-        "has AUX area traces, which perfconv does not decode; \
+        "has AUX area traces, which this command does not decode; \
          add --no-itrace to print the other samples, or use the real perf"
     } else {
         return Ok(());

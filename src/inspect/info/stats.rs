@@ -9,6 +9,7 @@ use crate::profile::event::ProfileEvent;
 use hashbrown::HashSet;
 use perf_data::abi::bytes::{ByteReader, pair_at};
 use perf_data::abi::record::RecordType;
+use perf_data::abi::record::auxtrace_info::AuxtraceType;
 use perf_data::abi::sample::field::SampleField;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::error::Result;
@@ -83,6 +84,16 @@ impl Stats {
     /// Whether there are samples, of known events or not.
     pub fn has_samples(&self) -> bool {
         self.samples_of_unknown_event > 0 || self.samples.iter().any(|count| count.samples > 0)
+    }
+
+    /// Whether there is a trace that outputs of samples decode.
+    pub fn has_decodable_trace(&self) -> bool {
+        self.traces.iter().any(|trace| trace.source == AuxtraceType::ARM_SPE.title())
+    }
+
+    /// Whether outputs have samples: recorded ones, or those of a trace that they decode.
+    pub fn has_decoded_samples(&self) -> bool {
+        self.has_samples() || self.has_decodable_trace()
     }
 
     /// The statistics, line by line.

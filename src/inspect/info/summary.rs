@@ -5,7 +5,7 @@ use super::stats::Stats;
 use perf_data::abi::feature::FeatureId;
 use perf_data::container::read::Container;
 use perf_data::printable;
-use perf_data::stream::ledger::Ledger;
+use perf_data::stream::ledger::{Ledger, counted};
 use perf_data::stream::meta::Meta;
 
 /// Number of events and record types that are listed, in the width of a terminal.
@@ -45,6 +45,15 @@ pub fn lines(meta: &Meta, stats: &Stats, ledger: &Ledger) -> Vec<String> {
     events.sort_by_key(|event| std::cmp::Reverse(event.samples));
     let samples = list_first(events.iter().map(|event| format!("{} {}", event.samples, event.event)), "events");
     lines.push(format!("  samples   {samples}"));
+    if !stats.traces.is_empty() {
+        let (buffers, bytes) =
+            stats.traces.iter().fold((0, 0), |(buffers, bytes), trace| (buffers + trace.buffers, bytes + trace.bytes));
+        let mut sources: Vec<_> = stats.traces.iter().map(|trace| trace.source).collect();
+        sources.dedup();
+        let effect = if stats.has_decodable_trace() { ", which outputs of samples decode" } else { "" };
+        let buffers = counted(buffers, "buffer");
+        lines.push(format!("  trace     {}: {bytes} bytes in {buffers}{effect}", sources.join(", ")));
+    }
     let mut types: Vec<_> = stats.records.iter().collect();
     types.sort_by_key(|(_, count)| std::cmp::Reverse(count.records));
     lines.push(format!(
