@@ -48,10 +48,11 @@ fn every_label_is_written() {
     }
     let covered: BTreeSet<_> = LABELS_BY_FIXTURE.iter().flat_map(|(_, labels)| *labels).copied().collect();
     let all: BTreeSet<_> = Label::ALL.iter().map(|label| label.key()).collect();
-    // The rest need more than a fixture: hardware with data sources and traces (tests of Arm SPE), waits (--off-cpu), switches (--weight latency), a file of thread
-    // types.
+    // The rest need more than a fixture: hardware with data sources and traces (tests of Arm SPE), spans (--span), waits (--off-cpu),
+    // switches (--weight latency), a file of thread types.
     let others: Vec<_> = all.difference(&covered).collect();
     let expected = [
+        "argument",
         "branch_outcome",
         "issue_latency",
         "operation",
