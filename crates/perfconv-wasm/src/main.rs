@@ -1,7 +1,7 @@
 //! Writes the samples of a recording to standard output in batches of columns: the half of the npm package's `samples()` that is
 //! compiled to WebAssembly. `web/perfconv/samples.js` is the other half, and the only reader.
 //!
-//! A batch is a line of JSON ([`Head`]) and the columns, in the order of [`Batch`], as little-endian numbers.
+//! A batch is a line of JSON and the columns, in the order of [`Batch`], as little-endian numbers.
 
 mod batch;
 
