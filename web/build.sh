@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the npm package, the page and its single-file form: bash web/build.sh [DESTINATION]
 #
-# Needs Rust, clang 16 or later, and Node.js with npm.
+# Needs Rust, clang 16 or later, Python 3.11, and Node.js with npm.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 destination=$(realpath -m "${1:-target/web}")
@@ -24,4 +24,9 @@ optimize() { npx wasm-opt -Oz "${features[@]}" "../target/$target/wasm/$1.wasm" 
 optimize perfconv perfconv
 optimize perfconv-samples samples
 node bundle.js "$destination"
+cp ../LICENSE-* perfconv
+python3 ../packaging/notices.py perfconv/THIRD-PARTY-NOTICES.txt --target $target
+cp ../LICENSE-* "$destination"
+# The pages contain the shim, which is beside the npm package.
+cat perfconv/THIRD-PARTY-NOTICES.txt node_modules/@bjorn3/browser_wasi_shim/LICENSE-MIT > "$destination/THIRD-PARTY-NOTICES.txt"
 npm pack --silent --workspace perfconv --pack-destination "$destination"
