@@ -75,6 +75,7 @@ bit_fields! {
         /// Privilege: 0 not recorded, 1 user, 2 kernel, 3 hypervisor. Since Linux 6.1.
         PRIV = 30..33,
         /// The branch was not taken. Only perf sets it, in samples that it decodes from traces; the kernel records taken branches.
+        /// Since perf 6.15.
         NOT_TAKEN = 33..34,
         /// Unused.
         RESERVED = 34..64,
@@ -238,7 +239,8 @@ mod tests {
         field(BranchFlags::NEW_TYPE, 3, "0000000c00000000", "0000000c00000000");
         field(BranchFlags::PRIV, 1, "0000004000000000", "0000000080000000");
         field(BranchFlags::PRIV, 4, "0000000001000000", "0000000200000000");
-        field(BranchFlags::RESERVED, 1, "0000000002000000", "0000000000000001");
+        field(BranchFlags::NOT_TAKEN, 1, "0000000002000000", "0000000040000000");
+        field(BranchFlags::RESERVED, 1, "0000000004000000", "0000000000000001");
         assert_eq!(BranchFlags::default().with(BranchFlags::TYPE, 5).branch_type(), BranchType::IND_CALL);
     }
 
