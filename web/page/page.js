@@ -163,6 +163,13 @@ element('input').addEventListener('change', ({ target }) => {
   take(target.files).catch(fail);
   target.value = '';
 });
+// A frame takes what is dropped on it, so that the browser would leave this page. While the pointer is elsewhere, as it is when files are
+// dragged from another window, the frame is not in the way.
+const setAway = (isAway) => document.body.classList.toggle('away', isAway);
+addEventListener('blur', () => setAway(document.activeElement?.tagName !== 'IFRAME'));
+document.documentElement.addEventListener('mouseleave', () => setAway(true));
+element('profile').addEventListener('mouseleave', () => setAway(true));
+addEventListener('mousemove', () => setAway(false));
 addEventListener('dragover', (event) => {
   event.preventDefault();
   document.body.classList.add('over');
