@@ -459,6 +459,8 @@ mod tests {
             "data_src Unknown Level",
             "snoop_status Hit",
             "weight 562954248388613",
+            "operation load",
+            "remote no",
             "cache_latency 5",
             "total_latency 1",
         ];
