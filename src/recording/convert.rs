@@ -3,7 +3,7 @@
 use super::Recording;
 use super::steps::Steps;
 use crate::conversion::{Conversion, Converted, output_rules, uses_unselected_samples};
-use crate::formats::framework::table::{by_file_name, by_name, with_compression};
+use crate::formats::framework::table::{by_file_name, with_compression};
 use crate::formats::omitted::omitted_file_format;
 use crate::formats::{FORMATS, Format, OutputFormat};
 use crate::profile::labels::Label;
@@ -15,8 +15,8 @@ use crate::rewrite::anonymize::key::Key;
 use crate::rewrite::framework::pass::Pass;
 use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
 use perf_data::container::access::FileMode;
+use perf_data::container::output::OutputRules;
 use perf_data::container::output::path::parent;
-use perf_data::container::output::{Output, OutputRules};
 use perf_data::container::write::envelope::Envelopes;
 use perf_data::error::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -64,17 +64,6 @@ impl<'a> Convert<'a> {
     pub fn to(mut self, format: impl OutputFormat) -> Self {
         self.format = Some(Box::new(format));
         self
-    }
-
-    /// Sets the format of the output by its name, such as `pprof` or `html`, with the default options.
-    ///
-    /// # Errors
-    /// If no format that can be written has this name.
-    pub fn to_named(mut self, name: &str) -> Result<Self> {
-        let format = by_name(FORMATS, name).and_then(Format::with_defaults);
-        let unknown = || Error::invalid(format!("unknown format '{name}'"));
-        self.format = Some(format.ok_or_else(unknown)?);
-        Ok(self)
     }
 
     /// Selects the samples of an event, if the output is a profile. Several calls select several events.
@@ -173,52 +162,14 @@ impl<'a> Convert<'a> {
         self.write_as(format, &Envelopes { list, level: None }, path)
     }
 
-    /// Converts to memory, in the format that was [chosen](Self::to), without compression of the whole; returns the bytes, and what
-    /// [`write`](Self::write) returns. Files are needed only for the object files of functions, and beyond the limits of memory.
-    ///
-    /// ```
-    /// # fn main() -> perf_data::error::Result<()> {
-    /// use perfconv::formats::folded::Folded;
-    ///
-    /// let recording = perfconv::Recording::from_bytes("perf.data", std::fs::read("roundtrip/fixtures/callgraph.data").unwrap())?;
-    /// let (stacks, _) = recording.convert().to(Folded::default()).into_bytes()?;
-    /// assert!(stacks.starts_with(b"loop-pie;"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// If no format was chosen, its output is a directory, or the recording cannot be read.
-    pub fn into_bytes(self) -> Result<(Vec<u8>, Converted)> {
-        let Some(format) = self.format.as_ref().map(|format| format.format()) else {
-            return Err(Error::invalid("no format is chosen for an output in memory"));
-        };
-        let output = Output::memory();
-        let envelopes = Envelopes { list: Vec::new(), level: None };
-        let converted = self.run(format, &envelopes, Path::new("memory"), |_, _| Ok(&output))?;
-        Ok((output.into_bytes(), converted))
-    }
-
     pub(super) fn write_as(self, format: &'static Format, envelopes: &Envelopes, path: &Path) -> Result<Converted> {
-        let mut output = None;
-        self.run(format, envelopes, path, |recording, rules| Ok(output.insert(recording.output(path, rules)?)))
-    }
-
-    /// Writes to an output, which is made as the rules say.
-    fn run<'o>(
-        self,
-        format: &'static Format,
-        envelopes: &Envelopes,
-        path: &Path,
-        output: impl FnOnce(&Recording, OutputRules) -> Result<&'o Output>,
-    ) -> Result<Converted> {
         let Self { recording, profile, format: chosen, steps, images, overwrite, mode } = self;
         let Some(format) = chosen.or_else(|| format.with_defaults()) else {
             let (path, name) = (path.display(), format.name);
             return Err(Error::invalid(format!("{path}: {name} can be read but not written; choose another format")));
         };
         let rules = output_rules(&*format, profile.split.is_some(), overwrite);
-        let output = output(recording, OutputRules { mode, ..rules })?;
+        let output = recording.output(path, OutputRules { mode, ..rules })?;
         recording.check_symbols()?;
         let mut symbols = recording.symbol_sources();
         if !format.shows_lines() {
@@ -248,6 +199,6 @@ impl<'a> Convert<'a> {
             overwrite,
             base: None,
         };
-        conversion.run(&recording.opened, output)
+        conversion.run(&recording.opened, &output)
     }
 }

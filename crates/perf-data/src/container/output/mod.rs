@@ -1,4 +1,4 @@
-//! Outputs: a file or directory that appears only when it is complete, a stream, a special file, or memory.
+//! Outputs: a file or directory that appears only when it is complete, a stream, or a special file.
 
 pub mod file_names;
 pub mod incomplete;
@@ -12,9 +12,8 @@ use pending::PendingOutput;
 use same_file::Handle;
 use std::fmt::Display;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Cursor, ErrorKind, Seek, Write};
+use std::io::{self, BufWriter, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
 const IS_DIRECTORY: &str = "is a directory; name a file in it";
@@ -53,8 +52,6 @@ pub enum Output {
     },
     /// A device, a FIFO or an open file of a process: written to directly.
     Special(PathBuf),
-    /// Memory.
-    Memory(Mutex<Vec<u8>>),
 }
 
 /// The error about an existing output that must not be overwritten.
@@ -146,19 +143,6 @@ impl Output {
         Ok(Self::File { target, name, overwrite: rules.overwrite, access }.with_mode(rules.mode))
     }
 
-    /// Memory, empty at first.
-    pub fn memory() -> Self {
-        Self::Memory(Mutex::default())
-    }
-
-    /// The bytes that were written to memory; empty for other outputs.
-    pub fn into_bytes(self) -> Vec<u8> {
-        match self {
-            Self::Memory(bytes) => bytes.into_inner().unwrap_or_else(PoisonError::into_inner),
-            _ => Vec::new(),
-        }
-    }
-
     /// Files to add to a directory.
     pub fn part(directory: PathBuf, join: JoinDirectory, name: String, input: &Path) -> Self {
         Self::Part { directory, join, name, access: Access::from_input(input) }
@@ -184,7 +168,7 @@ impl Output {
     pub fn access(&self) -> Access {
         match self {
             Self::File { access, .. } | Self::Part { access, .. } => *access,
-            Self::Stream { .. } | Self::Special(_) | Self::Memory(_) => Access::default(),
+            Self::Stream { .. } | Self::Special(_) => Access::default(),
         }
     }
 
@@ -194,7 +178,6 @@ impl Output {
             Self::Stream { name, .. } => (*name).to_owned(),
             Self::File { name, .. } | Self::Part { name, .. } => name.clone(),
             Self::Special(path) => path.display().to_string(),
-            Self::Memory(_) => "memory".to_owned(),
         }
     }
 
@@ -210,7 +193,7 @@ impl Output {
 
     /// Whether [`Self::write_seekable`] can write it.
     pub fn can_seek(&self) -> bool {
-        matches!(self, Self::File { .. } | Self::Memory(_))
+        matches!(self, Self::File { .. })
     }
 
     /// Writes the output with `write`. An existing file keeps its contents until the new one is moved into place.
@@ -230,10 +213,6 @@ impl Output {
                 Ok(PendingOutput::in_place())
             }
             Self::Part { name, .. } => Err(Error::invalid(format!("{name}: {IS_DIRECTORY}"))),
-            Self::Memory(bytes) => {
-                write(&mut *empty(bytes))?;
-                Ok(PendingOutput::in_place())
-            }
             Self::File { target, overwrite, .. } => {
                 let file = self.create_temporary(target)?;
                 buffered(file.as_file(), write).map_err(|error| self.named(error))?;
@@ -245,12 +224,8 @@ impl Output {
     /// As [`write`](Self::write), with a writer that can seek.
     ///
     /// # Errors
-    /// As [`write`](Self::write), and if the output is neither a file nor memory.
+    /// As [`write`](Self::write), and if the output is not a file.
     pub fn write_seekable(&self, write: impl FnOnce(&mut dyn WriteSeek) -> Result<()>) -> Result<PendingOutput<'_>> {
-        if let Self::Memory(bytes) = self {
-            write(&mut Cursor::new(&mut *empty(bytes)))?;
-            return Ok(PendingOutput::in_place());
-        }
         let Self::File { target, overwrite, .. } = self else {
             return Err(Error::invalid(format!("{}: not seekable; name a file", self.name())));
         };
@@ -290,7 +265,7 @@ impl Output {
         let (location, target) = match self {
             Self::File { target, .. } => (parent(target), target),
             Self::Part { directory, .. } => (&**directory, directory),
-            Self::Stream { .. } | Self::Special(_) | Self::Memory(_) => {
+            Self::Stream { .. } | Self::Special(_) => {
                 return Err(Error::invalid(format!("{}: the output is a directory; name one", self.name())));
             }
         };
@@ -357,13 +332,6 @@ impl Output {
     pub fn failed(&self, doing: &'static str) -> impl FnOnce(io::Error) -> Error + use<> {
         Error::io(self.name(), doing)
     }
-}
-
-/// Memory, without what was written before.
-fn empty(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-    let mut bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
-    bytes.clear();
-    bytes
 }
 
 fn buffered(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
