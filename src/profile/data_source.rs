@@ -1,36 +1,25 @@
 //! Data sources of memory accesses, in the terms of perf_data_converter.
 
-use perf_data::abi::sample::data_src::DataSrc;
+use perf_data::abi::sample::data_src::{DataSrc, mem};
 
-/// `PERF_MEM_LVL_*`: bits of [`DataSrc::MEM_LVL`], the older encoding of the level.
-mod lvl {
-    pub(super) const L1: u64 = 0x08;
-    pub(super) const LFB: u64 = 0x10;
-    pub(super) const L2: u64 = 0x20;
-    pub(super) const L3: u64 = 0x40;
-    pub(super) const LOC_RAM: u64 = 0x80;
-    pub(super) const REM_RAM: u64 = 0x100 | 0x200;
-    pub(super) const REM_CCE1: u64 = 0x400;
-    pub(super) const REM_CCE2: u64 = 0x800;
-    pub(super) const IO: u64 = 0x1000;
-    pub(super) const UNC: u64 = 0x2000;
-}
+/// Memory of another socket or node, at any distance.
+const REMOTE_RAM: u64 = mem::LVL_REM_RAM1 | mem::LVL_REM_RAM2;
 
 /// The level of the memory hierarchy.
 pub(crate) fn level(word: u64) -> &'static str {
     let source = DataSrc(word);
     let bits = source.get(DataSrc::MEM_LVL);
     let levels = [
-        (lvl::L1, "L1"),
-        (lvl::LFB, "LFB"),
-        (lvl::L2, "L2"),
-        (lvl::L3, "Local L3"),
-        (lvl::LOC_RAM, "Local DRAM"),
-        (lvl::REM_RAM, "Remote DRAM"),
-        (lvl::REM_CCE1, "Near L3"),
-        (lvl::REM_CCE2, "Far L3"),
-        (lvl::IO, "IO Memory"),
-        (lvl::UNC, "Uncached Memory"),
+        (mem::LVL_L1, "L1"),
+        (mem::LVL_LFB, "LFB"),
+        (mem::LVL_L2, "L2"),
+        (mem::LVL_L3, "Local L3"),
+        (mem::LVL_LOC_RAM, "Local DRAM"),
+        (REMOTE_RAM, "Remote DRAM"),
+        (mem::LVL_REM_CCE1, "Near L3"),
+        (mem::LVL_REM_CCE2, "Far L3"),
+        (mem::LVL_IO, "IO Memory"),
+        (mem::LVL_UNC, "Uncached Memory"),
     ];
     let by_bit = levels.iter().find(|(bit, _)| bits & bit != 0).map(|(_, name)| *name);
     by_bit.or_else(|| by_number(source)).unwrap_or("Unknown Level")
@@ -72,7 +61,7 @@ pub(crate) fn tlb(word: u64) -> Option<&'static str> {
 /// Whether the data was on another socket or node; `None` if there was no access.
 pub(crate) fn remote(word: u64) -> Option<&'static str> {
     let source = DataSrc(word);
-    let is_remote = source.get(DataSrc::MEM_REMOTE) == 1 || source.get(DataSrc::MEM_LVL) & lvl::REM_RAM != 0;
+    let is_remote = source.get(DataSrc::MEM_REMOTE) == 1 || source.get(DataSrc::MEM_LVL) & REMOTE_RAM != 0;
     operation(word).map(|_| if is_remote { "yes" } else { "no" })
 }
 

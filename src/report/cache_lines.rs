@@ -7,8 +7,9 @@ use crate::profile::intern::stacks::FrameId;
 use crate::profile::labels::Label;
 use crate::profile::{Profile, Row};
 use hashbrown::HashMap;
-use perf_data::abi::sample::data_src::DataSrc;
+use perf_data::abi::sample::data_src::{DataSrc, mem};
 use perf_data::session::names::NameId;
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::AddAssign;
@@ -16,21 +17,8 @@ use std::ops::AddAssign;
 /// Bytes in a cache line.
 const LINE: u64 = 64;
 
-/// `PERF_MEM_*`: values of the fields of [`DataSrc`].
-mod mem {
-    pub(super) const OP_LOAD: u64 = 2;
-    pub(super) const OP_STORE: u64 = 4;
-    pub(super) const LVL_HIT: u64 = 2;
-    pub(super) const LVL_L2: u64 = 0x20;
-    pub(super) const LVL_L3: u64 = 0x40;
-    pub(super) const LVL_REMOTE_CACHE: u64 = 0x400 | 0x800;
-    pub(super) const SNOOP_HIT: u64 = 4;
-    pub(super) const SNOOP_HITM: u64 = 0x10;
-    pub(super) const SNOOPX_PEER: u64 = 2;
-}
-
 /// Numbers of accesses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AccessCounts {
     /// Loads.
@@ -67,7 +55,7 @@ impl AccessCounts {
         if level(mem::LVL_HIT) && level(mem::LVL_L2 | mem::LVL_L3) && is_peer {
             counts.peer = samples;
         }
-        if level(mem::LVL_REMOTE_CACHE) || source.get(DataSrc::MEM_REMOTE) == 1 {
+        if level(mem::LVL_REM_CCE1 | mem::LVL_REM_CCE2) || source.get(DataSrc::MEM_REMOTE) == 1 {
             match source.get(DataSrc::MEM_SNOOP) {
                 snoop if snoop & mem::SNOOP_HIT != 0 => {}
                 snoop if snoop & mem::SNOOP_HITM != 0 => counts.remote_hitm = samples,

@@ -92,16 +92,6 @@ pub(super) fn write_json(
     limit: usize,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let counts = |counts: &AccessCounts| {
-        json!({
-            "loads": counts.loads,
-            "stores": counts.stores,
-            "local_hitm": counts.local_hitm,
-            "remote_hitm": counts.remote_hitm,
-            "peer": counts.peer,
-            "load_cycles": counts.load_cycles,
-        })
-    };
     let access = |access: &SharedAccess| {
         let (pid, tid, thread) = access.thread;
         json!({
@@ -112,14 +102,14 @@ pub(super) fn write_json(
             "pid": pid,
             "tid": tid,
             "cpus": access.cpus,
-            "counts": counts(&access.counts),
+            "counts": access.counts,
         })
     };
     let entries = lines.shared.iter().take(limit).map(|line| {
         json!({
             "address": format!("{:#x}", line.address),
             "cpus": line.cpus,
-            "counts": counts(&line.counts),
+            "counts": line.counts,
             "accesses": line.accesses.iter().map(access).collect::<Vec<_>>(),
         })
     });
@@ -128,7 +118,7 @@ pub(super) fn write_json(
     object.remove("events");
     object.insert("entries".to_owned(), entries);
     object.insert("cache_lines".to_owned(), lines.count.into());
-    object.insert("counts".to_owned(), counts(&lines.counts));
+    object.insert("counts".to_owned(), json!(lines.counts));
     writeln!(out, "{}", Value::from(object)).map_err(Error::Output)
 }
 

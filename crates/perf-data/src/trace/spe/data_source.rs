@@ -2,39 +2,7 @@
 
 use super::packet::SpeEvents;
 use super::record::SpeRecord;
-use crate::abi::sample::data_src::DataSrc;
-
-/// `PERF_MEM_*`: values of the fields of [`DataSrc`].
-mod mem {
-    pub(super) const NA: u64 = 1;
-    pub(super) const OP_LOAD: u64 = 2;
-    pub(super) const OP_STORE: u64 = 4;
-    pub(super) const LVL_HIT: u64 = 2;
-    pub(super) const LVL_MISS: u64 = 4;
-    pub(super) const LVL_L1: u64 = 8;
-    pub(super) const LVL_LFB: u64 = 0x10;
-    pub(super) const LVL_L2: u64 = 0x20;
-    pub(super) const LVL_L3: u64 = 0x40;
-    pub(super) const LVL_LOC_RAM: u64 = 0x80;
-    pub(super) const LVL_REM_RAM1: u64 = 0x100;
-    pub(super) const LVL_REM_CCE1: u64 = 0x400;
-    pub(super) const LVL_REM_CCE2: u64 = 0x800;
-    pub(super) const LVL_IO: u64 = 0x1000;
-    pub(super) const NUM_L1: u64 = 1;
-    pub(super) const NUM_L2: u64 = 2;
-    pub(super) const NUM_L3: u64 = 3;
-    pub(super) const NUM_IO: u64 = 10;
-    pub(super) const NUM_NA: u64 = 15;
-    pub(super) const NUM_LFB: u64 = 12;
-    pub(super) const NUM_RAM: u64 = 13;
-    pub(super) const SNOOP_NONE: u64 = 2;
-    pub(super) const SNOOP_HIT: u64 = 4;
-    pub(super) const SNOOP_HITM: u64 = 16;
-    pub(super) const SNOOPX_PEER: u64 = 2;
-    pub(super) const TLB_HIT: u64 = 2;
-    pub(super) const TLB_MISS: u64 = 4;
-    pub(super) const TLB_WALKER: u64 = 0x20;
-}
+use crate::abi::sample::data_src::{DataSrc, mem};
 
 /// CPUs whose data sources have the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
