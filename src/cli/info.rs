@@ -13,7 +13,7 @@ use perf_data::stream::events::EventIndex;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::source::Source;
 use perf_symbols::symbol::demangle::Demangle;
-use perfconv::conversion::{decode_trace, passed_profiles};
+use perfconv::conversion::decoded_profiles;
 use perfconv::formats::framework::bounded_json::bounded_info;
 use perfconv::formats::json;
 use perfconv::inspect::info::stats::Stats;
@@ -24,7 +24,6 @@ use perfconv::report::Counts;
 use perfconv::report::key::ReportKey;
 use perfconv::report::location::Locations;
 use perfconv::report::top::{ReportEntry, Top};
-use perfconv::rewrite::framework::passes::Passes;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -127,9 +126,7 @@ fn hottest(recording: &InputRecording, read: &ReadOptions, args: &ConvertArgs) -
     let names = args.profile.contents.names;
     let options =
         ProfileOptions { labels: Some(Vec::new()), leaves_only: true, symbols, names, ..ProfileOptions::default() };
-    let mut passes = Passes::default();
-    let input = decode_trace(recording.input(), read, &mut passes)?;
-    let (profiles, _) = passed_profiles(input, read, &mut passes, &options)?;
+    let (profiles, _) = decoded_profiles(recording.input(), read, &options)?;
     let Some(profile) = profiles.first() else { return Ok(Vec::new()) };
     let locations = Locations::with_names(&profile.tables, profile.tables.function_names);
     let lists = profile.has_samples.iter().map(|&event| {

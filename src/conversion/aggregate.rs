@@ -1,5 +1,6 @@
 //! Conversion of a recording to profiles.
 
+use super::hardware_trace::decode_trace;
 use crate::formats::framework::output::BeginStreamed;
 use crate::profile::Profile;
 use crate::profile::collect::collector::Collector;
@@ -40,6 +41,16 @@ pub fn profile(source: Source, options: &ProfileOptions) -> Result<(Profile, Led
 pub fn profiles(source: Source, options: &ProfileOptions) -> Result<(Vec<Profile>, Ledger)> {
     let read = source.options().clone();
     collected(Collector::new(options), &options.symbols, read, Disclosure::Everything, |sink| source.run(sink))
+}
+
+/// Converts a recording to profiles, with the samples of its trace, if that is decoded by default.
+///
+/// # Errors
+/// Those of [`profile`].
+pub fn decoded_profiles(input: Input, read: &ReadOptions, options: &ProfileOptions) -> Result<(Vec<Profile>, Ledger)> {
+    let mut passes = Passes::default();
+    let input = decode_trace(input, read, &mut passes)?;
+    passed_profiles(input, read, &mut passes, options)
 }
 
 /// Converts a recording to profiles after applying passes.

@@ -27,7 +27,7 @@ const MAX_RECORDS: u32 = 64;
 ///
 /// # Errors
 /// If the input cannot be opened.
-pub fn decode_trace(input: Input, read: &ReadOptions, passes: &mut Passes) -> Result<Input> {
+pub(crate) fn decode_trace(input: Input, read: &ReadOptions, passes: &mut Passes) -> Result<Input> {
     let (input, start) = input.peek(START, |start| source_at_start(start).is_some(), read)?;
     let source = match source_at_start(&start) {
         Some(source) => source,

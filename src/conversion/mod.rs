@@ -13,11 +13,11 @@ mod records;
 mod split;
 mod synth;
 
-pub use aggregate::{passed_profiles, profile, profiles};
+pub use aggregate::{decoded_profiles, passed_profiles, profile, profiles};
 pub use archive::{
     archive_envelopes, archive_reader, name_in_archive, open_archive, with_archived_objects, write_archive,
 };
-pub use hardware_trace::decode_trace;
+pub(crate) use hardware_trace::decode_trace;
 pub use merge::{new_recording_rules, write_merged};
 pub use profile_sum::write_profile_sum;
 pub use profiles::uses_unselected_samples;

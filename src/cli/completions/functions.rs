@@ -5,13 +5,12 @@ use super::shell_word::is_value;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::error::Result;
+use perfconv::conversion::decoded_profiles;
 use perfconv::conversion::input::RecognizedInput;
-use perfconv::conversion::{decode_trace, passed_profiles};
 use perfconv::formats::import::ImportOptions;
 use perfconv::profile::options::ProfileOptions;
 use perfconv::profile::symbolize::{SymbolOptions, SymbolSources};
 use perfconv::report::location::Locations;
-use perfconv::rewrite::framework::passes::Passes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -45,9 +44,7 @@ fn functions() -> Result<BTreeSet<String>> {
         objects: Some(Arc::new(objects.without_lines().without_unwinding())),
     };
     let options = ProfileOptions { labels: Some(Vec::new()), symbols, ..ProfileOptions::default() };
-    let mut passes = Passes::default();
-    let input = decode_trace(opened.input(), &read, &mut passes)?;
-    let (profiles, _) = passed_profiles(input, &read, &mut passes, &options)?;
+    let (profiles, _) = decoded_profiles(opened.input(), &read, &options)?;
     let mut names = BTreeSet::new();
     for profile in &profiles {
         let locations = Locations::new(&profile.tables);

@@ -205,8 +205,7 @@ impl Flamegraph {
         if self.icicle {
             options.direction = Direction::Inverted;
         }
-        let total: u64 = after.sorted().map(|(_, count)| count).sum();
-        let thousands = thousands(total, usize::MAX as u64);
+        let thousands = thousands(after.total(), usize::MAX as u64);
         options.count_name = in_thousands(unit(profile), thousands);
         options.factor = 1000_f64.powi(-(thousands as i32));
         if let Some(before) = &before {

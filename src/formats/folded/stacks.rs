@@ -67,6 +67,11 @@ impl FoldedStacks {
         self.short_names.iter().map(|(&id, short)| (self.names.name(id), &**short))
     }
 
+    /// The sum of the counts.
+    pub(crate) fn total(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
     /// The stacks with their counts, sorted by the names of their frames. Stacks without a count are omitted.
     pub fn sorted<'a>(&'a self) -> impl Iterator<Item = (impl Iterator<Item = &'a [u8]>, u64)> {
         let names = |ids: &'a [NameId]| ids.iter().map(|&id| self.names.name(id));
