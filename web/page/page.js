@@ -36,21 +36,32 @@ function fail(error) {
   show('failure');
 }
 
-/** Runs a call of the recording with progress and the cancel button. */
-async function work(doing, call) {
+/**
+ * Runs a call of the recording with progress and the cancel button, and shows what becomes of it.
+ * @param {string} doing what is said meanwhile
+ * @param {string} back the panel to show if the call is cancelled
+ * @param {(options: object) => Promise<T>} call
+ * @param {(result: T) => void} use shows the result
+ */
+async function work(doing, back, call, use) {
   const abort = new AbortController();
   state.abort = abort;
   element('doing').textContent = doing;
   element('progress').removeAttribute('value');
   show('work');
-  return call({
-    signal: abort.signal,
-    onProgress: ({ work, done, total }) => {
-      element('doing').textContent = work;
-      if (total) element('progress').value = done / total;
-    },
-    onMessage: (line) => element('messages').append(`${line}\n`),
-  });
+  try {
+    use(await call({
+      signal: abort.signal,
+      onProgress: ({ work, done, total }) => {
+        element('doing').textContent = work;
+        if (total) element('progress').value = done / total;
+      },
+      onMessage: (line) => element('messages').append(`${line}\n`),
+    }));
+  } catch (error) {
+    if (error.name === 'AbortError') show(back);
+    else fail(error);
+  }
 }
 
 /** Takes files: a recording, or files for the one that is open. */
@@ -76,10 +87,9 @@ async function take(list) {
   await showProfile();
 }
 
-async function showProfile() {
+function showProfile() {
   element('tabs').hidden = true;
-  try {
-    const page = await work('reading', (options) => state.recording.convert('html', options));
+  return work('reading', 'start', (options) => state.recording.convert('html', options), (page) => {
     const frame = document.createElement('iframe');
     frame.title = 'Profile';
     frame.sandbox = 'allow-scripts allow-downloads allow-popups';
@@ -87,36 +97,27 @@ async function showProfile() {
     element('profile').replaceChildren(frame);
     element('tabs').hidden = false;
     show('profile');
-  } catch (error) {
-    if (error.name === 'AbortError') show('start');
-    else fail(error);
-  }
+  });
 }
 
-async function save(format, ending) {
-  try {
-    const name = `${state.file.name.replace(/\.data$/, '')}.${ending}`;
-    const options = ending.endsWith('.gz') || format === 'html' ? name : format;
-    const bytes = await work(`writing ${name}`, (call) => state.recording.convert(options, call));
+function save(format, ending) {
+  const name = `${state.file.name.replace(/\.data$/, '')}.${ending}`;
+  const output = ending.endsWith('.gz') || format === 'html' ? name : format;
+  return work(`writing ${name}`, 'save', (options) => state.recording.convert(output, options), (bytes) => {
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([bytes]));
     link.download = name;
     link.click();
     show('save');
-  } catch (error) {
-    if (error.name === 'AbortError') show('save');
-    else fail(error);
-  }
+  });
 }
 
-async function showNames() {
-  const panel = element('names');
-  try {
-    const { objects, samples, without_function_names: unnamed } =
-      await work('looking for names', (options) => state.recording.missingSymbols(options));
-    const text = (tag, content) => Object.assign(document.createElement(tag), { textContent: content });
+function showNames() {
+  const text = (tag, content) => Object.assign(document.createElement(tag), { textContent: content });
+  return work('looking for names', 'profile', (options) => state.recording.missingSymbols(options), (missing) => {
+    const { objects, samples, without_function_names: unnamed } = missing;
     const percent = samples ? Math.round((100 * unnamed) / samples) : 0;
-    panel.replaceChildren(text('p', unnamed === 0
+    element('names').replaceChildren(text('p', unnamed === 0
       ? 'All samples have the names of their functions.'
       : `${percent} % of the samples have no name for their innermost function. Drop these files on the page:`));
     const table = document.createElement('table');
@@ -124,12 +125,9 @@ async function showNames() {
     for (const object of objects) {
       table.append(row('td', [object.name, object.build_id ?? '', object.frames, object.reason]));
     }
-    if (objects.length > 0) panel.append(table);
+    if (objects.length > 0) element('names').append(table);
     show('names');
-  } catch (error) {
-    if (error.name === 'AbortError') show('profile');
-    else fail(error);
-  }
+  });
 }
 
 function row(tag, values) {
@@ -138,15 +136,11 @@ function row(tag, values) {
   return line;
 }
 
-async function showInfo() {
-  try {
-    const info = await work('reading', (options) => state.recording.info(options));
+function showInfo() {
+  return work('reading', 'profile', (options) => state.recording.info(options), (info) => {
     element('details').textContent = JSON.stringify(info, undefined, 2);
     show('info');
-  } catch (error) {
-    if (error.name === 'AbortError') show('profile');
-    else fail(error);
-  }
+  });
 }
 
 const TABS = { profile: () => show('profile'), save: () => show('save'), names: showNames, info: showInfo };
