@@ -47,7 +47,7 @@ fn own_sums(path: &Path, events: &[String; 2]) -> Option<Sums> {
     (run.status == 0).then(|| table.deserialize().map(|read| row(read.expect("a row"))).collect())
 }
 
-/// The first two events of a recording with samples, unless their names cannot be told apart in the text of perf.
+/// The first two events of a recording with samples, unless perf's text does not distinguish their names.
 fn events(path: &Path) -> Option<[String; 2]> {
     let run = run(perfconv().arg("report").arg(path).args(["--json", "--limit", "1", "--symbols", "no", "-q"]));
     let report: serde_json::Value = serde_json::from_slice(&run.stdout).ok()?;

@@ -124,9 +124,9 @@ fn letters_select_events() {
     ];
     for (letters, event, expected) in expected {
         let decoded = spe::decoded(&path, &format!("--itrace={letters}"));
-        let found = decoded.iter().filter(|sample| sample.event == event).count();
-        assert_eq!(found, expected, "{letters}: {event}");
-        assert!(found > 0, "{letters}: {event}");
+        let samples = decoded.iter().filter(|sample| sample.event == event).count();
+        assert_eq!(samples, expected, "{letters}: {event}");
+        assert!(samples > 0, "{letters}: {event}");
     }
 }
 
