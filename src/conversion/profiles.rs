@@ -130,6 +130,7 @@ pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -
     ProfileOptions {
         labels,
         default_labels: format.labels(),
+        omits_imported_labels: !format.keeps_imported_labels(),
         required_labels: format.required_labels(),
         timeline: has_times || format.shows_lengths() && matches!(options.weight, SampleWeight::Span(_)),
         weight: if format.measures() == Measures::Scheduling { SampleWeight::OffCpu } else { options.weight },

@@ -132,6 +132,11 @@ impl Label {
     pub fn is_unique(self) -> bool {
         self == Self::TimestampNs
     }
+
+    /// Whether it identifies or names a thread or its process.
+    pub fn identifies_thread(self) -> bool {
+        matches!(self, Self::Pid | Self::Tid | Self::Comm | Self::ThreadComm)
+    }
 }
 
 /// The key of a label.

@@ -16,6 +16,8 @@ pub struct ProfileOptions {
     pub labels: Option<Vec<Label>>,
     /// Labels of samples if none are selected, where the recording has them; by default [these](Self::DEFAULT_LABELS).
     pub default_labels: Option<&'static [Label]>,
+    /// If no labels are selected, omit those of imported profiles, but for those of threads.
+    pub omits_imported_labels: bool,
     /// Labels that samples always have, where the recording has them, whichever are selected.
     pub required_labels: Vec<Label>,
     /// Names of the selected events, with or without modifiers; all events if empty.

@@ -2,6 +2,7 @@
 
 use super::embedded_symbols::{perfconv_in, symbols};
 use crate::common::program::{run, succeed};
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -89,4 +90,99 @@ fn damaged_profiles_are_rejected_with_the_reason() {
     assert!(message.contains("not a protobuf message"), "{message}");
     let message = rejected("number.otlp.json", &input("json_number"));
     assert!(message.contains("stackIndex: invalid value"), "{message}");
+}
+
+/// The eBPF profiler writes a resource for each process, addresses and mappings of ELF files, which overlap, and kernel code as
+/// such without addresses of the kernel.
+#[test]
+fn processes_can_be_resources_and_addresses_those_of_files() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let input = directory.path().join("in.otlp.json");
+    let strings = [
+        "",
+        "words",
+        "libother.so",
+        "vmlinux",
+        "process.executable.build_id.gnu",
+        "profile.frame.type",
+        "samples",
+        "count",
+        "do_syscall_64",
+        "thread.name",
+        "handler",
+        "app.py",
+        "events",
+        "nanoseconds",
+    ];
+    let text = |value: &str| json!({"stringValue": value});
+    let process = |pid: u32, name: &str, stack: u32| {
+        let attribute = |key: &str, value: Value| json!({"key": key, "value": value});
+        json!({
+            "resource": {"attributes": [
+                attribute("process.pid", json!({"intValue": pid.to_string()})),
+                attribute("process.executable.name", text(name)),
+                attribute("container.id", text(&format!("container of {name}"))),
+                attribute("host.name", text("bench")),
+            ]},
+            "scopeProfiles": [{"profiles": [
+                {
+                    "sampleType": {"typeStrindex": 6, "unitStrindex": 7},
+                    "samples": [{"stackIndex": stack, "timestampsUnixNano": ["1000", "2000"], "attributeIndices": [4]}],
+                },
+                // Off the CPU: other samples.
+                {
+                    "sampleType": {"typeStrindex": 12, "unitStrindex": 13},
+                    "samples": [{
+                        "stackIndex": stack, "timestampsUnixNano": ["1500"], "values": ["700"], "attributeIndices": [4],
+                    }],
+                },
+            ]}],
+        })
+    };
+    let location = |address: u32, mapping: u32, attribute: u32, function: u32| {
+        let lines = if function == 0 { json!([]) } else { json!([{"functionIndex": function}]) };
+        json!({"address": address.to_string(), "mappingIndex": mapping, "attributeIndices": [attribute], "lines": lines})
+    };
+    let mapping = |name: u32, attributes: &[u32]| {
+        json!({"memoryStart": "4198400", "memoryLimit": "4202496", "fileOffset": "4096", "filenameStrindex": name,
+            "attributeIndices": attributes})
+    };
+    let document = json!({
+        "resourceProfiles": [process(100, "words", 1), process(200, "python3", 2)],
+        "dictionary": {
+            "stringTable": strings,
+            "attributeTable": [
+                {},
+                {"keyStrindex": 4, "value": text("8d8661e499d82bfc71322ca168bfdf905ff2072e")},
+                {"keyStrindex": 5, "value": text("native")},
+                {"keyStrindex": 5, "value": text("kernel")},
+                {"keyStrindex": 9, "value": text("worker")},
+            ],
+            "mappingTable": [{}, mapping(1, &[1]), mapping(2, &[]), {"filenameStrindex": 3}],
+            "functionTable": [{}, {"nameStrindex": 8}, {"nameStrindex": 10, "filenameStrindex": 11}],
+            "locationTable": [
+                {}, location(0x40_1005, 1, 2, 0), location(0x40_1155, 1, 2, 0), location(0x40_1200, 2, 2, 0),
+                location(0x3000, 3, 3, 1), location(0, 0, 0, 2),
+            ],
+            "stackTable": [{}, {"locationIndices": [4, 2, 3, 1]}, {"locationIndices": [5]}],
+        },
+    });
+    fs::write(&input, document.to_string()).expect("a file");
+    let with_symbols = |name: &str, options: &[&str]| {
+        let mut command = perfconv_in(directory.path());
+        let output = directory.path().join(name);
+        command.arg(&input).args(["-q", "-o"]).arg(&output).args(options);
+        // The file itself, since the profile has no paths.
+        succeed(command.arg("--symfs").arg(symbols().join("files/opt/words/bin")));
+        fs::read_to_string(output).expect("text")
+    };
+    let stacks = "worker-100;main;[libother.so];find;do_syscall_64_[k] 2\nworker-200;handler 2\n";
+    assert_eq!(with_symbols("out.folded", &["--annotate", "kernel", "--event", "samples"]), stacks);
+    let off_cpu = stacks.replace(" 2\n", " 700\n");
+    assert_eq!(with_symbols("off_cpu.folded", &["--annotate", "kernel", "--event", "events"]), off_cpu);
+    let again = with_symbols("out.otlp.json", &[]);
+    for attribute in ["container of words", "container of python3", "process.executable.name"] {
+        assert!(again.contains(attribute), "{attribute}: {again}");
+    }
+    assert!(!again.contains("bench"), "{again}");
 }

@@ -123,6 +123,11 @@ pub trait ProfileFormat {
         None
     }
 
+    /// Whether the format has all labels of imported profiles by default. Others would have a stack for each time.
+    fn keeps_imported_labels(&self) -> bool {
+        self.labels().is_none()
+    }
+
     /// Labels that the format cannot do without, such as those of its time axis.
     fn required_labels(&self) -> Vec<Label> {
         Vec::new()

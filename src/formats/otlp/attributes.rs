@@ -34,6 +34,12 @@ pub(super) fn label_key(attribute: &str) -> &str {
 /// The attribute with the build ID of a mapping.
 pub(super) const BUILD_ID: &str = "process.executable.build_id.gnu";
 
+/// The attribute with the kind of code of a location.
+pub(super) const FRAME_TYPE: &str = "profile.frame.type";
+
+/// The kind of code of the kernel.
+pub(super) const KERNEL_FRAME: &str = "kernel";
+
 /// The ID of the list of a sample's attributes. Of labels with the same attribute, the first counts.
 pub(super) fn from_labels(labels: &[LabelValue], tables: &Tables, dictionary: &mut Dictionary<'_>) -> u32 {
     let mut keys = Vec::with_capacity(labels.len());

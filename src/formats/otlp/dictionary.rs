@@ -214,11 +214,11 @@ impl<'a> Dictionary<'a> {
     /// The attribute of the type of a frame; 0 for code that a process generated, and outside of mappings.
     fn frame_type(&mut self, frame: Frame) -> i32 {
         let kind: &[u8] = match frame.place {
-            _ if self.tables.is_kernel_frame(frame) => b"kernel",
+            _ if self.tables.is_kernel_frame(frame) => attributes::KERNEL_FRAME.as_bytes(),
             Place::In(mapping) if self.tables.mappings[mapping as usize].pid.is_none() => b"native",
             _ => return 0,
         };
-        self.text("profile.frame.type", kind)
+        self.text(attributes::FRAME_TYPE, kind)
     }
 
     /// The index of a mapping.

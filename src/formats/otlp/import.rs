@@ -5,7 +5,7 @@
 
 use super::location_ranges::{self, NO_DICTIONARY};
 use super::proto::{Profile, ProfilesData, ProfilesDictionary, Sample, ValueType, v1_7};
-use super::tables;
+use super::tables::{self, ConvertedTables};
 use super::version::{SampleLayout, with_values_last};
 use crate::formats::import::json_document::parse;
 use crate::formats::import::source::{SourceProfile, SourceSample};
@@ -15,7 +15,7 @@ use crate::formats::import::{
 use crate::formats::pprof::import::{PprofReader, ValueColumn, check_event_names, undecodable};
 use crate::formats::pprof::parts::{Nested, count};
 use crate::formats::pprof::{proto, validate};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use perf_data::error::{Error, Result};
 use perf_data::session::slices::Slices;
 use prost::Message;
@@ -112,18 +112,21 @@ fn source_profile(
     if types.is_empty() {
         return Err("it has no profiles".to_owned());
     }
-    let (mut profile, labels) = tables::convert(dictionary, &types);
+    let ConvertedTables { mut profile, labels, resource_labels, is_kernel } =
+        tables::convert(dictionary, &types, &data.resource_profiles);
     set_head(&mut profile, data);
     let ids = validate::check(&profile)?;
     check_event_names(&profile, max_names)?;
     let mut reader = PprofReader::new(&profile, &ids, input_size);
-    let events = reader.events();
+    let events = reader.events(types.len() == 2 && have_same_samples(data, &columns));
     reader.mappings();
-    let locations = profile.location.iter().map(|location| reader.location_frames(location)).collect();
+    let locations = profile.location.iter().zip(is_kernel);
+    let locations = locations.map(|(location, is_kernel)| reader.location_frames(location, is_kernel)).collect();
     let mut samples = SampleReader {
         reader,
         dictionary,
         labels,
+        resource_labels,
         locations,
         stacks: vec![None; dictionary.stack_table.len()],
         attribute_sets: HashMap::new(),
@@ -140,6 +143,28 @@ fn source_profile(
         reader.built.lost.push(format!("{omitted} attributes that are neither texts nor integers are omitted"));
     }
     Ok(reader.built)
+}
+
+/// Whether two sample types have values of the same samples, as numbers of samples and CPU time do. On-CPU samples and times off the CPU
+/// are of different ones.
+fn have_same_samples(data: &ProfilesData, columns: &HashMap<(i32, i32), usize>) -> bool {
+    let mut samples = [(); 2].map(|()| HashSet::new());
+    for (resource, profile) in profiles(data) {
+        let own = &mut samples[column(columns, profile)];
+        own.extend(
+            profile
+                .samples
+                .iter()
+                .map(|sample| (resource, sample.stack_index, &sample.attribute_indices, &sample.timestamps_unix_nano)),
+        );
+    }
+    samples[0] == samples[1]
+}
+
+/// The sample type of a profile.
+fn column(columns: &HashMap<(i32, i32), usize>, profile: &Profile) -> usize {
+    let kind = profile.sample_type.unwrap_or_default();
+    columns[&(kind.type_strindex, kind.unit_strindex)]
 }
 
 /// Sets times and period to those of all profiles.
@@ -168,12 +193,14 @@ struct SampleReader<'a> {
     dictionary: &'a ProfilesDictionary,
     /// Labels by attribute.
     labels: Vec<Option<proto::Label>>,
+    /// Labels of the samples of each resource.
+    resource_labels: Vec<Vec<proto::Label>>,
     /// Frames by location.
     locations: Vec<Vec<u32>>,
     /// Stacks of the result.
     stacks: Vec<Option<u32>>,
-    /// Samples with the labels of each list of attributes, and nothing else.
-    attribute_sets: HashMap<u32, SourceSample>,
+    /// Samples with the labels of each resource and list of attributes, and nothing else.
+    attribute_sets: HashMap<(usize, u32), SourceSample>,
     attribute_lists: Slices<i32>,
     max_frames: usize,
     negative: u64,
@@ -188,13 +215,9 @@ impl SampleReader<'_> {
         columns: &HashMap<(i32, i32), usize>,
         events: &[ValueColumn],
     ) -> std::result::Result<(), String> {
-        let column = |profile: &Profile| {
-            let kind = profile.sample_type.unwrap_or_default();
-            columns[&(kind.type_strindex, kind.unit_strindex)]
-        };
         let mut counts = Counts::new();
         for (resource, profile) in profiles(data) {
-            let own = column(profile);
+            let own = column(columns, profile);
             let Some(event) = events.iter().find(|event| event.count == Some(own)) else { continue };
             self.each_value(resource, event.event, profile, |_, key, count| {
                 counts.insert(key, count);
@@ -202,7 +225,7 @@ impl SampleReader<'_> {
             })?;
         }
         for (resource, profile) in profiles(data) {
-            let own = column(profile);
+            let own = column(columns, profile);
             let Some(event) = events.iter().find(|event| event.value == own) else { continue };
             self.each_value(resource, event.event, profile, |reader, key, value| {
                 let count = counts.remove(&key);
@@ -248,9 +271,9 @@ impl SampleReader<'_> {
     }
 
     fn add(&mut self, key: SampleKey, count: Option<u64>, value: u64) -> std::result::Result<(), String> {
-        let (_, event, stack, attributes, time, _) = key;
+        let (resource, event, stack, attributes, time, _) = key;
         let stack = self.stack(stack)?;
-        let sample = self.attributes(attributes)?;
+        let sample = self.attributes(resource, attributes)?;
         if value > 0 || count.is_some_and(|count| count > 0) {
             let time = time.or(sample.time);
             self.reader.built.samples.push(SourceSample { event, stack, time, count, value, ..sample });
@@ -286,9 +309,9 @@ impl SampleReader<'_> {
         Ok(id)
     }
 
-    /// A sample with the labels of a list of attributes.
-    fn attributes(&mut self, list: u32) -> std::result::Result<SourceSample, String> {
-        if let Some(&sample) = self.attribute_sets.get(&list) {
+    /// A sample with the labels of a resource and a list of attributes.
+    fn attributes(&mut self, resource: usize, list: u32) -> std::result::Result<SourceSample, String> {
+        if let Some(&sample) = self.attribute_sets.get(&(resource, list)) {
             return Ok(sample);
         }
         let mut sample = proto::Sample::default();
@@ -298,8 +321,14 @@ impl SampleReader<'_> {
             self.omitted += u64::from(label.is_none());
             sample.label.extend(*label);
         }
+        // A sample's own attributes override those of its resource.
+        for &label in &self.resource_labels[resource] {
+            if sample.label.iter().all(|own| own.key != label.key) {
+                sample.label.push(label);
+            }
+        }
         let built = self.reader.labels(&sample, &mut self.repeated);
-        self.attribute_sets.insert(list, built);
+        self.attribute_sets.insert((resource, list), built);
         Ok(built)
     }
 }

@@ -6,6 +6,7 @@ use super::proto::{
 };
 use crate::formats::import::MAX_PARTS;
 use hashbrown::HashMap;
+use perf_data::session::slices::Slices;
 
 /// What version 1.6 and earlier ones lack.
 pub(super) const NO_DICTIONARY: &str = "it is of version 1.6 of the protocol or earlier; versions from 1.7 are read";
@@ -16,23 +17,24 @@ pub(super) const NO_DICTIONARY: &str = "it is of version 1.6 of the protocol or 
 /// If they have more, or if a range is not in its list.
 pub(super) fn convert(data: v1_7::ProfilesData, max_frames: usize) -> Result<ProfilesData, String> {
     let tables = data.dictionary.ok_or(NO_DICTIONARY)?;
-    let mut stacks = StackTable { list: vec![Stack::default()], frames: 0, max_frames };
+    let mut stacks = StackTable { list: Slices::default(), max_frames };
+    stacks.list.id(&[]);
     let mut values = 0;
     let mut resource_profiles = Vec::new();
-    for resource in data.resource_profiles {
+    for v1_7::ResourceProfiles { resource, scope_profiles } in data.resource_profiles {
         let mut profiles = Vec::new();
-        for profile in resource.scope_profiles.iter().flat_map(|scope| &scope.profiles) {
+        for profile in scope_profiles.iter().flat_map(|scope| &scope.profiles) {
             convert_profile(profile, &mut stacks, &mut values, &mut profiles)?;
         }
         let scope_profiles = vec![ScopeProfiles { profiles, ..ScopeProfiles::default() }];
-        resource_profiles.push(ResourceProfiles { scope_profiles, ..ResourceProfiles::default() });
+        resource_profiles.push(ResourceProfiles { resource, scope_profiles, ..ResourceProfiles::default() });
     }
-    Ok(ProfilesData { resource_profiles, dictionary: Some(dictionary(tables, stacks.list)) })
+    Ok(ProfilesData { resource_profiles, dictionary: Some(dictionary(tables, &stacks.list)) })
 }
 
 struct StackTable {
-    list: Vec<Stack>,
-    frames: usize,
+    /// Locations by the index of the stack: profiles may share stacks, but not their ranges.
+    list: Slices<i32>,
     max_frames: usize,
 }
 
@@ -102,17 +104,16 @@ impl StackTable {
         let range = range.and_then(|(start, len)| locations.get(start..start.checked_add(len)?));
         let range =
             range.ok_or_else(|| format!("a sample has {len} locations from {start}, of {}", locations.len()))?;
-        self.frames = self.frames.saturating_add(range.len());
-        if self.frames > self.max_frames {
+        let index = self.list.id(range);
+        if self.list.elements() > self.max_frames {
             return Err(format!("its stacks have more than {} frames in total", self.max_frames));
         }
-        self.list.push(Stack { location_indices: range.to_vec() });
-        i32::try_from(self.list.len() - 1).map_err(|_| "it has too many stacks".to_owned())
+        i32::try_from(index).map_err(|_| "it has too many stacks".to_owned())
     }
 }
 
 /// The tables, in which index 0 of mappings and functions means none.
-fn dictionary(tables: v1_7::ProfilesDictionary, stack_table: Vec<Stack>) -> ProfilesDictionary {
+fn dictionary(tables: v1_7::ProfilesDictionary, stacks: &Slices<i32>) -> ProfilesDictionary {
     let mut string_table = tables.string_table;
     let units: HashMap<i32, i32> =
         tables.attribute_units.iter().map(|unit| (unit.attribute_key_strindex, unit.unit_strindex)).collect();
@@ -142,7 +143,7 @@ fn dictionary(tables: v1_7::ProfilesDictionary, stack_table: Vec<Stack>) -> Prof
             .map_or(0, |index| index.saturating_add(1)),
         address: location.address,
         lines: location.line.into_iter().map(line).collect(),
-        attribute_indices: Vec::new(),
+        attribute_indices: location.attribute_indices,
     };
     let location_table = tables.location_table.into_iter().map(location).collect();
     ProfilesDictionary {
@@ -152,7 +153,7 @@ fn dictionary(tables: v1_7::ProfilesDictionary, stack_table: Vec<Stack>) -> Prof
         link_table: Vec::new(),
         string_table,
         attribute_table,
-        stack_table,
+        stack_table: stacks.iter().map(|stack| Stack { location_indices: stack.to_vec() }).collect(),
     }
 }
 
@@ -191,6 +192,7 @@ mod tests {
                         ..v1_7::Profile::default()
                     }],
                 }],
+                ..v1_7::ResourceProfiles::default()
             }],
             dictionary: Some(v1_7::ProfilesDictionary::default()),
         };

@@ -107,6 +107,10 @@ impl ProfileFormat for Otlp {
         Some(attributes::LABELS)
     }
 
+    fn keeps_imported_labels(&self) -> bool {
+        true
+    }
+
     fn has_times(&self) -> bool {
         self.timestamps
     }
@@ -129,6 +133,10 @@ impl OutputFormat for OtlpJson {
 impl ProfileFormat for OtlpJson {
     fn labels(&self) -> Option<&'static [Label]> {
         self.options.labels()
+    }
+
+    fn keeps_imported_labels(&self) -> bool {
+        self.options.keeps_imported_labels()
     }
 
     fn has_times(&self) -> bool {

@@ -1,8 +1,9 @@
 //! Converts the dictionary of profiles to the tables of pprof, which has the same ones.
 
-use super::attributes::{BUILD_ID, label_key};
-use super::proto::{KeyValueAndUnit, ProfilesDictionary, ValueType};
+use super::attributes::{BUILD_ID, FRAME_TYPE, KERNEL_FRAME, label_key};
+use super::proto::{AnyValue, KeyValue, ProfilesDictionary, ResourceProfiles, ValueType};
 use crate::formats::pprof::proto;
+use crate::profile::labels::Label;
 use hashbrown::HashMap;
 
 /// Strings of the resulting table.
@@ -31,18 +32,34 @@ impl StringTable {
     }
 }
 
-/// A profile with these tables and sample types, and the label of each attribute; `None` for values that labels cannot have.
+/// The tables of profiles.
+pub(super) struct ConvertedTables {
+    /// A profile with the tables and sample types, but without samples.
+    pub profile: proto::Profile,
+    /// The label of each attribute of samples; `None` for values that labels cannot have.
+    pub labels: Vec<Option<proto::Label>>,
+    /// The labels of each resource.
+    pub resource_labels: Vec<Vec<proto::Label>>,
+    /// Whether each location is in the kernel.
+    pub is_kernel: Vec<bool>,
+}
+
+/// Converts the tables of profiles with these sample types.
 pub(super) fn convert(
     dictionary: &ProfilesDictionary,
     types: &[ValueType],
-) -> (proto::Profile, Vec<Option<proto::Label>>) {
+    resources: &[ResourceProfiles],
+) -> ConvertedTables {
     let list = match dictionary.string_table.is_empty() {
         true => vec![String::new()],
         false => dictionary.string_table.clone(),
     };
     let mut strings = StringTable { list, added: HashMap::new() };
-    let labels: Vec<_> =
-        dictionary.attribute_table.iter().map(|attribute| convert_attribute(attribute, &mut strings)).collect();
+    let labels = dictionary.attribute_table.iter().map(|attribute| {
+        let key = strings.get(attribute.key_strindex).to_owned();
+        convert_attribute(&key, attribute.value.as_ref()?, attribute.unit_strindex.into(), &mut strings)
+    });
+    let labels = labels.collect();
     // Only entries after the first have contents, which no index refers to.
     let mapping = (1..).zip(dictionary.mapping_table.iter().skip(1)).map(|(id, mapping)| {
         let attributes = mapping.attribute_indices.iter().filter_map(|&index| usize::try_from(index).ok());
@@ -78,7 +95,16 @@ pub(super) fn convert(
             .collect(),
         ..proto::Location::default()
     });
+    let is_kernel_frame = dictionary.attribute_table.iter().map(|attribute| {
+        let value = attribute.value.as_ref().and_then(|value| value.string_value.as_deref());
+        strings.get(attribute.key_strindex) == FRAME_TYPE && value == Some(KERNEL_FRAME)
+    });
+    let is_kernel_frame: Vec<_> = is_kernel_frame.collect();
+    let has = |index: &i32| usize::try_from(*index).is_ok_and(|index| is_kernel_frame.get(index) == Some(&true));
+    let is_kernel =
+        dictionary.location_table.iter().map(|location| location.attribute_indices.iter().any(has)).collect();
     let sample_type = types.iter().map(convert_type).collect();
+    let resource_labels = resource_labels(resources, &mut strings);
     let profile = proto::Profile {
         sample_type,
         mapping,
@@ -87,7 +113,7 @@ pub(super) fn convert(
         string_table: strings.list,
         ..proto::Profile::default()
     };
-    (profile, labels)
+    ConvertedTables { profile, labels, resource_labels, is_kernel }
 }
 
 /// A sample type.
@@ -95,16 +121,33 @@ pub(super) fn convert_type(kind: &ValueType) -> proto::ValueType {
     proto::ValueType { r#type: kind.type_strindex.into(), unit: kind.unit_strindex.into() }
 }
 
-fn convert_attribute(attribute: &KeyValueAndUnit, strings: &mut StringTable) -> Option<proto::Label> {
-    let value = attribute.value.as_ref()?;
-    let attribute_key = strings.get(attribute.key_strindex).to_owned();
-    let label = label_key(&attribute_key);
-    let key = if label == attribute_key { attribute.key_strindex.into() } else { strings.add(label) };
+/// The labels of each resource: those with a meaning here, and attributes that not all resources have, such as containers. Others, such
+/// as the host's, describe all samples.
+fn resource_labels(resources: &[ResourceProfiles], strings: &mut StringTable) -> Vec<Vec<proto::Label>> {
+    fn attributes(profiles: &ResourceProfiles) -> &[KeyValue] {
+        profiles.resource.as_ref().map_or(&[], |own| &own.attributes)
+    }
+    let mut numbers: HashMap<&KeyValue, usize> = HashMap::new();
+    for attribute in resources.iter().flat_map(attributes) {
+        *numbers.entry(attribute).or_default() += 1;
+    }
+    let is_label = |attribute: &&KeyValue| {
+        Label::by_key(label_key(&attribute.key)).is_some() || numbers[attribute] < resources.len()
+    };
+    let mut convert = |attribute: &KeyValue| convert_attribute(&attribute.key, attribute.value.as_ref()?, 0, strings);
+    resources.iter().map(|own| attributes(own).iter().filter(is_label).filter_map(&mut convert).collect()).collect()
+}
+
+fn convert_attribute(
+    attribute: &str,
+    value: &AnyValue,
+    num_unit: i64,
+    strings: &mut StringTable,
+) -> Option<proto::Label> {
+    let key = strings.add(label_key(attribute));
     match (&value.string_value, value.int_value) {
         (Some(text), _) => Some(proto::Label { key, str: strings.add(text), ..proto::Label::default() }),
-        (None, Some(num)) => {
-            Some(proto::Label { key, num, num_unit: attribute.unit_strindex.into(), ..proto::Label::default() })
-        }
+        (None, Some(num)) => Some(proto::Label { key, num, num_unit, ..proto::Label::default() }),
         (None, None) => None,
     }
 }

@@ -115,9 +115,10 @@ fn source_profile(
     max_frames: usize,
 ) -> std::result::Result<SourceProfile, String> {
     let mut reader = PprofReader::new(profile, ids, input_size);
-    let columns = reader.events();
+    let columns = reader.events(true);
     reader.mappings();
-    let stacks: Vec<Vec<u32>> = profile.location.iter().map(|location| reader.location_frames(location)).collect();
+    let stacks: Vec<Vec<u32>> =
+        profile.location.iter().map(|location| reader.location_frames(location, false)).collect();
     let mut stack = Vec::new();
     let (mut negative, mut repeated) = (0_u64, 0_u64);
     for sample in &profile.sample {
@@ -174,8 +175,8 @@ impl<'a> PprofReader<'a> {
         *self.texts.entry(index).or_insert_with(|| self.built.name(text))
     }
 
-    /// Defines the events: a column of sample counts and the one of their values form one event.
-    pub(in crate::formats) fn events(&mut self) -> Vec<ValueColumn> {
+    /// Defines the events: a column of sample counts and the one of their values form one event, if the only two columns do.
+    pub(in crate::formats) fn events(&mut self, are_two_one: bool) -> Vec<ValueColumn> {
         let types: Vec<_> =
             self.profile.sample_type.iter().map(|kind| (self.text(kind.r#type), self.text(kind.unit))).collect();
         let period_type = self.profile.period_type.as_ref();
@@ -185,7 +186,7 @@ impl<'a> PprofReader<'a> {
         while let Some(&(name, unit)) = types.get(at) {
             let is_count = |value: &&(&str, &str)| {
                 let stem = name.strip_suffix("_samples").unwrap_or_default();
-                unit == "count" && (name == "samples" && types.len() == 2 || stem == value.0)
+                unit == "count" && (name == "samples" && types.len() == 2 && are_two_one || stem == value.0)
             };
             let paired = types.get(at + 1).filter(is_count);
             let (count, value, (name, unit)) = match paired {
@@ -229,10 +230,10 @@ impl<'a> PprofReader<'a> {
         }
     }
 
-    /// The frames of a location, leaf first: inlined functions are separate frames.
-    pub(in crate::formats) fn location_frames(&mut self, location: &proto::Location) -> Vec<u32> {
+    /// The frames of a location, leaf first: inlined functions are separate frames. `is_kernel` is for formats that say so.
+    pub(in crate::formats) fn location_frames(&mut self, location: &proto::Location, is_kernel: bool) -> Vec<u32> {
         let mapping = self.ids.mappings.get(&location.mapping_id).map(|&index| index as u32);
-        let is_kernel = mapping.is_none() && self.is_kernel(location);
+        let is_kernel = is_kernel || mapping.is_none() && self.is_kernel(location);
         let base = SourceFrame {
             mapping,
             address: Some(location.address).filter(|&address| address != 0 || mapping.is_none()),

@@ -56,12 +56,17 @@ impl SampleContexts {
     pub(crate) fn new(options: &ProfileOptions) -> Self {
         let own = options.symbols.imported.as_ref().and_then(|imported| imported.default_labels.clone());
         // Selected labels replace those of the imported profile.
-        let imported = options.symbols.imported.clone().filter(|_| options.labels.is_none());
+        let keeps_labels = options.labels.is_none() && !options.omits_imported_labels;
+        let imported = options.symbols.imported.clone().filter(|_| keeps_labels);
         let has_imported = imported.as_ref().is_some_and(|imported| !imported.labels.is_empty());
         let mut labels = options
             .labels
             .clone()
-            .or_else(|| own.clone())
+            .or_else(|| {
+                let mut own = own.clone()?;
+                own.retain(|label| keeps_labels || label.identifies_thread());
+                Some(own)
+            })
             .unwrap_or_else(|| options.default_labels.unwrap_or(ProfileOptions::DEFAULT_LABELS).to_vec());
         for &label in &options.required_labels {
             // The fields of the recording that the imported profile has no values for are placeholders.

@@ -131,7 +131,10 @@ impl<'a> Search<'a> {
         if self.key.path.starts_with(VDSO) {
             return self.vdso_places();
         }
-        let Some(path) = recorded_path(self.key) else { return Vec::new() };
+        let Some(path) = recorded_path(self.key) else {
+            let name = self.options.symfs.iter().filter(|_| is_name_of_file(self.key));
+            return name.map(|root| root.join(&self.key.path)).collect();
+        };
         let mut paths = self.archived("elf");
         match &self.options.symfs {
             Some(root) => {
@@ -174,7 +177,7 @@ impl<'a> Search<'a> {
     pub(crate) fn debug_file(&mut self, object: Option<&Object>) -> Option<Object> {
         let installed = self.installed_debug_file(object);
         // The vdso is a part of the kernel.
-        if installed.is_some() || !self.key.path.is_absolute() {
+        if installed.is_some() || !self.key.path.is_absolute() && !is_name_of_file(self.key) {
             return installed;
         }
         let id = object.map_or(self.key.build_id, Object::build_id)?;
@@ -320,6 +323,13 @@ fn recorded_path(key: &ObjectKey) -> Option<&Path> {
     let path = deleted.unwrap_or(&key.path);
     // Names of memory begin with two slashes: `//anon`.
     (path.is_absolute() && !path.to_string_lossy().starts_with("//")).then_some(path)
+}
+
+/// Whether an object has the name of a file instead of its path, as in profiles of other profilers. The build ID shows whether it is a
+/// file that was found by that name.
+fn is_name_of_file(key: &ObjectKey) -> bool {
+    let name = key.path.as_os_str().as_encoded_bytes();
+    key.build_id.is_some() && !name.is_empty() && !name.starts_with(b"[") && !name.contains(&b'/')
 }
 
 /// Why a file is no debug file.
