@@ -237,7 +237,7 @@ Example of a scenario:
     { percent = 25, frames = ['main', 'wait'] },
   ]
 
-The manual, docs/scenario.md in perfconv's source, describes all keys; scenarios/ has more examples.";
+The manual, docs/synthesizing.md in perfconv's source, describes all keys; scenarios/ has more examples.";
 
 const CHECK_AFTER_HELP: &str = "\
 An error means that data is lost or cannot be decoded; a warning, that a rule of the format is violated that other readers may \

@@ -1,6 +1,6 @@
 //! Builds a [`Profile`] from records in time order.
 //!
-//! `docs/one-sample.md` follows a sample through the library; here is what happens in this file:
+//! `docs/architecture.md` follows a sample through the library; here is what happens in this file:
 //!
 //! 1. [`dispatch`] calls `sample` with its event and fields, after the session has seen all earlier records.
 //! 2. `observe` fills an [`Observation`]: the events with their values, and labels and part from [`SampleContexts`].
