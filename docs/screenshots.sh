@@ -32,6 +32,10 @@ setup=$(sed -n '/^<!-- setup/,/^-->/p' docs/time.md | sed '1d;$d')
 "$program" "$directory/perf.data" --symfs "$directory/root" --off-cpu -o "$directory/waits.html" --title server -q
 "$program" "$directory/perf.data" --symfs "$directory/root" --weight latency --event cpu-clock -o "$directory/latency.html" --title server -q
 "$program" "$directory/misses.data" --symfs "$directory/names" --ratio mpki -o "$directory/ratio.html" --title 'Cache misses' -q
+"$program" "$directory/perf.data" --symfs "$directory/root" --span kmem:kmalloc..kmem:kmalloc -o "$directory/spans.html" --title server -q
+"$program" "$directory/perf.data" --symfs "$directory/root" --weight bytes_alloc -o "$directory/bytes.html" --title server -q
+take time-spans "$directory/spans.html#group=tid" 1000,400
+take time-bytes "$directory/bytes.html" 1000,330
 take time-waits "$directory/waits.html#group=tid" 1000,470
 take time-latency "$directory/latency.html#view=info" 1000,420
 take time-ratio "$directory/ratio.html" 1000,330

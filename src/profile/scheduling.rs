@@ -99,6 +99,8 @@ struct ScheduledThread {
     woken: Option<u64>,
     /// Whether filters select its latest stop, and thus what follows it.
     is_selected: Option<bool>,
+    /// The [state](Session::state) of the session in which it was looked up.
+    named: Option<u64>,
 }
 
 impl SchedulingCollector {
@@ -145,10 +147,14 @@ impl SchedulingCollector {
 
     fn thread(&mut self, tid: u32, session: &Session) -> &mut ScheduledThread {
         let thread = self.threads.entry(tid).or_default();
-        thread.scheduling.tid = tid;
-        if let Some(known) = session.thread(tid) {
-            thread.scheduling.pid = known.pid;
-            thread.scheduling.comm = known.comm.or(thread.scheduling.comm);
+        let state = Some(session.state());
+        if thread.named != state {
+            thread.named = state;
+            thread.scheduling.tid = tid;
+            if let Some(named) = session.thread(tid) {
+                thread.scheduling.pid = named.pid;
+                thread.scheduling.comm = named.comm.or(thread.scheduling.comm);
+            }
         }
         thread
     }
@@ -206,7 +212,7 @@ impl ScheduledThread {
 
     /// Returns whether it was delayed longer than ever before.
     fn start(&mut self, time: u64) -> bool {
-        let Self { scheduling, running_since, stopped, woken, is_selected } = self;
+        let Self { scheduling, running_since, stopped, woken, is_selected, .. } = self;
         *running_since = Some(time);
         let woken = woken.take().filter(|_| *is_selected != Some(false));
         let stopped = stopped.take();

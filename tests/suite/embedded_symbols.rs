@@ -69,7 +69,9 @@ fn stacks_are_those_with_the_objects() {
         assert!(!String::from_utf8_lossy(&checked.stdout).contains("132"), "{name}");
         // In a pipe, they are in a record.
         let pipe = directory.path().join(name).with_extension("pipe.data");
-        succeed(perfconv_in(&empty).arg("rewrite").arg(&output).args(["--container", "pipe", "-q", "-o"]).arg(&pipe));
+        let run =
+            succeed(perfconv_in(&empty).arg("rewrite").arg(&output).args(["--container", "pipe", "-o"]).arg(&pipe));
+        assert!(run.stderr.contains("perf rejects pipes in which names of functions are stored"), "{}", run.stderr);
         assert_eq!(folded(&pipe, &empty), expected, "{name} in a pipe");
     }
     note!("{stacks} stacks of {} recordings are the same without their objects", RECORDINGS.len());

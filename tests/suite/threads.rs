@@ -8,7 +8,7 @@ use perf_data::abi::sample_type::SampleType;
 use perfconv::synth::{Event, Map, RecordingBuilder, Stamp};
 
 const PROCESSES: u32 = 20;
-const SAMPLES: u64 = 30_000;
+const SAMPLES: u64 = 16_000;
 
 /// Processes that map the same files at different addresses, and more of them from time to time; mostly unique stacks of up to 11
 /// frames, in several events, some without call chain, some with addresses that no mapping holds.

@@ -3,6 +3,7 @@
 use super::passes::Passes;
 use crate::rewrite::endian::EndianPass;
 use perf_data::abi::Endian;
+use perf_data::abi::feature::FeatureId;
 use perf_data::abi::version::PerfVersion;
 use perf_data::container::output::pending::PendingOutput;
 use perf_data::container::output::{Output, WriteSeek};
@@ -22,6 +23,7 @@ use perf_data::stream::write::file::ToFile;
 use perf_data::stream::write::form::{CompressedFrames, Form};
 use perf_data::stream::write::pipe::ToPipe;
 use perf_data::stream::write::verbatim::Verbatim;
+use perf_symbols::symbol::stored_object::FILE2;
 use std::fs::File;
 use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::Path;
@@ -190,7 +192,15 @@ impl RecordingTarget<'_> {
             Container::Pipe => output.write(|out| {
                 envelopes.around(out, |out| {
                     let mut sink = ToPipe::new(out, form);
-                    ledger = account(stream(&mut sink)?, &form, to);
+                    let (meta, own) = stream(&mut sink)?;
+                    let has_names = meta.features.contains_key(&FeatureId(FILE2));
+                    ledger = account((meta, own), &form, to);
+                    if has_names {
+                        ledger.note(
+                            "perf rejects pipes in which names of functions are stored: use --container file"
+                                .to_owned(),
+                        );
+                    }
                     if !sink.omitted().is_empty() {
                         ledger.missing(format!("a pipe cannot store {}", sink.omitted().join(", ")));
                     }
