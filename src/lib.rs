@@ -120,6 +120,7 @@ pub mod inspect;
 pub mod option_values;
 pub mod profile;
 mod protobuf;
+mod quantity;
 pub mod recording;
 pub mod report;
 pub mod rewrite;

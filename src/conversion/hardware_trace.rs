@@ -1,7 +1,7 @@
 //! Decoding of hardware traces by default: outputs that show samples have those of the trace.
 
 use crate::rewrite::framework::passes::Passes;
-use crate::rewrite::itrace::{ItracePass, TraceEvents};
+use crate::rewrite::itrace::{ItracePass, TraceEvents, is_decoded};
 use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::header::{self, PIPE_HEADER_SIZE};
 use perf_data::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
@@ -22,12 +22,29 @@ const START: usize = 4 << 20;
 /// Maximum number of records of the kernel before the one that describes the trace, which perf writes before all of them.
 const MAX_RECORDS: u32 = 64;
 
-/// Puts the decoder of traces before all passes, if the recording has a trace that is decoded by default: of Arm SPE. Returns the input,
-/// of which the beginning has been read if it is a stream.
+/// Puts the decoder of traces to samples of these events before all passes, if the recording has a trace that is decoded by default.
+/// Returns the input, of which the beginning has been read if it is a stream.
 ///
 /// # Errors
 /// If the input cannot be opened.
-pub(crate) fn decode_trace(input: Input, read: &ReadOptions, passes: &mut Passes) -> Result<Input> {
+pub(crate) fn decode_trace(
+    input: Input,
+    read: &ReadOptions,
+    passes: &mut Passes,
+    events: &TraceEvents,
+) -> Result<Input> {
+    let (input, source) = trace_source(input, read)?;
+    if source.is_some_and(is_decoded) {
+        passes.insert_first(ItracePass::new(events.clone(), false));
+    }
+    Ok(input)
+}
+
+/// The source of the trace of a recording, if it has one, and the input, of which the beginning has been read if it is a stream.
+///
+/// # Errors
+/// If the input cannot be opened.
+pub fn trace_source(input: Input, read: &ReadOptions) -> Result<(Input, Option<AuxtraceType>)> {
     let (input, start) = input.peek(START, |start| source_at_start(start).is_some(), read)?;
     let source = match source_at_start(&start) {
         Some(source) => source,
@@ -39,10 +56,7 @@ pub(crate) fn decode_trace(input: Input, read: &ReadOptions, passes: &mut Passes
             scan.source
         }
     };
-    if source == Some(AuxtraceType::ARM_SPE) {
-        passes.insert_first(ItracePass::new(TraceEvents::default(), false));
-    }
-    Ok(input)
+    Ok((input, source))
 }
 
 /// What a record says about the trace of a recording.

@@ -358,3 +358,52 @@ fn samples_are_equal_after_a_rewrite() {
     let again = succeed(perfconv().arg(&decoded).arg("-o").arg(output));
     assert!(again.ledger().expect("a ledger").samples_out == samples.len() as u64 && !again.stderr.contains("trace ("));
 }
+
+/// perf's commands decode the events of perf's letters, all of them by default.
+#[test]
+fn commands_of_perf_decode_traces() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = Trace::random(6, 200);
+    let path = recording(&directory, &trace);
+    let perf = |arguments: &[&str]| run(perfconv().arg("perf").args(arguments).arg("-i").arg(&path));
+    let events = |arguments: &[&str]| {
+        let run = perf(&[&["script", "-F", "event"], arguments].concat());
+        assert_eq!(run.status, 0, "{arguments:?}: {}", run.stderr);
+        let mut counts = BTreeMap::<String, usize>::new();
+        for event in String::from_utf8_lossy(&run.stdout).split_whitespace() {
+            *counts.entry(event.trim_end_matches(':').to_owned()).or_default() += 1;
+        }
+        counts
+    };
+    let all = events(&[]);
+    assert_eq!((all.len(), all["instructions"]), (10, trace.records().count()), "{all:?}");
+    assert_eq!(events(&["--itrace"]), all);
+    let memory = trace.records().filter(|record| record.class == 1).count();
+    assert_eq!(events(&["--itrace=M"]), BTreeMap::from([("memory".to_owned(), memory)]));
+    assert_eq!(events(&["--no-itrace"]), BTreeMap::new());
+    let report = perf(&["report", "--stdio", "--itrace=bM", "-s", "comm"]);
+    let text = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(text.contains("of event 'branch'") && text.contains("of event 'memory'"), "{text}{}", report.stderr);
+    let branches = perf(&["report", "--stdio", "--itrace=bl", "-F", "overhead,mispredict"]);
+    assert!(branches.stderr.contains("branches have types"), "{}", branches.stderr);
+    assert_eq!(perf(&["script", "--itrace=z"]).status, 129);
+    for letters in ["--itrace", "--itrace=fmtbaMil"] {
+        let [injected, rewritten] = ["injected", "rewritten"].map(|name| directory.path().join(name));
+        succeed(perfconv().args(["perf", "inject", letters, "--strip", "-i"]).arg(&path).arg("-o").arg(&injected));
+        succeed(perfconv().arg("rewrite").arg(&path).args([letters, "--strip", "-f", "-o"]).arg(&rewritten));
+        let [injected, rewritten] = [injected, rewritten].map(|path| fs::read(path).expect("a recording"));
+        assert!(injected == rewritten, "{letters}");
+    }
+}
+
+/// A trace that is not decoded is named.
+#[test]
+fn commands_of_perf_name_traces_that_are_not_decoded() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("pt.data");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/intel-pt.toml");
+    succeed(perfconv().arg("synth").arg(scenario).args(["-q", "-o"]).arg(&path));
+    let run = run(perfconv().args(["perf", "script", "-i"]).arg(&path));
+    assert!(run.status == 255 && run.stderr.contains("traces of Intel PT, which are not decoded"), "{}", run.stderr);
+    succeed(perfconv().args(["perf", "script", "--no-itrace", "-i"]).arg(&path));
+}

@@ -1,6 +1,6 @@
 //! What the decoder of a trace needs to know about the recording.
 
-use super::{ADDED_FIELDS, KEPT_FIELDS, KEPT_FLAGS, nothing_to_decode};
+use super::{ADDED_FIELDS, KEPT_FIELDS, KEPT_FLAGS, is_decoded, nothing_to_decode};
 use crate::rewrite::header::Header;
 use hashbrown::HashMap;
 use perf_data::abi;
@@ -216,7 +216,7 @@ impl Sink for TraceScan<'_> {
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         let context = &mut *self.context;
-        if context.source != Some(AuxtraceType::ARM_SPE) {
+        if !context.source.is_some_and(is_decoded) {
             return Err(nothing_to_decode(context.source));
         }
         let events = meta.events.list();

@@ -88,6 +88,11 @@ impl Pass for Unchanged {
     }
 }
 
+/// Whether traces of this source are decoded.
+pub fn is_decoded(source: AuxtraceType) -> bool {
+    source == AuxtraceType::ARM_SPE
+}
+
 /// Whether one of these passes decides how traces are decoded.
 pub fn decides_decoding(requested: &RequestedPass) -> bool {
     is_requested::<Itrace>(requested) || is_requested::<NoItrace>(requested)

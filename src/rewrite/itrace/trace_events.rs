@@ -89,7 +89,8 @@ impl TraceEvents {
         &self.kinds
     }
 
-    pub(super) fn has_branch_stacks(&self) -> bool {
+    /// Whether samples have branch stacks.
+    pub fn has_branch_stacks(&self) -> bool {
         self.has_branch_stacks
     }
 
