@@ -1,7 +1,7 @@
 //! Decoding of hardware traces by default: outputs that show samples have those of the trace.
 
 use crate::rewrite::framework::passes::Passes;
-use crate::rewrite::itrace::{ItracePass, TraceEvents, is_decoded};
+use crate::rewrite::itrace::{ItracePass, TraceEvents};
 use perf_data::abi::bytes::ByteReader;
 use perf_data::abi::header::{self, PIPE_HEADER_SIZE};
 use perf_data::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
@@ -15,6 +15,7 @@ use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::source::Source;
+use perf_data::trace::is_decoded;
 
 /// Maximum number of bytes of an input that are examined. In a pipe, formats of tracepoints may come first.
 const START: usize = 4 << 20;

@@ -8,13 +8,14 @@ use crate::cli::input::InputRecording;
 use perf_data::abi::feature::FeatureId;
 use perf_data::container::read::ReadOptions;
 use perf_data::stream::source::Source;
+use perf_data::trace::is_decoded;
 use perfconv::conversion::trace_source;
 use perfconv::inspect::info::build_ids::FileId;
 use perfconv::inspect::info::hit_files::hit_files;
 use perfconv::inspect::info::{Info, Parts, read_info};
 use perfconv::rewrite::NoItrace;
 use perfconv::rewrite::framework::pass_type::Request;
-use perfconv::rewrite::itrace::{TraceEvents, is_decoded};
+use perfconv::rewrite::itrace::TraceEvents;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

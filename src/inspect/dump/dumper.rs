@@ -17,6 +17,7 @@ use perf_data::printable;
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::{Gap, Raw};
+use perf_data::trace::bts::{BtsRecord, bts_records};
 use perf_data::trace::spe::packet::SpePackets;
 use serde::Serialize;
 use serde_bytes::Bytes;
@@ -179,11 +180,30 @@ impl<W: Write> Dumper<W> {
         }
     }
 
-    /// Prints the packets of a hardware trace, each with its offset in the trace.
+    /// Prints the packets or records of a hardware trace, each with its offset in the trace.
     fn write_packets(&mut self, raw: &Raw<'_>) -> Result<()> {
-        if self.trace_source != AuxtraceType::ARM_SPE || raw.payload_len() == 0 {
-            return Ok(());
+        match self.trace_source {
+            _ if raw.payload_len() == 0 => Ok(()),
+            AuxtraceType::ARM_SPE => self.write_spe_packets(raw),
+            AuxtraceType::INTEL_BTS => self.write_branches(raw),
+            _ => Ok(()),
         }
+    }
+
+    fn write_branches(&mut self, raw: &Raw<'_>) -> Result<()> {
+        self.text.push_str("  branches:\n");
+        let (records, rest) = bts_records(raw.payload());
+        for (index, record) in records.enumerate() {
+            let _ = writeln!(self.text, "    {:#x} {record}", index * BtsRecord::SIZE);
+            self.flush_trace()?;
+        }
+        if rest > 0 {
+            let _ = writeln!(self.text, "    {:#x} BAD record is truncated", raw.payload_len() - rest);
+        }
+        Ok(())
+    }
+
+    fn write_spe_packets(&mut self, raw: &Raw<'_>) -> Result<()> {
         self.text.push_str("  packets:\n");
         let mut packets = SpePackets::new(raw.payload());
         let mut at = 0;
@@ -193,11 +213,16 @@ impl<W: Write> Dumper<W> {
                 Err(error) => writeln!(self.text, "    {at:#x} BAD {error}"),
             };
             at = packets.offset();
-            // Traces have megabytes.
-            if self.text.len() >= hex::CHUNK {
-                self.out.write_all(self.text.as_bytes()).map_err(Error::Output)?;
-                self.text.clear();
-            }
+            self.flush_trace()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the current text if it is long: traces have megabytes.
+    fn flush_trace(&mut self) -> Result<()> {
+        if self.text.len() >= hex::CHUNK {
+            self.out.write_all(self.text.as_bytes()).map_err(Error::Output)?;
+            self.text.clear();
         }
         Ok(())
     }

@@ -39,6 +39,11 @@ impl TraceEvent {
         }
     }
 
+    /// The name of the event in traces of Intel BTS, which have branches only.
+    pub(super) fn name_in_bts(self) -> Option<&'static str> {
+        (self == Self::Branch).then_some("branches")
+    }
+
     /// Whether a record is a sample of the event.
     pub(super) fn has(self, record: &SpeRecord) -> bool {
         let any = |events: SpeEvents| record.events.intersects(events);
