@@ -120,10 +120,9 @@ fn of_dump(path: &Path) -> Vec<Register> {
     text.lines().filter_map(line).collect()
 }
 
-/// The field that perf calls `name`, without a prefix.
+/// The field that perf calls `name`, mostly without a prefix.
 fn field<'a>(fields: &'a BTreeMap<String, u64>, name: &str) -> Option<&'a u64> {
-    let of_name = fields.iter().filter(|(field, _)| field.ends_with(name));
-    of_name.min_by_key(|(field, _)| field.len()).map(|(_, value)| value)
+    ["", "Ibs", "IbsOp", "IbsFetch"].iter().find_map(|prefix| fields.get(&format!("{prefix}{name}")))
 }
 
 #[test]

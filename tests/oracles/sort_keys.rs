@@ -120,5 +120,6 @@ fn rows_by_further_keys_equal_those_of_perf() {
     );
     println!("different: {different:#?}");
     assert!(compared >= 100 && distinct.len() >= 500, "{compared} {}", distinct.len());
-    assert!(different.len() * 100 <= compared * 15, "{} of {compared} differ", different.len());
+    // Names are truncated between characters, not within one.
+    assert!(different.len() * 100 <= compared * 2, "{} of {compared} differ", different.len());
 }
