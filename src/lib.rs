@@ -98,6 +98,7 @@
 //! | [`suggest`] | messages about unknown names |
 //! | `option_values` | parsers of the values of options, with the feature `cli` |
 //! | `protobuf` | fields of protobuf messages |
+//! | `quantity` | numbers with units |
 //! | [`profile`] | interned stacks and values |
 //! | [`branches`] | counts of taken branches, and what compilers derive from them |
 //! | [`report`] | functions with the most samples, callers, callees and lines |
@@ -120,6 +121,7 @@ pub mod inspect;
 pub mod option_values;
 pub mod profile;
 mod protobuf;
+mod quantity;
 pub mod recording;
 pub mod report;
 pub mod rewrite;

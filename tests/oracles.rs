@@ -26,6 +26,7 @@ mod oracles {
     mod github_action;
     mod goldens;
     mod header_edits;
+    mod ibs;
     mod imports;
     mod info;
     mod jit;
@@ -55,6 +56,7 @@ mod oracles {
     mod samples;
     mod scenarios;
     mod scheduling;
+    mod sort_keys;
     mod split;
     mod stack_readers;
     mod stacks;

@@ -237,7 +237,8 @@ impl Conversion {
             None => output::check(path, &[&input], !format.format().is_binary && envelopes.list.is_empty(), rules)?,
         };
         let mut requests = args.passes.passes();
-        let decodes_traces = !requests.iter().any(decides_decoding);
+        let is_decided = requests.iter().any(decides_decoding);
+        let traces = (!is_decided).then(|| args.traces.clone().unwrap_or_default());
         requests.retain(|request| !is_requested::<NoItrace>(request));
         let jit_dumps = requested(&requests).flat_map(|jit: &Jit| jit.dumps.clone()).filter(|path| path.is_file());
         let ProfileContentArgs { thread_types, name_maps, .. } = &args.profile.contents;
@@ -312,7 +313,7 @@ impl Conversion {
             format: &**format,
             envelopes,
             passes: passes(&objects),
-            decodes_traces,
+            traces: traces.clone(),
             profile,
             read: &read,
             symbols: SymbolSources { imported: None, objects },

@@ -14,6 +14,7 @@ use crate::profile::symbolize::unsymbolized::Unsymbolized;
 use crate::profile::unwind::unwinding::{Unwinding, Unwound};
 use crate::rewrite::framework::disclosure::Disclosure;
 use crate::rewrite::framework::passes::Passes;
+use crate::rewrite::itrace::TraceEvents;
 use perf_data::container::read::ReadOptions;
 use perf_data::container::read::input::Input;
 use perf_data::error::Result;
@@ -49,7 +50,7 @@ pub fn profiles(source: Source, options: &ProfileOptions) -> Result<(Vec<Profile
 /// Those of [`profile`].
 pub fn decoded_profiles(input: Input, read: &ReadOptions, options: &ProfileOptions) -> Result<(Vec<Profile>, Ledger)> {
     let mut passes = Passes::default();
-    let input = decode_trace(input, read, &mut passes)?;
+    let input = decode_trace(input, read, &mut passes, &TraceEvents::default())?;
     passed_profiles(input, read, &mut passes, options)
 }
 

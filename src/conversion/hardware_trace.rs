@@ -15,6 +15,7 @@ use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::source::Source;
+use perf_data::trace::is_decoded;
 
 /// Maximum number of bytes of an input that are examined. In a pipe, formats of tracepoints may come first.
 const START: usize = 4 << 20;
@@ -22,12 +23,29 @@ const START: usize = 4 << 20;
 /// Maximum number of records of the kernel before the one that describes the trace, which perf writes before all of them.
 const MAX_RECORDS: u32 = 64;
 
-/// Puts the decoder of traces before all passes, if the recording has a trace that is decoded by default: of Arm SPE. Returns the input,
-/// of which the beginning has been read if it is a stream.
+/// Puts the decoder of traces to samples of these events before all passes, if the recording has a trace that is decoded by default.
+/// Returns the input, of which the beginning has been read if it is a stream.
 ///
 /// # Errors
 /// If the input cannot be opened.
-pub(crate) fn decode_trace(input: Input, read: &ReadOptions, passes: &mut Passes) -> Result<Input> {
+pub(crate) fn decode_trace(
+    input: Input,
+    read: &ReadOptions,
+    passes: &mut Passes,
+    events: &TraceEvents,
+) -> Result<Input> {
+    let (input, source) = trace_source(input, read)?;
+    if source.is_some_and(is_decoded) {
+        passes.insert_first(ItracePass::new(events.clone(), false));
+    }
+    Ok(input)
+}
+
+/// The source of the trace of a recording, if it has one, and the input, of which the beginning has been read if it is a stream.
+///
+/// # Errors
+/// If the input cannot be opened.
+pub fn trace_source(input: Input, read: &ReadOptions) -> Result<(Input, Option<AuxtraceType>)> {
     let (input, start) = input.peek(START, |start| source_at_start(start).is_some(), read)?;
     let source = match source_at_start(&start) {
         Some(source) => source,
@@ -39,10 +57,7 @@ pub(crate) fn decode_trace(input: Input, read: &ReadOptions, passes: &mut Passes
             scan.source
         }
     };
-    if source == Some(AuxtraceType::ARM_SPE) {
-        passes.insert_first(ItracePass::new(TraceEvents::default(), false));
-    }
-    Ok(input)
+    Ok((input, source))
 }
 
 /// What a record says about the trace of a recording.

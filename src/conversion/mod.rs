@@ -18,6 +18,7 @@ pub use archive::{
     archive_envelopes, archive_reader, name_in_archive, open_archive, with_archived_objects, write_archive,
 };
 pub(crate) use hardware_trace::decode_trace;
+pub use hardware_trace::trace_source;
 pub use merge::{new_recording_rules, write_merged};
 pub use profile_sum::write_profile_sum;
 pub use profiles::uses_unselected_samples;
@@ -34,6 +35,7 @@ use crate::profile::symbolize::SymbolSources;
 use crate::profile::symbolize::unsymbolized::Unsymbolized;
 use crate::rewrite::framework::output::write;
 use crate::rewrite::framework::passes::Passes;
+use crate::rewrite::itrace::TraceEvents;
 use images::Images;
 use input::{OpenedInput, RecognizedInput};
 use perf_data::container::output::incomplete::hold;
@@ -59,9 +61,9 @@ pub struct Conversion<'a> {
     pub envelopes: &'a Envelopes,
     /// Passes over the records.
     pub passes: Passes,
-    /// Whether outputs that show samples have those of hardware traces, where these are decoded by default. If not, the passes may
-    /// decode them.
-    pub decodes_traces: bool,
+    /// To samples of which events hardware traces are decoded by default, in outputs that show samples. If `None`, the passes may decode
+    /// them.
+    pub traces: Option<TraceEvents>,
     /// What the profile contains, if the output is one. The format adds the labels and times that it needs, and `symbols` says
     /// where functions are looked up.
     pub profile: ProfileOptions,
@@ -180,10 +182,10 @@ impl Conversion<'_> {
         }
         self.symbols.imported = imported;
 
-        let decodes = self.decodes_traces && !recording.is_imported() && self.format.shows_samples();
-        let input = match decodes {
-            true => decode_trace(recording.input(), self.read, &mut self.passes)?,
-            false => recording.input(),
+        let decoded = self.traces.as_ref().filter(|_| !recording.is_imported() && self.format.shows_samples());
+        let input = match decoded {
+            Some(events) => decode_trace(recording.input(), self.read, &mut self.passes, events)?,
+            None => recording.input(),
         };
         let mut converted = Converted::default();
         let (mut ledger, written) = match (direct, writer) {
@@ -273,9 +275,9 @@ impl Conversion<'_> {
         if let Some(Base { recording, mut passes, mut symbols }) = self.base.take() {
             symbols.imported = disclosure.bypassing(recording.imported()).cloned();
             let options = ProfileOptions { symbols, ..options.clone() };
-            let input = match self.decodes_traces && !recording.is_imported() {
-                true => decode_trace(recording.input(), self.read, &mut passes)?,
-                false => recording.input(),
+            let input = match self.traces.as_ref().filter(|_| !recording.is_imported()) {
+                Some(events) => decode_trace(recording.input(), self.read, &mut passes, events)?,
+                None => recording.input(),
             };
             let (profiles, ledger) = passed_profiles(input, self.read, &mut passes, &options)?;
             converted.base = Some(ledger);

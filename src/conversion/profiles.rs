@@ -140,6 +140,7 @@ pub(crate) fn with_format(options: ProfileOptions, format: &dyn ProfileFormat) -
         reads_code: format.reads_code(),
         as_recorded: format.is_as_recorded(),
         branches: format.branches(),
+        time_quantum: format.time_quantum(),
         accesses: format.accesses(),
         ..options
     }

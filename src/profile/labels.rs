@@ -4,22 +4,24 @@ use super::accesses::AccessField;
 use super::cgroup_names::CgroupNames;
 use super::data_source;
 use super::imported::{ImportedProfile, ImportedValue};
+use super::operation::SampledOperation;
+use super::sockets::Sockets;
 use super::thread_pool::pool_name;
+use super::time_quantum::TimeQuantum;
+use super::tracepoint_texts::TracepointTexts;
 use hashbrown::HashMap;
 use perf_data::abi::record::CpuMode;
 use perf_data::abi::sample::branch::BranchFlags;
 use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample::view::SampleView;
-use perf_data::abi::sample::weight::Weight;
 use perf_data::abi::sample_type::SampleType;
 use perf_data::error::{Error, Result};
 use perf_data::session::Session;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::slices::Slices;
 use perf_data::session::thread_name::unnamed_thread;
+use perf_data::stream::events::EventIndex;
 use perf_data::stream::meta::Meta;
-use perf_data::trace::spe::details::SpeDetails;
-use perf_data::trace::spe::packet::{SpeEvents, SpeOperation};
 use std::sync::Arc;
 
 /// Declares [`Label`] with the key, unit and sample fields of each variant.
@@ -77,12 +79,18 @@ labels! {
     ThreadType = "thread_type", None, SampleType::TID;
     /// CPU number.
     Cpu = "cpu", Some("cpu"), SampleType::CPU;
+    /// Socket of the CPU, by the topology of the recorded machine.
+    Socket = "socket", Some("socket"), SampleType::CPU;
+    /// Time in nanoseconds, rounded down by [a quantum](super::options::ProfileOptions::time_quantum).
+    Time = "time", Some("nanoseconds"), SampleType::TIME;
     /// Time in nanoseconds of the recording's clock.
     TimestampNs = "timestamp_ns", Some("nanoseconds"), SampleType::TIME;
     /// `Host Kernel`, `Host User`, `Guest Kernel`, `Guest User` or `Hypervisor`.
     ExecutionMode = "execution_mode", None, SampleType::all();
     /// Name that the user gave to the cgroup, or its path.
     Cgroup = "cgroup", None, SampleType::CGROUP;
+    /// Text of a tracepoint.
+    Trace = "trace", None, SampleType::RAW;
     /// Data source of a memory access.
     DataSrc = "data_src", None, SampleType::DATA_SRC;
     /// Result of snooping other caches.
@@ -231,6 +239,8 @@ pub struct LabelledSample<'a> {
     pub mode: CpuMode,
     /// Its process name.
     pub comm: Option<NameId>,
+    /// Its recording and event, unless it stands for another record.
+    pub event: Option<(&'a Meta, EventIndex)>,
 }
 
 /// Reads the selected labels of samples.
@@ -247,6 +257,11 @@ pub struct LabelReader {
     pools: HashMap<NameId, NameId>,
     /// IDs of texts that are not from the recording.
     texts: HashMap<&'static str, NameId>,
+    /// Sockets of CPUs.
+    sockets: Sockets,
+    /// Texts of tracepoints.
+    tracepoints: TracepointTexts,
+    time_quantum: TimeQuantum,
     /// The imported profile, whose own labels are read too.
     imported: Option<Arc<ImportedProfile>>,
 }
@@ -257,6 +272,11 @@ impl LabelReader {
         wanted.sort_unstable();
         wanted.dedup();
         Self { wanted, thread_types, cgroup_names, ..Self::default() }
+    }
+
+    /// Rounds times down by this quantum.
+    pub fn with_time_quantum(self, time_quantum: TimeQuantum) -> Self {
+        Self { time_quantum, ..self }
     }
 
     /// Also reads the labels of an imported profile.
@@ -286,11 +306,9 @@ impl LabelReader {
 
     #[inline]
     fn value(&mut self, label: Label, sample: &LabelledSample<'_>, session: &mut Session) -> Option<u64> {
-        let LabelledSample { view, layout, mode, comm } = *sample;
+        let LabelledSample { view, layout, mode, comm, event } = *sample;
         let name = |id: NameId| u64::from(id.0);
-        let has_weights = layout.sample_type().contains(SampleType::WEIGHT_STRUCT);
-        let details = || view.raw.and_then(SpeDetails::decode);
-        let weight = |field| view.weight.map(|word| Weight(word).get(field));
+        let operation = || SampledOperation::new(view, layout);
         match label {
             Label::Pid => view.task.map(|(pid, _)| pid.into()),
             Label::Tid => view.task.map(|(_, tid)| tid.into()),
@@ -310,27 +328,26 @@ impl LabelReader {
                 Some(name(session.names.id(kind.as_bytes())))
             }
             Label::Cpu => view.cpu.map(|(cpu, _)| cpu.into()),
+            Label::Socket => self.sockets.socket(event?.0, view.cpu?.0).map(u64::from),
+            Label::Time => view.time.map(|time| self.time_quantum.start(time)),
             Label::TimestampNs => view.time,
             Label::ExecutionMode => Some(name(self.text(execution_mode(mode)?, &mut session.names))),
             Label::Cgroup => self.cgroup_name(view.cgroup?, session).map(name),
+            Label::Trace => {
+                let (meta, index) = event?;
+                self.tracepoints.text(meta, index, view.raw?).map(|text| name(session.names.id(text)))
+            }
             Label::DataSrc => Some(name(self.text(data_source::level(view.data_src?), &mut session.names))),
             Label::SnoopStatus => Some(name(self.text(data_source::snoop(view.data_src?)?, &mut session.names))),
             Label::Weight => view.weight,
-            Label::Operation => {
-                let recorded = details().and_then(|details| details.operation).map(SpeOperation::kind);
-                let operation = recorded.or_else(|| data_source::operation(view.data_src?))?;
-                Some(name(self.text(operation, &mut session.names)))
-            }
-            Label::Tlb => Some(name(self.text(data_source::tlb(view.data_src?)?, &mut session.names))),
-            Label::Remote => Some(name(self.text(data_source::remote(view.data_src?)?, &mut session.names))),
-            Label::BranchOutcome => Some(name(self.text(branch_outcome(details()?)?, &mut session.names))),
-            Label::IssueLatency => details().and_then(|_| weight(Weight::VAR2_W)),
-            Label::TranslationLatency => details().and_then(|_| weight(Weight::VAR3_W)),
-            Label::TotalLatency if details().is_some() => weight(Weight::VAR1_DW),
-            Label::CacheLatency if has_weights && details().is_none() => weight(Weight::VAR1_DW),
-            Label::CacheLatency => None,
-            Label::TotalLatency if has_weights => weight(Weight::VAR2_W),
-            Label::TotalLatency => view.weight,
+            Label::Operation => Some(name(self.text(operation().kind()?, &mut session.names))),
+            Label::Tlb => Some(name(self.text(operation().tlb()?, &mut session.names))),
+            Label::Remote => Some(name(self.text(operation().remote()?, &mut session.names))),
+            Label::BranchOutcome => Some(name(self.text(operation().branch_outcome()?, &mut session.names))),
+            Label::CacheLatency => operation().cache_latency(),
+            Label::TotalLatency => operation().total_latency(),
+            Label::IssueLatency => operation().issue_latency(),
+            Label::TranslationLatency => operation().translation_latency(),
             Label::CodePageSize => view.code_page_size,
             Label::DataPageSize => view.data_page_size,
             // Of waits, of latency and of spans, where these are measured.
@@ -354,20 +371,6 @@ impl LabelReader {
     fn text(&mut self, text: &'static str, names: &mut Names) -> NameId {
         *self.texts.entry(text).or_insert_with(|| names.id(text.as_bytes()))
     }
-}
-
-/// What became of a branch; `None` if it is another operation.
-fn branch_outcome(details: SpeDetails) -> Option<&'static str> {
-    let has = |event| details.events.contains(event);
-    details.operation.filter(|operation| operation.is_branch()).map(|_| {
-        if has(SpeEvents::MISPREDICTED) {
-            "mispredicted"
-        } else if has(SpeEvents::NOT_TAKEN) {
-            "not_taken"
-        } else {
-            "taken"
-        }
-    })
 }
 
 /// Checks that each label is provided by an event.
@@ -439,7 +442,7 @@ mod tests {
         };
         let weights = SampleLayout::new(SampleType::WEIGHT_STRUCT);
         let comm = Some(session.names.id(b"make"));
-        let sample = LabelledSample { view: &view, layout: &weights, mode: CpuMode::USER, comm };
+        let sample = LabelledSample { view: &view, layout: &weights, mode: CpuMode::USER, comm, event: None };
         let mut labels = Vec::new();
         reader.read(&sample, &mut session, &mut labels);
         let text = |value: u64| String::from_utf8_lossy(session.names.name(NameId(value as u32))).into_owned();
@@ -459,6 +462,7 @@ mod tests {
             "thread_pool :<N>",
             "thread_type worker",
             "cpu 3",
+            "time 0",
             "timestamp_ns 99",
             "execution_mode Host User",
             "data_src Unknown Level",
@@ -472,7 +476,7 @@ mod tests {
         assert_eq!(labels.iter().map(show).collect::<Vec<_>>(), expected);
         let (view, layout) = (SampleView { weight: Some(6), ..SampleView::default() }, SampleLayout::default());
         labels.clear();
-        let sample = LabelledSample { view: &view, layout: &layout, mode: CpuMode(0), comm: None };
+        let sample = LabelledSample { view: &view, layout: &layout, mode: CpuMode(0), comm: None, event: None };
         reader.read(&sample, &mut session, &mut labels);
         let kinds: Vec<_> = labels.iter().map(|l| (known_label(l), l.value)).collect();
         assert_eq!(kinds, [(Label::Weight, 6), (Label::TotalLatency, 6)]);

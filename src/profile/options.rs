@@ -5,6 +5,7 @@ use super::cgroup_names::CgroupNames;
 use super::labels::Label;
 use super::stack_cuts::{StackCuts, Unmapped};
 use super::symbolize::SymbolSources;
+use super::time_quantum::TimeQuantum;
 use super::weight::SampleWeight;
 use hashbrown::HashMap;
 use perf_data::abi::sample::branch::BranchFlags;
@@ -40,6 +41,8 @@ pub struct ProfileOptions {
     /// by its source; the label [`LabelKey::BranchFlags`](super::labels::LabelKey::BranchFlags) has those of its flags that are set
     /// here.
     pub branches: Option<BranchFlags>,
+    /// By what the label [`Time`](Label::Time) divides samples.
+    pub time_quantum: TimeQuantum,
     /// Which fields of memory accesses samples have as labels.
     pub accesses: Accesses,
     /// What samples are worth.

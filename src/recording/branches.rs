@@ -2,10 +2,12 @@
 
 use super::Recording;
 use crate::branches::{BranchCounter, BranchCounts};
+use crate::conversion::decode_trace;
+use crate::rewrite::framework::passes::Passes;
+use crate::rewrite::itrace::TraceEvents;
 use perf_data::error::Result;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::order::Order;
-use perf_data::stream::source::Source;
 
 impl Recording {
     /// Counts the taken branches in the branch stacks of samples, by object; returns the ledger of the records, too. Formats such as
@@ -23,7 +25,9 @@ impl Recording {
     /// If the recording cannot be read.
     pub fn branches(&self) -> Result<(BranchCounts, Ledger)> {
         let mut order = Order::new(BranchCounter::default(), self.read.clone());
-        let (_, mut ledger) = Source::open(self.input.clone(), self.read.clone())?.run(&mut order)?;
+        let mut passes = Passes::default();
+        let input = decode_trace(self.input.clone(), &self.read, &mut passes, &TraceEvents::default())?;
+        let (_, mut ledger) = passes.run(input, &self.read, &mut order)?;
         let (counts, counted) = order.into_inner().finish();
         ledger.account_for_stream();
         ledger.merge(counted);

@@ -14,6 +14,7 @@ use crate::rewrite::Anonymize;
 use crate::rewrite::anonymize::key::Key;
 use crate::rewrite::framework::pass::Pass;
 use crate::rewrite::framework::pass_options::{PassContext, PassOptions};
+use crate::rewrite::itrace::TraceEvents;
 use perf_data::container::access::FileMode;
 use perf_data::container::output::OutputRules;
 use perf_data::container::output::path::parent;
@@ -185,13 +186,13 @@ impl<'a> Convert<'a> {
             objects,
             marks_unselected: uses_unselected_samples(&profile.weight, &*format),
         };
-        let decodes_traces = !steps.decide_decoding();
+        let traces = (!steps.decide_decoding()).then(TraceEvents::default);
         let passes = steps.build(&context)?;
         let conversion = Conversion {
             format: &*format,
             envelopes,
             passes,
-            decodes_traces,
+            traces,
             profile,
             read: &recording.read,
             symbols,

@@ -9,6 +9,7 @@ use crate::profile::labels::Label;
 use crate::profile::options::ProfileOptions;
 use crate::profile::weight::SampleWeight;
 use crate::rewrite::framework::passes::Passes;
+use crate::rewrite::itrace::TraceEvents;
 use perf_data::container::write::envelope::Envelopes;
 use perf_data::error::{Error, Result};
 use perf_data::stream::ledger::Ledger;
@@ -67,7 +68,7 @@ impl<'a> ProfileBuilder<'a> {
         self.recording.check_symbols()?;
         let Recording { input, read, damage, .. } = self.recording;
         let mut passes = Passes::default();
-        let input = decode_trace(input.clone(), read, &mut passes)?;
+        let input = decode_trace(input.clone(), read, &mut passes, &TraceEvents::default())?;
         let (profiles, mut ledger) = passed_profiles(input, read, &mut passes, &self.options)?;
         damage.iter().for_each(|damage| ledger.damage(damage.clone()));
         Ok((profiles.into_iter().next().unwrap_or_default(), ledger))

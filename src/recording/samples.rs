@@ -10,6 +10,7 @@ use crate::profile::symbolize::{SymbolSources, Symbolization};
 use crate::profile::unwind::unwinding::Unwinding;
 use crate::profile::{Frame, Place};
 use crate::rewrite::framework::passes::Passes;
+use crate::rewrite::itrace::TraceEvents;
 use hashbrown::HashMap;
 use perf_data::abi::sample::branch::BranchEntry;
 use perf_data::abi::sample::data_src::DataSrc;
@@ -84,7 +85,7 @@ impl Samples {
         let pull = Pull::new(move |batches| {
             let mut ordered = Unwinding::in_time_order(&unwound, Sender::new(batches), read.clone());
             let mut passes = Passes::default();
-            let input = decode_trace(input, &read, &mut passes)?;
+            let input = decode_trace(input, &read, &mut passes, &TraceEvents::default())?;
             let (meta, mut ledger) = passes.run(input, &read, &mut ordered)?;
             ledger.account_for_stream();
             let Before { stage, sink } = ordered.into_inner();

@@ -267,6 +267,10 @@ pub(super) const CACHE_LINE: u64 = 64;
 pub(super) const PID: Column = label!(Pid, pid => pid as i32);
 pub(super) const TID: Column = label!(Tid, tid => tid as i32);
 pub(super) const CPU: Column = label!(Cpu, cpu => cpu);
+pub(super) const SOCKET: Column = label!(Socket, socket => socket);
+pub(super) const TIME: Column =
+    label!(Time, time => format_args!("{}.{:06}", time / 1_000_000_000, time % 1_000_000_000 / 1000));
+pub(super) const TRACE: Column = text_label!(Trace);
 pub(super) const COMM: Column = text_label!(ThreadName);
 pub(super) const COMM_NODIGIT: Column = text_label!(ThreadPool);
 pub(super) const PROGRAM: Column = text_label!(Comm);

@@ -58,6 +58,12 @@ keys! {
     Tid = ["tid"] => column::TID;
     /// CPU.
     Cpu = ["cpu"] => column::CPU;
+    /// Socket of the CPU.
+    Socket = ["socket"] => column::SOCKET;
+    /// Time of the sample, rounded down to a multiple of a quantum.
+    Time = ["time"] => column::TIME;
+    /// Text of a tracepoint.
+    Trace = ["trace"] => column::TRACE;
     /// Path or name of the cgroup.
     Cgroup = ["cgroup"] => column::CGROUP;
     /// Why the thread stopped running, with `--off-cpu`.
@@ -77,7 +83,9 @@ keys! {
     /// Why an access was blocked.
     Blocked = ["blocked"] => column::BLOCKED;
     /// Latency of an access in cycles.
-    LocalWeight = ["local_weight", "weight"] => column::LOCAL_WEIGHT;
+    LocalWeight = ["local_weight"] => column::LOCAL_WEIGHT;
+    /// Latency of all accesses of a group with equal ones.
+    Weight = ["weight"] => column::LOCAL_WEIGHT;
     /// What an instruction does: load, store, branch and others.
     Operation = ["operation"] => column::OPERATION;
     /// Whether the data of an access was on another socket.

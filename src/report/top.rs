@@ -173,6 +173,11 @@ impl<'a> Groups<'a> {
                     _ => &mut sample_values,
                 };
                 let cell = cells.next().copied().flatten();
+                // As in perf, groups have equal weights, and the sum is shown.
+                let cell = match key {
+                    ReportKey::Weight => cell.map(|weight| weight.saturating_mul(usage.own.samples)),
+                    _ => cell,
+                };
                 texts.entry((key, cell)).or_insert_with(|| self.text(key, cell).into()).clone()
             });
             ReportEntry { cells: cells.collect(), event, usage, lengths: lengths.get(group).cloned().map(Box::new) }

@@ -9,11 +9,23 @@ use perfconv::formats::pprof::proto::Profile;
 pub(crate) const LABELS_BY_FIXTURE: &[(&str, &[&str])] = &[
     (
         "system-wide.data",
-        &["pid", "tid", "comm", "thread_comm", "thread_name", "cpu", "timestamp_ns", "execution_mode"],
+        &[
+            "pid",
+            "tid",
+            "comm",
+            "thread_comm",
+            "thread_name",
+            "cpu",
+            "socket",
+            "time",
+            "timestamp_ns",
+            "execution_mode",
+        ],
     ),
     ("weight.data", &["data_src", "weight", "cache_latency", "total_latency"]),
     ("page-sizes.data", &["code_page_size", "data_page_size"]),
     ("cgroup.data", &["cgroup"]),
+    ("tracepoints.data", &["trace"]),
     ("two-events.data", &["thread_pool"]),
 ];
 

@@ -17,16 +17,16 @@ pub(crate) struct Record {
     pub events: u64,
     pub class: u8,
     subclass: u8,
-    pc: u64,
+    pub pc: u64,
     /// Ticks of the generic timer; 0 if it has no time.
     ticks: u64,
     context: Option<u32>,
     /// Total, issue and translation.
     latencies: [Option<u16>; 3],
-    target: Option<u64>,
+    pub target: Option<u64>,
     data: Option<(u64, u64)>,
     source: Option<u8>,
-    previous: Option<u64>,
+    pub previous: Option<u64>,
 }
 
 /// A sample that was decoded from a trace. What it lacks is 0.
@@ -174,7 +174,8 @@ impl Record {
         Decoded {
             time: if trace.has_times { ZERO + 2 * self.ticks } else { 0 },
             cpu: self.cpu,
-            task: self.context.map_or((u32::MAX, u32::MAX), |tid| (tid, tid)),
+            // Without a context, the thread that perf recorded.
+            task: [self.context.unwrap_or(PROCESSES[0]); 2].into(),
             event: event.to_owned(),
             ip: self.pc,
             addr: self.target.unwrap_or(data),

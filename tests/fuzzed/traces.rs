@@ -1,6 +1,7 @@
 //! Hardware traces of any bytes, through the decoders of packets, records and metadata.
 
 use perf_data::abi::record::time_conv::{TimeConv, TimeConvShort};
+use perf_data::trace::bts::{BtsRecord, bts_records};
 use perf_data::trace::clock::nanoseconds;
 use perf_data::trace::spe::data_source::data_source;
 use perf_data::trace::spe::details::SpeDetails;
@@ -41,6 +42,10 @@ pub fn trace(bytes: &[u8]) {
         assert_eq!(coverage.bytes(), (bytes.len() - start) as u64);
         assert_eq!(coverage.records, count);
     }
+
+    let (branches, rest) = bts_records(bytes);
+    assert_eq!(branches.len() * BtsRecord::SIZE + rest, bytes.len());
+    assert!(branches.into_iter().all(|branch| branch.to_string().len() < 100));
 
     let words: Vec<_> =
         bytes.chunks_exact(8).filter_map(|word| Some(u64::from_le_bytes(word.try_into().ok()?))).collect();

@@ -251,7 +251,7 @@ impl ReportDirectory {
 }
 
 /// Messages of perf about recordings that it does not read to the end, with an exit status of 0.
-const UNREADABLE: [&str; 3] = ["failed to process type", "end of event", "Error:"];
+pub(super) const UNREADABLE: [&str; 3] = ["failed to process type", "end of event", "Error:"];
 
 /// A report without the tip at its end, which perf chooses at random.
 fn without_tip(report: &[u8]) -> Vec<&[u8]> {

@@ -265,10 +265,15 @@ fn pipes_have_the_samples_of_files() {
 
 /// The recording with changed AUXTRACE records: their fields, and the bytes after them in base64.
 fn changed(path: &Path, change: impl Fn(usize, &mut Value)) -> PathBuf {
+    changed_records(path, "AUXTRACE", change)
+}
+
+/// The recording with changed records of a type.
+fn changed_records(path: &Path, kind: &str, change: impl Fn(usize, &mut Value)) -> PathBuf {
     let (mut lines, mut number) = (String::new(), 0);
     for line in to_json(path, &[]).lines() {
         let mut value: Value = serde_json::from_str(line).expect("JSON");
-        if value["record"] == "AUXTRACE" {
+        if value["record"] == kind {
             change(number, &mut value);
             number += 1;
         }
@@ -357,4 +362,146 @@ fn samples_are_equal_after_a_rewrite() {
     let output = directory.path().join("out.script");
     let again = succeed(perfconv().arg(&decoded).arg("-o").arg(output));
     assert!(again.ledger().expect("a ledger").samples_out == samples.len() as u64 && !again.stderr.contains("trace ("));
+}
+
+/// perf's commands decode the events of perf's letters, all of them by default.
+#[test]
+fn commands_of_perf_decode_traces() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = Trace::random(6, 200);
+    let path = recording(&directory, &trace);
+    let perf = |arguments: &[&str]| run(perfconv().arg("perf").args(arguments).arg("-i").arg(&path));
+    let events = |arguments: &[&str]| {
+        let run = perf(&[&["script", "-F", "event"], arguments].concat());
+        assert_eq!(run.status, 0, "{arguments:?}: {}", run.stderr);
+        let mut counts = BTreeMap::<String, usize>::new();
+        for event in String::from_utf8_lossy(&run.stdout).split_whitespace() {
+            *counts.entry(event.trim_end_matches(':').to_owned()).or_default() += 1;
+        }
+        counts
+    };
+    let all = events(&[]);
+    assert_eq!((all.len(), all["instructions"]), (10, trace.records().count()), "{all:?}");
+    assert_eq!(events(&["--itrace"]), all);
+    let memory = trace.records().filter(|record| record.class == 1).count();
+    assert_eq!(events(&["--itrace=M"]), BTreeMap::from([("memory".to_owned(), memory)]));
+    assert_eq!(events(&["--no-itrace"]), BTreeMap::new());
+    let report = perf(&["report", "--stdio", "--itrace=bM", "-s", "comm"]);
+    let text = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(text.contains("of event 'branch'") && text.contains("of event 'memory'"), "{text}{}", report.stderr);
+    let branches = perf(&["report", "--stdio", "--itrace=bl", "-F", "overhead,mispredict"]);
+    assert!(branches.stderr.contains("branches have types"), "{}", branches.stderr);
+    assert_eq!(perf(&["script", "--itrace=z"]).status, 129);
+    for letters in ["--itrace", "--itrace=fmtbaMil"] {
+        let [injected, rewritten] = ["injected", "rewritten"].map(|name| directory.path().join(name));
+        succeed(perfconv().args(["perf", "inject", letters, "--strip", "-i"]).arg(&path).arg("-o").arg(&injected));
+        succeed(perfconv().arg("rewrite").arg(&path).args([letters, "--strip", "-f", "-o"]).arg(&rewritten));
+        let [injected, rewritten] = [injected, rewritten].map(|path| fs::read(path).expect("a recording"));
+        assert!(injected == rewritten, "{letters}");
+    }
+}
+
+/// A trace that is not decoded is named.
+#[test]
+fn commands_of_perf_name_traces_that_are_not_decoded() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("pt.data");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/intel-pt.toml");
+    succeed(perfconv().arg("synth").arg(scenario).args(["-q", "-o"]).arg(&path));
+    let run = run(perfconv().args(["perf", "script", "-i"]).arg(&path));
+    assert!(run.status == 255 && run.stderr.contains("traces of Intel PT, which are not decoded"), "{}", run.stderr);
+    succeed(perfconv().args(["perf", "script", "--no-itrace", "-i"]).arg(&path));
+}
+
+/// Branches by source and target, as offsets in the program, which are `None` outside of it: number of times, and of mispredictions.
+type BranchCounts = BTreeMap<(Option<u64>, Option<u64>), (u64, u64)>;
+
+/// The program of [traces](Trace), with all code in it.
+const PROGRAM: std::ops::Range<u64> = 0x40_0000..0x42_0000;
+
+/// The recording of a trace whose code is in the program that the processes run.
+fn mapped(directory: &TempDir, trace: &Trace) -> PathBuf {
+    // All code of the program is in its file.
+    let scenario = directory.path().join("mapped.toml");
+    let function = format!("functions = [\"main\"]\nfunction_size = {}", PROGRAM.end - PROGRAM.start);
+    fs::write(&scenario, trace.scenario(&[]).replace("functions = [\"main\"]", &function)).expect("a scenario");
+    let (path, images) = (directory.path().join("mapped.data"), directory.path().join("images"));
+    succeed(perfconv().arg("synth").arg(scenario).arg("--images").arg(images).args(["-f", "-q", "-o"]).arg(&path));
+    let (start, len) = (PROGRAM.start, PROGRAM.end - PROGRAM.start);
+    changed_records(&path, "MMAP2", |_, record| {
+        let body = &mut record["body"];
+        (body["addr"], body["len"], body["pgoff"]) = (format!("{start:#x}").into(), len.into(), 0.into());
+    })
+}
+
+/// The branches that were traced.
+fn traced_branches(trace: &Trace) -> BranchCounts {
+    let offset = |address: u64| PROGRAM.contains(&address).then(|| address - PROGRAM.start);
+    let mut counts = BranchCounts::new();
+    for record in trace.records() {
+        // Without a source.
+        if let Some(to) = record.previous.and_then(offset) {
+            counts.entry((None, Some(to))).or_default().0 += 1;
+        }
+        let is_taken = record.events & 1 << 6 == 0;
+        if let Some(to) = record.target.filter(|_| is_taken) {
+            let (count, mispredicted) = counts.entry((offset(record.pc), offset(to))).or_default();
+            *count += 1;
+            *mispredicted += record.events >> 7 & 1;
+        }
+    }
+    counts.remove(&(None, None));
+    counts
+}
+
+#[test]
+fn profiles_of_branches_equal_the_truth() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (mut branches, mut recordings) = (0, 0);
+    for seed in 0..20 {
+        let trace = Trace::random(seed, 400);
+        let path = mapped(&directory, &trace);
+        let recording = perfconv::Recording::open(&path).expect("a recording");
+        let (counts, _) = recording.branches().expect("branches");
+        let mut counted = BranchCounts::new();
+        for (trace, sum) in &counts.traces {
+            let offset = |location: perfconv::branches::Location| location.object().map(|_| location.offset());
+            let (count, mispredicted) = counted.entry((offset(trace.from), offset(trace.to))).or_default();
+            *count += sum.count;
+            *mispredicted += sum.mispredicted;
+        }
+        assert_eq!(counted, traced_branches(&trace), "seed {seed}");
+        branches += counted.values().map(|(count, _)| count).sum::<u64>();
+        recordings += 1;
+    }
+    note!("{branches} branches in {recordings} recordings equal the truth");
+    assert!(branches >= 5000, "{branches}");
+}
+
+/// Profiles for BOLT and AutoFDO of a trace are those of a recording with the same branch stacks.
+#[test]
+fn optimizers_get_the_same_from_a_trace_as_from_branch_stacks() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let trace = Trace::random(1, 400);
+    let (path, images) = (mapped(&directory, &trace), directory.path().join("images"));
+    let stacks = directory.path().join("stacks.data");
+    succeed(perfconv().arg("rewrite").arg(&path).args(["--itrace", "--strip", "-q", "-o"]).arg(&stacks));
+    let expected = traced_branches(&trace);
+    for format in ["bolt", "autofdo", "profgen"] {
+        let profile = |path: &Path| {
+            let arguments = ["-t", format, "-q", "-o", "-", "--symfs"];
+            succeed(perfconv().arg(path).args(arguments).arg(&images)).stdout
+        };
+        let text = profile(&path);
+        assert!(!text.is_empty() && text == profile(&stacks), "{format}");
+        if format == "bolt" {
+            // "B FROM TO COUNT MISPREDICTED".
+            let text = String::from_utf8(text).expect("UTF-8");
+            let lines = text.lines().filter_map(|line| line.strip_prefix("B "));
+            let count =
+                |line: &str| line.split(' ').nth(2).and_then(|count| count.parse::<u64>().ok()).expect("a count");
+            let sum: u64 = lines.map(count).sum();
+            assert_eq!(sum, expected.values().map(|(count, _)| count).sum::<u64>());
+        }
+    }
 }

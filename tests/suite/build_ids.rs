@@ -5,7 +5,8 @@ use crate::common::program::{perfconv, run};
 #[test]
 fn inject_reports_unsupported_options() {
     for (args, expected) in [
-        (&["--itrace=i100us", "--strip"][..], "--itrace: this option of perf inject is not supported yet"),
+        (&["--itrace=i100us", "--strip"][..], "Arm SPE has no times between records"),
+        (&["--convert-callchain"], "--convert-callchain: this option of perf inject is not supported yet"),
         (&["--symfs", "/"], "--symfs requires --build-ids"),
         (&["-b", "--known-build-ids", "xyz /bin/cat"], "'xyz' is not a build ID"),
         (&["-b", "--known-build-ids", "/no/such/file"], "/no/such/file: cannot read"),

@@ -51,6 +51,17 @@ fn accesses_are_grouped_by_data() {
     assert!(rows.iter().any(|row| row.contains("0xffff888000001000")), "{rows:#?}");
 }
 
+/// The weight of a row is the sum of those of its samples, as in perf.
+#[test]
+fn weights_are_those_of_all_samples() {
+    let rows = report(&["--sort", "local_weight,weight"]);
+    let sums = ["300,24000", "90,21600", "500,20000", "100,8000", "4,1120", "0,0"];
+    for sum in sums {
+        assert_eq!(rows.iter().filter(|row| row.contains(sum)).count(), 1, "{sum}: {rows:#?}");
+    }
+    assert_eq!(rows.len(), 1 + sums.len(), "{rows:#?}");
+}
+
 #[test]
 fn shared_cache_lines_have_their_accesses() {
     let dir = tempfile::tempdir().expect("a temporary directory");

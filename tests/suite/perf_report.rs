@@ -219,7 +219,6 @@ fn refuses_what_it_does_not_print() {
         ("callgraph.data", &["--no-skip-empty"], "--no-skip-empty is not supported"),
         ("callgraph.data", &["--stdio-color", "always"], "the text has no colors"),
         ("callgraph.data", &["operand"], "unexpected argument 'operand'"),
-        ("tracepoints.data", &[], "has only tracepoints"),
         ("group-read.data", &["--time", "10%-50%"], "has counters in samples"),
     ] {
         let output = report(&fixture(recording), args);
@@ -229,6 +228,8 @@ fn refuses_what_it_does_not_print() {
     let without_chains = report(&fixture("two-events.data"), &["-g"]);
     assert_eq!(without_chains.status, 255);
     assert!(without_chains.stderr.contains("has no call chains"), "{}", without_chains.stderr);
+    let by_text = text(&fixture("tracepoints.data"), &[]);
+    assert!(by_text.contains("comm=forky pid=5921 child_comm=forky child_pid=5923"), "{by_text}");
     let tracepoints = text(&fixture("tracepoints.data"), &["-s", "comm,dso"]);
     assert!(tracepoints.contains("of event 'sched:sched_switch'"), "{tracepoints}");
 }

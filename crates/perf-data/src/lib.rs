@@ -69,12 +69,14 @@
 //! | [`trace`] | hardware traces |
 //! | [`container`] | files, pipes, directories and compressed frames |
 //! | [`stream`] | records in order, with their events |
+//! | [`ibs`] | registers of AMD Instruction-Based Sampling in samples |
 //! | [`session`] | processes, threads and mappings over time |
 //! | [`recording`] | [`Recording`]: samples, records, features |
 
 pub mod abi;
 pub mod container;
 pub mod error;
+pub mod ibs;
 pub mod printable;
 pub mod progress;
 pub mod recording;

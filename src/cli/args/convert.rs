@@ -16,6 +16,7 @@ use perfconv::formats::OutputFormat;
 use perfconv::formats::import::Values;
 use perfconv::recording::SymbolOptions;
 use perfconv::rewrite::framework::pass_options::PassContext;
+use perfconv::rewrite::itrace::TraceEvents;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -81,6 +82,10 @@ pub(crate) struct ConvertArgs {
     /// The format with its options, for commands that write only one.
     #[arg(skip)]
     pub format: Option<Arc<dyn OutputFormat>>,
+
+    /// The events of samples of traces, if they are not the default ones.
+    #[arg(skip)]
+    pub traces: Option<TraceEvents>,
 
     /// flamegraph, html, report, markdown: Show how the shares of functions differ from those in this recording
     #[arg(

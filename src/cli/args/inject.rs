@@ -9,7 +9,8 @@ use perfconv::rewrite::build_ids::find::FindOptions;
 use perfconv::rewrite::build_ids::maps::BuildIdMaps;
 use perfconv::rewrite::build_ids::table::BuildIdTable;
 use perfconv::rewrite::framework::output::RecordingOptions;
-use perfconv::rewrite::framework::pass_type::flag;
+use perfconv::rewrite::framework::pass_type::{PassType, flag};
+use perfconv::rewrite::itrace::Itrace;
 use perfconv::rewrite::registry::{BUILD_IDS, JIT, JIT_DUMPS, PassTable, SCHED_STAT};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,12 +31,13 @@ const PASSES: PassTable<'static> = &[(
         BuildIdMaps::ALL.help("Add build IDs to the MMAP2 records of all mapped objects"),
         SCHED_STAT.short('s').help("Merge sched_stat and sched_switch samples to show where and how long tasks slept"),
         JIT_DUMPS,
+        PassType::with_options::<Itrace>("itrace"),
     ],
 )];
 
 /// Order in which the passes run, regardless of the order of their options.
-const ORDER: [&str; 6] =
-    ["--jit", "--sched-stat", "--build-ids", "--buildid-all", "--mmap2-buildids", "--mmap2-buildid-all"];
+const ORDER: [&str; 7] =
+    ["--itrace", "--jit", "--sched-stat", "--build-ids", "--buildid-all", "--mmap2-buildids", "--mmap2-buildid-all"];
 
 /// Options of perf inject that request passes.
 #[derive(Debug)]
@@ -101,10 +103,6 @@ pub(crate) struct InjectArgs {
 /// Options of perf inject that are not supported yet.
 #[derive(Args, Debug)]
 pub(crate) struct UnsupportedArgs {
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true)]
-    itrace: Option<Option<String>>,
-    #[arg(long, hide = true)]
-    strip: bool,
     #[arg(long, hide = true)]
     convert_callchain: bool,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true)]
@@ -124,8 +122,6 @@ pub(crate) struct UnsupportedArgs {
 impl UnsupportedArgs {
     fn first_given(&self) -> Option<&'static str> {
         let given = [
-            (self.itrace.is_some(), "--itrace"),
-            (self.strip, "--strip"),
             (self.convert_callchain, "--convert-callchain"),
             (self.vm_time_correlation.is_some(), "--vm-time-correlation"),
             (self.guest_data.is_some(), "--guest-data"),

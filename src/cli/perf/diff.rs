@@ -51,7 +51,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
     let format = Arc::new(format(&call.given)?);
     for path in [&before, &after] {
         let meta = input::info(path, Parts::default())?.meta;
-        report::check_events(&meta, &call.given, false, false)
+        report::check_events(&meta, &call.given, false)
             .map_err(|problem| Failure::Usage(format!("perf diff: {}: {problem}", path.display())))?;
     }
     let files =
@@ -60,7 +60,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<ExitCode, Failure> {
     let args = ConvertArgs {
         inputs: vec![after.clone()],
         diff: Some(before),
-        ..report::report_arguments(call, format, symbols)?
+        ..report::report_arguments(call, format, symbols, None)?
     };
     let output = Path::new("-");
     Conversion::new(&args, output)?.convert(&args, after, output)?.warn();

@@ -9,7 +9,7 @@ use clap::{Args, Command, FromArgMatches};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-const TRACES: &str = "perfconv does not decode instruction traces; use the real perf";
+const GUESTS: &str = "perfconv reads recordings of one machine; use the real perf";
 const KERNEL: &str = "kernel symbols are not needed; omit it";
 
 /// The options of perf 6.1.
@@ -23,18 +23,18 @@ pub(super) const OPTIONS: &[PerfOption] = &[
     PerfOption::flag(names!("sched-stat")).short('s'),
     PerfOption::flag(names!("verbose")).short('v'),
     PerfOption::flag(names!("buildid-all")),
-    PerfOption::optional(names!("guest-data")).refused("perfconv reads recordings of one machine; use the real perf"),
-    PerfOption::value(names!("guestmount")).refused("perfconv reads recordings of one machine; use the real perf"),
+    PerfOption::optional(names!("guest-data")).refused(GUESTS),
+    PerfOption::value(names!("guestmount")).refused(GUESTS),
     PerfOption::flag(names!("ignore-vmlinux")).refused(KERNEL),
-    PerfOption::optional(names!("itrace")).refused(TRACES),
+    PerfOption::optional(names!("itrace")),
     PerfOption::value(names!("kallsyms")).refused(KERNEL),
     PerfOption::value(names!("known-build-ids")),
-    PerfOption::flag(names!("strip")).refused(TRACES),
-    PerfOption::optional(names!("vm-time-correlation")).refused(TRACES),
+    PerfOption::flag(names!("strip")),
+    PerfOption::optional(names!("vm-time-correlation")).refused(GUESTS),
 ];
 
 /// Options without a value that `perfconv inject` has under the same names.
-const SAME_FLAGS: [&str; 6] = ["build-ids", "force", "jit", "sched-stat", "verbose", "buildid-all"];
+const SAME_FLAGS: [&str; 7] = ["build-ids", "force", "jit", "sched-stat", "verbose", "buildid-all", "strip"];
 
 /// Options with a value that `perfconv inject` has under the same names.
 const SAME_VALUES: [&str; 3] = ["input", "output", "known-build-ids"];
@@ -63,5 +63,6 @@ fn arguments(given: &Given) -> Vec<OsString> {
             arguments.extend([format!("--{option}").into(), value]);
         }
     }
+    arguments.extend(given.text("itrace").map(|letters| format!("--itrace={letters}").into()));
     arguments
 }

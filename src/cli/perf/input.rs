@@ -1,18 +1,21 @@
 //! The recording that a command reads: that of `-i`, standard input if it is a pipe, or `perf.data`, as in perf; and its symbols.
 
 use super::Call;
-use super::option::Given;
+use super::option::{Given, parse};
 use crate::cli::args::{DemangleArg, PassArgs, SymbolArgs, SymbolFileArgs, default_input};
 use crate::cli::failure::Failure;
 use crate::cli::input::InputRecording;
 use perf_data::abi::feature::FeatureId;
 use perf_data::container::read::ReadOptions;
 use perf_data::stream::source::Source;
+use perf_data::trace::is_decoded;
+use perfconv::conversion::trace_source;
 use perfconv::inspect::info::build_ids::FileId;
 use perfconv::inspect::info::hit_files::hit_files;
 use perfconv::inspect::info::{Info, Parts, read_info};
 use perfconv::rewrite::NoItrace;
 use perfconv::rewrite::framework::pass_type::Request;
+use perfconv::rewrite::itrace::TraceEvents;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,7 +53,7 @@ pub(super) fn files_with_samples(path: &Path) -> Result<Vec<FileId>, Failure> {
     Ok(files)
 }
 
-/// Rejects recordings of which perf prints what is no sample: counters, and AUX area traces unless `--no-itrace` is given.
+/// Rejects recordings of which perf prints what is no sample: counters, and traces that are not decoded, unless `--no-itrace` is given.
 ///
 /// # Errors
 /// If it is such a recording, or cannot be read.
@@ -58,28 +61,46 @@ pub(super) fn check_contents(given: &Given, path: &Path) -> Result<(), Failure> 
     if is_stdin(path) {
         return Ok(());
     }
-    let features = info(path, Parts::default())?.meta.features;
-    let problem = if features.contains_key(&FeatureId::STAT) {
-        "has counters of perf stat instead of samples; use 'perfconv info --stats'"
-    } else if features.contains_key(&FeatureId::AUXTRACE) && !given.is_negated("itrace") {
-        "has AUX area traces, which this command does not decode; \
-         add --no-itrace to print the other samples, or use the real perf"
-    } else {
-        return Ok(());
-    };
-    Err(Failure::Failed(format!("{}: {problem}", path.display())))
+    let failed = |problem: &str| Err(Failure::Failed(format!("{}: {problem}", path.display())));
+    if info(path, Parts::default())?.meta.features.contains_key(&FeatureId::STAT) {
+        return failed("has counters of perf stat instead of samples; use 'perfconv info --stats'");
+    }
+    let options = ReadOptions::default();
+    let recording = InputRecording::new(path.to_owned(), None, &options)?;
+    match trace_source(recording.input(), &options)?.1 {
+        Some(source) if !is_decoded(source) && !given.is_negated("itrace") => failed(&format!(
+            "has AUX area traces of {}, which are not decoded; add --no-itrace to print the other samples, or use the real perf",
+            source.title()
+        )),
+        _ => Ok(()),
+    }
 }
 
-/// The passes of a command that prints samples, without decoding of traces.
-pub(super) fn passes(call: &Call<'_>) -> PassArgs {
+/// The letters of the events that perf decodes of Arm SPE if no others are given: all.
+const ALL_EVENTS: &str = "fmtbaMi";
+
+/// The events of samples of traces; `None` with `--no-itrace`.
+///
+/// # Errors
+/// If a letter is unknown.
+pub(super) fn trace_events(given: &Given) -> Result<Option<TraceEvents>, Failure> {
+    let letters = given.text("itrace").filter(|letters| !letters.is_empty());
+    let events = parse("itrace", letters.as_deref().unwrap_or(ALL_EVENTS))?;
+    Ok(Some(events).filter(|_| !given.is_negated("itrace")))
+}
+
+/// The passes of a command that prints samples, and those of traces if `decodes_traces`.
+pub(super) fn passes(call: &Call<'_>, decodes_traces: bool) -> PassArgs {
     let mut passes = PassArgs::default();
     passes.find.symfs = call.given.value("symfs").map(Into::into);
     passes.find.buildid_dir.clone_from(&call.buildid_dir);
-    passes.list.push(Request {
-        flag: "--no-itrace".to_owned(),
-        for_records: None,
-        pass: Arc::new(NoItrace::default()),
-    });
+    if !decodes_traces {
+        passes.list.push(Request {
+            flag: "--no-itrace".to_owned(),
+            for_records: None,
+            pass: Arc::new(NoItrace::default()),
+        });
+    }
     passes
 }
 

@@ -144,11 +144,13 @@ fn is_recording(argument: &Path) -> bool {
 /// The equivalent conversion.
 fn conversion(call: &Call<'_>) -> Result<ConvertArgs, Failure> {
     let Call { given, .. } = call;
+    let traces = input::trace_events(given)?;
     Ok(ConvertArgs {
         inputs: vec![input::path(given)],
         to: Some(FORMAT.name.to_owned()),
         format: Some(Arc::new(format(given)?)),
-        passes: input::passes(call),
+        passes: input::passes(call, traces.is_some()),
+        traces,
         symbols: symbols(given)?,
         verbose: given.has("verbose"),
         quiet: !given.has("verbose"),

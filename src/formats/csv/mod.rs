@@ -7,6 +7,7 @@
 //! | `processes.csv` | process | `pid,name,maps,fork_time,exit_time,samples,period` |
 //! | `results.csv` | sampled address and event | `event,dso,address,file,samples,period`; `symbol` if the input has names |
 //! | `counters.csv` | count of `perf stat record`, if any | `time,event,cpu,thread,value,enabled,running` |
+//! | `accesses.csv` | sample with a data address, source or weight | see `accesses` |
 //! | `stacks.csv` | event, process and stack, with `--stacks` | `event,pid,stack,samples,period` |
 //!
 //! Times are nanoseconds of the recording's clock. Unknown values are empty. `dso` is the short name of `file`, and
@@ -17,6 +18,7 @@
 //! which are outside any round. Counts are totals since counting began, as recorded. `cpu` and `thread` are empty
 //! where the counter covers all of them. A `stack` has the names of [folded stacks](super::folded), root first, separated by `;`.
 
+mod accesses;
 mod counters;
 mod overview;
 mod processes;

@@ -1,6 +1,7 @@
 //! Writes all tables in one pass.
 
 use super::Csv;
+use super::accesses::Accesses;
 use super::counters::Counters;
 use super::overview::Overview;
 use super::processes::Processes;
@@ -27,8 +28,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files in the directory; counts only if there are any, and stacks only if requested.
-const FILES: [&str; 6] = ["stat.csv", "overview.csv", "processes.csv", "results.csv", "counters.csv", "stacks.csv"];
+/// The files in the directory; counts and accesses only if there are any, and stacks only if requested.
+const FILES: [&str; 7] =
+    ["stat.csv", "overview.csv", "processes.csv", "results.csv", "counters.csv", "stacks.csv", "accesses.csv"];
 
 /// Begins the tables in an existing empty directory.
 ///
@@ -45,6 +47,7 @@ pub(super) fn begin(format: &Csv, directory: &Path, options: &ConvertOptions) ->
         counter: Counter::default(),
         overview: Overview::new(create(directory, FILES[1])?)?,
         counters: Counters::default(),
+        accesses: Accesses::default(),
         processes: Processes::default(),
         results: Results::default(),
         session: Session::default(),
@@ -81,6 +84,7 @@ struct CsvTables {
     counter: Counter,
     overview: Overview,
     counters: Counters,
+    accesses: Accesses,
     processes: Processes,
     results: Results,
     session: Session,
@@ -95,15 +99,18 @@ struct CsvTables {
 }
 
 impl CsvTables {
-    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) {
+    fn sample(&mut self, meta: &Meta, raw: &Raw<'_>) -> Result<()> {
         let kind = RecordType::SAMPLE;
         let Some((index, event)) = meta.events.find(raw) else {
-            return self.ledger.dropped(kind, Reason::UnknownEvent);
+            self.ledger.dropped(kind, Reason::UnknownEvent);
+            return Ok(());
         };
         let mut view = SampleView::default();
         if let Err(field) = event.fill_sample(&mut view, raw) {
-            return self.drop(meta, raw, &format!("field {} does not fit its size", field.name()));
+            self.drop(meta, raw, &format!("field {} does not fit its size", field.name()));
+            return Ok(());
         }
+        self.accesses.add(meta, index, &view, || create(&self.directory, FILES[6]))?;
         self.ledger.used_in_part(view.is_partial.into());
         self.ledger.traces.add(view.aux.map_or(0, |trace| trace.len() as u64));
         self.event_weights.clear();
@@ -118,6 +125,7 @@ impl CsvTables {
             self.results.add(event, map, ip, period);
         }
         self.ledger.emitted(kind, 1);
+        Ok(())
     }
 
     fn drop(&mut self, meta: &Meta, raw: &Raw<'_>, why: &str) {
@@ -137,7 +145,7 @@ impl Sink for CsvTables {
         }
         self.ledger.traces.record(meta, raw);
         match raw.header().kind {
-            RecordType::SAMPLE => self.sample(meta, raw),
+            RecordType::SAMPLE => self.sample(meta, raw)?,
             // The stream accounts for these.
             kind if is_used_by_stream(kind) => {}
             kind => match self.session.apply(meta, raw) {
@@ -154,6 +162,7 @@ impl Sink for CsvTables {
     fn end(&mut self, meta: &Meta) -> Result<()> {
         self.overview.finish()?;
         self.counters.finish(meta)?;
+        self.accesses.finish()?;
         let mut stat = create(&self.directory, FILES[0])?;
         stat.write_record(["type", "records", "bytes"]).map_err(failed)?;
         for (kind, count) in std::mem::take(&mut self.counter).stats(meta).records {

@@ -22,6 +22,7 @@ use perf_data::abi::record::RecordType;
 use perf_data::abi::sample_type::BranchSampleType;
 use perf_data::container::read::ReadOptions;
 use perf_data::error::Result;
+use perf_data::ibs::IbsUnits;
 use perf_data::session::{Applied, Session};
 use perf_data::stream::Sink;
 use perf_data::stream::events::EventIndex;
@@ -100,6 +101,7 @@ struct Collector<T> {
     session: Session,
     resolver: Resolver,
     weights: Weights,
+    ibs_units: IbsUnits,
     /// Measures time off the CPU and latency, unless passes have changed or removed records of it.
     scheduling: Option<RowScheduling>,
     waiting: Waiting<Incomplete>,
@@ -128,6 +130,7 @@ pub(super) fn begin<'a>(tables: impl Tables + 'a, options: &ConvertOptions) -> B
         // Memory with code is that of one process, in any recording.
         resolver: Resolver::new(Mappings::new(true), options.unmapped),
         weights: Weights::default(),
+        ibs_units: IbsUnits::default(),
         scheduling: (!options.passes.any()).then(RowScheduling::new),
         waiting: Waiting::default(),
         incomplete: IncompleteStacks::default(),
@@ -218,6 +221,7 @@ impl<T: Tables> SampleConsumer for Collector<T> {
         for (number, &weight) in event_weights.iter().enumerate() {
             let imported = self.sources.imported.as_deref();
             let mut row = SampleRow::new(&decoded, weight, &self.session, imported, is_tracepoint);
+            row.ibs = self.ibs_units.unit(meta, index).zip(view.raw.map(Into::into));
             if let Some(scheduling) = &self.scheduling {
                 row.scheduling = scheduling.latency(number);
             }

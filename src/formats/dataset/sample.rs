@@ -6,12 +6,14 @@ use super::schema::SampleTable;
 use crate::profile::collect::dispatch::DecodedSample;
 use crate::profile::data_source;
 use crate::profile::imported::{ImportedProfile, ImportedValue};
+use crate::profile::operation::SampledOperation;
 use perf_data::abi::Endian;
 use perf_data::abi::record::CpuMode;
 use perf_data::abi::sample::branch::BranchFlags;
 use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample::weight::Weight;
 use perf_data::abi::sample_type::SampleType;
+use perf_data::ibs::{IbsSample, IbsUnit};
 use perf_data::session::Session;
 use perf_data::session::names::{NameId, Names};
 use perf_data::session::thread_name::IDLE;
@@ -41,6 +43,9 @@ pub(super) struct SampleRow {
     phys_addr: Option<u64>,
     weights: [Option<u64>; 3],
     data_src: Option<u64>,
+    operation: OperationColumns,
+    /// RAW bytes of AMD IBS.
+    pub ibs: Option<(IbsUnit, Box<[u8]>)>,
     transaction: Option<u64>,
     cgroup: Option<u64>,
     cgroup_path: Option<NameId>,
@@ -53,6 +58,34 @@ pub(super) struct SampleRow {
     labels: Vec<(u32, String)>,
     /// RAW bytes of a tracepoint.
     pub payload: Option<Box<[u8]>>,
+}
+
+/// What the sample says about its operation.
+#[derive(Clone, Copy, Debug, Default)]
+struct OperationColumns {
+    kind: Option<&'static str>,
+    tlb: Option<&'static str>,
+    remote: Option<&'static str>,
+    branch_outcome: Option<&'static str>,
+    /// Of the access, in all, up to the issue, of the address translation.
+    latencies: [Option<u64>; 4],
+}
+
+impl From<SampledOperation<'_>> for OperationColumns {
+    fn from(operation: SampledOperation<'_>) -> Self {
+        Self {
+            kind: operation.kind(),
+            tlb: operation.tlb(),
+            remote: operation.remote(),
+            branch_outcome: operation.branch_outcome(),
+            latencies: [
+                operation.cache_latency(),
+                operation.total_latency(),
+                operation.issue_latency(),
+                operation.translation_latency(),
+            ],
+        }
+    }
 }
 
 /// What the scheduler did around a sample, if the recording shows that.
@@ -143,6 +176,8 @@ impl SampleRow {
             phys_addr: view.phys_addr,
             weights: weights(view.weight, &of.layout),
             data_src: view.data_src,
+            operation: SampledOperation::new(view, &of.layout).into(),
+            ibs: None,
             transaction: view.transaction,
             cgroup: view.cgroup,
             cgroup_path: view.cgroup.and_then(|id| session.cgroup_path(id)),
@@ -159,7 +194,8 @@ impl SampleRow {
     /// Size of its variable parts.
     pub(super) fn size(&self) -> usize {
         let texts = self.labels.iter().map(|(_, text)| text).chain(self.field_texts.iter().flatten());
-        let payload = self.payload.as_ref().map_or(0, |payload| payload.len());
+        let ibs = self.ibs.as_ref().map(|(_, raw)| raw);
+        let payload = self.payload.iter().chain(ibs).map(|bytes| bytes.len()).sum::<usize>();
         texts.map(String::len).sum::<usize>() + size_of_val(&*self.branches) + payload
     }
 
@@ -190,6 +226,17 @@ impl SampleRow {
         columns.mem_op.push(self.data_src.and_then(data_source::operation));
         columns.mem_level.push(self.data_src.map(data_source::level));
         columns.mem_snoop.push(self.data_src.and_then(data_source::snoop));
+        let OperationColumns { kind, tlb, remote, branch_outcome, latencies } = self.operation;
+        columns.operation.push(kind);
+        columns.tlb.push(tlb);
+        columns.remote.push(remote);
+        columns.branch_outcome.push(branch_outcome);
+        let [cache, total, issue, translation] = latencies.map(signed);
+        columns.cache_latency.push(cache);
+        columns.total_latency.push(total);
+        columns.issue_latency.push(issue);
+        columns.translation_latency.push(translation);
+        columns.ibs.push(self.ibs.iter().flat_map(|(unit, raw)| ibs_values(*unit, raw)));
         columns.transaction.push(self.transaction);
         columns.cgroup.push_bytes(self.cgroup_path.map(name));
         columns.cgroup_id.push(self.cgroup);
@@ -219,6 +266,18 @@ impl SampleRow {
         let is_idle = self.task.is_some_and(|(_, tid)| tid == 0);
         self.comm.map(|comm| names.name(comm)).or(is_idle.then_some(IDLE.as_bytes()))
     }
+}
+
+/// The registers of a sample of AMD IBS that are addresses, and the fields of others.
+fn ibs_values(unit: IbsUnit, raw: &[u8]) -> Vec<(&'static str, String)> {
+    let mut values = Vec::new();
+    for (register, word) in IbsSample::decode(unit, raw).iter().flat_map(IbsSample::registers) {
+        match register.fields {
+            [] => values.push((register.name, format!("{word:#x}"))),
+            fields => values.extend(fields.iter().map(|(name, value)| (*name, value(word).to_string()))),
+        }
+    }
+    values
 }
 
 fn branches(mut words: impl Iterator<Item = u64>, endian: Endian) -> Vec<Branch> {

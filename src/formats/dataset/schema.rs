@@ -54,6 +54,25 @@ columns! {
         mem_level: Text,
         /// Snoop result of the data source: `None`, `Hit`, `Miss` or `HitM`.
         mem_snoop: Text,
+        /// What the instruction does, of samples with a data source: `load`, `store`; of Arm SPE also `atomic`, `branch`, `call`, `return`,
+        /// `simd` and others.
+        operation: Text,
+        /// Whether the TLB had the data address: `hit` or `miss`.
+        tlb: Text,
+        /// Whether the data was on another socket or node: `yes` or `no`.
+        remote: Text,
+        /// What became of a branch, of Arm SPE: `taken`, `not_taken` or `mispredicted`.
+        branch_outcome: Text,
+        /// Latency of the memory access in cycles: the first of three weights.
+        cache_latency: Int64,
+        /// Latency of the instruction in cycles: the second of three weights, or the only one; of Arm SPE the first.
+        total_latency: Int64,
+        /// Cycles up to the issue of the instruction, of Arm SPE.
+        issue_latency: Int64,
+        /// Cycles of the address translation, of Arm SPE.
+        translation_latency: Int64,
+        /// Registers of AMD IBS by name, and their fields: of `ibs_op`, `IbsDcMissLat` is the latency of a load in cycles.
+        ibs: TextMap,
         /// Recorded transaction flags.
         transaction: UInt64,
         /// Path of the cgroup.

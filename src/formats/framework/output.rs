@@ -8,6 +8,7 @@ use crate::profile::collect::sample_sink::SampleSink;
 use crate::profile::event::ProfileEvent;
 use crate::profile::labels::Label;
 use crate::profile::options::Measures;
+use crate::profile::time_quantum::TimeQuantum;
 use crate::rewrite::framework::output::RecordingOptions;
 use crate::rewrite::framework::pass_options::RequestedPass;
 use perf_data::abi::sample::branch::BranchFlags;
@@ -152,6 +153,11 @@ pub trait ProfileFormat {
     /// The memory accesses that it shows.
     fn accesses(&self) -> Accesses {
         Accesses::default()
+    }
+
+    /// By what the label [`Time`](Label::Time) divides samples.
+    fn time_quantum(&self) -> TimeQuantum {
+        TimeQuantum::default()
     }
 
     /// What it shows: samples, or what threads did.

@@ -25,6 +25,7 @@ use perf_data::container::block::Origin;
 use perf_data::container::read::file::FileAttr;
 use perf_data::container::read::{Container, ReadOptions};
 use perf_data::error::{Error, Result};
+use perf_data::ibs::{IbsUnit, IbsUnits};
 use perf_data::stream::Sink;
 use perf_data::stream::ledger::Ledger;
 use perf_data::stream::meta::Meta;
@@ -50,6 +51,8 @@ pub struct Export<W> {
     queue: RenderQueue,
     /// Whether fields of tracepoint samples are written.
     decodes_tracepoints: bool,
+    /// The units of AMD IBS, if the registers of samples are written.
+    ibs: Option<IbsUnits>,
     /// Where to look up the functions of samples; `None` if they are not written.
     symbol_sources: Option<SymbolSources>,
     symbols: Arc<SampleSymbols>,
@@ -83,6 +86,7 @@ impl<W: Write> Export<W> {
             line: Vec::new(),
             queue: RenderQueue::new(before, behind),
             decodes_tracepoints: decoded.contains(&Decoded::Tracepoints),
+            ibs: decoded.contains(&Decoded::Ibs).then(IbsUnits::default),
             symbol_sources: decoded.contains(&Decoded::Symbols).then(|| options.symbols.clone()),
             symbols: Arc::default(),
             spool_dir: options.spool_dir.clone(),
@@ -129,6 +133,12 @@ impl<W: Write> Export<W> {
         }
         let (_, event) = meta.events.find(raw)?;
         (event.attr.kind == AttrType::TRACEPOINT).then_some(event.attr.config)
+    }
+
+    /// The unit of AMD IBS of a sample whose registers are to be decoded.
+    fn ibs_unit(&mut self, meta: &Meta, raw: &Raw<'_>) -> Option<IbsUnit> {
+        let units = self.ibs.as_mut().filter(|_| raw.header().kind == RecordType::SAMPLE)?;
+        units.unit(meta, meta.events.find(raw)?.0)
     }
 
     /// Writes which file of a directory contains the next records.
@@ -270,7 +280,8 @@ impl<W: Write> Sink for Export<W> {
         // If a pass removed the frames, their records are written like any other.
         let frame = (is_frame || is_in_frame && self.frames > 0).then_some(self.frames);
         let (tracepoint, stack) = (self.tracepoint(meta, raw), self.symbols.sample_stack(raw));
-        let info = RecordInfo { context: meta.context(raw), nr, frame, tracepoint, stack };
+        let ibs = self.ibs_unit(meta, raw);
+        let info = RecordInfo { context: meta.context(raw), nr, frame, tracepoint, stack, ibs };
         if kind == RecordType::HEADER_FEATURE {
             let context = meta.feature_context();
             return self.write_with(|out| render::feature_record(out, raw, &info, &context));

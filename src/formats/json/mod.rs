@@ -5,8 +5,8 @@
 //!
 //! * Both directions: `layout` and `objects` define the objects other than records, `directory_files` the other files
 //!   of a directory recording; `sample` is a fast path for the most frequent record.
-//! * Writing: `export` is the sink, `render_queue` batches records for worker threads, `render`, `tracepoint` and
-//!   `sample_symbols` build their objects, `value_writer` writes values and `digits` numbers.
+//! * Writing: `export` is the sink, `render_queue` batches records for worker threads, `render`, `tracepoint`,
+//!   `sample_symbols` and `ibs` build their objects, `value_writer` writes values and `digits` numbers.
 //! * Reading: `batches` splits the stream, `rules` reads values, `field_error` locates errors, `object` is a parsed
 //!   object, `item` and `encode` turn it into content and bytes, `layout_check` compares those with the event's
 //!   layout, and `import` drives all of it, with `frames` and `target`.
@@ -18,6 +18,7 @@ mod encode;
 mod export;
 mod field_error;
 mod frames;
+mod ibs;
 mod import;
 mod item;
 mod layout;
@@ -82,7 +83,7 @@ const SHOWS_FUNCTIONS: ShowsFunctions = ShowsFunctions::With { option: "decode",
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
 pub struct JsonLines {
-    /// Write decoded values in addition to the lossless content: the fields of tracepoint samples, the functions of stacks.
+    /// Write decoded values in addition to the lossless content: the fields of tracepoint samples, the functions of stacks, the registers of AMD IBS.
     #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHAT", value_delimiter = ','))]
     pub decode: Vec<Decoded>,
 }
@@ -106,6 +107,8 @@ pub enum Decoded {
     Tracepoints,
     /// The functions of stacks.
     Symbols,
+    /// The registers in samples of AMD IBS.
+    Ibs,
 }
 
 impl OutputFormat for JsonLines {

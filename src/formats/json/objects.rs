@@ -1,5 +1,6 @@
 //! Objects of the format, one type for each part of a recording.
 
+use super::ibs::IbsRegisters;
 use super::sample_symbols::StackFunctions;
 use super::tracepoint::TracepointFields;
 use perf_data::abi::Endian;
@@ -71,6 +72,8 @@ pub(super) struct RecordObject<'a> {
     pub tracepoint: Option<TracepointFields<'a>>,
     /// Functions of a sample's stack; ignored on import.
     pub symbols: Option<StackFunctions<'a>>,
+    /// Registers of AMD IBS; ignored on import.
+    pub ibs: Option<IbsRegisters<'a>>,
 }
 
 /// Bytes between records that are not a record.

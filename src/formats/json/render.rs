@@ -1,6 +1,7 @@
 //! Builds the JSON object of a record.
 
 use super::encode;
+use super::ibs::IbsRegisters;
 use super::objects::RecordObject;
 use super::render_queue::Decoding;
 use super::sample;
@@ -17,6 +18,7 @@ use perf_data::abi::record::{Body, Misc, Record, RecordContext, RecordType};
 use perf_data::abi::sample::id::SampleId;
 use perf_data::abi::serde::readable::MAX_ZEROS;
 use perf_data::abi::serde::tokens::Unsupported;
+use perf_data::ibs::{IbsSample, IbsUnit};
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use serde::ser::Error as _;
@@ -35,6 +37,8 @@ pub(super) struct RecordInfo {
     pub tracepoint: Option<u64>,
     /// Its stack, if it is a sample whose functions are written.
     pub stack: Option<StackId>,
+    /// The unit of AMD IBS, if it is a sample whose registers are to be decoded.
+    pub ibs: Option<IbsUnit>,
 }
 
 /// Appends the object of a record to `out`.
@@ -72,6 +76,10 @@ pub(super) fn any_record(
             .zip(payload)
             .map(|(tracepoint, payload)| TracepointFields { tracepoint, payload });
     }
+    if let (Some(unit), Body::Sample(sample)) = (info.ibs, &record.body) {
+        let registers = sample.raw.as_ref().and_then(|raw| IbsSample::decode(unit, &raw.data));
+        object.ibs = registers.map(IbsRegisters);
+    }
     object.symbols = info.stack.map(|stack| StackFunctions { samples: &decoding.symbols, stack });
     write_object(out, raw, &record, object)
 }
@@ -103,7 +111,8 @@ pub(super) fn feature_record(
 /// # Errors
 /// If its definition has a kind of value that this format does not support.
 pub fn without_payload(out: &mut Vec<u8>, meta: &Meta, raw: &Raw<'_>) -> Result<(), Unsupported> {
-    let info = RecordInfo { context: meta.context(raw), nr: None, frame: None, tracepoint: None, stack: None };
+    let info =
+        RecordInfo { context: meta.context(raw), nr: None, frame: None, tracepoint: None, stack: None, ibs: None };
     let record = read(raw, &info)?;
     let object = RecordObject { payload: None, ..object(raw, &info, &record) };
     write_with_feature(out, raw, &record, object, &meta.feature_context())
@@ -191,6 +200,7 @@ fn object<'a>(raw: &Raw<'a>, info: &RecordInfo, record: &Record) -> RecordObject
         tracing_data: None,
         tracepoint: None,
         symbols: None,
+        ibs: None,
     }
 }
 

@@ -4,6 +4,7 @@
 use super::bounded;
 #[cfg(feature = "cli")]
 use crate::option_values::{number_in, percent};
+use crate::profile::time_quantum::TimeQuantum;
 use crate::report::function_tree::TreeDirection;
 use crate::report::source_files::SourceDirectory;
 
@@ -164,6 +165,10 @@ pub struct Contents {
     /// Sort by the ratio instead of its denominator.
     #[cfg_attr(feature = "cli", arg(long, requires = "ratio"))]
     pub by_ratio: bool,
+
+    /// Interval that the sort key time divides samples by, such as 10ms [default: 100ms].
+    #[cfg_attr(feature = "cli", arg(long, value_name = "TIME", requires = "sort"))]
+    pub time_quantum: Option<TimeQuantum>,
 
     /// Print one JSON object.
     #[cfg_attr(feature = "cli", arg(long, conflicts_with = "csv"))]

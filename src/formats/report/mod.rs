@@ -28,6 +28,7 @@ use crate::option_values::{number_in, percent};
 use crate::profile::accesses::Accesses;
 use crate::profile::labels::Label;
 use crate::profile::options::{FunctionNames, Measures};
+use crate::profile::time_quantum::TimeQuantum;
 use crate::profile::{Profile, Row};
 use crate::report::Counts;
 use crate::report::cache_lines::CacheLines;
@@ -280,6 +281,10 @@ impl ProfileFormat for Report {
         }
         let keys = self.keys(false).iter().chain(&self.group_by);
         Accesses::with_fields(keys.flat_map(|key| key.access_fields()).copied(), self.contents.mem)
+    }
+
+    fn time_quantum(&self) -> TimeQuantum {
+        self.contents.time_quantum.unwrap_or_default()
     }
 
     fn measures(&self) -> Measures {

@@ -12,10 +12,12 @@ use perf_data::abi::serde::tokens::Unsupported;
 use perf_data::container::block::{Block, Origin};
 use perf_data::container::read::Container;
 use perf_data::error::{Error, Result};
+use perf_data::ibs::{IbsSample, IbsUnits};
 use perf_data::printable;
 use perf_data::stream::Sink;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::{Gap, Raw};
+use perf_data::trace::bts::{BtsRecord, bts_records};
 use perf_data::trace::spe::packet::SpePackets;
 use serde::Serialize;
 use serde_bytes::Bytes;
@@ -47,6 +49,7 @@ pub struct Dumper<W> {
     shown: u64,
     /// The source of the next hardware trace.
     trace_source: AuxtraceType,
+    ibs_units: IbsUnits,
     /// Text of the current record; the buffer is reused.
     text: String,
 }
@@ -75,7 +78,15 @@ struct Opaque<'a> {
 impl<W: Write> Dumper<W> {
     /// Creates a dumper that writes to `out`.
     pub fn new(out: W, options: DumpOptions) -> Self {
-        Self { out, options, names: Vec::new(), shown: 0, trace_source: AuxtraceType::UNKNOWN, text: String::new() }
+        Self {
+            out,
+            options,
+            names: Vec::new(),
+            shown: 0,
+            trace_source: AuxtraceType::UNKNOWN,
+            ibs_units: IbsUnits::default(),
+            text: String::new(),
+        }
     }
 
     /// Number of printed records.
@@ -153,11 +164,46 @@ impl<W: Write> Dumper<W> {
         text::append(out, &rest, false)
     }
 
-    /// Prints the packets of a hardware trace, each with its offset in the trace.
-    fn write_packets(&mut self, raw: &Raw<'_>) -> Result<()> {
-        if self.trace_source != AuxtraceType::ARM_SPE || raw.payload_len() == 0 {
-            return Ok(());
+    /// Appends the registers in a sample of AMD IBS.
+    fn append_ibs(&mut self, meta: &Meta, raw: &Raw<'_>) {
+        let Some((index, event)) = meta.events.find(raw) else { return };
+        let Some(unit) = self.ibs_units.unit(meta, index) else { return };
+        let Ok(view) = event.sample(raw) else { return };
+        let Some(sample) = view.raw.and_then(|raw| IbsSample::decode(unit, raw)) else { return };
+        let _ = writeln!(self.text, "  ibs: capabilities {:#x}", sample.capabilities);
+        for (register, word) in sample.registers() {
+            let _ = write!(self.text, "    {} {word:#x}", register.name);
+            for (name, value) in register.fields {
+                let _ = write!(self.text, " {name}={}", value(word));
+            }
+            self.text.push('\n');
         }
+    }
+
+    /// Prints the packets or records of a hardware trace, each with its offset in the trace.
+    fn write_packets(&mut self, raw: &Raw<'_>) -> Result<()> {
+        match self.trace_source {
+            _ if raw.payload_len() == 0 => Ok(()),
+            AuxtraceType::ARM_SPE => self.write_spe_packets(raw),
+            AuxtraceType::INTEL_BTS => self.write_branches(raw),
+            _ => Ok(()),
+        }
+    }
+
+    fn write_branches(&mut self, raw: &Raw<'_>) -> Result<()> {
+        self.text.push_str("  branches:\n");
+        let (records, rest) = bts_records(raw.payload());
+        for (index, record) in records.enumerate() {
+            let _ = writeln!(self.text, "    {:#x} {record}", index * BtsRecord::SIZE);
+            self.flush_trace()?;
+        }
+        if rest > 0 {
+            let _ = writeln!(self.text, "    {:#x} BAD record is truncated", raw.payload_len() - rest);
+        }
+        Ok(())
+    }
+
+    fn write_spe_packets(&mut self, raw: &Raw<'_>) -> Result<()> {
         self.text.push_str("  packets:\n");
         let mut packets = SpePackets::new(raw.payload());
         let mut at = 0;
@@ -167,11 +213,16 @@ impl<W: Write> Dumper<W> {
                 Err(error) => writeln!(self.text, "    {at:#x} BAD {error}"),
             };
             at = packets.offset();
-            // Traces have megabytes.
-            if self.text.len() >= hex::CHUNK {
-                self.out.write_all(self.text.as_bytes()).map_err(Error::Output)?;
-                self.text.clear();
-            }
+            self.flush_trace()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the current text if it is long: traces have megabytes.
+    fn flush_trace(&mut self) -> Result<()> {
+        if self.text.len() >= hex::CHUNK {
+            self.out.write_all(self.text.as_bytes()).map_err(Error::Output)?;
+            self.text.clear();
         }
         Ok(())
     }
@@ -217,8 +268,10 @@ impl<W: Write> Sink for Dumper<W> {
         self.text.clear();
         self.append_header(meta, raw).map_err(failed)?;
         self.append_fields(meta, raw).map_err(failed)?;
-        if raw.header().kind == RecordType::AUXTRACE {
-            self.write_packets(raw)?;
+        match raw.header().kind {
+            RecordType::SAMPLE => self.append_ibs(meta, raw),
+            RecordType::AUXTRACE => self.write_packets(raw)?,
+            _ => {}
         }
         self.write(&raw.block().bytes[raw.at()..raw.at() + raw.header().len() + raw.payload_len()])
     }

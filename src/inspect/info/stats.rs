@@ -9,7 +9,6 @@ use crate::profile::event::ProfileEvent;
 use hashbrown::HashSet;
 use perf_data::abi::bytes::{ByteReader, pair_at};
 use perf_data::abi::record::RecordType;
-use perf_data::abi::record::auxtrace_info::AuxtraceType;
 use perf_data::abi::sample::field::SampleField;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::error::Result;
@@ -18,6 +17,7 @@ use perf_data::stream::events::{EventIndex, is_time};
 use perf_data::stream::losses::ReportedLosses;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
+use perf_data::trace::DECODED;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ impl Stats {
 
     /// Whether there is a trace that outputs of samples decode.
     pub fn has_decodable_trace(&self) -> bool {
-        self.traces.iter().any(|trace| trace.source == AuxtraceType::ARM_SPE.title())
+        self.traces.iter().any(|trace| DECODED.iter().any(|source| trace.source == source.title()))
     }
 
     /// Whether outputs have samples: recorded ones, or those of a trace that they decode.

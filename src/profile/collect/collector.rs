@@ -284,7 +284,7 @@ impl<'a> Collector<'a> {
             self.incomplete.stack_dumps += 1;
         }
         let mode = event.cpu_mode(view, raw);
-        let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
+        let sample = LabelledSample { view, layout: &event.layout, mode, comm: None, event: Some((meta, index)) };
         let Self { contexts, session, label_sets, parts, .. } = self;
         let mut context = contexts.context(session, (label_sets, parts), sample, labels);
         observation.part = context.part;

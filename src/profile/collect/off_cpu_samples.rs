@@ -206,7 +206,8 @@ impl Collector<'_> {
             if off_cpu.scheduling.is_some() {
                 off_cpu.stops.entry(tid).or_default().set(view, mode, raw);
             } else {
-                let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
+                let sample =
+                    LabelledSample { view, layout: &event.layout, mode, comm: None, event: Some((meta, index)) };
                 let held = self.held_sample(sample, raw.is_selected());
                 off_cpu.waits.set_sample(tid, held);
             }
@@ -292,7 +293,8 @@ impl Collector<'_> {
         let pid = self.session.thread(tid).map_or(tid, |thread| thread.pid);
         let view = SampleView { task: Some((pid, tid)), time: Some(end), ..SampleView::default() };
         let Some(event) = meta.events.list().first() else { return Ok(()) };
-        let sample = LabelledSample { view: &view, layout: &event.layout, mode: CpuMode::USER, comm: None };
+        let sample =
+            LabelledSample { view: &view, layout: &event.layout, mode: CpuMode::USER, comm: None, event: None };
         let held = self.held_sample(sample, !off_cpu.has_filters);
         self.add_wait(wait, &held, off_cpu.has_state)
     }

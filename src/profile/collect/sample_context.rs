@@ -83,6 +83,7 @@ impl SampleContexts {
             && labels.iter().all(|label| matches!(label, Label::Pid | Label::Comm))
             && matches!(options.split, None | Some(SplitBy::Pid | SplitBy::Comm | SplitBy::Event));
         let reader = LabelReader::new(labels, options.thread_types.clone(), options.cgroup_names.clone())
+            .with_time_quantum(options.time_quantum)
             .with_imported(imported);
         Self { split: options.split, reader, is_by_process, ..Self::default() }
     }

@@ -20,7 +20,7 @@ impl Collector<'_> {
         let mode = event.cpu_mode(view, raw);
         let has_argument = self.has_argument;
         let begin = |argument: Option<&str>| {
-            let sample = LabelledSample { view, layout: &event.layout, mode, comm: None };
+            let sample = LabelledSample { view, layout: &event.layout, mode, comm: None, event: Some((meta, index)) };
             let mut held = self.held_sample(sample, raw.is_selected());
             held.payload = self.timed_payload(view.raw);
             if let Some(argument) = argument.filter(|_| has_argument) {

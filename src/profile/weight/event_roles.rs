@@ -4,6 +4,7 @@ use perf_data::abi::attr::AttrType;
 use perf_data::abi::feature::FeatureId;
 use perf_data::stream::events::{Event, EventIndex};
 use perf_data::stream::meta::Meta;
+use perf_data::tracepoint::print_format::KernelStrings;
 use perf_data::tracepoint::tracepoints::{Tracepoint, Tracepoints};
 
 /// The roles of events.
@@ -38,6 +39,11 @@ impl<R> EventRoles<R> {
             let role = role(event, self.tracepoint(event));
             self.roles.push(role);
         }
+    }
+
+    /// Strings of the kernel, which texts of tracepoints refer to.
+    pub(crate) fn strings(&self) -> &KernelStrings {
+        self.formats.strings()
     }
 
     /// The role of an event.

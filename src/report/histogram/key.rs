@@ -8,7 +8,7 @@ use crate::profile::branch_words;
 use crate::profile::intern::stacks::FrameId;
 use crate::profile::labels::{Label, LabelsId};
 use crate::profile::{Profile, Row, Tables};
-use crate::report::column::{COMM, CPU, CellSource, Column};
+use crate::report::column::{CGROUP, COMM, CPU, CellSource, Column, SOCKET, TRACE};
 use crate::report::data_text::named_data;
 use crate::report::location::Locations;
 use perf_data::abi::bit_fields::BitField;
@@ -61,10 +61,18 @@ keys! {
     Symbol = "symbol", "Symbol";
     /// CPU.
     Cpu = "cpu", "CPU";
+    /// Socket of the CPU.
+    Socket = "socket", "Socket";
     /// Latency of a memory access, of one sample.
     LocalWeight = "local_weight", "Local Weight";
     /// Latency of memory accesses, of all samples of the row.
     Weight = "weight", "Weight";
+    /// Text of a tracepoint.
+    Trace = "trace", "Trace output";
+    /// Path of the cgroup.
+    Cgroup = "cgroup", "Cgroup";
+    /// Time of the sample, rounded down to a multiple of a quantum.
+    Time = "time", "Time        ";
     /// Latency of an instruction, of one sample.
     LocalInsLat = "local_ins_lat", "Local INSTR Latency";
     /// Instructions per cycle, which perf prints beside symbols; it computes them of branches only.
@@ -142,6 +150,18 @@ impl HistogramKey {
         }
     }
 
+    /// The label that has its value, besides those that all rows have.
+    pub(crate) fn label(self) -> Option<Label> {
+        Some(match self {
+            Self::Cpu => Label::Cpu,
+            Self::Socket => Label::Socket,
+            Self::Trace => Label::Trace,
+            Self::Cgroup => Label::Cgroup,
+            Self::Time => Label::Time,
+            _ => return None,
+        })
+    }
+
     /// The part of the data source that has its value.
     fn source_field(self) -> Option<BitField> {
         Some(match self {
@@ -171,12 +191,13 @@ impl HistogramKey {
 
     /// Whether its texts are not padded at the end of a row.
     pub(crate) fn is_unpadded(self) -> bool {
-        matches!(self, Self::Locked | Self::Blocked)
+        matches!(self, Self::Locked | Self::Blocked | Self::Socket | Self::Trace | Self::Cgroup | Self::Time)
     }
 
     /// Whether its texts are truncated to the width of their column.
     pub(crate) fn is_truncated(self) -> bool {
-        let is_number = matches!(self, Self::Cpu | Self::Cycles | Self::Ipc | Self::BranchIpc);
+        let is_number =
+            matches!(self, Self::Cpu | Self::Socket | Self::Cgroup | Self::Cycles | Self::Ipc | Self::BranchIpc);
         !is_number && (self.access_fields().is_empty() || self.is_unpadded() || self == Self::DsoDaddr)
     }
 
@@ -218,6 +239,10 @@ impl HistogramKey {
             Self::Pid => tables.labels.value(row.labels, Label::Tid).unwrap_or(MISSING),
             Self::Comm => column(&COMM),
             Self::Cpu => column(&CPU),
+            Self::Socket => column(&SOCKET),
+            Self::Trace => column(&TRACE),
+            Self::Cgroup => column(&CGROUP),
+            Self::Time => tables.labels.value(row.labels, Label::Time).unwrap_or(0),
             Self::Mispredict => tables.labels.branch_flags(row.labels).map_or(0, branch_words::prediction),
             Self::Abort => flag(BranchFlags::ABORT),
             Self::InTx => flag(BranchFlags::IN_TX),
@@ -278,10 +303,13 @@ impl HistogramKey {
                 let comm = latest_comm(value as u32, tables);
                 (SortValue::Number(value as i32 as i64), format!("{:>7}:{comm}", value as i32).into())
             }
-            Self::Cpu => {
-                let cpu = if value == MISSING { -1 } else { value as i64 };
-                (SortValue::Number(cpu), cpu.to_string().into())
+            Self::Cpu | Self::Socket => {
+                let id = if value == MISSING { -1 } else { value as i64 };
+                (SortValue::Number(id), id.to_string().into())
             }
+            Self::Time => number(format!("{}.{:09}", value / 1_000_000_000, value % 1_000_000_000)),
+            Self::Trace | Self::Cgroup if value == MISSING => text("N/A".to_owned()),
+            Self::Trace | Self::Cgroup => text((TRACE.text)(value, tables, &Locations::default())),
             Self::Comm if value == MISSING => text(unnamed_thread(u32::MAX).into_owned()),
             Self::Comm => text((COMM.text)(value, tables, &Locations::default())),
             Self::Dso if value == MISSING => (SortValue::Missing, "[unknown]".into()),

@@ -1,10 +1,10 @@
 //! What the decoder of a trace needs to know about the recording.
 
-use super::{ADDED_FIELDS, KEPT_FIELDS, KEPT_FLAGS, nothing_to_decode};
+use super::{KEPT_FIELDS, KEPT_FLAGS, added_fields, nothing_to_decode};
 use crate::rewrite::header::Header;
 use hashbrown::HashMap;
 use perf_data::abi;
-use perf_data::abi::attr::{Attr, AttrType};
+use perf_data::abi::attr::{Attr, AttrType, HardwareEvent};
 use perf_data::abi::bytes::pair_at;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::event_desc::{EventDesc, EventDescs};
@@ -22,6 +22,7 @@ use perf_data::stream::event_name::event_name;
 use perf_data::stream::events::EventIndex;
 use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
+use perf_data::trace::is_decoded;
 use perf_data::trace::spe::metadata::SpeMetadata;
 
 /// Process and thread ID.
@@ -60,6 +61,8 @@ struct ThreadSwitch {
 #[derive(Default)]
 pub(super) struct TraceContext {
     source: Option<AuxtraceType>,
+    /// The type of the PMU that writes the trace.
+    pmu_type: u32,
     pub metadata: SpeMetadata,
     /// The clock; `None` if times are not recorded.
     pub clock: Option<TimeConv>,
@@ -82,11 +85,16 @@ pub(super) struct TraceContext {
 }
 
 impl TraceContext {
+    /// The source of the trace.
+    pub(super) fn source(&self) -> AuxtraceType {
+        self.source.unwrap_or(AuxtraceType::UNKNOWN)
+    }
+
     /// The fields of samples, of all events.
     pub(super) fn fields(&self, has_branch_stacks: bool) -> SampleType {
         let branches = if has_branch_stacks { SampleType::BRANCH_STACK } else { SampleType::empty() };
         self.base.as_ref().map_or(SampleType::empty(), |attr| attr.sample_type.intersection(KEPT_FIELDS))
-            | ADDED_FIELDS
+            | added_fields(self.source())
             | branches
     }
 
@@ -96,6 +104,9 @@ impl TraceContext {
         attr.kind = AttrType::HARDWARE;
         attr.flags = attr.flags.intersection(KEPT_FLAGS);
         (attr.config, attr.config3, attr.config4, attr.sample_period) = (0, 0, 0, 1);
+        if self.source() == AuxtraceType::INTEL_BTS {
+            attr.config = HardwareEvent::BRANCH_INSTRUCTIONS.0;
+        }
         (attr.bp_addr, attr.bp_len) = (0, 0);
         (attr.wakeup_events, attr.aux_watermark) = (0, 0);
         attr.sample_type = self.fields(has_branch_stacks);
@@ -181,7 +192,12 @@ impl Sink for TraceScan<'_> {
             RecordType::AUXTRACE_INFO => {
                 if let Ok((info, _)) = abi::parse::<AuxtraceInfo>(body, raw.endian(), ()) {
                     context.source = Some(info.kind);
-                    context.metadata = SpeMetadata::parse(&info.private);
+                    if info.kind == AuxtraceType::ARM_SPE {
+                        context.metadata = SpeMetadata::parse(&info.private);
+                        context.pmu_type = context.metadata.pmu_type;
+                    } else {
+                        context.pmu_type = info.private.first().map_or(0, |word| *word as u32);
+                    }
                 }
             }
             RecordType::TIME_CONV => {
@@ -216,12 +232,11 @@ impl Sink for TraceScan<'_> {
 
     fn end(&mut self, meta: &Meta) -> Result<()> {
         let context = &mut *self.context;
-        if context.source != Some(AuxtraceType::ARM_SPE) {
+        if !context.source.is_some_and(is_decoded) {
             return Err(nothing_to_decode(context.source));
         }
         let events = meta.events.list();
-        let has_type =
-            |(_, event): &(usize, &perf_data::stream::events::Event)| event.attr.kind.0 == context.metadata.pmu_type;
+        let has_type = |(_, event): &(usize, &perf_data::stream::events::Event)| event.attr.kind.0 == context.pmu_type;
         let by_type = || events.iter().enumerate().find(has_type).map(|(index, _)| index);
         let aux_event = context.aux_event.map(|index| index as usize).or_else(by_type).unwrap_or(0);
         let ids = events.iter().flat_map(|event| &event.ids).copied();

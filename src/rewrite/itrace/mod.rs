@@ -2,8 +2,11 @@
 //!
 //! * `trace_events`: the events that samples are of, by perf's letters.
 //! * `context`: what a pre-scan finds out: clock, models of CPUs, which thread ran when.
-//! * `spe_samples`: records of Arm SPE as samples.
+//! * `buffer`: what the samples of a buffer have in common.
+//! * `spe_samples`, `bts_samples`: records of Arm SPE, and branches of Intel BTS, as samples.
 
+mod bts_samples;
+mod buffer;
 mod context;
 mod spe_samples;
 mod trace_events;
@@ -14,10 +17,12 @@ use super::framework::pass::{Pass, PreScan};
 use super::framework::pass_options::{PassContext, PassOptions, PassOrder, RequestedPass, is_requested};
 use super::framework::replacement::RecordBuffer;
 use super::header::Header;
+use bts_samples::BtsSamples;
 use bytes::Bytes;
 use context::{TraceContext, TraceQueue, TraceScan};
 use hashbrown::HashMap;
 use perf_data::abi;
+use perf_data::abi::Endian;
 use perf_data::abi::attr_flags::AttrFlags;
 use perf_data::abi::feature::FeatureId;
 use perf_data::abi::feature::event_desc::{EventDesc, EventDescs};
@@ -35,17 +40,16 @@ use perf_data::stream::meta::Meta;
 use perf_data::stream::raw::Raw;
 use perf_data::stream::stage::{Before, Stage};
 use perf_data::stream::traces::{TraceBytes, Traces};
-use perf_data::trace::spe::record::SpeRecords;
 use spe_samples::SpeSamples;
-use trace_events::TraceEvent;
 
 /// Decodes hardware traces to samples.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[non_exhaustive]
 pub struct Itrace {
-    /// Decode traces of Arm SPE to samples, as outputs that show samples do by default, and drop the traces. Each record is a sample of the event memory, branch or other; with
-    /// perf's letters, of each of their events: f, m, t, a, b, M, i (and l for branch stacks).
+    /// Decode traces of Arm SPE and Intel BTS to samples, as outputs that show samples do by default, and drop the traces. Each record of
+    /// Arm SPE is a sample of the event memory, branch or other; with perf's letters, of each of their events: f, m, t, a, b, M, i (and l
+    /// for branch stacks). Of Intel BTS, each is a sample of branches.
     #[cfg_attr(
         feature = "cli",
         arg(long, value_name = "LETTERS", num_args = 0..=1, require_equals = true, default_missing_value = "")
@@ -109,13 +113,13 @@ impl ItracePass {
 
     /// The events of the samples with their names.
     fn new_events(&self) -> Vec<(&'static str, FileAttr)> {
-        let ids = self.context.first_id..;
-        let (events, has_branches) = (self.events.kinds().iter().zip(ids), self.events.has_branch_stacks());
-        let event = |(kind, id): (&TraceEvent, u64)| {
-            let attr = self.context.attr(has_branches)?;
-            Some((kind.name(), FileAttr { attr, ids: vec![id] }))
+        let has_branches = self.events.has_branch_stacks();
+        let names: Vec<_> = match self.context.source() {
+            AuxtraceType::INTEL_BTS => self.events.kinds().iter().filter_map(|kind| kind.name_in_bts()).collect(),
+            _ => self.events.kinds().iter().map(|kind| kind.name()).collect(),
         };
-        events.filter_map(event).collect()
+        let event = |(name, id)| Some((name, FileAttr { attr: self.context.attr(has_branches)?, ids: vec![id] }));
+        names.into_iter().zip(self.context.first_id..).filter_map(event).collect()
     }
 }
 
@@ -135,6 +139,10 @@ impl Pass for ItracePass {
 
     fn edit(&mut self, header: &mut Header) -> Result<()> {
         let new = self.new_events();
+        if new.is_empty() {
+            let source = self.context.source().title();
+            return Err(Error::invalid(format!("--itrace: no letter is of events of {source}")));
+        }
         let descs = header.features.get(&FeatureId::EVENT_DESC);
         let descs = descs.and_then(|section| abi::parse::<EventDescs>(section, header.endian, ()).ok());
         let mut descs = descs.map_or_else(|| self.context.described_events(header), |(descs, _)| descs);
@@ -156,7 +164,11 @@ impl Pass for ItracePass {
         self.traces = Traces::default();
         let stage = ItraceStage {
             strips: self.strips,
-            samples: SpeSamples::new(&self.context, &self.events),
+            source: self.context.source(),
+            samples: match self.context.source() {
+                AuxtraceType::INTEL_BTS => Box::new(BtsSamples::new(&self.context, &self.events)),
+                _ => Box::new(SpeSamples::new(&self.context, &self.events)),
+            },
             traces: &mut self.traces,
             buffer: RecordBuffer::default(),
             latest: HashMap::new(),
@@ -173,7 +185,8 @@ impl Pass for ItracePass {
 /// Replaces traces by samples.
 struct ItraceStage<'a> {
     strips: bool,
-    samples: SpeSamples<'a>,
+    source: AuxtraceType,
+    samples: Box<dyn TraceSamples + 'a>,
     traces: &'a mut Traces,
     /// Encoded samples that have not been passed on.
     buffer: RecordBuffer,
@@ -184,6 +197,43 @@ struct ItraceStage<'a> {
 /// Size at which encoded samples are passed on: a block of its own for each would cost as much as the decoding.
 const BLOCK: usize = 256 << 10;
 
+/// Decodes buffers of traces to samples.
+trait TraceSamples {
+    /// Decodes the bytes of a buffer from an offset on. Returns what they were.
+    ///
+    /// # Errors
+    /// If samples cannot be passed on.
+    fn decode(
+        &mut self,
+        trace: &Auxtrace,
+        bytes: (&[u8], usize),
+        endian: Endian,
+        out: &mut DecodedBlocks<'_>,
+    ) -> Result<TraceBytes>;
+}
+
+/// Encoded samples on their way to the next stage.
+struct DecodedBlocks<'a> {
+    buffer: &'a mut RecordBuffer,
+    pass: &'a mut dyn FnMut(&mut RecordBuffer) -> Result<()>,
+}
+
+impl DecodedBlocks<'_> {
+    /// Samples are appended here.
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer.record
+    }
+
+    /// Passes the samples on if they are many.
+    fn pass_full(&mut self) -> Result<()> {
+        if self.buffer.record.len() >= BLOCK { self.pass() } else { Ok(()) }
+    }
+
+    fn pass(&mut self) -> Result<()> {
+        (self.pass)(self.buffer)
+    }
+}
+
 impl ItraceStage<'_> {
     /// Passes on the samples of a buffer.
     fn decode<S: Sink + ?Sized>(&mut self, meta: &Meta, raw: &Raw<'_>, sink: &mut S) -> Result<()> {
@@ -193,18 +243,12 @@ impl ItraceStage<'_> {
         };
         let payload = raw.block().bytes.slice_ref(raw.payload());
         let repeated = self.repeated(&trace, &payload);
-        let mut records = SpeRecords::at(&payload, repeated);
-        self.samples.begin(&trace);
-        while let Some(record) = records.next() {
-            self.samples.encode(&record, records.offset(), meta.endian, &mut self.buffer.record);
-            if self.buffer.record.len() >= BLOCK {
-                self.buffer.pass_all(sink, meta, raw)?;
-            }
-        }
-        self.buffer.pass_all(sink, meta, raw)?;
-        let mut bytes = TraceBytes::from(records.coverage());
+        let mut blocks =
+            DecodedBlocks { buffer: &mut self.buffer, pass: &mut |buffer| buffer.pass_all(sink, meta, raw) };
+        let mut bytes = self.samples.decode(&trace, (&payload, repeated), meta.endian, &mut blocks)?;
+        blocks.pass()?;
         (bytes.bytes, bytes.repeated) = (payload.len() as u64, repeated as u64);
-        self.traces.add_decoded(AuxtraceType::ARM_SPE, &bytes);
+        self.traces.add_decoded(self.source, &bytes);
         Ok(())
     }
 
@@ -249,15 +293,18 @@ fn nothing_to_decode(source: Option<AuxtraceType>) -> Error {
     })
 }
 
-/// The fields that samples of traces have in addition to those of the AUX event.
-const ADDED_FIELDS: SampleType = SampleType::IP
-    .union(SampleType::TID)
-    .union(SampleType::ADDR)
-    .union(SampleType::PERIOD)
-    .union(SampleType::RAW)
-    .union(SampleType::WEIGHT_STRUCT)
-    .union(SampleType::PHYS_ADDR)
-    .union(SampleType::DATA_SRC);
+/// The fields that samples of a trace have in addition to those of the AUX event.
+fn added_fields(source: AuxtraceType) -> SampleType {
+    if source == AuxtraceType::INTEL_BTS { ADDED_FIELDS } else { ADDED_FIELDS | SPE_FIELDS }
+}
+
+/// The fields that samples of all traces have in addition to those of the AUX event.
+const ADDED_FIELDS: SampleType =
+    SampleType::IP.union(SampleType::TID).union(SampleType::ADDR).union(SampleType::PERIOD);
+
+/// The same of Arm SPE.
+const SPE_FIELDS: SampleType =
+    SampleType::RAW.union(SampleType::WEIGHT_STRUCT).union(SampleType::PHYS_ADDR).union(SampleType::DATA_SRC);
 
 /// The fields of the AUX event that they keep.
 const KEPT_FIELDS: SampleType = SampleType::TIME

@@ -1,22 +1,25 @@
 //! Samples of Arm SPE records.
 
-use super::context::{TaskIds, TraceContext, TraceQueue};
+use super::buffer::{TraceBuffer, append_sample, cpu_mode};
+use super::context::TraceContext;
 use super::trace_events::{TraceEvent, TraceEvents};
+use super::{DecodedBlocks, TraceSamples};
 use perf_data::abi::Endian;
 use perf_data::abi::bit_fields::to_recorded;
-use perf_data::abi::bytes::{ByteReader, ByteWriter, Integer};
+use perf_data::abi::bytes::{ByteReader, Integer};
 use perf_data::abi::record::auxtrace::Auxtrace;
-use perf_data::abi::record::{CpuMode, Misc, RecordHeader, RecordType};
 use perf_data::abi::sample::branch::{BranchFlags, BranchStackView, BranchType};
 use perf_data::abi::sample::layout::SampleLayout;
 use perf_data::abi::sample::view::SampleView;
 use perf_data::abi::sample::weight::Weight;
 use perf_data::abi::sample_type::BranchSampleType;
+use perf_data::error::Result;
+use perf_data::stream::traces::TraceBytes;
 use perf_data::trace::clock::nanoseconds;
 use perf_data::trace::spe::data_source::data_source;
 use perf_data::trace::spe::details::SpeDetails;
 use perf_data::trace::spe::packet::{SpeEvents, SpeOperation};
-use perf_data::trace::spe::record::SpeRecord;
+use perf_data::trace::spe::record::{SpeRecord, SpeRecords};
 
 /// Encodes samples.
 pub(super) struct SpeSamples<'a> {
@@ -28,9 +31,6 @@ pub(super) struct SpeSamples<'a> {
     period: u64,
     /// Number of records since the latest sample of `instructions`.
     since: u64,
-    queue: TraceQueue,
-    /// Where the buffer begins in the AUX area.
-    start: u64,
     /// The model of the CPU.
     midr: Option<u64>,
     /// The branch stack of the current record (scratch buffer).
@@ -49,25 +49,23 @@ impl<'a> SpeSamples<'a> {
             has_previous_branches: events.has_previous_branches(),
             period: events.period(),
             since: 0,
-            queue: TraceQueue::default(),
-            start: 0,
             midr: None,
             branches: Vec::new(),
         }
     }
 
-    /// Begins a buffer.
-    pub(super) fn begin(&mut self, trace: &Auxtrace) {
-        self.queue = TraceQueue::from(trace);
-        self.start = trace.offset;
-        self.midr = self.context.midr(trace.cpu);
-    }
-
     /// Appends the samples of a record, which ends at this offset of the buffer.
-    pub(super) fn encode(&mut self, record: &SpeRecord, offset: usize, endian: Endian, out: &mut Vec<u8>) {
+    fn encode(
+        &mut self,
+        record: &SpeRecord,
+        buffer: &TraceBuffer<'_>,
+        offset: usize,
+        endian: Endian,
+        out: &mut Vec<u8>,
+    ) {
         let time = match record.time {
             Some(ticks) => self.context.clock.map_or(ticks, |clock| nanoseconds(&clock, ticks)),
-            None => self.context.written(self.queue, self.start.wrapping_add(offset as u64)).unwrap_or(0),
+            None => buffer.written(offset),
         };
         self.since += 1;
         let is_instruction = self.since >= self.period;
@@ -82,16 +80,15 @@ impl<'a> SpeSamples<'a> {
         let details = SpeDetails::from(record).encode();
         let mut view = SampleView {
             ip: Some(record.pc),
-            task: Some(self.task(record, time)),
+            task: Some(buffer.task(record.context, time)),
             time: Some(time),
-            cpu: self.queue.cpu.map(|cpu| (cpu, 0)),
+            cpu: buffer.queue.cpu.map(|cpu| (cpu, 0)),
             raw: Some(&details),
             weight: Some(weight.0),
             data_src: Some(data_source(record, self.midr).0),
             phys_addr: Some(record.physical_address.unwrap_or(0)),
             ..SampleView::default()
         };
-        let mode = if record.is_in_kernel() { CpuMode::KERNEL } else { CpuMode::USER };
         encode_branches(record, endian, &mut self.branches);
         let stack = |bytes| {
             let words = ByteReader::new(bytes, endian).words(bytes.len() as u64 / 8);
@@ -107,28 +104,28 @@ impl<'a> SpeSamples<'a> {
             view.addr = Some(address.unwrap_or(0));
             (view.identifier, view.id, view.stream_id) = (Some(*id), Some(*id), Some(*id));
             view.period = Some(if *kind == TraceEvent::Instructions { self.period } else { 1 });
-            encode(&view, &self.layout, mode, endian, out);
+            append_sample(&view, &self.layout, cpu_mode(record.pc), endian, out);
         }
-    }
-
-    /// Process and thread: by the context of the record, the buffer, or the switches on the CPU.
-    fn task(&self, record: &SpeRecord, time: u64) -> TaskIds {
-        const UNKNOWN: TaskIds = (u32::MAX, u32::MAX);
-        let tid = record.context.or(self.queue.tid);
-        let running = || self.queue.cpu.and_then(|cpu| self.context.running(cpu, time));
-        tid.map(|tid| self.context.task(tid)).or_else(running).unwrap_or(UNKNOWN)
     }
 }
 
-/// Appends a sample.
-fn encode(view: &SampleView<'_>, layout: &SampleLayout, mode: CpuMode, endian: Endian, out: &mut Vec<u8>) {
-    let start = out.len();
-    out.extend([0; RecordHeader::SIZE]);
-    view.encode(layout, &mut ByteWriter::new(out, endian));
-    // Two branches at most: the size fits.
-    let size = (out.len() - start) as u16;
-    let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc::from(mode), size };
-    out[start..][..RecordHeader::SIZE].copy_from_slice(&header.to_bytes(endian));
+impl TraceSamples for SpeSamples<'_> {
+    fn decode(
+        &mut self,
+        trace: &Auxtrace,
+        bytes: (&[u8], usize),
+        endian: Endian,
+        out: &mut DecodedBlocks<'_>,
+    ) -> Result<TraceBytes> {
+        let buffer = TraceBuffer::new(self.context, trace);
+        self.midr = self.context.midr(trace.cpu);
+        let mut records = SpeRecords::at(bytes.0, bytes.1);
+        while let Some(record) = records.next() {
+            self.encode(&record, &buffer, records.offset(), endian, out.buffer());
+            out.pass_full()?;
+        }
+        Ok(records.coverage().into())
+    }
 }
 
 /// The branch of a record, and the one before.

@@ -39,6 +39,11 @@ impl TraceEvent {
         }
     }
 
+    /// The name of the event in traces of Intel BTS, which have branches only.
+    pub(super) fn name_in_bts(self) -> Option<&'static str> {
+        (self == Self::Branch).then_some("branches")
+    }
+
     /// Whether a record is a sample of the event.
     pub(super) fn has(self, record: &SpeRecord) -> bool {
         let any = |events: SpeEvents| record.events.intersects(events);
@@ -89,7 +94,8 @@ impl TraceEvents {
         &self.kinds
     }
 
-    pub(super) fn has_branch_stacks(&self) -> bool {
+    /// Whether samples have branch stacks.
+    pub fn has_branch_stacks(&self) -> bool {
         self.has_branch_stacks
     }
 

@@ -1,5 +1,6 @@
 //! The criterion of a split (`--by`).
 
+use crate::quantity::{TIME_UNITS, scaled};
 use crate::suggest::unknown;
 use std::fmt;
 use std::str::FromStr;
@@ -76,19 +77,9 @@ impl FromStr for By {
                     .map(|share: f64| Self::Share(share / 100.0))
                     .ok_or_else(|| "time=N% requires a share above 0% and up to 100%".to_owned())
             }
-            ("time", Some(time)) => {
-                let units = [
-                    ("ns", 1),
-                    ("us", 1000),
-                    ("ms", 1_000_000),
-                    ("s", 1_000_000_000),
-                    ("m", 60_000_000_000),
-                    ("h", 3_600_000_000_000),
-                ];
-                scaled(time, &units)
-                    .map(Self::Time)
-                    .ok_or_else(|| "time=N requires a time such as 1s or 250ms, or a share such as 10%".to_owned())
-            }
+            ("time", Some(time)) => scaled(time, &TIME_UNITS)
+                .map(Self::Time)
+                .ok_or_else(|| "time=N requires a time such as 1s or 250ms, or a share such as 10%".to_owned()),
             ("time" | "size" | "samples", None) => {
                 Err(format!("{name} requires a value, such as {name}={}", example(name)))
             }
@@ -106,15 +97,6 @@ fn example(name: &str) -> &'static str {
         "size" => "100M",
         _ => "10000",
     }
-}
-
-/// Parses a number with a unit, which may have decimals; the result is at least 1.
-fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = (text[..end].parse::<f64>().ok()?, text[end..].trim());
-    let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
-    let scaled = number * *factor as f64;
-    (scaled >= 1.0 && scaled < u64::MAX as f64).then_some(scaled as u64)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::path::Path;
 
 /// The rows of a recording as a single table.
-fn rows(recording: &Path, args: &[&str]) -> Result<Vec<RecordBatch>, String> {
+pub(super) fn rows(recording: &Path, args: &[&str]) -> Result<Vec<RecordBatch>, String> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let table = directory.path().join("table.parquet");
     try_run(perfconv().arg(recording).args(["-q", "--symbols", "no", "-o"]).arg(&table).args(args))?;
@@ -21,7 +21,7 @@ fn rows(recording: &Path, args: &[&str]) -> Result<Vec<RecordBatch>, String> {
     Ok(reader.build().expect("a reader").map(|batch| batch.expect("rows")).collect())
 }
 
-fn number(batch: &RecordBatch, column: &str, row: usize) -> Option<i64> {
+pub(super) fn number(batch: &RecordBatch, column: &str, row: usize) -> Option<i64> {
     let column = batch.column_by_name(column).expect("a column");
     if column.is_null(row) {
         return None;
@@ -30,7 +30,7 @@ fn number(batch: &RecordBatch, column: &str, row: usize) -> Option<i64> {
     int32.or_else(|| Some(column.as_primitive::<Int64Type>().value(row)))
 }
 
-fn text(batch: &RecordBatch, column: &str, row: usize) -> Option<String> {
+pub(super) fn text(batch: &RecordBatch, column: &str, row: usize) -> Option<String> {
     let column = batch.column_by_name(column).expect("a column").as_string::<i32>();
     column.is_valid(row).then(|| column.value(row).to_owned())
 }

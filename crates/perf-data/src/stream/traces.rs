@@ -6,6 +6,7 @@ use crate::abi;
 use crate::abi::record::RecordType;
 use crate::abi::record::aux_area::{Aux, AuxFlags};
 use crate::abi::record::auxtrace_info::{AuxtraceInfo, AuxtraceType};
+use crate::trace::is_decoded;
 use crate::trace::spe::record::SpeCoverage;
 use std::collections::BTreeMap;
 
@@ -97,9 +98,9 @@ impl TraceBytes {
             }
             (undecoded, _) => {
                 let of = if undecoded < bytes { format!(" of {bytes}") } else { String::new() };
-                let hint = match source {
-                    AuxtraceType::ARM_SPE => "omit --no-itrace to decode it to samples",
-                    _ => "use perf inject --itrace to convert it to samples",
+                let hint = match is_decoded(source) {
+                    true => "omit --no-itrace to decode it to samples",
+                    false => "use perf inject --itrace to convert it to samples",
                 };
                 let plural = if buffers == 1 { "" } else { "s" };
                 format!("{undecoded}{of} bytes are not decoded ({buffers} buffer{plural}{}); {hint}", self.duration())

@@ -29,6 +29,7 @@ use perfconv::inspect::info::Parts;
 use perfconv::rewrite::filter::cpu::Cpu;
 use perfconv::rewrite::filter::time::Time;
 use perfconv::rewrite::framework::pass_type::Request;
+use perfconv::rewrite::itrace::TraceEvents;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -124,6 +125,9 @@ fn options(given: &Given) -> Result<PerfReport, Failure> {
     report.is_quiet = given.has("quiet");
     report.mentions_header = !given.has("header");
     report.times = given.text("time");
+    report.time_quantum =
+        given.text("time-quantum").map(|quantum| parse("time-quantum", &quantum)).transpose()?.unwrap_or_default();
+    report.shows_nanoseconds = given.has("ns");
     Ok(report)
 }
 
@@ -203,13 +207,14 @@ fn adapt(report: &mut PerfReport, given: &Given, path: &Path) -> Result<(), Fail
     });
     report.keys.extend(added);
     if let Some(meta) = &meta {
-        check_events(meta, given, has_default_keys, report.counts_branches)
+        check_events(meta, given, report.counts_branches)
             .map_err(|problem| Failure::Usage(format!("perf report: {}: {problem}", path.display())))?;
     }
     if has_default_keys {
         let keys = match (report.counts_accesses, report.counts_branches) {
             (true, _) => PerfReport::DEFAULT_ACCESS_KEYS,
             (false, true) => PerfReport::DEFAULT_BRANCH_KEYS,
+            _ if meta.as_ref().is_some_and(has_only_tracepoints) => PerfReport::DEFAULT_TRACEPOINT_KEYS,
             (false, false) => PerfReport::DEFAULT_KEYS,
         };
         report.keys = keys.to_vec();
@@ -220,8 +225,14 @@ fn adapt(report: &mut PerfReport, given: &Given, path: &Path) -> Result<(), Fail
 /// Whether rows are those of branches: by default, of recordings with branch stacks, but without stack dumps. As in perf, pipes have
 /// none, since their features follow later, and neither have call stacks that `perf record` took for call chains.
 fn counts_branches(meta: Option<&Meta>, given: &Given, path: &Path) -> Result<bool, Failure> {
+    let is_decoded = || {
+        given.has("itrace")
+            && input::trace_events(given).is_ok_and(|events| events.is_some_and(|events| events.has_branch_stacks()))
+    };
     let has_branches = meta.is_some_and(|meta| {
-        meta.features.contains_key(&FeatureId::BRANCH_STACK) && !has_sample_type(meta, SampleType::STACK_USER)
+        let is_recorded = meta.features.contains_key(&FeatureId::BRANCH_STACK);
+        let is_of_trace = meta.features.contains_key(&FeatureId::AUXTRACE) && is_decoded();
+        (is_recorded || is_of_trace) && !has_sample_type(meta, SampleType::STACK_USER)
     });
     if given.has("branch-stack") && !has_branches {
         let problem = "has no branch stacks for --branch-stack; record with 'perf record -b'";
@@ -251,27 +262,19 @@ fn check_keys(report: &PerfReport, given: &Given) -> Result<(), Failure> {
 ///
 /// # Errors
 /// If it is such a recording.
-pub(super) fn check_events(
-    meta: &Meta,
-    given: &Given,
-    has_default_keys: bool,
-    counts_branches: bool,
-) -> Result<(), &'static str> {
-    let list = meta.events.list();
+pub(super) fn check_events(meta: &Meta, given: &Given, counts_branches: bool) -> Result<(), &'static str> {
     if has_sample_type(meta, SampleType::READ) && counts_branches {
         return Err("has counters in samples, each of which would count the branches; use --no-branch-stack");
     }
     if has_sample_type(meta, SampleType::READ) && (given.has("time") || given.has("cpu")) {
         return Err("has counters in samples, whose differences need all samples; omit --time and --cpu");
     }
-    if has_default_keys
-        && !counts_branches
-        && !list.is_empty()
-        && list.iter().all(|event| event.attr.kind == AttrType::TRACEPOINT)
-    {
-        return Err("has only tracepoints, of which perf prints the text; use --sort comm,dso,sym, or 'perf script'");
-    }
     Ok(())
+}
+
+fn has_only_tracepoints(meta: &Meta) -> bool {
+    let events = meta.events.list();
+    !events.is_empty() && events.iter().all(|event| event.attr.kind == AttrType::TRACEPOINT)
 }
 
 fn has_sample_type(meta: &Meta, field: SampleType) -> bool {
@@ -283,11 +286,11 @@ fn conversion(call: &Call<'_>, report: PerfReport) -> Result<ConvertArgs, Failur
     let format: Arc<dyn OutputFormat> = Arc::new(report);
     Ok(ConvertArgs {
         inputs: vec![input::path(&call.given)],
-        ..report_arguments(call, format, input::symbols(&call.given)?)?
+        ..report_arguments(call, format, input::symbols(&call.given)?, input::trace_events(&call.given)?)?
     })
 }
 
-/// The arguments of a conversion to a report, without its input.
+/// The arguments of a conversion to a report, without its input. Traces are decoded to samples of the events `traces`, if any.
 ///
 /// # Errors
 /// If an option is invalid.
@@ -295,9 +298,10 @@ pub(super) fn report_arguments(
     call: &Call<'_>,
     format: Arc<dyn OutputFormat>,
     symbols: SymbolArgs,
+    traces: Option<TraceEvents>,
 ) -> Result<ConvertArgs, Failure> {
     let Call { given, .. } = call;
-    let mut passes = input::passes(call);
+    let mut passes = input::passes(call, traces.is_some());
     let cpus = list(given, "cpu")?;
     if !cpus.is_empty() {
         let mut cpu = Cpu::default();
@@ -313,6 +317,7 @@ pub(super) fn report_arguments(
         format: Some(format),
         passes,
         symbols,
+        traces,
         quiet: true,
         ..ConvertArgs::default()
     })

@@ -5,7 +5,6 @@ use crate::cli::perf::option::{PerfOption, names};
 const ANNOTATION: &str = "it is for annotated instructions; use 'perfconv annotate FUNCTION'";
 const BRANCHES: &str = "rows of branches are not answered; use the real perf";
 const BROWSER: &str = "it is for perf's browser; 'perfconv view' has a page to browse";
-const KEYS: &str = "no column shows it; see --sort";
 const KERNEL: &str = "kernel symbols are those of -k, --kallsyms or the build ID; omit it";
 const TREE: &str =
     "there are no subtotals; use 'perfconv report --sort comm' and 'perfconv report --sort comm,dso,sym'";
@@ -57,7 +56,7 @@ pub(in crate::cli::perf) const OPTIONS: &[PerfOption] = &[
     PerfOption::value(names!("max-stack")),
     PerfOption::flag(names!("mem-mode")),
     PerfOption::flag(names!("mmaps")).refused("use 'perf script --show-mmap-events'"),
-    PerfOption::flag(names!("ns")).refused(KEYS),
+    PerfOption::flag(names!("ns")),
     PerfOption::value(names!("objdump")).refused(ANNOTATION),
     PerfOption::value(names!("percent-limit")),
     PerfOption::value(names!("percent-type")).refused(ANNOTATION),
@@ -66,7 +65,7 @@ pub(in crate::cli::perf) const OPTIONS: &[PerfOption] = &[
     PerfOption::value(names!("prefix")).refused(ANNOTATION),
     PerfOption::value(names!("prefix-strip")).refused(ANNOTATION),
     PerfOption::value(names!("pretty")).refused("'normal' is the only style; omit it"),
-    PerfOption::flag(names!("raw-trace")).refused(KEYS),
+    PerfOption::flag(names!("raw-trace")).refused("the key trace has the text of 'perf script'"),
     PerfOption::value(names!("samples")).refused(BROWSER),
     PerfOption::flag(names!("show-cpu-utilization"))
         .refused("use 'perfconv report' for the shares of kernel functions"),
@@ -87,7 +86,7 @@ pub(in crate::cli::perf) const OPTIONS: &[PerfOption] = &[
     PerfOption::flag(names!("tasks")).refused("use 'perf script --show-task-events'"),
     PerfOption::value(names!("tid")),
     PerfOption::value(names!("time")),
-    PerfOption::value(names!("time-quantum")).refused(KEYS),
+    PerfOption::value(names!("time-quantum")),
     PerfOption::flag(names!("total-cycles")).refused(BRANCHES),
     PerfOption::flag(names!("tui")),
 ];

@@ -81,7 +81,7 @@ prop_compose! {
         header.write_options(&mut bytes, endian, ()).expect("it is written to memory");
         let layout = SampleLayout::new(sample_type);
         let context = RecordContext { endian, layout, sample_id_all: true };
-        let info = RecordInfo { context, nr: None, frame, tracepoint: None, stack: None };
+        let info = RecordInfo { context, nr: None, frame, tracepoint: None, stack: None, ibs: None };
         Written { bytes: [bytes.into_inner(), body].concat(), info }
     }
 }
@@ -147,7 +147,7 @@ fn ordinary_samples_take_the_fast_path() {
     assert_eq!((scanned.len, scanned.fields, scanned.is_in_frame), (line.len(), ORDINARY, true));
     let layout = SampleLayout::new(ORDINARY);
     let context = RecordContext { endian: Endian::Little, layout, sample_id_all: true };
-    let info = RecordInfo { context, nr: None, frame: Some(3), tracepoint: None, stack: None };
+    let info = RecordInfo { context, nr: None, frame: Some(3), tracepoint: None, stack: None, ibs: None };
     let (short, _) = Written { bytes, info }.rendered();
     assert_eq!(String::from_utf8(short.expect("it is ordinary")).unwrap(), line);
     for error in [

@@ -22,6 +22,7 @@ pub(crate) fn append(out: &mut Vec<u8>, raw: &Raw<'_>, info: &RecordInfo) -> boo
         && mode.is_some()
         && info.tracepoint.is_none()
         && info.stack.is_none()
+        && info.ibs.is_none()
         && raw.body().len().is_multiple_of(8)
         && raw.header().len() <= u16::MAX.into()
         && raw.payload_len() == 0;

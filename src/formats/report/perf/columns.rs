@@ -22,6 +22,15 @@ const ADDRESS: usize = 16;
 /// Width of an address of data, with the letter of its address space.
 const DATA_ADDRESS: usize = 22;
 
+/// Width of a time in nanoseconds.
+const TIME_IN_NANOSECONDS: usize = 16;
+
+/// Number of digits of nanoseconds behind those of microseconds.
+const MICROSECONDS: usize = 3;
+
+/// Number of columns before the digits of a socket.
+const SOCKET_MARGIN: usize = 3;
+
 /// Width of a level of the memory hierarchy.
 const LEVEL: usize = 24;
 
@@ -183,8 +192,18 @@ impl<'a> Columns<'a> {
                 PerfColumn::Period => numbers(&|usage| usage.own.value, width.cell),
                 PerfColumn::Key(key) => {
                     let text = keys.iter().position(|other| *other == key).map_or("", |at| &*entry.cells[at]);
+                    let text = match key {
+                        HistogramKey::Time if !self.report.shows_nanoseconds => {
+                            &text[..text.len().saturating_sub(MICROSECONDS)]
+                        }
+                        _ => text,
+                    };
                     match key {
-                        HistogramKey::Cpu => cpu(text, width.cell),
+                        HistogramKey::Cpu => with_zeros(text, width.cell),
+                        HistogramKey::Socket => {
+                            let number = with_zeros(text, width.cell.saturating_sub(SOCKET_MARGIN));
+                            format!("{number:>width$}", width = width.cell)
+                        }
                         _ if is_truncated(key, text, width.cell) => truncated(text, width.cell).to_owned(),
                         _ => text.to_owned(),
                     }
@@ -261,6 +280,10 @@ fn key_width(key: HistogramKey, report: &PerfReport, histogram: &Histogram, opti
         HistogramKey::Tlb => DATA_ADDRESS,
         HistogramKey::Snoop | HistogramKey::LocalWeight | HistogramKey::Weight => NUMBER,
         HistogramKey::Blocked => "Blocked   ".len(),
+        // perf prints the only row before it knows its width.
+        HistogramKey::Trace if entries.len() == 1 => 0,
+        HistogramKey::Trace | HistogramKey::Cgroup => cells(),
+        HistogramKey::Time if report.shows_nanoseconds => TIME_IN_NANOSECONDS,
         key if key.is_symbol() => cells(),
         _ => 0,
     };
@@ -273,8 +296,8 @@ fn data_name(cell: &str) -> Option<&str> {
     Some(name)
 }
 
-/// The number of a CPU with as many digits as its column is wide.
-fn cpu(number: &str, width: usize) -> String {
+/// The number of a CPU or socket with so many digits.
+fn with_zeros(number: &str, width: usize) -> String {
     let (sign, digits) = number.split_at(usize::from(number.starts_with('-')));
     format!("{sign}{}{digits}", "0".repeat(width.saturating_sub(digits.len())))
 }

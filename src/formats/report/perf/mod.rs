@@ -21,6 +21,7 @@ use crate::formats::Format;
 use crate::formats::framework::output::{FormatWriter, OutputFormat, ProfileFormat};
 use crate::profile::accesses::Accesses;
 use crate::profile::labels::Label;
+use crate::profile::time_quantum::TimeQuantum;
 use crate::profile::{Profile, Tables};
 use perf_data::abi::sample::branch::BranchFlags;
 use perf_data::error::{Error, Result};
@@ -86,6 +87,10 @@ pub struct PerfReport {
     pub is_quiet: bool,
     /// Print how to print the header.
     pub mentions_header: bool,
+    /// By what the key of times divides samples.
+    pub time_quantum: TimeQuantum,
+    /// Whether it has nanoseconds.
+    pub shows_nanoseconds: bool,
     /// The times to which samples are limited, as perf prints them.
     pub times: Option<String>,
 }
@@ -117,6 +122,9 @@ impl PerfReport {
         HistogramKey::SymbolTo,
         HistogramKey::Cycles,
     ];
+
+    /// The same of recordings of tracepoints.
+    pub const DEFAULT_TRACEPOINT_KEYS: &[HistogramKey] = &[HistogramKey::Trace];
 
     /// What samples are grouped by, in rows and columns.
     pub fn all_keys(&self) -> impl Iterator<Item = HistogramKey> {
@@ -157,15 +165,18 @@ impl ProfileFormat for PerfReport {
         if self.counts_branches {
             // perf prints the address space of a branch's sample.
             labels.extend([Label::Cpu, Label::ExecutionMode]);
-        } else if self.shows(HistogramKey::Cpu) {
-            // Rows would only be divided by CPUs that are not shown.
-            labels.push(Label::Cpu);
         }
+        // Rows would only be divided by what is not shown.
+        labels.extend(self.all_keys().filter_map(HistogramKey::label).filter(|_| !self.counts_branches));
         labels
     }
 
     fn is_as_recorded(&self) -> bool {
         true
+    }
+
+    fn time_quantum(&self) -> TimeQuantum {
+        self.time_quantum
     }
 
     fn branches(&self) -> Option<BranchFlags> {
