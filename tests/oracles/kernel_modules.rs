@@ -26,7 +26,7 @@ const INSTALLED: usize = 5;
 
 /// A compiler and disassembler of modules.
 struct Toolchain {
-    name: &'static str,
+    arch: &'static str,
     compiler: &'static [&'static str],
     linker: &'static [&'static str],
     objdump: &'static str,
@@ -34,13 +34,13 @@ struct Toolchain {
 
 const TOOLCHAINS: [Toolchain; 2] = [
     Toolchain {
-        name: "x86-64",
+        arch: "x86_64",
         compiler: &["gcc", "-mcmodel=kernel", "-mno-sse", "-fno-pic"],
         linker: &["ld", "-r", "--build-id"],
         objdump: "objdump",
     },
     Toolchain {
-        name: "aarch64",
+        arch: "aarch64",
         compiler: &["clang-16", "--target=aarch64-linux-gnu", "-mgeneral-regs-only", "-fno-pic"],
         linker: &["aarch64-linux-gnu-ld", "-r", "--build-id"],
         objdump: "aarch64-linux-gnu-objdump",
@@ -88,7 +88,7 @@ fn built(toolchain: &Toolchain, directory: &Path) -> Option<PathBuf> {
         note_missing_oracle(missing);
         return None;
     }
-    let [source_file, object, module] = ["c", "o", "ko"].map(|end| directory.join(format!("{}.{end}", toolchain.name)));
+    let [source_file, object, module] = ["c", "o", "ko"].map(|end| directory.join(format!("{}.{end}", toolchain.arch)));
     fs::write(&source_file, source()).expect("a file");
     let mut compiler = Command::new(toolchain.compiler[0]);
     compiler.args(&toolchain.compiler[1..]).args(["-O2", "-g", "-ffreestanding", "-c", "-o"]);
@@ -118,22 +118,27 @@ fn installed() -> Vec<PathBuf> {
     modules
 }
 
-/// An instruction: its address and its text.
-type Instructions = Vec<(u64, String)>;
+/// Instructions: address, text, and whether a relocation completes them.
+type Instructions = Vec<(u64, String, bool)>;
 
 /// The functions that objdump lists, by name, and the size of the code. A name that several have is not compared.
 fn listed(objdump: &str, module: &Path) -> (BTreeMap<String, Instructions>, u64) {
-    let listing = run_other(Command::new(objdump).args(["-d", "-w", "--no-show-raw-insn"]).arg(module));
+    let listing = run_other(Command::new(objdump).args(["-d", "-r", "-w", "--no-show-raw-insn"]).arg(module));
     let (mut functions, mut names) = (BTreeMap::<String, Vec<Instructions>>::new(), None);
     for line in String::from_utf8_lossy(&listing.stdout).lines() {
         if let Some(name) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) {
             functions.entry(name.1.to_owned()).or_default().push(Vec::new());
             names = Some(name.1.to_owned());
-        } else if let Some((address, text)) = line.split_once(":\t")
+        } else if let Some((address, text)) = line.split_once(':')
             && let Ok(address) = u64::from_str_radix(address.trim(), 16)
             && let Some(function) = names.as_ref().and_then(|name| functions.get_mut(name)?.last_mut())
         {
-            function.push((address, text.to_owned()));
+            // With -w, relocations follow in the same line, each as `address: R_TYPE symbol`.
+            let (text, is_relocated) = match text.split_once(": R_") {
+                Some((text, _)) => (text.rsplit_once('\t').map_or(text, |(text, _)| text), true),
+                None => (text, false),
+            };
+            function.push((address, text.trim_start().to_owned(), is_relocated));
         }
     }
     let size = functions.values().flatten().map(|function| 16 * function.len() as u64).sum();
@@ -142,9 +147,10 @@ fn listed(objdump: &str, module: &Path) -> (BTreeMap<String, Instructions>, u64)
 }
 
 /// A recording with samples all over the code of a module.
-fn recording(module: &Path, size: u64, path: &Path) {
+fn recording(module: &Path, arch: &str, size: u64, path: &Path) {
     let Ok(Elf::Id(id)) = build_id_note::read(module) else { panic!("{} has no build ID", module.display()) };
     let mut recording = RecordingBuilder::new();
+    arch.clone_into(&mut recording.metadata.machine.as_mut().expect("a machine").arch);
     let event = recording.event(Event::named("cycles").expect("an event"));
     let map = Map::new("/lib/modules/6.1/extra/module.ko", START, size).build_id(id.bytes());
     recording.mmap(CpuMode::KERNEL, Stamp::at(0, u32::MAX, 0), map).process(7, "app");
@@ -166,7 +172,7 @@ fn annotated(recording: &Path, symfs: &Path) -> BTreeMap<String, Instructions> {
         let address = line["address"].as_str().and_then(|address| address.strip_prefix("0x")).expect("an address");
         let address = u64::from_str_radix(address, 16).expect("a number");
         let name = line["sym"].as_str().expect("a name").to_owned();
-        functions.entry(name).or_default().push((address, text.to_owned()));
+        functions.entry(name).or_default().push((address, text.to_owned(), false));
     }
     functions
 }
@@ -191,33 +197,38 @@ fn instructions_of_modules_equal_those_of_objdump() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut modules = Vec::new();
     for toolchain in &TOOLCHAINS {
-        modules.extend(built(toolchain, directory.path()).map(|module| (module, toolchain.objdump, 200)));
+        modules.extend(built(toolchain, directory.path()).map(|module| (module, toolchain, 200)));
     }
-    modules.extend(installed().into_iter().map(|module| (module, "objdump", 1)));
-    for (module, objdump, least) in modules {
+    modules.extend(installed().into_iter().map(|module| (module, &TOOLCHAINS[0], 1)));
+    for (module, Toolchain { arch, objdump, .. }, least) in modules {
         let (expected, size) = listed(objdump, &module);
         let root = directory.path().join("root");
         let copy = root.join("lib/modules/6.1/extra/module.ko");
         fs::create_dir_all(copy.parent().expect("a directory")).expect("a directory");
         fs::copy(&module, &copy).expect("a copy");
         let path = directory.path().join("in.data");
-        recording(&module, size, &path);
+        recording(&module, arch, size, &path);
         let own = annotated(&path, &root);
-        let (mut functions, mut instructions, mut others) = (0, 0, Vec::new());
+        let (mut functions, mut instructions, mut unresolved, mut others) = (0, 0, 0, Vec::new());
         for (name, own) in &own {
             let Some(expected) = expected.get(name) else { continue };
             functions += 1;
-            let starts = [own, expected].map(|list| list.first().map_or(0, |(address, _)| *address));
+            let starts = [own, expected].map(|list| list.first().map_or(0, |(address, ..)| *address));
             for (own, expected) in own.iter().zip(expected) {
                 instructions += 1;
-                let [own_text, expected_text] = [relative(&own.1, starts[0]), relative(&expected.1, starts[1])];
+                let [mut own_text, mut expected_text] = [relative(&own.1, starts[0]), relative(&expected.1, starts[1])];
+                // objdump shows what the relocations of AArch64 refer to, instead of the operand.
+                if *arch == "aarch64" && expected.2 {
+                    unresolved += 1;
+                    [&mut own_text, &mut expected_text].map(|text| text.truncate(text.find(' ').unwrap_or(0)));
+                }
                 if own.0 - starts[0] != expected.0 - starts[1] || own_text != expected_text {
                     others.push(format!("{name}: {own_text} not {expected_text}"));
                 }
             }
         }
         println!(
-            "{}: {instructions} instructions of {functions} functions, {} differ; {} functions are only in objdump's listing",
+            "{}: {instructions} instructions of {functions} functions, {unresolved} of them without a target; {} differ; {} functions are only in objdump's listing",
             module.display(),
             others.len(),
             expected.len() - functions
