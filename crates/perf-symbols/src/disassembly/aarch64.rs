@@ -1,7 +1,6 @@
 //! AArch64, with SVE and SVE2. Texts are those of fARM64, in the notation of `aarch64_text`.
 //!
-//! Of 127,524 random words of the encodings of SVE that objdump 2.40 knows, 98.9 % have its text; of libc and libstdc++, all but one
-//! per million. yaxpeax-arm 0.5 has no SVE. exarmo-aarch64 0.4 is as good, but takes 42 s and 3 GB to compile, and needs Rust 1.91.
+//! yaxpeax-arm 0.5 has no SVE. exarmo-aarch64 0.4 is as good, but takes 42 s and 3 GB to compile, and needs Rust 1.91.
 
 use super::aarch64_text::objdump_text;
 use super::{Architecture, Decode, Instruction, InstructionClass};

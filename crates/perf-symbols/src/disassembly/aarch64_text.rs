@@ -10,13 +10,14 @@ pub(super) fn objdump_text(text: &str, word: u32) -> String {
         // The second source is the list.
         "ext" if operands.contains('{') => operands.replacen("}, z0.b,", "},", 1),
         // The constant counts vectors of 32 bytes.
-        "ld1rob" | "ld1roh" | "ld1row" | "ld1rod" => in_bytes(&operands),
+        "ld1rob" | "ld1roh" | "ld1row" | "ld1rod" if !operands.contains("lsl") => in_bytes(&operands),
+        "psel" => with_plain_index(&operands),
         "adr" if operands.ends_with(".d]") => match word >> 22 & 3 {
             0 => operands.replace(']', ", sxtw]"),
             1 => operands.replace(']', ", uxtw]"),
             _ => operands,
         },
-        "mrs" | "msr" => operands.replace("s3_3_c0_c0_7", "dczid_el0"),
+        "mrs" | "msr" => operands.replace("s3_3_c0_c0_7", "dczid_el0").replace("s3_3_c0_c0_1", "ctr_el0"),
         _ => operands,
     };
     let name = match name {
@@ -76,6 +77,15 @@ fn scientific(operands: &str) -> String {
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
     format!("{register}#{digits}e{sign}{exponent:0>2}")
+}
+
+/// An index of a predicate without `#`.
+fn with_plain_index(operands: &str) -> String {
+    let plain = || {
+        let (before, rest) = operands.split_once('#')?;
+        Some(format!("{before}{}]", number(rest.strip_suffix(']')?)?))
+    };
+    plain().unwrap_or_else(|| operands.to_owned())
 }
 
 /// A constant that counts vectors as a number of bytes.

@@ -68,6 +68,8 @@ fn aarch64_instructions() {
         (0xa522_3211, Other, None, "ld1row {z17.s}, p4/z, [x16, #0x40]"),
         (0x046d_a2c1, Other, None, "adr z1.d, [z22.d, z13.d, uxtw]"),
         (0xe471_7f15, Other, None, "st4b {z21.b-z24.b}, p7, [x24, x17]"),
+        (0x25f5_5461, Other, None, "psel p1, p5, p3.b[w13, 14]"),
+        (0xa520_0dc8, Other, None, "ld1row {z8.s}, p3/z, [x14, x0, lsl #0x2]"),
         // SME.
         (0x8099_e842, Other, None, ".inst 0x8099e842"),
     ];
