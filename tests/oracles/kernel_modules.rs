@@ -220,7 +220,9 @@ fn instructions_of_modules_equal_those_of_objdump() {
                 // objdump shows what the relocations of AArch64 refer to, instead of the operand.
                 if *arch == "aarch64" && expected.2 {
                     unresolved += 1;
-                    [&mut own_text, &mut expected_text].map(|text| text.truncate(text.find(' ').unwrap_or(0)));
+                    for text in [&mut own_text, &mut expected_text] {
+                        text.truncate(text.find(' ').unwrap_or(0));
+                    }
                 }
                 if own.0 - starts[0] != expected.0 - starts[1] || own_text != expected_text {
                     others.push(format!("{name}: {own_text} not {expected_text}"));
